@@ -71,6 +71,7 @@ def flows():
         messages=[None, None],
         answers=column([2**32 - 1] * 7, np.uint32),
         cc_names=["dctcp", "dx"],
+        names=["trace", "long-lived"],
         ccs=[
             SimpleNamespace(
                 name=name, transport="tcp", supported_keys=frozenset(), trims=False, least_threshold=None
@@ -97,8 +98,8 @@ def answer(**changed):
             "delivered_bytes": column([9_000, 90_000, 90_000, 30_000, 40_000, 80_000, 120_000]),
             "goodput_bytes": column([9_000, 90_000, 0, 30_000, 25_000, 50_000, 75_000]),
             "goodput_by_stop_bytes": column([9_000, 90_000, 0, 30_000, 25_000, 50_000, 75_000]),
-            "retransmits": column([0, 2, 0, 1, 0, 0, 0], np.uint32),
-            "timeouts": column([0, 1, 0, 0, 0, 0, 0], np.uint32),
+            "retransmits": column([0, 2, 0, 1, 0, 0, 0], np.uint64),
+            "timeouts": column([0, 1, 0, 0, 0, 0, 0], np.uint64),
             "credits": column([0] * 7),
             "credits_wasted": column([0] * 7),
             "srtt_mean_ps": column([0] * 7),

@@ -78,6 +78,7 @@ def dumbbell(cc, marking=None, seed=1, port=None):
             "rto_initial_ps": 10_000 * US,
             "acks_every": 1,
             "segment": 1,
+            "loss_detection": "duplicate-acks",
             "gap": 0.0,
             "ack_delay_ps": 500 * US,
         },

@@ -43,7 +43,12 @@ SCENARIOS = [
     },
 ]
 """Fast and marked, overflowing, on and off, and with windows of less than a packet."""
-MARKS = {"step": {"threshold": "6pkt"}, "red": {"kmin": "3KB", "kmax": "9KB"}, "pi": {"q_ref": "5KB"}}
+MARKS = {
+    "step": {"threshold": "6pkt"},
+    "red": {"kmin": "3KB", "kmax": "9KB"},
+    "pi": {"q_ref": "5KB"},
+    "codel": {"target": "10us", "interval": "100us"},
+}
 CROWD = {
     "duration": "20ms",
     "topology": {"kind": "star", "hosts": 20, "rate": "10Gbps", "rtt": "20us"},
@@ -64,9 +69,12 @@ ALONE = {
 NOT_ECT = SCENARIOS[1] | {
     "traffic": [SCENARIOS[1]["traffic"][0], SCENARIOS[1]["traffic"][0] | {"cc": "cubic"}]
 }
+WITH_ECN = SCENARIOS[1] | {"traffic": [SCENARIOS[1]["traffic"][0] | {"cc": {"name": "reno", "ecn": True}}]}
 SPECIAL = {
     # data that is not ECN-capable beside data that is
     **{(marking, "nodrop"): (NOT_ECT, {}) for marking in MARKS},
+    # ECN-capable data of an algorithm that can do without marks
+    **{(marking, "ecn"): (WITH_ECN, {}) for marking in MARKS},
     # what a flow gives up when it shares with one that joined
     ("cubic", "fast_convergence"): (SHARED, {"c": 400}),
     # growth for longer than a start: beyond Reno's, and after losses that are congestion
@@ -169,6 +177,7 @@ OTHERS = {
     "hosts.acks_every": 3,
     "hosts.ack_delay": "20us",
     "hosts.segment": 8,
+    "hosts.loss_detection": "rack",
     "hosts.gap": 0.5,
     "hosts.timestamps": {"kind": "software"},
     "cc.receiver": "inigo",

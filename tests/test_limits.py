@@ -1,6 +1,7 @@
 """Values at the limits of `shallows.limits` run, and values beyond them are refused with a message."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import shallows as sh
 from shallows import Scenario
 from shallows.errors import ScenarioError
+from shallows.topology import KINDS
 
 PAIR = {"kind": "graph", "hosts": ["a", "b"], "edges": [["a", "b", "400Gbps", "1us"]]}
 STREAM = {"kind": "long-lived", "flows": 1, "from": "a", "to": "b"}
@@ -36,6 +38,11 @@ def edges(rate, delay="1us"):
         (edges("1Gbps", "2.1s"), "at most 2s"),
         ({"traffic": [MESSAGE | {"size": "1000001GB"}]}, "a size of at most 1000000GB"),
         ({"topology": {"kind": "star", "hosts": 1_000_000}}, "at most 1048576 links and hosts together"),
+        # A million planes are 40 million links, which took minutes to build.
+        (
+            {"topology": {"kind": "leaf-spine", "planes": 10**6}},
+            "planes = 1000000: expected at most",
+        ),
         ({"seed": 2**64}, "from"),
     ],
 )
@@ -60,6 +67,30 @@ def test_a_value_at_a_limit_runs(tables, ended_s):
     assert run.summary["flows"]["finished"] == 1
     assert ended_s <= run.summary["duration_s"] < ended_s * 1.2 + 3e-5
     assert "NaN" not in json.dumps(run.summary)
+
+
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"graph", "fat-tree"}))
+def test_the_size_of_a_network_is_known_before_it_is_built(kind):
+    topology = KINDS[kind](kind=kind)
+    network = topology.build()
+    assert topology.sizes() == (network.hosts, len(network.link_from) / 2)
+
+
+def test_the_default_timeout_of_the_largest_queue_is_at_most_the_longest_time():
+    """2 TB at 13 Mbps take 1.2e6 s, more than a run may last."""
+    star = {"kind": "star", "hosts": 2, "rate": "13Mbps", "rtt": "4us"}
+    marking = {"kind": "step", "threshold": "1000GB"}
+    given = scenario(topology=star, network={"marking": marking}, traffic=[{"kind": "shuffle"}], cc="dctcp")
+    assert given.hosts.rto_min == 10**18
+    assert Scenario.from_toml(given.to_toml()) == given
+
+
+def test_pauses_in_a_large_star_are_prepared_in_linear_time():
+    """With a search of all links for each host, 30,000 hosts took half a minute."""
+    star = {"kind": "star", "hosts": 30_000, "rate": "10Gbps", "rtt": "4us"}
+    begun = time.process_time()
+    scenario(topology=star, network={"pfc": True}, traffic=[{"kind": "incast", "senders": 1}])
+    assert time.process_time() - begun < 10
 
 
 def test_a_flow_without_an_end_may_use_all_its_sequence_numbers_but_no_more():

@@ -110,6 +110,26 @@ def test_the_place_of_a_value(key, shown):
     assert place.text[place.column - 1 :][: place.length] == shown
 
 
+def test_of_a_long_line_an_error_shows_the_part_around_the_value():
+    text = f"a = [{'1, ' * 5000}2, 33, 4]\nb = 5"
+    line, carets = str(places.find(text, "a[5001]")).splitlines()
+    assert len(line) < 200
+    assert "2, 33, 4]" in line
+    assert line[carets.index("^") : carets.rindex("^") + 1] == "33"
+    line, carets = str(places.find(f"a = '{'x' * 9000}'", "a")).splitlines()
+    assert max(len(line), len(carets)) < 200
+    assert line[carets.index("^") :].startswith("'xxx")
+    assert str(places.find(text, "b")) == "    2 | b = 5\n      |     ^"
+
+
+def test_a_kind_outside_of_a_table_is_an_unknown_key():
+    scenario = Scenario.from_toml(
+        'duration = "1ms"\ncc = "reno"\ntraffic = [{ kind = "long-lived" }]\ntopology = { kind = "dumbbell" }'
+    )
+    with pytest.raises(ScenarioError, match=r"kind = .*expected a known key"):
+        scenario.replace({"kind": "star"})
+
+
 def test_a_change_of_kind_drops_the_keys_of_the_former_kind():
     scenario = Scenario.from_toml(
         'duration = "1ms"\ncc = "dctcp"\ntraffic = [{ kind = "incast", senders = 2, size = "9KB" }]\n'

@@ -76,6 +76,6 @@ def test_the_network_is_described_as_it_is():
     assert "link 2 3 100000000 5000000000 4 " in lines
     # 20 ms both ways, and 42 bytes over 1 Gbps, 100 Mbps and 1 Gbps, both ways: 2 x 4.032 us before the data.
     assert lines[0].startswith("run 4 ")
-    assert lines[-1] == "flow 0 1 14580 0 0 4 3 | 2 5 1"
+    assert lines[-1] == "flow 0 1 14580 0 ns3::TcpLinuxReno 0 0 4 3 | 2 5 1"
     lines = list(ns3.describe(compare.scenario("dctcp-1gbps-2")))
-    assert "link 4 5 1000000000 50000000 249 red 18 18 1" in lines
+    assert "link 4 5 1000000000 50000000 249 red 18 18 1 1 0 1 1" in lines

@@ -7,7 +7,7 @@ from shallows import _core, catalog
 from shallows.errors import ScenarioError
 from shallows.runner import run
 from shallows.scenario import Scenario
-from shallows.sweeps import estimate
+from shallows.sweeps.cost import packet_hops
 from shallows.worlds.packet import request
 
 LEFT, RIGHT = [f"h{i}" for i in range(4)], [f"h{i}" for i in range(4, 8)]
@@ -135,7 +135,7 @@ def test_estimates_know_that_sprayed_flows_use_all_ports(planes, links):
         duration="300us",
     )
     hops = run(made).summary["packet_hops"]
-    assert estimate.of_scenario(made).hops / hops == pytest.approx(1, abs=0.3)
+    assert packet_hops(made) / hops == pytest.approx(1, abs=0.3)
 
 
 @pytest.mark.thorough

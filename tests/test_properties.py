@@ -42,6 +42,7 @@ HOSTS = st.fixed_dictionaries(
         "acks_every": st.integers(1, 4),
         "rto": st.sampled_from(["datacenter", "internet"]),
         "segment": st.sampled_from([2, 44]),
+        "loss_detection": st.just("rack"),
         "timestamps": st.sampled_from([{"kind": "software"}, {"kind": "hardware", "drift": -4e-5}]),
     },
 )

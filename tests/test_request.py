@@ -280,6 +280,7 @@ def test_scalars_are_integers_of_base_units():
         "rto_max_ps": 10**12,
         "acks_every": 1,
         "segment": 1,
+        "loss_detection": "duplicate-acks",
         "gap": 0.002,
         "ack_delay_ps": 5 * 10**8,
         "timestamps": None,

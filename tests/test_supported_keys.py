@@ -49,9 +49,11 @@ OTHER = {
     "hosts.acks_every": 2,
     "hosts.ack_delay": "111us",
     "hosts.segment": 8,
+    "hosts.loss_detection": "rack",
     "hosts.gap": 0.5,
     "hosts.timestamps": {"kind": "hardware"},
     "traffic.0.priority": 1,
+    "traffic.0.name": "tenant",
     "traffic.0.cc": {"name": "dctcp", "g": 0.5},
     "cc.receiver": {"kind": "inigo", "resolution": "1ms"},
     "record.queues": "1ms",
@@ -89,11 +91,16 @@ def asked(scenario, world):
         )
         # Hosts are alike to a fluid, but for their names in the table of flows.
         ends = scenario.flows.src.tolist(), scenario.flows.dst.tolist()
-        return repr((path.rate_bps, path.base_rtt_s, model, classes, class_of.tolist(), record, span, ends))
+        names = scenario.flows.names
+        return repr(
+            (path.rate_bps, path.base_rtt_s, model, classes, class_of.tolist(), record, span, ends, names)
+        )
     said = packet.request(scenario)
     # Warnings and drawings tell the ports within servers from those of the fabric.
     inside = scenario.network.in_server.tolist()
-    return repr((scenario.name, inside, {key: _plain(value) for key, value in said.items()}))
+    return repr(
+        (scenario.name, scenario.flows.names, inside, {key: _plain(value) for key, value in said.items()})
+    )
 
 
 def _plain(value):
@@ -266,7 +273,9 @@ def kind_keys():
     for table, kinds in (("topology", TOPOLOGIES), ("traffic", TRAFFICS)):
         for kind, model in kinds.items():
             names = [field.alias or key for key, field in model.model_fields.items()]
-            yield from ((table, kind, key) for key in names if key not in ("kind", "cc", "priority", "file"))
+            yield from (
+                (table, kind, key) for key in names if key not in ("kind", "cc", "priority", "name", "file")
+            )
 
 
 @pytest.mark.parametrize("world", WORLDS)

@@ -18,10 +18,12 @@ from scipy.special import stdtrit
 import shallows as sh
 from shallows import examples
 from shallows.errors import ScenarioError
-from shallows.sweeps import estimate, executors, plans, statistics
+from shallows.sweeps import estimate, executors, plans, speed, statistics
+from shallows.sweeps.cost import packet_hops
 from shallows.sweeps.jobs import place_of
 from shallows.sweeps.report import sweep_report
 from shallows.sweeps.result import NUMBERS
+from shallows.sweeps.speed import Speed
 
 MANY = os.environ.get("SHALLOWS_SOAK") == "1"
 COMMAND = [sys.executable, "-c", "from shallows.cli import main; main()"]
@@ -578,13 +580,12 @@ UNFORESEEN = {"pause-deadlock": "that pauses stop every packet is what the run i
 def test_the_estimate_of_work_holds_within_a_factor_of_two(name, tmp_path):
     """Time in one of five pairs: a neighbour who slows one half of a pair leaves, a wrong one stays."""
     for _ in range(5):
-        estimate.probed_hop_s.cache_clear()
         scenario = sh.Scenario.load(examples.find(name))
         expected = estimate.of_scenario(scenario)
         began = time.process_time()
         run = sh.run(scenario, threads=1, out=tmp_path / "run")
         took = time.process_time() - began
-        assert 0.5 < expected.hops / run.summary["packet_hops"] < 2
+        assert 0.5 < packet_hops(scenario) / run.summary["packet_hops"] < 2
         if expected.cpu_s < 2 * took + 0.1 and took < 2 * expected.cpu_s + 0.1:
             return
     pytest.fail(f"estimated {expected.cpu_s:.3f} s of CPU, took {took:.3f} s")
@@ -603,43 +604,70 @@ ACROSS = {"kind": "long-lived", "from": list(range(128)), "to": [(i + 64) % 128 
 def test_the_estimate_of_work_knows_the_ways_of_a_fat_tree(changes):
     scenario = sh.Scenario.load("websearch-fat-tree", changes)
     hops = sh.run(scenario).summary["packet_hops"]
-    assert 0.5 < estimate.of_scenario(scenario).hops / hops < 2
+    assert 0.5 < packet_hops(scenario) / hops < 2
 
 
-def test_the_estimate_of_time_is_of_the_algorithms_and_classes_of_a_run(monkeypatch):
-    """A hop of one costs 1 us, of the other 3; with classes ten times that. Both send as much."""
-    of = {"reno": 1e-6, "cubic": 3e-6}
-    monkeypatch.setattr(estimate, "probed_hop_s", lambda cc, classes: of[cc] * (10 if classes else 1))
-    two = sh.Scenario(
-        duration="1s",
-        topology={"kind": "dumbbell", "hosts": 2},
-        traffic=[{"kind": "long-lived", "cc": cc, "from": [i], "to": [i + 2]} for i, cc in enumerate(of)],
+def test_the_estimate_of_work_counts_the_few_largest_flows():
+    """One of 2,000 flows has half of all bytes."""
+    rows = [[i * 1e-6, i % 7, 7, 1460] for i in range(2000)]
+    rows[1003][3] = 1460 * 2000
+    made = sh.Scenario(
+        topology=sh.Star(hosts=8),
+        cc="dctcp",
+        traffic=[{"kind": "trace", "flows": rows}],
+        duration="until-done",
     )
-    expected = estimate.of_scenario(two)
-    assert expected.cpu_s == pytest.approx(expected.hops * 2e-6, rel=0.02)
-    classed = estimate.of_scenario(two.set("traffic.1.priority", 1))
-    assert classed.cpu_s == pytest.approx(expected.hops * 20e-6, rel=0.02)
+    assert packet_hops(made) / sh.run(made).summary["packet_hops"] == pytest.approx(1, abs=0.1)
 
 
-class Broken:
-    """An algorithm that fails at its first acknowledgement."""
+class Mine:
+    """An algorithm of a user, which tells that it was made."""
+
+    made = 0
 
     def __init__(self, initial_window, line_rate):
-        self.window = initial_window
+        Mine.made += 1
 
     def on_ack(self, now, ack):
-        raise RuntimeError("not yet written")
+        pass
 
     def on_loss(self, now, loss):
         pass
 
     def decision(self):
-        return self.window
+        return 2
 
 
-def test_an_algorithm_in_python_that_fails_does_so_in_its_run(scenario):
-    broken = scenario.set("cc", Broken)
-    assert estimate.of_scenario(broken).hops == estimate.of_scenario(scenario.set("cc", "cubic")).hops
+def test_speed_is_measured_in_the_scenario_but_without_code_of_a_user(monkeypatch):
+    """The first flow of each algorithm starts at once; others keep their distance from it."""
+    traffic = [
+        {"kind": "long-lived", "flows": 4, "stagger": "1ms", "jitter": "0s"},
+        {"kind": "long-lived", "flows": 1, "start": "7ms", "jitter": "0s", "cc": Mine},
+    ]
+    made = sh.Scenario(topology=sh.Dumbbell(), cc="dctcp", traffic=traffic, duration="10ms")
+    requests, simulate = [], speed._core.simulate
+    monkeypatch.setattr(speed._core, "simulate", lambda *asked: requests.append(asked[0]) or simulate(*asked))
+    assert estimate.of_scenario(made).cpu_s > 0
+    assert [list(asked["flows"]["start_ps"] // 10**9) for asked in requests] == [[0, 1, 2, 3, 0]]
+    assert [one.get("user_algorithm") for one in requests[0]["ccs"]] == [None, speed.Aimd]
+    assert Mine.made == 0
+
+
+def test_ctrl_c_ends_the_measurement_of_speed(scenario, monkeypatch):
+    monkeypatch.setattr(speed._core, "simulate", lambda *_: {"interrupted": True})
+    with pytest.raises(KeyboardInterrupt):
+        estimate.of_scenario(scenario)
+
+
+def test_a_sweep_measures_the_speed_of_some_points(scenario, monkeypatch):
+    """40 points, 20 measured: those between take the time of a hop of the one before, not its hops."""
+    asked = []
+    monkeypatch.setattr(estimate, "measured", lambda one: asked.append(one) or Speed(0, 1e-6, 10**6))
+    jobs = plans.plan(scenario, ["dctcp"], {"traffic.0.flows": "1:40:1"}, 3).jobs()
+    expected = estimate.of_jobs(jobs)
+    assert [one.traffic[0].flows for one in asked] == list(range(1, 41, 2))
+    modelled = 3 * sum(packet_hops(scenario.set("traffic.0.flows", flows)) for flows in range(2, 41, 2))
+    assert expected.hops == pytest.approx(3 * 20 * 10**6 + modelled)
 
 
 @pytest.mark.parametrize(("world", "cc"), [("fluid", "dctcp"), ("kernel", "bbr")])
@@ -687,8 +715,8 @@ def test_a_comparison_says_what_it_will_take(tmp_path, monkeypatch):
     words = ["compare", "short.toml", "--cc", "dctcp", "--cc", "dx", "--threads", "2"]
     done = CliRunner().invoke(cli.app, words)
     assert done.exit_code == 0, done.output
-    hops = estimate.of_scenario(sh.Scenario.load("short.toml")).hops
-    assert f"2 runs, about {2 * hops / 1e6:.3g} M packet-hops" in done.stderr
+    hops = sum(sh.run("short.toml", overrides={"cc": cc}).summary["packet_hops"] for cc in ("dctcp", "dx"))
+    assert f"2 runs, about {hops / 1e6:.3g} M packet-hops" in done.stderr
     assert "on 2 at a time" in done.stderr
     monkeypatch.setattr(estimate, "memory_available", lambda: 150_000_000)
     done = CliRunner().invoke(cli.app, words)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from shallows import run
 from shallows.errors import ScenarioError
 from shallows.scenario import Scenario
 from shallows.traffic import Draws
@@ -309,3 +310,17 @@ def test_turns_shorter_than_a_frame_are_refused():
 def test_turns_need_both_their_times(keys, missing):
     with pytest.raises(ScenarioError, match=f"traffic\\[0\\].{missing}: expected a time such as 1ms"):
         flows(DUMBBELL, {"kind": "long-lived", **keys})
+
+
+def test_tables_of_traffic_have_names():
+    """Their own, or their kind, with a number where another table has that name."""
+    incast, ring = {"kind": "incast", "senders": 2}, {"kind": "all-reduce"}
+    tables = [incast, {**ring, "name": "incast-2"}, incast, {**incast, "name": "storage"}, ring]
+    scenario = {"duration": "1ms", "topology": {"kind": "star", "hosts": 4}, "cc": "dctcp"}
+    flows = Scenario(**scenario, traffic=tables).flows
+    assert flows.names == ["incast", "incast-2", "incast-3", "storage", "all-reduce"]
+    assert run(Scenario(**scenario, traffic=tables)).summary["traffic"][3]["name"] == "storage"
+    with pytest.raises(ScenarioError, match=r"traffic\[2\].name.*traffic\[0\] has"):
+        Scenario(**scenario, traffic=[{**ring, "name": "a"}, ring, {**ring, "name": "a"}])
+    with pytest.raises(ScenarioError, match=r"traffic\[0\].name.*a name, not a path"):
+        Scenario(**scenario, traffic=[{**ring, "name": "a/b"}])

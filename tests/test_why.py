@@ -472,7 +472,7 @@ def test_a_flow_that_waited_for_another():
     response = paths[1]
     assert us(response) == pytest.approx({"transmission": 2.4, "propagation": 2}, **ABOUT)
     before = [(piece.cause, piece.flow, piece.length_ps / US) for piece in response.before]
-    assert before == [("dependency", 0, pytest.approx(2.224)), ("application", None, pytest.approx(100))]
+    assert before == [("dependency", 0, pytest.approx(2.224)), ("delay", None, pytest.approx(100))]
     assert response.before[-1].end_ps == response.start_ps
 
 

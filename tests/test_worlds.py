@@ -21,7 +21,7 @@ from shallows.fluid.trajectory import trajectory
 from shallows.marking import markings
 from shallows.results import TABLES
 from shallows.worlds import fluid
-from shallows.worlds.fluid_models import MODELS, ModelInputs
+from shallows.worlds.fluid_models import MARKING_ONLY, MODELS, ModelInputs
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 SMALL = """
@@ -69,13 +69,20 @@ def test_fluid_and_packets_agree_on_the_queue_of_two_dcqcn_flows():
 
 
 TIMELY = {"name": "patched-timely@queue-error", "start_rate": "5Gbps"}
+TIMELY_4US = {
+    "cc": TIMELY,
+    "topology.rtt": "4us",
+    "topology.hosts": 3,
+    "network.mtu": "1000B",
+    "network.marking": "none",
+}
 
 
 @pytest.mark.parametrize(
     ("changes", "queue_pkt", "percent"),
     [
         # eq. 31: q = C T_low (1 + N delta/(beta C)) = 62.5 KB * 1.25
-        ({"cc": TIMELY, "topology.rtt": "4us", "topology.hosts": 3, "network.mtu": "1000B"}, 78.125, 5),
+        (TIMELY_4US, 78.125, 5),
         ({"cc": {"name": "dctcp"}}, None, 15),
     ],
     ids=["patched-timely", "dctcp"],
@@ -88,6 +95,15 @@ def test_fluid_and_packets_agree(small, changes, queue_pkt, percent):
     assert runs["fluid"]["utilization"] == pytest.approx(runs["packet"]["utilization"], abs=0.01)
     if queue_pkt:
         assert mean["fluid"] == pytest.approx(queue_pkt, rel=1e-3)
+
+
+def test_a_fluid_refuses_data_that_the_port_would_drop(small):
+    """A step at 40 packets drops TIMELY's data, which is not ECN-capable: its queue of 78 does not exist."""
+    dropping = small.replace({**TIMELY_4US, "network.marking": {"kind": "step", "threshold": "40pkt"}})
+    with pytest.raises(sh.ScenarioError, match=re.escape("network.marking.nodrop: expected true, or ")):
+        sh.run(dropping, world="fluid")
+    port = sh.run(dropping.replace({"network.marking.nodrop": True}), world="fluid").summary["bottleneck"]
+    assert port["queue_mean_pkt"] > 40
 
 
 def shape(value):
@@ -151,7 +167,7 @@ def test_the_delay_is_a_frame_there_and_an_ack_back(small):
     assert model.delay == path.base_rtt_s
     assert (model.k, model.min_window, model.flows) == (60_000, 2, 3)
     assert [one.state for one in classes] == [{"alpha": 1.0}] * 3
-    timely = small.replace({"cc": {"name": "timely"}})
+    timely = small.replace({"cc": {"name": "timely"}, "network.marking": "none"})
     assert fluid.translate(timely)[1].delay == pytest.approx(101.264e-6)
 
 
@@ -321,7 +337,8 @@ def test_every_parameter_of_an_algorithm_is_translated_or_refused(key):
     for source in row.states.values():
         given.get(source)
     assert row.reads(ModelInputs(known, marks, "dequeue", 1000, 1e-6)) == given.cc.read | {"start_rate"}
-    assert given.marking.read | {"interval"} >= set(marks)
+    # what the fluid integrates, and what acts on data that is not ECN-capable only, which is refused
+    assert given.marking.read | {"interval", "nodrop"} | set(MARKING_ONLY) >= set(marks)
     assert set(row.only) | set(row.same) <= set(known)
 
 

@@ -1,13 +1,15 @@
 // Runs a network and its flows in ns-3, from a file that ns3.py writes, and prints the results as JSON.
 //
 // Lines of the file: `run nodes warmup_ps stop_ps`, where 0 means "until every flow has ended"; `attribute NAME VALUE`, a default of
-// ns-3; `link from to rate_bps delay_ps packets [red kmin kmax pmax]`, followed by the link in the other direction; `watch link`, the
-// link whose queue is measured; `flow src dst bytes connect_ps path... | reverse path...`, where 0 bytes means without end.
+// ns-3; `link from to rate_bps delay_ps packets [red kmin kmax pmax weight gentle wait ecn | codel target_ps interval_ps ecn]`,
+// followed by the link in the other direction; `watch link`, the link whose queue is measured; `flow src dst bytes connect_ps sender
+// ecn path... | reverse path...`, where 0 bytes means without end.
 //
-// A port's queue is a drop-tail queue of the device, or RED above a device that holds one packet. The measured queue is the sum of
+// A port's queue is a drop-tail queue of the device, or RED or CoDel above a device that holds one packet. The measured queue is the sum of
 // both and the unsent part of the packet in transmission.
 
 #include "ns3/boolean.h"
+#include "ns3/codel-queue-disc.h"
 #include "ns3/config.h"
 #include "ns3/double.h"
 #include "ns3/drop-tail-queue.h"
@@ -24,8 +26,9 @@
 #include "ns3/simulator.h"
 #include "ns3/string.h"
 #include "ns3/tcp-header.h"
-#include "ns3/tcp-socket-factory.h"
+#include "ns3/tcp-l4-protocol.h"
 #include "ns3/traffic-control-layer.h"
+#include "ns3/uinteger.h"
 
 #include <ctime>
 #include <fstream>
@@ -44,13 +47,14 @@ struct Port
 {
     uint32_t from, to;
     uint64_t rate, delay, packets;
-    std::string red; // empty, or kmin kmax pmax
+    std::string discipline, values; // "red" or "codel", and its words
     Ptr<PointToPointNetDevice> device;
     uint32_t interface = 0;
     uint64_t sent = 0, dropped = 0, marked = 0, since = 0, waiting = 0, largest = 0;
     double busy = 0, area = 0; // seconds, byte-seconds
 
     void Install(Ptr<Node> node);
+    Ptr<QueueDisc> Discipline() const;
     void Watch();
     void WaitingChanged(uint32_t before, uint32_t after);
     void TransmissionBegins(Ptr<const Packet> packet);
@@ -68,10 +72,10 @@ Port::Install(Ptr<Node> node)
     device->SetAddress(Mac48Address::Allocate());
     device->SetDataRate(DataRate(rate));
     auto queue = CreateObject<DropTailQueue<Packet>>();
-    queue->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, red.empty() ? packets : 1));
+    queue->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, discipline.empty() ? packets : 1));
     device->SetQueue(queue);
     node->AddDevice(device);
-    if (red.empty())
+    if (discipline.empty())
     {
         return;
     }
@@ -79,19 +83,40 @@ Port::Install(Ptr<Node> node)
     auto say = CreateObject<NetDeviceQueueInterface>();
     say->GetTxQueue(0)->ConnectQueueTraces(queue);
     device->AggregateObject(say);
-    std::istringstream words(red);
-    double kmin, kmax, pmax;
-    words >> kmin >> kmax >> pmax;
-    auto discipline = CreateObject<RedQueueDisc>();
-    discipline->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, packets - 1));
-    discipline->SetTh(kmin, kmax);
-    discipline->SetAttribute("LInterm", DoubleValue(1 / pmax));
-    discipline->SetAttribute("QW", DoubleValue(1));
-    discipline->SetAttribute("Gentle", BooleanValue(false));
-    discipline->SetAttribute("UseEcn", BooleanValue(true));
-    discipline->SetAttribute("UseHardDrop", BooleanValue(false));
-    discipline->SetAttribute("LinkBandwidth", DataRateValue(DataRate(rate)));
-    node->GetObject<TrafficControlLayer>()->SetRootQueueDiscOnDevice(device, discipline);
+    node->GetObject<TrafficControlLayer>()->SetRootQueueDiscOnDevice(device, Discipline());
+}
+
+Ptr<QueueDisc>
+Port::Discipline() const
+{
+    std::istringstream words(values);
+    bool ecn;
+    if (discipline == "codel")
+    {
+        uint64_t target, interval;
+        words >> target >> interval >> ecn;
+        auto codel = CreateObject<CoDelQueueDisc>();
+        codel->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, packets - 1));
+        codel->SetAttribute("Target", TimeValue(PicoSeconds(target)));
+        codel->SetAttribute("Interval", TimeValue(PicoSeconds(interval)));
+        codel->SetAttribute("UseEcn", BooleanValue(ecn));
+        return codel;
+    }
+    double kmin, kmax, pmax, weight;
+    bool gentle, wait;
+    words >> kmin >> kmax >> pmax >> weight >> gentle >> wait >> ecn;
+    auto red = CreateObject<RedQueueDisc>();
+    red->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, packets - 1));
+    red->SetTh(kmin, kmax);
+    red->SetAttribute("LInterm", DoubleValue(1 / pmax));
+    red->SetAttribute("QW", DoubleValue(weight));
+    red->SetAttribute("Gentle", BooleanValue(gentle));
+    red->SetAttribute("Wait", BooleanValue(wait));
+    red->SetAttribute("UseEcn", BooleanValue(ecn));
+    red->SetAttribute("UseHardDrop", BooleanValue(false));
+    red->SetAttribute("LinkBandwidth", DataRateValue(DataRate(rate)));
+    red->SetAttribute("MeanPktSize", UintegerValue(1500));
+    return red;
 }
 
 void
@@ -146,10 +171,13 @@ struct Flow
 {
     uint32_t src, dst;
     uint64_t bytes, connect;
+    std::string sender;
+    bool ecn;
     std::vector<uint32_t> there, back;
     Ptr<Socket> socket, listening;
     uint64_t left = 0, got = 0, got_in_warmup = 0, start = 0, finish = 0;
 
+    Ptr<Socket> Open(Ptr<Node> node) const;
     void Listen(Ptr<Node> node, uint16_t port);
     void Connect(Ptr<Node> node, Ipv4Address to, uint16_t port);
     void Connected(Ptr<Socket>);
@@ -161,10 +189,18 @@ struct Flow
 std::vector<Flow> flows;
 uint64_t unfinished = 0;
 
+Ptr<Socket>
+Flow::Open(Ptr<Node> node) const
+{
+    auto opened = node->GetObject<TcpL4Protocol>()->CreateSocket(TypeId::LookupByName(sender));
+    opened->SetAttribute("UseEcn", StringValue(ecn ? "On" : "Off"));
+    return opened;
+}
+
 void
 Flow::Listen(Ptr<Node> node, uint16_t port)
 {
-    listening = Socket::CreateSocket(node, TcpSocketFactory::GetTypeId());
+    listening = Open(node);
     listening->Bind(InetSocketAddress(Ipv4Address::GetAny(), port));
     listening->Listen();
     listening->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(), MakeCallback(&Flow::Accepted, this));
@@ -174,7 +210,7 @@ void
 Flow::Connect(Ptr<Node> node, Ipv4Address to, uint16_t port)
 {
     left = bytes ? bytes : UINT64_MAX;
-    socket = Socket::CreateSocket(node, TcpSocketFactory::GetTypeId());
+    socket = Open(node);
     socket->SetConnectCallback(MakeCallback(&Flow::Connected, this), MakeNullCallback<void, Ptr<Socket>>());
     socket->SetSendCallback(MakeCallback(&Flow::Fill, this));
     socket->Bind();
@@ -323,9 +359,8 @@ Read(const char* path)
         else if (kind == "link")
         {
             Port port;
-            std::string discipline;
-            words >> port.from >> port.to >> port.rate >> port.delay >> port.packets >> discipline;
-            std::getline(words, port.red);
+            words >> port.from >> port.to >> port.rate >> port.delay >> port.packets >> port.discipline;
+            std::getline(words, port.values);
             ports.push_back(port);
         }
         else if (kind == "watch")
@@ -335,7 +370,7 @@ Read(const char* path)
         else if (kind == "flow")
         {
             Flow flow;
-            words >> flow.src >> flow.dst >> flow.bytes >> flow.connect;
+            words >> flow.src >> flow.dst >> flow.bytes >> flow.connect >> flow.sender >> flow.ecn;
             auto* way = &flow.there;
             for (std::string word; words >> word;)
             {

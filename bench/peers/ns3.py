@@ -114,7 +114,6 @@ def describe(scenario):
 def _attributes(scenario):
     """Defaults of ns-3 that correspond to the hosts of the scenario."""
     hosts = scenario.hosts
-    (sender,) = {cc.name for cc in scenario.flows.ccs}
     payload = scenario.frame.wire - scenario.frame.header
     seconds = {
         "TcpSocketBase::MinRto": hosts.rto_min,
@@ -123,7 +122,6 @@ def _attributes(scenario):
         "RttEstimator::InitialEstimation": hosts.rto_initial,
     }
     yield from (f"ns3::{key} {ps}ps" for key, ps in seconds.items())
-    yield f"ns3::TcpL4Protocol::SocketType {SENDERS[sender]}"
     yield f"ns3::TcpSocket::SegmentSize {payload}"
     yield f"ns3::TcpSocket::InitialCwnd {hosts.initial_window // payload}"
     yield f"ns3::TcpSocket::DelAckCount {hosts.acks_every}"
@@ -131,11 +129,6 @@ def _attributes(scenario):
     yield f"ns3::TcpSocket::RcvBufSize {SOCKET_BUFFER}"
     yield "ns3::TcpSocketBase::Timestamp false"
     yield "ns3::TcpSocketBase::ClockGranularity 1us"
-    yield f"ns3::TcpSocketBase::UseEcn {'On' if _marks(scenario) else 'Off'}"
-
-
-def _marks(scenario):
-    return scenario.network_options.marking != "none"
 
 
 def _links(request):
@@ -164,14 +157,21 @@ def _queue(buffer, marking, mtu):
     limit = UNLIMITED if buffer == NEVER else buffer // mtu - 1
     if marking is None:
         return str(limit), ""
-    values = {key: value / mtu for key, value in marking["parameters"].items()}
+    values = marking["parameters"]
+    ecn = f"{values['ecn']:g}"
     match marking["kind"]:
         case "step":
-            threshold = values["threshold"] - 2
-            return str(limit), f"red {threshold:g} {threshold:g} 1"
+            threshold = values["threshold"] / mtu - 2
+            return str(limit), f"red {threshold:g} {threshold:g} 1 1 0 1 {ecn}"
         case "red":
-            kmin, kmax = values["kmin"] - 2.5, values["kmax"] - 2.5
-            return str(limit), f"red {kmin:g} {kmax:g} {marking['parameters']['pmax']:g}"
+            kmin, kmax = values["kmin"] / mtu - 2.5, values["kmax"] / mtu - 2.5
+            # uniform is Floyd's and Jacobson's method without ns-3's wait of 1/p packets
+            wait = 1 - values["uniform"]
+            ramp = f"{values['pmax']:g} {values['weight']:g} {values['gentle']:g} {wait:g}"
+            return str(limit), f"red {kmin:g} {kmax:g} {ramp} {ecn}"
+        case "codel":
+            target, interval = (round(values[key] * 1e12) for key in ("target", "interval"))
+            return str(limit), f"codel {target} {interval} {ecn}"
     raise ValueError(f"ns-3 has no {marking['kind']} marking")
 
 
@@ -180,7 +180,9 @@ def _flows(scenario, request, opening):
     for at, (there, back) in enumerate(paths(scenario)):
         connect = int(flows["start_ps"][at]) + opening - handshakes[at]
         size = 0 if flows["bytes"][at] == NEVER else flows["bytes"][at]
-        ends = (flows["src"][at], flows["dst"][at], size, connect)
+        cc = scenario.flows.ccs[flows["cc"][at]]
+        sender = SENDERS[cc.name], int(cc.needs_marking)
+        ends = (flows["src"][at], flows["dst"][at], size, connect, *sender)
         yield " ".join(map(str, ("flow", *ends, *there, "|", *back)))
 
 

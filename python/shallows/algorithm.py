@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from shallows import user_algorithms
 from shallows.errors import ScenarioError, collect
+from shallows.literal import is_table
 from shallows.parameters import read, text, within
 from shallows.settings import nic
 from shallows.units import Frame, did_you_mean
@@ -107,6 +108,13 @@ class Algorithm:
         return marking == "required" or bool(self.parameters.get(marking))
 
     @property
+    def lives_by_marks(self) -> bool:
+        """True if the algorithm is nothing without marks; Reno with ECN has losses too."""
+        if self.user_class or self.native:
+            return self.needs_marking
+        return _row(self.name)["marking"] == "required"
+
+    @property
     def congestion_point(self) -> str | None:
         """The kind of marking that it needs at ports; None if it needs none."""
         if not self.needs_marking:
@@ -172,7 +180,8 @@ def choose(table: object, frame: Frame, folder: Path = Path()) -> Algorithm:
         raise ValueError('the name of an algorithm, such as "dctcp", or a table with it')
     table = cast(dict[str, Any], table)
     if not isinstance(table.get("name"), str | type):
-        raise ScenarioError("name", None, 'the name of an algorithm, such as "dctcp"; it is missing')
+        missing = "" if "name" in table else "; it is missing"
+        raise ScenarioError("name", table.get("name"), f'the name of an algorithm, such as "dctcp"{missing}')
     found = user_algorithms.find(table["name"], folder)
     if found:
         return _of_class(table, frame, *found)
@@ -227,9 +236,12 @@ def _receiver(table: Any, frame: Frame) -> Receiver | None:
     if table is None:
         return None
     table = {"kind": table} if isinstance(table, str) else table
-    if not (isinstance(table, dict) and isinstance(cast(dict[str, Any], table).get("kind"), str)):
-        raise ScenarioError("receiver.kind", None, 'the name of a receiver, such as "inigo"; it is missing')
-    table = cast(dict[str, Any], table)
+    if not is_table(table):
+        raise ScenarioError("receiver", table, 'the name of a receiver, such as "inigo", or a table with it')
+    if not isinstance(table.get("kind"), str):
+        missing = "" if "kind" in table else "; it is missing"
+        expected = f'the name of a receiver, such as "inigo"{missing}'
+        raise ScenarioError("receiver.kind", table.get("kind"), expected)
     try:
         kind, _, preset = table["kind"].partition("@")
         row = _row(kind, receivers())

@@ -198,6 +198,7 @@ class Hosts(Builder):
     acks_every: data packets per ack; default 1
     ack_delay: how long an ack may wait for the next packet
     segment: the most packets that leave together (TSO); default 1
+    loss_detection: loss by three later packets (RFC 6675), or by time (RFC 8985); default duplicate-acks
     gap: largest random gap after a data frame, as a share of its time; 0 turns it off; default 0.002
     timestamps: errors of timestamps; by default none
     """
@@ -214,6 +215,7 @@ class Hosts(Builder):
         acks_every: int = 1,
         ack_delay: Time | None = None,
         segment: int = 1,
+        loss_detection: Literal["duplicate-acks", "rack"] = "duplicate-acks",
         gap: float = 0.002,
         timestamps: Timestamps | TableLike | None = None,
         **unknown: Never,
@@ -559,9 +561,10 @@ class LongLived(Builder):
     exchange: data that each sends when the run begins, before it pauses until its start
     on: time that each sends before it pauses for `off`
     off: repeated pause of each flow; by default none
+    name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
-    from_: sending hosts; default topology
+    from_: sending hosts, by number, name or pattern such as "h1*"; default topology
     to: receiving hosts; default topology
     """
 
@@ -578,6 +581,7 @@ class LongLived(Builder):
         exchange: Size | None = None,
         on: Time | None = None,
         off: Time | None = None,
+        name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
         from_: Ends = "topology",
@@ -594,9 +598,10 @@ class Staircase(Builder):
     interval: time between two changes; default 1s
     start: start of the first flow; default 0s
     jitter: largest random delay of every start; default 10us
+    name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
-    from_: sending hosts; default topology
+    from_: sending hosts, by number, name or pattern such as "h1*"; default topology
     to: receiving hosts; default topology
     """
 
@@ -609,6 +614,7 @@ class Staircase(Builder):
         interval: Time = "1s",
         start: Time = "0s",
         jitter: Time = "10us",
+        name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
         from_: Ends = "topology",
@@ -628,6 +634,7 @@ class Incast(Builder):
     times: number of incasts, all between the same hosts; default 1
     period: time between two incasts
     to: the receiver; the topology's first, else the last host; default topology
+    name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
     """
@@ -644,6 +651,7 @@ class Incast(Builder):
         times: int = 1,
         period: Time | None = None,
         to: Ends = "topology",
+        name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
         **unknown: Never,
@@ -657,9 +665,10 @@ class Shuffle(Builder):
     size: payload of every flow; default 1MB
     start: earliest start; default 0s
     jitter: starts are uniform within this time; default 1ms
+    name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
-    from_: sending hosts; default topology
+    from_: sending hosts, by number, name or pattern such as "h1*"; default topology
     to: receiving hosts; default topology
     """
 
@@ -671,6 +680,7 @@ class Shuffle(Builder):
         size: Size = "1MB",
         start: Time = "0s",
         jitter: Time = "1ms",
+        name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
         from_: Ends = "topology",
@@ -685,6 +695,7 @@ class AllReduce(Builder):
 
     algorithm: a ring, two binary trees as in NCCL, or recursive halving and doubling; default ring
     chunk: `tree`: bytes that are forwarded together; by default 512KB
+    name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
     hosts: the ranks in order; by default all hosts; default topology
@@ -703,6 +714,7 @@ class AllReduce(Builder):
         *,
         algorithm: Literal["ring", "tree", "halving-doubling"] = "ring",
         chunk: Size | None = None,
+        name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
         hosts: Ends = "topology",
@@ -721,6 +733,7 @@ class ReduceScatter(Builder):
     """Every rank gets the sum of one part of the buffers of all.
 
     algorithm: a ring, or recursive halving; default ring
+    name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
     hosts: the ranks in order; by default all hosts; default topology
@@ -738,6 +751,7 @@ class ReduceScatter(Builder):
         self,
         *,
         algorithm: Literal["ring", "halving"] = "ring",
+        name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
         hosts: Ends = "topology",
@@ -756,6 +770,7 @@ class AllGather(Builder):
     """Every rank gets the parts of all.
 
     algorithm: a ring, or recursive doubling; default ring
+    name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
     hosts: the ranks in order; by default all hosts; default topology
@@ -773,6 +788,7 @@ class AllGather(Builder):
         self,
         *,
         algorithm: Literal["ring", "doubling"] = "ring",
+        name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
         hosts: Ends = "topology",
@@ -790,7 +806,8 @@ class AllGather(Builder):
 class Broadcast(Builder):
     """Every rank gets the buffer of the first, chunk by chunk along a chain.
 
-    chunk: bytes that are sent and forwarded together; default 512000B
+    chunk: bytes that are sent and forwarded together; default 512KB
+    name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
     hosts: the ranks in order; by default all hosts; default topology
@@ -807,7 +824,8 @@ class Broadcast(Builder):
     def __init__(
         self,
         *,
-        chunk: Size = "512000B",
+        chunk: Size = "512KB",
+        name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
         hosts: Ends = "topology",
@@ -827,6 +845,7 @@ class AllToAll(Builder):
 
     order: together, rank r first to r + 1; in phases; or together, all first to 0; default rotated
     gini: Gini coefficient of the bytes that ranks receive (skew of experts); default 0.0
+    name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
     hosts: the ranks in order; by default all hosts; default topology
@@ -845,6 +864,7 @@ class AllToAll(Builder):
         *,
         order: Literal["rotated", "pairwise", "at-once"] = "rotated",
         gini: float = 0.0,
+        name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
         hosts: Ends = "topology",
@@ -870,9 +890,10 @@ class RequestResponse(Builder):
     think: from the end of a response to the start of the next request; default 0s
     start: earliest start; default 0s
     jitter: first requests are uniform within this time; default 10us
+    name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
-    from_: sending hosts; default topology
+    from_: sending hosts, by number, name or pattern such as "h1*"; default topology
     to: receiving hosts; default topology
     """
 
@@ -889,6 +910,7 @@ class RequestResponse(Builder):
         think: Time = "0s",
         start: Time = "0s",
         jitter: Time = "10us",
+        name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
         from_: Ends = "topology",
@@ -909,9 +931,10 @@ class Poisson(Builder):
     load_of: the capacity that the load refers to; default host
     flows: how many arrive; default 1000
     below: upper bound of drawn sizes; default unlimited
+    name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
-    from_: sending hosts; default topology
+    from_: sending hosts, by number, name or pattern such as "h1*"; default topology
     to: receiving hosts; default topology
     """
 
@@ -925,6 +948,7 @@ class Poisson(Builder):
         load_of: Literal["host", "bottleneck"] = "host",
         flows: int = 1000,
         below: Size = "unlimited",
+        name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
         from_: Ends = "topology",
@@ -939,6 +963,7 @@ class Trace(Builder):
 
     file: the path of a CSV file with the columns start_s,src,dst,bytes
     flows: these columns themselves, instead of a file
+    name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
     """
@@ -950,6 +975,7 @@ class Trace(Builder):
         *,
         file: File | None = None,
         flows: Columns | None = None,
+        name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
         **unknown: Never,

@@ -111,8 +111,8 @@ class FlowColumns(TypedDict):
     delivered_bytes: U64
     goodput_bytes: U64
     goodput_by_stop_bytes: U64
-    retransmits: U32
-    timeouts: U32
+    retransmits: U64
+    timeouts: U64
     credits: U64
     credits_wasted: U64
     srtt_mean_ps: U64
@@ -167,6 +167,7 @@ class Host(TypedDict):
     acks_every: int
     ack_delay_ps: int
     segment: int
+    loss_detection: str
     gap: float
     timestamps: NotRequired[Timestamps | None]
 

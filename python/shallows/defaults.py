@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shallows import limits
 from shallows.units import ACK_BYTES, NEVER
 
 if TYPE_CHECKING:
@@ -156,10 +157,27 @@ def phantom_threshold(rate_bps: int, scale: Scale) -> int:
     return round(max(paper, 2 * scale.frame if scale.frame > 1500 else 0))
 
 
-MARKING: dict[str, dict[str, Callable[[int, Scale], int]]] = {
+CODEL_INTERVAL_S, CODEL_TARGETS = 0.1, 20
+"""100 ms, and intervals of 20 targets: 5 % (RFC 8289 §4.3 and §4.4)."""
+
+
+def codel_target(rate_bps: int, scale: Scale) -> float:
+    """Seconds: a twentieth of the interval, but not less than two frames take (RFC 8289 §4.4)."""
+    two_frames_s = 2 * 8 * scale.frame / rate_bps
+    return max(codel_interval(rate_bps, scale) / CODEL_TARGETS, two_frames_s)
+
+
+def codel_interval(rate_bps: int, scale: Scale) -> float:
+    """Seconds: the longest round trip on empty paths (RFC 8289 §4.3: the interval is about a round trip)."""
+    del rate_bps
+    return max(scale.rtt_ps / 1e12, 1e-6)
+
+
+MARKING: dict[str, dict[str, Callable[[int, Scale], float]]] = {
     "step": {"threshold": step_threshold},
     "red": {"kmin": ramp(5_000, 1), "kmax": ramp(200_000, 20)},
     "phantom": {"threshold": phantom_threshold},
+    "codel": {"target": codel_target, "interval": codel_interval},
 }
 """Parameters of markings that follow the rate of the port: value = "recommended", the default."""
 
@@ -171,7 +189,8 @@ def buffer(scale: Scale, largest_threshold: int) -> int:
     least.
     """
     in_flight = scale.whole_frames(scale.in_flight(scale.slowest))
-    return max(BUFFER, in_flight, 2 * largest_threshold, LEAST_BUFFER_FRAMES * scale.frame)
+    least = max(BUFFER, in_flight, 2 * largest_threshold, LEAST_BUFFER_FRAMES * scale.frame)
+    return min(least, limits.SIZE.most)
 
 
 def memory(scale: Scale) -> int:
@@ -193,7 +212,7 @@ def rto_min(scale: Scale, queue_bytes: int) -> int:
         return RTO_MIN_PS
     needed = scale.rtt_ps + 2 * queue_bytes * 8 * 10**12 // scale.slowest
     digits = 10 ** max(0, len(str(needed)) - 2)
-    return max(RTO_MIN_PS, -(-needed // digits) * digits)
+    return min(max(RTO_MIN_PS, -(-needed // digits) * digits), limits.TIME.most)
 
 
 Rule = Callable[[float, float, Scale], float]

@@ -10,9 +10,9 @@ from pydantic import field_validator, model_validator
 from shallows.errors import ScenarioError, collect
 from shallows.limits import LINK_RATE
 from shallows.literal import is_table
-from shallows.switch import Schedule, class_of, discipline
+from shallows.switch import Schedule, with_classes
 from shallows.table import Key, Table
-from shallows.units import NEVER, RATE, Time
+from shallows.units import RATE, Time
 
 if TYPE_CHECKING:
     from shallows.contract import Fault as FaultToCore
@@ -121,11 +121,6 @@ def to_core(
     """
     every = [(fault, link) for fault in scenario.faults for link in fault.links(network)]
     every.sort(key=lambda row: row[0].at)
-    of_link, disciplines = schedule.of_link.copy(), list(schedule.disciplines)
     scheduled = {link for fault, link in every if fault.kind != "loss"}
-    for limit_bytes, nics in ((NEVER, True), (scenario.network_options.buffer, False)):
-        bare = [link for link in scheduled if not of_link[link] and network.is_nic[link] == nics]
-        if bare:
-            disciplines.append(discipline((["other"], class_of(limit_bytes))))
-            of_link[bare] = len(disciplines)
-    return Schedule(of_link, disciplines), [fault.of_link(link) for fault, link in every]
+    changed = with_classes(schedule, scheduled, network, scenario.network_options.buffer)
+    return changed, [fault.of_link(link) for fault, link in every]

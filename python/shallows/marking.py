@@ -62,6 +62,21 @@ class Marking:
         return tells(self.kind)
 
     @property
+    def marks(self) -> bool:
+        """False if ports drop all data that they would mark."""
+        return self.parameters.get("ecn") != 0
+
+    @property
+    def drops(self) -> bool:
+        """True if ports drop data, ECN-capable or not, where they would mark other data."""
+        return not self.marks or self.parameters.get("nodrop") == 0
+
+    @property
+    def judges_heads(self) -> bool:
+        """True if ports decide about packets as they leave, for which they need classes."""
+        return self.kind == "codel"
+
+    @property
     def recommended(self) -> list[str]:
         """The parameters that have no value yet."""
         return [key for key, value in self.parameters.items() if value is None]
@@ -131,7 +146,20 @@ def choose(table: dict[str, Any], frame: "Frame") -> Marking:
     at = table.get("at", row["at"])
     if at not in ("enqueue", "dequeue"):
         raise ScenarioError("at", at, '"enqueue" or "dequeue"')
-    return Marking(row["name"], at, values)
+    chosen = Marking(row["name"], at, values)
+    _check_combinations(chosen, row)
+    return chosen
+
+
+def _check_combinations(chosen: Marking, row: dict[str, Any]) -> None:
+    """Refuse values that others leave without effect."""
+    given = chosen.parameters
+    if chosen.judges_heads and chosen.at != row["at"]:
+        raise ScenarioError("at", chosen.at, f'"{row["at"]}": {chosen.kind} looks at packets that leave')
+    if not chosen.marks and given.get("nodrop"):
+        raise ScenarioError("nodrop", True, "false: with ecn = false the port drops all data alike")
+    if given.get("extended") and given.get("gentle"):
+        raise ScenarioError("gentle", True, "false: with extended = true the ramp goes on at its slope")
 
 
 def _by_rate(row: dict[str, Any], key: str, value: object, frame: "Frame") -> float | ByRate:

@@ -151,7 +151,7 @@ def by_traffic(rows: list[dict[str, Any]]) -> Any:
             column[number] + _mark(key, row["exchanges" if key.startswith("exchange") else "completed"])
             for (key, _, _), (_, column) in zip(columns, fitted, strict=True)
         ]
-        table.add_row(f"{row['traffic']}: {row['kind']}, {row['cc']}", *cells)
+        table.add_row(f"{row['traffic']}: {row.get('name', row['kind'])}, {row['cc']}", *cells)
     return ["", table]
 
 

@@ -35,6 +35,19 @@ class Routes:
             node = int(self._from[link])
         return np.array(path, int)
 
+    def drawn(self, src: int, dst: int, rng: np.random.Generator) -> "NDArray[np.intp]":
+        """The links of a shortest path whose nodes choose among equal next hops at random, as by a hash."""
+        if dst not in self._hops:
+            self._hops[dst] = self._distances(dst)
+        hops, path, node = self._hops[dst], list[int](), src
+        while node != dst:
+            out = self._leaving(np.array([node]))
+            out = out[hops[self._to[out]] == hops[node] - 1]
+            out = out[(self._to[out] >= self._hosts) | (self._to[out] == dst)]
+            path.append(int(out[rng.integers(len(out))]))
+            node = int(self._to[path[-1]])
+        return np.array(path, int)
+
     def spread(self, src: int, dst: int) -> "tuple[NDArray[np.intp], F64]":
         """The links of all shortest paths, and the part of the traffic on each if nodes divide it equally."""
         if dst not in self._hops:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 KINDS = {"topology": TOPOLOGIES, "traffic": TRAFFICS}
 ALWAYS = frozenset(
-    ["name", "seed", "duration", "warmup", "cooldown", "cc", "traffic.cc"]
+    ["name", "seed", "duration", "warmup", "cooldown", "cc", "traffic.cc", "traffic.name"]
     + [f"record.{key}" for key in ("queues", "probes", "ports", "flows")]
 )
 """Keys that every world supports."""
@@ -125,8 +125,8 @@ def set_keys(scenario: "Scenario") -> Iterator[SetKey]:
             yield SetKey("traffic.priority", f"traffic[{i}].priority", table.priority, 0)
         for key in ("exchange", "off"):
             if getattr(table, key, None):
-                used = table.cc or scenario.cc
-                yield SetKey(f"traffic.{key}", f"traffic[{i}].{key}", None, None, used)
+                used, shown = table.cc or scenario.cc, _dumped(table, {"frame": scenario.frame})[key]
+                yield SetKey(f"traffic.{key}", f"traffic[{i}].{key}", shown, None, used)
     for where, used in algorithms(scenario):
         if used.receiver:
             yield SetKey("cc.receiver", f"{where}.receiver", used.receiver.kind, None, used)
@@ -143,7 +143,8 @@ def _set_in(scenario: "Scenario", name: str, table: "Table") -> Iterator[SetKey]
     given: dict[str, Any] = scenario.tables.get(name) or {}
     values = _dumped(table, {"frame": scenario.frame})
     also = {"shared"} if given.get("buffer") == "shared" else set[str]()
-    for key in [key for key in values if key in given or key in also]:
+    values = {key: value for key, value in values.items() if key in given or key in also}
+    for key in values:
         default = _default(scenario, type(table), values, key)
         if values[key] != default:
             shown = None if isinstance(values[key], dict) else values[key]
@@ -155,7 +156,7 @@ def _dumped(table: "Table", context: Any) -> dict[str, Any]:
 
 
 def _default(scenario: "Scenario", model: "type[Table]", values: dict[str, Any], key: str) -> Any:
-    """The value of `key` if it were absent, which may depend on the rest of its table or on the network."""
+    """The value of `key` if it were absent, which may depend on the network and on the other keys of the file, `values`."""
     context = {"frame": scenario.frame}
     for rest in ({other: value for other, value in values.items() if other != key}, {}):
         try:

@@ -14,6 +14,10 @@ from shallows.table import Key, Table
 from shallows.units import NEVER, Count, DefaultWireSize, Headroom, WireSize
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
     from shallows.contract import U32, Class, Discipline, Pacer, Shaper
     from shallows.scenario import Scenario
     from shallows.topology import Network
@@ -78,8 +82,27 @@ class Trimming(Table):
 
 def to_core(scenario: "Scenario", network: "Network") -> Schedule:
     """How the ports of a scenario schedule, in a request to the core."""
-    schedule = _in_switches(scenario, network)
+    schedule, marking = _in_switches(scenario, network), scenario.network_options.marking
+    if not isinstance(marking, str) and marking.judges_heads:
+        links = np.flatnonzero(marking_ports(scenario, network)).tolist()
+        schedule = with_classes(schedule, links, network, scenario.network_options.buffer)
     return _with_pacers(scenario.pacer, network, schedule) if scenario.pacer else schedule
+
+
+def marking_ports(scenario: "Scenario", network: "Network") -> "NDArray[np.bool_]":
+    """By link, whether its port marks. Ports of hosts mark only if they are one queue."""
+    return ~network.is_nic | (scenario.hosts.nic == "fifo")
+
+
+def with_classes(schedule: Schedule, links: "Iterable[int]", network: "Network", buffer: int) -> Schedule:
+    """The same with one class at the ports of `links` that have none; it holds as much as their buffer."""
+    of_link, disciplines = schedule.of_link.copy(), list(schedule.disciplines)
+    for limit_bytes, nics in ((NEVER, True), (buffer, False)):
+        bare = [link for link in links if not of_link[link] and network.is_nic[link] == nics]
+        if bare:
+            disciplines.append(discipline((["other"], class_of(limit_bytes))))
+            of_link[bare] = len(disciplines)
+    return Schedule(of_link, disciplines)
 
 
 def _in_switches(scenario: "Scenario", network: "Network") -> Schedule:

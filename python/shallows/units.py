@@ -202,6 +202,10 @@ def name(value: object) -> str:
     return value
 
 
+def _optional_name(value: object) -> str | None:
+    return None if value is None else name(value)
+
+
 def did_you_mean(word: object, known: Iterable[object]) -> str:
     """The hint `; did you mean "…"?`; empty if no known word is similar."""
     from difflib import get_close_matches
@@ -302,6 +306,7 @@ Payload = Annotated[int, _Key("Size", SIZE, least=1, part="payload")]
 OptionalPayload = Annotated[int | None, _Key("Size", SIZE, least=1, part="payload", optional=True)]
 PayloadLimit = Annotated[int, _Key("Size", SIZE, least=1, part="payload", words=(("unlimited", NEVER),))]
 Name = Annotated[str, BeforeValidator(name)]
+OptionalName = Annotated[str | None, BeforeValidator(_optional_name)]
 Share = Annotated[float, TypeName("Share"), BeforeValidator(share, json_schema_input_type=float | str)]
 Count = Annotated[int, _whole(1, limits.COUNT.most)]
 OptionalCount = Annotated[int | None, _whole(1, limits.COUNT.most, optional=True)]

@@ -15,8 +15,7 @@ from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
-from soak.scenarios import how, text
-from soak.worker import Worker
+from soak.worker import GRAMMARS, Worker
 
 
 def main():
@@ -29,7 +28,7 @@ def main():
     busy = {}
     with suppress(KeyboardInterrupt):
         _soak(options, seed, workers, numbers, busy, (findings, counts))
-    _report(findings, counts, seed, options.out, time.monotonic() - began)
+    _report(findings, counts, options, seed, time.monotonic() - began)
     sys.exit(bool(findings))
 
 
@@ -46,7 +45,7 @@ def _soak(options, seed, workers, numbers, busy, results):
             over = options.seconds and time.monotonic() - began > options.seconds
             if worker not in busy and not over and (number := next(numbers, None)) is not None:
                 busy[worker] = number
-                worker.give(seed, number, options.patience)
+                worker.give(options.grammar, seed, number, options.patience)
         if not busy:
             break
         time.sleep(0.001)
@@ -54,6 +53,7 @@ def _soak(options, seed, workers, numbers, busy, results):
 
 def _options():
     parser = argparse.ArgumentParser(prog="soak")
+    parser.add_argument("--grammar", choices=GRAMMARS, default="scenarios", help="where scenarios come from")
     parser.add_argument("--seed", type=int, help="of all scenarios; a new one if absent")
     parser.add_argument("--first", type=int, default=0, help="number of the first scenario")
     parser.add_argument("--count", type=int, default=10**9, help="how many at most")
@@ -77,14 +77,15 @@ def _note(findings, counts, seed, number, done):
         alike.append((number, world, wrong))
 
 
-def _report(findings, counts, seed, out, seconds):
+def _report(findings, counts, options, seed, seconds):
+    grammar, out = GRAMMARS[options.grammar], options.out
     print(f"{sum(counts.values()) - counts['findings']} scenarios in {seconds:.0f} s: {dict(counts)}")
     for cases in sorted(findings.values(), key=len, reverse=True):
         number, world, wrong = cases[0]
         out.mkdir(parents=True, exist_ok=True)
-        path = out / f"{seed}-{number}.toml"
+        path = out / f"{options.grammar}-{seed}-{number}.toml"
         path.write_text(
-            f"# {world} world, {how(seed, number)}\n{text(seed, number)[2]}",
+            f"# {world} world, {grammar.how(seed, number)}\n{grammar.text(seed, number)[2]}",
             encoding="utf-8",
             errors="replace",
         )

@@ -4,6 +4,7 @@ import math
 import re
 import tempfile
 import time
+import tomllib
 
 import numpy as np
 
@@ -11,8 +12,10 @@ import shallows as sh
 from shallows.errors import BooksError, ScenarioError
 from shallows.runner import in_world, prepare
 from shallows.units import NEVER
+from shallows.warnings.before import offered
 
 EXCERPT = re.compile(r" *\d* \|")
+STRANGE = re.compile(r"\b(nan|inf|None)\b| -\d")
 LITTLE = 1 + 1e-6
 LONG_S = 20.0
 """Of processor time: then a run is ended with what there is; only one that does not hear of it hangs."""
@@ -29,19 +32,23 @@ def _stop_after(seconds):
 
 
 def problem(text, world, save=False, threads=1, overrides=None):
-    """("refused", "ran", "took long" or "collapsed", None or a sentence on what is wrong, its kind first).
+    """("refused", "ran", "accepted", "took long" or "collapsed", None or what is wrong, its kind first).
 
     With `save` the run is saved and loaded again, with several `threads` it is done again on so many.
     """
     try:
         scenario = prepare(sh.Scenario.from_toml(text), world=world, overrides=overrides)
     except ScenarioError as error:
-        return "refused", _about_refusal(error)
+        return "refused", _about_refusal(error, text, overrides or {})
     except BaseException as error:
         return "refused", f"crash {type(error).__name__}: {error}"
     try:
         if sh.Scenario.from_toml(scenario.to_toml()) != scenario:
             return "ran", "round trip: the scenario that is written back is another"
+        if wrong := _about_warnings(scenario):
+            return "ran", wrong
+        if world == "kernel":  # which takes real time, and root
+            return "accepted", None
         run = in_world(world)(scenario, _stop_after(LONG_S)).check_books()
         wrong = about_run(run, scenario)
         if run.interrupted and not wrong:
@@ -57,6 +64,17 @@ def problem(text, world, save=False, threads=1, overrides=None):
     except BaseException as error:
         return "ran", f"crash {type(error).__name__}: {error}"
     return "ran", wrong
+
+
+def _about_warnings(scenario):
+    """What is not true in the warnings before a run, and in the offered load."""
+    load = offered(scenario)
+    if not (np.isfinite(load) & (load >= 0)).all():
+        return f"offered load: {load.min()} to {load.max()}"
+    wrong = [
+        said for said in scenario.warnings if re.search(r"\b(nan|inf|None)\b|-\d", said.replace("->", ""))
+    ]
+    return f"warning: {wrong[0]}" if wrong else None
 
 
 def _unlike(run, other):
@@ -104,13 +122,37 @@ def _crowded(error, scenario):
     return said and (scenario.hosts.nic == "fifo" or scenario.network_options.buffer == NEVER)
 
 
-def _about_refusal(error):
+def _about_refusal(error, text, overrides):
+    """What a message lacks: a sentence on what was expected, the key, or the value that stands there."""
     said = str(error)
     # Below each sentence stands the line of the file that it is about, and a caret.
     sentences = [line for line in said.strip().splitlines() if not EXCERPT.match(line)]
-    if not all("expected" in line for line in sentences) or len(said) > 4000:
+    if not all("expected" in line for line in sentences) or len(said) > 600 * len(error.every) + 2000:
         return f"refusal without a sentence: {said[:300]!r}"
+    try:
+        tables = tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    for one in error.every:
+        if one.key is None:
+            return f"refusal without a key: {said[:300]!r}"
+        there = _at(tables, one.key)
+        # True is short for a table of defaults, which has no value to show.
+        if one.value is None and not overrides and isinstance(there, str | int | float) and there is not True:
+            return f"refusal without the value: {str(one)[:300]!r}"
     return None
+
+
+def _at(tables, key):
+    """What stands at a dotted key such as "traffic[0].size"; None if nothing does."""
+    for step in key.replace("[", ".").replace("]", "").split("."):
+        if isinstance(tables, list) and step.isdigit() and int(step) < len(tables):
+            tables = tables[int(step)]
+        elif isinstance(tables, dict):
+            tables = tables.get(step)
+        else:
+            return None
+    return tables
 
 
 def about_run(run, scenario):

@@ -7,13 +7,14 @@ Work is bounded: about `PACKETS` packets, so that a run takes a second or less.
 import copy
 import math
 import random
+from pathlib import Path
 
 import tomli_w
 
 from shallows import catalog
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
-from shallows.traffic import Collective
+from soak.traffics import ENDLESS, Traffics
 
 PACKETS = 60_000
 LAWFUL, BENT = 0.65, 0.25
@@ -23,6 +24,8 @@ WORDS = (
     "😀", "a\tb", "../..", "C:\\", "true", "0s", "1ps", "-5us", "1e9s", "3.3333us",
     "18446744073709551616B", "0pkt", "1pkt", "65535B", "10gbps", "∞",
 )  # fmt: skip
+FORBIDDEN = f"{Path(__file__).parent / 'forbidden.py'}:Mine"
+"""Python code that no user has trusted."""
 VALUES = (
     0,
     -1,
@@ -41,6 +44,8 @@ VALUES = (
     [1, "a"],
 )
 CATALOG = catalog.algorithms()
+OF_TRANSPORTS = {key for row in CATALOG for key in row["honours"]}
+"""Keys that act on flows of some algorithms only."""
 RECEIVERS, MARKINGS = catalog.other_catalogs()["cc.receiver"], catalog.other_catalogs()["network.marking"]
 
 
@@ -75,7 +80,7 @@ def how(seed, number):
     return asked
 
 
-class Draw:
+class Draw(Traffics):
     """Random pieces of a scenario."""
 
     def __init__(self, random_):
@@ -101,9 +106,9 @@ class Draw:
         self.wired = TOPOLOGIES[tables["topology"]["kind"]](**tables["topology"]).build()
         if self.maybe(0.6):
             tables["network"] = self.network()
-        if self.maybe(0.6):
-            tables["hosts"] = self.hosts()
         tables["cc"] = self.cc()
+        if self.maybe(0.6):
+            tables["hosts"] = self.hosts(tables["cc"])
         seconds = PACKETS * 1500 * 8 / max(self.bps, 1e6)
         tables["traffic"] = [self.traffic(seconds) for _ in range(self.one((1, 1, 2, 3)))]
         if self.maybe(0.5):
@@ -116,8 +121,8 @@ class Draw:
             tables["duration"] = self.time(seconds / 30, seconds)
         if self.maybe():
             tables["warmup"] = self.time(seconds / 300, seconds / 40)
-        if self.maybe(0.1):
-            tables["cooldown"] = self.time(seconds / 300, seconds / 40)
+        if self.maybe(0.3 if any(table["kind"] == "poisson" for table in tables["traffic"]) else 0.02):
+            tables["cooldown"] = self.time(seconds / 1e6, seconds / 40)
         return tables
 
     def topology(self):
@@ -222,7 +227,10 @@ class Draw:
         elif kind == "loss":
             table["value"] = self.one((0.0, 1e-4, 0.01, 0.5, 0.999))
         if self.maybe(0.3):
-            table["link"] = link.replace("->", "<->")
+            table["link"] = table["link"].replace("->", "<->")
+        if self.maybe(0.2) and kind in ("down", "up", "loss"):
+            a, _, b = link.partition("#")[0].partition("->")
+            table["link"] = self.one((f"{a[0]}*->{b}", f"{a}->*", f"{a}<->{b[:2]}*", "*->*", "p1.*<->*"))
         return table
 
     def network(self):
@@ -267,7 +275,7 @@ class Draw:
             table["marking"] = {"kind": row["name"], **self.parameters(row)}
         return table
 
-    def hosts(self):
+    def hosts(self, cc):
         keys = {
             "nic": self.one(("fair", "fifo")),
             "initial_window": self.one(("1pkt", "3pkt", "100pkt", self.size(1, 1e6))),
@@ -278,10 +286,28 @@ class Draw:
             "acks_every": self.random.randint(1, 8),
             "ack_delay": self.time(1e-7, 1e-3),
             "segment": self.one((1, 2, 8, 44)),
+            "loss_detection": self.one(("duplicate-acks", "rack")),
             "gap": self.one((0, 0.002, 0.05, 1)),
-            "timestamps": {"kind": self.one(("software", "hardware")), "drift": self.one((0.0, 4e-5, -1e-3))},
+            "timestamps": self.timestamps(),
         }
-        return {key: value for key, value in keys.items() if self.maybe(0.2)}
+        row = next((row for row in CATALOG if row["name"] == cc["name"].split("@")[0]), None)
+        unused = OF_TRANSPORTS - set(row["honours"]) if row and self.maybe(0.9) else set()
+        return {key: value for key, value in keys.items() if self.maybe(0.2) and f"hosts.{key}" not in unused}
+
+    def timestamps(self):
+        keys = {
+            "kind": self.one(("software", "hardware")),
+            "drift": self.one((0.0, 4e-5, -1e-3)),
+            "noise": self.time(1e-12, 1e-4),
+            "burst": self.random.randint(1, 64),
+            "bucket": self.random.randint(1, 64),
+            "poll": self.time(1e-12, 1e-4),
+            "stack": self.time(1e-12, 1e-3),
+            "host_delay_removed": self.maybe(0.5),
+            "burst_reduced": self.maybe(0.5),
+            "calibrated": self.maybe(0.5),
+        }
+        return {key: value for key, value in keys.items() if self.maybe(0.4)}
 
     def cc(self):
         row = self.one(CATALOG)
@@ -290,7 +316,9 @@ class Draw:
             table["name"] += "@" + self.one(row["presets"])["name"]
         if self.maybe():
             table |= self.parameters(row)
-        if self.maybe(0.1):
+        if self.maybe(0.01):
+            table = {"name": FORBIDDEN}
+        if self.maybe(0.1 if row["transport"] == "tcp" else 0.01):
             receiver = self.one(RECEIVERS)
             table["receiver"] = {"kind": receiver["name"], **self.parameters(receiver)}
         return table
@@ -310,100 +338,6 @@ class Draw:
             return bool(round(value))
         suffix, scale = {"s": ("ps", 1e12), "B": ("B", 1), "bit/s": ("bps", 1)}.get(p["unit"], ("", 1))
         return f"{round(value * scale)}{suffix}" if suffix else float(value)
-
-    def ranks(self, start):
-        return {
-            "size": self.size(1e3, 2e5),
-            "start": start,
-            "channels": self.random.randint(1, 3),
-            "step_delay": self.time(1e-9, 1e-5),
-        }
-
-    def reducing(self):
-        return self.one(({}, {"algorithm": "ring"}, {"algorithm": "tree", "chunk": self.size(1e4, 1e5)}))
-
-    def traffic(self, seconds):
-        kind = self.one(tuple(TRAFFICS))
-        start = self.time(1e-9, 1e-4)
-        payload = lambda: self.size(1, 3e5)  # noqa: E731
-        table = {
-            "long-lived": {
-                "flows": self.random.randint(1, 20),
-                "start": start,
-                "stagger": self.time(1e-9, 1e-5),
-            },
-            "staircase": {
-                "flows": self.random.randint(1, 5),
-                "interval": self.time(1e-6, 1e-3),
-                "start": start,
-            },
-            "incast": {
-                "senders": self.random.randint(1, 3),
-                "size": payload(),
-                "times": self.random.randint(1, 3),
-                "period": self.time(1e-6, 1e-3),
-                "start": start,
-                "to": self.random.randrange(self.wired.hosts),
-            },
-            "shuffle": {"size": self.size(1, 2e4), "start": start},
-            "all-reduce": self.ranks(start) | self.reducing(),
-            "reduce-scatter": self.ranks(start) | {"algorithm": self.one(("ring", "halving"))},
-            "all-gather": self.ranks(start) | {"algorithm": self.one(("ring", "doubling"))},
-            "broadcast": self.ranks(start) | {"chunk": self.size(1e4, 1e5)},
-            "all-to-all": self.ranks(start)
-            | {"order": self.one(("rotated", "pairwise", "at-once")), "gini": self.one((0.0, 0.1))},
-            "request-response": {
-                "pairs": self.random.randint(1, 6),
-                "exchanges": self.random.randint(1, 10),
-                "start": start,
-                "request": payload(),
-                "response": payload(),
-                "service": self.time(1e-9, 1e-3),
-                "think": self.time(1e-9, 1e-3),
-            },
-            "poisson": {
-                "sizes": self.one(("websearch", "hadoop", "datamining", payload(), payload())),
-                "load": self.one((1e-9, 0.1, 0.5, 0.9, 1.0)),
-                "load_of": self.one(("host", "bottleneck")),
-                "flows": self.random.randint(1, 200),
-                "below": "1MB",
-            },
-            "trace": {"flows": [self.row(seconds) for _ in range(self.random.randint(1, 30))]},
-        }[kind]
-        need = {"poisson": {"sizes", "load", "below"}, "trace": {"flows"}}.get(kind, set())
-        table = {key: value for key, value in table.items() if key in need or self.maybe(0.7)}
-        if kind == "shuffle":
-            table.setdefault("size", "10KB")
-        collective = issubclass(TRAFFICS[kind], Collective)
-        if self.maybe(0.15) and collective:
-            table["hosts"] = list(self.pair())
-            table["group_size"] = 2
-        if self.maybe(0.15) and kind not in ("incast", "trace") and not collective:
-            table["from"], table["to"] = ([host] for host in self.pair())
-        if self.maybe() and kind not in ("poisson", "trace"):
-            table["jitter"] = self.one(("0s", self.time(1e-12, 1e-4)))
-        if self.maybe(0.3) and kind == "incast":
-            table |= {"times": self.random.randint(1, 10), "period": self.time(1e-9, 1e-3)}
-        if self.maybe(0.1):
-            table["priority"] = 1
-        if self.maybe(0.15):
-            table["cc"] = self.cc()
-        if self.maybe(0.1) and kind == "long-lived":
-            table["stop"] = self.time(1e-4, 1e-2)
-        if self.maybe(0.2) and kind == "long-lived":
-            turns = {key: self.time(1e-9, 1e-2) for key in ("on", "off")} if self.maybe(0.7) else {}
-            table |= turns | ({"exchange": payload()} if self.maybe(0.6) else {})
-        return {"kind": kind, **table}
-
-    def row(self, seconds):
-        """A line of a trace."""
-        src, dst = self.pair()
-        return [self.random.uniform(0, seconds), src, dst, self.random.randint(1, 10**5)]
-
-    def pair(self):
-        """Two hosts, where there are two."""
-        src = self.random.randrange(self.wired.hosts)
-        return src, (src + self.random.randint(1, max(1, self.wired.hosts - 1))) % self.wired.hosts
 
     def record(self):
         port = self.one(self.wired.port_names)
@@ -452,7 +386,12 @@ class Draw:
 
     def anything(self):
         """What may stand in a scenario, though hardly there."""
-        value = self.one((self.one(WORDS), self.one(VALUES), self.time(1e-12, 1e6), self.size(1, 1e19)))
+        kinds = self.one(
+            (*TOPOLOGIES, *TRAFFICS, *(row["name"] for row in (*CATALOG, *MARKINGS, *RECEIVERS)))
+        )
+        value = self.one(
+            (self.one(WORDS), self.one(VALUES), self.time(1e-12, 1e6), self.size(1, 1e19), kinds)
+        )
         return copy.deepcopy(value)  # whoever has it may change it
 
     def dotted(self):
@@ -468,8 +407,16 @@ class Draw:
             "network.buffer",
         )
         known += (
+            "topology.kind",
+            "traffic.0.kind",
+            "network.marking.kind",
+            "cc.receiver.kind",
+            "faults.0.kind",
             "network.pfc.threshold",
             "hosts.rto_min",
+            "hosts.gap",
+            "cooldown",
+            "traffic.0.group_size",
             "traffic.0.flows",
             "traffic.0.size",
             "traffic",
@@ -501,6 +448,3 @@ class Draw:
             )
             written = written[:at] + piece + written[at + length :]
         return written
-
-
-ENDLESS = ("long-lived", "staircase")

@@ -8,8 +8,9 @@ import sys
 import time
 from pathlib import Path
 
-from soak.scenarios import how, text
+from soak import by_schema, scenarios
 
+GRAMMARS = {"scenarios": scenarios, "schema": by_schema}
 MEMORY_BYTES = 5 * 2**30
 """Address space that a run may add: 2 GiB of packets, in a table that may have as much room again."""
 STILL = 10
@@ -22,7 +23,7 @@ class Worker:
     def __init__(self):
         self.process, self.given = None, None
 
-    def give(self, seed, number, patience):
+    def give(self, grammar, seed, number, patience):
         """Let it run a scenario, for that many seconds of processor time at most."""
         if self.process is None or not self.process.is_alive():
             context = multiprocessing.get_context("spawn")
@@ -30,8 +31,8 @@ class Worker:
             self.process = context.Process(target=_work, args=(other,), daemon=True)
             self.process.start()
             other.close()
-        self.given, self.since, self.patience = (seed, number), time.monotonic(), patience
-        self.end.send((seed, number, patience))
+        self.given, self.since, self.patience = (grammar, seed, number), time.monotonic(), patience
+        self.end.send((*self.given, patience))
 
     def outcome(self):
         """(kind, world, outcome, what is wrong) if it has one; None while it runs, or has nothing to do."""
@@ -48,7 +49,7 @@ class Worker:
             self.process.kill()
             self.process.join()
             result = (
-                *text(*self.given)[:2],
+                *_text(*self.given)[:2],
                 "hung",
                 f"hang: more than {STILL * self.patience:g} s, busy or not",
             )
@@ -61,7 +62,11 @@ class Worker:
             said = "hung", f"hang: more than {self.patience:g} s of processor time"
         else:
             said = "died", f"abort: the process ended with {self.process.exitcode}"
-        return (*text(*self.given)[:2], *said)
+        return (*_text(*self.given)[:2], *said)
+
+
+def _text(grammar, seed, number):
+    return GRAMMARS[grammar].text(seed, number)
 
 
 def _work(end):
@@ -70,11 +75,11 @@ def _work(end):
     sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     os.dup2(sys.stderr.fileno(), 2)
     while True:
-        seed, number, patience = end.recv()
+        grammar, seed, number, patience = end.recv()
         has = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (has + MEMORY_BYTES, resource.RLIM_INFINITY))
         resource.setrlimit(
             resource.RLIMIT_CPU, (round(time.process_time() + patience), resource.RLIM_INFINITY)
         )
-        kind, world, written = text(seed, number)
-        end.send((kind, world, *problem(written, world, **how(seed, number))))
+        kind, world, written = _text(grammar, seed, number)
+        end.send((kind, world, *problem(written, world, **GRAMMARS[grammar].how(seed, number))))

@@ -88,6 +88,7 @@ pub static TCP: Transport = Transport {
         "hosts.acks_every",
         "hosts.ack_delay",
         "hosts.segment",
+        "hosts.loss_detection",
         "hosts.gap",
         "hosts.timestamps",
     ],
@@ -104,6 +105,7 @@ pub static RATED: Transport = Transport {
         "hosts.rto_max",
         "hosts.acks_every",
         "hosts.ack_delay",
+        "hosts.loss_detection",
         "hosts.timestamps",
     ],
 };

@@ -188,7 +188,7 @@ fn credits(row: &shallows_cc::catalog::Algorithm, values: &Values, seed: u64, ab
             due > now
         });
         let grant = credits.grant(now, [draws.uniform(), draws.uniform()]);
-        assert_eq!(grant.number, number, "{about}: numbers have a gap");
+        assert_eq!(grant.number, u64::from(number), "{about}: numbers have a gap");
         assert!(grant.next > now, "{about}: the next credit is due at once, for ever");
         assert!(
             grant.size >= MIN_FRAME && grant.size.0 <= shaper.credit.0 + 64,
@@ -197,7 +197,7 @@ fn credits(row: &shallows_cc::catalog::Algorithm, values: &Values, seed: u64, ab
         );
         credits.probe(&mut |name, value| assert!(value.is_finite(), "{about}: {name} is {value}"));
         if draws.uniform() < 0.7 {
-            on_the_way.push((now + rtt, CreditEcho { number, granted_at: now }));
+            on_the_way.push((now + rtt, CreditEcho { number: grant.number, granted_at: now }));
         }
         grants.push((grant.size.0, grant.next - now));
         now = grant.next;

@@ -99,7 +99,7 @@ impl Follower for Catalogued {
         match name {
             "window" => return sender.decision().window / MSS,
             "pace" => return sender.decision().pace.map_or(0.0, Rate::as_gbps),
-            "credit" => return f64::from(granted().1.number),
+            "credit" => return granted().1.number as f64,
             "credit_bytes" => return granted().1.size.0 as f64,
             "credit_gap_us" => return (granted().1.next - granted().0).as_secs() * 1e6,
             _ => {}

@@ -72,9 +72,9 @@ answer! {
         /// The part of it that arrived after the warm-up and before the flow's stop
         goodput_by_stop_bytes: Vec<u64>,
         /// Retransmitted packets
-        retransmits: Vec<u32>,
+        retransmits: Vec<u64>,
         /// Retransmission timeouts
-        timeouts: Vec<u32>,
+        timeouts: Vec<u64>,
         /// Credits that the receiver sent; 0 without credits
         credits: Vec<u64>,
         /// Credits that arrived when there was nothing to send. The others were answered by a data frame, were dropped, or are in flight
@@ -269,7 +269,6 @@ impl FlowColumns {
     #[must_use]
     pub fn of(flows: &[FlowReport]) -> Self {
         let wide = |value: fn(&FlowReport) -> u64| flows.iter().map(value).collect();
-        let narrow = |value: fn(&FlowReport) -> u32| flows.iter().map(value).collect();
         Self {
             start_ps: wide(|f| f.start.0),
             finish_ps: wide(|f| f.finish.0),
@@ -277,8 +276,8 @@ impl FlowColumns {
             delivered_bytes: wide(|f| f.delivered),
             goodput_bytes: wide(|f| f.goodput),
             goodput_by_stop_bytes: wide(|f| f.goodput_by_stop),
-            retransmits: narrow(|f| f.retransmits),
-            timeouts: narrow(|f| f.timeouts),
+            retransmits: wide(|f| f.retransmits),
+            timeouts: wide(|f| f.timeouts),
             credits: wide(|f| f.credits),
             credits_wasted: wide(|f| f.credits_wasted),
             srtt_mean_ps: wide(|f| f.srtt_mean.0),

@@ -180,8 +180,8 @@ fn columns(flows: &[Flow], begin: u64, warm_bytes: &[u64]) -> FlowColumns {
             delivered: received,
             goodput: received - warm,
             goodput_by_stop: flow.received_by_stop().saturating_sub(warm),
-            retransmits: info.retransmits(),
-            timeouts: info.timeouts(),
+            retransmits: info.retransmits().into(),
+            timeouts: info.timeouts().into(),
             ..FlowReport::default()
         }
     };

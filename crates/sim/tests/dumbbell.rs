@@ -10,8 +10,8 @@ use shallows_sim::engine::answer::Answer;
 use shallows_sim::engine::simulation::{Progress, Simulation};
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::spec::network::{
-    self, Application, Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, Network, Nic, PortSpec,
-    RecordSpec, Shaper,
+    self, Application, Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, LossDetection, Network,
+    Nic, PortSpec, RecordSpec, Shaper,
 };
 
 const MTU: Bytes = Bytes(1500);
@@ -110,6 +110,7 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
             ack_delay: Time::from_micros(500),
             gap: 0.0,
             segment: 1,
+            loss_detection: LossDetection::DuplicateAcks,
             timestamps: None,
         },
         mtu: MTU,

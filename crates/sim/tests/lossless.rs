@@ -9,8 +9,8 @@ use shallows_sim::engine::answer::Answer;
 use shallows_sim::engine::simulation::{Progress, Simulation};
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::spec::network::{
-    Application, Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, Marking, Network, Nic,
-    PauseSpec, PortSpec, RecordSpec, SharedSpec,
+    Application, Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, LossDetection, Marking, Network,
+    Nic, PauseSpec, PortSpec, RecordSpec, SharedSpec,
 };
 
 const MTU: Bytes = Bytes(1500);
@@ -71,6 +71,7 @@ fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window:
             ack_delay: Time::from_micros(500),
             gap: 0.0,
             segment: 1,
+            loss_detection: LossDetection::DuplicateAcks,
             timestamps: None,
         },
         mtu: MTU,

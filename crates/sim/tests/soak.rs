@@ -205,7 +205,7 @@ fn every_flow_of_a_random_scenario_ends() {
         let answer = run_open(network);
         dropped += answer.ports.iter().map(|port| port.dropped).sum::<u64>();
         lost += answer.ports.iter().map(|port| port.lost).sum::<u64>();
-        timeouts += answer.flows.iter().map(|flow| u64::from(flow.timeouts)).sum::<u64>();
+        timeouts += answer.flows.iter().map(|flow| flow.timeouts).sum::<u64>();
         let ended =
             answer.flows.iter().zip(&bytes).all(|(flow, &all)| flow.finish < Time::MAX && flow.delivered == all);
         if !ended || !answer.problems.is_empty() || answer.deadlock.is_some() {

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 EXAMPLE = "traffic.0.flows=20"
-WORTH_TELLING_S = 10
+WORTH_TELLING_S = 3
 
 ScenarioFile = Annotated[
     str,

@@ -1,5 +1,6 @@
 """`shallows why`: where the time of a flow went, to the picosecond, and because of whom."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,8 +11,10 @@ from shallows.cli.settings import Trust, at_least
 from shallows.cli.status import DONE, with_status
 
 if TYPE_CHECKING:
+    from shallows.results import Run
     from shallows.why.counterfactual import Counterfactual
     from shallows.why.paths import Paths
+    from shallows.why.task import TaskPath
 
 
 @with_status
@@ -31,6 +34,10 @@ def why(
     p99: Annotated[
         bool, typer.Option("--p99", help="Those at or above the 99th percentile of slowdown.")
     ] = False,
+    task: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A traffic table such as a collective, or NAME/GROUP."),
+    ] = None,
     without: Annotated[
         bool,
         typer.Option("--without", help="Also run without the flows that it waited behind, for their cost."),
@@ -64,10 +71,9 @@ def why(
     if pauses:
         print_parts(report.of_pauses(record_of(Run.load(result), [])))
         return DONE
-    if not (flows or slowest or size or p99):
-        raise ScenarioError(
-            "why", "of no flow", 'a flow\'s number, --slowest 10, --class "< 10 KB", --p99 or --pauses'
-        )
+    if not (flows or slowest or size or p99 or task):
+        expected = 'a flow\'s number, --slowest 10, --class "< 10 KB", --p99, --task NAME or --pauses'
+        raise ScenarioError("why", "of no flow", expected)
     extras.need("plot", "why")
     if flows and len(set(flows)) < len(flows):
         twice = next(flow for flow in flows if flows.count(flow) > 1)
@@ -80,6 +86,9 @@ def why(
     if record is not None:
         check_folder(record)
     run = Run.load(result)
+    if task:
+        _task(run, task, json_=json_, drawn=drawn, record=record)
+        return DONE
     found = paths.of_run(run, flows) if flows else paths.of_run(run, slowest=slowest, size=size, p99=p99)
     costs = found.counterfactuals() if without else {}
     if json_:
@@ -102,13 +111,28 @@ def _beside(result: Path) -> Path:
     return folder.with_name(f"{folder.name}-why.png")
 
 
+def _task(run: "Run", name: str, *, json_: bool, drawn: Path, record: Path | None) -> None:
+    """Print and draw the critical path of a task."""
+    from shallows.report import print_parts
+    from shallows.why import task, task_report
+
+    path = task.of_run(run, name)
+    if json_:
+        print(json.dumps(task_report.as_json(path), indent=2))
+    else:
+        print_parts(task_report.of_task(path))
+    _draw(path, drawn)
+    if record is not None:
+        _say(f"record in {path.record.save(record)}")
+
+
 def _say(text: str) -> None:
     import sys
 
     print(text, file=sys.stderr)
 
 
-def _draw(found: "Paths", file: Path) -> None:
+def _draw(found: "Paths | TaskPath", file: Path) -> None:
     from shallows.results import files
 
     files.draw(found.figure(), file, dpi=150)
@@ -116,8 +140,6 @@ def _draw(found: "Paths", file: Path) -> None:
 
 
 def _print_json(found: "Paths", costs: "Mapping[int, Counterfactual]") -> None:
-    import json
-
     from shallows.why.pauses import pausers
 
     names = found.record.names

@@ -153,7 +153,12 @@ class Answer:
                 goodput_bytes=goodput_bytes[its],
             )
             names = sorted({flows["cc"].names[code] for code in flows["cc"].codes[its]})
-            rows.append({"traffic": number, "kind": table.kind, "cc": ", ".join(names)} | statistics)
+            its_names = {
+                "name": self.scenario.flows.names[number],
+                "kind": table.kind,
+                "cc": ", ".join(names),
+            }
+            rows.append({"traffic": number} | its_names | statistics)
         return rows
 
     def _drain(self) -> dict[str, float | None]:

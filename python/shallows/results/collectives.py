@@ -42,6 +42,7 @@ def of_run(scenario: "Scenario", network: "Network", answer: "Mapping[str, Any]"
             rows.append(
                 {
                     "traffic": number,
+                    "name": flows.names[number],
                     "kind": table.kind,
                     "group": group,
                     "ranks": ranks,

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from shallows.why.path import Path as FlowPath
     from shallows.why.paths import Paths
     from shallows.why.snapshot import Snapshot
+    from shallows.why.task import TaskPath
 
 ATTEMPTS = 3
 TEXTS = ("scenario.toml", "summary.json")
@@ -202,12 +203,19 @@ class Run:
 
         return Scenario.from_toml(self.scenario_toml)
 
-    def why(self, flow: int | None = None, **choose: Any) -> "FlowPath | Paths":
+    def why(
+        self, flow: int | None = None, *, task: str | None = None, **choose: Any
+    ) -> "FlowPath | Paths | TaskPath":
         """Where the time of a flow went, every picosecond: its `shallows.why.Path` (docs/why.md).
 
         The scenario runs again for this. For several flows, `why([812, 900])`, `why(slowest=10)` or
         `why(size="< 10 KB", p99=True)`, it returns the `Paths`: a mapping from flow numbers.
+        `why(task="NAME")` is the `TaskPath` of a collective, through all messages on the way.
         """
+        if task is not None:
+            from shallows.why import task as tasks
+
+            return tasks.of_run(self, task)
         from shallows.why import paths as found
 
         if isinstance(flow, int):

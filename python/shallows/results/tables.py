@@ -41,8 +41,8 @@ TABLES = {
             "in-order payload per time: over fct_us if finished, else over its time in the run; "
             "of a flow without an end, after the warm-up and until its stop only",
         ),
-        "retransmits": Column("uint32", "packets", "data packets sent again"),
-        "timeouts": Column("uint32", "1", "retransmission timeouts"),
+        "retransmits": Column("uint64", "packets", "data packets sent again"),
+        "timeouts": Column("uint64", "1", "retransmission timeouts"),
         "credits": Column("uint64", "packets", "credits that the receiver handed out"),
         "credits_wasted": Column("uint64", "packets", "credits that came and found nothing to send"),
         "srtt_mean_us": Column(

@@ -86,6 +86,8 @@ def _check_marking(scenario: "Scenario") -> None:
                 raise ScenarioError("network.marking", "none", expected)
         return
     for used in scenario.algorithms:
+        if used.lives_by_marks and not scenario.network_options.marking.marks:
+            raise ScenarioError("network.marking.ecn", False, f"true: {used.label} needs marks")
         wanted = used.congestion_point
         if wanted and marking.tells(wanted) != scenario.network_options.marking.tells:
             expected = f"{marking.tells(wanted)}, which {used.label} needs: {wanted}"
@@ -128,16 +130,17 @@ def _check_trimming(scenario: "Scenario") -> None:
     if scenario.mtu <= ACK_BYTES:
         expected = f"more than {SIZE.text(ACK_BYTES)}, the length of a trimmed frame"
         raise ScenarioError("network.mtu", SIZE.text(scenario.mtu), expected)
+    credits = next((used.label for used in scenario.algorithms if used.credits), None)
     clashes = {
-        "network.shared": (scenario.network_options.shared, "no shared memory"),
-        "network.pfc": (scenario.network_options.pfc, "no pauses"),
-        "cc": (scenario.credits, "no algorithm with credits"),
-        "traffic.priority": (len({table.priority for table in scenario.traffic}) > 1, "one priority"),
+        "network.shared": (scenario.network_options.shared, None, "no shared memory"),
+        "network.pfc": (scenario.network_options.pfc, None, "no pauses"),
+        "cc": (credits, credits, "no algorithm with credits"),
+        "traffic.priority": (len({table.priority for table in scenario.traffic}) > 1, 1, "one priority"),
     }
-    for key, (clash, expected) in clashes.items():
+    for key, (clash, value, expected) in clashes.items():
         if clash:
             why = "ports that trim packets have a class of data and one of headers (trimming)"
-            raise ScenarioError(key, None, f"{expected}: {why}")
+            raise ScenarioError(key, value, f"{expected}: {why}")
 
 
 def _check_pacer(scenario: "Scenario") -> None:
@@ -147,10 +150,11 @@ def _check_pacer(scenario: "Scenario") -> None:
         if used.pacer and used.pacer != scenario.pacer:
             expected = f"the same {', '.join(scenario.pacer)} for all flows that share a host's pacer"
             raise ScenarioError(where, used.label, expected)
-    for key, value in (("network.pfc", scenario.network_options.pfc), ("cc", scenario.credits)):
-        if value:
+    credits = next((used.label for used in scenario.algorithms if used.credits), None)
+    for key, clash, value in (("network.pfc", scenario.network_options.pfc, None), ("cc", credits, credits)):
+        if clash:
             expected = "no pauses and no credits with cc.per_server: a NIC has classes for only one of these"
-            raise ScenarioError(key, None, expected)
+            raise ScenarioError(key, value, expected)
 
 
 def _check_receivers(scenario: "Scenario") -> None:

@@ -66,7 +66,7 @@ def _put(tables: dict[str, Any], key: str, value: Any) -> None:
     elif last == "name" and way[-1:] == ["cc"] and str(at.get("name")).split("@")[0] != value:
         at.clear()
         at["name"] = value
-    elif last == "kind" and at.get("kind") != value:
+    elif last == "kind" and way and at.get("kind") != value:
         _change_kind(at, way, value)
     else:
         at[last] = value

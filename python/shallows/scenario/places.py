@@ -9,6 +9,8 @@ from dataclasses import dataclass
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _NAME = re.compile(r"""\s*(?:"((?:[^"\\\n]|\\.)*)"|'([^'\n]*)'|([A-Za-z0-9_-]+))[ \t]*""")
 _TEXT = re.compile(r'"""(?:[^\\]|\\.)*?"""+|\'\'\'.*?\'\'\'+|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'', re.DOTALL)
+WIDTH = 160
+"""The most characters of a line that an error repeats."""
 _PLAIN = re.compile(r"[^,\]}#\n]+")
 
 
@@ -22,10 +24,14 @@ class Place:
     length: int
 
     def __str__(self) -> str:
-        """The line with its number, and carets below the value."""
+        """The line with its number, and carets below the value; of a long line the part around the value."""
         number = f"{self.line:5}"
-        below = " " * len(number) + " | " + " " * (self.column - 1) + "^" * max(1, self.length)
-        return f"{number} | {self.text}\n{below}"
+        start = max(0, min(self.column - 1 - WIDTH // 4, len(self.text) - WIDTH))
+        shown = self.text[start : start + WIDTH]
+        before, after = "…" if start else "", "…" if start + WIDTH < len(self.text) else ""
+        column = len(before) + self.column - 1 - start
+        carets = "^" * max(1, min(self.length, len(before) + len(shown) - column))
+        return f"{number} | {before}{shown}{after}\n{' ' * len(number)} | {' ' * column}{carets}"
 
 
 def find(text: str, key: str) -> Place | None:

@@ -90,7 +90,7 @@ def _check_values(value: Any, key: str | None = None) -> None:
         for inner in value:
             _check_values(inner, key)
     elif isinstance(value, int) and not INTEGER.least <= value <= INTEGER.most:
-        raise ScenarioError(key, None, f"whole numbers from {INTEGER.least} to {INTEGER.most}")
+        raise ScenarioError(key, value, f"whole numbers from {INTEGER.least} to {INTEGER.most}")
     elif isinstance(value, str) and not value.isascii():
         try:
             value.encode()

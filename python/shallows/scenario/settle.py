@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from shallows import defaults, marking
 from shallows.errors import ScenarioError
 from shallows.switch import Trimming
@@ -93,11 +95,7 @@ def _fullest(scenario: "Scenario") -> int:
     if options.shared:
         return int(options.shared.size * options.shared.alpha / (1 + options.shared.alpha))
     if options.pfc:  # every other link of the switch may bring that much before it is paused
-        links = scenario.network.link_to[~scenario.network.is_nic]
-        most = (
-            int(max(scenario.network.link_to.tolist().count(n) for n in set(links.tolist())))
-            if len(links)
-            else 1
-        )
-        return options.pfc.threshold * most
+        network = scenario.network
+        counts = np.bincount(network.link_to[~network.is_nic], minlength=1)
+        return options.pfc.threshold * max(int(counts.max()), 1)
     return options.buffer

@@ -189,6 +189,9 @@ class HostTable(Table):
     acks_every: SmallCount = Key(1, description="data packets per ack")
     ack_delay: OptionalInterval = Key(None, description="how long an ack may wait for the next packet")
     segment: Count = Key(1, description="the most packets that leave together (TSO)")
+    loss_detection: Literal["duplicate-acks", "rack"] = Key(
+        "duplicate-acks", description="loss by three later packets (RFC 6675), or by time (RFC 8985)"
+    )
     gap: float = Key(
         0.002, description="largest random gap after a data frame, as a share of its time; 0 turns it off"
     )

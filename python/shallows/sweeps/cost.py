@@ -30,11 +30,11 @@ ROCE_SEGMENT_BYTES = 16_000
 """Bytes per acknowledgement of RoCE, unless the algorithm has a segment size of its own."""
 
 
-def packet_hops(scenario: "Scenario") -> "F64":
-    """Estimated packet-hops of the flows of each algorithm."""
+def packet_hops(scenario: "Scenario") -> float:
+    """Estimated packet-hops of a run."""
     flows = scenario.flows
     if not len(flows):
-        return np.zeros(len(flows.ccs))
+        return 0.0
     routes, ends_s = Routes(scenario.network), run_ends_s(scenario)
     begins = flows.waiting | (flows.start_ps <= ends_s * 1e12)
     ending = _Sample(scenario, routes, np.flatnonzero(begins & (flows.bytes > 0)))
@@ -61,18 +61,21 @@ def run_ends_s(scenario: "Scenario") -> float:
 class _Sample:
     """A sample of the flows `of`, each with `weight` flows that share links; their links are concatenated.
 
-    `parts` are the parts of a flow on its links: 1 if a flow has one path.
+    A flow of the sample has the mean packets of all flows of about its size: a few large flows may have most
+    packets. `parts` are the parts of a flow on its links: 1 if a flow has one path.
     """
 
     def __init__(self, scenario: "Scenario", routes: Routes, of: "NDArray[np.intp]") -> None:
-        chosen = of[np.unique(np.linspace(0, max(len(of) - 1, 0), min(len(of), SAMPLED)).astype(int))]
-        flows = scenario.flows
-        self.weight = len(of) / max(len(chosen), 1)
+        flows, count = scenario.flows, min(len(of), SAMPLED)
+        by_size = of[np.argsort(flows.bytes[of], kind="stable")]
+        begins = np.linspace(0, len(of), count, endpoint=False).astype(int)
+        self.weight = len(of) / max(count, 1)
+        chosen = by_size[(begins + self.weight / 2).astype(int)]
         self.network = scenario.network
-        self.algorithms = len(flows.ccs)
         ends = [(int(flows.src[flow]), int(flows.dst[flow])) for flow in chosen]
         if scenario.network_options.balancing == "flow":
-            paths = [routes.path(*pair) for pair in ends]
+            rng = np.random.default_rng(0)
+            paths = [routes.drawn(*pair, rng) for pair in ends]
             parts = [np.ones(len(path)) for path in paths]
         else:
             spread = [routes.spread(*pair) for pair in ends]
@@ -81,19 +84,17 @@ class _Sample:
         self.parts = np.concatenate([np.zeros(0), *parts])
         self.owner = np.repeat(np.arange(len(chosen)), np.array([len(path) for path in paths], int))
         self.lengths = np.bincount(self.owner, self.parts, len(chosen))
-        self.algorithm = flows.cc[chosen]
-        self.packets = np.ceil(flows.bytes[chosen] / scenario.frame.payload)
+        packets = np.ceil(flows.bytes[by_size] / scenario.frame.payload)
+        self.packets = np.add.reduceat(packets, begins) / self.weight if count else packets
         self.follows = flows.waiting[chosen]
         self.start_s = np.where(self.follows, 0, flows.start_ps[chosen] * 1e-12)
         self.stop_s = flows.stop_ps[chosen] * 1e-12
         self.bits = 8 * scenario.mtu
         self.acks = np.array([_acks_a_packet(scenario, flows.ccs[flows.cc[flow]]) for flow in chosen])
 
-    def hops(self, packets: "F64") -> "F64":
-        """Packet-hops, forward and back, of this many packets of each flow, by algorithm."""
-        hops = np.zeros(self.algorithms)
-        np.add.at(hops, self.algorithm, self.weight * packets * self.lengths * (1 + self.acks))
-        return hops
+    def hops(self, packets: "F64") -> float:
+        """Packet-hops, forward and back, of this many packets of each flow."""
+        return float(self.weight * np.sum(packets * self.lengths * (1 + self.acks)))
 
     def busy_s(self, packets: "F64") -> "F64":
         """The busy time of each link for this many packets of each flow."""

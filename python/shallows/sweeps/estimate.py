@@ -1,14 +1,11 @@
 """Estimate of runs before they start: packet-hops, time, memory.
 
-`cost` estimates the packet-hops of a run. The time of a packet-hop is measured on this machine by a small run
-of each algorithm, which differ by a factor of four, at ports with several classes if the scenario has them.
-It grows with the number of ports, whose state exceeds the caches. The estimate should hold within a factor of
-two.
+`cost` estimates the packet-hops of a run; `speed` measures the time of one in the first events of the run.
+The estimate of time should hold within a factor of two.
 """
 
+import math
 import os
-import time
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,11 +13,10 @@ import numpy as np
 
 from shallows.errors import ScenarioError
 from shallows.sweeps.cost import packet_hops, run_ends_s
+from shallows.sweeps.speed import TYPICAL, Speed, measured
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
-    from shallows.algorithm import Algorithm
-    from shallows.contract import F64
     from shallows.scenario import Scenario
     from shallows.sweeps.plans import Job
 
@@ -33,11 +29,9 @@ a flow; of a recorded sample.
 """
 RUN_S, FLOW_S, ROW_S = 0.010, 3e-6, 0.2e-6
 """CPU time to run and save: of a run of any size in a warm process; of a flow; of a recorded sample."""
-SMALL_PORTS, GROWTH = 100, 0.225
-"""Up to this many ports a hop takes as long as in the small run; its time then grows with this power."""
-PROBED_S, PROBED_HOPS, PROBED_PS = 0.1, 200_000, 20 * 10**9
-"""The total time, the packet-hops and the simulated picoseconds of the small runs of an algorithm."""
-SMALL_PACKETS, SMALL_LINKS = 1_000_000, 10_000
+MEASURED_POINTS = 20
+"""The points of a sweep whose speed is measured, at most: each takes about a tenth of a second."""
+SMALL_PACKETS, SMALL_HOPS, SMALL_LINKS, SMALL_ROWS = 200_000, 10_000_000, 10_000, 1_000_000
 
 
 class Estimate(NamedTuple):
@@ -55,16 +49,21 @@ class Estimate(NamedTuple):
         return self.cpu_s / self.at_a_time if self.at_a_time else None
 
 
-def of_scenario(scenario: "Scenario") -> Estimate:
-    """The `Estimate` of one run of a `Scenario` in the packet world."""
-    hops, rows, flows = packet_hops(scenario), _rows(scenario), len(scenario.flows)
-    cpu_s = RUN_S + float(hops @ _hop_s(scenario)) + FLOW_S * flows + ROW_S * rows
+def of_scenario(scenario: "Scenario", known: Speed | None = None) -> Estimate:
+    """The `Estimate` of one run in the packet world, at a `known` speed or the measured one."""
+    rows, flows, known = _rows(scenario), len(scenario.flows), known or _speed(scenario)
+    hops = packet_hops(scenario) if known.hops is None else known.hops
+    cpu_s = RUN_S + known.setup_s + hops * known.hop_s + FLOW_S * flows + ROW_S * rows
+    return Estimate(1, hops, cpu_s, _memory(scenario), 1)
+
+
+def _memory(scenario: "Scenario") -> float:
+    """Bytes of memory of a run."""
     network = scenario.network
-    memory = LINK_BYTES * len(network.link_from)
+    memory = BASE_BYTES + LINK_BYTES * len(network.link_from)
     if scenario.network_options.balancing != "flow":
         memory += ROUTE_BYTES * (network.nodes - network.hosts) * network.hosts
-    memory += BASE_BYTES + FLOW_BYTES * flows + ROW_BYTES * rows
-    return Estimate(1, float(hops.sum()), cpu_s, memory, 1)
+    return memory + FLOW_BYTES * len(scenario.flows) + ROW_BYTES * _rows(scenario)
 
 
 def of_scenarios(scenarios: "list[Scenario]", at_a_time: int) -> Estimate:
@@ -76,14 +75,14 @@ def of_scenarios(scenarios: "list[Scenario]", at_a_time: int) -> Estimate:
 
 
 def is_small(scenario: "Scenario") -> bool:
-    """True if a run is too small to be worth an `Estimate`, by a cheap bound."""
+    """True if a run is too small to be worth an `Estimate`: most take less than two seconds."""
     flows, network = scenario.flows, scenario.network
+    if len(network.link_from) >= SMALL_LINKS or _rows(scenario) >= SMALL_ROWS:
+        return False
     packets = float(np.sum(flows.bytes / scenario.frame.payload)) + len(flows)
     if not flows.bytes.all() and scenario.duration != NEVER:
         packets += float(network.host_rate_bps.sum()) * scenario.duration * 1e-12 / (8 * scenario.mtu)
-    return (
-        packets < SMALL_PACKETS and len(network.link_from) < SMALL_LINKS and _rows(scenario) < SMALL_PACKETS
-    )
+    return packets < SMALL_PACKETS or packet_hops(scenario) < SMALL_HOPS
 
 
 def of_jobs(jobs: "list[Job]", cores: int | None = None) -> Estimate:
@@ -98,12 +97,29 @@ def of_jobs(jobs: "list[Job]", cores: int | None = None) -> Estimate:
     for job in jobs:
         point = repr([value for key, value in job.settings.items() if key != "seed"])
         points.setdefault(point, []).append(job)
-    of = {point: of_scenario(its[0].make()) for point, its in points.items()}
+    of = _of_points({point: its[0] for point, its in points.items()})
     hops, cpu_s = (
         sum(getattr(of[point], key) * len(its) for point, its in points.items()) for key in ("hops", "cpu_s")
     )
     memory = max((one.memory_bytes for one in of.values()), default=0)
     return Estimate(len(jobs), hops, cpu_s, memory, at_a_time)
+
+
+def _of_points(jobs: "dict[str, Job]") -> dict[str, Estimate]:
+    """The `Estimate` of each job. The speed is measured for evenly spread ones and kept until the next."""
+    every, known = math.ceil(len(jobs) / MEASURED_POINTS), TYPICAL
+    found: dict[str, Estimate] = {}
+    for at, (point, job) in enumerate(jobs.items()):
+        scenario = job.make()
+        known = _speed(scenario) if at % every == 0 else known._replace(hops=None)
+        found[point] = of_scenario(scenario, known)
+    return found
+
+
+def _speed(scenario: "Scenario") -> Speed:
+    """The measured speed, or the typical one if the scenario does not fit into memory."""
+    fits = _memory(scenario) <= (memory_available() or math.inf)
+    return measured(scenario) if fits else TYPICAL
 
 
 def check(estimate: Estimate, fewer_by: str = "--workers") -> None:
@@ -129,11 +145,10 @@ def sentence(estimate: Estimate) -> str:
     if not estimate.hops:
         return f"{runs}; only the packet world has an estimate"
     took = f"{duration(estimate.cpu_s)} of CPU"
-    if estimate.wall_s is not None:
+    if estimate.wall_s is not None and estimate.runs > 1:
         took += f", {duration(estimate.wall_s)} on {estimate.at_a_time} at a time"
-    return (
-        f"{runs}, about {estimate.hops / 1e6:.3g} M packet-hops: {took}, {_bytes(estimate.memory_bytes)} each"
-    )
+    memory = _bytes(estimate.memory_bytes) + (" each" if estimate.runs > 1 else "")
+    return f"{runs}, about {estimate.hops / 1e6:.3g} M packet-hops: {took}, {memory}"
 
 
 def _rows(scenario: "Scenario") -> float:
@@ -141,59 +156,6 @@ def _rows(scenario: "Scenario") -> float:
     ends, record = run_ends_s(scenario) * 1e12, scenario.record
     queues = ends / record.queues * len(scenario.network.recorded_ports) if record.queues else 0
     return queues + (ends / record.probes * 4 * len(scenario.probed_flows) if record.probes else 0)
-
-
-def _hop_s(scenario: "Scenario") -> "F64":
-    """CPU seconds of a packet-hop with each algorithm of the flows."""
-    ports, network = len(scenario.network.link_from), scenario.network_options
-    classes = bool(network.pfc or network.shared or scenario.flows.priority.any())
-    slower = max(ports / SMALL_PORTS, 1) ** GROWTH
-    return np.array([slower * probed_hop_s(_probed_as(used), classes) for used in scenario.flows.ccs])
-
-
-def _probed_as(used: "Algorithm") -> str | type:
-    """The algorithm of the small run; an algorithm of a kernel is replaced by another."""
-    return used.user_class or ("cubic" if used.native else used.label)
-
-
-@cache
-def probed_hop_s(algorithm: str | type, classes: bool = False) -> float:
-    """CPU seconds of a packet-hop on this machine, at ports with several classes or without.
-
-    It is the median of several small runs.
-    """
-    try:
-        hops, _ = _small_run(algorithm, classes, PROBED_PS)
-    except Exception:
-        if isinstance(algorithm, str):
-            raise
-        # A class that raises does so again in its run, which reports why.
-        return probed_hop_s("cubic", classes)
-    as_long = int(PROBED_PS * np.clip(PROBED_HOPS / max(hops, 1), 1, 50))
-    began, took = time.thread_time(), list[float]()
-    while not took or time.thread_time() - began < PROBED_S:
-        hops, cpu_s = _small_run(algorithm, classes, as_long)
-        took.append(cpu_s / max(hops, 1))
-    return float(np.median(took))
-
-
-def _small_run(algorithm: str | type, classes: bool, duration_ps: int) -> tuple[int, float]:
-    """Packet-hops of four flows over a bottleneck, and CPU seconds."""
-    from shallows import _core
-    from shallows.scenario import Scenario
-    from shallows.worlds.packet import request
-
-    small = Scenario(
-        duration=f"{duration_ps}ps",
-        cc=algorithm,
-        topology={"kind": "dumbbell", "hosts": 4},
-        network={"pfc": classes},
-        traffic=[{"kind": "long-lived", "flows": 4}],
-    )
-    asked = request(small)
-    began = time.thread_time()
-    hops = _core.simulate(asked, None)["packet_hops"]
-    return hops, time.thread_time() - began
 
 
 def memory_available() -> int | None:

@@ -6,8 +6,8 @@ from typing import Any, Literal, Self
 from pydantic import model_validator
 
 from shallows.errors import ScenarioError
-from shallows.table import Key, Table
-from shallows.topology.keys import EdgeRate, named
+from shallows.table import Key
+from shallows.topology.keys import EdgeRate, Sized, named
 from shallows.topology.network import Network, Wiring
 from shallows.units import Count, Rate, Time, TwoOrMore
 
@@ -16,7 +16,7 @@ def _one_a_plane(tables: Any) -> int:
     return tables.get("planes", 1)
 
 
-class LeafSpine(Table):
+class LeafSpine(Sized):
     """Two tiers: every leaf has cables to every spine. Planes are separate fabrics that share the hosts."""
 
     kind: Literal["leaf-spine"]
@@ -41,6 +41,12 @@ class LeafSpine(Table):
             raise ScenarioError("ports_per_host", self.ports_per_host, expected)
         return self
 
+    def sizes(self) -> tuple[int, int]:
+        """Every host has a cable to its switch, or several."""
+        hosts = self.leaves * self.hosts_per_leaf
+        between = self.planes * self.leaves * self.spines * self.links_per_pair
+        return hosts, hosts * self.ports_per_host + between
+
     def build(self) -> Network:
         """Hosts are numbered leaf by leaf. With several planes, switches are `p0.leaf0`, …"""
         names = named("h", self.leaves * self.hosts_per_leaf)
@@ -57,7 +63,7 @@ class LeafSpine(Table):
         return net.network()
 
 
-class ThreeTier(Table):
+class ThreeTier(Sized):
     """The oversubscribed tree of the DX paper (SIGCOMM 2015 §VI): 192 servers, 3:1 at the racks.
 
     Racks share aggregation switches in pairs of the latter; even aggregations reach the even cores, odd
@@ -85,6 +91,11 @@ class ThreeTier(Table):
             raise ScenarioError("tors", self.tors, f"a multiple of {pairs}, half the aggregations")
         return self
 
+    def sizes(self) -> tuple[int, int]:
+        """Every host has a cable to its switch, or several."""
+        hosts = self.tors * self.hosts_per_tor
+        return hosts, hosts + 2 * self.tors + self.aggregations * self.cores // 2
+
     def build(self) -> Network:
         """Hosts are numbered rack by rack."""
         tors, aggregations = named("tor", self.tors), named("aggr", self.aggregations)
@@ -104,7 +115,7 @@ class ThreeTier(Table):
         return net.network()
 
 
-class RailOptimised(Table):
+class RailOptimised(Sized):
     """Servers of GPUs: GPU i of every server of a unit is at leaf i of the unit, and spines join all leaves.
 
     GPUs are the hosts. Each has a port to its leaf and a port to the NVLink switch of its server, which
@@ -122,6 +133,11 @@ class RailOptimised(Table):
     link_delay: Time = Key("1us", description="one-way propagation of a cable outside servers")
     nvlink_delay: Time = Key("200ns", description="one-way propagation inside a server")
     links_per_pair: Count = Key(1, description="cables between a leaf and a spine")
+
+    def sizes(self) -> tuple[int, int]:
+        """Every host has a cable to its switch, or several."""
+        hosts, leaves = self.units * self.servers * self.gpus, self.units * self.gpus
+        return hosts, 2 * hosts + leaves * self.spines * self.links_per_pair
 
     def build(self) -> Network:
         """Hosts are numbered server by server, leaves unit by unit; `nv0` is inside the first server."""
@@ -144,7 +160,7 @@ def _one_a_spine(tables: Any) -> int:
     return tables.get("spines", 1)
 
 
-class DragonflyPlus(Table):
+class DragonflyPlus(Sized):
     """Groups of leaves and spines (Dragonfly+, HiPINEB 2017): spines also have cables to other groups.
 
     Flows take shortest paths, so they cross one cable between groups.
@@ -165,6 +181,13 @@ class DragonflyPlus(Table):
     global_rate: EdgeRate
     link_delay: Time = Key("1us", description="one-way propagation of a cable inside a group")
     global_delay: Time = Key("1us", description="one-way propagation of a cable between groups")
+
+    def sizes(self) -> tuple[int, int]:
+        """Every host has a cable to its switch, or several."""
+        leaves = self.groups * self.leaves
+        between = self.groups * (self.groups - 1) // 2 * self.links_per_group_pair
+        hosts = leaves * self.hosts_per_leaf
+        return hosts, hosts + leaves * self.spines + between
 
     def build(self) -> Network:
         """Hosts and switches are numbered group by group."""

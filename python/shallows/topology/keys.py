@@ -1,17 +1,48 @@
 """Keys and names that several kinds of topologies share."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
+
+from pydantic import model_validator
 
 from shallows.errors import ScenarioError
 from shallows.limits import ENTITIES
-from shallows.table import Key
+from shallows.literal import is_list
+from shallows.table import Key, Table
 from shallows.units import Rate
+
+
+class Sized(Table):
+    """A kind of topology whose keys say how many cables it has, so that a large one is not built first."""
+
+    def sizes(self) -> tuple[int, int]:
+        """(hosts, cables)."""
+        raise NotImplementedError
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        hosts, cables = self.sizes()
+        if 2 * cables + hosts > ENTITIES.most:
+            counts = {key: at for key in type(self).model_fields if (at := _largest(getattr(self, key)))}
+            # The rates and delays are much larger than the counts.
+            key = max((key for key in counts if not key.endswith(QUANTITIES)), key=counts.__getitem__)
+            expected = (
+                f"at most {ENTITIES.most} links and hosts together, not {2 * cables} links and {hosts} hosts"
+            )
+            raise ScenarioError(key, getattr(self, key), expected)
+        return self
+
+
+QUANTITIES = ("rate", "rtt", "delay")
+"""Ends of the names of keys that are no counts."""
+
+
+def _largest(value: object) -> int:
+    values = value if is_list(value) else [value]
+    return max((one for one in values if isinstance(one, int)), default=0)
 
 
 def named(prefix: str, count: int) -> list[str]:
     """The names of `count` nodes: the prefix and a number from 0."""
-    if count > ENTITIES.most:
-        raise ScenarioError("topology", f"{count} nodes", f"at most {ENTITIES.most} links and hosts together")
     return [f"{prefix}{i}" for i in range(count)]
 
 

@@ -11,12 +11,12 @@ from pydantic import field_validator
 from shallows.table import Key, Table
 from shallows.topology.fabrics import DragonflyPlus, LeafSpine, RailOptimised, ThreeTier
 from shallows.topology.graph import Graph
-from shallows.topology.keys import EdgeRate, named
+from shallows.topology.keys import EdgeRate, Sized, named
 from shallows.topology.network import Network, Wiring
 from shallows.units import Count, Rate, Time, TwoOrMore
 
 
-class _RoundTripKind(Table):
+class _RoundTripKind(Sized):
     """A kind with a given round trip of propagation over its longest path."""
 
     rate: Rate = Key("10Gbps", description="rate of the links between switches")
@@ -47,6 +47,10 @@ class Dumbbell(_RoundTripKind):
     hosts: Count = Key(10, description="hosts on each side")
     edge_rate: EdgeRate
 
+    def sizes(self) -> tuple[int, int]:
+        """Every host has a cable to its switch, or several."""
+        return 2 * self.hosts, 2 * self.hosts + 1
+
     def build(self) -> Network:
         """Left hosts are h0…, then right hosts; s0->s1 is the bottleneck."""
         names = named("h", 2 * self.hosts)
@@ -66,6 +70,10 @@ class Star(_RoundTripKind):
     kind: Literal["star"]
     hosts: TwoOrMore = Key(10, description="hosts around the switch")
 
+    def sizes(self) -> tuple[int, int]:
+        """Every host has a cable to its switch, or several."""
+        return self.hosts, self.hosts
+
     def build(self) -> Network:
         """Every cable has a quarter of the round trip; all hosts send to the last one."""
         names = named("h", self.hosts)
@@ -83,6 +91,11 @@ class ParkingLot(_RoundTripKind):
     hosts: Count = Key(
         1, description="senders per group: one group crosses all hops, and one group crosses each hop"
     )
+
+    def sizes(self) -> tuple[int, int]:
+        """Every host has a cable to its switch, or several."""
+        hosts = 2 * self.hosts * (self.hops + 1)
+        return hosts, hosts + self.hops
 
     def build(self) -> Network:
         """Hosts: long senders, long receivers, then for each hop its senders and its receivers."""
@@ -123,6 +136,11 @@ class MultiBottleneck(_RoundTripKind):
         if len(hosts) != 3:
             raise ValueError("three numbers, the sizes of the sending groups")
         return hosts
+
+    def sizes(self) -> tuple[int, int]:
+        """Every host has a cable to its switch, or several."""
+        hosts = sum(self.hosts) + 1 + self.hosts[1]
+        return hosts, hosts + 1
 
     def build(self) -> Network:
         """Hosts: groups 1, 2, 3, their shared receiver, then the receivers of group 2."""

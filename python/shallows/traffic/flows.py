@@ -6,6 +6,7 @@ purpose. Two algorithms therefore get the same arrivals, and another table does 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -119,8 +120,8 @@ class Flows:
     `start_ps`, `stop_ps` (u64). `start_ps` of a `waiting` flow counts from the time when the last of its
     predecessors in `after` has finished and the last of those in `behind` has sent its data. `bytes` 0 is
     unlimited, `stop_ps` may be `NEVER`. `cc` indexes `ccs` (the algorithms) and `cc_names`, `group` is the
-    number of the traffic table. `loads`, `offered` and `messages` have the loads, mean rates, and groups and
-    steps of each table, or None. `application` is None if no flow ever pauses.
+    number of the traffic table. `names`, `loads`, `offered` and `messages` have the name, load, mean rates,
+    and groups and steps of each table, or None. `application` is None if no flow ever pauses.
     """
 
     src: U32
@@ -136,6 +137,7 @@ class Flows:
     answers: U32
     ccs: list[Algorithm]
     cc_names: list[str]
+    names: list[str]
     loads: list[Load | None]
     application: Application | None = None
     offered: list[Offered | Uniform | None] = field(default_factory=list[Offered | Uniform | None])
@@ -189,6 +191,7 @@ def draw(
         priority=np.repeat(np.array([table.priority for table in tables], np.uint32), counts),
         ccs=ccs,
         cc_names=_labels(ccs),
+        names=names(tables),
         loads=[of.load for of in drawn],
         offered=[of.offered for of in drawn],
         messages=[of.messages for of in drawn],
@@ -227,3 +230,19 @@ def _labels(ccs: Sequence[Algorithm]) -> list[str]:
         again = sum(other.label == algorithm.label for other in ccs[: len(labels)])
         labels.append(algorithm.label if not again else f"{algorithm.label}-{again + 1}")
     return labels
+
+
+def names(tables: Sequence["Kind"]) -> list[str]:
+    """The names of traffic tables: their own, or the kind, with the least free number if it is taken.
+
+    Raises `ScenarioError` if two tables have the same name.
+    """
+    found = [table.name or "" for table in tables]
+    for i, name in enumerate(found):
+        if name and found.index(name) < i:
+            taken = f"another name: traffic[{found.index(name)}] has this one"
+            raise ScenarioError(f"traffic[{i}].name", name, taken)
+    for i, table in enumerate(tables):
+        numbered = (f"{table.kind}-{again}" for again in count(2))
+        found[i] = found[i] or next(name for name in chain([table.kind], numbered) if name not in found)
+    return found

@@ -13,7 +13,7 @@ from shallows.errors import ScenarioError
 from shallows.literal import is_list
 from shallows.table import Key, Table
 from shallows.traffic.flows import Drawn, Draws
-from shallows.units import Frame, TypeName, packet
+from shallows.units import Frame, OptionalName, TypeName, packet
 
 if TYPE_CHECKING:
     from pydantic import ValidationInfo
@@ -81,6 +81,10 @@ AlgorithmChoice = Annotated[
 class Kind(Table):
     """A `[[traffic]]` table."""
 
+    if TYPE_CHECKING:  # every kind has its own literal, without a default
+        kind: Any
+
+    name: OptionalName = Key(None, description="name in results; by default its kind, numbered if used again")
     cc: AlgorithmChoice = Key(None, description="the algorithm; by default the scenario's")
     priority: Literal[0, 1] = Key(0, description="1: its packets are sent before those of 0")
 

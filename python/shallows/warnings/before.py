@@ -32,6 +32,7 @@ def of_scenario(scenario: "Scenario") -> list[str]:
         _realised_load,
         _dead_paths,
         _nothing_trims,
+        _reordering_is_loss,
         _short_headroom,
         _pauses_before_marks,
         _priority_without_end,
@@ -142,6 +143,21 @@ def _nothing_trims(scenario: "Scenario") -> list[str]:
     return [
         f"{', '.join(names)} needs ports that trim packets, and here they drop them{why}: lost packets wait "
         f"for timeouts; write {f'no network.{table}' if table else 'network.trimming = true'}"
+    ]
+
+
+def _reordering_is_loss(scenario: "Scenario") -> list[str]:
+    """Algorithms whose transport takes overtaken packets for lost, in a network that sprays packets."""
+    network, balancing = scenario.network, scenario.network_options.balancing
+    paths = len(network.link_from) // 2 >= network.nodes  # there is a cycle
+    if balancing == "flow" or not paths or scenario.hosts.loss_detection == "rack":
+        return []
+    names = dict.fromkeys(used.label for used in scenario.algorithms if used.transport == "tcp")
+    if not names:
+        return []
+    return [
+        f"{', '.join(names)} takes packets for lost that others overtake, and network.balancing = "
+        f'"{balancing}" reorders them; write hosts.loss_detection = "rack"'
     ]
 
 

@@ -25,6 +25,9 @@ CAUSES = {
     "cut": Cause("window, cut", "the same, until a window cut in a queue of others had regrown", "#2f7d46"),
     "receiver": Cause("receiver", "the same, where it was the receiver that allowed no more", "#a9d4a0"),
     "pace": Cause("pace", "the algorithm's pace, or its server's pacer, held the frame back", "#ccb974"),
+    "pace_cut": Cause(
+        "pace, cut", "the same, until a pace that a queue of others had cut had regrown", "#8a7a3a"
+    ),
     "host": Cause("host", "the host took its time over a credit", "#e8d5a3"),
     "credit": Cause("credit or grant", "the flow waited to be called, or to be told a rate", "#d6c400"),
     "delayed_ack": Cause("delayed ack", "the receiver held its acknowledgement back", "#64b5cd"),
@@ -34,6 +37,7 @@ CAUSES = {
     ),
     "timeout": Cause("loss, timeout", "from a frame's loss until a timeout sent it again", "#a02c60"),
     "dependency": Cause("other flow", "the flow that it waits for had not ended", "#8c8c8c"),
+    "delay": Cause("delay", "the fixed delay between the end of that wait and the start", "#b0a48c"),
     "application": Cause("application", "the application waited of itself", "#c7c7c7"),
 }
 """Causes by key, in the order of tables and figures."""

@@ -166,7 +166,7 @@ def _us(length_ps: float) -> str:
 
 
 def _place(piece: "Piece", record: "Record") -> str:
-    if piece.port is not None:
+    if piece.port is not None and piece.cause != "pace_cut":
         return record.names[piece.port]
     return "receiver" if piece.cause == "delayed_ack" else "sender"
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallows.why import stoppages
+from shallows.why.record import DATA_LIKE
 from shallows.why.window_cuts import WindowCuts
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class Index:
         self.cc: list[int] = record.scenario.flows.cc.tolist()
         self.cuts = WindowCuts(self)
         self.first_loss = self._first_losses()
+        self._of_flow: dict[int, list[int]] | None = None
 
     def _copies(self) -> dict[int, tuple[int | None, int | None]]:
         """The previous copy of each data packet, and the data packet sent before it; None if absent."""
@@ -83,6 +85,25 @@ class Index:
         """The time when the packet arrived at its host."""
         hop = self.hops_of[packet][-1]
         return self.hops["ended_ps"][hop] + self.delay[self.hops["link"][hop]]
+
+    def of_flow(self, flow: int) -> list[int]:
+        """The packets of a flow, in the order in which they left."""
+        if self._of_flow is None:
+            self._of_flow = {}
+            for packet, its in enumerate(self.packets["flow"]):
+                self._of_flow.setdefault(its, []).append(packet)
+        return self._of_flow[flow]
+
+    def last_data(self, flow: int) -> int:
+        """The first copy of the last data packet of a flow."""
+        data = [packet for packet in self.of_flow(flow) if self.kind[packet] == "data"]
+        return max(data, key=self.packets["seq"].__getitem__)
+
+    def acknowledgement(self, flow: int, time: int) -> int | None:
+        """The packet that arrived at the sender of a flow at `time`; None if there is none."""
+        answers = (packet for packet in self.of_flow(flow) if self.kind[packet] not in DATA_LIKE)
+        arrived = (packet for packet in answers if not self.was_dropped(packet))
+        return next((packet for packet in arrived if self.arrival(packet) == time), None)
 
     def _first_losses(self) -> dict[int, int]:
         """For each flow: the time when its first data packet was dropped or lost."""

@@ -77,20 +77,21 @@ class Path:
 
     def by_cause(self) -> dict[str, int]:
         """Picoseconds by cause, the largest first."""
-        return _sums((piece.cause, piece) for piece in self.pieces)
+        return sums((piece.cause, piece) for piece in self.pieces)
 
     def by_port(self, *causes: str) -> dict[int, int]:
         """Picoseconds by port, for these causes or for all, the largest first."""
         mine = (piece for piece in self.pieces if not causes or piece.cause in causes)
-        return _sums((piece.port, piece) for piece in mine if piece.port is not None)
+        return sums((piece.port, piece) for piece in mine if piece.port is not None)
 
     def by_flow(self) -> dict[int, int]:
         """Picoseconds behind each other flow, the largest first."""
-        return _sums((piece.flow, piece) for piece in self.pieces if piece.flow is not None)
+        return sums((piece.flow, piece) for piece in self.pieces if piece.flow is not None)
 
 
-def _sums(pairs: Iterable[tuple[Key, Piece]]) -> dict[Key, int]:
-    sums: dict[Key, int] = {}
+def sums(pairs: Iterable[tuple[Key, Piece]]) -> dict[Key, int]:
+    """Picoseconds of pieces by key, the largest first."""
+    found: dict[Key, int] = {}
     for key, piece in pairs:
-        sums[key] = sums.get(key, 0) + piece.length_ps
-    return dict(sorted(sums.items(), key=lambda pair: -pair[1]))
+        found[key] = found.get(key, 0) + piece.length_ps
+    return dict(sorted(found.items(), key=lambda pair: -pair[1]))

@@ -4,7 +4,7 @@ The record is a set of tables (`TABLES`; docs/why.md) in numpy columns; `Record.
 and `Record.save` writes Parquet files. Times are integers in picoseconds.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -161,7 +161,6 @@ def of_run(run: "Run", flows: Sequence[int], on_progress: "OnProgress | None" = 
 
     Raises `ScenarioError` if the second pass was not the same run, because of other code or another scenario.
     """
-    scenario = rerun.scenario_of(run)
     table = run.columns("flows")
     start, fct = (np.asarray(table[name]) for name in ("start_us", "fct_us"))
     for flow in flows:
@@ -171,10 +170,17 @@ def of_run(run: "Run", flows: Sequence[int], on_progress: "OnProgress | None" = 
         if not np.isfinite(fct[flow]):
             expected = "one that has finished: it has not, so its completion time has no path"
             raise ScenarioError("flow", int(flow), expected)
-    chosen = np.asarray(flows, np.uint32)
-    begin = np.maximum(start[chosen] * 1e6 - MARGIN_PS, 0).astype(np.uint64)
-    end = ((start + fct)[chosen] * 1e6 + MARGIN_PS).astype(np.uint64)
-    record = of_scenario(scenario, flows, (begin, end), on_progress)
+    return of_flows(run, {flow: (start + fct)[flow] * 1e6 for flow in flows}, start * 1e6, on_progress)
+
+
+def of_flows(
+    run: "Run", ends: "Mapping[int, float]", start_ps: NDArray[Any], on_progress: "OnProgress | None" = None
+) -> Record:
+    """The `Record` of a second pass over `run` for flows from their starts until the times in `ends` (ps)."""
+    scenario, flows = rerun.scenario_of(run), list(ends)
+    begin = np.maximum(start_ps[np.asarray(flows, np.uint32)].astype(float) - MARGIN_PS, 0)
+    end = np.array(list(ends.values()), float) + MARGIN_PS
+    record = of_scenario(scenario, flows, (begin.astype(np.uint64), end.astype(np.uint64)), on_progress)
     rerun.check(run, record.fingerprint)
     return record
 

@@ -26,7 +26,7 @@ def of_paths(paths: "Paths") -> list[Any]:
     table = plain_table("flow", ["fct (us)", "ideal (us)", "slowdown", "most of it"])
     table.columns[-1].justify = "left"
     for one in paths.values():
-        cells = [_us(one.fct_ps), _us(one.ideal_ps), f"{one.fct_ps / one.ideal_ps:.2f}", _most(one)]
+        cells = [us(one.fct_ps), us(one.ideal_ps), f"{one.fct_ps / one.ideal_ps:.2f}", _most(one)]
         table.add_row(str(one.flow), *cells)
     return [table, "", _causes(paths), *_culprits(paths, paths.record)]
 
@@ -41,29 +41,30 @@ def of_without(found: "Iterable[Counterfactual]") -> list[Any]:
     columns = ["fct (us)", "behind others", "of flows", "alone", "expected without", "ran without"]
     table = plain_table("flow", columns)
     for one in found:
-        alone, ran = ("no end" if ps is None else _us(ps) for ps in (one.alone_ps, one.ran_ps))
-        numbers = [_us(one.fct_ps), _us(one.share_ps), str(len(one.culprits)), alone]
-        table.add_row(str(one.flow), *numbers, _us(one.expected_ps), ran)
+        alone, ran = ("no end" if ps is None else us(ps) for ps in (one.alone_ps, one.ran_ps))
+        numbers = [us(one.fct_ps), us(one.share_ps), str(len(one.culprits)), alone]
+        table.add_row(str(one.flow), *numbers, us(one.expected_ps), ran)
     return ["", table]
 
 
-def _us(ps: float) -> str:
+def us(ps: float) -> str:
+    """Microseconds with two decimals."""
     return f"{ps / 1e6:.2f}"
 
 
 def _heading(one: "Path") -> str:
     slowdown = f"{one.fct_ps / one.ideal_ps:.2f}" if one.ideal_ps else "-"
     return (
-        f"flow {one.flow}: {_us(one.fct_ps)} us from {_us(one.start_ps)} us on, "
-        f"{_us(one.ideal_ps)} us on the empty path, slowdown {slowdown}"
+        f"flow {one.flow}: {us(one.fct_ps)} us from {us(one.start_ps)} us on, "
+        f"{us(one.ideal_ps)} us on the empty path, slowdown {slowdown}"
     )
 
 
 def _before(one: "Path", record: "Record") -> list[str]:
     """The wait for the predecessors of the flow."""
     return [
-        f"before      {_us(piece.length_ps)} us: "
-        + ("the application" if piece.flow is None else f"flow {piece.flow}, from its start until it ended")
+        f"before      {us(piece.length_ps)} us: "
+        + ("its delay" if piece.flow is None else f"flow {piece.flow}, from its start until it ended")
         for piece in one.before
     ]
 
@@ -86,11 +87,11 @@ def _causes(one: "Path | Paths") -> "Table":
     table = plain_table("where the time went", ["us", "share", "ideal (us)", "", ""])
     table.columns[-1].justify = "left"
     for cause, length in sums.items():
-        known = _us(ideal[cause]) if cause in ideal else "-"
+        known = us(ideal[cause]) if cause in ideal else "-"
         table.add_row(
-            CAUSES[cause].title, _us(length), f"{length / total:.1%}", known, "", CAUSES[cause].meaning
+            CAUSES[cause].title, us(length), f"{length / total:.1%}", known, "", CAUSES[cause].meaning
         )
-    table.add_row("sum", _us(total), "100.0%", _us(sum(ideal.values())), "", "exact, in picoseconds")
+    table.add_row("sum", us(total), "100.0%", us(sum(ideal.values())), "", "exact, in picoseconds")
     return table
 
 
@@ -98,16 +99,19 @@ def _culprits(one: "Path | Paths", record: "Record") -> list[Any]:
     """The ports where it waited, and the flows that went first."""
     total = sum(one.by_cause().values())
     found: list[Any] = []
-    kinds = ("port", one.by_port(*WAITS), record.names.__getitem__), ("flow", one.by_flow(), _flow(record))
+    kinds = (
+        ("port", one.by_port(*WAITS), record.names.__getitem__),
+        ("flow", one.by_flow(), flow_name(record)),
+    )
     for title, sums, name in kinds:
         if sums:
             table = plain_table(f"waited at {title}" if title == "port" else "behind flow", ["us", "share"])
             for key, length in list(sums.items())[:MOST]:
-                table.add_row(name(key), _us(length), f"{length / total:.1%}")
+                table.add_row(name(key), us(length), f"{length / total:.1%}")
             if rest := list(sums.values())[MOST:]:
-                table.add_row(others(len(rest)), _us(sum(rest)), f"{sum(rest) / total:.1%}")
+                table.add_row(others(len(rest)), us(sum(rest)), f"{sum(rest) / total:.1%}")
             found += ["", table]
-    return found + _pausers(one, record)
+    return found + of_pausers(one, record)
 
 
 def others(count: int) -> str:
@@ -115,7 +119,7 @@ def others(count: int) -> str:
     return "1 other" if count == 1 else f"{count} others"
 
 
-def _pausers(one: "Path | Paths", record: "Record") -> list[Any]:
+def of_pausers(one: "Path | Paths", record: "Record") -> list[Any]:
     """The switches that sent the pauses on the path, and the root ports of these."""
     sums: dict[tuple[str, str, str], int] = {}
     for path in _each(one):
@@ -125,7 +129,7 @@ def _pausers(one: "Path | Paths", record: "Record") -> list[Any]:
         return []
     table = plain_table("paused at", ["by", "began at", "us"])
     for (port, switch, root), length in sorted(sums.items(), key=lambda pair: -pair[1]):
-        table.add_row(port, switch, root, _us(length))
+        table.add_row(port, switch, root, us(length))
     return ["", table]
 
 
@@ -146,7 +150,7 @@ def of_pauses(record: "Record") -> list[Any]:
         title = f"a cycle through {names[root]}" if circle else f"began at {names[root]}"
         table = plain_table(title, ["pauses", "us"])
         for depth, port, times, length in rows:
-            table.add_row("  " * depth + names[port], str(times), _us(length))
+            table.add_row("  " * depth + names[port], str(times), us(length))
         parts += [table, ""]
     victims = pauses.victims()
     if victims:
@@ -175,16 +179,16 @@ def _victims(victims: Mapping[int, int], record: "Record") -> "Table":
     """Flows stopped by pauses whose root they do not pass."""
     table, name = (
         plain_table("victims: paused, though they do not cross the root port", ["us"]),
-        _flow(record),
+        flow_name(record),
     )
     for flow, length in list(victims.items())[:MOST]:
-        table.add_row(name(flow), _us(length))
+        table.add_row(name(flow), us(length))
     if rest := list(victims.values())[MOST:]:
-        table.add_row(others(len(rest)), _us(sum(rest)))
+        table.add_row(others(len(rest)), us(sum(rest)))
     return table
 
 
-def _flow(record: "Record") -> Callable[[int], str]:
+def flow_name(record: "Record") -> Callable[[int], str]:
     """The name of another flow."""
     flows, hosts = record.scenario.flows, record.scenario.network.host_names
 

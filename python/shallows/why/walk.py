@@ -1,7 +1,7 @@
 """The walk from the finish of a flow back to its start, which finds the pieces of its critical path."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from shallows.why.causes import SENDERS
@@ -17,7 +17,6 @@ CALLS = ("credit", "pull", "ack", "nack")
 
 
 HELD = {
-    "paced": "pace",
     "timed_out": "timeout",
     "woken": "window",
     "written": "application",
@@ -41,8 +40,25 @@ def of_record(record: "Record", flows: Iterable[int] | None = None) -> dict[int,
 def _path(index: Index, flow: int) -> Path:
     record = index.record
     start, finish = int(record.start_ps[flow]), int(record.finish_ps[flow])
-    pieces = _Walk(index, flow).pieces(index.completed[flow], finish)
+    pieces = until_received(index, flow, finish)
     return Path(flow, start, finish, pieces, _ideal(record, flow), _before(record, flow))
+
+
+def until_received(index: Index, flow: int, finish: int) -> list[Piece]:
+    """The pieces of a flow from its start until its receiver has all data."""
+    return _Walk(index, flow).pieces(("came", index.completed[flow], finish))
+
+
+def until_sent(index: Index, flow: int, time: int) -> list[Piece]:
+    """The pieces of a flow from its start until its host sends the last packet for the first time."""
+    return _Walk(index, flow).pieces(("left", index.last_data(flow), time))
+
+
+def until_acknowledged(index: Index, flow: int, time: int) -> list[Piece]:
+    """The pieces of a flow from its start until its last acknowledgement arrives, at `time`."""
+    packet = index.acknowledgement(flow, time)
+    assert packet is not None, f"an acknowledgement of flow {flow} ended a wait at {time} ps"
+    return _Walk(index, flow).pieces(("came", packet, time))
 
 
 def _ideal(record: "Record", flow: int) -> list[Piece]:
@@ -75,10 +91,20 @@ def _before(record: "Record", flow: int) -> list[Piece]:
             last = flows.behind.of(flow)[-1]
         begun = int(record.start_ps[last])
         if start > ready:
-            pieces.append(Piece(ready, start, "application", None, None, "data", 0))
+            pieces.append(Piece(ready, start, "delay", None, None, "data", 0))
         pieces.append(Piece(begun, ready, "dependency", None, last, "data", 0))
         flow = last
     return pieces[::-1]
+
+
+def _split(queue: Mapping[int, int], begin: int, end: int) -> list[tuple[int, int]]:
+    """A span, divided by the bytes in `queue` from its end: each flow and the begin of its part."""
+    total, bytes_, length = sum(queue.values()), 0, end - begin
+    parts: list[tuple[int, int]] = []
+    for flow, held in queue.items():
+        bytes_ += held
+        parts.append((flow, end - length * bytes_ // total))
+    return parts
 
 
 class _Walk:
@@ -94,13 +120,13 @@ class _Walk:
         self.queue: dict[int, int] = {}
         """After a window cut: bytes of other flows in the queue that caused it."""
 
-    def pieces(self, packet: int, finish: int) -> list[Piece]:
+    def pieces(self, place: Place | None) -> list[Piece]:
+        """The pieces before `place`, in order of time."""
         steps: dict[str, Callable[..., Place | None]] = {
             "came": self._arrival,
             "left": self._departure,
             "because": self._cause,
         }
-        place: Place | None = ("came", packet, finish)
         while place is not None:
             step, *rest = place
             place = steps[step](*rest)
@@ -119,19 +145,11 @@ class _Walk:
     ) -> None:
         if end > begin:
             kind, seq = self.index.kind[packet], self.index.packets["seq"][packet]
-            for behind, since in self._split(begin, end) if cause == "cut" else [(flow, begin)]:
+            parts = _split(self.queue, begin, end) if cause == "cut" else [(flow, begin)]
+            for behind, since in parts:
                 if since < end:
                     self.found.append(Piece(since, end, cause, port, behind, kind, seq, base))
                 end = since
-
-    def _split(self, begin: int, end: int) -> list[tuple[int, int]]:
-        """A span, divided by the bytes of `queue` from its end: each flow and the begin of its part."""
-        total, bytes_, length = sum(self.queue.values()), 0, end - begin
-        parts: list[tuple[int, int]] = []
-        for flow, held in self.queue.items():
-            bytes_ += held
-            parts.append((flow, end - length * bytes_ // total))
-        return parts
 
     def _arrival(self, packet: int, now: int) -> Place:
         """`packet` arrived at its host, or was dropped, at `now`. Continues where it left."""
@@ -252,14 +270,28 @@ class _Walk:
         if why == "paced" and (sent := self._just_sent(before, now)) is not None:
             hop = self.index.hops_of[sent][0]
             link, begun, ended = (self.index.hops[name][hop] for name in ("link", "begun_ps", "ended_ps"))
-            self._add(packet, ended, now, "pace")
+            self._add_pace(packet, ended, now)
             self._add(sent, begun, ended, "transmission", port=link)
             return ("left", sent, begun)
-        self._add(packet, since, now, HELD[why])
+        if why == "paced":
+            self._add_pace(packet, since, now)
+        else:
+            self._add(packet, since, now, HELD[why])
         if why in ("delayed", "granted"):
             sent = self.index.kind[by] in CALLS
             return ("left" if sent else "came", by, since)
         return ("because", packet, before, since)
+
+    def _add_pace(self, packet: int, begin: int, end: int) -> None:
+        """Add the time that the pace held `packet` back."""
+        cut = self.index.cuts.of_pace(self.flow, packet) if self.index.kind[packet] == "data" else None
+        if cut is None:
+            self._add(packet, begin, end, "pace")
+            return
+        port, queue = cut
+        for flow, since in _split(queue, begin, end):
+            self._add(packet, since, end, "pace_cut", port=port, flow=flow)
+            end = since
 
     def _just_sent(self, cause: int, now: int) -> int | None:
         """The packet that was sent as `cause`, if its host had sent it by `now`."""

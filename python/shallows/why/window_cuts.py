@@ -1,11 +1,13 @@
-"""Windows reduced by a mark or a loss: until when, and whose frames were in that queue.
+"""Windows and paces reduced by a mark or a loss: until when, and whose frames were in that queue.
 
 A flow waits for a cut window while it is smaller than before the cut. After it has regrown, the flow waits
-for the round trip, as it would have without the cut.
+for the round trip, as it would have without the cut. Likewise for the pace of an algorithm that reacts to
+marks, such as DCQCN.
 """
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from shallows.why.record import DATA_LIKE, NONE
@@ -37,6 +39,7 @@ class WindowCuts:
         self._notices = {
             flow: sorted([*self._marks(flow, data), *self._losses(data)]) for flow, data in self._data.items()
         }
+        self._paces: dict[int, tuple[list[int], list[int]]] = {}
         self._falls = {flow: self._fallen(data) for flow, data in self._data.items()}
 
     def queue(self, flow: int, packet: int) -> dict[int, int]:
@@ -51,8 +54,35 @@ class WindowCuts:
         at = bisect_right(self._notices[flow], first, key=lambda notice: notice.known) - 1
         if at < 0 or self._notices[flow][at].known <= last:
             return {}
-        _, port, happened = self._notices[flow][at]
-        queue = self._index.frames[port].queue(happened)
+        return self._others(flow, self._notices[flow][at])
+
+    def of_pace(self, flow: int, packet: int) -> tuple[int, dict[int, int]] | None:
+        """The port of the last mark or loss before `packet` left, and bytes by other flow in its queue.
+
+        None if the pace is no slower than before it, or if no other flow was in that queue.
+        """
+        index, notices = self._index, self._notices[flow]
+        if not index.record.scenario.flows.ccs[index.cc[flow]].needs_marking:
+            return None
+        at = bisect_right(notices, self._asked(packet), key=lambda notice: notice.known) - 1
+        if at < 0:
+            return None
+        times, fastest = self._paces.setdefault(flow, self._fastest(flow))
+        place = bisect_left(times, self._asked(packet))
+        before = bisect_left(times, notices[at].known) - 1
+        slower = before < 1 or (place and times[place] - times[place - 1] > fastest[before - 1])
+        queue = self._others(flow, notices[at]) if slower else {}
+        return (notices[at].port, queue) if queue else None
+
+    def _fastest(self, flow: int) -> tuple[list[int], list[int]]:
+        """The times when data packets could leave, and the least interval until each but the first."""
+        times = sorted(self._asked(packet) for packet in self._data[flow])
+        gaps = (after - before for before, after in pairwise(times))
+        return times, list(accumulate(gaps, min))
+
+    def _others(self, flow: int, notice: _Notice) -> dict[int, int]:
+        """Bytes of other flows in the queue of a notice."""
+        queue = self._index.frames[notice.port].queue(notice.happened)
         return {other: held for other, held in queue.items() if other not in (flow, NONE)}
 
     def _asked(self, packet: int) -> int:

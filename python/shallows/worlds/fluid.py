@@ -16,7 +16,7 @@ from shallows.errors import ScenarioError
 from shallows.supported_keys import ALWAYS, World
 from shallows.units import NEVER, RATE, TIME, did_you_mean
 from shallows.worlds.fluid_answer import FluidAnswer
-from shallows.worlds.fluid_models import MODELS, ModelInputs
+from shallows.worlds.fluid_models import MARKING_ONLY, MODELS, ModelInputs
 from shallows.worlds.fluid_path import shared_path
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ def translate(scenario: "Scenario") -> Any:
         given = replace(given, packet_s=8 * scenario.mtu / path.rate_bps, marking=_marking(scenario, path))
         _check_parameters(scenario, row, given)
         _check_start_rate(scenario, given, path)
+        _check_drops(scenario)
         buffer = scenario.network_options.buffer
         model = fluid.MODELS[row.model](
             flows=len(scenario.flows),
@@ -210,3 +211,21 @@ def _check_start_rate(scenario: "Scenario", given: ModelInputs, path: "Path") ->
     if start_rate >= most:
         expected = f"less than {RATE.text(round(most))}: at twice the link's rate no feedback arrives"
         raise ScenarioError(f"{_cc_key(scenario)}.start_rate", RATE.text(round(start_rate)), expected)
+
+
+def _check_drops(scenario: "Scenario") -> None:
+    """Refuse ports that drop what they would mark, and what the models of RED leave out.
+
+    A fluid loses nothing except in its buffer, and its RED looks at the queue of the moment.
+    """
+    used, marking = scenario.flows.ccs[0], scenario.network_options.marking
+    if isinstance(marking, str):
+        return
+    for name, value in MARKING_ONLY.items():
+        if marking.parameters.get(name, value) != value:
+            instead = json.dumps(replace(marking, parameters={name: value}).table(scenario.mtu)[name])
+            expected = f"{instead}: the fluid model supports only that"
+            raise ScenarioError(f"network.marking.{name}", marking.table(scenario.mtu)[name], expected)
+    if marking.drops and not used.needs_marking:
+        why = f"ports would drop data of {used.name}, which is not ECN-capable, instead of marking it"
+        raise ScenarioError("network.marking.nodrop", None, f'true, or marking = "none": {why}')

@@ -150,6 +150,9 @@ MODELS: dict[tuple[str, str | None], Row] = {
 }
 """(algorithm of the catalog, kind of marking; None is any) -> its row."""
 
+MARKING_ONLY = {"ecn": 1.0, "weight": 1.0, "gentle": 0.0, "uniform": 0.0}
+"""Parameters of markings that no model reads, and the values that the models stand for."""
+
 PROBES = {
     "window_pkt": ("window_pkt", 1.0),
     "alpha": ("alpha", 1.0),

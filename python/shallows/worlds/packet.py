@@ -143,14 +143,11 @@ def _host(hosts: "HostTable") -> dict[str, Any]:
 
 
 def _markings(scenario: "Scenario", network: "Network") -> "tuple[U32, list[contract.Marking]]":
-    """(for each link 0 or one more than an index, the markings).
-
-    Ports of hosts mark only if they are one queue.
-    """
+    """(for each link 0 or one more than an index, the markings)."""
     marking, index = scenario.network_options.marking, np.zeros(len(network.is_nic), np.uint32)
     if marking == "none":
         return index, []
-    marks = ~network.is_nic | (scenario.hosts.nic == "fifo")
+    marks = switch.marking_ports(scenario, network)
     markings, place = marking.at_rates(network.rate_bps[marks])
     index[marks] = 1 + place
     return index, markings

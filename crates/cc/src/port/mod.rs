@@ -12,6 +12,7 @@ use crate::units::{Bytes, Rate, Time};
 
 use step::Step;
 
+pub mod codel;
 pub mod credit;
 pub mod int;
 pub mod phantom;
@@ -77,6 +78,55 @@ pub struct Arrival {
     pub ecn: Ecn,
 }
 
+/// The first packet of a queue, which the port is about to send.
+#[derive(Clone, Copy, Debug)]
+pub struct Head {
+    /// The present time.
+    pub now: Time,
+    /// Time since it joined the queue.
+    pub waited: Time,
+    /// Length of the queue behind it.
+    pub behind: Bytes,
+    /// Its class at the port; 0 at a port with one class.
+    pub class: u8,
+    /// Its length on the wire.
+    pub length: Bytes,
+    /// Whether it is marked instead of dropped.
+    pub markable: bool,
+}
+
+/// What a port does with the first packet of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeadAction {
+    /// Sends it.
+    Send,
+    /// Marks it and sends it.
+    Mark,
+    /// Drops it, and looks at the next one.
+    Drop,
+}
+
+/// The data that a port drops where it would mark other data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Drops {
+    /// None.
+    #[default]
+    Nothing,
+    /// Data that is not ECN-capable (RFC 3168 §5).
+    NotEct,
+    /// All data: the port does not mark.
+    All,
+}
+
+impl Drops {
+    /// Returns whether data with this codepoint is dropped.
+    #[inline]
+    #[must_use]
+    pub fn includes(self, ecn: Ecn) -> bool {
+        self == Self::All || self == Self::NotEct && ecn == Ecn::NotEct
+    }
+}
+
 #[cfg(test)]
 impl Arrival {
     /// A full ECN-capable frame of 1500 B.
@@ -90,7 +140,34 @@ impl Arrival {
 /// The caller calls it in time order; a wake precedes a packet at the same time.
 pub trait CongestionPoint: Debug + Send {
     /// Returns the probability with which the port marks this packet. The port calls it once for each packet, in time order.
-    fn mark_probability(&mut self, arrival: &Arrival) -> f64;
+    fn mark_probability(&mut self, _arrival: &Arrival) -> f64 {
+        0.0
+    }
+
+    /// A packet has been marked, or dropped because it could not be, as [`Self::mark_probability`] proposed.
+    fn on_signal(&mut self) {}
+
+    /// Whether it follows the queue that each packet meets ([`Self::on_queue`]).
+    fn averages(&self) -> bool {
+        false
+    }
+
+    /// A packet of this length comes, whether or not there is room for it; with it the queue would have the length `queue`.
+    fn on_queue(&mut self, _now: Time, _queue: Bytes, _length: Bytes) {}
+
+    /// Whether it decides about packets as they are about to leave, so that it may drop them ([`Self::on_head`]). Its port needs
+    /// classes.
+    fn judges_heads(&self) -> bool {
+        false
+    }
+
+    /// Decides about data that is about to leave a queue.
+    fn on_head(&mut self, _head: &Head) -> HeadAction {
+        HeadAction::Send
+    }
+
+    /// A packet is sent without waiting: all queues are empty. Only a point that judges heads is told.
+    fn on_idle(&mut self) {}
 
     /// A packet comes, whether or not there is room for it; `rtt` is its flow's round trip, where its header says.
     /// Only a point that offers rates is told.
@@ -164,11 +241,23 @@ const NODROP: Parameter = flag("nodrop", "-", false)
     .meaning("data that is not ECN-capable is not dropped where ECN-capable data would be marked")
     .source("RFC 3168 §5: routers drop what they cannot mark; the name is that of tc-red(8)");
 
+/// Parameter of the mechanisms that can drop instead of marking.
+const ECN: Parameter = flag("ecn", "-", true)
+    .meaning("ECN-capable data is marked; off: it is dropped like other data")
+    .source("RFC 3168 §5; tc-red(8), tc-codel(8) and ns-3's UseEcn name the same choice");
+
 impl Mechanism {
-    /// Returns whether a port drops data that is not ECN-capable where it would mark ECN-capable data.
+    /// Returns the data that a port drops where it would mark other data.
     #[must_use]
-    pub fn drops(&self, values: &Values) -> bool {
-        self.parameters.iter().any(|parameter| parameter.name == NODROP.name) && !values.flag(NODROP.name)
+    pub fn drops(&self, values: &Values) -> Drops {
+        let has = |parameter: Parameter| self.parameters.iter().any(|own| own.name == parameter.name);
+        if has(ECN) && !values.flag(ECN.name) {
+            Drops::All
+        } else if has(NODROP) && !values.flag(NODROP.name) {
+            Drops::NotEct
+        } else {
+            Drops::Nothing
+        }
     }
 }
 
@@ -217,6 +306,8 @@ mechanisms! {
         "Marks at random, the more probably the longer the queue.", "Zhu et al., SIGCOMM 2015 §3.1";
     pi: Dequeue;
         "Moves the marking probability until the queue is where it should be.", "Zhu et al., CoNEXT 2016 eq. 32";
+    codel: Dequeue;
+        "Drops or marks packets that leave a queue whose delay stays above a target.", "Nichols et al., RFC 8289";
     rcp: Dequeue tells Rates;
         "Offers every flow the rate at which the link is full and its queue empty.", "Dukkipati et al., IWQoS 2005 eq. 2";
     int: Dequeue tells Records;

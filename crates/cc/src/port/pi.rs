@@ -17,7 +17,7 @@
 //! Differs: the paper prints no gains, and its script applies them once a step of its solver. These are
 //! chosen to settle within 0.25 s for 2 to 64 flows at 40 Gbps.
 
-use super::{Arrival, CongestionPoint, NODROP, skip_to};
+use super::{Arrival, CongestionPoint, ECN, NODROP, skip_to};
 use crate::parameter::{Parameter, Values, bytes, number, time};
 use crate::units::{Bytes, Rate, Time};
 
@@ -33,6 +33,7 @@ pub const PARAMETERS: &[Parameter] = &[
     time("interval", "-", 20e-6, 1e-7..=1.0)
         .meaning("how often it looks")
         .source("a choice: well below the round trips and time constants of Fig. 18"),
+    ECN,
     NODROP,
 ];
 

@@ -6,7 +6,7 @@
 //!
 //! Source: Alizadeh et al., SIGCOMM 2010 §3.1 (1). The instantaneous queue decides, not an average.
 
-use super::{Arrival, CongestionPoint, NODROP};
+use super::{Arrival, CongestionPoint, ECN, NODROP};
 use crate::parameter::{Parameter, Values, bytes};
 use crate::units::{Bytes, Rate};
 
@@ -15,6 +15,7 @@ pub const PARAMETERS: &[Parameter] = &[
     bytes("threshold", "K", 97_500.0, 0.0..=1e12)
         .meaning("queue above which packets are marked")
         .source("SIGCOMM 2010 §3.5: 65 packets at 10 Gbps; a scenario's \"recommended\" goes by each port's rate"),
+    ECN,
     NODROP,
 ];
 

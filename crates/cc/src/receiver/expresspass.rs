@@ -78,8 +78,8 @@ struct Feedback {
 /// Measurements of one period.
 #[derive(Clone, Copy, Debug)]
 struct Period {
-    sent: u32,
-    lost: u32,
+    sent: u64,
+    lost: u64,
     /// Its length, s.
     span: f64,
     /// Round trip from credit to data, s.
@@ -88,8 +88,8 @@ struct Period {
 
 impl Feedback {
     fn end_period(&mut self, period: &Period, p: &Parameters) {
-        let loss = f64::from(period.lost) / f64::from(period.sent);
-        let arrived = p.credit_bits() * f64::from(period.sent - period.lost) / period.span;
+        let loss = period.lost as f64 / period.sent as f64;
+        let arrived = p.credit_bits() * (period.sent - period.lost) as f64 / period.span;
         if p.ns2 {
             self.as_ns2(loss, arrived, p)
         } else {
@@ -139,11 +139,11 @@ struct ExpressPass {
     parameters: Parameters,
     feedback: Feedback,
     /// Number of the next credit.
-    number: u32,
+    number: u64,
     /// Number of the credit that the next data echoes if no credit is lost.
-    expected: u32,
-    sent: u32,
-    lost: u32,
+    expected: u64,
+    sent: u64,
+    lost: u64,
     rtt: Option<f64>,
     period_begins: Time,
 }
@@ -330,6 +330,23 @@ mod tests {
             flow.as_paper(0.5, 0.5, &p);
             assert!((flow.rate - expected).abs() < 1e-12 && flow.w == 0.25);
         }
+    }
+
+    /// Credits leave at up to 1.1 times the rate of the link, so that they outnumber the sequence numbers. Of the credits 2^32 - 1 to
+    /// 2^32 + 1 the middle one is lost.
+    #[test]
+    fn credits_are_counted_beyond_32_bits() {
+        let last = u64::from(u32::MAX);
+        let feedback = Feedback { max_rate: 1e9, rate: 1e9, w: 0.5, increased: false };
+        let (sent, lost, rtt, period_begins) = (0, 0, None, Time::ZERO);
+        let mut flow =
+            ExpressPass { parameters: PAPER, feedback, number: last, expected: last, sent, lost, rtt, period_begins };
+        let numbers = [(); 3].map(|()| flow.grant(Time::ZERO, [0.5, 0.5]).number);
+        assert_eq!(numbers, [last, last + 1, last + 2]);
+        for number in [last, last + 2] {
+            flow.on_data(Time::from_micros(10), &CreditEcho { number, granted_at: Time::ZERO });
+        }
+        assert_eq!((flow.sent, flow.lost, flow.expected), (3, 1, last + 3));
     }
 
     #[test]

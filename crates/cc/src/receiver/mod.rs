@@ -108,7 +108,7 @@ pub struct CreditPath {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CreditEcho {
     /// Its number.
-    pub number: u32,
+    pub number: u64,
     /// When it left the receiver.
     pub granted_at: Time,
 }
@@ -117,7 +117,7 @@ pub struct CreditEcho {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// Its number, which the data echoes.
-    pub number: u32,
+    pub number: u64,
     /// Its length on the wire.
     pub size: Bytes,
     /// When the next one is due.

@@ -39,9 +39,9 @@ pub struct FlowState {
     /// Payload bytes that have arrived, in any order.
     pub delivered: u64,
     /// Data packets retransmitted.
-    pub retransmits: u32,
+    pub retransmits: u64,
     /// Retransmission timeouts.
-    pub timeouts: u32,
+    pub timeouts: u64,
     /// Its sender; `None` once it knows that everything has arrived.
     pub sender: Option<SenderState>,
 }

@@ -13,14 +13,14 @@ use shallows_cc::units::Time;
 use crate::host::stats::FlowProgress;
 
 /// Timeouts in a row after which a flow has tried often enough: as many as Linux allows by default (`tcp_retries2`).
-const PATIENCE: u32 = 15;
+const PATIENCE: u64 = 15;
 
 /// When a flow last made progress, and its state then.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     at: Time,
     progress: u64,
-    timeouts: u32,
+    timeouts: u64,
 }
 
 /// The detector, which checks all flows at intervals.
@@ -44,7 +44,7 @@ impl StallDetector {
     /// How long this number of flows may be without progress.
     fn patience(&self, flows: usize) -> Time {
         let turn = self.frame.0.saturating_mul(flows as u64);
-        Time(self.max_timeout.0.max(turn).saturating_mul(u64::from(PATIENCE)))
+        Time(self.max_timeout.0.max(turn).saturating_mul(PATIENCE))
     }
 
     /// The time of the next check; `None` if that is later than any time.
@@ -79,7 +79,7 @@ mod tests {
 
     const SECOND: Time = Time::from_secs_whole(1);
 
-    fn flow(flow: u32, progress: u64, timeouts: u32, paced: bool) -> FlowProgress {
+    fn flow(flow: u32, progress: u64, timeouts: u64, paced: bool) -> FlowProgress {
         FlowProgress { flow, progress, timeouts, paced }
     }
 

@@ -200,6 +200,10 @@ impl<O: Observer> Fabric<O> {
 
     /// Begins to send what a port may send; pauses stay due.
     fn begin(&mut self, number: u32) {
+        while let Some((at, dropped)) = self.ports[number as usize].drop_head(self.now, &mut self.packets) {
+            self.drop_accepted(number, at, DropReason::StandingQueue);
+            self.release_departed(number, dropped);
+        }
         let departed = self.ports[number as usize].dispatch(self.now, &mut self.packets);
         self.schedule_wake(number);
         let Some(departed) = departed else { return };

@@ -7,7 +7,7 @@ use crate::fabric::{Delivery, Fabric};
 use crate::observe::Observer;
 use crate::packet::header::Header;
 use crate::packet::{NO_FLOW, Packet, PacketKind};
-use crate::port::admission::Incoming;
+use crate::port::admission::{DropReason, Incoming};
 use crate::spec::fault::Fault;
 
 impl<O: Observer> Fabric<O> {
@@ -96,7 +96,7 @@ impl<O: Observer> Fabric<O> {
         while self.ports[number as usize].is_down()
             && let Some((at, lost)) = self.ports[number as usize].lose_queued(self.now, &mut self.packets)
         {
-            self.drop_on_wire(number, at);
+            self.drop_accepted(number, at, DropReason::LinkFault);
             self.release_departed(number, lost);
         }
         self.dispatch(number);

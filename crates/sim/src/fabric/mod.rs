@@ -15,7 +15,7 @@ use crate::fabric::shared_buffer::Switches;
 use crate::observe::{Hop, Observer};
 use crate::packet::{MAX_PACKETS, Packet, PacketKind, Slab};
 use crate::port::Port;
-use crate::port::admission::{ClassOverride, Incoming};
+use crate::port::admission::{ClassOverride, DropReason, Incoming};
 use crate::port::link::LinkTarget;
 use crate::port::loss_model::LossModel;
 use crate::queue::event_queue::EventQueue;
@@ -140,7 +140,8 @@ impl<O: Observer> Fabric<O> {
         let link = &mut self.ports[number as usize].link;
         let (at, behind) = (link.deliver(self.now, &self.packets), link.head());
         self.schedule_next(number, behind);
-        self.drop_on_wire(number, at)
+        self.drop_accepted(number, at, DropReason::LinkFault);
+        Delivery::Forwarded
     }
 
     #[inline(always)]
@@ -193,12 +194,11 @@ impl<O: Observer> Fabric<O> {
             && port.loss_model().is_some_and(|loss_model| loss_model.loses(self.now, packet.bytes()))
     }
 
-    /// Drops a packet that is lost on the wire of a link, or in its port.
+    /// Drops a packet that the port has accepted.
     #[cold]
-    fn drop_on_wire(&mut self, number: u32, at: u32) -> Delivery {
-        self.observer.lost(self.now, Hop::of(number, at, &self.packets));
+    fn drop_accepted(&mut self, number: u32, at: u32, reason: DropReason) {
+        self.observer.lost(self.now, Hop::of(number, at, &self.packets), reason);
         self.packets.remove(at);
-        Delivery::Forwarded
     }
 
     /// Tells the observer of every packet that is on a link at the end of the run.

@@ -14,7 +14,7 @@ pub struct Dependencies {
     /// For each predecessor, the flows that wait for its end.
     dependents: BTreeMap<u32, Vec<u32>>,
     /// For each flow with unsent data, its number of packets, and the flows that are sent behind it.
-    followers: BTreeMap<u32, (u64, Vec<u32>)>,
+    sent_behind: BTreeMap<u32, (u64, Vec<u32>)>,
     waiting: BTreeMap<u32, Waiting>,
 }
 
@@ -36,7 +36,7 @@ impl Dependencies {
             }
             for &first in &flow.behind {
                 let packets = network.flows[first as usize].bytes.0.div_ceil(network.mss().0);
-                dependencies.followers.entry(first).or_insert((packets, Vec::new())).1.push(number);
+                dependencies.sent_behind.entry(first).or_insert((packets, Vec::new())).1.push(number);
             }
             if !flow.starts_by_itself() {
                 let left = flow.after.len() + flow.behind.len();
@@ -56,15 +56,15 @@ impl Dependencies {
 
     /// Returns whether some flow is sent behind another.
     pub fn ordered(&self) -> bool {
-        !self.followers.is_empty()
+        !self.sent_behind.is_empty()
     }
 
     /// Counts a flow whose next new packet is `next` as sent if it has no more data, and returns the start timers of those that
     /// now wait for nothing.
     pub fn sent(&mut self, now: Time, flow: u32, next: u32) -> impl Iterator<Item = Timer> {
-        let Self { followers, waiting, .. } = self;
-        let all = followers.get(&flow).is_some_and(|&(packets, _)| u64::from(next) >= packets);
-        let behind = all.then(|| followers.remove(&flow)).flatten().map_or(Vec::new(), |(_, behind)| behind);
+        let Self { sent_behind, waiting, .. } = self;
+        let all = sent_behind.get(&flow).is_some_and(|&(packets, _)| u64::from(next) >= packets);
+        let behind = all.then(|| sent_behind.remove(&flow)).flatten().map_or(Vec::new(), |(_, behind)| behind);
         behind.into_iter().filter_map(move |next| count_down(waiting, now, next))
     }
 }

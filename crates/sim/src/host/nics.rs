@@ -187,7 +187,7 @@ impl Nics {
     }
 
     /// Sets the start timers of flows that are sent behind one that has now sent all its data.
-    fn start_followers(&mut self, now: Time, sender: &FlowSender) {
+    fn start_flows_behind(&mut self, now: Time, sender: &FlowSender) {
         for timer in self.dependencies.sent(now, sender.endpoint.flow, sender.next_packet()) {
             self.timers.set(timer);
         }
@@ -281,7 +281,7 @@ impl Nics {
         let (at, status) = sender.send(fabric.now, self.header, &mut fabric.packets);
         self.set_timers(sender, &status);
         if self.ordered {
-            self.start_followers(fabric.now, sender);
+            self.start_flows_behind(fabric.now, sender);
         }
         let port = sender.endpoint.port;
         if self.pacers && sender.goes_through_pacer(fabric.now) {

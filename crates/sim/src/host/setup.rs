@@ -9,7 +9,7 @@ use crate::host::nics::Nics;
 use crate::host::timestamps::TimestampModel;
 use crate::host::transport::{FlowEndpoint, FlowReceiver, FlowSender, ReceiverConfig, SenderConfig};
 use crate::port::clock::Clock;
-use crate::spec::network::{FlowSpec, MIN_FRAME, Network};
+use crate::spec::network::{Balancing, FlowSpec, MIN_FRAME, Network};
 
 /// First random stream of flows; streams below belong to ports.
 const FLOW_STREAMS: u64 = 1 << 32;
@@ -42,6 +42,7 @@ impl Setup<'_> {
             mss,
             ecn: control.algorithm.ecn_capable(&control.values),
             has_int: control.asks_for_records(),
+            sprayed: network.balancing != Balancing::Flow,
             host: &network.host,
             first_timeout,
             control: control.sender(&path),

@@ -18,9 +18,9 @@ pub struct FlowReport {
     /// The part of `goodput` that arrived by the flow's stop time.
     pub goodput_by_stop: u64,
     /// Retransmitted packets.
-    pub retransmits: u32,
+    pub retransmits: u64,
     /// Retransmission timeouts.
-    pub timeouts: u32,
+    pub timeouts: u64,
     /// Credits that the receiver sent.
     pub credits: u64,
     /// Credits that reached the sender when it had nothing to send.
@@ -57,8 +57,8 @@ impl FlowReport {
 pub struct SenderStats {
     /// When the flow started; [`Time::MAX`] before that.
     pub start: Time,
-    pub retransmits: u32,
-    pub timeouts: u32,
+    pub retransmits: u64,
+    pub timeouts: u64,
     pub credits_wasted: u64,
     pub rtt: RttStats,
 }
@@ -73,8 +73,8 @@ impl SenderStats {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttStats {
     samples: u64,
-    /// Sum in picoseconds: 64 bits hold 213 days.
-    sum: u64,
+    /// Sum in picoseconds. 64 bits would hold 213 days: 2.5 minutes of a flow at 1.6 Tbps with a round trip of 1 ms.
+    sum: u128,
     pub max: Time,
 }
 
@@ -85,13 +85,13 @@ impl RttStats {
     #[inline]
     pub fn record(&mut self, srtt: Time) {
         self.samples += 1;
-        self.sum = self.sum.saturating_add(srtt.0);
+        self.sum += u128::from(srtt.0);
         self.max = self.max.max(srtt);
     }
 
     /// Mean of the samples; zero without any.
     pub fn mean(&self) -> Time {
-        Time(self.sum / self.samples.max(1))
+        Time((self.sum / u128::from(self.samples.max(1))) as u64)
     }
 }
 
@@ -120,7 +120,23 @@ pub struct FlowProgress {
     pub flow: u32,
     /// Distinct payload bytes at its receiver.
     pub progress: u64,
-    pub timeouts: u32,
+    pub timeouts: u64,
     /// Whether a pending pacing timer or the application will let it send again.
     pub paced: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A flow at 1.6 Tbps has 1.3e8 samples of 1 ms in a second: after 138 s their sum exceeds 64 bits.
+    #[test]
+    fn a_mean_round_trip_is_right_beyond_64_bits_of_picoseconds() {
+        let samples = 140 * 133_333_333_u64;
+        let earlier = u128::from(samples - 1) * 1_000_000_000;
+        let mut rtt = RttStats { samples: samples - 1, sum: earlier, max: Time::ZERO };
+        assert!(earlier > u128::from(u64::MAX));
+        rtt.record(Time::from_millis(1));
+        assert_eq!(rtt.mean(), Time::from_millis(1));
+    }
 }

@@ -171,11 +171,11 @@ impl Observer for Frames {
         }
     }
 
-    fn lost(&mut self, now: Time, hop: Hop<'_>) {
+    fn lost(&mut self, now: Time, hop: Hop<'_>, reason: DropReason) {
         let on_link = hop.packet.arrives == now;
         let row = if on_link { self.take_sent(hop) } else { self.in_transit[hop.place as usize].take() };
         if let Some(row) = row {
-            self.keep(FrameRow { outcome: Outcome::Dropped(DropReason::LinkFault), ..row });
+            self.keep(FrameRow { outcome: Outcome::Dropped(reason), ..row });
         }
     }
 

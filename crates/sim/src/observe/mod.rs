@@ -10,7 +10,7 @@ use shallows_cc::units::{Bytes, Time};
 pub use crate::host::transport::{BlockedBy, Readiness};
 use crate::packet::header::Header;
 use crate::packet::{Packet, Slab};
-use crate::port::admission::Outcome;
+use crate::port::admission::{DropReason, Outcome};
 pub use crate::queue::timers::{Kind, Timer};
 use crate::spec::fault::Change;
 
@@ -57,9 +57,9 @@ pub trait Observer: Send + 'static {
     #[inline]
     fn delivered(&mut self, _now: Time, _hop: Hop<'_>) {}
 
-    /// A packet that a port had accepted is lost on the link or in the port because of a fault.
+    /// A packet that a port had accepted is lost on the link or in the port because of a fault, or dropped from the queue.
     #[inline]
-    fn lost(&mut self, _now: Time, _hop: Hop<'_>) {}
+    fn lost(&mut self, _now: Time, _hop: Hop<'_>, _reason: DropReason) {}
 
     /// The run ends while a packet is on a link or waits for it, and the time of its arrival is known.
     #[inline]

@@ -5,6 +5,7 @@ use std::io::Write;
 use shallows_cc::units::Time;
 
 use super::{Hop, Observer};
+use crate::port::admission::DropReason;
 use crate::port::admission::Outcome;
 
 /// Writer of lines with the time in picoseconds, the event, the link and the packet, such as
@@ -61,8 +62,8 @@ impl<W: Write + Send + 'static> Observer for PacketLog<W> {
         self.line(now, "delivered", hop);
     }
 
-    fn lost(&mut self, now: Time, hop: Hop<'_>) {
-        self.line(now, "lost", hop);
+    fn lost(&mut self, now: Time, hop: Hop<'_>, reason: DropReason) {
+        self.line(now, if reason == DropReason::LinkFault { "lost" } else { "dropped" }, hop);
     }
 
     fn started(&mut self, now: Time, flow: u32) {

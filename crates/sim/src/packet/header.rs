@@ -104,7 +104,7 @@ pub struct CreditData {
     /// Sequence number in the flow.
     pub seq: u32,
     /// Number of the credit.
-    pub credit: u32,
+    pub credit: u64,
     /// Departure of the credit from the receiver.
     pub granted_at: Time,
 }
@@ -112,8 +112,8 @@ pub struct CreditData {
 /// A credit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Credit {
-    /// Sequence number in the flow.
-    pub number: u32,
+    /// Number in the flow. A flow may have more credits than packets.
+    pub number: u64,
     /// Departure from the receiver.
     pub granted_at: Time,
     /// Cumulative acknowledgement: the sequence number expected next.
@@ -138,8 +138,8 @@ pub struct PulledAnswer {
     pub delay: Time,
     /// Sequence number of the packet.
     pub seq: u32,
-    /// Number of packets pulled so far.
-    pub pulled: u32,
+    /// Number of packets pulled so far, trimmed ones and retransmissions included.
+    pub pulled: u64,
     /// Whether this acknowledgement pulls the last of these.
     pub is_pull: bool,
 }
@@ -147,7 +147,7 @@ pub struct PulledAnswer {
 impl PulledAnswer {
     /// The acknowledgement of a packet that has arrived now. It pulls no packet.
     #[must_use]
-    pub fn to(data: &PulledData, now: Time, pulled: u32) -> Self {
+    pub fn to(data: &PulledData, now: Time, pulled: u64) -> Self {
         Self { sent: data.sent, delay: now - data.sent, seq: data.seq, pulled, is_pull: false }
     }
 }
@@ -238,7 +238,7 @@ pub enum Header {
         /// Departure from the receiver.
         left: Time,
         /// Number of packets pulled so far.
-        number: u32,
+        number: u64,
     },
 }
 
@@ -275,7 +275,7 @@ impl Header {
     }
 
     /// Sequence and acknowledgement number; zero if the header has none. For data sent for a credit the second is the number of the
-    /// credit; for an acknowledgement the first is that of the block.
+    /// credit; for an acknowledgement the first is that of the block. Of credits and pulls these are the low 32 bits.
     #[inline]
     #[must_use]
     pub const fn numbers(&self) -> (u32, u32) {
@@ -285,7 +285,7 @@ impl Header {
             | Self::IntData(TcpData { seq, .. })
             | Self::RoceData(RoceData { seq, .. })
             | Self::PulledData(PulledData { seq, .. }) => (seq, 0),
-            Self::PulledAck(answer) | Self::PulledNack(answer) => (answer.seq, answer.pulled),
+            Self::PulledAck(answer) | Self::PulledNack(answer) => (answer.seq, answer.pulled as u32),
             Self::TcpAck(ack) | Self::RatedAck(ack, _) | Self::IntAck(ack) => (ack.block_from, ack.cumulative),
             Self::RoceAck(RoceAnswer { cumulative, .. })
             | Self::RoceNack(RoceAnswer { cumulative, .. })
@@ -293,9 +293,9 @@ impl Header {
             | Self::CreditAck { cumulative }
             | Self::CreditNack { cumulative } => (0, cumulative),
             Self::CreditRequest { next } | Self::CreditStop { next } => (next, 0),
-            Self::Credit(Credit { number, cumulative, .. }) => (number, cumulative),
-            Self::Pull { number, .. } => (0, number),
-            Self::CreditData(CreditData { seq, credit, .. }) => (seq, credit),
+            Self::Credit(Credit { number, cumulative, .. }) => (number as u32, cumulative),
+            Self::Pull { number, .. } => (0, number as u32),
+            Self::CreditData(CreditData { seq, credit, .. }) => (seq, credit as u32),
             Self::Bare | Self::Pause | Self::Resume | Self::RateRequest { .. } | Self::RateAnswer { .. } => (0, 0),
         }
     }

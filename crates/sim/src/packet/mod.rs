@@ -3,7 +3,7 @@
 //! A [`Packet`] holds what ports, links and switches read; its [`header::Header`] holds what the transport at the other end
 //! reads, in another array. A hop touches half a cache line.
 
-use shallows_cc::port::Ecn;
+use shallows_cc::port::{Drops, Ecn};
 use shallows_cc::units::{Bytes, MIN_FRAME, Time};
 
 use header::Header;
@@ -176,11 +176,11 @@ impl Packet {
         marked
     }
 
-    /// Returns whether it is data that cannot be marked.
+    /// Returns whether it is data that a port with these drops does not mark.
     #[inline]
     #[must_use]
-    pub fn is_unmarkable_data(&self) -> bool {
-        self.flags.kind() == PacketKind::Data && self.flags.ecn() == Ecn::NotEct
+    pub fn is_dropped_by(&self, drops: Drops) -> bool {
+        self.flags.kind() == PacketKind::Data && drops.includes(self.flags.ecn())
     }
 
     /// Trims the payload, so that a header of this kind is left, with the same ECN field.

@@ -19,9 +19,6 @@ use crate::packet::NIL;
 use crate::port::clock::Clock;
 use crate::spec::network::{Balancing, FlowSpec, MIN_FRAME, Network, PortSpec};
 
-/// The shortest usable lookahead: several threads use windows of half of it.
-const MIN_LOOKAHEAD: Time = Time(2);
-
 /// Upper bound on the duration in estimates of the load.
 const MAX_DURATION: Time = Time::from_secs_whole(100);
 
@@ -48,9 +45,6 @@ pub fn partition(network: &Network, routes: &Routes, domains: usize) -> Partitio
     let crosses = |port: &&PortSpec| of[port.from as usize] != SPLIT && of[port.from as usize] != of[port.to as usize];
     let bound = |port: &PortSpec| port.delay + Clock::new(port.rate).time(MIN_FRAME);
     let lookahead = network.ports.iter().filter(crosses).map(bound).min().unwrap_or(Time::MAX);
-    if lookahead < MIN_LOOKAHEAD {
-        return Partition::whole(network);
-    }
     let domains = of.iter().filter(|&&domain| domain != SPLIT).max().map_or(1, |&last| last + 1);
     Partition { of, domains, lookahead }
 }

@@ -1,5 +1,6 @@
 //! Fixed properties of a port.
 
+use shallows_cc::port::Drops;
 use shallows_cc::port::step::Step;
 use shallows_cc::units::{Bytes, MIN_FRAME, Time};
 
@@ -17,8 +18,8 @@ pub struct PortConfig {
     pub(super) buffer: Bytes,
     /// The step that marks packets as they join the queue.
     pub(super) marking: Step,
-    /// Whether the step drops data that it would mark if it were ECN-capable.
-    pub(super) drops: bool,
+    /// The data that the step drops where it would mark other data.
+    pub(super) drops: Drops,
     /// The most common lengths, full and shortest frames, and the time to send each. A length is zero if the port drops or marks
     /// such a frame even when it is idle.
     common: [(Bytes, Time); 2],
@@ -28,13 +29,13 @@ impl PortConfig {
     pub(super) fn new(&PortSpec { rate, delay, buffer, .. }: &PortSpec, mtu: Bytes) -> Self {
         let clock = Clock::new(rate);
         let common = [mtu, MIN_FRAME].map(|length| (length, clock.time(length)));
-        let mut config = Self { clock, delay, buffer, marking: Step::NEVER, drops: false, common };
+        let mut config = Self { clock, delay, buffer, marking: Step::NEVER, drops: Drops::Nothing, common };
         config.keep_common(|length| length <= buffer);
         config
     }
 
     /// Sets the step that marks packets as they join the queue.
-    pub(super) fn set_marking(&mut self, step: Step, drops: bool) {
+    pub(super) fn set_marking(&mut self, step: Step, drops: Drops) {
         self.marking = step;
         self.drops = drops;
         self.keep_common(|length| !step.marks(length));

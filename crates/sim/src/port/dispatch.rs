@@ -2,7 +2,7 @@
 //!
 //! Whoever calls [`Port::dispatch`] asks [`Port::next_wake`] after it.
 
-use shallows_cc::port::MarkAt;
+use shallows_cc::port::{HeadAction, MarkAt};
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 
@@ -91,7 +91,7 @@ impl Port {
         let queue = self.config.clock.bytes(self.config.clock.time(length));
         let may_reject = match marker {
             Some(marker) => marker.may_reject(queue, packet),
-            None => self.config.drops && self.config.marking.marks(queue) && packet.is_unmarkable_data(),
+            None => self.config.marking.marks(queue) && packet.is_dropped_by(self.config.drops),
         };
         if may_reject {
             return None;
@@ -107,7 +107,10 @@ impl Port {
         let sending = self.config.clock.time(length);
         let marked = match marker {
             Some(marker) => {
-                marker.observe_arrival(incoming.packet, packets);
+                marker.observe_arrival(now, incoming.packet, queue, packets);
+                if marker.judges_heads {
+                    marker.point.on_idle();
+                }
                 let joins = marker.at == MarkAt::Enqueue;
                 let queue = if joins { self.config.clock.bytes(sending) } else { Bytes::ZERO };
                 let look = Look { now, queue, class: chosen as u8 };
@@ -147,7 +150,7 @@ impl Port {
         let look = Look { now, queue: config.clock.bytes(backlog), class: number as u8 };
         let rejected = match marker {
             Some(marker) => marker.rejects(look, &packets[at], || scheduler.counted()),
-            None => config.drops && config.marking.marks(look.queue) && packets[at].is_unmarkable_data(),
+            None => config.marking.marks(look.queue) && packets[at].is_dropped_by(config.drops),
         };
         if rejected {
             scheduler.classes[number].report.dropped += 1;
@@ -188,6 +191,30 @@ impl Port {
     #[must_use]
     pub fn is_due(&self, now: Time) -> bool {
         self.busy_until <= now && self.scheduler().is_some_and(|scheduler| scheduler.next.at <= now)
+    }
+
+    /// Removes data that is about to be sent, if the congestion point drops it. Marks it, if the point does so.
+    pub fn drop_head(&mut self, now: Time, packets: &mut Slab) -> Option<(u32, Departure)> {
+        if !self.scheduler()?.fast.judges_heads || !self.is_due(now) {
+            return None;
+        }
+        self.scheduler_mut().catch_up_pacer(now);
+        let chosen = self.scheduler_mut().pick_now(now, packets)?;
+        let (marker, scheduler) = extras(&mut self.extras);
+        let (marker, class) = (marker.as_mut()?, &mut scheduler.classes[chosen]);
+        let Waiting { packet, since, .. } = *class.queue.front()?;
+        match marker.judge_head((now, now - since), (chosen, class.bytes), &packets[packet]) {
+            HeadAction::Send => return None,
+            HeadAction::Mark => {
+                self.counters.marked += u64::from(packets[packet].mark());
+                return None;
+            }
+            HeadAction::Drop => class.report.dropped += 1,
+        }
+        self.counters.dropped += 1;
+        let Waiting { packet, from, .. } = self.remove(now, (chosen, 0), packets);
+        let (length, kind) = (packets[packet].bytes(), packets[packet].flags.kind());
+        Some((packet, Departure { from, length, kind, arrives: None }))
     }
 
     /// Begins to send a packet, if the link is free and one may be sent.

@@ -94,7 +94,7 @@ impl Port {
         }
         let mut marked = false;
         if self.config.marking.marks(queue) {
-            if self.config.drops && packet.is_unmarkable_data() {
+            if packet.is_dropped_by(self.config.drops) {
                 self.counters.dropped += 1;
                 return (Enqueued::dropped(DropReason::NotEcnCapable), queue);
             }

@@ -12,7 +12,12 @@ use crate::arch::prefetch::prefetch;
 /// Bins per octave: the width of a bin is at most a sixteenth of its distance from zero.
 const STEPS: u64 = 16;
 
-/// The number of segments that begin in this bin less those that end in it, times 2^64, plus the picoseconds that these cover of
+/// Bits of the covered part of a bin, and of the number of its segments: 8e12. A bin is a sixteenth of the backlog wide, so what all
+/// segments cover of it is at most the time of the run, 1e18 ps, times a sixteenth of the packets in the queue, 3e7: 2e24 of 9e24.
+const COVERED_BITS: u32 = 84;
+const SEGMENT_BITS: u32 = 128 - COVERED_BITS;
+
+/// The number of segments that begin in this bin less those that end in it, times 2^84, plus the picoseconds that these cover of
 /// the bin itself: one addition changes both.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bin(i128);
@@ -21,16 +26,15 @@ impl Bin {
     /// One segment that covers this much of the bin.
     #[inline]
     fn segment(covers: u64) -> Self {
-        Self((1 << 64) + i128::from(covers))
+        Self((1 << COVERED_BITS) + i128::from(covers))
     }
 
-    /// The covered part, up to 106 days.
-    fn partial(self) -> i64 {
-        self.0 as i64
+    fn partial(self) -> i128 {
+        self.0 << SEGMENT_BITS >> SEGMENT_BITS
     }
 
-    fn segments(self) -> i64 {
-        ((self.0 - i128::from(self.partial())) >> 64) as i64
+    fn segments(self) -> i128 {
+        (self.0 - self.partial()) >> COVERED_BITS
     }
 }
 
@@ -140,7 +144,7 @@ impl Histogram {
         let mut above = 0;
         let mut times = vec![0; self.bins.len().max(1)];
         for (at, bin) in self.bins.iter().enumerate().rev() {
-            let width = (self.edge(at + 1) - self.edge(at)) as i64;
+            let width = i128::from(self.edge(at + 1) - self.edge(at));
             times[at] = bin.partial() + width * above;
             above += bin.segments();
         }
@@ -255,6 +259,16 @@ mod tests {
         histogram.begin(Time::from_secs(200.0));
         histogram.end(Time::from_secs(200.0) - PACKET);
         assert_eq!(histogram.finish(Time::ZERO, Time::from_secs(200.0)).total(), PACKET * 3);
+    }
+
+    /// A queue of a million packets of 1.2 us at an edge: 2^31 segments that cover a sixteenth of it are 1.6e20 ps, above 2^63.
+    #[test]
+    fn a_bin_holds_the_segments_of_a_long_run() {
+        let (covers, times) = ((PACKET * 1_000_000 / 16).0, 1_i128 << 31);
+        for sign in [1, -1] {
+            let bin = Bin(Bin::segment(covers).0 * times * sign);
+            assert_eq!((bin.segments(), bin.partial()), (times * sign, i128::from(covers) * times * sign));
+        }
     }
 
     #[test]

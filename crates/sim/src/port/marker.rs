@@ -1,11 +1,11 @@
 //! The marker of a port: shows packets to a congestion point, and marks them with the probability that it returns.
 
-use shallows_cc::port::{Arrival, CongestionPoint, MarkAt};
+use shallows_cc::port::{Arrival, CongestionPoint, Drops, Ecn, Head, HeadAction, MarkAt};
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::packet::header::Header;
-use crate::packet::{NIL, Packet, Slab};
+use crate::packet::{NIL, Packet, PacketKind, Slab};
 use crate::port::clock::Clock;
 
 /// A congestion point other than a step at enqueue, with the state of its port. The flags say what the point does, so that it is
@@ -14,8 +14,8 @@ use crate::port::clock::Clock;
 pub(super) struct Marker {
     pub point: Box<dyn CongestionPoint>,
     pub at: MarkAt,
-    /// Whether the point drops data that it would mark if it were ECN-capable.
-    pub drops: bool,
+    /// The data that the point drops where it would mark other data.
+    pub drops: Drops,
     draws: Rng,
     /// Draws skipped so far for frames that the port only counts, since it last flushed its counts.
     pub counted: u32,
@@ -24,6 +24,9 @@ pub(super) struct Marker {
     writes: bool,
     /// Whether the point wakes at times of its own.
     wakes: bool,
+    /// Whether the point follows the queue that each packet meets, and whether it judges packets that are about to leave.
+    averages: bool,
+    pub judges_heads: bool,
     /// Queues shorter than this are never marked, and not shown to the point.
     threshold: Bytes,
     /// The packet that begins to be sent next.
@@ -38,16 +41,19 @@ impl Marker {
         let wakes = point.next_wake().is_some();
         let offers = point.offered_rate().is_some();
         let writes = offers || point.record(Time::ZERO, Bytes::ZERO).is_some();
+        let (averages, judges_heads) = (point.averages(), point.judges_heads());
         let threshold = point.never_marks_up_to().map_or(Bytes::ZERO, |longest| Bytes(longest.0.saturating_add(1)));
         Self {
             point,
             at,
-            drops: false,
+            drops: Drops::Nothing,
             draws,
             counted: 0,
             offers,
             writes,
             wakes,
+            averages,
+            judges_heads,
             threshold,
             next: NIL,
             departed: Bytes::ZERO,
@@ -55,12 +61,33 @@ impl Marker {
         }
     }
 
-    /// Tells the point of a packet that arrives, whether or not it is accepted.
+    /// Tells the point of a packet that arrives, whether or not it is accepted; `queue` is the length of the queue with it.
     #[inline(always)]
-    pub fn observe_arrival(&mut self, at: u32, packets: &Slab) {
+    pub fn observe_arrival(&mut self, now: Time, at: u32, queue: Bytes, packets: &Slab) {
         if self.offers {
             self.count(at, packets);
         }
+        if self.averages {
+            self.point.on_queue(now, queue, packets[at].bytes());
+        }
+    }
+
+    /// Asks the point about the first packet of a class, which has waited for `waited` and belongs to the `held` bytes of the
+    /// class. Only data is marked or dropped.
+    pub fn judge_head(
+        &mut self,
+        (now, waited): (Time, Time),
+        (class, held): (usize, Bytes),
+        packet: &Packet,
+    ) -> HeadAction {
+        let dropped = packet.is_dropped_by(self.drops);
+        let markable = self.drops != Drops::All && matches!(packet.flags.ecn(), Ecn::Ect0 | Ecn::Ect1);
+        if packet.flags.kind() != PacketKind::Data || !dropped && !markable {
+            return HeadAction::Send;
+        }
+        let length = packet.bytes();
+        let head = Head { now, waited, behind: held - length, class: class as u8, length, markable };
+        self.point.on_head(&head)
     }
 
     #[inline(never)]
@@ -85,7 +112,8 @@ impl Marker {
             MarkAt::Enqueue => queue,
             MarkAt::Dequeue => Bytes::ZERO,
         };
-        !self.writes && !self.wakes && left < self.threshold
+        let every = self.writes || self.wakes || self.averages || self.judges_heads;
+        !every && left < self.threshold
     }
 
     /// Consumes the draws of frames that the port only counted, `counted` so far.
@@ -108,21 +136,24 @@ impl Marker {
             self.write(now, queue, at, packets);
         }
         // One draw for each packet, so that the draws of a packet do not depend on the queues that others met.
-        if queue < self.threshold {
+        if queue < self.threshold || packets[at].is_dropped_by(self.drops) {
             self.draws.skip(1);
             return false;
         }
         self.skip_draws(counted());
         let packet = &mut packets[at];
         let arrival = Arrival { now, queue, class, length: packet.bytes(), ecn: packet.flags.ecn() };
-        let marked = self.draws.uniform() < self.point.mark_probability(&arrival);
-        marked && packet.mark()
+        let marked = self.draws.uniform() < self.point.mark_probability(&arrival) && packet.mark();
+        if marked {
+            self.point.on_signal();
+        }
+        marked
     }
 
     /// Returns whether [`Self::rejects`] may be true.
     #[inline]
     pub fn may_reject(&self, queue: Bytes, packet: &Packet) -> bool {
-        self.drops && queue >= self.threshold && packet.is_unmarkable_data()
+        queue >= self.threshold && packet.is_dropped_by(self.drops)
     }
 
     /// Returns whether a packet that would join a queue is dropped because it cannot be marked. What cannot be marked is
@@ -139,7 +170,11 @@ impl Marker {
         }
         self.skip_draws(counted());
         let arrival = Arrival { now, queue, class, length: packet.bytes(), ecn: packet.flags.ecn() };
-        self.draws.uniform() < self.point.mark_probability(&arrival)
+        let rejected = self.draws.uniform() < self.point.mark_probability(&arrival);
+        if rejected {
+            self.point.on_signal();
+        }
+        rejected
     }
 
     /// Writes a record, or the offered rate, into the header of a packet that asks for it.

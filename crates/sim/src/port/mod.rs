@@ -10,6 +10,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use shallows_cc::port::Drops;
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, MIN_FRAME, Rate, Time};
 
@@ -113,18 +114,19 @@ impl Port {
             None => {
                 let mut marker = Marker::new(marking.point(rate), marking.at, draws);
                 marker.drops = marking.drops();
+                self.extras().scheduler.fast.judges_heads = marker.judges_heads;
                 self.extras().marker = Some(marker);
             }
         }
         self.with_fast_path()
     }
 
-    /// The same port, which drops nothing because it cannot be marked.
+    /// The same port, which drops nothing where it would mark.
     #[must_use]
     pub fn without_early_drops(mut self) -> Self {
-        Arc::make_mut(&mut self.config).drops = false;
+        Arc::make_mut(&mut self.config).drops = Drops::Nothing;
         if let Some(marker) = self.marker() {
-            marker.drops = false;
+            marker.drops = Drops::Nothing;
         }
         self
     }
@@ -229,8 +231,9 @@ impl Port {
     #[inline(always)]
     fn observe_arrival(&mut self, now: Time, at: u32, packets: &mut Slab) {
         self.catch_up(now, packets);
+        let queue = self.queue(now) + packets[at].bytes();
         if let Some(marker) = self.marker() {
-            marker.observe_arrival(at, packets);
+            marker.observe_arrival(now, at, queue, packets);
         }
     }
 

@@ -35,6 +35,8 @@ pub(super) struct FastPath {
     pub sending: u8,
     /// Whether the port has classes.
     pub has_classes: bool,
+    /// Whether the marker judges packets that are about to leave.
+    pub judges_heads: bool,
     pub table: ClassTable,
 }
 

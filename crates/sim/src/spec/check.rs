@@ -122,11 +122,16 @@ impl Network {
             if (self.shared.is_some() && port.from >= self.hosts || self.pause.is_some()) && !scheduled {
                 return Err(format!("links.discipline[{at}] = 0: expected classes, which shared and pause need"));
             }
-            if port.marking.is_some_and(|marking| marking as usize >= self.markings.len()) {
-                return Err(format!("links.marking[{at}]: expected at most {}", self.markings.len()));
-            }
             if let Some(count) = nics.get_mut(port.from as usize) {
                 *count += 1;
+            }
+            let Some(marking) = port.marking.map(|marking| self.markings.get(marking as usize)) else { continue };
+            let Some(marking) = marking else {
+                return Err(format!("links.marking[{at}]: expected at most {}", self.markings.len()));
+            };
+            if marking.judges_heads() && !scheduled {
+                let kind = marking.mechanism.name;
+                return Err(format!("links.discipline[{at}] = 0: expected classes, which {kind} needs"));
             }
         }
         match nics.iter().position(|&count| count == 0) {

@@ -13,6 +13,16 @@ choice! {
     }
 }
 
+choice! {
+    /// How a sender with selective acknowledgements detects losses.
+    pub enum LossDetection {
+        /// Three later packets have arrived (RFC 6675).
+        DuplicateAcks = "duplicate-acks",
+        /// A later packet has arrived, and a reordering window has passed (RACK, RFC 8985).
+        Rack = "rack",
+    }
+}
+
 request! {
     /// Settings of all hosts.
     #[derive(Copy)]
@@ -33,6 +43,9 @@ request! {
         ack_delay: Time = "ack_delay_ps",
         /// Largest number of packets of a flow that are handed to the network interface together (TSO).
         segment: u32,
+        /// How senders with selective acknowledgements detect losses: three later packets have arrived (RFC 6675), or one has and a
+        /// reordering window has passed (RFC 8985).
+        loss_detection: LossDetection,
         /// Largest random gap between two frames of a busy network interface, as a share of the time to send a full frame: uniform
         /// between 0 and this, after data of algorithms that fill queues until packets are lost; 0 is none.
         gap: f64,

@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, Error};
 use shallows_cc::pacer::PacerSpec;
 use shallows_cc::parameter::Values;
 use shallows_cc::port::step::Step;
-use shallows_cc::port::{self, CongestionPoint, MarkAt, Mechanism};
+use shallows_cc::port::{self, CongestionPoint, Drops, MarkAt, Mechanism};
 use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::packet::PACKET_KINDS;
@@ -85,10 +85,16 @@ impl Marking {
         (self.mechanism.build)(&self.values, rate)
     }
 
-    /// Whether the port drops data that is not ECN-capable where it would mark ECN-capable data.
+    /// The data that the port drops where it would mark other data.
     #[must_use]
-    pub fn drops(&self) -> bool {
+    pub fn drops(&self) -> Drops {
         self.mechanism.drops(&self.values)
+    }
+
+    /// Whether the port may drop packets that are about to leave, for which it needs classes.
+    #[must_use]
+    pub fn judges_heads(&self) -> bool {
+        self.point(Rate::from_gbps(1)).judges_heads()
     }
 
     /// The threshold, if the mechanism only compares the queue that a packet joins with one.

@@ -10,8 +10,8 @@ use shallows_sim::engine::answer::Answer;
 use shallows_sim::engine::simulation::{Progress, Simulation};
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::spec::network::{
-    Application, Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, Marking, Network, Nic, PortSpec,
-    RecordSpec, Shaper,
+    Application, Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, LossDetection, Marking, Network,
+    Nic, PortSpec, RecordSpec, Shaper,
 };
 
 pub const MTU: Bytes = Bytes(1500);
@@ -95,6 +95,7 @@ pub fn host() -> HostSpec {
         ack_delay: Time::from_micros(500),
         gap: 0.0,
         segment: 1,
+        loss_detection: LossDetection::DuplicateAcks,
         timestamps: None,
     }
 }

@@ -28,6 +28,8 @@ pub struct SenderConfig<'a> {
     pub ecn: bool,
     /// Whether its data carries an INT stack, to which every hop adds a record.
     pub has_int: bool,
+    /// Whether switches or hosts choose a path for each packet.
+    pub sprayed: bool,
     pub host: &'a HostSpec,
     /// Retransmission timeout before the first round-trip sample.
     pub first_timeout: Time,

@@ -25,6 +25,17 @@ impl LazyTimer {
         needed.then_some(deadline)
     }
 
+    /// Returns the time for one new simulation timer that serves both deadlines, if one of them needs it.
+    pub fn arm_first([(first, deadline), (second, other)]: [(&mut Self, Time); 2]) -> Option<Time> {
+        match (first.arm(deadline), second.arm(other)) {
+            (Some(one), Some(another)) => {
+                (first.next, second.next) = (one.min(another), one.min(another));
+                Some(first.next)
+            }
+            (one, another) => one.or(another),
+        }
+    }
+
     /// Notes that a simulation timer has expired.
     pub fn expire(&mut self, now: Time) {
         if self.next <= now {
@@ -53,7 +64,7 @@ impl Backoff {
 
     /// Doubles the timeout. Returns true if this is not the first failure in a row.
     pub fn fail(&mut self) -> bool {
-        self.failures += 1;
+        self.failures = self.failures.saturating_add(1);
         self.failures > 1
     }
 

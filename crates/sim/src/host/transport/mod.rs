@@ -20,6 +20,7 @@ mod lazy_timer;
 mod message;
 mod packet_sink;
 mod pulled;
+mod rack;
 mod rated;
 mod receiver;
 mod selective;

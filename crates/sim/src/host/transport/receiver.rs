@@ -206,6 +206,7 @@ mod tests {
             mss,
             ecn: false,
             has_int: true,
+            sprayed: false,
             host: &host,
             first_timeout: host.rto_initial,
             control: (row.sender)(&Values::defaults(row.parameters), &path),

@@ -207,7 +207,7 @@ impl FlowSender {
     }
 
     /// Returns the numbers of retransmitted packets and of timeouts.
-    pub fn repairs(&self) -> (u32, u32) {
+    pub fn repairs(&self) -> (u64, u64) {
         self.sender.get().repairs()
     }
 

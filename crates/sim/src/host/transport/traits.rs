@@ -32,7 +32,7 @@ pub trait TransportSender {
     fn progress(&self) -> (u32, Option<u32>);
 
     /// Returns the numbers of retransmitted packets and of timeouts.
-    fn repairs(&self) -> (u32, u32);
+    fn repairs(&self) -> (u64, u64);
 
     /// Returns the congestion window and pace, unless credits replace them.
     fn gate(&self) -> Option<&Gate> {

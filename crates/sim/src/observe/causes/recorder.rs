@@ -390,10 +390,10 @@ impl Observer for Causes {
         self.watched_links[link as usize].times.change(change, sent_by);
     }
 
-    fn lost(&mut self, _now: Time, Hop { place, .. }: Hop<'_>) {
+    fn lost(&mut self, _now: Time, Hop { place, .. }: Hop<'_>, reason: DropReason) {
         let InTransit { number, hop, .. } = self.in_transit[place as usize];
         if number != NIL {
-            self.hops[hop as usize].outcome = Outcome::Dropped(DropReason::LinkFault);
+            self.hops[hop as usize].outcome = Outcome::Dropped(reason);
         }
     }
 }

@@ -50,8 +50,8 @@ pub struct CreditSender {
     done: bool,
     /// Payload sent since the last report.
     sent_bytes: u64,
-    retransmits: u32,
-    timeouts: u32,
+    retransmits: u64,
+    timeouts: u64,
     /// Credits that arrived when nothing was left to send.
     wasted: u64,
 }
@@ -87,7 +87,7 @@ impl CreditSender {
         self.credit_to_data = now - arrived;
         let seq = self.next;
         self.next += 1;
-        self.retransmits += u32::from(seq < self.highest_sent);
+        self.retransmits += u64::from(seq < self.highest_sent);
         self.highest_sent = self.highest_sent.max(self.next);
         let payload = self.message.payload(seq);
         self.sent_bytes += payload.0;
@@ -200,7 +200,7 @@ impl TransportSender for CreditSender {
         (self.highest_sent, None)
     }
 
-    fn repairs(&self) -> (u32, u32) {
+    fn repairs(&self) -> (u64, u64) {
         (self.retransmits, self.timeouts)
     }
 

@@ -18,7 +18,7 @@ use crate::spec::network::{MIN_FRAME, Supply};
 #[derive(Debug)]
 pub struct GoBackNSender {
     gate: Gate,
-    message: Message,
+    pub(super) message: Message,
     ecn: bool,
     /// Packets of a segment, and whether they leave in a burst.
     segment: u32,
@@ -26,13 +26,13 @@ pub struct GoBackNSender {
     /// Rate within a burst, and when its next frame may leave.
     burst_rate: Option<Rate>,
     burst_until: Time,
-    unacked: u32,
-    next: u32,
+    pub(super) unacked: u32,
+    pub(super) next: u32,
     /// Frames below have been sent before.
-    highest_sent: u32,
+    pub(super) highest_sent: u32,
     pub(super) timer: RetransmissionTimer,
-    pub(super) retransmits: u32,
-    pub(super) timeouts: u32,
+    pub(super) retransmits: u64,
+    pub(super) timeouts: u64,
 }
 
 /// Timer for a frame that requests an acknowledgement.
@@ -161,7 +161,7 @@ impl TransportSender for GoBackNSender {
     fn send(&mut self, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
         let seq = self.next;
         self.next += 1;
-        self.retransmits += u32::from(seq < self.highest_sent);
+        self.retransmits += u64::from(seq < self.highest_sent);
         self.highest_sent = self.highest_sent.max(self.next);
         let length = (self.message.payload(seq) + header).max(MIN_FRAME);
         let paced = self.gate.next_paced;
@@ -205,7 +205,7 @@ impl TransportSender for GoBackNSender {
         (self.highest_sent, Some(self.next.saturating_sub(self.unacked)))
     }
 
-    fn repairs(&self) -> (u32, u32) {
+    fn repairs(&self) -> (u64, u64) {
         (self.retransmits, self.timeouts)
     }
 

@@ -8,6 +8,7 @@ use shallows_cc::units::{Bytes, Rate, Time};
 
 use super::{GoBackNReceiver, GoBackNSender};
 use crate::host::timestamps::TimestampModel;
+use crate::host::transport::message::Message;
 use crate::host::transport::traits::TransportSender;
 use crate::host::transport::{PacketSink, Readiness, ReceiverConfig, SenderConfig};
 use crate::packet::header::{Header, RoceAnswer, RoceData};
@@ -53,6 +54,7 @@ fn with_control(packets: u64, control: Constant) -> GoBackNSender {
         bytes: MSS * packets,
         mss: MSS,
         has_int: false,
+        sprayed: false,
         ecn: true,
         host: &host,
         first_timeout: host.rto_initial,
@@ -208,6 +210,22 @@ fn a_sender_that_went_back_too_far_learns_how_far() {
 
 /// Window and pace together: a window of ten frames leaves at the pace, and an acknowledgement of four lets four more leave. A
 /// burst is not divided.
+/// The last frames of an endless flow that are still allowed (4e9), sent a second time, in a build that checks overflows.
+#[test]
+fn sequence_numbers_reach_their_limit() {
+    let mut sender = new_sender(1, false);
+    sender.message = Message::new(Bytes::MAX, MSS);
+    let from = 3_999_999_996;
+    (sender.unacked, sender.next, sender.highest_sent, sender.retransmits) = (from, from, from, u64::from(u32::MAX));
+    let frames = |sender: &mut GoBackNSender| (0..4).map(|_| send_one(sender, Time::ZERO).seq).collect::<Vec<_>>();
+    let first = frames(&mut sender);
+    sender.on_packet(Time::ZERO, &Header::RoceNack(RoceAnswer { cumulative: from, ..RoceAnswer::default() }));
+    assert_eq!((first[3], frames(&mut sender)), (3_999_999_999, first));
+    sender.on_packet(Time::ZERO, &ack(4_000_000_000));
+    sender.stop(Time::ZERO);
+    assert_eq!((sender.retransmits, sender.done()), (u64::from(u32::MAX) + 4, true));
+}
+
 #[test]
 fn a_window_limits_paced_frames() {
     let mut sender = windowed(100, false, MSS * 10);

@@ -24,11 +24,11 @@ pub struct PullReceiver {
     out_of_order: Ranges,
     delivered: u64,
     /// Pulls that packets have earned and that the host has not sent.
-    owed: u32,
+    owed: u64,
     /// Whether the flow is in the run queue of its host's pull pacer.
     queued: bool,
     /// Number of packets pulled since the start.
-    pulled: u32,
+    pulled: u64,
     backoff: Backoff,
     deadline: Time,
     timer: LazyTimer,
@@ -143,5 +143,37 @@ impl TransportReceiver for PullReceiver {
 
     fn delivered(&self) -> u64 {
         self.delivered
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shallows_cc::parameter::Values;
+    use shallows_cc::receiver::ecn_echo::Accurate;
+    use shallows_cc::units::Bytes;
+
+    use super::*;
+    use crate::packet::Slab;
+
+    #[test]
+    fn pulls_are_counted_beyond_32_bits() {
+        let ms = Time::from_millis(1);
+        let mut receiver = PullReceiver::new(ReceiverConfig {
+            bytes: Bytes::MAX,
+            mss: Bytes(1460),
+            ack_delay: Time::ZERO,
+            pull_timeout: (ms, ms),
+            notification: Accurate::boxed(&Values::defaults(&[]), 1),
+            has_int: false,
+            timestamps: None,
+            credits: None,
+        });
+        receiver.pulled = u64::from(u32::MAX);
+        let mut packets = Slab::default();
+        let out = &mut PacketSink { packets: &mut packets, flow: 0, path: 0 };
+        receiver.on_data(ms, &PulledData { sent: Time::ZERO, seq: 0 }, false, out);
+        let (at, more) = receiver.pull(ms, out).expect("a trimmed packet is pulled again");
+        let Header::Pull { number, .. } = *packets.header(at) else { panic!("no pull") };
+        assert_eq!((number, more), (1 << 32, false));
     }
 }

@@ -39,10 +39,10 @@ pub struct PullSender {
     missing: BTreeSet<u32>,
     in_flight: u32,
     /// Packets that may leave without a pull.
-    unsolicited: u32,
+    unsolicited: u64,
     /// Number of packets that have been pulled, and of those that have been sent for a pull.
-    pulled: u32,
-    sent_for_pulls: u32,
+    pulled: u64,
+    sent_for_pulls: u64,
     /// Pulls that the packets sent should earn, less those that have arrived; lost and returned packets earn none.
     expected_pulls: i64,
     /// Packets sent, in order; those that have been answered since are skipped.
@@ -51,8 +51,8 @@ pub struct PullSender {
     /// When the newest packet from the receiver arrived.
     heard: Time,
     timer: LazyTimer,
-    retransmits: u32,
-    timeouts: u32,
+    retransmits: u64,
+    timeouts: u64,
 }
 
 impl PullSender {
@@ -67,7 +67,7 @@ impl PullSender {
             packets: VecDeque::new(),
             missing: BTreeSet::new(),
             in_flight: 0,
-            unsolicited: first as u32,
+            unsolicited: first,
             pulled: 0,
             sent_for_pulls: 0,
             expected_pulls: 0,
@@ -108,8 +108,8 @@ impl PullSender {
     }
 
     /// Handles a pull, whose `number` counts all packets pulled since the start.
-    fn on_pull(&mut self, number: u32) {
-        self.expected_pulls -= i64::from(number.saturating_sub(self.pulled));
+    fn on_pull(&mut self, number: u64) {
+        self.expected_pulls -= number.saturating_sub(self.pulled).cast_signed();
         self.pulled = self.pulled.max(number);
     }
 
@@ -228,7 +228,7 @@ impl TransportSender for PullSender {
             self.timeouts += 1;
             self.backoff.fail();
             self.unsolicited += lost;
-            self.expected_pulls -= i64::from(lost);
+            self.expected_pulls -= lost.cast_signed();
         }
     }
 
@@ -244,7 +244,7 @@ impl TransportSender for PullSender {
         (self.next(), Some(self.in_flight))
     }
 
-    fn repairs(&self) -> (u32, u32) {
+    fn repairs(&self) -> (u64, u64) {
         (self.retransmits, self.timeouts)
     }
 
@@ -284,6 +284,7 @@ mod tests {
             mss: MSS,
             ecn: false,
             has_int: false,
+            sprayed: false,
             host: &host,
             first_timeout: host.rto_initial,
             control: (row.sender)(&values, &path),
@@ -302,7 +303,7 @@ mod tests {
         sent
     }
 
-    fn answer(seq: u32, sent: Time, pulled: u32) -> PulledAnswer {
+    fn answer(seq: u32, sent: Time, pulled: u64) -> PulledAnswer {
         PulledAnswer { sent, seq, pulled, ..PulledAnswer::default() }
     }
 
@@ -319,6 +320,20 @@ mod tests {
         flow.on_packet(US(20), &Header::Pull { left: US(14), number: 3 });
         assert_eq!(sends(&mut flow, US(20)), [2, 3]);
         assert_eq!((flow.retransmits, flow.progress()), (1, (4, Some(3))));
+    }
+
+    /// Trimmed packets are pulled again, so that pulls outnumber the sequence numbers: here the pull 2^32 and the one after the next.
+    #[test]
+    fn pulls_are_counted_beyond_32_bits() {
+        let last = u64::from(u32::MAX);
+        let mut flow = new_sender(u64::from(u32::MAX >> 1));
+        (flow.base, flow.pulled, flow.sent_for_pulls, flow.unsolicited) = ((u32::MAX >> 1) - 4, last, last, 0);
+        flow.expected_pulls = 3;
+        flow.on_packet(US(1), &Header::Pull { left: US(0), number: last + 1 });
+        assert_eq!(sends(&mut flow, US(1)), [(u32::MAX >> 1) - 4]);
+        flow.on_packet(US(2), &Header::Pull { left: US(1), number: last + 3 });
+        assert_eq!(sends(&mut flow, US(2)), [(u32::MAX >> 1) - 3, (u32::MAX >> 1) - 2]);
+        assert_eq!(sends(&mut flow, US(3)), []);
     }
 
     #[test]

@@ -9,6 +9,6 @@ mod send;
 mod tests;
 mod timeout;
 
-pub use ranges::Ranges;
+pub use ranges::{Arrivals, Ranges};
 pub use receive::SelectiveReceiver;
 pub use send::SelectiveSender;

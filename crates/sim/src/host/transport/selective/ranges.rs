@@ -1,6 +1,15 @@
 //! Sets of sequence numbers: packets that arrived out of order, or were selectively acknowledged. Most are empty or hold a few
 //! runs.
 
+/// Packets that an acknowledgement covers.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrivals {
+    /// All packets below this number have arrived.
+    pub cumulative: u32,
+    /// SACK block, as a half-open range.
+    pub block: Option<(u32, u32)>,
+}
+
 /// Set of numbers, stored as disjoint half-open runs in ascending order.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges {
@@ -32,15 +41,15 @@ impl Ranges {
         if from >= to {
             return 0;
         }
-        let before = self.count();
         let first = self.runs.partition_point(|run| run.1 < from);
         let last = self.runs.partition_point(|run| run.0 <= to);
-        let mut merged = (from, to);
+        let (mut merged, mut known) = ((from, to), 0);
         for run in &self.runs[first..last] {
             merged = (merged.0.min(run.0), merged.1.max(run.1));
+            known += run.1 - run.0;
         }
         self.runs.splice(first..last, [merged]);
-        self.count() - before
+        merged.1 - merged.0 - known
     }
 
     /// Removes all numbers below `number`, and returns how many there were.
@@ -64,8 +73,8 @@ impl Ranges {
 
     /// Returns the first number at or above `number` that is not in the set.
     pub fn next_hole(&self, number: u32) -> u32 {
-        let inside = self.runs.iter().find(|(from, to)| (*from..*to).contains(&number));
-        inside.map_or(number, |run| run.1)
+        let next = self.runs.partition_point(|run| run.1 <= number);
+        self.runs.get(next).filter(|run| run.0 <= number).map_or(number, |run| run.1)
     }
 
     /// Returns how many numbers of `from..to` are not in the set.

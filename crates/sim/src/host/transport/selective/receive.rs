@@ -38,7 +38,7 @@ pub struct SelectiveReceiver {
 struct Pending {
     /// Number of packets, and the sum of their one-way delays.
     samples: u8,
-    delay_sum: u64,
+    delay_sum: u128,
     /// Sequence number of the newest packet, when it left its host, and when it arrived.
     newest: u32,
     newest_sent: Time,
@@ -49,7 +49,10 @@ impl Pending {
     /// Returns the mean one-way delay.
     #[inline]
     fn delay(&self) -> Time {
-        if self.samples == 1 { Time(self.delay_sum) } else { Time(self.delay_sum / u64::from(self.samples)) }
+        match self.samples {
+            1 => Time(self.delay_sum as u64),
+            samples => Time((self.delay_sum / u128::from(samples)) as u64),
+        }
     }
 }
 
@@ -84,7 +87,7 @@ impl SelectiveReceiver {
             Some(timestamps) => timestamps.data(sent, now),
         };
         let Pending { samples, delay_sum, .. } = self.pending;
-        let (samples, delay_sum) = (samples + 1, delay_sum + delay.0);
+        let (samples, delay_sum) = (samples + 1, delay_sum + u128::from(delay.0));
         let pending = Pending { samples, delay_sum, newest: seq, newest_sent: sent, newest_at: now };
         if in_order {
             self.expected = seq + 1;
@@ -261,6 +264,26 @@ mod tests {
         let at = arrive(1, us(90)).unwrap();
         let Header::TcpAck(ack) = *packets.header(at) else { panic!("no acknowledgement") };
         assert_eq!((ack.left, ack.delay, ack.sent, ack.held), (us(100), us(55), us(90), 0));
+    }
+
+    /// A link was down for ten days: 255 packets were delayed by 8.64e17 ps each, together more than 2^64 ps.
+    #[test]
+    fn the_mean_of_the_longest_delays_is_right() {
+        let days = Time::from_secs(864_000.0);
+        let mut packets = Slab::default();
+        let mut receiver = SelectiveReceiver {
+            message: Message::new(Bytes::MAX, Bytes(1460)),
+            notification: Accurate::boxed(&Values::defaults(&[]), 255),
+            ..new_receiver()
+        };
+        let mut arrive = |seq| {
+            let data = TcpData { seq, ..TcpData::default() };
+            receiver.on_data(days, &data, false, &mut PacketSink { packets: &mut packets, flow: 0, path: 0 }).now()
+        };
+        assert!((0..254).all(|seq| arrive(seq).is_none()));
+        let at = arrive(254).unwrap();
+        let Header::TcpAck(ack) = *packets.header(at) else { panic!("no acknowledgement") };
+        assert_eq!((ack.delay, ack.samples), (days, 255));
     }
 
     #[test]

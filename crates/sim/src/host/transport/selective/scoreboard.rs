@@ -1,15 +1,9 @@
-//! Scoreboard of RFC 6675: which of the packets sent have arrived, and which are lost.
+//! Scoreboard of RFC 6675: which of the packets sent have arrived, and which are lost. With RACK, packets are lost by time instead.
 
-use crate::host::transport::selective::ranges::Ranges;
+use shallows_cc::units::Time;
 
-/// Packets that an acknowledgement covers.
-#[derive(Clone, Copy, Debug)]
-pub struct Arrivals {
-    /// All packets below this number have arrived.
-    pub cumulative: u32,
-    /// SACK block, as a half-open range.
-    pub block: Option<(u32, u32)>,
-}
+use crate::host::transport::rack::Rack;
+use crate::host::transport::selective::ranges::{Arrivals, Ranges};
 
 /// State of all packets, by sequence number.
 #[derive(Debug)]
@@ -32,11 +26,13 @@ pub struct Scoreboard {
     pub repair_at_once: bool,
     /// Value of `unacked` at the last timeout, if there was one.
     timed_out_at: Option<u32>,
+    /// Loss detection by time, instead of `dup_thresh`, `sacked` and `repaired_below`.
+    rack: Option<Box<Rack>>,
 }
 
 impl Scoreboard {
     /// Creates the scoreboard of a flow that has sent nothing.
-    pub fn new(dup_thresh: u32) -> Self {
+    pub fn new(dup_thresh: u32, rack: Option<Box<Rack>>) -> Self {
         Self {
             dup_thresh,
             unacked: 0,
@@ -49,6 +45,7 @@ impl Scoreboard {
             recovering: false,
             repair_at_once: false,
             timed_out_at: None,
+            rack,
         }
     }
 
@@ -69,7 +66,10 @@ impl Scoreboard {
 
     /// Counts the next new packet as sent, and returns its number.
     #[inline]
-    pub fn sent(&mut self) -> u32 {
+    pub fn sent(&mut self, now: Time) -> u32 {
+        if let Some(rack) = &mut self.rack {
+            rack.on_sent(now, self.next);
+        }
         self.next += 1;
         self.in_flight += 1;
         self.next - 1
@@ -83,20 +83,40 @@ impl Scoreboard {
 
     #[inline(never)]
     fn first_lost(&self) -> Option<u32> {
+        if let Some(rack) = &self.rack {
+            return rack.first_lost();
+        }
         let hole = self.sacked.next_hole(self.repaired_below.max(self.unacked));
         (hole < self.lost_below).then_some(hole)
     }
 
     /// Counts a lost packet as retransmitted.
-    pub fn repaired(&mut self, seq: u32) {
+    pub fn repaired(&mut self, now: Time, seq: u32) {
+        if let Some(rack) = &mut self.rack {
+            rack.on_sent(now, seq);
+            return self.follow_rack();
+        }
         self.repaired_below = seq + 1;
         self.count();
     }
 
-    /// Records arrivals, and returns how many packets are acknowledged for the first time.
+    /// Copies what RACK has counted.
+    fn follow_rack(&mut self) {
+        if let Some(rack) = &self.rack {
+            (self.in_flight, self.lost_below) = (rack.in_flight, rack.lost_below());
+        }
+    }
+
+    /// Records arrivals, and returns how many packets are acknowledged for the first time. The acknowledgement answers a packet that
+    /// left at `answered`.
     #[inline]
-    pub fn record_arrivals(&mut self, arrivals: Arrivals) -> u32 {
+    pub fn record_arrivals(&mut self, now: Time, arrivals: Arrivals, answered: Time) -> u32 {
         let mut newly_acked = 0;
+        if let Some(rack) = &mut self.rack {
+            newly_acked = rack.record_arrivals(now, arrivals, answered);
+            self.unacked = self.unacked.max(arrivals.cumulative);
+            return newly_acked;
+        }
         if arrivals.cumulative > self.unacked {
             newly_acked = arrivals.cumulative - self.unacked;
             self.unacked = arrivals.cumulative;
@@ -115,13 +135,43 @@ impl Scoreboard {
     /// Ends recovery if it is complete, detects new losses, and counts the packets in flight. Returns true if there are losses
     /// that require a new window reduction.
     #[inline]
-    pub fn find_losses(&mut self) -> bool {
+    pub fn find_losses(&mut self, now: Time, srtt: Time) -> bool {
+        if self.rack.is_some() {
+            return self.find_losses_by_time(now, srtt, true);
+        }
         if self.unacked >= self.recover {
             self.recovering = false;
         }
         let found = !self.sacked.is_empty() && self.find_holes();
         self.count();
         found
+    }
+
+    /// Detects losses by time, after an acknowledgement if `heard`, or else when the reordering window has passed. Returns true if
+    /// there are losses that require a new window reduction.
+    #[inline(never)]
+    pub fn find_losses_by_time(&mut self, now: Time, srtt: Time, heard: bool) -> bool {
+        let recovered = self.recovering && self.unacked >= self.recover;
+        self.recovering &= !recovered;
+        let Some(rack) = &mut self.rack else { return false };
+        if heard {
+            rack.adapt(recovered);
+        }
+        let found = rack.detect_losses(now, srtt, self.recovering);
+        self.follow_rack();
+        let new = found && self.unacked >= self.recover;
+        if new {
+            self.recovering = true;
+            self.repair_at_once = true;
+            self.recover = self.next;
+        }
+        new
+    }
+
+    /// Returns when the next packet is lost by time unless it arrives; [`Time::MAX`] if none is suspected.
+    #[inline]
+    pub fn reordering_deadline(&self) -> Time {
+        self.rack.as_ref().map_or(Time::MAX, |rack| rack.deadline)
     }
 
     #[inline(never)]
@@ -142,14 +192,20 @@ impl Scoreboard {
     /// Declares everything lost that has not arrived. Returns true if nothing was acknowledged since the previous timeout.
     /// Selectively acknowledged packets count as arrived, unless the cumulative acknowledgement should cover them by now: then
     /// the receiver has dropped them.
-    pub fn on_timeout(&mut self) -> bool {
+    pub fn on_timeout(&mut self, now: Time, srtt: Time) -> bool {
+        (self.recover, self.recovering) = (self.next, false);
+        if let Some(rack) = &mut self.rack {
+            rack.on_timeout(now, srtt);
+            // The first packet leaves at once (RFC 8985 §6.3), although others may still be in flight.
+            self.repair_at_once = true;
+            self.follow_rack();
+            return self.timed_out_at.replace(self.unacked) == Some(self.unacked);
+        }
         if self.sacked.next_hole(self.unacked) > self.unacked {
             self.sacked.clear();
         }
         self.lost_below = self.next;
         self.repaired_below = self.unacked;
-        self.recover = self.next;
-        self.recovering = false;
         self.count();
         self.timed_out_at.replace(self.unacked) == Some(self.unacked)
     }

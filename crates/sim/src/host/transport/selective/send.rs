@@ -12,6 +12,9 @@
 //! Not modelled: handshake and teardown (connections are open); more than one SACK block in an acknowledgement (it reports the
 //! block of the newest packet); NextSeg rules 3 and 4 of RFC 6675 (speculative retransmissions when no new data is left), so a
 //! hole with fewer than DupThresh later packets waits for the timer.
+//!
+//! With [`LossDetection::Rack`] packets are lost by time ([`crate::host::transport::rack`]), retransmissions included, and a timeout
+//! retransmits only what is due.
 
 use shallows_cc::event::{Ack, Loss, LossKind};
 use shallows_cc::units::{Bytes, Time};
@@ -22,20 +25,22 @@ use crate::host::transport::gate::Gate;
 use crate::host::transport::inband::InbandRequest;
 use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
-use crate::host::transport::selective::scoreboard::{Arrivals, Scoreboard};
+use crate::host::transport::rack::{Rack, Tolerance};
+use crate::host::transport::selective::ranges::Arrivals;
+use crate::host::transport::selective::scoreboard::Scoreboard;
 use crate::host::transport::selective::timeout::Timeout;
 use crate::host::transport::status::{BlockedBy, Readiness};
 use crate::host::transport::traits::TransportSender;
 use crate::packet::Slab;
 use crate::packet::header::{Header, TcpAck, TcpData};
-use crate::spec::network::{MIN_FRAME, Supply};
+use crate::spec::network::{LossDetection, MIN_FRAME, Supply};
 
 /// Sender of one flow.
 // All 13 fields are read or written for every packet, so they are not grouped further.
 #[derive(Debug)]
 pub struct SelectiveSender {
     pub(super) gate: Gate,
-    message: Message,
+    pub(super) message: Message,
     pub(super) board: Scoreboard,
     pub(super) timer: Timeout,
     /// Maximum number of packets sent together (TSO), and those still to send of the current segment.
@@ -48,17 +53,20 @@ pub struct SelectiveSender {
     report_reduction: bool,
     /// When the newest acknowledgement left the receiver.
     heard: Time,
-    pub(super) retransmits: u32,
-    pub(super) timeouts: u32,
+    pub(super) retransmits: u64,
+    pub(super) timeouts: u64,
 }
 
 impl SelectiveSender {
     /// Creates a sender that treats a hole as lost once `dup_thresh` later packets have arrived.
     pub fn new(config: SenderConfig<'_>, dup_thresh: u32) -> Self {
+        let by_time = config.host.loss_detection == LossDetection::Rack;
+        let tolerance = if config.sprayed { Tolerance::Sprayed } else { Tolerance::Adaptive };
+        let rack = by_time.then(|| Box::new(Rack::new(tolerance)));
         Self {
             gate: Gate::new(config.control),
             message: Message::new(config.bytes, config.mss),
-            board: Scoreboard::new(dup_thresh),
+            board: Scoreboard::new(dup_thresh, rack),
             timer: Timeout::new(config.host, config.first_timeout),
             segment: config.host.segment,
             segment_left: 0,
@@ -112,7 +120,8 @@ impl SelectiveSender {
     pub fn on_ack(&mut self, now: Time, packet: &TcpAck) {
         let unacked = self.board.unacked;
         let block = (packet.block > 0).then(|| (packet.block_from, packet.block_from + u32::from(packet.block)));
-        let newly_acked = self.board.record_arrivals(Arrivals { cumulative: packet.cumulative, block });
+        let newly_acked =
+            self.board.record_arrivals(now, Arrivals { cumulative: packet.cumulative, block }, packet.sent);
         self.heard = packet.left;
         if packet.window > 0 {
             self.gate.set_receive_window(Bytes(self.message.mss.0 * u64::from(packet.window) / 16));
@@ -121,7 +130,7 @@ impl SelectiveSender {
         if self.board.unacked > unacked {
             self.restart_timer(now);
         }
-        if self.board.find_losses() {
+        if self.board.find_losses(now, self.timer.srtt()) {
             self.report_loss(now, LossKind::FastRetransmit, false);
         }
         let acked = self.message.payload_of(newly_acked, self.board.unacked);
@@ -192,7 +201,7 @@ impl TransportSender for SelectiveSender {
     fn send(&mut self, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
         let seq = match self.board.next_repair() {
             Some(seq) => {
-                self.board.repaired(seq);
+                self.board.repaired(now, seq);
                 self.retransmits += 1;
                 seq
             }
@@ -200,7 +209,7 @@ impl TransportSender for SelectiveSender {
                 if self.segment > 1 {
                     self.count_segment();
                 }
-                self.board.sent()
+                self.board.sent(now)
             }
         };
         let length = (self.message.payload(seq) + header).max(MIN_FRAME);
@@ -214,14 +223,18 @@ impl TransportSender for SelectiveSender {
 
     #[inline]
     fn arm_timer(&mut self) -> Option<Time> {
-        self.timer.arm()
+        self.timer.arm(self.board.reordering_deadline())
     }
 
     // A timeout retransmits everything that has not arrived, as the window allows (RFC 5681 §3.1).
     fn on_timer(&mut self, now: Time) {
+        if self.board.reordering_deadline() <= now && self.board.find_losses_by_time(now, self.timer.srtt(), false) {
+            self.report_loss(now, LossKind::FastRetransmit, false);
+            self.gate.decide();
+        }
         if self.timer.expire(now) {
             self.timeouts += 1;
-            let repeated = self.board.on_timeout();
+            let repeated = self.board.on_timeout(now, self.timer.srtt());
             self.report_loss(now, LossKind::Timeout, repeated);
             self.gate.decide();
         }
@@ -240,7 +253,7 @@ impl TransportSender for SelectiveSender {
         (self.board.next, Some(self.board.in_flight))
     }
 
-    fn repairs(&self) -> (u32, u32) {
+    fn repairs(&self) -> (u64, u64) {
         (self.retransmits, self.timeouts)
     }
 

@@ -6,6 +6,7 @@ use shallows_cc::sender::Path;
 use shallows_cc::units::{Bytes, Rate, Time};
 
 use super::SelectiveSender;
+use crate::host::transport::message::Message;
 use crate::host::transport::traits::TransportSender;
 use crate::host::transport::{PacketSink, Readiness, SenderConfig};
 use crate::packet::Slab;
@@ -26,11 +27,32 @@ fn reno(packets: u64) -> SelectiveSender {
         mss: MSS,
         ecn: false,
         has_int: false,
+        sprayed: false,
         host: &host,
         first_timeout: host.rto_initial,
         control,
     };
     SelectiveSender::new(config, 3)
+}
+
+/// The last packets of an endless flow that are still allowed (4e9), with losses, in a build that checks overflows.
+#[test]
+fn sequence_numbers_reach_their_limit() {
+    let mut sender = reno(u64::MAX / MSS.0);
+    sender.message = Message::new(Bytes::MAX, MSS);
+    (sender.board.next, sender.board.unacked, sender.retransmits) = (3_999_999_000, 3_999_999_000, 1 << 32);
+    let now = Time::from_micros(100);
+    let first = send_all(&mut sender, now);
+    assert_eq!((first[0], first.len()), (3_999_999_000, 10));
+    for end in 2..5 {
+        sender.on_ack(now, &ack(first[0], (first[1], first[0] + end)));
+    }
+    assert_eq!(send_all(&mut sender, now)[0], first[0]);
+    while sender.board.next < 4_000_000_000 {
+        sender.on_ack(now, &ack(sender.board.next, (0, 0)));
+        send_all(&mut sender, now);
+    }
+    assert_eq!((sender.retransmits, sender.done()), ((1 << 32) + 1, false));
 }
 
 #[test]

@@ -19,6 +19,8 @@ pub struct Timeout {
     /// When the timer expires; [`Time::MAX`] if it is stopped.
     pub deadline: Time,
     timer: LazyTimer,
+    /// Timer for the end of the reordering window of RACK.
+    reordering: LazyTimer,
 }
 
 impl Timeout {
@@ -34,6 +36,7 @@ impl Timeout {
             max: host.rto_max,
             deadline: Time::MAX,
             timer: LazyTimer::DISARMED,
+            reordering: LazyTimer::DISARMED,
         }
     }
 
@@ -71,17 +74,29 @@ impl Timeout {
         self.deadline = now + Time(doubled).min(self.max);
     }
 
-    /// Returns the time for a new simulation timer, if no earlier one is pending.
-    pub fn arm(&mut self) -> Option<Time> {
-        self.timer.arm(self.deadline)
+    /// Returns the smoothed round-trip time; zero before the first sample.
+    #[inline]
+    pub fn srtt(&self) -> Time {
+        self.srtt.unwrap_or(Time::ZERO)
+    }
+
+    /// Returns the time for a new simulation timer, if no earlier one is pending for the retransmission timeout or for the end of the
+    /// reordering window.
+    #[inline]
+    pub fn arm(&mut self, reordering_deadline: Time) -> Option<Time> {
+        if reordering_deadline == Time::MAX {
+            return self.timer.arm(self.deadline);
+        }
+        LazyTimer::arm_first([(&mut self.timer, self.deadline), (&mut self.reordering, reordering_deadline)])
     }
 
     /// Handles a simulation timer. Returns true if the deadline has passed; the timer is then stopped and its timeout doubled.
     pub fn expire(&mut self, now: Time) -> bool {
         self.timer.expire(now);
+        self.reordering.expire(now);
         let expired = self.deadline <= now;
         if expired {
-            self.backoff += 1;
+            self.backoff = self.backoff.saturating_add(1);
             self.deadline = Time::MAX;
         }
         expired

@@ -1,0 +1,203 @@
+"""The critical path of a task: from its last finish back to its first start, through all messages on the way.
+
+A message starts a fixed delay after the last of those that it waits for: after that one was received at its
+host, was acknowledged there, or had been sent from there. The path follows this last one, and within each
+message the packets (`walk`). So its pieces touch each other, and their sum is the completion time.
+"""
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from shallows.why import record, rerun, task_choice, walk
+from shallows.why.index import Index
+from shallows.why.path import Path, Piece, sums
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+    from shallows.results.run import Run
+    from shallows.runner import OnProgress
+    from shallows.traffic import Flows
+    from shallows.why.record import Record
+    from shallows.why.task_choice import Task
+
+Until = Literal["received", "acknowledged", "sent"]
+
+
+class Edge(NamedTuple):
+    """A message that another one may have waited for last, until it was received, acknowledged or sent."""
+
+    flow: int
+    until: Until
+    end_ps: int
+
+
+class Message(NamedTuple):
+    """A message on the critical path of a task."""
+
+    flow: int
+    until: Until
+    """What the next message waited for: that this one was received, acknowledged, or sent."""
+    begin_ps: int
+    """The beginning of its part of the path: the end of the part of the message before."""
+    end_ps: int
+    pieces: list[Piece]
+    """The pieces of its part, of which the first may be its fixed delay; none if it was sent at once."""
+
+    @property
+    def length_ps(self) -> int:
+        """The duration of its part of the path."""
+        return self.end_ps - self.begin_ps
+
+    def by_cause(self) -> dict[str, int]:
+        """Picoseconds of its part by cause, the largest first."""
+        return sums((piece.cause, piece) for piece in self.pieces)
+
+
+class TaskPath(Path):
+    """The critical path of a task: `messages` in order of time, and the pieces of all of them."""
+
+    def __init__(self, task: "Task", messages: list[Message], record: "Record", ideal_ps: int) -> None:
+        self.task, self.name, self.messages, self.record = task, task.name, messages, record
+        pieces = [piece for message in messages for piece in message.pieces]
+        self._first = int(np.searchsorted(record.scenario.flows.group, task.table))
+        super().__init__(task.last, task.begin_ps, int(task.finish_ps[task.last]), pieces, [], [])
+        self._ideal_ps = ideal_ps
+
+    def __repr__(self) -> str:
+        return f"<Path of task {self.name}: {self.fct_ps / 1e6:.2f} us in {len(self.messages)} messages>"
+
+    @property
+    def ideal_ps(self) -> int:
+        """The completion time of a collective on an empty network, as in its results; 0 if not known."""
+        return self._ideal_ps
+
+    def by_traffic(self) -> dict[str, int]:
+        """Picoseconds behind flows of each traffic table (and group of collectives), the largest first."""
+        flows = self.record.scenario.flows
+        waits = ((piece.flow, piece) for piece in self.pieces)
+        return sums((task_choice.of_flow(flows, flow), piece) for flow, piece in waits if flow is not None)
+
+    def table(self) -> "DataFrame":
+        """Every piece of the path as a pandas table, for other groupings."""
+        import pandas
+
+        ports, hosts = self.record.names, self.record.scenario.network.host_names
+        flows = self.record.scenario.flows
+        rows: list[dict[str, Any]] = [
+            {
+                "task": self.name,
+                "message": message.flow,
+                "step": self.step(message.flow),
+                "source": hosts[flows.src[message.flow]],
+                "target": hosts[flows.dst[message.flow]],
+                "begin_ps": piece.begin_ps,
+                "end_ps": piece.end_ps,
+                "cause": piece.cause,
+                "port": None if piece.port is None else ports[piece.port],
+                "behind_flow": piece.flow,
+                "behind_task": None if piece.flow is None else task_choice.of_flow(flows, piece.flow),
+                "kind": piece.kind,
+                "seq": piece.seq,
+                "base": piece.base,
+            }
+            for message in self.messages
+            for piece in message.pieces
+        ]
+        return pandas.DataFrame(rows).astype({"behind_flow": "Int64", "step": "Int64"})
+
+    def step(self, flow: int) -> int | None:
+        """The step of a message of this task in the schedule of its collective; None for other traffic."""
+        messages = self.record.scenario.flows.messages[self.task.table]
+        return None if messages is None else int(messages.step[flow - self._first])
+
+    def figure(self) -> "Figure":
+        """A matplotlib `Figure`: the messages of each rank over time, and the path through them."""
+        from shallows.why import task_figure
+
+        return task_figure.waterfall(self)
+
+
+def of_run(run: "Run", name: str, on_progress: "OnProgress | None" = None) -> TaskPath:
+    """The `TaskPath` of the task `name` of `run`, from a second pass that watches the messages on the way.
+
+    Raises `ScenarioError` if there is no such task, if it has not finished, and if the second pass was not
+    the same run.
+    """
+    scenario = rerun.scenario_of(run)
+    task = task_choice.task(run, name)
+    ends = _candidates(scenario.flows, task)
+    kept = record.of_flows(run, ends, task.start_ps, on_progress)
+    index = Index(kept)
+    rows: list[dict[str, Any]] = run.summary.get("collectives", [])
+    mine = (row["ideal_us"] for row in rows if (row["traffic"], row["group"]) == (task.table, task.group))
+    return TaskPath(task, messages_of(index, task), kept, round(next(mine, 0) * 1e6))
+
+
+def waited_for(flows: "Flows", task: "Task", flow: int) -> list[Edge]:
+    """The messages of which one was the last that `flow` waited for; none if it started by itself.
+
+    There are several only if the results do not say which: they have no times of acknowledgements and of the
+    last data sent.
+    """
+    ready = int(task.start_ps[flow]) - int(flows.start_ps[flow])
+    after, behind = flows.after.of(flow), flows.behind.of(flow)
+    here = flows.src[flow]
+    received = [other for other in after if flows.dst[other] == here and task.finish_ps[other] == ready]
+    if received:
+        return [Edge(received[0], "received", ready)]
+    acknowledged = [Edge(other, "acknowledged", ready) for other in after if flows.dst[other] != here]
+    return acknowledged + [Edge(other, "sent", ready) for other in behind]
+
+
+def _candidates(flows: "Flows", task: "Task") -> dict[int, int]:
+    """The messages that may be on the critical path, each with the last time at which it could be."""
+    ends = {task.last: int(task.finish_ps[task.last])}
+    left = [task.last]
+    while left:
+        for edge in waited_for(flows, task, left.pop()):
+            if edge.flow not in ends:
+                left.append(edge.flow)
+            ends[edge.flow] = max(ends.get(edge.flow, 0), edge.end_ps)
+    return ends
+
+
+def messages_of(index: Index, task: "Task") -> list[Message]:
+    """The messages on the critical path of `task`, in order of time."""
+    flows = index.record.scenario.flows
+    edge = Edge(task.last, "received", int(task.finish_ps[task.last]))
+    found: list[Message] = []
+    while True:
+        pieces = _UNTIL[edge.until](index, edge.flow, edge.end_ps)
+        start = int(task.start_ps[edge.flow])
+        before = waited_for(flows, task, edge.flow)
+        # A first message starts by itself; another rank of the task may have started earlier.
+        ready, cause = (before[0].end_ps, "delay") if before else (task.begin_ps, "application")
+        if ready < start:
+            pieces.insert(0, Piece(ready, start, cause, None, None, "data", 0))
+        found.append(Message(edge.flow, edge.until, min(ready, start), edge.end_ps, pieces))
+        if not before:
+            return found[::-1]
+        edge = before[0] if len(before) == 1 else _last(index, before)
+
+
+def _last(index: Index, edges: list[Edge]) -> Edge:
+    """The edge that ended when the message after it was ready."""
+    for edge in edges:
+        if edge.until == "acknowledged" and index.acknowledgement(edge.flow, edge.end_ps) is not None:
+            return edge
+    left = index.packets["left_ps"]
+    return max(
+        (edge for edge in edges if edge.until == "sent"), key=lambda edge: left[index.last_data(edge.flow)]
+    )
+
+
+_UNTIL: "dict[Until, Callable[[Index, int, int], list[Piece]]]" = {
+    "received": walk.until_received,
+    "acknowledged": walk.until_acknowledged,
+    "sent": walk.until_sent,
+}

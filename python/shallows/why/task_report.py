@@ -1,0 +1,176 @@
+"""Terminal report and JSON of the critical path of a task.
+
+Each row can be understood by itself: it names its message, port and tenant.
+"""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from shallows.report import plain_table
+from shallows.why import report, task_choice
+from shallows.why.causes import CAUSES, WAITS
+from shallows.why.report import us
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.table import Table
+
+    from shallows.why.path import Piece
+    from shallows.why.task import Message, TaskPath
+
+MOST = 8
+"""The most rows of the table of waits."""
+MOST_MESSAGES = 40
+"""The most messages that are all listed; of more, those that lost most."""
+
+
+class Wait(NamedTuple):
+    """A cause of waiting at a port behind flows of one task."""
+
+    cause: str
+    port: int | None
+    behind: str | None
+
+
+def of_task(path: "TaskPath") -> list[Any]:
+    """Its time, the causes, the waits by port and tenant, and the messages on the path."""
+    return [
+        _heading(path),
+        _causes(path),
+        *_waits(path),
+        *report.of_pausers(path, path.record),
+        "",
+        _messages(path),
+    ]
+
+
+def _heading(path: "TaskPath") -> str:
+    least = f", {us(path.ideal_ps)} us on an empty network" if path.ideal_ps else ""
+    slowdown = f", slowdown {path.fct_ps / path.ideal_ps:.2f}" if path.ideal_ps else ""
+    return (
+        f"task {path.name}: {us(path.fct_ps)} us from {us(path.start_ps)} us on{least}{slowdown}, "
+        f"in {len(path.messages)} messages"
+    )
+
+
+def _causes(path: "TaskPath") -> "Table":
+    table = plain_table("where the time went", ["us", "share", "", ""])
+    table.columns[-1].justify = "left"
+    for cause, length in path.by_cause().items():
+        cells = (us(length), f"{length / path.fct_ps:.1%}", "", CAUSES[cause].meaning)
+        table.add_row(CAUSES[cause].title, *cells)
+    table.add_row("sum", us(path.fct_ps), "100.0%", "", "exact, in picoseconds")
+    return table
+
+
+def waits(path: "TaskPath", pieces: "Iterable[Piece] | None" = None) -> dict[Wait, tuple[int, set[int]]]:
+    """Picoseconds and other flows of each `Wait` on a path or in these pieces of it, the longest first."""
+    flows = path.record.scenario.flows
+    sums: dict[Wait, tuple[int, set[int]]] = {}
+    for piece in path.pieces if pieces is None else pieces:
+        if piece.flow is None and (piece.cause not in WAITS or piece.base):
+            continue
+        behind = None if piece.flow is None else task_choice.of_flow(flows, piece.flow)
+        wait = Wait(piece.cause, piece.port, behind)
+        length, others = sums.get(wait, (0, set[int]()))
+        sums[wait] = length + piece.length_ps, others if piece.flow is None else others | {piece.flow}
+    return dict(sorted(sums.items(), key=lambda pair: -pair[1][0]))
+
+
+def _waits(path: "TaskPath") -> list[Any]:
+    found = waits(path)
+    if not found:
+        return []
+    table = plain_table("waited", ["at port", "behind flows of", "flows", "us", "share"])
+    for column in table.columns[1:3]:
+        column.justify = "left"
+    for wait, (length, others) in list(found.items())[:MOST]:
+        port = "-" if wait.port is None else path.record.names[wait.port]
+        numbers = (us(length), f"{length / path.fct_ps:.1%}")
+        table.add_row(CAUSES[wait.cause].title, port, wait.behind or "-", str(len(others) or "-"), *numbers)
+    if rest := list(found.values())[MOST:]:
+        length = sum(one for one, _ in rest)
+        table.add_row(report.others(len(rest)), "", "", "", us(length), f"{length / path.fct_ps:.1%}")
+    return ["", table]
+
+
+def _messages(path: "TaskPath") -> "Table":
+    """The messages on the path in order; of many only those with the longest part of it."""
+    longest = sorted(path.messages, key=lambda message: -message.length_ps)[:MOST_MESSAGES]
+    shown = [message for message in path.messages if message in longest]
+    table = plain_table("message", ["until", "from (us)", "us", "", "most of it"])
+    table.columns[1].justify = table.columns[-1].justify = "left"
+    for message in shown:
+        begin = us(message.begin_ps - path.start_ps)
+        table.add_row(
+            title(path, message.flow),
+            message.until,
+            begin,
+            us(message.length_ps),
+            "",
+            _most(path, message),
+        )
+    if rest := len(path.messages) - len(shown):
+        length = path.fct_ps - sum(message.length_ps for message in shown)
+        table.add_row(f"{report.others(rest)}, each shorter", "", "", us(length), "", "")
+    return table
+
+
+def title(path: "TaskPath", flow: int) -> str:
+    """A message in words: number, step, hosts and size."""
+    step = path.step(flow)
+    return f"flow {report.flow_name(path.record)(flow)}" + (f", step {step}" if step is not None else "")
+
+
+def _most(path: "TaskPath", message: "Message") -> str:
+    """The three largest causes in the part of a message, with port and tenant of waits."""
+    waiting = waits(path, message.pieces)
+    sums: dict[Wait, int] = {wait: length for wait, (length, _) in waiting.items()}
+    for piece in message.pieces:
+        if piece.flow is None and (piece.cause not in WAITS or piece.base):
+            wait = Wait(piece.cause, None, None)
+            sums[wait] = sums.get(wait, 0) + piece.length_ps
+    largest = sorted(sums.items(), key=lambda pair: -pair[1])[:3]
+    return ", ".join(f"{_words(path, wait)} {us(length)}" for wait, length in largest)
+
+
+def _words(path: "TaskPath", wait: Wait) -> str:
+    at = f" at {path.record.names[wait.port]}" if wait.port is not None else ""
+    return CAUSES[wait.cause].title + at + (f" behind {wait.behind}" if wait.behind else "")
+
+
+def as_json(path: "TaskPath") -> dict[str, Any]:
+    """The path as JSON: times in picoseconds, causes, waits and messages."""
+    names, flows = path.record.names, path.record.scenario.flows
+    hosts = path.record.scenario.network.host_names
+    return {
+        "task": path.name,
+        "start_ps": path.start_ps,
+        "completion_ps": path.fct_ps,
+        "ideal_ps": path.ideal_ps or None,
+        "causes_ps": path.by_cause(),
+        "waits": [
+            {
+                "cause": wait.cause,
+                "port": None if wait.port is None else names[wait.port],
+                "behind_task": wait.behind,
+                "behind_flows": sorted(others),
+                "ps": length,
+            }
+            for wait, (length, others) in waits(path).items()
+        ],
+        "messages": [
+            {
+                "flow": message.flow,
+                "step": path.step(message.flow),
+                "source": hosts[flows.src[message.flow]],
+                "target": hosts[flows.dst[message.flow]],
+                "bytes": int(flows.bytes[message.flow]),
+                "until": message.until,
+                "begin_ps": message.begin_ps,
+                "end_ps": message.end_ps,
+                "causes_ps": message.by_cause(),
+            }
+            for message in path.messages
+        ],
+    }

@@ -1,0 +1,130 @@
+"""Random tables of traffic, a part of `soak.scenarios`."""
+
+from shallows.traffic import KINDS as TRAFFICS
+from shallows.traffic import Collective
+
+ENDLESS = ("long-lived", "staircase")
+
+
+class Traffics:
+    """The pieces of `Draw` that draw traffic."""
+
+    def collective(self, kind, start):
+        """A collective of all hosts or of groups; halving needs a power of two of ranks."""
+        chunk = {"chunk": self.size(1e3, 1e5)}
+        own = {
+            "all-reduce": (
+                {"algorithm": "ring"},
+                {"algorithm": "tree", **chunk},
+                {"algorithm": "halving-doubling"},
+            ),
+            "reduce-scatter": ({"algorithm": "ring"}, {"algorithm": "halving"}),
+            "all-gather": ({"algorithm": "ring"}, {"algorithm": "doubling"}),
+            "broadcast": (chunk, {}),
+            "all-to-all": tuple(
+                {"order": order, "gini": self.one((0.0, 0.1, 0.5, 0.99))}
+                for order in ("rotated", "pairwise", "at-once")
+            ),
+        }[kind]
+        table = {
+            "size": self.size(1e3, 2e5),
+            "start": start,
+            "channels": self.one((1, 1, 2, 3, 8)),
+            "step_delay": self.time(1e-9, 1e-5),
+            "jitter": self.one(("0s", self.time(1e-12, 1e-5))),
+        }
+        table = {key: value for key, value in table.items() if self.maybe(0.7)}
+        ranks = hosts = self.wired.hosts
+        if self.maybe(0.3) and hosts > 1:
+            ranks = self.one([count for count in (2, 4, 8, 3, 6) if count <= hosts])
+            table["hosts"] = self.random.sample(range(hosts), ranks)
+        if self.maybe(0.3):
+            divisors = [count for count in range(2, ranks + 1) if ranks % count == 0]
+            ranks = table["group_size"] = self.one(divisors or [2])
+        chosen = self.one(own)
+        if {"halving", "doubling", "halving-doubling"} & {chosen.get("algorithm")} and ranks & (ranks - 1):
+            chosen = own[0] if self.maybe(0.9) else chosen
+        return {"kind": kind, **table, **chosen}
+
+    def of_any_kind(self):
+        """Keys that every kind has."""
+        table = {}
+        if self.maybe(0.1):
+            table["name"] = self.one(("background", "a b", "😀"))
+        if self.maybe(0.1):
+            table["priority"] = 1
+        if self.maybe(0.15):
+            table["cc"] = self.cc()
+        return table
+
+    def traffic(self, seconds):
+        kind = self.one(tuple(TRAFFICS))
+        start = self.time(1e-9, max(1e-8, seconds / 40))
+        if issubclass(TRAFFICS[kind], Collective):
+            return self.collective(kind, start) | self.of_any_kind()
+        payload = lambda: self.size(1, 3e5)  # noqa: E731
+        table = {
+            "long-lived": {
+                "flows": self.random.randint(1, 20),
+                "start": start,
+                "stagger": self.time(1e-9, 1e-5),
+            },
+            "staircase": {
+                "flows": self.random.randint(1, 5),
+                "interval": self.time(1e-6, 1e-3),
+                "start": start,
+            },
+            "incast": {
+                "senders": self.random.randint(1, min(3, max(1, self.wired.hosts // 2 - 1))),
+                "size": payload(),
+                "start": start,
+                "to": self.random.randrange(self.wired.hosts),
+            },
+            "shuffle": {"size": self.size(1, 2e4), "start": start},
+            "request-response": {
+                "pairs": self.random.randint(1, 6),
+                "exchanges": self.random.randint(1, 10),
+                "start": start,
+                "request": payload(),
+                "response": payload(),
+                "service": self.time(1e-9, 1e-3),
+                "think": self.time(1e-9, 1e-3),
+            },
+            "poisson": {
+                "sizes": self.one(("websearch", "hadoop", "datamining", payload(), payload())),
+                "load": self.one((1e-9, 0.1, 0.5, 0.9, 1.0)),
+                "load_of": self.one(("host",) * 4 + ("bottleneck",)),
+                "flows": self.random.randint(1, 200),
+                "below": "1MB",
+            },
+            "trace": {"flows": [self.row(seconds) for _ in range(self.random.randint(1, 30))]},
+        }[kind]
+        need = {"poisson": {"sizes", "load", "below"}, "trace": {"flows"}}.get(kind, set())
+        table = {key: value for key, value in table.items() if key in need or self.maybe(0.7)}
+        if kind == "shuffle":
+            table.setdefault("size", "10KB")
+        if self.maybe(0.15) and kind not in ("incast", "trace"):
+            table["from"], table["to"] = ([host] for host in self.pair())
+            if self.maybe(0.3):
+                table[self.one(("from", "to"))] = self.one(("h*", "h[0-2]", "h?", ["h0", "h*1"]))
+        if self.maybe() and kind not in ("poisson", "trace"):
+            table["jitter"] = self.one(("0s", self.time(1e-12, 1e-4)))
+        if self.maybe(0.3) and kind == "incast":
+            table |= {"times": self.random.randint(1, 10), "period": self.time(1e-9, 1e-3)}
+        table |= self.of_any_kind()
+        if self.maybe(0.1) and kind == "long-lived":
+            table["stop"] = self.time(1e-4, 1e-2)
+        if self.maybe(0.2) and kind == "long-lived":
+            turns = {key: self.time(1e-9, 1e-2) for key in ("on", "off")} if self.maybe(0.7) else {}
+            table |= turns | ({"exchange": payload()} if self.maybe(0.6) else {})
+        return {"kind": kind, **table}
+
+    def row(self, seconds):
+        """A line of a trace."""
+        src, dst = self.pair()
+        return [self.random.uniform(0, seconds), src, dst, self.random.randint(1, 10**5)]
+
+    def pair(self):
+        """Two hosts, where there are two."""
+        src = self.random.randrange(self.wired.hosts)
+        return src, (src + self.random.randint(1, max(1, self.wired.hosts - 1))) % self.wired.hosts

@@ -1,0 +1,251 @@
+"""The critical path of a task: exact sums, the tenant and port at fault, and a brute-force search."""
+
+import random
+
+import numpy as np
+import pytest
+
+import shallows as sh
+from shallows.errors import ScenarioError
+from shallows.traffic import AllReduce, Predecessors
+from shallows.traffic.schedules import Schedule
+from shallows.why import record, task_report
+
+US = 1_000_000
+GRAPHS = 200
+RING = {"kind": "all-reduce", "size": "4MB"}
+FABRIC = {"kind": "leaf-spine", "leaves": 4, "spines": 2, "hosts_per_leaf": 4, "link_delay": "1us"}
+
+
+def two_rings(**more):
+    """Two rings over four racks, and storage that eight hosts write to a rank of the first."""
+    writers = ["h2", "h3", "h6", "h7", "h10", "h11", "h14", "h15"]
+    traffic = [
+        {**RING, "name": "ring-a", "hosts": ["h0", "h4", "h8", "h12"]},
+        {**RING, "name": "ring-b", "hosts": ["h1", "h5", "h9", "h13"]},
+        {"kind": "trace", "name": "storage", "flows": [[100e-6, host, "h8", 2_000_000] for host in writers]},
+    ]
+    tables = {
+        "topology": {**FABRIC, "rate": "100Gbps", "spine_rate": "200Gbps"},
+        "network": {"mtu": "4096B", "header": "40B", "pfc": True},
+        "cc": "dcqcn",
+        "traffic": traffic,
+    }
+    return sh.Scenario(**({"duration": "until-done"} | tables | more))
+
+
+def checked(path, row=None):
+    """The path, after its parts add up: to its completion time, in the results as well."""
+    assert sum(piece.length_ps for piece in path.pieces) == path.fct_ps
+    assert sum(path.by_cause().values()) == path.fct_ps
+    assert sum(message.length_ps for message in path.messages) == path.fct_ps
+    if row is not None:
+        assert path.fct_ps == round(row["completion_us"] * 1e6)
+        assert path.ideal_ps == round(row["ideal_us"] * 1e6)
+    return path
+
+
+@pytest.fixture(scope="module")
+def tenants():
+    return sh.run(two_rings())
+
+
+def test_the_other_tenant_and_its_port_are_named(tenants):
+    """The ring takes more than twice its minimum, because of the writers' frames at the port to h8."""
+    row = tenants.summary["collectives"][0]
+    assert row["slowdown"] > 2
+    path = checked(tenants.why(task="ring-a"), row)
+    waits = task_report.waits(path)
+    longest = next(iter(waits))
+    names = path.record.names
+    assert (longest.cause, names[longest.port], longest.behind) == ("queue", "leaf2->h8", "storage")
+    assert next(iter(path.by_traffic())) == "storage"
+    # Pauses name a port and no flow: all of them began at the same port.
+    paused = path.by_cause()["pause"]
+    assert path.by_traffic()["storage"] + paused > 0.5 * (path.fct_ps - path.ideal_ps)
+
+
+def test_an_empty_fabric_leaves_nothing_to_wait_for():
+    """A ring alone: six messages of 1 MB one after another, as long as the ideal says."""
+    run = sh.run(two_rings().set("traffic", [{**RING, "name": "alone", "hosts": ["h0", "h4", "h8", "h12"]}]))
+    path = checked(run.why(task="alone"), run.summary["collectives"][0])
+    assert [path.step(message.flow) for message in path.messages] == list(range(6))
+    assert path.fct_ps == pytest.approx(path.ideal_ps, rel=0.01)
+    sent = path.by_cause()["transmission"] + path.by_cause()["propagation"]
+    assert sent == pytest.approx(path.fct_ps, rel=0.01)
+
+
+def test_a_fixed_cost_of_steps_is_a_cause_of_its_own():
+    """Five of six steps wait for 10 us each; the first is before the completion time begins."""
+    ring = {**RING, "name": "slow", "hosts": ["h0", "h4", "h8", "h12"], "step_delay": "10us"}
+    path = checked(sh.run(two_rings().set("traffic", [ring])).why(task="slow"))
+    assert path.by_cause()["delay"] == 50 * US
+
+
+def test_ranks_that_start_late_delay_the_task():
+    """The first rank starts the clock; the path goes back to a rank that started later."""
+    ring = {**RING, "size": "40KB", "name": "late", "jitter": "1ms", "hosts": [f"h{i}" for i in range(16)]}
+    run = sh.run(two_rings().set("traffic", [ring]))
+    path = checked(run.why(task="late"), run.summary["collectives"][0])
+    first = path.messages[0].pieces[0]
+    assert (first.begin_ps, first.cause) == (path.start_ps, "application")
+    assert first.length_ps > 0.5 * path.fct_ps
+
+
+def test_groups_and_other_traffic_are_tasks(tenants):
+    groups = {**RING, "name": "dp", "group_size": 4, "size": "400KB"}
+    requests = {
+        "kind": "request-response",
+        "pairs": 2,
+        "exchanges": 5,
+        "service": "3us",
+        "from": "h0",
+        "to": "h5",
+    }
+    run = sh.run(two_rings().set("traffic", [groups, requests]))
+    rows = run.summary["collectives"]
+    for group in range(4):
+        assert checked(run.why(task=f"dp/{group}"), rows[group]).name == f"dp/{group}"
+    slowest = max(rows, key=lambda row: row["completion_us"])
+    assert run.why(task="dp").name == f"dp/{slowest['group']}"
+    exchanges = checked(run.why(task="request-response"))
+    assert len(exchanges.messages) == 10
+    assert checked(tenants.why(task="storage")).messages[0].flow == 48 + int(
+        tenants.flows.fct_us[48:].argmax()
+    )
+
+
+def test_every_row_of_the_table_is_about_itself(tenants):
+    path = tenants.why(task="ring-a")
+    table = path.table()
+    assert (table.end_ps - table.begin_ps).sum() == path.fct_ps
+    assert (table.begin_ps.to_numpy()[1:] == table.end_ps.to_numpy()[:-1]).all()
+    assert set(table.behind_task.dropna()) == set(path.by_traffic())
+    told = task_report.as_json(path)
+    assert sum(message["end_ps"] - message["begin_ps"] for message in told["messages"]) == path.fct_ps
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("ring", 'the name of a traffic table, "ring-a", "ring-b", "storage"; did you mean "ring-'),
+        ("ring-a/7", "a group of ring-a, from ring-a/0 to ring-a/0"),
+        ("ring-a/x", "a group of ring-a"),
+    ],
+)
+def test_an_unknown_task_is_refused(tenants, name, expected):
+    with pytest.raises(ScenarioError, match=expected):
+        tenants.why(task=name)
+
+
+def test_an_unfinished_task_is_refused():
+    run = sh.run(two_rings(duration="200us"))
+    with pytest.raises(ScenarioError, match="whose messages have all finished"):
+        run.why(task="ring-a")
+
+
+def random_graph(draw, n=5, count=14):
+    """Messages that wait for some earlier ones: received, acknowledged or sent at their hosts."""
+    source, target, after, behind = [], [], [], []
+    for message in range(count):
+        ends = draw.sample(range(n), 2)
+        source.append(ends[0])
+        target.append(ends[1])
+        here = [other for other in range(message) if ends[0] in (source[other], target[other])]
+        sent = [other for other in here if source[other] == ends[0]]
+        chosen = draw.sample(here, min(len(here), draw.choice([0, 1, 1, 2, 3])))
+        after += [(message, other) for other in chosen]
+        ordered = draw.sample(sent, min(len(sent), draw.choice([0, 0, 1, 2])))
+        behind += [(message, other) for other in ordered if other not in chosen]
+    sizes = [draw.choice([100, 4_000, 30_000, 200_000]) for _ in range(count)]
+    pairs = (Predecessors.of_pairs(*np.array(its, np.uint32).reshape(-1, 2).T) for its in (after, behind))
+    columns = (np.array(column, np.uint32) for column in (source, target))
+    return Schedule(*columns, np.array(sizes, np.uint64), np.arange(count, dtype=np.uint32), *pairs)
+
+
+def moments(run):
+    """When each flow started, was received, was acknowledged, and was sent, from a record of all flows."""
+    kept = record.of_scenario(run.scenario, list(range(run.scenario.flow_count)))
+    packets, hops = kept.tables["packets"], kept.tables["hops"]
+    delay = run.scenario.network.delay_ps
+    arrived = np.zeros(len(packets["flow"]), np.uint64)
+    np.maximum.at(arrived, hops["packet"], hops["ended_ps"] + delay[hops["link"]].astype(np.uint64))
+    payload = run.scenario.frame.payload
+    found = []
+    for flow, size in enumerate(run.scenario.flows.bytes.tolist()):
+        count = -(-size // payload)
+        mine = packets["flow"] == flow
+        last = mine & (packets["kind"] == kept.kinds.index("data")) & (packets["seq"] == count - 1)
+        answer = mine & (packets["kind"] == kept.kinds.index("ack")) & (packets["cumulative"] == count)
+        times = (
+            kept.start_ps[flow],
+            kept.finish_ps[flow],
+            arrived[answer].min(),
+            packets["left_ps"][last].min(),
+        )
+        found.append([int(time) for time in times])
+    return found
+
+
+def longest_chain(flows, times, last):
+    """The longest chain of messages that ends with the end of `last`, by trying all: its length and flows."""
+    begin = min(start for start, *_ in times)
+
+    def chains(flow, end):
+        start = times[flow][0]
+        needs = [(other, "after") for other in flows.after.of(flow)]
+        needs += [(other, "behind") for other in flows.behind.of(flow)]
+        if not needs:
+            yield start - begin + end - start, [flow]
+        for other, how in needs:
+            _, received, acknowledged, sent = times[other]
+            here = received if flows.dst[other] == flows.src[flow] else acknowledged
+            for length, before in chains(other, here if how == "after" else sent):
+                yield length + int(flows.start_ps[flow]) + end - start, [*before, flow]
+
+    return max(chains(last, times[last][1]))
+
+
+@pytest.mark.parametrize(
+    "part", [0, *(pytest.param(part, marks=pytest.mark.thorough) for part in range(1, GRAPHS // 10))]
+)
+def test_the_path_equals_a_brute_force_search(part, monkeypatch):
+    for number in range(part * 10, (part + 1) * 10):
+        draw = random.Random(f"graph {number}")
+        schedule = random_graph(draw)
+        monkeypatch.setattr(AllReduce, "schedule", lambda self, ranks, size, draws, its=schedule: its)
+        graph = {"kind": "all-reduce", "name": "graph", "hosts": ["h0", "h1", "h4", "h5", "h8"]}
+        graph |= {"step_delay": draw.choice(["0s", "700ns", "5us"]), "jitter": draw.choice(["0s", "20us"])}
+        incast = {"kind": "incast", "senders": 6, "size": "100KB", "to": "h4", "jitter": "30us"}
+        tables = {"traffic": [graph, incast], "cc": draw.choice(["dctcp", "dcqcn"]), "seed": number}
+        network = {"buffer": "unlimited", "mtu": "1500B"}
+        run = sh.run(two_rings(**tables, network=network))
+        path = checked(run.why(task="graph"), run.summary["collectives"][0])
+        times = moments(run)[: len(schedule)]
+        length, chain = longest_chain(run.scenario.flows, times, path.messages[-1].flow)
+        assert length == path.fct_ps
+        assert chain == [message.flow for message in path.messages], number
+
+
+def test_a_pace_that_a_tenant_has_cut_is_blamed_on_it():
+    """Writers that are there from the start: DCQCN slows the ring for their frames at the port to h8."""
+    tables = two_rings().tables
+    for row in tables["traffic"][2]["flows"]:
+        row[0], row[3] = 0, 4_000_000
+    path = checked(sh.run(sh.Scenario(**tables)).why(task="ring-a"))
+    longest = next(iter(task_report.waits(path)))
+    assert (longest.cause, longest.behind) == ("pace_cut", "storage")
+    assert path.record.names[longest.port] == "leaf2->h8"
+    assert path.by_traffic()["storage"] > 0.5 * (path.fct_ps - path.ideal_ps)
+
+
+def test_a_pace_that_a_flow_has_cut_itself_is_nobodys():
+    """One flow from a fast into a slow link is marked in its own queue."""
+    edges = [["a", "s", "100Gbps", "1us"], ["s", "b", "10Gbps", "1us"]]
+    topology = {"kind": "graph", "edges": edges, "hosts": ["a", "b"]}
+    traffic = [{"kind": "trace", "name": "one", "flows": [[0, "a", "b", 2_000_000]]}]
+    run = sh.run(sh.Scenario(duration="until-done", topology=topology, traffic=traffic, cc="dcqcn"))
+    assert run.ports.marked.sum() > 0
+    path = checked(run.why(task="one"))
+    assert path.by_cause().get("pace_cut", 0) == 0
+    assert path.by_traffic() == {}
