@@ -73,7 +73,7 @@ fig17b.claim(
         below("largest mean window, DX", "largest mean window, DCTCP"),
         below("packets in the queue, DX, 1 to 5 ms", "packets in the queue, DCTCP, 1 to 5 ms"),
     ],
-    mutation=Mutation({"cc:dx@ns-2": "reno"}, "packets in the queue, DX, 1 to 5 ms"),
+    mutation=Mutation({"cc:dx@ns-2": "reno"}, "largest mean window, DX"),
 )
 
 COUNTS = (10, 20, 30)
