@@ -10,6 +10,7 @@ import shallows as sh
 from shallows import Scenario
 from shallows.errors import ScenarioError
 from shallows.topology import KINDS
+from shallows.traffic import KINDS as TRAFFICS
 
 PAIR = {"kind": "graph", "hosts": ["a", "b"], "edges": [["a", "b", "400Gbps", "1us"]]}
 STREAM = {"kind": "long-lived", "flows": 1, "from": "a", "to": "b"}
@@ -67,6 +68,44 @@ def test_a_value_at_a_limit_runs(tables, ended_s):
     assert run.summary["flows"]["finished"] == 1
     assert ended_s <= run.summary["duration_s"] < ended_s * 1.2 + 3e-5
     assert "NaN" not in json.dumps(run.summary)
+
+
+STAR = {"kind": "star", "hosts": 5000, "rate": "1Gbps", "rtt": "4us"}
+
+
+@pytest.mark.parametrize(
+    ("traffic", "expected"),
+    [
+        # Two TB of memory, and a traceback.
+        ({"kind": "request-response", "pairs": 110_165, "exchanges": 10**7}, "exchanges = 10000000"),
+        ({"kind": "incast", "times": 10**7, "period": "1ns", "senders": 3}, "times = 10000000"),
+        ({"kind": "shuffle"}, 'kind = "shuffle"'),
+        ({"kind": "all-to-all"}, 'kind = "all-to-all"'),
+        ({"kind": "reduce-scatter", "channels": 2}, 'kind = "reduce-scatter"'),
+        ({"kind": "broadcast", "size": "1000000GB", "chunk": "1B"}, 'chunk = "1B"'),
+        ({"kind": "all-reduce", "algorithm": "tree", "size": "1000000GB"}, 'size = "1000000GB"'),
+    ],
+)
+def test_more_flows_than_fit_into_memory_are_refused_before_they_are_drawn(traffic, expected):
+    with pytest.raises(ScenarioError, match="at most 20000000 flows") as error:
+        scenario(topology=STAR, traffic=[traffic])
+    assert f"traffic[0].{expected}: expected " in str(error.value)
+
+
+@pytest.mark.parametrize("kind", ["all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all"])
+@pytest.mark.parametrize("algorithm", ["ring", "tree", "halving-doubling", "halving", "doubling"])
+def test_the_flows_of_a_collective_are_counted_before_they_are_drawn(kind, algorithm):
+    """Never too few, and at most twice as many."""
+    table = {"kind": kind, "channels": 2, "group_size": 8, "size": "8MB"}
+    model = TRAFFICS[kind]
+    if "algorithm" in model.model_fields:
+        table["algorithm"] = algorithm
+    try:
+        drawn = scenario(topology=STAR | {"hosts": 16}, traffic=[table])
+    except ScenarioError:  # another kind's algorithm
+        return
+    _, count = drawn.traffic[0].flow_count(drawn.network)
+    assert drawn.flow_count <= count <= 2 * drawn.flow_count
 
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - {"graph", "fat-tree"}))

@@ -49,9 +49,11 @@ ENTITIES = Limit(
     "",
     "an event names its place in 20 bits",
 )
+FLOWS = Limit("flows of a run", 1, 20_000_000, "", "a flow takes some 300 B")
 ROWS = Limit("recorded samples, of queues and of senders", 0, 20_000_000, "rows", "1 GB of memory")
 
 LIMITS = (
-    TIME, DELAY, RATE, LINK_RATE, SIZE, FRAME, MESSAGE, STREAM, COUNT, ACKS_EVERY, INTEGER, ENTITIES, ROWS,
+    TIME, DELAY, RATE, LINK_RATE, SIZE, FRAME, MESSAGE, STREAM, COUNT, ACKS_EVERY, INTEGER, ENTITIES, FLOWS,
+    ROWS,
 )  # fmt: skip
 """All limits, in the order of the documentation."""

@@ -60,6 +60,23 @@ class Collective(Kind):
             raise ScenarioError("group_size", of, f"2 or more, and a divisor of the {len(hosts)} hosts")
         return hosts.reshape(-1, of)
 
+    def flow_count(self, network: "Network") -> tuple[str, int]:
+        """Those of all channels and groups."""
+        groups, ranks = self.ranks(network).shape
+        key, messages = self.message_count(ranks)
+        return key, groups * messages
+
+    def message_count(self, ranks: int) -> tuple[str, int]:
+        """The messages of all channels of one group, at most, and the key that makes them many."""
+        steps = ranks - 1 if getattr(self, "algorithm", "ring") == "ring" else ranks.bit_length()
+        twice = 2 if self.bus_factor(ranks) > 1 else 1
+        return "kind", twice * ranks * steps * self.channels
+
+    def in_chunks(self, ranks: int, chunk: int | None) -> tuple[str, int]:
+        """Like `message_count`, for messages of one chunk each."""
+        chunks = self.size // (chunk or CHUNK) + 2 * self.channels
+        return "chunk" if chunk else "size", (2 if self.bus_factor(ranks) > 1 else 1) * chunks * ranks
+
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
         """Group by group, the flows of all channels of its ranks, in the order of steps."""
         groups = self.ranks(network)
@@ -112,6 +129,10 @@ class AllReduce(Collective):
         """Twice that of a reduce-scatter."""
         return 2 * (ranks - 1) / ranks
 
+    def message_count(self, ranks: int) -> tuple[str, int]:
+        """A tree forwards chunk by chunk."""
+        return self.in_chunks(ranks, self.chunk) if self.algorithm == "tree" else super().message_count(ranks)
+
     def schedule(self, ranks: int, size: int, draws: Draws) -> Schedule:
         """A ring of 2 (n - 1) steps, two trees, or 2 log2 n exchanges."""
         if self.algorithm == "ring":
@@ -159,6 +180,10 @@ class Broadcast(Collective):
     def bus_factor(self, ranks: int) -> float:
         """One: the whole buffer crosses every link of the chain."""
         return 1.0
+
+    def message_count(self, ranks: int) -> tuple[str, int]:
+        """One of each hop and chunk."""
+        return self.in_chunks(ranks, self.chunk)
 
     def schedule(self, ranks: int, size: int, draws: Draws) -> Schedule:
         """A chain of n - 1 hops."""

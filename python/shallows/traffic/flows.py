@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from shallows.algorithm import Algorithm
 from shallows.contract import F64, U32, U64, Flags
 from shallows.errors import ScenarioError
+from shallows.limits import FLOWS
 from shallows.traffic.offered import Offered, Uniform
 from shallows.traffic.predecessors import Predecessors
-from shallows.units import Frame
+from shallows.units import SIZE, Frame
 
 if TYPE_CHECKING:
     from shallows.topology import Network
@@ -152,6 +153,15 @@ class Flows:
         return self.after.waiting(len(self)) | self.behind.waiting(len(self))
 
 
+def _check_count(table: "Kind", key: str, count: int) -> None:
+    """Raise `ScenarioError` for a table of more flows than fit into memory, before they are drawn."""
+    if count > FLOWS.most:
+        value = getattr(table, key)
+        shown = SIZE.text(value) if key in ("chunk", "size") else value
+        instead = "fewer flows, hosts or ranks" if key != "chunk" else "a larger chunk"
+        raise ScenarioError(key, shown, f"{instead}: at most {FLOWS.most} flows, not {count}")
+
+
 def draw(
     tables: Sequence["Kind"], network: "Network", seed: int, frame: Frame, default: Algorithm | None
 ) -> "Flows":
@@ -165,6 +175,7 @@ def draw(
     islands = network.islands()
     for i, table in enumerate(tables):
         try:
+            _check_count(table, *table.flow_count(network))
             drawn.append(table.draw(network, Draws(seed, i), frame))
             _check_reachable(network, islands, drawn[-1])
         except ScenarioError as error:

@@ -92,6 +92,10 @@ class Kind(Table):
         """This table with the defaults that depend on the network filled in."""
         return self
 
+    def flow_count(self, network: "Network") -> tuple[str, int]:
+        """The number of flows, at most, and the key that makes them many. `settled` comes before."""
+        return "flows", getattr(self, "flows", None) or 0
+
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
         """The flows of this table. Raises `ScenarioError` relative to it."""
         raise NotImplementedError

@@ -156,6 +156,10 @@ class Incast(Kind):
             raise ScenarioError("senders", self.senders, f"at most {most}, the hosts that can send to it")
         return self.model_copy(update={"senders": self.senders or most})
 
+    def flow_count(self, network: "Network") -> tuple[str, int]:
+        """One of each sender, `times` times."""
+        return "times", filled(self.senders) * self.times
+
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
         """In a topology without senders of its own, senders are drawn among all hosts."""
         _check_end("times", self.times, self.start + self.times * (self.period or 0) + self.jitter)
@@ -190,6 +194,12 @@ class Shuffle(Between):
     start: Time = Key("0s", description="earliest start")
     jitter: Time = Key("1ms", description="starts are uniform within this time")
 
+    def flow_count(self, network: "Network") -> tuple[str, int]:
+        """From every source to every target."""
+        ends = [hosts_of(network, *end) for end in (("from", self.sources), ("to", self.to))]
+        sources, targets = (network.hosts if hosts is None else len(hosts) for hosts in ends)
+        return "kind", sources * targets
+
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
         """All pairs of two different hosts, source by source; the starts are random."""
         everyone = np.arange(network.hosts, dtype=np.uint32)
@@ -222,6 +232,10 @@ class RequestResponse(Between):
         if self.pairs is not None:
             return self
         return self.model_copy(update={"pairs": len(self.ends(network, Draws(0, 0))[0])})
+
+    def flow_count(self, network: "Network") -> tuple[str, int]:
+        """A request and a response of each exchange."""
+        return "exchanges", 2 * self.exchanges * filled(self.pairs)
 
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
         """Round by round: the requests of all clients, then their responses."""

@@ -79,6 +79,10 @@ class Trace(Kind):
             raise ScenarioError("file", self.file, "either a file or flows, the columns themselves")
         return self
 
+    def flow_count(self, network: "Network") -> tuple[str, int]:
+        """As many as the file or the scenario has rows, which are in memory already."""
+        return "flows", 1
+
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
         """Hosts by number or name; times to the picosecond."""
         texts = self._given() if self.file is None else self._read(self.file)
