@@ -33,6 +33,7 @@ COMMANDS = {
     "schema": "catalog:schema",
     "fluid": "fluid:app",
     "settings": "fabric:app",
+    "advise": "advise:advise",
     "papers": "papers:app",
     "live": "live:app",
 }

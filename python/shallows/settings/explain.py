@@ -176,18 +176,25 @@ def _marking_at(scenario: "Scenario", rate: int) -> dict[str, float]:
     return points[0]["parameters"]
 
 
-def fluid_model(scenario: "Scenario", rate: int, rtt_ps: int) -> "Model | None":
-    """The fluid model of the first algorithm at a port of `rate` bit/s, over a base round trip in ps.
+def fluid_model(
+    scenario: "Scenario", rate: int, rtt_ps: int, algorithm: "Algorithm | None" = None
+) -> "Model | None":
+    """The fluid model of an algorithm at a port of `rate` bit/s, over a base round trip in ps.
 
-    None if the algorithm has no model or the libraries of the fluid world are not installed.
+    algorithm: by default the scenario's first one that has a model. None if there is no model, or the
+    libraries of the fluid world are not installed.
     """
     from shallows import extras
     from shallows.worlds.fluid_models import MODELS, ModelInputs
 
-    used, marking = scenario.algorithms[0], scenario.network_options.marking
+    marking = scenario.network_options.marking
     kind = None if marking == "none" else marking.kind
-    row = MODELS.get((used.name, kind)) or MODELS.get((used.name, None))
-    if row is None or not extras.has("fluid"):
+    rows = [
+        (used, MODELS.get((used.name, kind)) or MODELS.get((used.name, None)))
+        for used in ([algorithm] if algorithm else scenario.algorithms)
+    ]
+    used, row = next(((used, row) for used, row in rows if row), (None, None))
+    if used is None or row is None or not extras.has("fluid"):
         return None
     from shallows import fluid
 

@@ -1,0 +1,200 @@
+"""Advice as text and tables, and as a figure of margin against queue."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shallows.report import plain_table
+from shallows.units import RATE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from shallows.settings.advise import Advice, Candidate
+    from shallows.sweeps.statistics import Interval
+
+
+def report(advice: "Advice") -> list[Any]:
+    """The recommendation, the tables of settings in both worlds, the assumptions and the disagreements."""
+    best = advice.best
+    lines = [_headline(advice), ""] + [f"{key} = {_value(value)}" for key, value in best.settings.items()]
+    parts: list[Any] = ["\n".join(lines), "", _distance(advice), "", _packets(advice), "", _fluid(advice), ""]
+    parts += [_corners(advice), "", _settings(advice), ""]
+    parts += [f"assumed     {text}" for text in advice.assumed]
+    parts += [f"disagree    {text}" for text in advice.disagreements]
+    return parts
+
+
+def _headline(advice: "Advice") -> str:
+    best, own, metric = advice.best, advice.own, advice.metric.name
+    if best is own:
+        return f"Keep the scenario's own settings. No other is better in packets: {metric} {_mean(best)}."
+    difference = best.measured.difference
+    clear = difference.high < 0 or difference.low > 0
+    verdict = "not clearly different" if not clear else "lower" if difference.high < 0 else "higher"
+    lines = [
+        f"Setting {best.name} is recommended. In packets its {metric} is {_mean(best)}, and {_mean(own)} "
+        f"with the scenario's own settings: {verdict}, difference {_difference(difference)}."
+    ]
+    if np.isfinite(best.measured.longer):
+        longer = f"{best.measured.longer:.3g}, and {own.measured.longer:.3g}"
+        lines.append(f"The mean slowdown of longer flows is {longer} with the scenario's own settings.")
+    if own.faults:
+        lines.append(f"The scenario's own settings are set back by this: {_faults(own)}.")
+    return "\n".join(lines)
+
+
+def _faults(one: "Candidate") -> str:
+    return "; ".join(one.faults)
+
+
+def _distance(advice: "Advice") -> str:
+    """How far the recommended and the own settings are from instability."""
+    lines: list[str] = []
+    for one in [advice.best] if advice.best is advice.own else [advice.best, advice.own]:
+        name = "own" if one is advice.own else f"setting {one.name}"
+        lines.append(f"{name}: {_margin_words(one)}")
+    return "Distance to instability in the fluid model\n" + "\n".join(lines)
+
+
+def _margin_words(one: "Candidate") -> str:
+    worst = one.worst
+    if np.isnan(worst.degrees):
+        return f"the queue has no fixed point with {worst.where}"
+    if worst.degrees <= 0:
+        return f"the queue oscillates with {worst.where} (phase margin {worst.degrees:.1f} degrees)"
+    return f"the least phase margin is {worst.degrees:.1f} degrees, with {worst.where}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return value if value.startswith("{") else f'"{value}"'
+    return f"{value:.6g}"
+
+
+def _mean(one: "Candidate") -> str:
+    metric = one.measured.metric
+    return f"{metric.mean:.3g} ± {metric.half_width:.2g}" if metric.n > 1 else f"{metric.mean:.3g}"
+
+
+def _difference(of: "Interval") -> str:
+    return f"{of.mean:+.3g} ± {of.half_width:.2g}" if of.n > 1 else f"{of.mean:+.3g}"
+
+
+def _ordered(advice: "Advice") -> list["Candidate"]:
+    rest = [one for one in advice.candidates if one is not advice.best]
+    return [advice.best, *rest, *([advice.own] if advice.best is not advice.own else [])]
+
+
+def _named(advice: "Advice", one: "Candidate") -> str:
+    return f"{one.name} *" if one is advice.best else one.name
+
+
+def _packets(advice: "Advice") -> Any:
+    seeds = advice.own.measured.metric.n
+    table = _table(
+        f"In packets, {seeds} seeds",
+        (advice.metric.name, "from own", "longer flows", "Gbit/s", "pauses", "drops", "set back by"),
+    )
+    for one in _ordered(advice):
+        trial = one.measured
+        longer = "-" if np.isnan(trial.longer) else f"{trial.longer:.2f}"
+        difference = "" if one is advice.own else _difference(trial.difference)
+        numbers = (longer, f"{trial.goodput_gbps:.4g}", f"{trial.pauses:.3g}", f"{trial.dropped:.3g}")
+        table.add_row(_named(advice, one), _mean(one), difference, *numbers, _faults(one))
+    return table
+
+
+def _fluid(advice: "Advice") -> Any:
+    columns = ("least margin, degrees", "with", "longest queue, KB", "settles in, ms")
+    table = _table("In the fluid model", columns)
+    for one in _ordered(advice):
+        worst = one.worst
+        margin = "none" if np.isnan(worst.degrees) else f"{worst.degrees:.1f}"
+        queue = "-" if np.isnan(worst.queue_bytes) else f"{worst.queue_bytes / 1e3:.4g}"
+        settles = f"{one.settles_s * 1e3:.3g}" if np.isfinite(one.settles_s) else "never"
+        table.add_row(_named(advice, one), margin, worst.where, queue, settles)
+    return table
+
+
+def _corners(advice: "Advice") -> Any:
+    columns = ("fluid queue, KB", "in packets", "port busy", "pauses and drops")
+    table = _table("Long-lived flows alone", columns)
+    for one in _ordered(advice):
+        for corner in one.corners:
+            fluid = "-" if np.isnan(corner.expected_bytes) else f"{corner.expected_bytes / 1e3:.4g}"
+            numbers = (
+                fluid,
+                f"{corner.queue_bytes / 1e3:.4g}",
+                f"{corner.utilization:.1%}",
+                f"{corner.stops}",
+            )
+            table.add_row(f"{_named(advice, one)}: {corner.where}", *numbers)
+    return table
+
+
+def _settings(advice: "Advice") -> Any:
+    keys = {key.rpartition(".")[2]: key for key in advice.own.settings}
+    table = _table("Settings", tuple(keys))
+    for one in _ordered(advice):
+        values = [_value(one.settings[key]).strip('"') for key in keys.values()]
+        table.add_row(_named(advice, one), *values)
+    return table
+
+
+def _table(title: str, columns: tuple[str, ...]) -> Any:
+    table = plain_table(title, ())
+    for name in columns:
+        table.add_column(name, justify="right")
+    return table
+
+
+def figure(advice: "Advice") -> "Figure":
+    """Margin against the longest queue: the Pareto front of each additive step, and what ran in packets."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    from shallows.plot import STYLE
+
+    with matplotlib.rc_context(STYLE):
+        drawn = Figure(figsize=(5.2, 3.3), layout="constrained", dpi=200)
+        draw(drawn.subplots(), advice)
+    return drawn
+
+
+def draw(ax: "Axes", advice: "Advice") -> None:
+    """Draw the fronts, the settings that ran in packets with their names, and the scenario's own."""
+    from shallows.plot import COLOURS, DASHES
+    from shallows.plot.style import legend_beside, logarithmic
+
+    for number, (step, (queues, margins)) in enumerate(advice.fronts.items()):
+        grey = str(0.3 + 0.15 * (number % 4))
+        style = {"color": grey, "linestyle": DASHES[number % len(DASHES)], "linewidth": 1.0}
+        label = f"Pareto front, step {RATE.text(round(step))}"
+        ax.plot(queues / 1e3, margins, label=label, marker=".", markersize=3, **style)
+    ordered = sorted(_ordered(advice), key=lambda one: one.worst.queue_bytes)
+    for number, one in enumerate(ordered):
+        place = (one.worst.queue_bytes / 1e3, one.worst.degrees)
+        if not np.isfinite(place).all():
+            continue
+        best = one is advice.best
+        colour = COLOURS[1] if one is advice.own else COLOURS[0]
+        shape = "*" if best else "^" if one is advice.own else "s"
+        size = 11 if best else 5
+        label = "recommended" if best else "own" if one is advice.own else None
+        ax.plot(*place, shape, color=colour, markersize=size, label=label, linestyle="none", zorder=3)
+        text = f"{one.name}: {one.measured.metric.mean:.3g}"
+        # left above and right below in turn, because neighbours on a front are close
+        beside = {"ha": "right", "xytext": (-5, 4)} if number % 2 else {"ha": "left", "xytext": (5, -9)}
+        ax.annotate(text, place, fontsize=7, textcoords="offset points", zorder=4, **beside)
+    logarithmic(ax.xaxis)
+    ax.margins(x=0.15, y=0.1)
+    ax.axhline(0, color="black", linewidth=0.6)
+    ax.set_xlabel("longest queue at rest in the fluid model (KB)")
+    ax.set_ylabel("least phase margin (degrees)")
+    missing = "" if np.isfinite(advice.own.worst.degrees) else " (own: no fixed point)"
+    ax.set_title(f"beside each setting: {advice.metric.name}, in packets{missing}", fontsize=8)
+    legend_beside(ax, fontsize=7)
