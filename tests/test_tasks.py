@@ -1,5 +1,6 @@
 """The critical path of a task: exact sums, the tenant and port at fault, and a brute-force search."""
 
+import json
 import random
 
 import numpy as np
@@ -249,3 +250,97 @@ def test_a_pace_that_a_flow_has_cut_itself_is_nobodys():
     path = checked(run.why(task="one"))
     assert path.by_cause().get("pace_cut", 0) == 0
     assert path.by_traffic() == {}
+
+
+def dominated(number):
+    """A random fabric where one thing slows a ring over DCQCN: an incast, or a slow link. And which."""
+    draw = random.Random(f"dominated {number}")
+    leaves, per_leaf, rate = draw.choice([2, 4, 8]), draw.choice([4, 8]), draw.choice([25, 100, 400])
+    hosts = leaves * per_leaf
+    n = draw.choice([4, 8]) if hosts > 8 else 4
+    ranks = [rank * (hosts // n) for rank in range(n)]
+    step = draw.choice([125_000, 250_000, 500_000])
+    step_s, victim = step * 8e-9 / rate, draw.choice(ranks)
+    kind = draw.choice(["all-reduce", "reduce-scatter", "all-gather"])
+    traffic = [{"kind": kind, "name": "ring", "hosts": ranks, "size": f"{step * n}B"}]
+    rates = {
+        "rate": f"{rate}Gbps",
+        "spine_rate": f"{4 * rate}Gbps",
+        "link_delay": draw.choice(["500ns", "1us"]),
+    }
+    topology = {
+        "kind": "leaf-spine",
+        "leaves": leaves,
+        "spines": draw.choice([2, 4]),
+        "hosts_per_leaf": per_leaf,
+    }
+    network = {"mtu": "4096B", "header": "40B", "buffer": "unlimited"}
+    tables = {"topology": topology | rates, "network": network, "cc": "dcqcn", "seed": number}
+    link = f"leaf{victim // per_leaf}->h{victim}"
+    if draw.random() < 0.5:
+        faults = [{"link": link, "kind": "rate", "value": f"{rate / draw.choice([2, 4, 8])}Gbps"}]
+        return sh.Scenario(duration="until-done", traffic=traffic, faults=faults, **tables), link
+    others = [host for host in range(hosts) if host not in ranks]
+    senders = draw.sample(others, min(len(others), draw.choice([4, 8])))
+    size, begin = step * n * draw.choice([2, 4]) // len(senders), draw.choice([0, 1, 2]) * step_s
+    flows = [[begin + place * 1e-9, host, victim, size] for place, host in enumerate(senders)]
+    traffic.append({"kind": "trace", "name": "incast", "flows": flows})
+    return sh.Scenario(duration="until-done", traffic=traffic, **tables), "incast"
+
+
+FEW = 3
+
+
+@pytest.mark.parametrize(
+    "number", [*range(FEW), *(pytest.param(number, marks=pytest.mark.thorough) for number in range(FEW, 21))]
+)
+def test_a_run_without_the_dominant_cause_is_as_predicted(number):
+    """Without the incast or the slow link the ring takes what its messages predict, to 1 %."""
+    scenario, what = dominated(number)
+    cost = sh.run(scenario).why(task="ring").without(what)
+    print(number, cost)
+    assert cost.share_ps > 0.1 * cost.completion_ps
+    assert cost.ran_ps == pytest.approx(cost.expected_ps, rel=0.01)
+    assert cost.ran_ps < 0.9 * cost.completion_ps
+
+
+def test_what_is_left_out_must_be_another_tenant_or_a_fault(tenants):
+    path = tenants.why(task="ring-a")
+    for what in ("ring-a", "leaf2->h8", "faults[0]", "storag"):
+        with pytest.raises(ScenarioError, match="another traffic table or a fault: ring-b, storage"):
+            path.without(what)
+
+
+def test_without_a_link_that_fails(tenants):
+    """A link that is down for 40 us costs a timeout of 10 ms; by number it is the same fault."""
+    tables = two_rings().tables
+    tables["traffic"][0]["size"] = "1MB"
+    down = {"link": "leaf2->h8", "kind": "down", "at": "50us"}
+    traffic, faults = tables["traffic"][:1], [down, {**down, "kind": "up", "at": "90us"}]
+    run = sh.run(two_rings(traffic=traffic, faults=faults))
+    cost = run.why(task="ring-a").without("leaf2->h8")
+    alone = sh.run(two_rings(traffic=traffic)).why(task="ring-a").fct_ps
+    assert (cost.ran_ps, cost.completion_ps > 10_000 * US) == (alone, True)
+    assert cost.expected_ps == pytest.approx(alone, rel=0.15)
+    assert cost.share_ps > 0.9 * (cost.completion_ps - alone)
+
+
+def test_the_command_prints_path_and_counterfactual(tmp_path):
+    from typer.testing import CliRunner
+
+    from shallows import cli
+
+    tables = two_rings().tables
+    tables["traffic"][0]["size"] = "400KB"
+    for row in tables["traffic"][2]["flows"]:
+        row[0], row[3] = 0, 200_000
+    saved = sh.run(sh.Scenario(**tables)).save(tmp_path / "tenants")
+    asked = ["why", str(saved), "--task", "ring-a", "--without", "storage"]
+    told = CliRunner().invoke(cli.app, asked)
+    assert told.exit_code == 0, told.stderr
+    for part in ("task ring-a: ", "leaf2->h8", "100.0 KB, step 2", "expected without"):
+        assert part in told.stdout
+    assert (tmp_path / "tenants-why.png").stat().st_size > 10_000
+    told = json.loads(CliRunner().invoke(cli.app, [*asked, "--json"]).stdout)
+    assert sum(told["causes_ps"].values()) == told["completion_ps"]
+    assert told["without"][0]["what"] == "storage"

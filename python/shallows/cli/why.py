@@ -39,9 +39,13 @@ def why(
         typer.Option(metavar="NAME", help="A traffic table such as a collective, or NAME/GROUP."),
     ] = None,
     without: Annotated[
-        bool,
-        typer.Option("--without", help="Also run without the flows that it waited behind, for their cost."),
-    ] = False,
+        list[str] | None,
+        typer.Option(
+            metavar="WHAT",
+            help='Also run without it: "culprits" (the flows that a flow waited behind), or, of a task, '
+            "a traffic table, or a fault by its link or number: faults[0].",
+        ),
+    ] = None,
     pauses: Annotated[
         bool, typer.Option("--pauses", help="Print the causes of pauses, and the flows that only suffered.")
     ] = False,
@@ -77,8 +81,10 @@ def why(
     extras.need("plot", "why")
     if flows and len(set(flows)) < len(flows):
         twice = next(flow for flow in flows if flows.count(flow) > 1)
-        expected = "each flow once; --without takes no number, it leaves out the flows that it waited behind"
-        raise ScenarioError("flow", twice, expected)
+        raise ScenarioError("flow", twice, "each flow once")
+    if without and not task and without != ["culprits"]:
+        expected = '"culprits", the flows that it waited behind; or traffic tables and faults with --task'
+        raise ScenarioError("without", without[0], expected)
     if html:
         pages.check(html, result)
     drawn = figure or _beside(result)
@@ -87,7 +93,7 @@ def why(
         check_folder(record)
     run = Run.load(result)
     if task:
-        _task(run, task, json_=json_, drawn=drawn, record=record)
+        _task(run, task, without or [], json_=json_, drawn=drawn, record=record)
         return DONE
     found = paths.of_run(run, flows) if flows else paths.of_run(run, slowest=slowest, size=size, p99=p99)
     costs = found.counterfactuals() if without else {}
@@ -111,16 +117,19 @@ def _beside(result: Path) -> Path:
     return folder.with_name(f"{folder.name}-why.png")
 
 
-def _task(run: "Run", name: str, *, json_: bool, drawn: Path, record: Path | None) -> None:
+def _task(
+    run: "Run", name: str, without: list[str], *, json_: bool, drawn: Path, record: Path | None
+) -> None:
     """Print and draw the critical path of a task."""
     from shallows.report import print_parts
     from shallows.why import task, task_report
 
     path = task.of_run(run, name)
+    costs = [path.without(what) for what in without]
     if json_:
-        print(json.dumps(task_report.as_json(path), indent=2))
+        print(json.dumps(task_report.as_json(path, costs), indent=2))
     else:
-        print_parts(task_report.of_task(path))
+        print_parts([*task_report.of_task(path), *(task_report.of_without(costs) if costs else [])])
     _draw(path, drawn)
     if record is not None:
         _say(f"record in {path.record.save(record)}")

@@ -7,12 +7,12 @@ a flow: without the row, all later flows would take other paths.
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
+from shallows.contract import U64
 from shallows.traffic.predecessors import ancestors
 from shallows.why import rerun
 
 if TYPE_CHECKING:
+    from shallows.contract import Request
     from shallows.runner import OnProgress
     from shallows.scenario import Scenario
     from shallows.why.path import Path
@@ -57,10 +57,18 @@ def _completion(
     scenario: "Scenario", path: "Path", gone: set[int], on_progress: "OnProgress | None"
 ) -> int | None:
     """The completion time of the flow of `path` in a run without the flows in `gone`."""
+    until = path.start_ps + 2 * path.fct_ps
+    starts, finishes = times_without(rerun.request(scenario), gone, until, on_progress)
+    begun, finish = int(starts[path.flow]), int(finishes[path.flow])
+    return finish - begun if finish < until else None
+
+
+def times_without(
+    request: "Request", gone: set[int], until: int, on_progress: "OnProgress | None"
+) -> tuple[U64, U64]:
+    """When flows start and finish in a run of `request` until `until` (ps) without the flows in `gone`."""
     from shallows import _core
 
-    request = rerun.request(scenario)
-    until = path.start_ps + 2 * path.fct_ps
     start = request["flows"]["start_ps"].copy()
     start[sorted(gone)] = until + AFTERWARDS_PS
     request["flows"]["start_ps"] = start
@@ -68,6 +76,4 @@ def _completion(
     answer = _core.simulate(request, on_progress, 1)
     if answer["interrupted"]:
         raise KeyboardInterrupt("in a run without others; the saved result is unchanged")
-    flows = answer["flows"]
-    begun, finish = (flows[name][path.flow] for name in ("start_ps", "finish_ps"))
-    return int(finish - begun) if finish < np.uint64(until) else None
+    return answer["flows"]["start_ps"], answer["flows"]["finish_ps"]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from shallows.traffic import Flows
     from shallows.why.record import Record
     from shallows.why.task_choice import Task
+    from shallows.why.without import Without
 
 Until = Literal["received", "acknowledged", "sent"]
 
@@ -61,7 +62,10 @@ class Message(NamedTuple):
 class TaskPath(Path):
     """The critical path of a task: `messages` in order of time, and the pieces of all of them."""
 
-    def __init__(self, task: "Task", messages: list[Message], record: "Record", ideal_ps: int) -> None:
+    def __init__(
+        self, run: "Run", task: "Task", messages: list[Message], record: "Record", ideal_ps: int
+    ) -> None:
+        self.run = run
         self.task, self.name, self.messages, self.record = task, task.name, messages, record
         pieces = [piece for message in messages for piece in message.pieces]
         self._first = int(np.searchsorted(record.scenario.flows.group, task.table))
@@ -115,6 +119,15 @@ class TaskPath(Path):
         messages = self.record.scenario.flows.messages[self.task.table]
         return None if messages is None else int(messages.step[flow - self._first])
 
+    def without(self, what: str, on_progress: "OnProgress | None" = None) -> "Without":
+        """The completion time without `what`, a traffic table or a fault ("s0->s1" or "faults[0]").
+
+        The scenario runs again twice for this. Raises `ScenarioError`.
+        """
+        from shallows.why import without
+
+        return without.of_run(self.run, self.name, what, on_progress)
+
     def figure(self) -> "Figure":
         """A matplotlib `Figure`: the messages of each rank over time, and the path through them."""
         from shallows.why import task_figure
@@ -135,7 +148,7 @@ def of_run(run: "Run", name: str, on_progress: "OnProgress | None" = None) -> Ta
     index = Index(kept)
     rows: list[dict[str, Any]] = run.summary.get("collectives", [])
     mine = (row["ideal_us"] for row in rows if (row["traffic"], row["group"]) == (task.table, task.group))
-    return TaskPath(task, messages_of(index, task), kept, round(next(mine, 0) * 1e6))
+    return TaskPath(run, task, messages_of(index, task), kept, round(next(mine, 0) * 1e6))
 
 
 def waited_for(flows: "Flows", task: "Task", flow: int) -> list[Edge]:

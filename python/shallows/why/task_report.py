@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from shallows.why.path import Piece
     from shallows.why.task import Message, TaskPath
+    from shallows.why.without import Without
 
 MOST = 8
 """The most rows of the table of waits."""
@@ -116,6 +117,16 @@ def _messages(path: "TaskPath") -> "Table":
     return table
 
 
+def of_without(found: "Iterable[Without]") -> list[Any]:
+    """The completion times of a task without tenants and faults: predicted, and from runs."""
+    columns = ["completion (us)", "its share of the path", "expected without", "ran without"]
+    table = plain_table("without", columns)
+    for one in found:
+        ran = "no end" if one.ran_ps is None else us(one.ran_ps)
+        table.add_row(one.what, us(one.completion_ps), us(one.share_ps), us(one.expected_ps), ran)
+    return ["", table]
+
+
 def title(path: "TaskPath", flow: int) -> str:
     """A message in words: number, step, hosts and size."""
     step = path.step(flow)
@@ -139,8 +150,8 @@ def _words(path: "TaskPath", wait: Wait) -> str:
     return CAUSES[wait.cause].title + at + (f" behind {wait.behind}" if wait.behind else "")
 
 
-def as_json(path: "TaskPath") -> dict[str, Any]:
-    """The path as JSON: times in picoseconds, causes, waits and messages."""
+def as_json(path: "TaskPath", without: "Iterable[Without]" = ()) -> dict[str, Any]:
+    """The path as JSON, in picoseconds, and completion times without tenants or faults."""
     names, flows = path.record.names, path.record.scenario.flows
     hosts = path.record.scenario.network.host_names
     return {
@@ -173,4 +184,5 @@ def as_json(path: "TaskPath") -> dict[str, Any]:
             }
             for message in path.messages
         ],
+        "without": [one._asdict() for one in without],
     }

@@ -1,0 +1,183 @@
+"""The completion time of a task without a tenant or a fault: predicted from its messages, and from a run.
+
+The prediction takes the time that belongs to the tenant or fault out of every message, not only of those on
+the critical path, and searches the longest chain again. A message keeps at least its time on an empty path.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from shallows.errors import ScenarioError
+from shallows.why import record, rerun, task, task_choice, walk
+from shallows.why.counterfactual import times_without
+from shallows.why.index import Index
+from shallows.why.pauses import Pauses
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from shallows.results.run import Run
+    from shallows.runner import OnProgress
+    from shallows.scenario import Scenario
+    from shallows.why.path import Piece
+    from shallows.why.task_choice import Task
+
+
+class Without(NamedTuple):
+    """The completion time of a task, and without a tenant (a traffic table) or a fault."""
+
+    task: str
+    what: str
+    """The name of the traffic table, or the link of the fault."""
+    completion_ps: int
+    share_ps: int
+    """The time of the critical path that belongs to it."""
+    expected_ps: int
+    """The completion time without it that the messages predict."""
+    ran_ps: int | None
+    """The completion time in a run without it; None if that exceeds twice the original time."""
+
+
+class _Removal(NamedTuple):
+    """What a counterfactual run leaves out."""
+
+    flows: frozenset[int]
+    links: dict[int, float]
+    """Links without their faults, and the share of their rate that the fault took."""
+    scenario: "Scenario"
+    """The scenario without the fault. Flows stay in it, but start too late."""
+
+
+def of_run(run: "Run", name: str, what: str, on_progress: "OnProgress | None" = None) -> Without:
+    """The `Without` of the task `name` of `run`: `what` is a traffic table, or a fault by link or number.
+
+    Runs the scenario twice: to watch all messages of the task, and without `what`. Raises `ScenarioError`.
+    """
+    scenario, its = rerun.scenario_of(run), task_choice.task(run, name)
+    removal = _removal(scenario, its, what)
+    ends = dict.fromkeys(its.flows, int(its.finish_ps[its.last]))
+    index = Index(record.of_flows(run, ends, its.start_ps, on_progress))
+    costs = _Costs(index, removal)
+    share = sum(costs.of(message.flow, message.pieces) for message in task.messages_of(index, its))
+    ideal_us = np.nan_to_num(np.asarray(run.columns("flows")["ideal_us"], float))
+    expected = _longest(index, its, costs, np.rint(ideal_us * 1e6).astype(np.int64))
+    begin, end = its.begin_ps, int(its.finish_ps[its.last])
+    until = begin + 2 * (end - begin)
+    request = rerun.request(removal.scenario)
+    starts, finishes = times_without(request, set(removal.flows), until, on_progress)
+    first, last = int(starts[its.flows].min()), int(finishes[its.flows].max())
+    ran = last - first if last < until else None
+    return Without(its.name, what, end - begin, share, expected, ran)
+
+
+def _removal(scenario: "Scenario", its: "Task", what: str) -> _Removal:
+    flows, names = scenario.flows, scenario.flows.names
+    if what in names and names.index(what) != its.table:
+        gone = np.flatnonzero(flows.group == names.index(what)).tolist()
+        return _Removal(frozenset(gone), {}, scenario)
+    faults = [i for i, fault in enumerate(scenario.faults) if what in (fault.link, f"faults[{i}]")]
+    if not faults:
+        known = [*(name for at, name in enumerate(names) if at != its.table)]
+        known += dict.fromkeys(fault.link for fault in scenario.faults)
+        expected = f"another traffic table or a fault: {', '.join(known) or 'there is none'}"
+        raise ScenarioError("without", what, expected)
+    links: dict[int, float] = {}
+    for fault in (scenario.faults[i] for i in faults):
+        for link in fault.links(scenario.network):
+            own = int(scenario.network.rate_bps[link])
+            taken = 1 - fault.number / own if fault.kind == "rate" else 0.0
+            links[link] = max(taken, links.get(link, 0.0))
+    tables = scenario.tables
+    tables["faults"] = [table for i, table in enumerate(tables["faults"]) if i not in faults]
+    return _Removal(frozenset(), links, type(scenario)(file=scenario.file, **tables))
+
+
+class _Costs:
+    """The picoseconds of pieces of messages that would not be without the tenant or fault."""
+
+    def __init__(self, index: Index, removal: _Removal) -> None:
+        self._index, self._removal = index, removal
+        self._pauses = Pauses(index.record)
+        dropped = (packet for packet in range(len(index.kind)) if index.was_dropped(packet))
+        at = ((packet, index.hops["link"][index.hops_of[packet][-1]]) for packet in dropped)
+        self._lost = {index.packets["flow"][packet] for packet, link in at if link in removal.links}
+        """Flows that lost a packet or an acknowledgement at a link with the fault."""
+
+    def of(self, flow: int, pieces: "Iterable[Piece]") -> int:
+        """The picoseconds of these pieces of `flow`.
+
+        Waits that name nobody, such as for a window, follow from the tenant or fault if it has more than half
+        of all waiting time.
+        """
+        mine, named, nobody, sending = 0, 0, 0, 0
+        for piece in pieces:
+            its = self._of_piece(flow, piece)
+            mine += its
+            if piece.cause == "transmission":
+                sending += piece.length_ps - its
+            elif piece.flow is not None:
+                named += piece.length_ps - its
+            elif piece.cause not in ("propagation", "delay", "application"):
+                nobody += piece.length_ps - its
+        # Data that is sent again takes longer than on the empty path.
+        nobody += max(0, sending - self._sending_ps(flow))
+        return mine + nobody if mine > named + nobody else mine
+
+    def _sending_ps(self, flow: int) -> int:
+        """The transmission time of a message on the empty path."""
+        table = self._index.record.tables["ideal"]
+        its = table["flow"] == flow
+        return int(table["waits_ps"][its].sum() + table["sending_ps"][its].sum())
+
+    def _of_piece(self, flow: int, piece: "Piece") -> int:
+        if piece.flow is not None and (
+            piece.flow in self._removal.flows or self._same_connection(flow, piece.flow)
+        ):
+            return piece.length_ps
+        if piece.port is None:
+            return piece.length_ps if piece.cause == "timeout" and flow in self._lost else 0
+        if piece.cause == "pause":
+            return self._of_pause(piece)
+        taken = self._removal.links.get(piece.port)
+        if taken is not None and piece.cause in ("fault", "loss", "timeout"):
+            return piece.length_ps
+        return round(piece.length_ps * (taken or 0)) if piece.cause in ("queue", "transmission") else 0
+
+    def _same_connection(self, flow: int, other: int) -> bool:
+        """True if `other` is a message of the same connection: these meet only where one of them is late."""
+        flows = self._index.record.scenario.flows
+        ends = zip(flows.src[[flow, other]], flows.dst[[flow, other]], strict=True)
+        return len(set(ends)) == 1 and flows.group[flow] == flows.group[other]
+
+    def _of_pause(self, piece: "Piece") -> int:
+        """All of a pause that began at a link with the fault, else its share of the queue where it began."""
+        assert piece.port is not None
+        pause = self._pauses.pause_at(piece.port, piece.begin_ps)
+        assert pause is not None, "a path waits only for pauses of its record"
+        root = self._pauses.chain(pause)[-1]
+        if root in self._removal.links:
+            return piece.length_ps
+        queue = self._index.frames[root].queue(piece.begin_ps) if root in self._index.frames else {}
+        mine = sum(length for flow, length in queue.items() if flow in self._removal.flows)
+        return piece.length_ps * mine // max(sum(queue.values()), 1)
+
+
+def _longest(index: Index, its: "Task", costs: _Costs, ideal_ps: "NDArray[np.int64]") -> int:
+    """The longest chain of messages without their costs, but not shorter than on an empty path."""
+    flows = index.record.scenario.flows
+    sent: dict[int, int] = {}
+    ends: dict[int, int] = {}
+    for flow in its.flows:
+        start, finish = int(its.start_ps[flow]), int(its.finish_ps[flow])
+        before = [ends[other] for other in flows.after.of(flow)]
+        before += [sent[other] for other in flows.behind.of(flow)]
+        begin = max(before) + int(flows.start_ps[flow]) if before else start
+        last = index.packets["left_ps"][index.last_data(flow)]
+        until_sent = walk.until_sent(index, flow, last)
+        sent[flow] = begin + last - start - costs.of(flow, until_sent)
+        took = finish - start - costs.of(flow, walk.until_received(index, flow, finish))
+        ends[flow] = begin + max(took, int(ideal_ps[flow]))
+    return max(ends.values()) - its.begin_ps
