@@ -125,10 +125,11 @@ def test_a_name_must_be_free_and_the_class_complete():
         (None, "returned None: it is neither a number nor three"),
         ((10, 0.0, None), "a pace of 0 bit/s"),
         ((10, float("inf"), None), "a pace of inf bit/s"),
-        ((10, None, 0.0), "to be called at 0 s, which is not to come"),
+        ((10, None, 0.0), r"to be called at 0 s, which is not later than now, [0-9.]+ s"),
     ],
 )
-def test_a_decision_that_is_none_names_the_class_and_what_it_returned(answer, wrong):
+@pytest.mark.parametrize("after", [0, 3])
+def test_a_decision_that_is_none_names_the_class_and_what_it_returned(answer, wrong, after):
     class Odd:
         def __init__(self, window, line_rate):
             self.acks = 0
@@ -140,7 +141,7 @@ def test_a_decision_that_is_none_names_the_class_and_what_it_returned(answer, wr
             pass
 
         def decision(self):
-            return 10 if self.acks < 3 else answer
+            return 10 if self.acks < after else answer
 
     sh.register("odd", Odd)
     scenario = sh.Scenario(

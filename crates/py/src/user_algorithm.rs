@@ -56,7 +56,7 @@ impl UserAlgorithm {
         let mut written =
             Self { object: None, mss: path.mss, raised: raised.clone(), decision: Decision::window(path.mss) };
         written.keep(|_, py| Ok(Some(class.call1(py, arguments)?)));
-        written.decide(None);
+        written.decide(path.now);
         Box::new(written)
     }
 
@@ -80,11 +80,11 @@ impl UserAlgorithm {
             }
             Ok(None)
         });
-        self.decide(Some(now));
+        self.decide(now);
     }
 
     /// Asks for the decision. If the answer is none, an error is raised and the last decision stays.
-    fn decide(&mut self, now: Option<Time>) {
+    fn decide(&mut self, now: Time) {
         let mut decided = None;
         self.keep(|this, py| {
             if let Some(object) = &this.object {
@@ -107,7 +107,7 @@ impl UserAlgorithm {
 type Decided = (f64, Option<f64>, Option<f64>);
 
 /// Reads a decision: a window alone, or all three, of which pace and time may be None.
-fn read(answer: &Bound<'_, PyAny>, now: Option<Time>) -> Result<Decided, String> {
+fn read(answer: &Bound<'_, PyAny>, now: Time) -> Result<Decided, String> {
     let decided: Decided = match answer.extract::<f64>() {
         Ok(window) => (window, None, None),
         Err(_) => answer.extract().map_err(|_| "it is neither a number nor three".to_owned())?,
@@ -119,10 +119,8 @@ fn read(answer: &Bound<'_, PyAny>, now: Option<Time>) -> Result<Decided, String>
     if let Some(pace) = pace.filter(|pace| !pace.is_finite() || *pace <= 0.0) {
         return Err(format!("a pace of {pace} bit/s"));
     }
-    if let Some(wake) =
-        wake.filter(|wake| !wake.is_finite() || now.is_some_and(|now| Time::from_secs(wake.max(0.0)) <= now))
-    {
-        return Err(format!("to be called at {wake} s, which is not to come"));
+    if let Some(wake) = wake.filter(|wake| !wake.is_finite() || Time::from_secs(wake.max(0.0)) <= now) {
+        return Err(format!("to be called at {wake} s, which is not later than now, {} s", now.as_secs()));
     }
     Ok(decided)
 }
@@ -203,7 +201,7 @@ impl Sender for UserAlgorithm {
             }
             Ok(None)
         });
-        self.decide(Some(now));
+        self.decide(now);
     }
 
     fn decision(&self) -> Decision {

@@ -86,6 +86,8 @@ pub struct Path {
     pub seed: u64,
     /// Other active flows of the same sender.
     pub active: u32,
+    /// When the flow starts.
+    pub now: Time,
 }
 
 /// What a sender may do until its next decision.

@@ -35,7 +35,7 @@ impl Setup<'_> {
         let initial_window = network.host.initial_window;
         // RFC 6298 §2.2 after the sample R of a handshake: SRTT = R, RTTVAR = R/2, RTO = SRTT + 4 RTTVAR.
         let first_timeout = network.host.rto_initial.max(base_rtt * 3);
-        let path = Path { mss, initial_window, line_rate, ports, base_rtt, seed: self.seed(flow), active };
+        let path = Path { mss, initial_window, line_rate, ports, base_rtt, seed: self.seed(flow), active, now };
         let control = &network.controls[spec.control as usize];
         let config = SenderConfig {
             bytes: spec.bytes,
