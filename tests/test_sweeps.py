@@ -18,6 +18,7 @@ from scipy.special import stdtrit
 import shallows as sh
 from shallows import examples
 from shallows.errors import ScenarioError
+from shallows.memory import bounds
 from shallows.sweeps import estimate, executors, plans, speed, statistics
 from shallows.sweeps.cost import packet_hops
 from shallows.sweeps.jobs import place_of
@@ -680,7 +681,7 @@ def test_runs_of_other_worlds_are_counted_and_not_told_in_packet_hops(world, cc)
 
 
 def test_what_memory_cannot_hold_is_refused_with_the_estimate(scenario, monkeypatch, tmp_path):
-    monkeypatch.setattr(estimate, "memory_available", lambda: 150_000_000)
+    monkeypatch.setattr(bounds, "free", lambda: bounds.Free(150_000_000, "the machine"))
     with pytest.raises(sh.ScenarioError, match=r"about 196 MB of memory for 2 at a time.*--workers 1"):
         swept(scenario, tmp_path)
 
@@ -688,8 +689,8 @@ def test_what_memory_cannot_hold_is_refused_with_the_estimate(scenario, monkeypa
 def test_a_run_that_memory_cannot_hold_is_refused_too(tmp_path):
     (tmp_path / "short.toml").write_text(SCENARIO)
     code = (
-        "from shallows.sweeps import estimate\n"
-        "estimate.is_small, estimate.memory_available = (lambda _: False), (lambda: 1_000_000)\n"
+        "from shallows.memory import bounds\n"
+        "bounds.free = lambda: bounds.Free(1_000_000, 'the machine')\n"
         "from shallows.cli import main; main()"
     )
     words = [sys.executable, "-c", code, "run", "short.toml"]
@@ -718,7 +719,7 @@ def test_a_comparison_says_what_it_will_take(tmp_path, monkeypatch):
     hops = sum(sh.run("short.toml", overrides={"cc": cc}).summary["packet_hops"] for cc in ("dctcp", "dx"))
     assert f"2 runs, about {hops / 1e6:.3g} M packet-hops" in done.stderr
     assert "on 2 at a time" in done.stderr
-    monkeypatch.setattr(estimate, "memory_available", lambda: 150_000_000)
+    monkeypatch.setattr(bounds, "free", lambda: bounds.Free(150_000_000, "the machine"))
     done = CliRunner().invoke(cli.app, words)
     assert done.exit_code == 2
     assert "--threads 1" in done.stderr

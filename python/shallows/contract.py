@@ -295,3 +295,4 @@ class Request(TypedDict):
     warmup_ps: int
     seed: int
     record: Record
+    max_packets: int

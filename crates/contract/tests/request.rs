@@ -30,6 +30,7 @@ fn two_hosts() -> Value {
         },
         "mtu_bytes": 1500, "header_bytes": 40, "duration_ps": 1_000_000_000_u64, "until_done": false, "warmup_ps": 0, "seed": 7,
         "record": {"queue_interval_ps": 0, "queue_links": [], "probe_interval_ps": 0, "probe_flows": []},
+        "max_packets": 1000,
     })
 }
 

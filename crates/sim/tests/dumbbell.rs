@@ -120,6 +120,7 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         warmup: Time::from_millis(10),
         seed,
         record: RecordSpec::default(),
+        max_packets: u64::MAX,
     }
 }
 

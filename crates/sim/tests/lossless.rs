@@ -81,6 +81,7 @@ fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window:
         warmup: Time::from_millis(1),
         seed: 1,
         record: RecordSpec::default(),
+        max_packets: u64::MAX,
     }
 }
 

@@ -61,7 +61,8 @@ fn packets_that_would_fill_the_memory_end_the_run() {
     network.flows = vec![flow(0, 1, Bytes(1460 * 50)), flow(1, 0, Bytes(1460 * 100_000))];
     let network = until_done(network);
     let ending_at = |most| {
-        let mut simulation = Simulation::new(network.clone()).expect("a lawful network").with_packet_limit(most);
+        let limited = Network { max_packets: most, ..network.clone() };
+        let mut simulation = Simulation::new(limited).expect("a lawful network");
         while simulation.advance(1_000_000) == Progress::Running {}
         simulation.finish()
     };

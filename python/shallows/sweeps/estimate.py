@@ -1,18 +1,17 @@
-"""Estimate of runs before they start: packet-hops, time, memory.
+"""Estimate of runs before they start: packet-hops, time, and memory (`shallows.memory`).
 
 `cost` estimates the packet-hops of a run; `speed` measures the time of one in the first events of the run.
 The estimate of time should hold within a factor of two.
 """
 
 import math
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shallows.errors import ScenarioError
-from shallows.sweeps.cost import packet_hops, run_ends_s
+from shallows import memory
+from shallows.memory import bounds, needs
+from shallows.sweeps.cost import packet_hops
 from shallows.sweeps.speed import TYPICAL, Speed, measured
 from shallows.units import NEVER
 
@@ -21,12 +20,6 @@ if TYPE_CHECKING:
     from shallows.sweeps.plans import Job
 
 
-BASE_BYTES = 98_000_000
-"""Memory of a process with everything loaded."""
-LINK_BYTES, ROUTE_BYTES, FLOW_BYTES, ROW_BYTES = 2_500, 4, 900, 50
-"""Memory of a link with its port and name; of a path from a switch to a host if switches choose by packet; of
-a flow; of a recorded sample.
-"""
 RUN_S, FLOW_S, ROW_S = 0.010, 3e-6, 0.2e-6
 """CPU time to run and save: of a run of any size in a warm process; of a flow; of a recorded sample."""
 MEASURED_POINTS = 20
@@ -51,33 +44,24 @@ class Estimate(NamedTuple):
 
 def of_scenario(scenario: "Scenario", known: Speed | None = None) -> Estimate:
     """The `Estimate` of one run in the packet world, at a `known` speed or the measured one."""
-    rows, flows, known = _rows(scenario), len(scenario.flows), known or _speed(scenario)
+    rows, flows, known = needs.samples(scenario), len(scenario.flows), known or _speed(scenario)
     hops = packet_hops(scenario) if known.hops is None else known.hops
     cpu_s = RUN_S + known.setup_s + hops * known.hop_s + FLOW_S * flows + ROW_S * rows
-    return Estimate(1, hops, cpu_s, _memory(scenario), 1)
-
-
-def _memory(scenario: "Scenario") -> float:
-    """Bytes of memory of a run."""
-    network = scenario.network
-    memory = BASE_BYTES + LINK_BYTES * len(network.link_from)
-    if scenario.network_options.balancing != "flow":
-        memory += ROUTE_BYTES * (network.nodes - network.hosts) * network.hosts
-    return memory + FLOW_BYTES * len(scenario.flows) + ROW_BYTES * _rows(scenario)
+    return Estimate(1, hops, cpu_s, needs.of_run(scenario), 1)
 
 
 def of_scenarios(scenarios: "list[Scenario]", at_a_time: int) -> Estimate:
     """The `Estimate` of a run of each scenario, with `at_a_time` concurrent runs."""
     each = [of_scenario(scenario) for scenario in scenarios]
-    memory = max(one.memory_bytes for one in each)
+    largest = max(one.memory_bytes for one in each)
     hops, cpu_s = sum(one.hops for one in each), sum(one.cpu_s for one in each)
-    return Estimate(len(each), hops, cpu_s, memory, min(at_a_time, len(each)))
+    return Estimate(len(each), hops, cpu_s, largest, min(at_a_time, len(each)))
 
 
 def is_small(scenario: "Scenario") -> bool:
     """True if a run is too small to be worth an `Estimate`: most take less than two seconds."""
     flows, network = scenario.flows, scenario.network
-    if len(network.link_from) >= SMALL_LINKS or _rows(scenario) >= SMALL_ROWS:
+    if len(network.link_from) >= SMALL_LINKS or needs.samples(scenario) >= SMALL_ROWS:
         return False
     packets = float(np.sum(flows.bytes / scenario.frame.payload)) + len(flows)
     if not flows.bytes.all() and scenario.duration != NEVER:
@@ -101,8 +85,8 @@ def of_jobs(jobs: "list[Job]", cores: int | None = None) -> Estimate:
     hops, cpu_s = (
         sum(getattr(of[point], key) * len(its) for point, its in points.items()) for key in ("hops", "cpu_s")
     )
-    memory = max((one.memory_bytes for one in of.values()), default=0)
-    return Estimate(len(jobs), hops, cpu_s, memory, at_a_time)
+    largest = max((one.memory_bytes for one in of.values()), default=0)
+    return Estimate(len(jobs), hops, cpu_s, largest, at_a_time)
 
 
 def _of_points(jobs: "dict[str, Job]") -> dict[str, Estimate]:
@@ -118,8 +102,8 @@ def _of_points(jobs: "dict[str, Job]") -> dict[str, Estimate]:
 
 def _speed(scenario: "Scenario") -> Speed:
     """The measured speed, or the typical one if the scenario does not fit into memory."""
-    fits = _memory(scenario) <= (memory_available() or math.inf)
-    return measured(scenario) if fits else TYPICAL
+    left = bounds.free()
+    return measured(scenario) if left is None or needs.of_run(scenario) <= left.amount else TYPICAL
 
 
 def check(estimate: Estimate, fewer_by: str = "--workers") -> None:
@@ -127,12 +111,10 @@ def check(estimate: Estimate, fewer_by: str = "--workers") -> None:
 
     `fewer_by` is the option that limits the concurrent runs.
     """
-    need, there = estimate.memory_bytes * estimate.at_a_time, memory_available()
-    if there is not None and need > there:
-        demand = f"about {_bytes(need)} of memory for {estimate.at_a_time} at a time"
-        fewer = max(int(there // estimate.memory_bytes), 0)
-        instead = f"; {fewer} fit: use {fewer_by} {fewer}" if fewer and estimate.at_a_time > 1 else ""
-        raise ScenarioError(demand, None, f"at most the {_bytes(there)} that are free here{instead}")
+    left, runs, each = bounds.free(), estimate.at_a_time, max(estimate.memory_bytes, 1)
+    fit = 0 if left is None else int(left.amount // each)
+    instead = f"{fit} fit, use {fewer_by} {fit}" if 0 < fit < runs else "a smaller scenario"
+    memory.check(f"{runs} at a time", each * runs, instead)
 
 
 def sentence(estimate: Estimate) -> str:
@@ -147,37 +129,5 @@ def sentence(estimate: Estimate) -> str:
     took = f"{duration(estimate.cpu_s)} of CPU"
     if estimate.wall_s is not None and estimate.runs > 1:
         took += f", {duration(estimate.wall_s)} on {estimate.at_a_time} at a time"
-    memory = _bytes(estimate.memory_bytes) + (" each" if estimate.runs > 1 else "")
-    return f"{runs}, about {estimate.hops / 1e6:.3g} M packet-hops: {took}, {memory}"
-
-
-def _rows(scenario: "Scenario") -> float:
-    """The number of samples to record."""
-    ends, record = run_ends_s(scenario) * 1e12, scenario.record
-    queues = ends / record.queues * len(scenario.network.recorded_ports) if record.queues else 0
-    return queues + (ends / record.probes * 4 * len(scenario.probed_flows) if record.probes else 0)
-
-
-def memory_available() -> int | None:
-    """Bytes that this process may still allocate; None if the system does not tell."""
-    free: list[int] = []
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        free += [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable")]
-        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
-        if limit != "max":
-            free.append(int(limit) - int(Path("/sys/fs/cgroup/memory.current").read_text()))
-    except (OSError, ValueError):
-        pass
-    return min(free, default=_physical())
-
-
-def _physical() -> int | None:
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError):
-        return None
-
-
-def _bytes(amount: float) -> str:
-    return f"{amount / 1e9:.1f} GB" if amount >= 1e9 else f"{amount / 1e6:.0f} MB"
+    each = memory.text(estimate.memory_bytes) + (" each" if estimate.runs > 1 else "")
+    return f"{runs}, about {estimate.hops / 1e6:.3g} M packet-hops: {took}, {each}"

@@ -14,9 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shallows import memory
 from shallows.errors import ScenarioError
 from shallows.limits import ENTITIES
 from shallows.units import did_you_mean
+
+LINK_BYTES = 800
+"""Memory of a link while the network is built."""
 
 
 @dataclass(frozen=True)
@@ -170,12 +174,19 @@ class Wiring:
         self.server_switches = frozenset(server_switches)
         self.number = {name: i for i, name in enumerate(self.host_names + self.switch_names)}
         self.links: list[tuple[int, int, int, int]] = []
+        self._checked_at = 2**15
 
     def cable(self, a: str, b: str, rate: int, delay_ps: int, cables: int = 1) -> None:
         """`cables` times two links between `a` and `b`, of the same rate and delay."""
         if len(self.links) + 2 * cables + len(self.host_names) > ENTITIES.most:
             expected = f"at most {ENTITIES.most} links and hosts together"
             raise ScenarioError("topology", f"{len(self.host_names)} hosts", expected)
+        if len(self.links) >= self._checked_at:
+            self._checked_at *= 2
+            need = LINK_BYTES * self._checked_at
+            memory.check(
+                f"a network of more than {len(self.links):,} links", need, "a smaller one", "topology"
+            )
         there, back = (self.number[a], self.number[b]), (self.number[b], self.number[a])
         self.links += [(*there, rate, delay_ps), (*back, rate, delay_ps)] * cables
 

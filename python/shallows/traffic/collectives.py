@@ -10,7 +10,7 @@ from shallows.errors import ScenarioError
 from shallows.table import Key
 from shallows.traffic import schedules
 from shallows.traffic.flows import Drawn, Draws, Messages, full
-from shallows.traffic.kind import Ends, Kind, distinct, hosts_of
+from shallows.traffic.kind import DRAWN_BYTES, WAIT_BYTES, Ends, Kind, distinct, hosts_of
 from shallows.traffic.kinds import spread
 from shallows.traffic.predecessors import Predecessors
 from shallows.traffic.schedules import Schedule
@@ -76,6 +76,15 @@ class Collective(Kind):
         """Like `message_count`, for messages of one chunk each."""
         chunks = self.size // (chunk or CHUNK) + 2 * self.channels
         return "chunk" if chunk else "size", (2 if self.bus_factor(ranks) > 1 else 1) * chunks * ranks
+
+    def waits(self, ranks: int) -> int:
+        """The most waits of a message for others, and more where messages are made one by one."""
+        return {"ring": 2, "tree": 8}.get(getattr(self, "algorithm", "ring"), ranks.bit_length())
+
+    def draw_bytes(self, network: "Network") -> float:
+        """Of messages and of their waits."""
+        waits = self.waits(self.ranks(network).shape[1])
+        return (DRAWN_BYTES + WAIT_BYTES * waits) * self.flow_count(network)[1]
 
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
         """Group by group, the flows of all channels of its ranks, in the order of steps."""
@@ -184,6 +193,10 @@ class Broadcast(Collective):
     def message_count(self, ranks: int) -> tuple[str, int]:
         """One of each hop and chunk."""
         return self.in_chunks(ranks, self.chunk)
+
+    def waits(self, ranks: int) -> int:
+        """As in a tree."""
+        return 8
 
     def schedule(self, ranks: int, size: int, draws: Draws) -> Schedule:
         """A chain of n - 1 hops."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from shallows import memory
 from shallows.algorithm import Algorithm
 from shallows.contract import F64, U32, U64, Flags
 from shallows.errors import ScenarioError
@@ -154,7 +155,7 @@ class Flows:
 
 
 def _check_count(table: "Kind", key: str, count: int) -> None:
-    """Raise `ScenarioError` for a table of more flows than fit into memory, before they are drawn."""
+    """Raise `ScenarioError` for a table of more flows than a run may have, before they are drawn."""
     if count > FLOWS.most:
         value = getattr(table, key)
         shown = SIZE.text(value) if key in ("chunk", "size") else value
@@ -169,13 +170,13 @@ def draw(
 
     Raises `ScenarioError` whose key starts at the table, such as traffic[0].to.
     """
+    _check_memory(tables, network)
     drawn: list[Drawn] = []
     ccs: list[Algorithm] = []
     cc: list[int] = []
     islands = network.islands()
     for i, table in enumerate(tables):
         try:
-            _check_count(table, *table.flow_count(network))
             drawn.append(table.draw(network, Draws(seed, i), frame))
             _check_reachable(network, islands, drawn[-1])
         except ScenarioError as error:
@@ -208,6 +209,21 @@ def draw(
         messages=[of.messages for of in drawn],
         application=_applications([of.application for of in drawn], counts),
     )
+
+
+def _check_memory(tables: Sequence["Kind"], network: "Network") -> None:
+    """Raise `ScenarioError` if the flows of all tables cannot be drawn; it names the table with most."""
+    needs: list[float] = []
+    for i, table in enumerate(tables):
+        try:
+            _check_count(table, *table.flow_count(network))
+            needs.append(table.draw_bytes(network))
+        except ScenarioError as error:
+            raise error.under(f"traffic[{i}]") from None
+    most = needs.index(max(needs))
+    key, (_, count) = f"traffic[{most}]", tables[most].flow_count(network)
+    what = f"{count:,} flows" if count > 1 else "its flows"
+    memory.check(what, sum(needs), f"fewer flows in {key}", key)
 
 
 def _applications(applications: Sequence[Application | None], counts: Sequence[int]) -> Application | None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from shallows.topology import Network
 
 
+DRAWN_BYTES, WAIT_BYTES = 200, 80
+"""Memory of a flow while it is drawn, and of its wait for another."""
 _Host = int | str
 Columns = dict[str, list[Any]]
 Pair = tuple[U32, U32]
@@ -95,6 +97,10 @@ class Kind(Table):
     def flow_count(self, network: "Network") -> tuple[str, int]:
         """The number of flows, at most, and the key that makes them many. `settled` comes before."""
         return "flows", getattr(self, "flows", None) or 0
+
+    def draw_bytes(self, network: "Network") -> float:
+        """Memory that `draw` needs, an estimate from above."""
+        return DRAWN_BYTES * self.flow_count(network)[1]
 
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
         """The flows of this table. Raises `ScenarioError` relative to it."""

@@ -10,7 +10,7 @@ from shallows.contract import U32, U64
 from shallows.errors import ScenarioError
 from shallows.table import Key
 from shallows.traffic.flows import NO_FLOW, Application, Drawn, Draws, full
-from shallows.traffic.kind import Between, Ends, Kind, filled, hosts_of, others
+from shallows.traffic.kind import DRAWN_BYTES, WAIT_BYTES, Between, Ends, Kind, filled, hosts_of, others
 from shallows.traffic.offered import Offered
 from shallows.traffic.predecessors import Predecessors
 from shallows.units import (
@@ -236,6 +236,10 @@ class RequestResponse(Between):
     def flow_count(self, network: "Network") -> tuple[str, int]:
         """A request and a response of each exchange."""
         return "exchanges", 2 * self.exchanges * filled(self.pairs)
+
+    def draw_bytes(self, network: "Network") -> float:
+        """Each but the first of a client waits for another."""
+        return (DRAWN_BYTES + WAIT_BYTES) * self.flow_count(network)[1]
 
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
         """Round by round: the requests of all clients, then their responses."""

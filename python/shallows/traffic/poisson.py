@@ -73,6 +73,10 @@ class Poisson(Between):
     flows: Count = Key(1000, description="how many arrive")
     below: PayloadLimit = Key("unlimited", description="upper bound of drawn sizes")
 
+    def count(self, network: "Network") -> int:
+        """`flows`."""
+        return self.flows
+
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
         """Sources and targets are uniform over the hosts, or over the topology's pairs."""
         sizes = self._distribution(frame)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn, Self
 
 import numpy as np
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
 TRACE = ("start_s", "src", "dst", "bytes")
 """The columns of a trace."""
+LEAST_ROW = len("0,0,1,1\n")
+"""Bytes of the shortest row of a file."""
+ROW_BYTES = 1000
+"""Memory of a row while it is read."""
 BATCH = 10
 """Median transmission times of a flow within which all flows of a batch arrive."""
 
@@ -82,6 +87,12 @@ class Trace(Kind):
     def flow_count(self, network: "Network") -> tuple[str, int]:
         """As many as the file or the scenario has rows, which are in memory already."""
         return "flows", 1
+
+    def draw_bytes(self, network: "Network") -> float:
+        """Of the rows of `flows`, or of as many as a file of this size has at most: they are texts at first."""
+        if self.file is None:
+            return ROW_BYTES * len(self.flows["bytes"])
+        return ROW_BYTES * (Path(self.file).stat().st_size // LEAST_ROW)
 
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
         """Hosts by number or name; times to the picosecond."""

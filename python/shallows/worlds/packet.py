@@ -9,6 +9,7 @@ import numpy as np
 from shallows import contract, faults, switch
 from shallows.contract import Request
 from shallows.errors import ScenarioError
+from shallows.memory import needs
 from shallows.scenario.tables import HostTable, NetworkTable
 from shallows.supported_keys import ALWAYS, World
 from shallows.topology import KINDS as TOPOLOGIES
@@ -67,6 +68,7 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: 
     from shallows import _core
     from shallows.results import Run
 
+    needs.check_run(scenario)
     started = time.perf_counter()
     answer = _core.simulate(request(scenario), on_progress, threads)
     wall_s = time.perf_counter() - started
@@ -117,6 +119,7 @@ def request(scenario: "Scenario") -> Request:
             "probe_interval_ps": scenario.record.probes,
             "probe_flows": scenario.probed_flows,
         },
+        "max_packets": needs.packets(scenario),
     }
     return cast(Request, asked)
 

@@ -116,13 +116,6 @@ impl<O: Observer> Simulation<O> {
         Ok(simulation)
     }
 
-    /// Sets the number of packets in flight at which the run stops, instead of what fits into 2 GiB.
-    #[must_use]
-    pub fn with_packet_limit(mut self, packets: u64) -> Self {
-        self.domains.set_max_packets(packets);
-        self
-    }
-
     /// The number of domains.
     #[must_use]
     pub fn domains(&self) -> usize {

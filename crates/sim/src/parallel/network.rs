@@ -58,7 +58,7 @@ impl<O: Observer> ParallelNetwork<O> {
             horizon: Time::ZERO,
             earliest_finish: earliest_finish(network, ideal),
             next_finish_check: Time::ZERO,
-            max_packets: MAX_PACKETS,
+            max_packets: network.max_packets.min(MAX_PACKETS),
             network: Arc::clone(network),
             partition,
             domains,
@@ -68,12 +68,6 @@ impl<O: Observer> ParallelNetwork<O> {
     /// The number of domains.
     pub fn count(&self) -> usize {
         self.domains.len()
-    }
-
-    /// Sets the number of packets in flight at which the run stops.
-    pub fn set_max_packets(&mut self, packets: u64) {
-        self.max_packets = packets;
-        self.domains.iter_mut().for_each(|domain| domain.fabric.max_packets = packets);
     }
 
     /// Sets the number of threads, at most one per domain.

@@ -72,6 +72,8 @@ request! {
         seed: u64,
         /// What is sampled over time.
         record: RecordSpec,
+        /// Packets in flight at which the run stops, for lack of memory; more than fit into 2 GiB have no effect.
+        max_packets: u64,
     } {
         /// The algorithms that `ccs` names; [`Network::resolve`] finds them.
         controls: Vec<Control>,
@@ -167,6 +169,7 @@ impl Network {
             warmup: Time::ZERO,
             seed: 1,
             record: RecordSpec::default(),
+            max_packets: u64::MAX,
         }
     }
 }

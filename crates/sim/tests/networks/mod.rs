@@ -132,6 +132,7 @@ pub fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)]) -> Network {
         warmup: Time::ZERO,
         seed: 1,
         record: RecordSpec::default(),
+        max_packets: u64::MAX,
     }
 }
 

@@ -1,0 +1,93 @@
+"""Estimates of the memory of a run in the packet world, and of what observes it.
+
+They are meant to be above the memory that is used, by less than a factor of two.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shallows.memory import bounds
+from shallows.memory.check import check
+from shallows.units import NEVER
+
+if TYPE_CHECKING:
+    from shallows.scenario import Scenario
+
+BASE_BYTES = 98_000_000
+"""Memory of a process with everything loaded."""
+LINK_BYTES, ROUTE_BYTES, FLOW_BYTES, WAIT_BYTES, ROW_BYTES = 2_500, 4, 900, 60, 50
+"""Memory of a link with its port and name; of a path from a switch to a host if switches choose by packet; of
+a flow; of a flow's wait for another; of a recorded sample.
+"""
+PACKET_BYTES = 256
+"""Memory of a packet in flight with its event and its place in a queue."""
+FEWEST_PACKETS, MOST_PACKETS = 100_000, 2**24
+"""Packets in flight that every run may have, and at which every run stops: 2 GiB."""
+PROBES = 6
+"""The most samples of a sender at a time."""
+_INSTEAD = {
+    "process": "more memory",
+    "links": "a smaller topology",
+    "routes": 'a smaller topology, or network.balancing = "flow"',
+    "flows": "fewer flows",
+    "samples": "a longer interval in record.queues or record.probes, or fewer ports and flows there",
+}
+
+
+def of_run(scenario: "Scenario") -> float:
+    """Bytes of a run and its results."""
+    return sum(_parts(scenario).values())
+
+
+def check_run(scenario: "Scenario", what: str = "the run", more: float = 0, instead: str = "") -> None:
+    """Raise `ScenarioError` unless a run of `scenario` fits into memory, with `more` bytes for an observer.
+
+    `instead` says what to change if these bytes are most of it.
+    """
+    parts = _parts(scenario)
+    most = max(parts, key=parts.__getitem__)
+    need = sum(parts.values()) + more
+    check(what, need, instead if more > parts[most] else _INSTEAD[most])
+
+
+def packets(scenario: "Scenario") -> int:
+    """The packets in flight for which there is memory besides that of the run."""
+    left = bounds.free()
+    if left is None:
+        return MOST_PACKETS
+    fit = int((left.amount - of_run(scenario)) // PACKET_BYTES)
+    return min(max(fit, FEWEST_PACKETS), MOST_PACKETS)
+
+
+def samples(scenario: "Scenario") -> float:
+    """The number of samples to record."""
+    ends, record = _ends_ps(scenario), scenario.record
+    queues = ends / record.queues * len(scenario.network.recorded_ports) if record.queues else 0
+    return queues + (ends / record.probes * PROBES * len(scenario.probed_flows) if record.probes else 0)
+
+
+def _parts(scenario: "Scenario") -> dict[str, float]:
+    network, flows = scenario.network, scenario.flows
+    by_packet = scenario.network_options.balancing != "flow"
+    return {
+        "process": BASE_BYTES,
+        "links": LINK_BYTES * len(network.link_from),
+        "routes": ROUTE_BYTES * (network.nodes - network.hosts) * network.hosts if by_packet else 0,
+        "flows": FLOW_BYTES * len(flows) + WAIT_BYTES * (len(flows.after) + len(flows.behind)),
+        "samples": ROW_BYTES * samples(scenario),
+    }
+
+
+def _ends_ps(scenario: "Scenario") -> float:
+    """The end of the run; if that depends on its flows, the last known start and the time of the busiest
+    host's link.
+    """
+    if scenario.duration != NEVER:
+        return float(scenario.duration)
+    flows, network = scenario.flows, scenario.network
+    starts = flows.start_ps[flows.start_ps != NEVER]
+    sizes = flows.bytes.astype(float)
+    carried = [np.bincount(ends, sizes, network.hosts) for ends in (flows.src, flows.dst)]
+    busy_s = 8 * np.maximum(*carried) / np.maximum(network.host_rate_bps, 1)
+    return float(starts.max(initial=0)) + 1e12 * float(busy_s.max(initial=0))
