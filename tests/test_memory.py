@@ -183,3 +183,85 @@ def test_a_process_with_a_limit_refuses_and_is_not_killed(tmp_path):
     assert done.returncode == 2, done.stderr
     assert "RLIMIT_DATA" in done.stderr
     assert "traffic[0]" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory):
+    """Ten flows of 6 MB over one link: each record of one needs some 40 MB, as measured with VmHWM."""
+    scenario = sh.Scenario(
+        duration="until-done",
+        topology={"kind": "star", "hosts": 11, "rate": "100Gbps"},
+        cc="dctcp",
+        traffic=[{"kind": "incast", "senders": 10, "size": "6MB"}],
+    )
+    folder = tmp_path_factory.mktemp("watched") / "run"
+    sh.run(scenario, out=folder)
+    return folder
+
+
+def with_free(monkeypatch, mb):
+    monkeypatch.setattr(bounds, "free", lambda: bounds.Free(mb * 10**6, "the 2.0 GB of this job"))
+
+
+def test_why_says_which_of_the_slowest_flows_it_left_out(watched, monkeypatch):
+    """What is free holds a record of some of the ten."""
+    from typer.testing import CliRunner
+
+    from shallows import cli
+
+    run = sh.Run.load(watched)
+    whole = run.why(slowest=10)
+    with_free(monkeypatch, 250)
+    some = run.why(slowest=10)
+    assert 0 < len(some) < 10
+    assert [*some, *some.record.left_out] == [*whole]
+    assert all(some[flow].by_cause() == whole[flow].by_cause() for flow in some)
+    done = CliRunner().invoke(
+        cli.app, ["why", str(watched), "--slowest", "10", "--figure", f"{watched}-w.png"]
+    )
+    assert done.exit_code == 0, done.output
+    assert f"left out for lack of memory: {10 - len(some)} of the flows" in done.stdout
+    assert f"({some.record.left_out[0]}" in done.stdout
+
+
+def test_why_refuses_flows_by_number_that_do_not_fit(watched, monkeypatch):
+    with_free(monkeypatch, 250)
+    run = sh.Run.load(watched)
+    wrong = r"MB of memory for the record of 10 flows: expected at most 250 MB, .* fewer flows, or shorter"
+    with pytest.raises(sh.ScenarioError, match=rf"about \d+ {wrong}"):
+        run.why(list(range(10)))
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["at", "RUN", "1ms"], "the snapshot"),
+        (["export", "RUN", "--csv", "csv"], "the export"),
+        (["why", "RUN", "0", "--figure", "w.png"], "the second pass"),
+        (["report", "RUN", "--html", "page.html"], "the page"),
+    ],
+)
+def test_commands_on_a_result_estimate_too(watched, monkeypatch, tmp_path, words, what):
+    from typer.testing import CliRunner
+
+    from shallows import cli
+
+    monkeypatch.chdir(tmp_path)
+    with_free(monkeypatch, 60)
+    done = CliRunner().invoke(cli.app, [str(watched) if word == "RUN" else word for word in words])
+    assert done.exit_code == 2, done.output
+    assert f"of memory for {what}: expected at most 60 MB, what is free of the 2.0 GB" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_page_does_without_paths_that_do_not_fit(watched, monkeypatch, tmp_path):
+    from typer.testing import CliRunner
+
+    from shallows import cli
+
+    with_free(monkeypatch, 110)
+    page = tmp_path / "page.html"
+    done = CliRunner().invoke(cli.app, ["report", str(watched), "--html", str(page)])
+    assert done.exit_code == 0, done.output
+    assert "the page has no paths" in done.stderr
+    assert "</html>" in page.read_text()

@@ -70,7 +70,7 @@ class ScenarioError(ValueError):
 
     def _changed(self, **changes: Any) -> "ScenarioError":
         now: dict[str, Any] = {"key": self.key, "file": self.file, "place": self.place, "others": self.others}
-        return ScenarioError(value=self.value, expected=self.expected, **now | changes)
+        return type(self)(value=self.value, expected=self.expected, **now | changes)
 
     def in_file(self, file: File) -> "ScenarioError":
         """The same error with the file in which it was found, unless it names one already."""

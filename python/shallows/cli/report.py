@@ -88,10 +88,13 @@ def write(result: "Run | Comparison", file: Path) -> None:
     """Write the page of a `Run` or a `Comparison`, with the critical paths of its slowest flows."""
     import sys
 
+    from shallows.memory import needs
     from shallows.pages.report import SLOWEST
     from shallows.progress import Progress
     from shallows.results import Run
 
+    runs = [result] if isinstance(result, Run) else result.runs.values()
+    needs.check_page(run.scenario for run in runs if run.summary["world"] == "packet")
     with Progress() as bars:
         if isinstance(result, Run):
             paths = _paths(result, SLOWEST, bars, "the slowest flows")
@@ -102,8 +105,20 @@ def write(result: "Run | Comparison", file: Path) -> None:
 
 
 def _paths(run: "Run", slowest: int, bars: "Progress", label: str) -> Any:
-    """The critical paths of the slowest flows; None if the run cannot be repeated or has no finished flow."""
+    """The critical paths of the slowest flows.
+
+    None if the run cannot be repeated, has no finished flow, or if no path fits into memory.
+    """
+    import sys
+
+    from shallows import names
+    from shallows.memory import TooLargeError
+
     summary = run.summary
     if summary["world"] != "packet" or run.interrupted or not summary["flows"]["finished"]:
         return None
-    return run.why(slowest=slowest, on_progress=bars.of(run.scenario, f"watching {label}"))
+    try:
+        return run.why(slowest=slowest, on_progress=bars.of(run.scenario, f"watching {label}"))
+    except TooLargeError as error:
+        print(f"shallows: the page has no paths of {label}: {names.terminal(str(error))}", file=sys.stderr)
+        return None

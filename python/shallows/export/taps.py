@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from shallows.contract import F64, U64, Answer, Flags
 from shallows.errors import ScenarioError
+from shallows.memory import needs
 from shallows.units import NEVER, TIME
 from shallows.why import rerun, selection, stoppages
 from shallows.why.snapshot import within
@@ -25,6 +26,10 @@ MOST_FRAMES = 1_000_000
 """The most frames in a file: viewers open no more."""
 MOST_SAMPLES = 2_000_000
 """The most samples of senders."""
+FRAME_BYTES, SAMPLE_BYTES = 600, 600
+"""Memory of a frame, and of a sender's samples at a time, while they are written."""
+MIN_FRAME = 64
+"""Bytes of the shortest frame on the wire."""
 SAMPLES = 1000
 """Samples of each sender if no interval is given."""
 
@@ -179,6 +184,11 @@ def of_run(
     drawn = np.arange(len(scenario.network.port_names)) if links is None else np.asarray(links)
     tapped = np.union1d(drawn, np.flatnonzero(scenario.network.is_nic)) if nics else drawn
     tap = {"links": tapped.astype(np.uint32), "from_ps": span[0], "until_ps": span[1], "most": MOST_FRAMES}
+    need = FRAME_BYTES * _frames(run, scenario, tapped, span)
+    need += SAMPLE_BYTES * (span[1] - span[0]) / request["record"]["probe_interval_ps"] * len(probed)
+    needs.check_run(
+        scenario, "the export", need, "fewer ports (--port), or a shorter span (--since, --until)"
+    )
     answer, seen = _core.tap(request, tap, on_progress)
     if answer["interrupted"]:
         raise KeyboardInterrupt
@@ -187,6 +197,15 @@ def of_run(
         expected = f"at most {MOST_FRAMES} frames: fewer ports (--port), or a shorter span (--since, --until)"
         raise ScenarioError("export", "all frames" if ports is None else ", ".join(ports), expected)
     return Taps(scenario, span, drawn.tolist(), numbers, answer, seen)
+
+
+def _frames(run: "Run", scenario: "Scenario", links: NDArray[Any], span: tuple[int, int]) -> float:
+    """Frames of the taps, at most: those of the run, or what the ports can send in the span."""
+    if scenario.warmup:  # its frames are not counted
+        return MOST_FRAMES
+    sent = np.asarray(run.columns("ports")["sent"], float)[links]
+    able = scenario.network.rate_bps.astype(float)[links] * (span[1] - span[0]) / (8e12 * MIN_FRAME)
+    return min(float(np.minimum(sent, able).sum()), MOST_FRAMES)
 
 
 def _span(since: str | None, until: str | None, ended_ps: int) -> tuple[int, int]:

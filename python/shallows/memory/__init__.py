@@ -4,6 +4,6 @@ Every estimate is compared before the memory is used: `check` refuses what does 
 """
 
 from shallows.memory.bounds import text
-from shallows.memory.check import check
+from shallows.memory.check import TooLargeError, check
 
-__all__ = ["check", "text"]
+__all__ = ["TooLargeError", "check", "text"]

@@ -3,6 +3,7 @@
 They are meant to be above the memory that is used, by less than a factor of two.
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +25,8 @@ PACKET_BYTES = 256
 """Memory of a packet in flight with its event and its place in a queue."""
 FEWEST_PACKETS, MOST_PACKETS = 100_000, 2**24
 """Packets in flight that every run may have, and at which every run stops: 2 GiB."""
+DRAWN_BYTES, ENTRY_BYTES = 100, 300
+"""Memory of a sample in figures, and of a flow in a table."""
 PROBES = 6
 """The most samples of a sender at a time."""
 _INSTEAD = {
@@ -41,7 +44,7 @@ def of_run(scenario: "Scenario") -> float:
 
 
 def check_run(scenario: "Scenario", what: str = "the run", more: float = 0, instead: str = "") -> None:
-    """Raise `ScenarioError` unless a run of `scenario` fits into memory, with `more` bytes for an observer.
+    """Raise `TooLargeError` unless a run of `scenario` fits into memory, with `more` bytes for an observer.
 
     `instead` says what to change if these bytes are most of it.
     """
@@ -49,6 +52,12 @@ def check_run(scenario: "Scenario", what: str = "the run", more: float = 0, inst
     most = max(parts, key=parts.__getitem__)
     need = sum(parts.values()) + more
     check(what, need, instead if more > parts[most] else _INSTEAD[most])
+
+
+def check_page(scenarios: "Iterable[Scenario]") -> None:
+    """Raise `TooLargeError` unless a page of runs of these scenarios fits into memory."""
+    need = BASE_BYTES + sum(DRAWN_BYTES * samples(one) + ENTRY_BYTES * len(one.flows) for one in scenarios)
+    check("the page", need, _INSTEAD["samples"])
 
 
 def packets(scenario: "Scenario") -> int:

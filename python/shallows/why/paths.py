@@ -98,6 +98,9 @@ class Paths(Mapping[int, path.Path]):
 def of_run(
     run: "Run", flows: Iterable[int] | None = None, *, on_progress: "OnProgress | None" = None, **choose: Any
 ) -> "Paths":
-    """The `Paths` of these flows of `run`, or of those that `choice.flows` selects."""
+    """The `Paths` of these flows of `run`, or of those that `choice.flows` selects.
+
+    Of a selection only as many as fit into memory: `record.left_out` has the rest.
+    """
     chosen = choice.flows(run, **choose) if flows is None else list(dict.fromkeys(flows))
-    return Paths(record.of_run(run, chosen, on_progress))
+    return Paths(record.of_run(run, chosen, on_progress, as_many_as_fit=flows is None))

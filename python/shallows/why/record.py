@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from shallows.contract import U32, U64
 from shallows.errors import ScenarioError
+from shallows.memory import needs
 from shallows.results import arrow, disk, store
 from shallows.results.tables import Column
 from shallows.units import NEVER
-from shallows.why import rerun
+from shallows.why import demand, rerun
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -91,13 +92,17 @@ TABLES = {
 
 
 class Record:
-    """The record of the flows in `flows`: a dict of columns for each of `TABLES`."""
+    """The record of the flows in `flows`: a dict of columns for each of `TABLES`.
+
+    `left_out` are flows that were asked for but did not fit into memory.
+    """
 
     def __init__(
         self, scenario: "Scenario", flows: list[int], answer: "Answer", tables: dict[str, Any]
     ) -> None:
         self.scenario = scenario
         self.flows = flows
+        self.left_out: list[int] = []
         self.fingerprint = answer["fingerprint"]
         self.start_ps = answer["flows"]["start_ps"]
         self.finish_ps = answer["flows"]["finish_ps"]
@@ -156,10 +161,18 @@ def check_folder(folder: Path) -> None:
             raise ScenarioError("it is of no record", file=path, expected=expected)
 
 
-def of_run(run: "Run", flows: Sequence[int], on_progress: "OnProgress | None" = None) -> Record:
+def of_run(
+    run: "Run",
+    flows: Sequence[int],
+    on_progress: "OnProgress | None" = None,
+    *,
+    as_many_as_fit: bool = False,
+) -> Record:
     """The `Record` of a second pass over `run`, a `Run` of the packet world, for these flows.
 
-    Raises `ScenarioError` if the second pass was not the same run, because of other code or another scenario.
+    With `as_many_as_fit` it is of the first of them that fit into memory, and `left_out` has the rest. Raises
+    `ScenarioError` if they do not fit, or if the second pass was not the same run, because of other code or
+    another scenario.
     """
     table = run.columns("flows")
     start, fct = (np.asarray(table[name]) for name in ("start_us", "fct_us"))
@@ -170,19 +183,48 @@ def of_run(run: "Run", flows: Sequence[int], on_progress: "OnProgress | None" = 
         if not np.isfinite(fct[flow]):
             expected = "one that has finished: it has not, so its completion time has no path"
             raise ScenarioError("flow", int(flow), expected)
-    return of_flows(run, {flow: (start + fct)[flow] * 1e6 for flow in flows}, start * 1e6, on_progress)
+    ends = {flow: (start + fct)[flow] * 1e6 for flow in flows}
+    return of_flows(run, ends, start * 1e6, on_progress, as_many_as_fit=as_many_as_fit)
 
 
 def of_flows(
-    run: "Run", ends: "Mapping[int, float]", start_ps: NDArray[Any], on_progress: "OnProgress | None" = None
+    run: "Run",
+    ends: "Mapping[int, float]",
+    start_ps: NDArray[Any],
+    on_progress: "OnProgress | None" = None,
+    *,
+    as_many_as_fit: bool = False,
 ) -> Record:
-    """The `Record` of a second pass over `run` for flows from their starts until the times in `ends` (ps)."""
+    """The `Record` of a second pass over `run` for flows from their starts until the times in `ends` (ps).
+
+    See `of_run` for `as_many_as_fit`.
+    """
     scenario, flows = rerun.scenario_of(run), list(ends)
     begin = np.maximum(start_ps[np.asarray(flows, np.uint32)].astype(float) - MARGIN_PS, 0)
     end = np.array(list(ends.values()), float) + MARGIN_PS
-    record = of_scenario(scenario, flows, (begin.astype(np.uint64), end.astype(np.uint64)), on_progress)
+    spans = begin.astype(np.uint64), end.astype(np.uint64)
+    kept, left_out = _that_fit(run, scenario, flows, spans, as_many_as_fit)
+    record = of_scenario(scenario, kept, (spans[0][: len(kept)], spans[1][: len(kept)]), on_progress)
+    record.left_out = left_out
     rerun.check(run, record.fingerprint)
     return record
+
+
+def _that_fit(
+    run: "Run", scenario: "Scenario", flows: Sequence[int], spans: tuple[U64, U64], as_many_as_fit: bool
+) -> tuple[Sequence[int], list[int]]:
+    """The flows whose record fits into memory, and the rest. Raises `TooLargeError` if some must fit."""
+    from shallows import _core
+
+    needs.check_run(scenario, "the second pass", demand.PATH_BYTES * len(scenario.flows), "fewer flows")
+    each = demand.of_flows(run, scenario, flows, spans, _core.paths(rerun.request(scenario)))
+    fit = demand.fitting(scenario, each)
+    if fit == len(flows) or (fit and as_many_as_fit):
+        return flows[:fit], list(flows[fit:])
+    one = "flow" if as_many_as_fit or len(flows) == 1 else "flows"
+    count, need = (1, each[0]) if as_many_as_fit else (len(flows), each[-1])
+    needs.check_run(scenario, f"the record of {count} {one}", need, "fewer flows, or shorter ones")
+    return flows, []
 
 
 def of_scenario(

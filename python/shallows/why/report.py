@@ -18,17 +18,29 @@ if TYPE_CHECKING:
 MOST = 5
 """The most culprits of each kind in a report."""
 
+NAMED = 20
+"""Flows left out that a report names."""
+
 
 def of_paths(paths: "Paths") -> list[Any]:
     """One flow in full; several flows in one line each and then together."""
+    left_out = _left_out(paths.record.left_out)
     if len(paths) == 1:
-        return of_path(next(iter(paths.values())), paths.record)
+        return [*of_path(next(iter(paths.values())), paths.record), *left_out]
     table = plain_table("flow", ["fct (us)", "ideal (us)", "slowdown", "most of it"])
     table.columns[-1].justify = "left"
     for one in paths.values():
         cells = [us(one.fct_ps), us(one.ideal_ps), f"{one.fct_ps / one.ideal_ps:.2f}", _most(one)]
         table.add_row(str(one.flow), *cells)
-    return [table, "", _causes(paths), *_culprits(paths, paths.record)]
+    return [table, "", _causes(paths), *_culprits(paths, paths.record), *left_out]
+
+
+def _left_out(flows: list[int]) -> list[str]:
+    """The flows that did not fit into memory."""
+    if not flows:
+        return []
+    which = ", ".join(map(str, flows[:NAMED])) + (", …" if len(flows) > NAMED else "")
+    return ["", f"left out for lack of memory: {len(flows)} of the flows that were asked for ({which})"]
 
 
 def of_path(one: "Path", record: "Record") -> list[Any]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shallows.contract import Answer
 from shallows.errors import ScenarioError
 from shallows.literal import literal
+from shallows.memory import needs
 from shallows.units import NEVER, TIME
 from shallows.why import rerun
 from shallows.why.record import NONE
@@ -162,6 +163,7 @@ def of_run(run: "Run", time: object, on_progress: "OnProgress | None" = None) ->
     scenario = rerun.scenario_of(run)
     ended_ps = round(run.summary["duration_s"] * 1e12)
     time_ps = within(time, ended_ps)
+    needs.check_run(scenario, "the snapshot", needs.ENTRY_BYTES * len(scenario.flows))
     answer, tables = _core.at(rerun.request(scenario), time_ps, on_progress)
     if answer["interrupted"]:
         raise KeyboardInterrupt
