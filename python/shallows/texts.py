@@ -1,11 +1,15 @@
 """The reader of every text file that a user gives: UTF-8, with or without a byte-order mark."""
 
 import json
+import re
+import sys
 import tomllib
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import Any
+
+from shallows import limits
 
 MARK = "\ufeff"
 DEEPEST = 8
@@ -23,6 +27,10 @@ def toml(text: str) -> dict[str, Any]:
         return tomllib.loads(text.removeprefix(MARK))
     except RecursionError:
         raise ValueError(SHALLOW) from None
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError:  # an integer that Python does not convert
+        raise ValueError(_long_number(text)) from None
 
 
 def from_json(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
@@ -31,6 +39,17 @@ def from_json(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = 
         return json.loads(text.removeprefix(MARK), object_pairs_hook=pairs)
     except RecursionError:
         raise ValueError(SHALLOW) from None
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        raise ValueError(_long_number(text)) from None
+
+
+def _long_number(text: str) -> str:
+    """Where a number has more digits than Python converts, and how many it may have."""
+    digits = re.compile(rf"[\d_]{{{sys.get_int_max_str_digits() + 1},}}").search(text)
+    line = text.count("\n", 0, digits.start()) + 1 if digits else 1
+    return f"whole numbers of at most {limits.INTEGER.most}, unlike the one on line {line}"
 
 
 def why(error: Exception) -> str:
