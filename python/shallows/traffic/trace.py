@@ -89,7 +89,7 @@ class Trace(Kind):
         return "flows", 1
 
     def draw_bytes(self, network: "Network") -> float:
-        """Of the rows of `flows`, or of as many as a file of this size has at most: they are texts at first."""
+        """Of rows, which are texts at first: as many as a file of this size has at most."""
         if self.file is None:
             return ROW_BYTES * len(self.flows["bytes"])
         return ROW_BYTES * (Path(self.file).stat().st_size // LEAST_ROW)
