@@ -142,6 +142,13 @@ def test_a_flow_without_an_end_may_use_all_its_sequence_numbers_but_no_more():
     scenario(**long, duration="160s", network={"mtu": "9KB"})
 
 
+def test_a_message_that_takes_longer_than_any_run_has_no_ideal_time():
+    """2^31 - 1 packets at 1 Mbps take 2.6e7 s; 64 bits of picoseconds wrapped to 7.3e6 s."""
+    largest = MESSAGE | {"size": f"{(2**31 - 1) * 1460}B"}
+    run = sh.run(scenario(duration="1ms", traffic=[largest], **edges("1Mbps")))
+    assert run.flows.ideal_us.isna().all()
+
+
 def test_the_documentation_shows_the_table_of_limits():
     from shallows.limits import LIMITS
 

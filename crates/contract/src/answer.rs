@@ -63,7 +63,7 @@ answer! {
         /// When the receiver had every byte; `2**64-1` is never
         finish_ps: Vec<u64>,
         /// The completion time of the same bytes on the empty path: serialisation at every hop and propagation; 0 for unlimited
-        /// flows
+        /// flows and those that take longer than any run
         ideal_ps: Vec<u64>,
         /// Payload that the receiver has, in any order; in the kernel world, what its application has read
         delivered_bytes: Vec<u64>,

@@ -52,7 +52,8 @@ class Answer:
         begun = _where(self.start_ps != NEVER, self.start_ps.astype(float))
         # Integers are subtracted, because late in a long run a float does not resolve picoseconds.
         fct_ps = _where(finished, _since(finish, self.start_ps))
-        ideal_ps = _where(limited, answer["flows"]["ideal_ps"].astype(float))
+        ideal = answer["flows"]["ideal_ps"]
+        ideal_ps = _where(limited & (ideal > 0), ideal.astype(float))
         srtt_max_ps = answer["flows"]["srtt_max_ps"]
         return {
             "flow": np.arange(len(finish), dtype=np.uint32),

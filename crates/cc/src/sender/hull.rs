@@ -47,10 +47,10 @@ pub const PARAMETERS: &[Parameter] = &[
     time("idle", "T_i", 1e-3, 0.0..=1e3)
         .meaning("how long a flow is paced after that")
         .source("the authors' ns-2 scripts for 10 Gbps: 1 ms (testbed: 10 ms)"),
-    number("least_rate", "-", 0.01, 1e-6..=1.0)
+    number("least_rate", "-", 0.01, 1e-4..=1.0)
         .meaning("the pacer's slowest rate, as a share of the host's link")
         .source("the authors' ns-2 scripts: 1 %"),
-    bytes("bucket", "-", 3100.0, 1.0..=1e9)
+    bytes("bucket", "-", 3100.0, 1.0..=1e8)
         .meaning("what leaves the pacer of a server at once")
         .source("the authors' ns-2 scripts: 3100 B (NSDI 2012 §6: 3 KB)"),
 ];

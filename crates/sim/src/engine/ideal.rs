@@ -4,6 +4,7 @@ use shallows_cc::units::{Bytes, Time};
 
 use crate::fabric::route::Routes;
 use crate::port::clock::Clock;
+use crate::spec::check::MAX_TIME;
 use crate::spec::network::{FlowSpec, Network, PortSpec};
 
 /// Time that the last frame of a flow spends at one port of an empty path.
@@ -21,7 +22,7 @@ pub struct IdealHop {
 /// follow each other as fast as the slowest link allows, and each is stored and forwarded at every hop.
 ///
 /// Exact for equal packets with a last one that may be shorter: a tandem of queues in which the last packet
-/// waits at each hop for the one before it.
+/// waits at each hop for the one before it. At the slowest rate the largest flow takes longer than [`Time::MAX`], which then is the sum.
 pub fn ideal_hops(bytes: Bytes, path: &[PortSpec], network: &Network) -> impl Iterator<Item = IdealHop> {
     let (mss, mtu) = (network.mss(), network.mtu);
     let full_packets = (bytes.0 - 1) / mss.0;
@@ -32,9 +33,10 @@ pub fn ideal_hops(bytes: Bytes, path: &[PortSpec], network: &Network) -> impl It
         // Without propagation, which delays both packets alike.
         first_done += clock.time(mtu);
         slowest = slowest.max(clock.time(mtu));
-        let one_before = if full_packets == 0 { Time::ZERO } else { first_done + slowest * (full_packets - 1) };
+        let behind = Time(slowest.0.saturating_mul(full_packets.saturating_sub(1)));
+        let one_before = if full_packets == 0 { Time::ZERO } else { sum(first_done, behind) };
         let hop = IdealHop { waits: one_before.saturating_sub(done), sending: clock.time(last), delay: port.delay };
-        done += hop.waits + hop.sending;
+        done = sum(sum(done, hop.waits), hop.sending);
         hop
     })
 }
@@ -42,7 +44,12 @@ pub fn ideal_hops(bytes: Bytes, path: &[PortSpec], network: &Network) -> impl It
 /// The completion time of `bytes` on an empty path.
 #[must_use]
 pub fn ideal_completion(bytes: Bytes, path: &[PortSpec], network: &Network) -> Time {
-    ideal_hops(bytes, path, network).fold(Time::ZERO, |sum, hop| sum + hop.waits + hop.sending + hop.delay)
+    let times = ideal_hops(bytes, path, network).flat_map(|hop| [hop.waits, hop.sending, hop.delay]);
+    times.fold(Time::ZERO, sum)
+}
+
+fn sum(a: Time, b: Time) -> Time {
+    Time(a.0.saturating_add(b.0))
 }
 
 /// The path of a flow, and the part of its payload that crosses this path last. Where hosts choose a port for each packet, equal paths
@@ -61,7 +68,7 @@ fn busiest_share(bytes: Bytes, mss: Bytes, paths: u64) -> Bytes {
     mss * (full_packets / paths) + if full_packets.is_multiple_of(paths) { last } else { mss }
 }
 
-/// By flow: its completion time on an empty path; zero for unlimited flows.
+/// By flow: its completion time on an empty path; zero for unlimited flows, and for those that take longer than any run.
 pub fn ideal_times(network: &Network, routes: &Routes) -> Vec<Time> {
     let ideal = |(flow, number): (&FlowSpec, u32)| {
         if flow.bytes == Bytes::MAX {
@@ -69,7 +76,8 @@ pub fn ideal_times(network: &Network, routes: &Routes) -> Vec<Time> {
         }
         let (there, bytes) = busiest_path(network, routes, number);
         let path: Vec<_> = there.iter().map(|&port| network.ports[port as usize]).collect();
-        ideal_completion(bytes, &path, network)
+        let ideal = ideal_completion(bytes, &path, network);
+        if ideal > MAX_TIME { Time::ZERO } else { ideal }
     };
     network.flows.iter().zip(0..).map(ideal).collect()
 }
@@ -102,6 +110,14 @@ mod tests {
     fn a_train_follows_at_the_pace_of_the_slowest_link() {
         let ideal = ideal_completion(Bytes(14_600), &[hop(10, 0), hop(1, 0), hop(10, 0)], &Network::bare());
         assert_eq!(ideal, Time::from_nanos(1200 + 10 * 12_000 + 1200));
+    }
+
+    /// The largest flow over the slowest link: 2^31 frames of 12 ms take 2.6e7 s, more than 64 bits of picoseconds.
+    #[test]
+    fn the_longest_completion_does_not_wrap() {
+        let slow = PortSpec { rate: Rate(1_000_000), ..hop(1, 2) };
+        let largest = Bytes(1460 * ((1 << 31) - 1));
+        assert_eq!(ideal_completion(largest, &[slow, slow], &Network::bare()), Time::MAX);
     }
 
     /// Three full packets and 1 B over two paths: each carries two packets, and the later one ends with a full packet. Five packets:

@@ -116,6 +116,19 @@ mod tests {
         }
     }
 
+    /// The slowest pacer is a ten-thousandth of 1 Mbps, the largest bucket 100 MB, which take 8e6 s: 92 days of 213 that 64 bits hold.
+    #[test]
+    fn the_largest_bucket_refills_within_64_bits_of_picoseconds() {
+        let (rate, burst) = (Rate(100), Bytes(100_000_000));
+        let mut bucket = Bucket::new(&Shaper { rate, burst, pacer: None });
+        let now = crate::spec::check::MAX_TIME;
+        for _ in 0..burst.0 / 50_000 {
+            assert!(bucket.is_ready(now, Bytes(50_000)));
+            bucket.consume(now, Bytes(50_000));
+        }
+        assert_eq!(bucket.ready_at(Bytes(50_000)), now + rate.time_to_send(Bytes(50_000)));
+    }
+
     /// eta 1: what came in the last period is the rate, 2500 B in 10 us are 2 Gbps. Of the 3000 B of tokens 1000 are left: 500
     /// more take 2 us.
     #[test]
