@@ -92,7 +92,7 @@ def _realised_load(scenario: "Scenario") -> list[str]:
     counts = np.bincount(scenario.flows.group).tolist()
     return [
         f"traffic[{number}] states a load of {load.stated:g}, and its {counts[number]} flows realise "
-        f"{load.realised:.3f}, because their sizes and arrivals are random: more flows come closer"
+        f"{load.realised:.3g}, because their sizes and arrivals are random: more flows come closer"
         for number, load in enumerate(scenario.flows.loads)
         if load and not 1 / FAR <= load.realised / load.stated <= FAR
     ]
