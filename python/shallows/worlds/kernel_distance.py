@@ -7,6 +7,8 @@ own distance: `lateness` in the summary of a run says how much.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shallows import defaults
+
 if TYPE_CHECKING:
     from shallows.algorithm import Algorithm
     from shallows.results.run import Run
@@ -34,8 +36,9 @@ DISTANCES = {
     "cubic": Distance(5, 0.2, 0.08, 0.08),
     "dctcp": Distance(3, 0.25, 0.04, 0.08),
     "dx": Distance(2.5, 0.6, 0.12, 0.15, header_bytes=28),
+    "dx, less than two packets per flow in flight": Distance(None, 0, 0.25, 0.35, header_bytes=28),
     "inigo": Distance(None, 0, 0.10, 0.15),
-    "inigo, dilation = false": Distance(3, 0.5, 0.08, 0.12),
+    "inigo, dilation = false": Distance(3, 0.75, 0.08, 0.12),
     "receiver inigo": Distance(None, 0, 0.10, 0.15),
     "several bottlenecks": Distance(0, 0.25, 0.08, 0.50),
     "data both ways": Distance(None, 0, 0.10, 0.15),
@@ -44,6 +47,7 @@ DISTANCES = {
 
 The packet world has no bbr, so that there is no distance from it.
 """
+FEW = "dx, less than two packets per flow in flight"
 SHARED = "several bottlenecks"
 TWO_WAYS = "data both ways"
 
@@ -53,6 +57,9 @@ def distance(scenario: "Scenario") -> Distance | None:
     names = [_row(used) for used in scenario.flows.ccs]
     if any(name not in DISTANCES for name in names):
         return None
+    scale = defaults.Scale.of(scenario.network, scenario.mtu)
+    if "dx" in names and scale.in_flight(scale.slowest) < 2 * scenario.mtu * len(scenario.flows):
+        names.append(FEW)
     if set(scenario.flows.src.tolist()) & set(scenario.flows.dst.tolist()):
         names.append(TWO_WAYS)
     if scenario.topology.kind not in ("dumbbell", "star"):
