@@ -79,6 +79,7 @@ def dumbbell(cc, marking=None, seed=1, port=None):
             "acks_every": 1,
             "segment": 1,
             "loss_detection": "duplicate-acks",
+            "retransmission": "go-back-n",
             "gap": 0.0,
             "ack_delay_ps": 500 * US,
         },

@@ -178,6 +178,7 @@ OTHERS = {
     "hosts.ack_delay": "20us",
     "hosts.segment": 8,
     "hosts.loss_detection": "rack",
+    "hosts.retransmission": "selective",
     "hosts.gap": 0.5,
     "hosts.timestamps": {"kind": "software"},
     "cc.receiver": "inigo",

@@ -43,6 +43,7 @@ HOSTS = st.fixed_dictionaries(
         "rto": st.sampled_from(["datacenter", "internet"]),
         "segment": st.sampled_from([2, 44]),
         "loss_detection": st.just("rack"),
+        "retransmission": st.just("selective"),
         "timestamps": st.sampled_from([{"kind": "software"}, {"kind": "hardware", "drift": -4e-5}]),
     },
 )

@@ -85,3 +85,43 @@ def test_one_path_with_losses_has_about_the_same_result(cc):
         for hosts in (BY_TIME, {})
     )
     assert rack / three == pytest.approx(1, abs=0.1)
+
+
+BY_FRAME = {"retransmission": "selective"}
+
+
+@pytest.mark.parametrize(
+    ("paths", "gbps"), [(4, 10), (16, 10), (4, 400), (16, 400), (64, 400), (4, 1600), (64, 1600)]
+)
+def test_dcqcn_over_irn_fills_equal_paths(paths, gbps):
+    """Marks begin above four frames, the steps in which switches compare queues."""
+    network = {"balancing": "queue", "marking": {"kind": "red", "kmin": "30KB", "kmax": "200KB"}}
+    one, many = (goodput(crossing("dcqcn", n, gbps, hosts=BY_FRAME, network=network)) for n in (1, paths))
+    assert 0.98 <= many / one <= 1.001
+
+
+@pytest.mark.parametrize("cc", ["dcqcn", "timely", "patched-timely"])
+@pytest.mark.parametrize("balancing", ["packet", "queue"])
+def test_irn_sends_nothing_again_where_nothing_was_lost(cc, balancing):
+    goodput(crossing(cc, 16, hosts=BY_FRAME, balancing=balancing))
+
+
+@pytest.mark.parametrize("cc", ["dcqcn", "timely", "patched-timely"])
+def test_one_path_has_the_same_rate_with_both_repairs(cc):
+    """Without losses they differ by acknowledgements of each frame and a limit of the window."""
+    irn, classic = (goodput(crossing(cc, 1, 100, balancing="flow", hosts=hosts)) for hosts in (BY_FRAME, {}))
+    assert irn / classic == pytest.approx(1, abs=0.01)
+
+
+def test_irn_repairs_what_was_lost():
+    """Go-back-N sends again what follows a loss, IRN one frame for each loss."""
+    faults = [{"link": "leaf0->spine0", "kind": "loss", "value": 1e-3}]
+    irn, classic = (
+        run(crossing("dcqcn", 1, 100, balancing="flow", hosts=hosts, faults=faults, warmup="0s"))
+        for hosts in (BY_FRAME, {})
+    )
+    lost = int(irn.ports.lost.sum())
+    assert lost > 5
+    assert lost - 3 <= int(irn.flows.retransmits.sum()) <= lost
+    assert classic.flows.retransmits.sum() > 3 * classic.ports.lost.sum()
+    assert irn.flows.goodput_gbps.sum() > classic.flows.goodput_gbps.sum()

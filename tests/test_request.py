@@ -281,6 +281,7 @@ def test_scalars_are_integers_of_base_units():
         "acks_every": 1,
         "segment": 1,
         "loss_detection": "duplicate-acks",
+        "retransmission": "go-back-n",
         "gap": 0.002,
         "ack_delay_ps": 5 * 10**8,
         "timestamps": None,

@@ -113,6 +113,7 @@ def test_every_default_is_written_back():
             "acks_every": 1,
             "segment": 1,
             "loss_detection": "duplicate-acks",
+            "retransmission": "go-back-n",
             "gap": 0.002,
             "ack_delay": "500us",
         },

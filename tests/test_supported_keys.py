@@ -50,6 +50,7 @@ OTHER = {
     "hosts.ack_delay": "111us",
     "hosts.segment": 8,
     "hosts.loss_detection": "rack",
+    "hosts.retransmission": "selective",
     "hosts.gap": 0.5,
     "hosts.timestamps": {"kind": "hardware"},
     "traffic.0.priority": 1,

@@ -199,6 +199,7 @@ class Hosts(Builder):
     ack_delay: how long an ack may wait for the next packet
     segment: the most packets that leave together (TSO); default 1
     loss_detection: loss by three later packets (RFC 6675), or by time (RFC 8985); default duplicate-acks
+    retransmission: what RoCE sends again: all from the first loss on, or the losses (IRN); default go-back-n
     gap: largest random gap after a data frame, as a share of its time; 0 turns it off; default 0.002
     timestamps: errors of timestamps; by default none
     """
@@ -216,6 +217,7 @@ class Hosts(Builder):
         ack_delay: Time | None = None,
         segment: int = 1,
         loss_detection: Literal["duplicate-acks", "rack"] = "duplicate-acks",
+        retransmission: Literal["go-back-n", "selective"] = "go-back-n",
         gap: float = 0.002,
         timestamps: Timestamps | TableLike | None = None,
         **unknown: Never,

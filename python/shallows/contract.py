@@ -168,6 +168,7 @@ class Host(TypedDict):
     ack_delay_ps: int
     segment: int
     loss_detection: str
+    retransmission: str
     gap: float
     timestamps: NotRequired[Timestamps | None]
 

@@ -287,6 +287,7 @@ class Draw(Traffics):
             "ack_delay": self.time(1e-7, 1e-3),
             "segment": self.one((1, 2, 8, 44)),
             "loss_detection": self.one(("duplicate-acks", "rack")),
+            "retransmission": self.one(("go-back-n", "selective")),
             "gap": self.one((0, 0.002, 0.05, 1)),
             "timestamps": self.timestamps(),
         }

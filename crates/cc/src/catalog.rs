@@ -115,7 +115,14 @@ pub static ROCE: Transport = Transport {
     name: "roce",
     reliability: Reliability::GoBackN,
     leave: SendControl::InWindow,
-    honours: &["traffic.exchange", "traffic.off", "hosts.rto_initial", "hosts.rto_max", "hosts.timestamps"],
+    honours: &[
+        "traffic.exchange",
+        "traffic.off",
+        "hosts.rto_initial",
+        "hosts.rto_max",
+        "hosts.retransmission",
+        "hosts.timestamps",
+    ],
 };
 
 /// A frame for each credit of the receiver.

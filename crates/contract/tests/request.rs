@@ -26,6 +26,7 @@ fn two_hosts() -> Value {
         "host": {
             "nic": "fair", "initial_window_bytes": 14_600, "rto_min_ps": 1_000_000_000_u64, "rto_max_ps": 100_000_000_000_u64,
             "rto_initial_ps": 10_000_000_000_u64, "acks_every": 1, "ack_delay_ps": 500_000_000, "segment": 1, "loss_detection": "duplicate-acks",
+            "retransmission": "go-back-n",
             "gap": 0.0,
         },
         "mtu_bytes": 1500, "header_bytes": 40, "duration_ps": 1_000_000_000_u64, "until_done": false, "warmup_ps": 0, "seed": 7,

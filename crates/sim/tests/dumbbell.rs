@@ -11,7 +11,7 @@ use shallows_sim::engine::simulation::{Progress, Simulation};
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::spec::network::{
     self, Application, Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, LossDetection, Network,
-    Nic, PortSpec, RecordSpec, Shaper,
+    Nic, PortSpec, RecordSpec, Retransmission, Shaper,
 };
 
 const MTU: Bytes = Bytes(1500);
@@ -111,6 +111,7 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
             gap: 0.0,
             segment: 1,
             loss_detection: LossDetection::DuplicateAcks,
+            retransmission: Retransmission::GoBackN,
             timestamps: None,
         },
         mtu: MTU,

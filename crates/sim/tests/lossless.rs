@@ -10,7 +10,7 @@ use shallows_sim::engine::simulation::{Progress, Simulation};
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::spec::network::{
     Application, Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, LossDetection, Marking, Network,
-    Nic, PauseSpec, PortSpec, RecordSpec, SharedSpec,
+    Nic, PauseSpec, PortSpec, RecordSpec, Retransmission, SharedSpec,
 };
 
 const MTU: Bytes = Bytes(1500);
@@ -72,6 +72,7 @@ fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window:
             gap: 0.0,
             segment: 1,
             loss_detection: LossDetection::DuplicateAcks,
+            retransmission: Retransmission::GoBackN,
             timestamps: None,
         },
         mtu: MTU,

@@ -192,6 +192,9 @@ class HostTable(Table):
     loss_detection: Literal["duplicate-acks", "rack"] = Key(
         "duplicate-acks", description="loss by three later packets (RFC 6675), or by time (RFC 8985)"
     )
+    retransmission: Literal["go-back-n", "selective"] = Key(
+        "go-back-n", description="what RoCE sends again: all from the first loss on, or the losses (IRN)"
+    )
     gap: float = Key(
         0.002, description="largest random gap after a data frame, as a share of its time; 0 turns it off"
     )

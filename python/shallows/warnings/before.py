@@ -150,15 +150,17 @@ def _reordering_is_loss(scenario: "Scenario") -> list[str]:
     """Algorithms whose transport takes overtaken packets for lost, in a network that sprays packets."""
     network, balancing = scenario.network, scenario.network_options.balancing
     paths = len(network.link_from) // 2 >= network.nodes  # there is a cycle
-    if balancing == "flow" or not paths or scenario.hosts.loss_detection == "rack":
+    if balancing == "flow" or not paths:
         return []
-    names = dict.fromkeys(used.label for used in scenario.algorithms if used.transport == "tcp")
-    if not names:
-        return []
-    return [
-        f"{', '.join(names)} takes packets for lost that others overtake, and network.balancing = "
-        f'"{balancing}" reorders them; write hosts.loss_detection = "rack"'
-    ]
+    found = []
+    for transport, key, value in (("tcp", "loss_detection", "rack"), ("roce", "retransmission", "selective")):
+        names = dict.fromkeys(used.label for used in scenario.algorithms if used.transport == transport)
+        if names and getattr(scenario.hosts, key) != value:
+            found.append(
+                f"{', '.join(names)} takes packets for lost that others overtake, and network.balancing = "
+                f'"{balancing}" reorders them; write hosts.{key} = "{value}"'
+            )
+    return found
 
 
 def _short_headroom(scenario: "Scenario") -> list[str]:

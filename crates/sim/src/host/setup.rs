@@ -35,6 +35,8 @@ impl Setup<'_> {
         let initial_window = network.host.initial_window;
         // RFC 6298 §2.2 after the sample R of a handshake: SRTT = R, RTTVAR = R/2, RTO = SRTT + 4 RTTVAR.
         let first_timeout = network.host.rto_initial.max(base_rtt * 3);
+        // 8e12: bits in a byte, and picoseconds in a second.
+        let product = u128::from(line_rate.0) * u128::from(base_rtt.0) / 8_000_000_000_000;
         let path = Path { mss, initial_window, line_rate, ports, base_rtt, seed: self.seed(flow), active, now };
         let control = &network.controls[spec.control as usize];
         let config = SenderConfig {
@@ -44,6 +46,8 @@ impl Setup<'_> {
             has_int: control.asks_for_records(),
             sprayed: network.balancing != Balancing::Flow,
             host: &network.host,
+            base_rtt,
+            product: product.div_ceil(u128::from(network.mtu.0)) as u32,
             first_timeout,
             control: control.sender(&path),
         };
@@ -70,6 +74,7 @@ impl Setup<'_> {
             ack_delay: network.host.ack_delay,
             pull_timeout: (network.host.rto_initial, network.host.rto_max),
             notification: control.notification(network.host.acks_every),
+            retransmission: network.host.retransmission,
             has_int: control.asks_for_records(),
             timestamps: timestamps.map(|spec| Box::new(TimestampModel::new(spec, frame_time, Rng::new(seed, 1)))),
             credits: credits.map(|credits| (credits, Rng::new(seed, 2))),

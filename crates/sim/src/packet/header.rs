@@ -196,6 +196,20 @@ pub enum Header {
     RoceAck(RoceAnswer),
     /// Negative acknowledgement of a RoCE-like flow.
     RoceNack(RoceAnswer),
+    /// Acknowledgement of one frame of a RoCE-like flow with selective retransmission, all before which have arrived.
+    SelectiveAck {
+        /// Cumulative acknowledgement and times.
+        answer: RoceAnswer,
+        /// Sequence number of the frame.
+        seq: u32,
+    },
+    /// The same, while earlier frames are missing.
+    SelectiveNack {
+        /// Cumulative acknowledgement and times.
+        answer: RoceAnswer,
+        /// Sequence number of the frame.
+        seq: u32,
+    },
     /// Congestion notification: a marked frame arrived.
     Notification {
         /// Departure from the receiver.
@@ -259,9 +273,12 @@ impl Header {
             | Self::RatedAck(..)
             | Self::IntAck(_)
             | Self::RoceAck(_)
+            | Self::SelectiveAck { .. }
             | Self::CreditAck { .. }
             | Self::PulledAck(_) => PacketKind::Ack,
-            Self::RoceNack(_) | Self::CreditNack { .. } | Self::PulledNack(_) => PacketKind::Nack,
+            Self::RoceNack(_) | Self::SelectiveNack { .. } | Self::CreditNack { .. } | Self::PulledNack(_) => {
+                PacketKind::Nack
+            }
             Self::Pull { .. } => PacketKind::Pull,
             Self::Notification { .. } => PacketKind::Notification,
             Self::Pause => PacketKind::Pause,
@@ -287,6 +304,7 @@ impl Header {
             | Self::PulledData(PulledData { seq, .. }) => (seq, 0),
             Self::PulledAck(answer) | Self::PulledNack(answer) => (answer.seq, answer.pulled as u32),
             Self::TcpAck(ack) | Self::RatedAck(ack, _) | Self::IntAck(ack) => (ack.block_from, ack.cumulative),
+            Self::SelectiveAck { answer, seq } | Self::SelectiveNack { answer, seq } => (seq, answer.cumulative),
             Self::RoceAck(RoceAnswer { cumulative, .. })
             | Self::RoceNack(RoceAnswer { cumulative, .. })
             | Self::Notification { cumulative, .. }
@@ -316,6 +334,8 @@ impl Header {
             | Self::RoceData(RoceData { sent, .. })
             | Self::RoceAck(RoceAnswer { sent, .. })
             | Self::RoceNack(RoceAnswer { sent, .. })
+            | Self::SelectiveAck { answer: RoceAnswer { sent, .. }, .. }
+            | Self::SelectiveNack { answer: RoceAnswer { sent, .. }, .. }
             | Self::PulledData(PulledData { sent, .. })
             | Self::PulledAck(PulledAnswer { sent, .. })
             | Self::PulledNack(PulledAnswer { sent, .. })

@@ -23,6 +23,16 @@ choice! {
     }
 }
 
+choice! {
+    /// What a RoCE sender retransmits after a loss.
+    pub enum Retransmission {
+        /// Everything from the first lost frame on.
+        GoBackN = "go-back-n",
+        /// The lost frames (IRN, SIGCOMM 2018).
+        Selective = "selective",
+    }
+}
+
 request! {
     /// Settings of all hosts.
     #[derive(Copy)]
@@ -46,6 +56,9 @@ request! {
         /// How senders with selective acknowledgements detect losses: three later packets have arrived (RFC 6675), or one has and a
         /// reordering window has passed (RFC 8985).
         loss_detection: LossDetection,
+        /// What RoCE senders retransmit: everything from the first lost frame on, or the lost frames (IRN), with at most a
+        /// bandwidth-delay product in flight.
+        retransmission: Retransmission,
         /// Largest random gap between two frames of a busy network interface, as a share of the time to send a full frame: uniform
         /// between 0 and this, after data of algorithms that fill queues until packets are lost; 0 is none.
         gap: f64,

@@ -9,7 +9,7 @@ pub use crate::spec::application::{Application, Supply};
 pub use crate::spec::control::{Control, ControlSpec, MakeSender, ReceiverSpec, UserAlgorithm};
 pub use crate::spec::fault::Fault;
 pub use crate::spec::flow::{FlowSpec, RecordSpec};
-pub use crate::spec::host::{HostSpec, LossDetection, Nic, Timestamps};
+pub use crate::spec::host::{HostSpec, LossDetection, Nic, Retransmission, Timestamps};
 pub use crate::spec::ports::{ClassSpec, Discipline, Limit, Marking, PauseSpec, PortSpec, Shaper, SharedSpec};
 
 choice! {
@@ -159,6 +159,7 @@ impl Network {
                 ack_delay: Time::from_micros(500),
                 segment: 1,
                 loss_detection: LossDetection::DuplicateAcks,
+                retransmission: Retransmission::GoBackN,
                 gap: 0.0,
                 timestamps: None,
             },

@@ -11,7 +11,7 @@ use shallows_sim::engine::simulation::{Progress, Simulation};
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::spec::network::{
     Application, Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, LossDetection, Marking, Network,
-    Nic, PortSpec, RecordSpec, Shaper,
+    Nic, PortSpec, RecordSpec, Retransmission, Shaper,
 };
 
 pub const MTU: Bytes = Bytes(1500);
@@ -96,6 +96,7 @@ pub fn host() -> HostSpec {
         gap: 0.0,
         segment: 1,
         loss_detection: LossDetection::DuplicateAcks,
+        retransmission: Retransmission::GoBackN,
         timestamps: None,
     }
 }

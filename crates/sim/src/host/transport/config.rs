@@ -6,7 +6,7 @@ use shallows_cc::sender::Sender;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::host::timestamps::TimestampModel;
-use crate::spec::network::HostSpec;
+use crate::spec::network::{HostSpec, Retransmission};
 
 /// One end of a flow: which flow it is, and where the packets of this end leave.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +31,10 @@ pub struct SenderConfig<'a> {
     /// Whether switches or hosts choose a path for each packet.
     pub sprayed: bool,
     pub host: &'a HostSpec,
+    /// Round trip of a full frame and its acknowledgement over the empty path.
+    pub base_rtt: Time,
+    /// Full frames that the host can send in that time.
+    pub product: u32,
     /// Retransmission timeout before the first round-trip sample.
     pub first_timeout: Time,
     pub control: Box<dyn Sender>,
@@ -46,6 +50,8 @@ pub struct ReceiverConfig {
     /// First and longest time without a packet after which a receiver that sends pulls repeats the newest.
     pub pull_timeout: (Time, Time),
     pub notification: Box<dyn Receiver>,
+    /// What its sender retransmits over RoCE.
+    pub retransmission: Retransmission,
     /// Whether its data carries an INT stack.
     pub has_int: bool,
     /// Errors of timestamps; none if timestamps are exact.

@@ -26,6 +26,8 @@ const PERSIST: u32 = 16;
 /// How a sender takes packets that others overtake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tolerance {
+    /// They are lost at once, and retransmissions are not watched.
+    None,
     /// They are lost after the reordering window of the RFC.
     Adaptive,
     /// The network sprays packets: they are lost after twice the longest round trip.
@@ -128,7 +130,9 @@ impl Rack {
             self.packets.push_back(sent);
         }
         self.lost.remove(&seq);
-        self.order.push_back((now, seq));
+        if !repeated || self.tolerance != Tolerance::None {
+            self.order.push_back((now, seq));
+        }
         self.in_flight += 1;
     }
 
@@ -202,6 +206,7 @@ impl Rack {
     /// Returns how long after its departure a packet is lost, if one that left later has arrived.
     fn patience(&self, srtt: Time, recovering: bool) -> Time {
         match self.tolerance {
+            Tolerance::None => self.rtt,
             Tolerance::Adaptive => self.rtt + self.reordering_window(srtt, recovering),
             Tolerance::Sprayed => self.longest[0].max(self.longest[1]) * 2,
         }

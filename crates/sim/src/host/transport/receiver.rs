@@ -7,6 +7,7 @@ use crate::host::transport::config::{FlowEndpoint, ReceiverConfig};
 use crate::host::transport::credit::{self, CreditReceiver};
 use crate::host::transport::go_back_n::GoBackNReceiver;
 use crate::host::transport::inband::InbandEcho;
+use crate::host::transport::irn::IrnReceiver;
 use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::pulled::PullReceiver;
@@ -15,7 +16,7 @@ use crate::host::transport::status::ReceiverEvent;
 use crate::host::transport::traits::TransportReceiver;
 use crate::packet::header::{Header, PulledAnswer, RoceAnswer, RoceData, TcpAck};
 use crate::packet::{Flags, PacketKind, Slab};
-use crate::spec::network::MIN_FRAME;
+use crate::spec::network::{MIN_FRAME, Retransmission};
 
 /// Receiver of any transport. Functions that run for every packet match on it; all others use [`AnyReceiver::get`].
 #[derive(Debug)]
@@ -24,6 +25,7 @@ use crate::spec::network::MIN_FRAME;
 enum AnyReceiver {
     Selective(SelectiveReceiver),
     GoBackN(GoBackNReceiver),
+    Irn(IrnReceiver),
     Credit(CreditReceiver),
     Pull(PullReceiver),
 }
@@ -33,6 +35,7 @@ impl AnyReceiver {
         match self {
             Self::Selective(receiver) => receiver,
             Self::GoBackN(receiver) => receiver,
+            Self::Irn(receiver) => receiver,
             Self::Credit(receiver) => receiver,
             Self::Pull(receiver) => receiver,
         }
@@ -54,6 +57,9 @@ impl FlowReceiver {
             (SendControl::OnCredits, _) => AnyReceiver::Credit(CreditReceiver::new(config)),
             (SendControl::OnPulls, _) | (_, Reliability::Unordered) => AnyReceiver::Pull(PullReceiver::new(config)),
             (_, Reliability::Selective { .. }) => AnyReceiver::Selective(SelectiveReceiver::new(config)),
+            (_, Reliability::GoBackN) if config.retransmission == Retransmission::Selective => {
+                AnyReceiver::Irn(IrnReceiver::new(config))
+            }
             (_, Reliability::GoBackN) => AnyReceiver::GoBackN(GoBackNReceiver::new(config)),
         };
         Self { endpoint, echo, receiver }
@@ -83,6 +89,10 @@ impl FlowReceiver {
                 let responses = receiver.on_data(now, &data, marked, &mut PacketSink::new(endpoint, packets));
                 receiver.event(now, responses)
             }
+            (AnyReceiver::Irn(receiver), &Header::RoceData(data)) => {
+                let responses = receiver.on_data(now, &data, marked, &mut PacketSink::new(endpoint, packets));
+                receiver.event(now, responses)
+            }
             (AnyReceiver::Credit(receiver), &header) => {
                 let responses = receiver.on_packet(now, &header, &mut PacketSink::new(endpoint, packets));
                 receiver.event(now, responses)
@@ -106,6 +116,10 @@ impl FlowReceiver {
                 receiver.event(now, responses)
             }
             AnyReceiver::GoBackN(receiver) => {
+                let responses = receiver.on_timer(now, out);
+                receiver.event(now, responses)
+            }
+            AnyReceiver::Irn(receiver) => {
                 let responses = receiver.on_timer(now, out);
                 receiver.event(now, responses)
             }
@@ -207,6 +221,8 @@ mod tests {
             ecn: false,
             has_int: true,
             sprayed: false,
+            base_rtt: Time::from_micros(100),
+            product: 100,
             host: &host,
             first_timeout: host.rto_initial,
             control: (row.sender)(&Values::defaults(row.parameters), &path),

@@ -8,6 +8,7 @@ use crate::host::transport::config::{FlowEndpoint, SenderConfig};
 use crate::host::transport::credit::CreditSender;
 use crate::host::transport::go_back_n::GoBackNSender;
 use crate::host::transport::inband::InbandRequest;
+use crate::host::transport::irn::IrnSender;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::pulled::PullSender;
 use crate::host::transport::selective::SelectiveSender;
@@ -15,7 +16,7 @@ use crate::host::transport::status::{Readiness, SendStatus, SenderState};
 use crate::host::transport::traits::TransportSender;
 use crate::packet::Slab;
 use crate::packet::header::Header;
-use crate::spec::network::Supply;
+use crate::spec::network::{Retransmission, Supply};
 
 /// Sender of any transport. Functions that run for every packet match on it; all others use [`AnySender::get`].
 #[derive(Debug)]
@@ -24,6 +25,7 @@ use crate::spec::network::Supply;
 enum AnySender {
     Selective(SelectiveSender),
     GoBackN(GoBackNSender),
+    Irn(Box<IrnSender>),
     Credit(CreditSender),
     Pull(PullSender),
 }
@@ -33,6 +35,7 @@ impl AnySender {
         match self {
             Self::Selective(sender) => sender,
             Self::GoBackN(sender) => sender,
+            Self::Irn(sender) => sender.as_ref(),
             Self::Credit(sender) => sender,
             Self::Pull(sender) => sender,
         }
@@ -42,6 +45,7 @@ impl AnySender {
         match self {
             Self::Selective(sender) => sender,
             Self::GoBackN(sender) => sender,
+            Self::Irn(sender) => sender.as_mut(),
             Self::Credit(sender) => sender,
             Self::Pull(sender) => sender,
         }
@@ -73,6 +77,9 @@ impl FlowSender {
             (_, Reliability::Selective { dup_thresh }) => {
                 AnySender::Selective(SelectiveSender::new(config, dup_thresh))
             }
+            (_, Reliability::GoBackN) if config.host.retransmission == Retransmission::Selective => {
+                AnySender::Irn(Box::new(IrnSender::new(config)))
+            }
             (_, Reliability::GoBackN) => AnySender::GoBackN(GoBackNSender::new(config)),
         };
         Self { endpoint, queued: false, priority: false, leaves_gaps: false, pace_timer: Time::MAX, request, sender }
@@ -84,6 +91,7 @@ impl FlowSender {
         match &mut self.sender {
             AnySender::Selective(sender) => sender.readiness(now),
             AnySender::GoBackN(sender) => sender.readiness(now),
+            AnySender::Irn(sender) => sender.readiness(now),
             AnySender::Credit(sender) => sender.readiness(now),
             AnySender::Pull(sender) => sender.readiness(now),
         }
@@ -97,6 +105,7 @@ impl FlowSender {
         let (at, status) = match &mut self.sender {
             AnySender::Selective(sender) => sender.send_and_report(now, header, out),
             AnySender::GoBackN(sender) => sender.send_and_report(now, header, out),
+            AnySender::Irn(sender) => sender.send_and_report(now, header, out),
             AnySender::Credit(sender) => sender.send_and_report(now, header, out),
             AnySender::Pull(sender) => sender.send_and_report(now, header, out),
         };
@@ -128,6 +137,10 @@ impl FlowSender {
                 sender.on_packet(now, header);
                 sender.status_unless_done(now, queued)
             }
+            AnySender::Irn(sender) => {
+                sender.on_packet(now, header);
+                sender.status_unless_done(now, queued)
+            }
             AnySender::Credit(sender) => {
                 sender.on_packet(now, header);
                 sender.status_unless_done(now, queued)
@@ -145,6 +158,7 @@ impl FlowSender {
         match &mut self.sender {
             AnySender::Selective(sender) => sender.status(now, queued),
             AnySender::GoBackN(sender) => sender.status(now, queued),
+            AnySender::Irn(sender) => sender.status(now, queued),
             AnySender::Credit(sender) => sender.status(now, queued),
             AnySender::Pull(sender) => sender.status(now, queued),
         }

@@ -164,6 +164,7 @@ mod tests {
             ack_delay: Time::ZERO,
             pull_timeout: (ms, ms),
             notification: Accurate::boxed(&Values::defaults(&[]), 1),
+            retransmission: crate::spec::network::Retransmission::GoBackN,
             has_int: false,
             timestamps: None,
             credits: None,

@@ -285,6 +285,8 @@ mod tests {
             ecn: false,
             has_int: false,
             sprayed: false,
+            base_rtt: Time::from_micros(100),
+            product: 100,
             host: &host,
             first_timeout: host.rto_initial,
             control: (row.sender)(&values, &path),

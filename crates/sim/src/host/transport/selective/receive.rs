@@ -206,6 +206,7 @@ impl TransportReceiver for SelectiveReceiver {
 mod tests {
     use super::*;
     use crate::packet::Slab;
+    use crate::spec::network::Retransmission;
     use shallows_cc::parameter::Values;
     use shallows_cc::receiver::ecn_echo::Accurate;
 
@@ -213,8 +214,18 @@ mod tests {
         let (bytes, mss) = (Bytes(4 * 1460 + 60), Bytes(1460));
         let (ack_delay, notification) = (Time::from_micros(500), Accurate::boxed(&Values::defaults(&[]), 1));
         let (has_int, timestamps, credits) = (false, None, None);
-        let pull_timeout = (Time::ZERO, Time::ZERO);
-        let config = ReceiverConfig { bytes, mss, ack_delay, pull_timeout, notification, has_int, timestamps, credits };
+        let (pull_timeout, retransmission) = ((Time::ZERO, Time::ZERO), Retransmission::GoBackN);
+        let config = ReceiverConfig {
+            bytes,
+            mss,
+            ack_delay,
+            pull_timeout,
+            notification,
+            retransmission,
+            has_int,
+            timestamps,
+            credits,
+        };
         SelectiveReceiver::new(config)
     }
 

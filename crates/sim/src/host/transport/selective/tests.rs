@@ -28,6 +28,8 @@ fn reno(packets: u64) -> SelectiveSender {
         ecn: false,
         has_int: false,
         sprayed: false,
+        base_rtt: Time::from_micros(100),
+        product: 100,
         host: &host,
         first_timeout: host.rto_initial,
         control,

@@ -1,0 +1,131 @@
+//! Tests of selective retransmission over RoCE.
+
+use shallows_cc::catalog;
+use shallows_cc::parameter::Values;
+use shallows_cc::sender::Path;
+use shallows_cc::units::{Bytes, Rate, Time};
+
+use super::IrnSender;
+use crate::host::transport::traits::TransportSender;
+use crate::host::transport::{PacketSink, Readiness, SenderConfig};
+use crate::packet::Slab;
+use crate::packet::header::{Header, RoceAnswer};
+use crate::spec::network::Network;
+
+const MSS: Bytes = Bytes(1460);
+
+const fn us(time: u64) -> Time {
+    Time::from_micros(time)
+}
+
+/// A DCQCN flow at 12 Gbps, one frame of 1500 B a microsecond, whose bandwidth-delay product is eight frames. The high timeout is
+/// 10 ms, so the low one is 3125 us.
+fn dcqcn(packets: u64, sprayed: bool) -> IrnSender {
+    let host = Network::bare().host;
+    let row = catalog::find("dcqcn").unwrap();
+    let (line_rate, base_rtt) = (Rate::from_gbps(12), us(8));
+    let path = Path { mss: MSS, initial_window: MSS * 10, line_rate, base_rtt, seed: 1, ..Path::default() };
+    IrnSender::new(SenderConfig {
+        bytes: MSS * packets,
+        mss: MSS,
+        ecn: true,
+        has_int: false,
+        sprayed,
+        host: &host,
+        base_rtt,
+        product: 8,
+        first_timeout: host.rto_initial,
+        control: (row.sender)(&Values::defaults(row.parameters), &path),
+    })
+}
+
+/// Sends all that may leave from `begin` until `end`, in microseconds.
+fn send_until(sender: &mut IrnSender, begin: u64, end: u64) -> Vec<u32> {
+    let mut sent = Vec::new();
+    let mut now = us(begin);
+    while now < us(end) {
+        match sender.readiness(now) {
+            Readiness::Ready => {
+                let mut packets = Slab::default();
+                let at = sender.send(now, Bytes(40), &mut PacketSink { packets: &mut packets, flow: 0, path: 0 });
+                sent.push(packets.header(at).numbers().0);
+            }
+            Readiness::At(later) => now = later,
+            _ => break,
+        }
+    }
+    sent
+}
+
+/// The answer to frame `seq`, which left `seq` microseconds after the start or at `left`.
+fn answer(sender: &mut IrnSender, now: u64, cumulative: u32, seq: u32, left: Option<u64>) {
+    let answer = RoceAnswer { sent: us(left.unwrap_or(u64::from(seq))), cumulative, ..RoceAnswer::default() };
+    let header =
+        if seq < cumulative { Header::SelectiveAck { answer, seq } } else { Header::SelectiveNack { answer, seq } };
+    sender.on_packet(us(now), &header);
+}
+
+/// BDP-FC (section 3.2): no more than eight frames between the cumulative acknowledgement and the next new frame.
+#[test]
+fn a_bandwidth_delay_product_is_in_flight() {
+    let mut sender = dcqcn(100, false);
+    assert_eq!(send_until(&mut sender, 0, 50), (0..8).collect::<Vec<_>>());
+    answer(&mut sender, 50, 1, 0, None);
+    assert_eq!(send_until(&mut sender, 50, 60), [8]);
+    // A frame behind a hole does not move the cumulative acknowledgement: only the repair leaves.
+    answer(&mut sender, 60, 1, 2, None);
+    assert_eq!(send_until(&mut sender, 60, 70), [1]);
+}
+
+/// Section 3.1: holes below the highest frame that has arrived are lost, and each is sent again once.
+#[test]
+fn only_holes_are_sent_again() {
+    let mut sender = dcqcn(8, false);
+    send_until(&mut sender, 0, 20);
+    answer(&mut sender, 20, 1, 0, None);
+    answer(&mut sender, 21, 1, 3, None);
+    answer(&mut sender, 22, 1, 6, None);
+    assert_eq!(send_until(&mut sender, 22, 40), [1, 2, 4, 5]);
+    answer(&mut sender, 41, 1, 7, None);
+    assert_eq!(send_until(&mut sender, 41, 50), Vec::<u32>::new());
+    assert_eq!((sender.retransmits, sender.timeouts), (4, 0));
+}
+
+/// The loss of a retransmission waits for the timer: with two frames in flight the low one, 3125 us after the last progress.
+#[test]
+fn the_low_timeout_holds_for_few_frames_in_flight() {
+    let mut sender = dcqcn(4, false);
+    send_until(&mut sender, 0, 20);
+    answer(&mut sender, 20, 1, 0, None);
+    answer(&mut sender, 21, 1, 3, None);
+    assert_eq!(send_until(&mut sender, 21, 40), [1, 2]);
+    sender.on_timer(us(3144));
+    assert_eq!((send_until(&mut sender, 3144, 3145), sender.timeouts), (vec![], 0));
+    sender.on_timer(us(3145));
+    assert_eq!((send_until(&mut sender, 3145, 3200), sender.timeouts), (vec![1, 2], 1));
+}
+
+/// With eight frames in flight the high timeout holds, 10 ms after the first left.
+#[test]
+fn the_high_timeout_holds_for_many_frames_in_flight() {
+    let mut sender = dcqcn(100, false);
+    send_until(&mut sender, 0, 20);
+    sender.on_timer(us(9999));
+    assert_eq!(sender.timeouts, 0);
+    sender.on_timer(us(10_000));
+    assert_eq!((send_until(&mut sender, 10_000, 10_100), sender.timeouts), ((0..8).collect(), 1));
+}
+
+/// Sprayed frames that others overtake are in flight until twice the round trip has passed, and do not hold back new ones.
+#[test]
+fn sprayed_frames_wait_for_late_ones() {
+    let mut sender = dcqcn(100, true);
+    assert_eq!(send_until(&mut sender, 0, 50).len(), 16);
+    answer(&mut sender, 50, 0, 5, None);
+    answer(&mut sender, 51, 0, 6, None);
+    assert_eq!(send_until(&mut sender, 51, 60), [16, 17]);
+    // The round trip of frames 5 and 6 was 45 us, so frame 0 has until 90 us.
+    assert_eq!(sender.arm_timer(), Some(us(90)));
+    answer(&mut sender, 62, 1, 0, None);
+    assert_eq!((send_until(&mut sender, 62, 70), sender.retransmits), (vec![18], 0));
+}
