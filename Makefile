@@ -57,7 +57,8 @@ soak-saving: build .venv/test-ready
 	SHALLOWS_SOAK=1 $(BIN)/python -m pytest tests/test_saving.py
 	SHALLOWS_SOAK=1 $(BIN)/python -m pytest tests/test_sweeps.py -k killed
 
-# 500 kills of every writing command, 20 full disks (as root) and 200 bad folders, from a seed that is printed: ten minutes.
+# 500 kills of every writing command, 20 full disks, 200 bad folders and 100 large scenarios in a control group of 2 GB, from a seed
+# that is printed: half an hour, as root.
 # ATTACK="--seed 7 --kills 50" repeats the first fifty kills of a seed.
 attack: build .venv/test-ready
 	cd tests && ../$(BIN)/python -m attack $(ATTACK)

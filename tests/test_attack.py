@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from attack import disks, folders, kills
+from attack import disks, folders, kills, memory
 
 
 @pytest.mark.thorough
@@ -20,6 +20,11 @@ def test_attacks_find_nothing(tmp_path, attack, count):
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
 def test_full_disks_leave_whole_files(tmp_path):
     assert len([*disks.attack(tmp_path, random.Random(1), 6)]) == 6
+
+
+@pytest.mark.thorough
+def test_large_scenarios_are_not_killed(tmp_path):
+    assert len([*memory.attack(tmp_path, random.Random(1), 3)]) == 3
 
 
 def test_code_of_a_forged_folder_does_not_run(tmp_path):

@@ -1,4 +1,4 @@
-"""Attacks on files, from a seed, bounded in number: `python -m attack --kills 500 --disks 20 --folders 200`.
+"""Attacks on files, from a seed, bounded in number: `python -m attack --kills 500 --memory 100`.
 
 Each attack checks what the user would find afterwards. The first failure ends the program with status 1 and
 leaves its folder.
@@ -12,21 +12,23 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from attack import disks, folders, kills
+from attack import disks, folders, kills, memory
 
-PARTS = {"kills": kills.attack, "disks": disks.attack, "folders": folders.attack}
+PARTS = {"kills": kills.attack, "disks": disks.attack, "folders": folders.attack, "memory": memory.attack}
 
 
 def main() -> int:
     asked = argparse.ArgumentParser(prog="attack", description=__doc__)
     asked.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     asked.add_argument("--seconds", type=float, default=3600, help="end after this time")
-    for name, count in (("kills", 500), ("disks", 20), ("folders", 200)):
+    for name, count in (("kills", 500), ("disks", 20), ("folders", 200), ("memory", 100)):
         asked.add_argument(f"--{name}", type=int, default=count)
     given = asked.parse_args()
     until = time.monotonic() + given.seconds
     print(f"seed {given.seed}")
     for name, attack in PARTS.items():
+        if not getattr(given, name):
+            continue
         place = Path(tempfile.mkdtemp(prefix=f"shallows-{name}-"))
         dice, seen = random.Random(f"{given.seed} {name}"), Counter[str]()
         began, done = time.monotonic(), 0

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import PIL.Image
@@ -30,8 +31,13 @@ probes = "20us"
 """
 
 
-def start(place: Path, words: list[str]) -> "subprocess.Popen[str]":
-    """A command of Shallows in `place`, which hears Ctrl-C."""
+def start(place: Path, words: list[str], first: Callable[[], object] = int) -> "subprocess.Popen[str]":
+    """A command of Shallows in `place`, which hears Ctrl-C; its process calls `first`."""
+
+    def prepare() -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        first()
+
     return subprocess.Popen(
         [*COMMAND, *words],
         cwd=place,
@@ -39,7 +45,7 @@ def start(place: Path, words: list[str]) -> "subprocess.Popen[str]":
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=prepare,
     )
 
 
