@@ -71,9 +71,7 @@ def _about_warnings(scenario):
     load = offered(scenario)
     if not (np.isfinite(load) & (load >= 0)).all():
         return f"offered load: {load.min()} to {load.max()}"
-    wrong = [
-        said for said in scenario.warnings if re.search(r"\b(nan|inf|None)\b|-\d", said.replace("->", ""))
-    ]
+    wrong = [said for said in scenario.warnings if STRANGE.search(said.replace("->", " to "))]
     return f"warning: {wrong[0]}" if wrong else None
 
 
