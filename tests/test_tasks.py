@@ -297,7 +297,7 @@ FEW = 3
 def test_a_run_without_the_dominant_cause_is_as_predicted(number):
     """Without the incast or the slow link the ring takes what its messages predict, to 1 %."""
     scenario, what = dominated(number)
-    cost = sh.run(scenario).why(task="ring").without(what)
+    cost = sh.run(scenario).why(task="ring").counterfactual(what)
     print(number, cost)
     assert cost.share_ps > 0.1 * cost.completion_ps
     assert cost.ran_ps == pytest.approx(cost.expected_ps, rel=0.01)
@@ -308,7 +308,7 @@ def test_what_is_left_out_must_be_another_tenant_or_a_fault(tenants):
     path = tenants.why(task="ring-a")
     for what in ("ring-a", "leaf2->h8", "faults[0]", "storag"):
         with pytest.raises(ScenarioError, match="another traffic table or a fault: ring-b, storage"):
-            path.without(what)
+            path.counterfactual(what)
 
 
 def test_without_a_link_that_fails(tenants):
@@ -318,7 +318,7 @@ def test_without_a_link_that_fails(tenants):
     down = {"link": "leaf2->h8", "kind": "down", "at": "50us"}
     traffic, faults = tables["traffic"][:1], [down, {**down, "kind": "up", "at": "90us"}]
     run = sh.run(two_rings(traffic=traffic, faults=faults))
-    cost = run.why(task="ring-a").without("leaf2->h8")
+    cost = run.why(task="ring-a").counterfactual("leaf2->h8")
     alone = sh.run(two_rings(traffic=traffic)).why(task="ring-a").fct_ps
     assert (cost.ran_ps, cost.completion_ps > 10_000 * US) == (alone, True)
     assert cost.expected_ps == pytest.approx(alone, rel=0.15)

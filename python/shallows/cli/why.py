@@ -125,7 +125,7 @@ def _task(
     from shallows.why import task, task_report
 
     path = task.of_run(run, name)
-    costs = [path.without(what) for what in without]
+    costs = [path.counterfactual(what) for what in without]
     if json_:
         print(json.dumps(task_report.as_json(path, costs), indent=2))
     else:

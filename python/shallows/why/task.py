@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from shallows.traffic import Flows
     from shallows.why.record import Record
     from shallows.why.task_choice import Task
-    from shallows.why.without import Without
+    from shallows.why.task_counterfactual import TaskCounterfactual
 
 Until = Literal["received", "acknowledged", "sent"]
 
@@ -119,14 +119,14 @@ class TaskPath(Path):
         messages = self.record.scenario.flows.messages[self.task.table]
         return None if messages is None else int(messages.step[flow - self._first])
 
-    def without(self, what: str, on_progress: "OnProgress | None" = None) -> "Without":
+    def counterfactual(self, what: str, on_progress: "OnProgress | None" = None) -> "TaskCounterfactual":
         """The completion time without `what`, a traffic table or a fault ("s0->s1" or "faults[0]").
 
         The scenario runs again twice for this. Raises `ScenarioError`.
         """
-        from shallows.why import without
+        from shallows.why import task_counterfactual
 
-        return without.of_run(self.run, self.name, what, on_progress)
+        return task_counterfactual.of_run(self.run, self.name, what, on_progress)
 
     def figure(self) -> "Figure":
         """A matplotlib `Figure`: the messages of each rank over time, and the path through them."""

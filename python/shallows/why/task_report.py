@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from shallows.why.path import Piece
     from shallows.why.task import Message, TaskPath
-    from shallows.why.without import Without
+    from shallows.why.task_counterfactual import TaskCounterfactual
 
 MOST = 8
 """The most rows of the table of waits."""
@@ -117,7 +117,7 @@ def _messages(path: "TaskPath") -> "Table":
     return table
 
 
-def of_without(found: "Iterable[Without]") -> list[Any]:
+def of_without(found: "Iterable[TaskCounterfactual]") -> list[Any]:
     """The completion times of a task without tenants and faults: predicted, and from runs."""
     columns = ["completion (us)", "its share of the path", "expected without", "ran without"]
     table = plain_table("without", columns)
@@ -150,7 +150,7 @@ def _words(path: "TaskPath", wait: Wait) -> str:
     return CAUSES[wait.cause].title + at + (f" behind {wait.behind}" if wait.behind else "")
 
 
-def as_json(path: "TaskPath", without: "Iterable[Without]" = ()) -> dict[str, Any]:
+def as_json(path: "TaskPath", without: "Iterable[TaskCounterfactual]" = ()) -> dict[str, Any]:
     """The path as JSON, in picoseconds, and completion times without tenants or faults."""
     names, flows = path.record.names, path.record.scenario.flows
     hosts = path.record.scenario.network.host_names

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shallows.why.task_choice import Task
 
 
-class Without(NamedTuple):
+class TaskCounterfactual(NamedTuple):
     """The completion time of a task, and without a tenant (a traffic table) or a fault."""
 
     task: str
@@ -51,8 +51,8 @@ class _Removal(NamedTuple):
     """The scenario without the fault. Flows stay in it, but start too late."""
 
 
-def of_run(run: "Run", name: str, what: str, on_progress: "OnProgress | None" = None) -> Without:
-    """The `Without` of the task `name` of `run`: `what` is a traffic table, or a fault by link or number.
+def of_run(run: "Run", name: str, what: str, on_progress: "OnProgress | None" = None) -> TaskCounterfactual:
+    """The counterfactual of the task `name` of `run`; `what` is a tenant, or a fault by link or number.
 
     Runs the scenario twice: to watch all messages of the task, and without `what`. Raises `ScenarioError`.
     """
@@ -70,7 +70,7 @@ def of_run(run: "Run", name: str, what: str, on_progress: "OnProgress | None" = 
     starts, finishes = times_without(request, set(removal.flows), until, on_progress)
     first, last = int(starts[its.flows].min()), int(finishes[its.flows].max())
     ran = last - first if last < until else None
-    return Without(its.name, what, end - begin, share, expected, ran)
+    return TaskCounterfactual(its.name, what, end - begin, share, expected, ran)
 
 
 def _removal(scenario: "Scenario", its: "Task", what: str) -> _Removal:
