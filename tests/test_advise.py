@@ -189,7 +189,7 @@ def test_a_queue_far_from_that_of_the_fluid_model_is_a_disagreement(share, disag
     ("port", "change", "reason"),
     [
         ({}, 0.0, ""),
-        ({"queue_p99_pkt": 201, "queue_max_pkt": 250}, 0.0, "up to 250 KB: at kmax"),
+        ({"queue_p99_pkt": 201, "queue_max_pkt": 250}, 0.0, "up to 250.0 KB: at kmax"),
         ({}, 0.3, "changes by 30%"),
         ({"utilization": 0.99}, 0.0, "busy for 99.0%"),
     ],
@@ -200,7 +200,8 @@ def test_another_queue_at_a_corner_is_told_with_what_packets_show(port, change, 
     assert reason in told
     assert bool(reason) == bool(told)
     assert not corner(queue=119e3, reason=told).disagreement
-    assert f"100 KB, packets have 79 KB{told}" in corner(queue=79e3, reason=told).disagreement
+    assert "with 3 pauses or drops" in corner(queue=79e3, stops=3).disagreement
+    assert f"100.0 KB, packets have 79.0 KB{told}" in corner(queue=79e3, reason=told).disagreement
 
 
 @pytest.mark.parametrize(

@@ -77,11 +77,17 @@ def _value(value: Any) -> str:
 
 def _mean(one: "Candidate") -> str:
     metric = one.measured.metric
-    return f"{metric.mean:.3g} ± {metric.half_width:.2g}" if metric.n > 1 else f"{metric.mean:.3g}"
+    return f"{_short(metric.mean)} ± {_short(metric.half_width)}" if metric.n > 1 else _short(metric.mean)
+
+
+def _short(number: float) -> str:
+    """Three digits, without an exponent for large numbers."""
+    return f"{number:.0f}" if abs(number) >= 1000 else f"{number:.3g}"
 
 
 def _difference(of: "Interval") -> str:
-    return f"{of.mean:+.3g} ± {of.half_width:.2g}" if of.n > 1 else f"{of.mean:+.3g}"
+    sign = "+" if of.mean > 0 else ""
+    return f"{sign}{_short(of.mean)} ± {_short(of.half_width)}" if of.n > 1 else f"{sign}{_short(of.mean)}"
 
 
 def _ordered(advice: "Advice") -> list["Candidate"]:
@@ -103,7 +109,7 @@ def _packets(advice: "Advice") -> Any:
         trial = one.measured
         longer = "-" if np.isnan(trial.longer) else f"{trial.longer:.2f}"
         difference = "" if one is advice.own else _difference(trial.difference)
-        numbers = (longer, f"{trial.goodput_gbps:.4g}", f"{trial.pauses:.3g}", f"{trial.dropped:.3g}")
+        numbers = (longer, f"{trial.goodput_gbps:.4g}", _short(trial.pauses), _short(trial.dropped))
         table.add_row(_named(advice, one), _mean(one), difference, *numbers, _faults(one))
     return table
 
@@ -114,7 +120,7 @@ def _fluid(advice: "Advice") -> Any:
     for one in _ordered(advice):
         worst = one.worst
         margin = "none" if np.isnan(worst.degrees) else f"{worst.degrees:.1f}"
-        queue = "-" if np.isnan(worst.queue_bytes) else f"{worst.queue_bytes / 1e3:.4g}"
+        queue = "-" if np.isnan(worst.queue_bytes) else f"{worst.queue_bytes / 1e3:.1f}"
         settles = f"{one.settles_s * 1e3:.3g}" if np.isfinite(one.settles_s) else "never"
         table.add_row(_named(advice, one), margin, worst.where, queue, settles)
     return table
@@ -125,10 +131,10 @@ def _corners(advice: "Advice") -> Any:
     table = _table("Long-lived flows alone", columns)
     for one in _ordered(advice):
         for corner in one.corners:
-            fluid = "-" if np.isnan(corner.expected_bytes) else f"{corner.expected_bytes / 1e3:.4g}"
+            fluid = "-" if np.isnan(corner.expected_bytes) else f"{corner.expected_bytes / 1e3:.1f}"
             numbers = (
                 fluid,
-                f"{corner.queue_bytes / 1e3:.4g}",
+                f"{corner.queue_bytes / 1e3:.1f}",
                 f"{corner.utilization:.1%}",
                 f"{corner.stops}",
             )

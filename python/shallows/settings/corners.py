@@ -55,9 +55,10 @@ class Corner:
         """A sentence if the queues differ by more than 20 %; else an empty text."""
         if abs(self.difference) <= FAR:
             return ""
+        stops = f", with {self.stops} pauses or drops" if self.stops else ""
         return (
-            f"{self.where}, long-lived: the fluid model expects a queue of {self.expected_bytes / 1e3:.4g} "
-            f"KB, packets have {self.queue_bytes / 1e3:.4g} KB{self.reason}"
+            f"{self.where}, long-lived: the fluid model expects a queue of {self.expected_bytes / 1e3:.1f} "
+            f"KB, packets have {self.queue_bytes / 1e3:.1f} KB{self.reason}{stops}"
         )
 
 
@@ -126,7 +127,7 @@ def _reason(model: "Model", port: Mapping[str, Any], mtu: int, change: float) ->
     """Why packets may have another queue than `model`, from what they show."""
     kmax = getattr(model, "kmax", np.inf)
     if port["queue_p99_pkt"] * mtu >= kmax and getattr(model, "ramp", "") == "cliff":
-        return f", and queues of up to {port['queue_max_pkt'] * mtu / 1e3:.4g} KB: at kmax marking jumps to 1"
+        return f", and queues of up to {port['queue_max_pkt'] * mtu / 1e3:.1f} KB: at kmax marking jumps to 1"
     if change > DRIFT:
         return f", and they have not settled: the queue still changes by {change:.0%}"
     if port["utilization"] < BUSY:

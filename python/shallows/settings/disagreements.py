@@ -58,8 +58,8 @@ def _queues(scenario: "Scenario", best: "Candidate", metric: "Metric") -> list[s
     packets = best.measured.metric.mean * 1e3
     if expected and abs(packets / expected - 1) > FAR:
         found.append(
-            f"setting {best.name}: the fluid model expects a queue of {expected / 1e3:.4g} KB, packets have "
-            f"{packets / 1e3:.4g} KB"
+            f"setting {best.name}: the fluid model expects a queue of {expected / 1e3:.1f} KB, packets have "
+            f"{packets / 1e3:.1f} KB"
         )
     if best.settles_s * 1e12 > scenario.warmup_ps:
         found.append(
