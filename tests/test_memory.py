@@ -265,3 +265,18 @@ def test_a_page_does_without_paths_that_do_not_fit(watched, monkeypatch, tmp_pat
     assert done.exit_code == 0, done.output
     assert "the page has no paths" in done.stderr
     assert "</html>" in page.read_text()
+
+
+def test_memory_that_ends_in_spite_of_the_estimate_is_a_sentence(watched, monkeypatch):
+    from typer.testing import CliRunner
+
+    from shallows import cli
+    from shallows.results import Run
+
+    def load(folder):
+        raise MemoryError("Unable to allocate 7 GiB")
+
+    monkeypatch.setattr(Run, "load", load)
+    done = CliRunner().invoke(cli.app, ["report", str(watched)])
+    assert done.exit_code == 1
+    assert "shallows: out of memory (Unable to allocate 7 GiB): expected a smaller scenario" in done.stderr

@@ -38,6 +38,8 @@ def _status(command: Callable[..., int], options: dict[str, Any]) -> int:
         return FAILED
     except (ScenarioError, OSError) as error:
         return _complain(str(error), MISTAKE)
+    except MemoryError as error:
+        return _complain(f"out of memory ({error}): expected a smaller scenario, or more memory", FAILED)
     except Exception as error:
         if type(error).__name__ == "Bug":
             return _complain("\n".join([f"a bug in Shallows: {error}", *error.__notes__]), FAILED)

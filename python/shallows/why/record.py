@@ -223,7 +223,8 @@ def _that_fit(
         return flows[:fit], list(flows[fit:])
     one = "flow" if as_many_as_fit or len(flows) == 1 else "flows"
     count, need = (1, each[0]) if as_many_as_fit else (len(flows), each[-1])
-    needs.check_run(scenario, f"the record of {count} {one}", need, "fewer flows, or shorter ones")
+    instead = "a shorter flow, or more memory" if count == 1 else "fewer flows, or shorter ones"
+    needs.check_run(scenario, f"the record of {count} {one}", need, instead)
     return flows, []
 
 
