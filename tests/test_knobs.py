@@ -179,6 +179,7 @@ OTHERS = {
     "hosts.segment": 8,
     "hosts.loss_detection": "rack",
     "hosts.retransmission": "selective",
+    "hosts.prr": True,
     "hosts.gap": 0.5,
     "hosts.timestamps": {"kind": "software"},
     "cc.receiver": "inigo",

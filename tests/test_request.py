@@ -283,6 +283,7 @@ def test_scalars_are_integers_of_base_units():
         "loss_detection": "duplicate-acks",
         "retransmission": "go-back-n",
         "gap": 0.002,
+        "prr": False,
         "ack_delay_ps": 5 * 10**8,
         "timestamps": None,
     }
@@ -317,12 +318,12 @@ def test_recommended_thresholds_follow_the_rate_of_the_port():
     assert threshold("s0->s1") == {
         "kind": "step",
         "at": "enqueue",
-        "parameters": {"threshold": 65 * 1500, "nodrop": 0},
+        "parameters": {"threshold": 65 * 1500, "ecn": 1, "nodrop": 0},
     }
     assert threshold("s1->h2") == {
         "kind": "step",
         "at": "enqueue",
-        "parameters": {"threshold": 260 * 1500, "nodrop": 0},
+        "parameters": {"threshold": 260 * 1500, "ecn": 1, "nodrop": 0},
     }
     assert threshold("h0->s0") is None
 
@@ -331,7 +332,7 @@ def test_a_set_threshold_holds_at_every_port():
     marking = {"kind": "step", "threshold": "35pkt", "at": "dequeue"}
     request, _ = request_of(network={"marking": marking})
     assert request["markings"] == [
-        {"kind": "step", "at": "dequeue", "parameters": {"threshold": 52_500, "nodrop": 0}}
+        {"kind": "step", "at": "dequeue", "parameters": {"threshold": 52_500, "ecn": 1, "nodrop": 0}}
     ]
 
 

@@ -100,7 +100,7 @@ def test_every_default_is_written_back():
             "balancing": "flow",
             "convergence": "never",
             "buffer": "250pkt",
-            "marking": {"kind": "step", "threshold": "65pkt", "at": "enqueue", "nodrop": False},
+            "marking": {"kind": "step", "threshold": "65pkt", "at": "enqueue", "ecn": True, "nodrop": False},
         },
         "faults": [],
         "hosts": {
@@ -115,6 +115,7 @@ def test_every_default_is_written_back():
             "loss_detection": "duplicate-acks",
             "retransmission": "go-back-n",
             "gap": 0.002,
+            "prr": False,
             "ack_delay": "500us",
         },
         "cc": {"name": "dctcp", "g": 0.0625, "alpha": 1.0},
@@ -137,7 +138,7 @@ def test_every_default_is_written_back():
 
 def test_a_packet_on_the_wire_is_the_mtu_and_in_a_flow_its_payload():
     scenario = read(network__mtu="9000B", hosts__initial_window="2pkt")
-    assert scenario.network_options.marking.parameters == {"threshold": 35.0 * 9000, "nodrop": 0}
+    assert scenario.network_options.marking.parameters == {"threshold": 35.0 * 9000, "ecn": 1, "nodrop": 0}
     assert scenario.network_options.buffer == 70 * 9000  # twice the threshold
     assert scenario.hosts.initial_window == 2 * 8960
 
@@ -148,7 +149,7 @@ def test_set_reads_toml_and_leaves_the_original_alone():
     assert scenario.set("traffic[0].flows", 2).traffic[0].flows == 2
     assert scenario.set("topology.rtt", "100us").topology.rtt == 10**8
     marking = scenario.set("network.marking.threshold", "20pkt").network_options.marking
-    assert marking.parameters == {"threshold": 30_000, "nodrop": 0}
+    assert marking.parameters == {"threshold": 30_000, "ecn": 1, "nodrop": 0}
     assert scenario.set("record.queues", "10us").record.queues == 10**7
     assert scenario.set("traffic.1.cc.headroom", "2us").traffic[1].cc.parameters == {"headroom": 2e-6}
     assert scenario.traffic[0].flows == 4
@@ -181,7 +182,7 @@ def test_parameters_take_the_unit_of_the_catalog():
 
 def test_marking_unspecified_is_what_the_algorithms_need():
     bare = DUMBBELL.replace('marking = { kind = "step", threshold = "35pkt", at = "enqueue" }', "")
-    step = Marking("step", "enqueue", {"threshold": 97_500.0, "nodrop": 0.0})
+    step = Marking("step", "enqueue", {"threshold": 97_500.0, "ecn": 1.0, "nodrop": 0.0})
     assert read(bare).network_options.marking == step
     assert read(bare, cc="dx").network_options.marking == "none"
     assert read(bare, cc="reno").network_options.marking == "none"

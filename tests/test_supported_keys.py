@@ -52,6 +52,7 @@ OTHER = {
     "hosts.loss_detection": "rack",
     "hosts.retransmission": "selective",
     "hosts.gap": 0.5,
+    "hosts.prr": True,
     "hosts.timestamps": {"kind": "hardware"},
     "traffic.0.priority": 1,
     "traffic.0.name": "tenant",

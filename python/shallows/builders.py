@@ -197,6 +197,7 @@ class Hosts(Builder):
     rto_max: upper bound of the doubled timeout
     acks_every: data packets per ack; default 1
     ack_delay: how long an ack may wait for the next packet
+    prr: spread cuts of the window over a round trip (RFC 6937); default False
     segment: the most packets that leave together (TSO); default 1
     loss_detection: loss by three later packets (RFC 6675), or by time (RFC 8985); default duplicate-acks
     retransmission: what RoCE sends again: all from the first loss on, or the losses (IRN); default go-back-n
@@ -215,6 +216,7 @@ class Hosts(Builder):
         rto_max: Time | None = None,
         acks_every: int = 1,
         ack_delay: Time | None = None,
+        prr: bool = False,
         segment: int = 1,
         loss_detection: Literal["duplicate-acks", "rack"] = "duplicate-acks",
         retransmission: Literal["go-back-n", "selective"] = "go-back-n",

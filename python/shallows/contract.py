@@ -166,6 +166,7 @@ class Host(TypedDict):
     rto_initial_ps: int
     acks_every: int
     ack_delay_ps: int
+    prr: bool
     segment: int
     loss_detection: str
     retransmission: str

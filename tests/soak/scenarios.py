@@ -289,6 +289,7 @@ class Draw(Traffics):
             "loss_detection": self.one(("duplicate-acks", "rack")),
             "retransmission": self.one(("go-back-n", "selective")),
             "gap": self.one((0, 0.002, 0.05, 1)),
+            "prr": self.one((True, False)),
             "timestamps": self.timestamps(),
         }
         row = next((row for row in CATALOG if row["name"] == cc["name"].split("@")[0]), None)

@@ -87,6 +87,7 @@ pub static TCP: Transport = Transport {
         "hosts.rto_max",
         "hosts.acks_every",
         "hosts.ack_delay",
+        "hosts.prr",
         "hosts.segment",
         "hosts.loss_detection",
         "hosts.gap",

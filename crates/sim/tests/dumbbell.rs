@@ -112,6 +112,7 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
             segment: 1,
             loss_detection: LossDetection::DuplicateAcks,
             retransmission: Retransmission::GoBackN,
+            prr: false,
             timestamps: None,
         },
         mtu: MTU,

@@ -73,6 +73,7 @@ fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window:
             segment: 1,
             loss_detection: LossDetection::DuplicateAcks,
             retransmission: Retransmission::GoBackN,
+            prr: false,
             timestamps: None,
         },
         mtu: MTU,

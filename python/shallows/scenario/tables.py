@@ -188,6 +188,7 @@ class HostTable(Table):
     rto_max: OptionalInterval = Key(None, description="upper bound of the doubled timeout")
     acks_every: SmallCount = Key(1, description="data packets per ack")
     ack_delay: OptionalInterval = Key(None, description="how long an ack may wait for the next packet")
+    prr: bool = Key(False, description="spread cuts of the window over a round trip (RFC 6937)")
     segment: Count = Key(1, description="the most packets that leave together (TSO)")
     loss_detection: Literal["duplicate-acks", "rack"] = Key(
         "duplicate-acks", description="loss by three later packets (RFC 6675), or by time (RFC 8985)"

@@ -51,6 +51,9 @@ request! {
         acks_every: u32,
         /// How long an acknowledgement waits for the packets that it should cover.
         ack_delay: Time = "ack_delay_ps",
+        /// Spread a cut of the window over a round trip (proportional rate reduction, RFC 6937). Left out: no.
+        #[serde(default)]
+        prr: bool,
         /// Largest number of packets of a flow that are handed to the network interface together (TSO).
         segment: u32,
         /// How senders with selective acknowledgements detect losses: three later packets have arrived (RFC 6675), or one has and a

@@ -160,6 +160,7 @@ impl Network {
                 segment: 1,
                 loss_detection: LossDetection::DuplicateAcks,
                 retransmission: Retransmission::GoBackN,
+                prr: false,
                 gap: 0.0,
                 timestamps: None,
             },

@@ -97,6 +97,7 @@ pub fn host() -> HostSpec {
         segment: 1,
         loss_detection: LossDetection::DuplicateAcks,
         retransmission: Retransmission::GoBackN,
+        prr: false,
         timestamps: None,
     }
 }

@@ -3,6 +3,7 @@
 
 mod ranges;
 mod receive;
+mod reduction;
 mod scoreboard;
 mod send;
 #[cfg(test)]

@@ -27,6 +27,7 @@ use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::rack::{Rack, Tolerance};
 use crate::host::transport::selective::ranges::Arrivals;
+use crate::host::transport::selective::reduction::{Progress, Reduction};
 use crate::host::transport::selective::scoreboard::Scoreboard;
 use crate::host::transport::selective::timeout::Timeout;
 use crate::host::transport::status::{BlockedBy, Readiness};
@@ -36,7 +37,7 @@ use crate::packet::header::{Header, TcpAck, TcpData};
 use crate::spec::network::{LossDetection, MIN_FRAME, Supply};
 
 /// Sender of one flow.
-// All 13 fields are read or written for every packet, so they are not grouped further.
+// All 14 fields are read or written for every packet, so they are not grouped further.
 #[derive(Debug)]
 pub struct SelectiveSender {
     pub(super) gate: Gate,
@@ -51,6 +52,8 @@ pub struct SelectiveSender {
     limited_below: u32,
     ecn: bool,
     report_reduction: bool,
+    /// Spreads cuts of the window, if the host does so.
+    reduction: Option<Box<Reduction>>,
     /// When the newest acknowledgement left the receiver.
     heard: Time,
     pub(super) retransmits: u64,
@@ -73,6 +76,7 @@ impl SelectiveSender {
             limited_below: 0,
             ecn: config.ecn,
             report_reduction: false,
+            reduction: config.host.prr.then(Box::default),
             heard: Time::ZERO,
             retransmits: 0,
             timeouts: 0,
@@ -81,7 +85,14 @@ impl SelectiveSender {
 
     /// Returns the window in whole packets.
     fn whole_window(&self) -> u64 {
-        self.gate.window.0 / self.message.mss.0
+        self.window().0 / self.message.mss.0
+    }
+
+    /// Returns the payload that may be in flight: the window, or what a reduction has left of a larger one.
+    #[inline]
+    fn window(&self) -> Bytes {
+        let window = self.gate.window;
+        self.reduction.as_ref().map_or(window, |reduction| reduction.window(window, self.message.mss))
     }
 
     /// Returns the number of packets for which the window needs space. The packets of a segment start together: a segment
@@ -130,7 +141,8 @@ impl SelectiveSender {
         if self.board.unacked > unacked {
             self.restart_timer(now);
         }
-        if self.board.find_losses(now, self.timer.srtt()) {
+        let lost = self.board.find_losses(now, self.timer.srtt());
+        if lost {
             self.report_loss(now, LossKind::FastRetransmit, false);
         }
         let acked = self.message.payload_of(newly_acked, self.board.unacked);
@@ -147,7 +159,23 @@ impl SelectiveSender {
         };
         let before = self.gate.window;
         self.gate.on_ack(now, &ack);
-        self.report_reduction |= packet.marked && self.gate.window < before;
+        let answered = packet.marked && self.gate.window < before;
+        self.report_reduction |= answered;
+        if self.reduction.is_some() {
+            self.spread(unacked, newly_acked, lost || answered);
+        }
+    }
+
+    /// Tells the reduction of an acknowledgement of packets from `unacked` on, after which the window has been `cut` or not.
+    #[inline(never)]
+    fn spread(&mut self, unacked: u32, newly_acked: u32, cut: bool) {
+        let target = self.window_packets();
+        let Some(reduction) = &mut self.reduction else { return };
+        if cut {
+            reduction.begin(unacked, self.board.next);
+        }
+        let (unacked, in_flight) = (self.board.unacked, self.board.in_flight);
+        reduction.on_ack(Progress { unacked, newly_acked, in_flight, target });
     }
 
     /// Restarts the timer after the cumulative acknowledgement has advanced; stops it if nothing is in flight.
@@ -186,8 +214,9 @@ impl TransportSender for SelectiveSender {
         let in_flight = u64::from(self.board.in_flight);
         let packets = if self.segment > 1 { self.required_packets() } else { 1 };
         let needed = self.message.mss * (in_flight + packets);
-        if in_flight > 0 && needed > self.gate.window && !self.board.repair_at_once {
-            let short = needed - self.gate.window;
+        let window = self.window();
+        if in_flight > 0 && needed > window && !self.board.repair_at_once {
+            let short = needed - window;
             if self.gate.rwnd_limited {
                 return Readiness::Blocked(BlockedBy::Receiver(short));
             }
@@ -217,6 +246,9 @@ impl TransportSender for SelectiveSender {
         self.timer.start(now);
         let data = TcpData { sent: now, heard: self.heard, seq, window_reduced: self.report_reduction };
         self.report_reduction = false;
+        if let Some(reduction) = &mut self.reduction {
+            reduction.on_sent();
+        }
         self.board.repair_at_once = false;
         out.put_data(length, self.ecn, Header::TcpData(data))
     }
@@ -231,10 +263,16 @@ impl TransportSender for SelectiveSender {
         if self.board.reordering_deadline() <= now && self.board.find_losses_by_time(now, self.timer.srtt(), false) {
             self.report_loss(now, LossKind::FastRetransmit, false);
             self.gate.decide();
+            if let Some(reduction) = &mut self.reduction {
+                reduction.begin(self.board.unacked, self.board.next);
+            }
         }
         if self.timer.expire(now) {
             self.timeouts += 1;
             let repeated = self.board.on_timeout(now, self.timer.srtt());
+            if let Some(reduction) = &mut self.reduction {
+                reduction.stop();
+            }
             self.report_loss(now, LossKind::Timeout, repeated);
             self.gate.decide();
         }

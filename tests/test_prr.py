@@ -1,0 +1,34 @@
+"""Proportional rate reduction (RFC 6937): a cut of the window is spread over a round trip."""
+
+import pytest
+
+import shallows as sh
+
+
+def run(prr, cc="reno", size="1458000B", buffer="50pkt", marking="none", **changes):
+    tables = {
+        "duration": "until-done",
+        "topology": {"kind": "dumbbell", "hosts": 1, "rate": "20Mbps", "edge_rate": "1Gbps", "rtt": "50ms"},
+        "network": {"buffer": buffer, "marking": marking},
+        "hosts": {"rto": "internet", "prr": prr},
+        "cc": cc,
+        "traffic": [{"kind": "incast", "senders": 1, "size": size}],
+    }
+    return sh.run(sh.Scenario(**{**tables, **changes}), progress=False)
+
+
+def test_many_losses_at_once_need_no_timeout_more():
+    """Slow start overshoots a buffer of 50 packets and loses more than half a window. RFC 6937 §3.1: the
+    slow-start reduction bound sends at most one packet more than was delivered, so retransmissions are not
+    lost again.
+    """
+    spread, at_once = run(True), run(False)
+    assert spread.summary["flows"]["timeouts"] <= at_once.summary["flows"]["timeouts"]
+    assert spread.summary["bottleneck"]["dropped"] <= at_once.summary["bottleneck"]["dropped"]
+    assert spread.summary["books"]["closed"]
+
+
+@pytest.mark.parametrize("cc", ["dcqcn", "ndp"])
+def test_it_acts_over_tcp_only(cc):
+    with pytest.raises(sh.ScenarioError, match=r"hosts\.prr"):
+        run(True, cc, network={})
