@@ -64,3 +64,23 @@ def test_nothing_is_dropped_with_the_headroom_and_something_with_a_kilobyte_less
     needed = headroom(rate_gbps * 10**9, metres * PS_PER_METRE, mtu)
     assert sum(dropped(rate_gbps, metres, mtu, needed, seed) for seed in (1, 2)) == 0
     assert sum(dropped(rate_gbps, metres, mtu, needed - KILOBYTE, seed) for seed in (1, 2)) > 0
+
+
+def test_a_saved_scenario_has_the_headroom_in_bytes():
+    """The need of the fastest and longest link, for all: slower links never use more than their own need.
+
+    100 Gbps and 2 us, 300 ns: 2 * 2 us * 12.5 B/ns + 3 * 1500 B + 64 B = 54,564 B.
+    """
+    edges = [["a", "s", "100Gbps", "2us"], ["b", "s", "10Gbps", "300ns"], ["c", "s", "10Gbps", "300ns"]]
+    scenario = sh.Scenario(
+        duration="3ms",
+        topology={"kind": "graph", "edges": edges, "hosts": ["a", "b", "c"]},
+        network={"pfc": {"threshold": "20KB"}},
+        cc={"name": "fixed", "window": 200},
+        hosts={"acks_every": 1},
+        traffic=[{"kind": "long-lived", "from": ["a", "b"], "to": ["c"]}],
+    )
+    run = sh.run(scenario)
+    assert 'headroom = "54564B"' in run.scenario_toml
+    assert run.ports["pauses"].sum() > 0
+    assert sh.run(run.scenario).summary["fingerprint"] == run.summary["fingerprint"]

@@ -24,11 +24,12 @@ from shallows.scenario import checks, raw, settle, validation
 from shallows.scenario.origin import Origin
 from shallows.scenario.overrides import copied, overridden
 from shallows.scenario.tables import HostTable, NetworkTable, RecordTable
+from shallows.settings import headroom
 from shallows.switch import Trimming
 from shallows.table import Key, Table
 from shallows.topology import Network, Topology
 from shallows.traffic import AlgorithmChoice, Flows, Traffic, draw
-from shallows.units import NEVER, Duration, Frame, Name, Seed, Time, did_you_mean
+from shallows.units import NEVER, SIZE, Duration, Frame, Name, Seed, Time, did_you_mean
 
 if TYPE_CHECKING:
     from shallows.builders import Tables
@@ -125,6 +126,8 @@ class Scenario(Table):
         tables = self.model_dump(by_alias=True, exclude_none=True, context=context)
         if not any("hosts.rto_min" in used.supported_keys for used in self.algorithms):
             del tables["hosts"]["rto_min"]  # it acts on no flow, and follows from the network
+        if self.network_options.pfc and self.network_options.pfc.headroom == NEVER:
+            tables["network"]["pfc"]["headroom"] = SIZE.text(headroom.of_any_link(self.network, self.mtu))
         return tomli_w.dumps(
             {
                 **tables,

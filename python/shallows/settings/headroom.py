@@ -15,6 +15,13 @@ The other end acts on a pause at once. A NIC or switch that needs longer (IEEE 8
 microseconds) needs rate * time more.
 """
 
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from shallows.topology import Network
+
 PAUSE = 64
 """Bytes of a pause frame, the minimum Ethernet frame."""
 PS = 10**12
@@ -28,3 +35,10 @@ def headroom(rate_bps: int, delay_ps: int, mtu: int) -> int:
     """
     in_flight = -(-2 * delay_ps * rate_bps // (8 * PS))
     return in_flight + 3 * mtu + PAUSE
+
+
+def of_any_link(network: "Network", mtu: int) -> int:
+    """The largest `headroom` of the links that end at a switch."""
+    paused = np.flatnonzero(network.link_to >= network.hosts)
+    kinds = np.unique(np.column_stack([network.rate_bps, network.delay_ps])[paused], axis=0).tolist()
+    return max(headroom(rate, delay, mtu) for rate, delay in kinds)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shallows.settings.headroom import headroom
+from shallows.settings import headroom
 from shallows.traffic import offered as offered_load
 from shallows.traffic.kinds import Incast
 from shallows.traffic.poisson import Poisson
@@ -165,12 +165,10 @@ def _reordering_is_loss(scenario: "Scenario") -> list[str]:
 
 def _short_headroom(scenario: "Scenario") -> list[str]:
     """Links that can need more memory behind a pause than they have."""
-    pfc, network = scenario.network_options.pfc, scenario.network
+    pfc = scenario.network_options.pfc
     if not pfc or pfc.headroom == NEVER:
         return []
-    paused = np.flatnonzero(network.link_to >= network.hosts)
-    kinds = np.unique(np.column_stack([network.rate_bps, network.delay_ps])[paused], axis=0).tolist()
-    needed = max(headroom(rate, delay, scenario.mtu) for rate, delay in kinds)
+    needed = headroom.of_any_link(scenario.network, scenario.mtu)
     if pfc.headroom >= needed:
         return []
     return [
