@@ -226,6 +226,32 @@ def test_the_path_equals_a_brute_force_search(part, monkeypatch):
         length, chain = longest_chain(run.scenario.flows, times, path.messages[-1].flow)
         assert length == path.fct_ps
         assert chain == [message.flow for message in path.messages], number
+        assert path.slack() == slack(run.scenario.flows, times, length)
+
+
+def slack(flows, times, completion):
+    """The completion time less the longest chain through each message, by trying all."""
+    begin = min(start for start, *_ in times)
+
+    def rest(flow):
+        """From the start of a message to the end of the longest chain after it."""
+        start, received, acknowledged, sent = times[flow]
+        yield received - start
+        for other in range(flow + 1, len(times)):
+            here = received if flows.dst[flow] == flows.src[other] else acknowledged
+            ends = [here] * (flow in flows.after.of(other)) + [sent] * (flow in flows.behind.of(other))
+            for end in ends:
+                yield end - start + int(flows.start_ps[other]) + max(rest(other))
+
+    return {flow: completion - (its[0] - begin) - max(rest(flow)) for flow, its in enumerate(times)}
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_any_number_of_threads_gives_the_same_path(threads):
+    """A saved run knows its results only; the second pass has a thread of its own."""
+    ring = {**RING, "name": "ring", "size": "400KB"}
+    one, more = (sh.run(two_rings(traffic=[ring]), threads=number) for number in (1, threads))
+    assert one.why(task="ring").table().equals(more.why(task="ring").table())
 
 
 def test_a_pace_that_a_tenant_has_cut_is_blamed_on_it():

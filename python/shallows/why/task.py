@@ -128,6 +128,15 @@ class TaskPath(Path):
 
         return task_counterfactual.of_run(self.run, self.name, what, on_progress)
 
+    def slack(self, on_progress: "OnProgress | None" = None) -> dict[int, int]:
+        """How many picoseconds later each message of the task could have ended without delaying the task.
+
+        The scenario runs again for this.
+        """
+        from shallows.why import slack
+
+        return slack.of_run(self.run, self.name, on_progress)
+
     def figure(self) -> "Figure":
         """A matplotlib `Figure`: the messages of each rank over time, and the path through them."""
         from shallows.why import task_figure
