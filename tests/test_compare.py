@@ -113,6 +113,7 @@ def test_slow_links_have_units_that_show_something(capsys):
         duration="60s",
         warmup="20s",
         topology={"kind": "dumbbell", "hosts": 2, "rate": "1Mbps", "rtt": "2ms"},
+        network={"pfc": False},
         cc="reno",
         traffic=[{"kind": "long-lived", "flows": 2}],
     )

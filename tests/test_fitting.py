@@ -32,7 +32,7 @@ def test_trimming_takes_the_place_of_shared_memory_and_pauses(network):
     assert both["ndp"].warnings == []
     assert not dcqcn.trimming
     assert bool(dcqcn.shared) == ("shared" in network)
-    assert bool(dcqcn.pfc) == ("pfc" in network)
+    assert dcqcn.pfc
 
 
 def test_packets_are_sprayed_where_there_are_equal_paths():
@@ -51,7 +51,8 @@ def test_false_is_the_users_choice():
 
 def test_the_report_says_so_and_the_incast_takes_its_time():
     """1.6 MB over 100 Gbps take 128 us and a round trip of 8 us, with headers of 40 of 1500 B: 140 us."""
-    both = sh.compare(Scenario(**INCAST, network={"shared": {"size": "4MB"}}), ["dctcp", "ndp"])
+    scenario = Scenario(**INCAST, network={"shared": {"size": "4MB"}})
+    both = sh.compare(scenario, ["dctcp", "ndp"])
     assert both.networks == [
         "network     dctcp: shared on, trimming off",
         "network     ndp: shared off, trimming on",
@@ -59,3 +60,56 @@ def test_the_report_says_so_and_the_incast_takes_its_time():
     assert 135 < both.runs["ndp"].flows["fct_us"].max() < 180
     saved = both.runs["ndp"].scenario
     assert sh.run(saved).summary["fingerprint"] == both.runs["ndp"].summary["fingerprint"]
+
+
+@pytest.mark.parametrize(
+    ("network", "pauses"),
+    [
+        ({}, True),
+        ({"buffer": "shared"}, True),
+        ({"buffer": "100KB"}, False),
+        ({"buffer": "unlimited"}, False),
+        ({"pfc": False}, False),
+    ],
+)
+@pytest.mark.parametrize("cc", ["dcqcn", "timely", "patched-timely"])
+def test_algorithms_over_roce_get_pauses_unless_something_else_is_set(cc, network, pauses):
+    both = prepared(network, ccs=(cc, "reno"))
+    assert bool(both[cc].network_options.pfc) == pauses
+    assert not both["reno"].network_options.pfc
+
+
+def test_pauses_are_given_in_the_packet_world_alone():
+    """A comparison of worlds is about one network, and the fluid world has no pauses."""
+    scenario = Scenario(
+        duration="1ms",
+        topology={"kind": "dumbbell"},
+        cc="dcqcn",
+        traffic=[{"kind": "long-lived", "flows": 2}],
+    )
+    jobs = prepare_all(scenario, ["dcqcn"], ["packet", "fluid"])
+    assert [bool(one.network_options.pfc) for _, one in jobs.values()] == [False, False]
+    with_priorities = scenario.set("traffic.0.priority", 1)
+    assert prepare_all(with_priorities, ["dcqcn"], ["packet"])["dcqcn"][1].network_options.pfc
+
+
+def test_keys_of_hosts_act_on_the_algorithms_that_use_them():
+    scenario = Scenario(
+        duration="2ms",
+        topology={"kind": "dumbbell", "hosts": 2, "rate": "1Gbps"},
+        hosts={"gap": 0.01, "segment": 2},
+        cc="reno",
+        traffic=[{"kind": "long-lived"}],
+    )
+    both = sh.compare(scenario, ["reno", "dctcp", "dcqcn"])
+    gaps = {cc: run.scenario.hosts.gap for cc, run in both.runs.items()}
+    assert gaps == {"reno": 0.01, "dctcp": 0.002, "dcqcn": 0.002}
+    assert both.runs["dctcp"].scenario.hosts.segment == 2
+    said = [line for line in both.networks if line.startswith("hosts")]
+    assert said == ["hosts       dctcp: gap not used", "hosts       dcqcn: gap, segment not used"]
+    with pytest.raises(sh.ScenarioError, match=r"hosts\.gap = 0\.01: expected 0\.002, the default: dx"):
+        sh.compare(scenario, ["dx", "vegas"])
+    with pytest.raises(sh.ScenarioError, match=r"hosts\.gap = -1"):
+        sh.compare(scenario, ["reno", "dctcp"], overrides={"hosts.gap": -1})
+    with pytest.raises(sh.ScenarioError, match=r"hosts\.nic"):
+        sh.compare(scenario, ["reno", "dctcp"], overrides={"hosts.nic": "x"})

@@ -76,11 +76,16 @@ def prepare_all(
     if not named:
         raise ScenarioError("cc", None, "one algorithm or more")
     given = NamedOverrides(overrides)
-    return {
-        label if len(worlds) == 1 else f"{label}-{world}": (world, _prepare(scenario, seed, given, cc, world))
-        for label, cc in named.items()
-        for world in worlds
-    }
+    jobs: dict[str, tuple[str, Scenario]] = {}
+    refused: list[ScenarioError] = []
+    for label, cc in named.items():
+        for world in worlds:
+            prepared, error = _prepare(scenario, seed, given, cc, world, alone=len(worlds) == 1)
+            jobs[label if len(worlds) == 1 else f"{label}-{world}"] = (world, prepared)
+            refused += [error] if error else []
+    if len(refused) == len(jobs):  # a key that acts on none of the algorithms
+        raise refused[0]
+    return jobs
 
 
 def _prepare(
@@ -89,12 +94,25 @@ def _prepare(
     overrides: NamedOverrides,
     cc: str | type[Any],
     world: str,
-) -> "Scenario":
-    """The scenario under an algorithm, on the network that the algorithm needs."""
+    *,
+    alone: bool,
+) -> "tuple[Scenario, ScenarioError | None]":
+    """The scenario under an algorithm, on the network that it needs, and the error about keys left out.
+
+    Keys of hosts that the algorithm does not use are left out. `alone`: there is no other world.
+    """
     overrides = overrides | NamedOverrides({"cc.name": cc}, "--cc")
-    prepared = prepare(scenario, seed=seed, overrides=overrides, world=world)
-    needed = fitting.changes(prepared)
-    return prepare(prepared, overrides=needed, world=world) if needed else prepared
+    error = None
+    try:
+        prepared = prepare(scenario, seed=seed, overrides=overrides, world=world)
+    except ScenarioError as refused:
+        without = fitting.defaults(refused)
+        if not without:
+            raise
+        error = refused
+        prepared = prepare(scenario, seed=seed, overrides=overrides | NamedOverrides(without), world=world)
+    needed = fitting.changes(prepared, pauses=alone and world == "packet")
+    return (prepare(prepared, overrides=needed, world=world) if needed else prepared), error
 
 
 def run_all(
@@ -205,9 +223,10 @@ class Comparison:
 
     @property
     def networks(self) -> list[str]:
-        """Sentences on the networks of the runs, where they differ because of what the algorithms need."""
-        tables = {label: tomllib.loads(run.scenario_toml)["network"] for label, run in self.runs.items()}
-        return fitting.differences(tables)
+        """Sentences on how the networks of the runs differ, and on keys of hosts that some do not use."""
+        saved = {label: tomllib.loads(run.scenario_toml) for label, run in self.runs.items()}
+        networks = {label: tables["network"] for label, tables in saved.items()}
+        return fitting.differences(networks) + fitting.unused(saved)
 
     def figure(self) -> "Figure":
         """The four-panel matplotlib figure, the runs drawn over each other."""

@@ -3,21 +3,45 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from shallows.algorithm import catalog
+from shallows.errors import ScenarioError
+from shallows.scenario.tables import HostTable
+
 if TYPE_CHECKING:
     from shallows.scenario.model import Scenario
 
 KEYS = ("shared", "pfc", "trimming", "balancing")
 """The keys of `[network]` that may differ between the runs of a comparison."""
+HOST_KEYS = ("gap", "initial_window", "segment", "acks_every", "ack_delay", "loss_detection", "timestamps")
+"""The keys of `[hosts]` that act on some algorithms and may be set in a comparison with others."""
 
 
-def changes(scenario: "Scenario") -> dict[str, Any]:
-    """Overrides that give `scenario` ports that trim packets, and sprayed packets, where all flows need them.
+def changes(scenario: "Scenario", *, pauses: bool) -> dict[str, Any]:
+    """Overrides that give `scenario` the network that all of its flows need.
 
-    `network.trimming = false` and a set `network.balancing` stay.
+    Algorithms that trim get ports that trim packets, and sprayed packets; algorithms over RoCE get links that
+    lose nothing if `pauses`. `trimming`, `pfc`, `buffer` and `balancing` that are set stay.
     """
+    if all(used.trims for used in scenario.algorithms):
+        return _trimming(scenario)
+    if pauses and all(used.transport == "roce" for used in scenario.algorithms):
+        return _lossless(scenario)
+    return {}
+
+
+def _lossless(scenario: "Scenario") -> dict[str, Any]:
+    given: dict[str, Any] = scenario.tables.get("network") or {}
+    limited = given.get("buffer", "shared") != "shared"
+    priorities = len({table.priority for table in scenario.traffic}) > 1
+    if limited or priorities or "pfc" in given or given.get("trimming"):
+        return {}
+    return {"network.pfc": True}
+
+
+def _trimming(scenario: "Scenario") -> dict[str, Any]:
     options = scenario.network_options
     given: dict[str, Any] = scenario.tables.get("network") or {}
-    if not all(used.trims for used in scenario.algorithms) or options.trimming is False:
+    if options.trimming is False:
         return {}
     changed: dict[str, Any] = {}
     if not scenario.trimming:
@@ -31,6 +55,14 @@ def changes(scenario: "Scenario") -> dict[str, Any]:
     return changed
 
 
+def defaults(error: ScenarioError) -> dict[str, Any]:
+    """Overrides that set the `HOST_KEYS` of an error to their defaults; empty if it has other keys."""
+    keys = [(one.key or "").removeprefix("hosts.") for one in error.every]
+    if not set(keys) <= set(HOST_KEYS):
+        return {}
+    return {f"hosts.{key}": HostTable.model_fields[key].default for key in keys}
+
+
 def differences(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Sentences on the keys of `[network]` that differ; `tables` are those of saved scenarios by label."""
     lines: list[str] = []
@@ -42,6 +74,29 @@ def differences(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
         if said:
             lines.append(f"network     {label}: {', '.join(said)}")
     return lines
+
+
+def unused(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Sentences on the keys of `[hosts]` that act on some algorithms only; `tables` are saved scenarios."""
+    lines: list[str] = []
+    for label, table in tables.items():
+        keys = [
+            key
+            for key in HOST_KEYS
+            if any(table["hosts"].get(key) != other["hosts"].get(key) for other in tables.values())
+            and f"hosts.{key}" not in _honours(table)
+        ]
+        if keys:
+            lines.append(f"hosts       {label}: {', '.join(keys)} not used")
+    return lines
+
+
+def _honours(table: Mapping[str, Any]) -> set[str]:
+    """The keys that act on a flow of a saved scenario."""
+    rows = {row["name"]: row["honours"] for row in catalog()}
+    every = {key for keys in rows.values() for key in keys}  # a user's algorithm refuses no key
+    used = [table["cc"], *(traffic["cc"] for traffic in table["traffic"] if "cc" in traffic)]
+    return set[str]().union(*(rows.get(one["name"].partition("@")[0], every) for one in used))
 
 
 def _shown(value: Any) -> str:
