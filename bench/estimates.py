@@ -25,7 +25,7 @@ TRAFFIC = (
     "long-lived", "staircase", "incast", "shuffle", "poisson", "request-response", "trace", "permutation",
     "all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all",
 )  # fmt: skip
-PACKETS, PACKETS_OF_BIGGEST = (1e5, 1.5e6), (5e5, 3e6)
+PACKETS, PACKETS_OF_BIGGEST = (1e5, 1.5e6), (3e5, 1.5e6)
 """The range of the data packets that a scenario should send."""
 MOST_S = 300
 """Seconds of processor time after which a run is stopped."""
@@ -46,10 +46,11 @@ class Draw:
     def scenario(self):
         """The first one that is not refused."""
         from shallows.errors import ScenarioError
+        from shallows.runner import prepare
 
         while True:
             try:
-                return self.drawn()
+                return prepare(self.drawn())
             except ScenarioError:
                 continue
 

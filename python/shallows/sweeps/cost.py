@@ -20,12 +20,15 @@ if TYPE_CHECKING:
     from shallows.algorithm import Algorithm
     from shallows.contract import F64, Flags
     from shallows.scenario import Scenario
+    from shallows.topology import Network
 
 
 SAMPLED = 256
 """The number of flows with an end, and without, whose paths are computed; other flows are assumed alike."""
 MOMENTS = 100
 """The most times at which starts and stops of flows without an end are distinguished."""
+ANSWERS = 1.5
+"""Per packet the credits, also without data, or the pulls and trimmed packets. 1 to 3 in random scenarios."""
 ROCE_SEGMENT_BYTES = 16_000
 """Bytes per acknowledgement of RoCE, unless the algorithm has a segment size of its own."""
 
@@ -47,6 +50,9 @@ def packet_hops(scenario: "Scenario") -> float:
     left = np.maximum(
         1 - ending.busy_s(carried) / max(ends_s, 1e-12), 0.05
     ) * scenario.network.rate_bps.astype(float)
+    if scenario.trimming:  # trimmed packets go on as headers, and are pulled again at the receiver's rate
+        carried = carried * ending.repeats(carried)
+        left = np.where(_inside(scenario.network), np.inf, left)
     return ending.hops(carried) + endless.hops(endless.shared(left, ends_s))
 
 
@@ -101,6 +107,15 @@ class _Sample:
         carried = np.bincount(self.links, packets[self.owner] * self.parts, len(self.network.rate_bps))
         return self.weight * carried * self.bits / self.network.rate_bps
 
+    def repeats(self, packets: "F64") -> "F64":
+        """How often each flow sends a packet if links between switches trim what they cannot carry."""
+        busy_s = self.busy_s(packets)
+        inside = _inside(self.network)
+        most, edge = (np.full(len(packets), 1e-12) for _ in range(2))
+        np.maximum.at(most, self.owner, busy_s[self.links])
+        np.maximum.at(edge, self.owner, np.where(inside, 0, busy_s)[self.links])
+        return most / edge
+
     def in_time(self, ends_s: float) -> "F64":
         """The packets of each flow that its links can carry before the run ends, in proportion."""
         lasts_s = np.maximum(np.minimum(ends_s, self.stop_s) - self.start_s, 0)
@@ -154,7 +169,14 @@ class _Sample:
         return least
 
 
+def _inside(network: "Network") -> "Flags":
+    """The links between switches."""
+    return ~network.is_nic & (network.link_to >= network.hosts)
+
+
 def _acks_a_packet(scenario: "Scenario", algorithm: "Algorithm") -> float:
+    if algorithm.credits or algorithm.trims:
+        return ANSWERS
     if algorithm.transport != "roce":
         return 1 / scenario.hosts.acks_every
     segment = algorithm.parameters.get("segment", ROCE_SEGMENT_BYTES)

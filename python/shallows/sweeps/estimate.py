@@ -44,8 +44,9 @@ class Estimate(NamedTuple):
 
 def of_scenario(scenario: "Scenario", known: Speed | None = None) -> Estimate:
     """The `Estimate` of one run in the packet world, at a `known` speed or the measured one."""
-    rows, flows, known = needs.samples(scenario), len(scenario.flows), known or _speed(scenario)
-    hops = packet_hops(scenario) if known.hops is None else known.hops
+    rows, flows, expected = needs.samples(scenario), len(scenario.flows), packet_hops(scenario)
+    known = known or _speed(scenario, expected)
+    hops = expected * known.work
     cpu_s = RUN_S + known.setup_s + hops * known.hop_s + FLOW_S * flows + ROW_S * rows
     return Estimate(1, hops, cpu_s, needs.of_run(scenario), 1)
 
@@ -95,15 +96,16 @@ def _of_points(jobs: "dict[str, Job]") -> dict[str, Estimate]:
     found: dict[str, Estimate] = {}
     for at, (point, job) in enumerate(jobs.items()):
         scenario = job.make()
-        known = _speed(scenario) if at % every == 0 else known._replace(hops=None)
+        known = _speed(scenario, packet_hops(scenario)) if at % every == 0 else known
         found[point] = of_scenario(scenario, known)
     return found
 
 
-def _speed(scenario: "Scenario") -> Speed:
+def _speed(scenario: "Scenario", expected_hops: float) -> Speed:
     """The measured speed, or the typical one if the scenario does not fit into memory."""
     left = bounds.free()
-    return measured(scenario) if left is None or needs.of_run(scenario) <= left.amount else TYPICAL
+    fits = left is None or needs.of_run(scenario) <= left.amount
+    return measured(scenario, expected_hops) if fits else TYPICAL
 
 
 def check(estimate: Estimate, fewer_by: str = "--workers") -> None:

@@ -5,6 +5,7 @@ size of the state beside the caches. So the first events of the scenario itself 
 Python are replaced by `Aimd`: a user's code is called by its own run only.
 """
 
+import math
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,20 +16,30 @@ if TYPE_CHECKING:
     from shallows.contract import Request
     from shallows.scenario import Scenario
 
-LEAST_S = 0.05
-"""CPU seconds to measure, at least. The core reports every 500,000 events, the set-up before the first."""
+LEAST_S, SHARE, MOST_S = 0.15, 0.1, 1.0
+"""CPU seconds to measure: this share of the run, between two bounds. Queues, which are state, grow at first.
+The core reports every 500,000 events, the set-up before the first.
+"""
 
 
 class Speed(NamedTuple):
-    """CPU seconds of the set-up and of a packet-hop; the packet-hops if the measurement was the whole run."""
+    """CPU seconds of the set-up and of a packet-hop, and the packet-hops as a multiple of those of `cost`."""
 
     setup_s: float
     hop_s: float
-    hops: int | None = None
+    work: float = 1.0
 
 
 TYPICAL = Speed(0, 100e-9)
 """The speed of a scenario that cannot be measured, by bench/README.md."""
+
+
+class _Report(NamedTuple):
+    """Progress of a run after `cpu_s` seconds of the thread."""
+
+    cpu_s: float
+    now_ps: int
+    hops: int
 
 
 class _MeasuredError(Exception):
@@ -54,28 +65,41 @@ class Aimd:
         return self.window
 
 
-def measured(scenario: "Scenario") -> Speed:
-    """The `Speed` of a scenario in the packet world on one thread."""
-    reports: list[tuple[float, int]] = []
+def measured(scenario: "Scenario", expected_hops: float) -> Speed:
+    """The `Speed` of a scenario in the packet world on one thread, if it has about so many packet-hops."""
+    reports: list[_Report] = []
 
-    def hear(_now_ps: int, hops: int, _finished: int) -> None:
-        reports.append((time.thread_time(), hops))
-        if reports[-1][0] - reports[0][0] > LEAST_S:
+    def hear(now_ps: int, hops: int, _finished: int) -> None:
+        reports.append(_Report(time.thread_time(), now_ps, hops))
+        share = SHARE * (reports[-1].cpu_s - began) * expected_hops / max(hops, 1)
+        if reports[-1].cpu_s - reports[0].cpu_s > min(max(LEAST_S, share), MOST_S):
             raise _MeasuredError
 
     request, began = _request(scenario), time.thread_time()
     try:
         answer = _core.simulate(request, hear, 1)
     except _MeasuredError:
-        (first_s, first), (last_s, last) = reports[0], reports[-1]
-        hop_s = (last_s - first_s) / max(last - first, 1)
-        return Speed(max(first_s - began - first * hop_s, 0), hop_s)
+        first, middle, last = reports[0], reports[len(reports) // 2 - 1], reports[-1]
+        hop_s = (last.cpu_s - middle.cpu_s) / max(last.hops - middle.hops, 1)
+        hops = _in_all(scenario.duration, middle, last, expected_hops)
+        return Speed(max(first.cpu_s - began - first.hops * hop_s, 0), hop_s, hops / max(expected_hops, 1))
     except (ValueError, _core.Bug):
         return TYPICAL  # its run reports the reason
     if answer["interrupted"]:
         raise KeyboardInterrupt
     hops, took = answer["packet_hops"], time.thread_time() - began
-    return Speed(0, took / max(hops, 1), hops)
+    return Speed(0, took / max(hops, 1), hops / max(expected_hops, 1))
+
+
+def _in_all(duration_ps: int, middle: "_Report", last: "_Report", expected_hops: float) -> float:
+    """The packet-hops of a run: the geometric mean of those expected and those at the latest rate.
+
+    The rate knows what packets cost that are lost or trimmed, but not what changes later.
+    """
+    if duration_ps == NEVER:
+        return max(expected_hops, last.hops)
+    rate = (last.hops - middle.hops) / max(last.now_ps - middle.now_ps, 1)
+    return max(math.sqrt(expected_hops * (last.hops + rate * (duration_ps - last.now_ps))), last.hops)
 
 
 def _request(scenario: "Scenario") -> "Request":
