@@ -156,7 +156,7 @@ def _dumped(table: "Table", context: Any) -> dict[str, Any]:
 
 
 def _default(scenario: "Scenario", model: "type[Table]", values: dict[str, Any], key: str) -> Any:
-    """The value of `key` if it were absent, which may depend on the network and on the other keys of the file, `values`."""
+    """The value of `key` if it were absent: it may depend on the network and the file's other `values`."""
     context = {"frame": scenario.frame}
     for rest in ({other: value for other, value in values.items() if other != key}, {}):
         try:
