@@ -104,6 +104,7 @@ def answer(**changed):
             "credits_wasted": column([0] * 7),
             "srtt_mean_ps": column([0] * 7),
             "srtt_max_ps": column([0] * 7),
+            "reordering": column([0] * 7),
         },
         "ports": {
             "sent": column([100, 200]),

@@ -117,6 +117,7 @@ class FlowColumns(TypedDict):
     credits_wasted: U64
     srtt_mean_ps: U64
     srtt_max_ps: U64
+    reordering: U64
 
 
 class Answer(TypedDict):

@@ -83,6 +83,8 @@ answer! {
         srtt_mean_ps: Vec<u64>,
         /// Largest smoothed round trip
         srtt_max_ps: Vec<u64>,
+        /// Largest number of packets by which one arrived behind one that left later
+        reordering: Vec<u64>,
     }
 
     /// Columns of ports.
@@ -282,6 +284,7 @@ impl FlowColumns {
             credits_wasted: wide(|f| f.credits_wasted),
             srtt_mean_ps: wide(|f| f.srtt_mean.0),
             srtt_max_ps: wide(|f| f.srtt_most.0),
+            reordering: wide(|f| f.reordering.into()),
         }
     }
 }

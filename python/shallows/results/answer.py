@@ -74,6 +74,7 @@ class Answer:
             "credits_wasted": answer["flows"]["credits_wasted"],
             "srtt_mean_us": _where(srtt_max_ps > 0, answer["flows"]["srtt_mean_ps"] / 1e6),
             "srtt_max_us": _where(srtt_max_ps > 0, srtt_max_ps / 1e6),
+            "reordering_pkt": answer["flows"]["reordering"],
         }
 
     def _exchanges(self, flows: "Flows", finished: Flags) -> F64:

@@ -51,6 +51,9 @@ TABLES = {
             "mean over its acks of the smoothed round trip (RFC 6298); empty where it has none",
         ),
         "srtt_max_us": Column("float64", "us", "the largest of them"),
+        "reordering_pkt": Column(
+            "uint64", "packets", "the most by which a packet arrived behind one that left later"
+        ),
     },
     "queues": {
         "time_us": Column("float64", "us", "when the sample was taken"),

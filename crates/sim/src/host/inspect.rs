@@ -21,6 +21,7 @@ impl Hosts {
         if let Some(receiver) = self.receivers.get(flow) {
             let stats = &mut self.receiver_stats[flow as usize];
             (stats.delivered, stats.credits) = (receiver.delivered(), receiver.credits());
+            stats.reordering = receiver.reordering();
         }
     }
 

@@ -29,6 +29,8 @@ pub struct FlowReport {
     pub srtt_mean: Time,
     /// Largest smoothed round-trip time.
     pub srtt_most: Time,
+    /// Largest number of packets by which one arrived behind a later one.
+    pub reordering: u32,
 }
 
 impl FlowReport {
@@ -48,6 +50,7 @@ impl FlowReport {
             credits_wasted: sender.credits_wasted,
             srtt_mean: sender.rtt.mean(),
             srtt_most: sender.rtt.max,
+            reordering: receiver.reordering,
         }
     }
 }
@@ -107,11 +110,13 @@ pub struct ReceiverStats {
     /// The part of `delivered` that arrived by the flow's stop time; [`u64::MAX`] before that time.
     pub by_stop: u64,
     pub credits: u64,
+    pub reordering: u32,
 }
 
 impl ReceiverStats {
     /// Statistics of a flow of which nothing has arrived.
-    pub const NONE: Self = Self { finish: Time::MAX, delivered: 0, in_warmup: 0, by_stop: u64::MAX, credits: 0 };
+    pub const NONE: Self =
+        Self { finish: Time::MAX, delivered: 0, in_warmup: 0, by_stop: u64::MAX, credits: 0, reordering: 0 };
 }
 
 /// Progress of an unfinished flow, for the detection of stalls.

@@ -24,6 +24,7 @@ mod pulled;
 mod rack;
 mod rated;
 mod receiver;
+mod reordering;
 mod selective;
 mod sender;
 mod status;

@@ -162,6 +162,11 @@ impl FlowReceiver {
         if let AnyReceiver::Pull(receiver) = &mut self.receiver { receiver.pull(now, out) } else { None }
     }
 
+    /// Returns the reordering depth in packets ([`super::reordering`]).
+    pub fn reordering(&self) -> u32 {
+        self.receiver.get().reordering()
+    }
+
     /// Returns the number of credits sent.
     pub fn credits(&self) -> u64 {
         self.receiver.get().credits()

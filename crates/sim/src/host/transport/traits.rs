@@ -121,6 +121,11 @@ pub trait TransportReceiver {
     /// Returns the number of distinct payload bytes that have arrived, in order or not.
     fn delivered(&self) -> u64;
 
+    /// Returns the reordering depth in packets ([`super::reordering`]), if the receiver accepts packets out of order.
+    fn reordering(&self) -> u32 {
+        0
+    }
+
     /// Returns the number of credits sent.
     fn credits(&self) -> u64 {
         0

@@ -7,6 +7,7 @@ use crate::host::timestamps::TimestampModel;
 use crate::host::transport::config::ReceiverConfig;
 use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
+use crate::host::transport::reordering::ReorderingDepth;
 use crate::host::transport::selective::Ranges;
 use crate::host::transport::status::Responses;
 use crate::host::transport::traits::TransportReceiver;
@@ -20,6 +21,7 @@ pub struct IrnReceiver {
     message: Message,
     expected: u32,
     out_of_order: Ranges,
+    reordering: ReorderingDepth,
     /// When a congestion notification is due, and whether a timer is set for it.
     notify_at: Option<Time>,
     timer_armed: bool,
@@ -34,6 +36,7 @@ impl IrnReceiver {
             message: Message::new(config.bytes, config.mss),
             expected: 0,
             out_of_order: Ranges::default(),
+            reordering: ReorderingDepth::default(),
             notify_at: None,
             timer_armed: false,
             timestamps: config.timestamps,
@@ -51,6 +54,9 @@ impl IrnReceiver {
         let earlier = at_once.then(|| self.notify(now, out));
         if !at_once {
             self.notify_at = self.notify_at.or(due);
+        }
+        if seq > self.expected || !self.out_of_order.is_empty() {
+            self.reordering.record(seq, sent);
         }
         self.accept(seq);
         let (delay, held) = match &mut self.timestamps {
@@ -101,6 +107,10 @@ impl TransportReceiver for IrnReceiver {
 
     fn complete(&self) -> bool {
         self.expected == self.message.end
+    }
+
+    fn reordering(&self) -> u32 {
+        self.reordering.depth
     }
 
     fn delivered(&self) -> u64 {

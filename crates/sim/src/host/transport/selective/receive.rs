@@ -8,6 +8,7 @@ use crate::host::transport::config::ReceiverConfig;
 use crate::host::transport::inband::InbandEcho;
 use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
+use crate::host::transport::reordering::ReorderingDepth;
 use crate::host::transport::selective::ranges::Ranges;
 use crate::host::transport::status::Responses;
 use crate::host::transport::traits::TransportReceiver;
@@ -24,6 +25,7 @@ pub struct SelectiveReceiver {
     message: Message,
     expected: u32,
     out_of_order: Ranges,
+    reordering: ReorderingDepth,
     pending: Pending,
     ack_delay: Time,
     timestamps: Option<Box<TimestampModel>>,
@@ -64,6 +66,7 @@ impl SelectiveReceiver {
             message: Message::new(config.bytes, config.mss),
             expected: 0,
             out_of_order: Ranges::default(),
+            reordering: ReorderingDepth::default(),
             pending: Pending::default(),
             ack_delay: config.ack_delay,
             timestamps: config.timestamps,
@@ -93,7 +96,7 @@ impl SelectiveReceiver {
             self.expected = seq + 1;
             self.delivered += payload.0;
         } else {
-            self.accept(seq, payload);
+            self.accept(seq, sent, payload);
         }
         if reply.now.is_none() {
             self.pending = pending;
@@ -121,7 +124,8 @@ impl SelectiveReceiver {
 
     /// Records a packet that follows a hole, fills one, or is a duplicate.
     #[inline(never)]
-    fn accept(&mut self, seq: u32, payload: Bytes) {
+    fn accept(&mut self, seq: u32, sent: Time, payload: Bytes) {
+        self.reordering.record(seq, sent);
         if seq == self.expected {
             self.expected = self.out_of_order.take_run_at(seq + 1).unwrap_or(seq + 1);
         } else if seq < self.expected || self.out_of_order.insert(seq, seq + 1) == 0 {
@@ -195,6 +199,10 @@ impl TransportReceiver for SelectiveReceiver {
     #[inline]
     fn complete(&self) -> bool {
         self.expected == self.message.end
+    }
+
+    fn reordering(&self) -> u32 {
+        self.reordering.depth
     }
 
     fn delivered(&self) -> u64 {
