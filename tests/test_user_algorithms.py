@@ -59,10 +59,24 @@ def test_the_guides_example_runs_to_its_last_line(capsys, tmp_path, monkeypatch)
 
 def test_the_guides_aimd_is_reno_packet_by_packet():
     sh.register("aimd", aimd())
-    mine, reno = packet.run(scenario("aimd")), packet.run(scenario("reno").set("hosts.gap", 0))
+    mine, reno = (packet.run(scenario(cc).set("hosts.gap", 0)) for cc in ("aimd", "reno"))
     assert mine.summary["fingerprint"] == reno.summary["fingerprint"]
     assert reno.summary["flows"]["retransmits"] > 5
     assert set(mine.flows.cc) == {"aimd"}
+
+
+def test_a_late_flow_gets_its_share_of_a_queue_that_a_class_fills():
+    """The phase effect of the core's Reno: without gaps after its frames the second flow gets nothing."""
+    from test_phase_effects import shares
+
+    assert min(shares(aimd(), 1, (0, 0), 20, 1)) >= 0.35
+    assert shares(aimd(), 1, (0, 0), 20, 1, gap=0)[1] < 0.05
+
+    class Marked(aimd()):
+        ecn = True
+
+    with pytest.raises(sh.ScenarioError, match=r"hosts\.gap = 0\.0: expected 0\.002, the default"):
+        shares(Marked, 1, (0, 0), 20, 1, gap=0)
 
 
 def test_what_it_raises_ends_the_run_with_its_traceback():

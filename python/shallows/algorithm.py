@@ -90,7 +90,8 @@ class Algorithm:
     def supported_keys(self) -> frozenset[str]:
         """The keys of a scenario that act on its flows, apart from keys that act on every flow."""
         if self.user_class or self.native:
-            return frozenset(key for row in catalog() if row["transport"] == "tcp" for key in row["honours"])
+            keys = {key for row in catalog() if row["transport"] == "tcp" for key in row["honours"]}
+            return frozenset(keys - {"hosts.gap"} if self.needs_marking else keys)
         return frozenset(_row(self.name)["honours"])
 
     def with_defaults(self, frame: Frame) -> "Algorithm":

@@ -53,7 +53,7 @@ impl Setup<'_> {
         };
         let mut sender = FlowSender::new(control.algorithm.transport, now, endpoint, config);
         sender.priority = spec.priority;
-        sender.leaves_gaps = network.host.gap > 0.0 && control.algorithm.is_loss_based();
+        sender.leaves_gaps = network.host.gap > 0.0 && control.leaves_gaps();
         sender
     }
 
