@@ -1,0 +1,35 @@
+//! Headers of transports whose receivers pull each packet.
+
+use shallows_cc::units::Time;
+
+/// Data of a flow with pulls, of which each packet is acknowledged; whole, trimmed, or returning to its sender.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PulledData {
+    /// Departure from the sending host.
+    pub sent: Time,
+    /// Sequence number in the flow.
+    pub seq: u32,
+}
+
+/// Acknowledgement, positive or negative, of one packet of a flow with pulls.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PulledAnswer {
+    /// Departure of the packet from its host.
+    pub sent: Time,
+    /// One-way delay of the acknowledged frame.
+    pub delay: Time,
+    /// Sequence number of the packet.
+    pub seq: u32,
+    /// Number of packets pulled so far, trimmed ones and retransmissions included.
+    pub pulled: u64,
+    /// Whether this acknowledgement pulls the last of these.
+    pub is_pull: bool,
+}
+
+impl PulledAnswer {
+    /// The acknowledgement of a packet that has arrived now. It pulls no packet.
+    #[must_use]
+    pub fn to(data: &PulledData, now: Time, pulled: u64) -> Self {
+        Self { sent: data.sent, delay: now - data.sent, seq: data.seq, pulled, is_pull: false }
+    }
+}
