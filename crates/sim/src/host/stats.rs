@@ -2,7 +2,7 @@
 
 use shallows_cc::units::Time;
 
-/// Result of one flow.
+/// Result of one flow. Each field is a column of the results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowReport {
     /// When the flow started; [`Time::MAX`] if it never did.

@@ -34,7 +34,7 @@ choice! {
 }
 
 request! {
-    /// Settings of all hosts.
+    /// Settings of all hosts. Each field is a key of the request.
     #[derive(Copy)]
     pub struct HostSpec as "Host" {
         /// How the network interface takes packets: from its flows in turn, or from one queue.

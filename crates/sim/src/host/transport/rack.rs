@@ -51,8 +51,7 @@ struct Departure {
     repeated: bool,
 }
 
-/// The packets in flight with their times of departure, and what the RFC derives from them.
-// A state machine of the RFC, whose 18 variables belong together.
+/// The packets in flight with their times of departure, and what the RFC derives from them: its state machine has these fields.
 #[derive(Debug)]
 pub struct Rack {
     /// Packets from `unacked` on.
