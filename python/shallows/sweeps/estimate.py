@@ -46,7 +46,7 @@ def of_scenario(scenario: "Scenario", known: Speed | None = None) -> Estimate:
     """The `Estimate` of one run in the packet world, at a `known` speed or the measured one."""
     rows, flows, expected = needs.samples(scenario), len(scenario.flows), packet_hops(scenario)
     known = known or _speed(scenario, expected)
-    hops = expected * known.work
+    hops = expected * known.hop_ratio
     cpu_s = RUN_S + known.setup_s + hops * known.hop_s + FLOW_S * flows + ROW_S * rows
     return Estimate(1, hops, cpu_s, needs.of_run(scenario), 1)
 

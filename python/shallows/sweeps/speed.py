@@ -27,7 +27,7 @@ class Speed(NamedTuple):
 
     setup_s: float
     hop_s: float
-    work: float = 1.0
+    hop_ratio: float = 1.0
 
 
 TYPICAL = Speed(0, 100e-9)
