@@ -152,7 +152,7 @@ def _reordering_is_loss(scenario: "Scenario") -> list[str]:
     paths = len(network.link_from) // 2 >= network.nodes  # there is a cycle
     if balancing == "flow" or not paths:
         return []
-    found = []
+    found: list[str] = []
     for transport, key, value in (("tcp", "loss_detection", "rack"), ("roce", "retransmission", "selective")):
         names = dict.fromkeys(used.label for used in scenario.algorithms if used.transport == transport)
         if names and getattr(scenario.hosts, key) != value:
