@@ -60,6 +60,7 @@ def dumbbell(cc, marking=None, seed=1, port=None):
         "balancing": "flow",
         "faults": [],
         "convergence_ps": 2**64 - 1,
+        "max_packets": 10**6,
         "flows": {
             "src": np.arange(FLOWS, dtype=np.uint32),
             "dst": np.arange(FLOWS, 2 * FLOWS, dtype=np.uint32),
