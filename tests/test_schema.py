@@ -101,3 +101,14 @@ def test_a_sweep_is_a_scenario_with_one_more_table_or_that_table_alone():
     assert CHECK.is_valid({"sweep": {**swept, "scenario": "dctcp-40"}})
     assert not CHECK.is_valid({"sweep": swept})
     assert not CHECK.is_valid({**tomllib.loads(LAWFUL), "sweep": {**swept, "loads": [1]}})
+
+
+def test_names_of_nics_and_switches_are_in_the_schema():
+    marking = {"kind": "red", "green_min_threshold": "800000", "green_max_threshold": 3200000}
+    network = {"marking": marking, "shared": {"dynamic_th": "-1"}, "pfc": {"xoff": "45000"}}
+    scenario = {**tomllib.loads(LAWFUL), "network": network, "cc": {"name": "dcqcn", "rpg_ai_rate": 5}}
+    assert list(CHECK.iter_errors(scenario)) == []
+    for table, key in ((network["marking"], "green_max"), (scenario["cc"], "rpg_max_rate")):
+        table[key] = 1
+        assert not CHECK.is_valid(scenario)
+        del table[key]

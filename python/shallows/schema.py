@@ -14,6 +14,7 @@ from shallows.algorithm import NATIVE
 from shallows.defaults import MARKING
 from shallows.marking import RECOMMENDED
 from shallows.scenario import NetworkTable, Scenario
+from shallows.settings import nic, switch
 from shallows.sweeps.file import KEYS
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
@@ -38,6 +39,8 @@ def scenario_schema() -> Schema:
             if type_ in parts:
                 said = properties[name].get("description", "")
                 properties[name] = {"description": said, "$ref": f"#/$defs/{type_}"}
+    schema["$defs"]["Pauses"]["properties"] |= _of_switches("pfc")
+    schema["$defs"]["Shared"]["properties"] |= _of_switches("shared")
     network = schema["$defs"]["NetworkTable"]["properties"]
     network["buffer"] = _also(network["buffer"], {"const": "shared"})
     for key in ("shared", "pfc", "trimming"):
@@ -104,6 +107,7 @@ def _algorithm() -> Schema:
     every = [label for labels in names.values() for label in labels] + list(NATIVE)
     beside: Schema = {"receiver": {"$ref": "#/$defs/Receiver"}}
     tables = {name: (names[name], _table("name", names[name], row, beside)) for name, row in rows.items()}
+    tables["dcqcn"][1]["properties"] |= _of_nics()
     native = _table("name", list(NATIVE), {"summary": "The kernel's own.", "parameters": []}, beside)
     tables["native"] = (list(NATIVE), native)
     python: Schema = {"type": "string", "pattern": IN_PYTHON}
@@ -111,6 +115,24 @@ def _algorithm() -> Schema:
     table = _chosen("name", tables, python)
     table["properties"] |= beside
     return _text_or_table({"anyOf": [{"enum": every}, python]}, table)
+
+
+def _of_nics() -> Schema:
+    """The settings of NICs that are parameters of `dcqcn`, by their names there."""
+    found: Schema = {}
+    for one in nic.SETTINGS:
+        if one.here:
+            range_: Schema = {"minimum": one.least, "maximum": one.most}
+            found[one.name] = {"type": "integer", **range_, "description": f"`{one.here}`"}
+    return found
+
+
+def _of_switches(table: str) -> Schema:
+    """Keys of a table of `[network]` by their names on switches; SONiC writes numbers as texts."""
+    return {
+        key: {"type": ["integer", "string"], "description": f"`{rule[0]}`"}
+        for key, rule in switch.NAMES[table].items()
+    }
 
 
 def _text_or_table(text: Schema, table: Schema) -> Schema:
@@ -138,6 +160,8 @@ def _marking() -> Schema:
         table = _table("kind", [row["name"]], row, {"at": {"enum": ["enqueue", "dequeue"]}})
         if row["name"] == "step":
             table["required"] = []
+        if row["name"] == "red":
+            table["properties"] |= _of_switches("marking")
         for key in MARKING.get(row["name"], {}):
             of_rate = {"type": "object", "additionalProperties": dict(table["properties"][key])}
             table["properties"][key] = _also(table["properties"][key], {"const": RECOMMENDED}, of_rate)
