@@ -45,7 +45,11 @@ def scenario(seed, harm):
             "planes": planes,
             "rate": draw.choice(("10Gbps", "100Gbps", "400Gbps")),
         },
-        network={"balancing": draw.choice(("flow", "packet", "queue")), "convergence": "50us"},
+        # HPCC compares records between packets of one path.
+        network={
+            "balancing": draw.choice(("flow",) if cc == "hpcc" else ("flow", "packet", "queue")),
+            "convergence": "50us",
+        },
         hosts=hosts,
         cc=cc,
         traffic=[
