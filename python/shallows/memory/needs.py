@@ -10,7 +10,7 @@ import numpy as np
 
 from shallows.memory import bounds
 from shallows.memory.check import check
-from shallows.units import NEVER
+from shallows.units import MOST_ROWS, NEVER
 
 if TYPE_CHECKING:
     from shallows.scenario import Scenario
@@ -70,10 +70,11 @@ def packets(scenario: "Scenario") -> int:
 
 
 def samples(scenario: "Scenario") -> float:
-    """The number of samples to record."""
+    """The number of samples to record: a run stops recording at `MOST_ROWS` of queues, and of senders."""
     ends, record = _ends_ps(scenario), scenario.record
     queues = ends / record.queues * len(scenario.network.recorded_ports) if record.queues else 0
-    return queues + (ends / record.probes * PROBES * len(scenario.probed_flows) if record.probes else 0)
+    probes = ends / record.probes * PROBES * len(scenario.probed_flows) if record.probes else 0
+    return min(queues, MOST_ROWS) + min(probes, MOST_ROWS)
 
 
 def _parts(scenario: "Scenario") -> dict[str, float]:
