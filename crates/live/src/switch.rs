@@ -360,14 +360,25 @@ mod tests {
         assert_eq!((switch.unroutable, switch.in_flight()), (4, 0));
     }
 
-    #[test]
-    fn a_full_port_drops() {
+    /// How many of twenty frames with an ECN field arrive that a host sends at once.
+    fn arrivals(ecn: u8) -> usize {
         let mut switch = dumbbell();
         for _ in 0..20 {
-            switch.send(Time::ZERO, 0, &frame(1, 0));
+            switch.send(Time::ZERO, 0, &frame(1, ecn));
         }
         let mut count = 0;
         switch.advance(Time::from_millis(1000), |_| count += 1);
-        assert_eq!((count, switch.in_flight()), (10, 0));
+        assert_eq!(switch.in_flight(), 0);
+        count
+    }
+
+    #[test]
+    fn a_full_port_drops() {
+        assert_eq!(arrivals(2), 10);
+    }
+
+    #[test]
+    fn frames_that_are_not_ecn_capable_are_dropped_where_others_are_marked() {
+        assert_eq!(arrivals(0), 3);
     }
 }
