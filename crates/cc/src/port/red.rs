@@ -5,7 +5,6 @@
 //! | `K_min` | `kmin` | queue at which marking begins |
 //! | `K_max` | `kmax` | queue at which the ramp ends |
 //! | `P_max` | `pmax` | probability there; above it every packet is marked |
-//!
 //! | `w_q` | `weight` | weight of the newest queue in the average; 1 is the instantaneous queue |
 //! | `avg` | `average` | average queue |
 //! | `count` | `count` | packets since the last mark or drop |

@@ -2,9 +2,9 @@
 
 use shallows_cc::units::Time;
 
-/// Reordering depth: the largest displacement of a packet that has arrived. This is how many numbers a packet is behind the highest one that arrived before,
-/// although it left earlier (reordering, RFC 4737 §3). A retransmission counts only if a packet that left later overtakes it. Receivers report only packets that follow
-/// a hole or fill one.
+/// Reordering depth: by how many packets the latest packet arrived behind one that left its host later (RFC 4737 §3). A
+/// retransmission counts only if a packet that left later overtakes it. Receivers report only packets that follow a hole or fill
+/// one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReorderingDepth {
     /// The highest sequence number out of order, and when it left its host.

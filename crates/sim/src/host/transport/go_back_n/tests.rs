@@ -211,8 +211,6 @@ fn a_sender_that_went_back_too_far_learns_how_far() {
     assert_eq!(departures(&mut sender).first().map(|frame| frame.1), Some(3));
 }
 
-/// Window and pace together: a window of ten frames leaves at the pace, and an acknowledgement of four lets four more leave. A
-/// burst is not divided.
 /// The last frames of an endless flow that are still allowed (4e9), sent a second time, in a build that checks overflows.
 #[test]
 fn sequence_numbers_reach_their_limit() {
@@ -229,6 +227,8 @@ fn sequence_numbers_reach_their_limit() {
     assert_eq!((sender.retransmits, sender.done()), (u64::from(u32::MAX) + 4, true));
 }
 
+/// Window and pace together: a window of ten frames leaves at the pace, and an acknowledgement of four lets four more leave. A
+/// burst is not divided.
 #[test]
 fn a_window_limits_paced_frames() {
     let mut sender = windowed(100, false, MSS * 10);
