@@ -10,6 +10,7 @@
 //! To add a transport, implement [`traits::TransportSender`] and [`traits::TransportReceiver`], add a variant to the enums in
 //! `sender.rs` and `receiver.rs`, and name it in [`shallows_cc::catalog::Reliability`] or [`shallows_cc::catalog::SendControl`].
 
+mod bursts;
 mod config;
 mod credit;
 mod gate;
@@ -19,6 +20,7 @@ mod int;
 mod irn;
 mod lazy_timer;
 mod message;
+mod notifications;
 mod packet_sink;
 mod pulled;
 mod rack;

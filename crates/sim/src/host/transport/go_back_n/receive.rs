@@ -1,11 +1,12 @@
 //! Go-back-N receiver.
 
-use shallows_cc::receiver::{Data, Receiver};
+use shallows_cc::receiver::Data;
 use shallows_cc::units::Time;
 
 use crate::host::timestamps::TimestampModel;
 use crate::host::transport::config::ReceiverConfig;
 use crate::host::transport::message::Message;
+use crate::host::transport::notifications::Notifications;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::status::Responses;
 use crate::host::transport::traits::TransportReceiver;
@@ -15,16 +16,13 @@ use crate::spec::network::MIN_FRAME;
 /// Receiver of one flow.
 #[derive(Debug)]
 pub struct GoBackNReceiver {
-    notification: Box<dyn Receiver>,
+    notifications: Notifications,
     message: Message,
     expected: u32,
     /// Sequence number of the frame that arrived last.
     newest: u32,
     /// Whether a NACK for the current gap has been sent.
     nack_sent: bool,
-    /// When a congestion notification is due, and whether a timer is set for it.
-    notify_at: Option<Time>,
-    timer_armed: bool,
     pub(super) timestamps: Option<Box<TimestampModel>>,
     /// Payload that has arrived in order.
     delivered: u64,
@@ -33,13 +31,11 @@ pub struct GoBackNReceiver {
 impl GoBackNReceiver {
     pub fn new(config: ReceiverConfig) -> Self {
         Self {
-            notification: config.notification,
+            notifications: Notifications::new(config.notification),
             message: Message::new(config.bytes, config.mss),
             expected: 0,
             newest: 0,
             nack_sent: false,
-            notify_at: None,
-            timer_armed: false,
             timestamps: config.timestamps,
             delivered: 0,
         }
@@ -51,12 +47,7 @@ impl GoBackNReceiver {
         let in_order = frame.seq == self.expected;
         let went_back = frame.seq <= std::mem::replace(&mut self.newest, frame.seq);
         let data = Data { marked, in_order, sent_at: frame.sent, ..Data::default() };
-        let due = self.notification.notification(now, &data);
-        let at_once = due == Some(now) && self.notify_at.is_none();
-        let earlier = at_once.then(|| self.notify(now, out));
-        if !at_once {
-            self.notify_at = self.notify_at.or(due);
-        }
+        let earlier = self.notifications.on_data(now, &data).then(|| self.notify(now, out));
         if in_order {
             self.delivered += self.message.payload(self.expected).0;
             self.expected += 1;
@@ -84,21 +75,18 @@ impl GoBackNReceiver {
 impl TransportReceiver for GoBackNReceiver {
     #[inline]
     fn arm_timer(&mut self, _now: Time) -> Option<Time> {
-        let at = self.notify_at.filter(|_| !self.timer_armed)?;
-        self.timer_armed = true;
-        Some(at)
+        self.notifications.arm_timer()
     }
 
     // The timer for congestion notifications.
     #[inline(always)]
     fn on_timer(&mut self, now: Time, out: &mut PacketSink<'_>) -> Responses {
-        self.timer_armed = false;
-        let due = self.notify_at.take();
-        Responses::new(due.map(|_| self.notify(now, out)), None)
+        let due = self.notifications.on_timer();
+        Responses::new(due.then(|| self.notify(now, out)), None)
     }
 
     fn ack_pending(&self) -> bool {
-        self.notify_at.is_some()
+        self.notifications.is_pending()
     }
 
     #[inline]

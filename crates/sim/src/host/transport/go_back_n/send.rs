@@ -1,8 +1,9 @@
 //! Go-back-N sender.
 
 use shallows_cc::event::{Ack, Loss, LossKind};
-use shallows_cc::units::{Bytes, Rate, Time};
+use shallows_cc::units::{Bytes, Time};
 
+use crate::host::transport::bursts::Bursts;
 use crate::host::transport::config::SenderConfig;
 use crate::host::transport::gate::Gate;
 use crate::host::transport::lazy_timer::{Backoff, LazyTimer};
@@ -14,18 +15,12 @@ use crate::packet::header::{Header, RoceAnswer, RoceData};
 use crate::spec::network::{MIN_FRAME, Supply};
 
 /// Sender of one flow.
-// All 13 fields are read or written for every frame, so they are not grouped further.
 #[derive(Debug)]
 pub struct GoBackNSender {
     gate: Gate,
     pub(super) message: Message,
     ecn: bool,
-    /// Packets of a segment, and whether they leave in a burst.
-    segment: u32,
-    at_once: bool,
-    /// Rate within a burst, and when its next frame may leave.
-    burst_rate: Option<Rate>,
-    burst_until: Time,
+    bursts: Bursts,
     pub(super) unacked: u32,
     pub(super) next: u32,
     /// Frames below have been sent before.
@@ -46,16 +41,12 @@ pub(super) struct RetransmissionTimer {
 
 impl GoBackNSender {
     pub fn new(config: SenderConfig<'_>) -> Self {
-        let segments = config.control.segments();
         let backoff = Backoff::new(config.first_timeout, config.host.rto_max);
         Self {
+            bursts: Bursts::new(config.control.segments(), config.mss),
             gate: Gate::new(config.control),
             message: Message::new(config.bytes, config.mss),
             ecn: config.ecn,
-            segment: segments.size.0.div_ceil(config.mss.0).max(1) as u32,
-            at_once: segments.at_once,
-            burst_rate: segments.burst_rate,
-            burst_until: Time::ZERO,
             unacked: 0,
             next: 0,
             highest_sent: 0,
@@ -65,17 +56,12 @@ impl GoBackNSender {
         }
     }
 
-    /// Returns true if this frame leaves in the burst of the previous one.
-    fn in_burst(&self, seq: u32) -> bool {
-        self.at_once && !seq.is_multiple_of(self.segment)
-    }
-
     /// Returns how many bytes the window lacks for one more frame. One frame in flight is always allowed, and a burst is
     /// never divided.
     fn window_deficit(&self) -> Option<Bytes> {
         let in_flight = u64::from(self.next - self.unacked);
         let needed = Bytes(self.message.mss.0.saturating_mul(in_flight + 1));
-        let waits = in_flight > 0 && needed > self.gate.window && !self.in_burst(self.next);
+        let waits = in_flight > 0 && needed > self.gate.window && !self.bursts.continue_at(self.next);
         waits.then(|| needed - self.gate.window)
     }
 
@@ -128,7 +114,8 @@ impl GoBackNSender {
     /// Returns true if a frame in flight requests an acknowledgement.
     fn awaits_answer(&self) -> bool {
         self.unacked < self.next
-            && (self.next == self.message.available || self.next / self.segment > self.unacked / self.segment)
+            && (self.next == self.message.available
+                || self.next / self.bursts.segment > self.unacked / self.bursts.segment)
     }
 
     fn go_back(&mut self, now: Time, kind: LossKind, repeated: bool) {
@@ -136,11 +123,6 @@ impl GoBackNSender {
         self.next = self.unacked;
         self.timer.deadline = Time::MAX;
         self.gate.control.on_loss(now, &Loss { kind, in_flight, repeated });
-    }
-
-    /// Returns the end of the current segment, which is always sent to its end.
-    fn segment_end(&self) -> u32 {
-        self.highest_sent.next_multiple_of(self.segment)
     }
 }
 
@@ -152,8 +134,8 @@ impl TransportSender for GoBackNSender {
         if let Some(short) = self.window_deficit() {
             return Readiness::Blocked(BlockedBy::Window(short));
         }
-        let burst_until = || (self.burst_until > now).then_some(self.burst_until);
-        let waits = if self.in_burst(self.next) { burst_until() } else { self.gate.paced_until(now) };
+        let in_burst = self.bursts.continue_at(self.next);
+        let waits = if in_burst { self.bursts.wait_until(now) } else { self.gate.paced_until(now) };
         waits.map_or(Readiness::Ready, Readiness::At)
     }
 
@@ -164,13 +146,8 @@ impl TransportSender for GoBackNSender {
         self.retransmits += u64::from(seq < self.highest_sent);
         self.highest_sent = self.highest_sent.max(self.next);
         let length = (self.message.payload(seq) + header).max(MIN_FRAME);
-        let paced = self.gate.next_paced;
-        self.gate.advance_pacing(if self.in_burst(seq) { paced } else { paced.max(now) }, length);
-        if let Some(rate) = self.burst_rate {
-            self.burst_until = (now + rate.time_to_send(length)).min(self.gate.next_paced);
-        }
-        self.gate.on_sent(now, length);
-        let asks = self.next == self.message.available || self.next.is_multiple_of(self.segment);
+        self.bursts.on_sent(now, length, self.bursts.continue_at(seq), &mut self.gate);
+        let asks = self.next == self.message.available || self.next.is_multiple_of(self.bursts.segment);
         if asks && self.timer.deadline == Time::MAX {
             self.timer.deadline = now + self.timer.backoff.current();
         }
@@ -193,7 +170,7 @@ impl TransportSender for GoBackNSender {
     }
 
     fn stop(&mut self, _now: Time) {
-        self.message.truncate(self.segment_end());
+        self.message.truncate(self.bursts.end(self.highest_sent));
     }
 
     fn done(&self) -> bool {
@@ -220,7 +197,7 @@ impl TransportSender for GoBackNSender {
     }
 
     fn write(&mut self, supply: Supply) {
-        self.message.write(supply, self.segment_end());
+        self.message.write(supply, self.bursts.end(self.highest_sent));
     }
 
     fn app_limited(&self) -> bool {

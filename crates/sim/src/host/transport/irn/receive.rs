@@ -1,11 +1,12 @@
 //! IRN receiver.
 
-use shallows_cc::receiver::{Data, Receiver};
+use shallows_cc::receiver::Data;
 use shallows_cc::units::Time;
 
 use crate::host::timestamps::TimestampModel;
 use crate::host::transport::config::ReceiverConfig;
 use crate::host::transport::message::Message;
+use crate::host::transport::notifications::Notifications;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::reordering::ReorderingDepth;
 use crate::host::transport::selective::Ranges;
@@ -17,14 +18,11 @@ use crate::spec::network::MIN_FRAME;
 /// Receiver of one flow.
 #[derive(Debug)]
 pub struct IrnReceiver {
-    notification: Box<dyn Receiver>,
+    notifications: Notifications,
     message: Message,
     expected: u32,
     out_of_order: Ranges,
     reordering: ReorderingDepth,
-    /// When a congestion notification is due, and whether a timer is set for it.
-    notify_at: Option<Time>,
-    timer_armed: bool,
     timestamps: Option<Box<TimestampModel>>,
     delivered: u64,
 }
@@ -32,13 +30,11 @@ pub struct IrnReceiver {
 impl IrnReceiver {
     pub fn new(config: ReceiverConfig) -> Self {
         Self {
-            notification: config.notification,
+            notifications: Notifications::new(config.notification),
             message: Message::new(config.bytes, config.mss),
             expected: 0,
             out_of_order: Ranges::default(),
             reordering: ReorderingDepth::default(),
-            notify_at: None,
-            timer_armed: false,
             timestamps: config.timestamps,
             delivered: 0,
         }
@@ -49,12 +45,7 @@ impl IrnReceiver {
         let &RoceData { sent, seq, .. } = frame;
         let in_order = seq == self.expected;
         let data = Data { marked, in_order, sent_at: sent, ..Data::default() };
-        let due = self.notification.notification(now, &data);
-        let at_once = due == Some(now) && self.notify_at.is_none();
-        let earlier = at_once.then(|| self.notify(now, out));
-        if !at_once {
-            self.notify_at = self.notify_at.or(due);
-        }
+        let earlier = self.notifications.on_data(now, &data).then(|| self.notify(now, out));
         if seq > self.expected || !self.out_of_order.is_empty() {
             self.reordering.record(seq, sent);
         }
@@ -89,20 +80,17 @@ impl IrnReceiver {
 
 impl TransportReceiver for IrnReceiver {
     fn arm_timer(&mut self, _now: Time) -> Option<Time> {
-        let at = self.notify_at.filter(|_| !self.timer_armed)?;
-        self.timer_armed = true;
-        Some(at)
+        self.notifications.arm_timer()
     }
 
     // The timer for congestion notifications.
     fn on_timer(&mut self, now: Time, out: &mut PacketSink<'_>) -> Responses {
-        self.timer_armed = false;
-        let due = self.notify_at.take();
-        Responses::new(due.map(|_| self.notify(now, out)), None)
+        let due = self.notifications.on_timer();
+        Responses::new(due.then(|| self.notify(now, out)), None)
     }
 
     fn ack_pending(&self) -> bool {
-        self.notify_at.is_some()
+        self.notifications.is_pending()
     }
 
     fn complete(&self) -> bool {

@@ -1,8 +1,9 @@
 //! IRN sender.
 
 use shallows_cc::event::{Ack, Loss, LossKind};
-use shallows_cc::units::{Bytes, Rate, Time};
+use shallows_cc::units::{Bytes, Time};
 
+use crate::host::transport::bursts::Bursts;
 use crate::host::transport::config::SenderConfig;
 use crate::host::transport::gate::Gate;
 use crate::host::transport::irn::timer::RetransmissionTimer;
@@ -16,18 +17,13 @@ use crate::packet::header::{Header, RoceAnswer, RoceData};
 use crate::spec::network::{MIN_FRAME, Supply};
 
 /// Sender of one flow.
-// All 16 fields are read or written for every frame, so they are not grouped further.
+// All 13 fields are read or written for every frame, so they are not grouped further.
 #[derive(Debug)]
 pub struct IrnSender {
     gate: Gate,
     message: Message,
     ecn: bool,
-    /// Packets of a segment, and whether they leave in a burst.
-    segment: u32,
-    at_once: bool,
-    /// Rate within a burst, and when its next frame may leave.
-    burst_rate: Option<Rate>,
-    burst_until: Time,
+    bursts: Bursts,
     unacked: u32,
     next: u32,
     sprayed: bool,
@@ -45,17 +41,14 @@ pub struct IrnSender {
 
 impl IrnSender {
     pub fn new(config: SenderConfig<'_>) -> Self {
-        let (segments, timer) = (config.control.segments(), RetransmissionTimer::new(&config));
+        let timer = RetransmissionTimer::new(&config);
         let products = if config.sprayed { 2 } else { 1 };
         let tolerance = if config.sprayed { Tolerance::Sprayed } else { Tolerance::None };
         Self {
+            bursts: Bursts::new(config.control.segments(), config.mss),
             gate: Gate::new(config.control),
             message: Message::new(config.bytes, config.mss),
             ecn: config.ecn,
-            segment: segments.size.0.div_ceil(config.mss.0).max(1) as u32,
-            at_once: segments.at_once,
-            burst_rate: segments.burst_rate,
-            burst_until: Time::ZERO,
             unacked: 0,
             next: 0,
             sprayed: config.sprayed,
@@ -71,7 +64,7 @@ impl IrnSender {
 
     /// Returns true if this frame leaves in the burst of the previous one.
     fn in_burst(&self, seq: u32) -> bool {
-        self.at_once && seq == self.next && !seq.is_multiple_of(self.segment)
+        seq == self.next && self.bursts.continue_at(seq)
     }
 
     /// Returns how many bytes the window or the limit lacks for one more new frame. One frame in flight is always allowed.
@@ -82,7 +75,7 @@ impl IrnSender {
             return Some(mss * u64::from(behind + 1 - self.cap));
         }
         let needed = Bytes(mss.0.saturating_mul(u64::from(self.rack.in_flight) + 1));
-        let waits = self.rack.in_flight > 0 && needed > self.gate.window && !self.in_burst(self.next);
+        let waits = self.rack.in_flight > 0 && needed > self.gate.window && !self.bursts.continue_at(self.next);
         waits.then(|| needed - self.gate.window)
     }
 
@@ -129,7 +122,7 @@ impl IrnSender {
     }
 
     fn ends_segment(&self, seq: u32) -> bool {
-        (seq + 1).is_multiple_of(self.segment) || seq + 1 == self.message.available
+        (seq + 1).is_multiple_of(self.bursts.segment) || seq + 1 == self.message.available
     }
 
     /// Detects losses, and tells the algorithm once in each recovery.
@@ -157,11 +150,8 @@ impl TransportSender for IrnSender {
             if let Some(short) = self.deficit() {
                 return Readiness::Blocked(BlockedBy::Window(short));
             }
-            if self.in_burst(self.next) && self.burst_until > now {
-                return Readiness::At(self.burst_until);
-            }
-            if self.in_burst(self.next) {
-                return Readiness::Ready;
+            if self.bursts.continue_at(self.next) {
+                return self.bursts.wait_until(now).map_or(Readiness::Ready, Readiness::At);
             }
         }
         self.gate.paced_until(now).map_or(Readiness::Ready, Readiness::At)
@@ -170,12 +160,7 @@ impl TransportSender for IrnSender {
     fn send(&mut self, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
         let seq = self.rack.first_lost().unwrap_or(self.next);
         let length = (self.message.payload(seq) + header).max(MIN_FRAME);
-        let paced = self.gate.next_paced;
-        self.gate.advance_pacing(if self.in_burst(seq) { paced } else { paced.max(now) }, length);
-        if let Some(rate) = self.burst_rate {
-            self.burst_until = (now + rate.time_to_send(length)).min(self.gate.next_paced);
-        }
-        self.gate.on_sent(now, length);
+        self.bursts.on_sent(now, length, self.in_burst(seq), &mut self.gate);
         self.rack.on_sent(now, seq);
         if seq == self.next {
             self.next += 1;
@@ -203,9 +188,8 @@ impl TransportSender for IrnSender {
         }
     }
 
-    // The current segment is always sent to its end.
     fn stop(&mut self, _now: Time) {
-        self.message.truncate(self.next.next_multiple_of(self.segment));
+        self.message.truncate(self.bursts.end(self.next));
     }
 
     fn done(&self) -> bool {
@@ -229,7 +213,7 @@ impl TransportSender for IrnSender {
     }
 
     fn write(&mut self, supply: Supply) {
-        self.message.write(supply, self.next.next_multiple_of(self.segment));
+        self.message.write(supply, self.bursts.end(self.next));
     }
 
     fn app_limited(&self) -> bool {
