@@ -56,10 +56,13 @@ class Trial:
 
 @dataclass(frozen=True)
 class Metric:
-    """What settings are compared by: its name, and whether it is of flows that end or of the queue."""
+    """What settings are compared by: its name, whether it is of flows that end or else of the queue, and
+    whether of short flows only.
+    """
 
     name: str
     ends: bool
+    short: bool = False
 
     @classmethod
     def of(cls, scenario: "Scenario") -> "Metric":
@@ -69,7 +72,7 @@ class Metric:
         if not len(ending):
             return cls("mean queue, KB", False)
         short = (ending <= SHORT).any()
-        return cls("p99 slowdown of flows up to 100 KB" if short else "p99 slowdown", True)
+        return cls("p99 slowdown of flows up to 100 KB" if short else "p99 slowdown", True, bool(short))
 
     def value(self, run: "Run") -> float:
         """Its value in one run."""
@@ -77,8 +80,7 @@ class Metric:
             return float(run.summary["bottleneck"]["queue_mean_pkt"]) * run.scenario.mtu / 1e3
         flows = run.flows
         ended = flows[flows["slowdown"].notna()]
-        short = ended["slowdown"][ended["bytes"] <= SHORT]
-        chosen = short if "up to" in self.name else ended["slowdown"]
+        chosen = (ended[ended["bytes"] <= SHORT] if self.short else ended)["slowdown"]
         return float(chosen.quantile(0.99)) if len(chosen) else np.nan
 
 
