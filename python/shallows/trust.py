@@ -1,7 +1,7 @@
 """Python code that the user trusts: files of algorithms, by path and digest.
 
 A scenario or a result can name a Python file, and may come from somebody else. Such a file is executed only
-if the user named it in this session, or if its path and the digest of all that it imports are in the user's
+if the user named it to this process, or if its path and the digest of all that it imports are in the user's
 own record, which lies outside of results; or with `--trust`. Classes that the user's own program makes or
 names are trusted, and recorded. docs/trust.md explains this for users.
 """
