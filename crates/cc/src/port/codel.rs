@@ -200,7 +200,7 @@ mod tests {
         let mut codel = codel();
         drops(&mut *codel, 0, 470, false);
         codel.on_idle();
-        assert_eq!(drops(&mut *codel, 500, 145, false), [600, 641]);
+        assert_eq!(drops(&mut *codel, 1500, 145, false), [1600, 1641]);
         // Much later it begins anew.
         codel.on_idle();
         assert_eq!(drops(&mut *codel, 9000, 250, false), [9100, 9200]);

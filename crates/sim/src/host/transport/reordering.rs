@@ -28,7 +28,7 @@ impl ReorderingDepth {
 mod tests {
     use super::*;
 
-    /// Packets 1 to 5 leave at 1 to 5 us and arrive as 2, 5, 1, 4; 3 is lost, and sent again at 9 us. Packet 1 is four behind 5.
+    /// Packets 1 to 5 leave at 1 to 5 us and arrive as 2, 5, 4, 3; 1 is lost, and sent again at 9 us. Packet 3 is two behind 5.
     #[test]
     fn a_retransmission_is_not_reordered() {
         let mut reordering = ReorderingDepth::default();
@@ -36,6 +36,6 @@ mod tests {
             reordering.record(seq, Time::from_micros(left));
             reordering.depth
         };
-        assert_eq!([(2, 2), (5, 5), (1, 1), (4, 4), (3, 9)].map(|(seq, left)| depth_after(seq, left)), [0, 0, 4, 4, 4]);
+        assert_eq!([(2, 2), (5, 5), (4, 4), (3, 3), (1, 9)].map(|(seq, left)| depth_after(seq, left)), [0, 0, 1, 2, 2]);
     }
 }

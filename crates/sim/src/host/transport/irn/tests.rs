@@ -1,8 +1,12 @@
 //! Tests of selective retransmission over RoCE.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use shallows_cc::catalog;
+use shallows_cc::event::{Ack, Loss};
 use shallows_cc::parameter::Values;
-use shallows_cc::sender::Path;
+use shallows_cc::sender::{Decision, Path, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
 use super::IrnSender;
@@ -21,10 +25,14 @@ const fn us(time: u64) -> Time {
 /// A DCQCN flow at 12 Gbps, one frame of 1500 B a microsecond, whose bandwidth-delay product is eight frames. The high timeout is
 /// 10 ms, so the low one is 3125 us.
 fn dcqcn(packets: u64, sprayed: bool) -> IrnSender {
-    let host = Network::bare().host;
     let row = catalog::find("dcqcn").unwrap();
     let (line_rate, base_rtt) = (Rate::from_gbps(12), us(8));
     let path = Path { mss: MSS, initial_window: MSS * 10, line_rate, base_rtt, seed: 1, ..Path::default() };
+    with_control(packets, sprayed, (row.sender)(&Values::defaults(row.parameters), &path))
+}
+
+fn with_control(packets: u64, sprayed: bool, control: Box<dyn Sender>) -> IrnSender {
+    let host = Network::bare().host;
     IrnSender::new(SenderConfig {
         bytes: MSS * packets,
         mss: MSS,
@@ -32,11 +40,25 @@ fn dcqcn(packets: u64, sprayed: bool) -> IrnSender {
         has_int: false,
         sprayed,
         host: &host,
-        base_rtt,
+        base_rtt: us(8),
         product: 8,
         first_timeout: host.rto_initial,
-        control: (row.sender)(&Values::defaults(row.parameters), &path),
+        control,
     })
+}
+
+/// Algorithm at 12 Gbps that counts the losses of which it is told.
+#[derive(Debug)]
+struct Counting(Arc<AtomicU32>);
+
+impl Sender for Counting {
+    fn on_ack(&mut self, _: Time, _: &Ack) {}
+    fn on_loss(&mut self, _: Time, _: &Loss) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+    fn decision(&self) -> Decision {
+        Decision { window: Bytes::MAX, pace: Some(Rate::from_gbps(12)), wake: None }
+    }
 }
 
 /// Sends all that may leave from `begin` until `end`, in microseconds.
@@ -89,6 +111,22 @@ fn only_holes_are_sent_again() {
     answer(&mut sender, 41, 1, 7, None);
     assert_eq!(send_until(&mut sender, 41, 50), Vec::<u32>::new());
     assert_eq!((sender.retransmits, sender.timeouts), (4, 0));
+}
+
+/// Frames 1 and 4 of the first eight are lost, and of the next ones 9: the algorithm hears of two recoveries.
+#[test]
+fn an_algorithm_is_told_once_in_each_recovery() {
+    let losses = Arc::new(AtomicU32::new(0));
+    let mut sender = with_control(100, false, Box::new(Counting(losses.clone())));
+    send_until(&mut sender, 0, 20);
+    for (cumulative, seq, told) in [(1, 0, 0), (1, 2, 1), (1, 3, 1), (1, 5, 1), (4, 1, 1)] {
+        answer(&mut sender, 21 + u64::from(seq), cumulative, seq, None);
+        assert_eq!(losses.load(Ordering::Relaxed), told);
+        send_until(&mut sender, 30, 40);
+    }
+    answer(&mut sender, 50, 9, 4, None);
+    answer(&mut sender, 51, 9, 10, Some(40));
+    assert_eq!(losses.load(Ordering::Relaxed), 2);
 }
 
 /// The loss of a retransmission waits for the timer: with two frames in flight the low one, 3125 us after the last progress.

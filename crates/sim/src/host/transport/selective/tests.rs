@@ -11,13 +11,17 @@ use crate::host::transport::traits::TransportSender;
 use crate::host::transport::{PacketSink, Readiness, SenderConfig};
 use crate::packet::Slab;
 use crate::packet::header::TcpAck;
-use crate::spec::network::Network;
+use crate::spec::network::{HostSpec, Network};
 
 const MSS: Bytes = Bytes(1460);
 
 fn reno(packets: u64) -> SelectiveSender {
-    // The initial timeout is 10 ms, the minimum 1 ms.
-    let host = Network::bare().host;
+    with_prr(packets, false)
+}
+
+/// A Reno flow. The initial timeout is 10 ms, the minimum 1 ms.
+fn with_prr(packets: u64, prr: bool) -> SelectiveSender {
+    let host = HostSpec { prr, ..Network::bare().host };
     let row = catalog::find("reno").unwrap();
     let (line_rate, base_rtt) = (Rate::from_gbps(10), Time::from_micros(100));
     let path = Path { mss: MSS, initial_window: MSS * 10, line_rate, base_rtt, seed: 1, ..Path::default() };
@@ -89,6 +93,21 @@ fn send_one(sender: &mut SelectiveSender, now: Time) -> u32 {
 fn ack(cumulative: u32, block: (u32, u32)) -> TcpAck {
     let (block_from, block) = (block.0, (block.1 - block.0) as u16);
     TcpAck { cumulative, block_from, block, samples: 1, ..TcpAck::default() }
+}
+
+/// RFC 6937 is about recoveries: after a timeout the window of the algorithm counts, here one packet (RFC 5681 §3.1).
+#[test]
+fn a_timeout_ends_a_reduction() {
+    let mut sender = with_prr(50, true);
+    send_all(&mut sender, Time::ZERO);
+    for end in 2..8 {
+        sender.on_ack(Time::from_micros(100), &ack(0, (1, end)));
+    }
+    let repairs = send_all(&mut sender, Time::from_micros(100));
+    assert_eq!(repairs.first(), Some(&0));
+    let timeout = sender.arm_timer().unwrap();
+    sender.on_timer(timeout);
+    assert_eq!((send_all(&mut sender, timeout), sender.timeouts), (vec![0], 1));
 }
 
 /// RFC 5681 §3.2: packets that arrive after a hole, here 2 and 3 of ten, must not change the window, but each lets a new packet
