@@ -170,8 +170,8 @@ def tuned(scenario: "Scenario") -> Tuned:
 def _expected() -> str:
     known = " or ".join(f"{name} with {kind} marking" if kind else name for name, kind in TUNINGS)
     return (
-        f"{known}: advice needs a fluid model with a phase margin. Of others compare settings in packets: "
-        "shallows sweep SCENARIO --over KEY=VALUES"
+        f"{known}: advice needs a fluid model with a phase margin. For other algorithms compare settings in "
+        "the packet world: shallows sweep SCENARIO --over KEY=VALUES"
     )
 
 

@@ -147,7 +147,7 @@ def _nothing_trims(scenario: "Scenario") -> list[str]:
 
 
 def _reordering_is_loss(scenario: "Scenario") -> list[str]:
-    """Algorithms whose transport takes overtaken packets for lost, in a network that sprays packets."""
+    """Algorithms whose transport treats reordered packets as lost, in a network that sprays packets."""
     network, balancing = scenario.network, scenario.network_options.balancing
     paths = len(network.link_from) // 2 >= network.nodes  # there is a cycle
     if balancing == "flow" or not paths:
@@ -157,8 +157,8 @@ def _reordering_is_loss(scenario: "Scenario") -> list[str]:
         names = dict.fromkeys(used.label for used in scenario.algorithms if used.transport == transport)
         if names and getattr(scenario.hosts, key) != value:
             found.append(
-                f"{', '.join(names)} takes packets for lost that others overtake, and network.balancing = "
-                f'"{balancing}" reorders them; write hosts.{key} = "{value}"'
+                f'network.balancing = "{balancing}" reorders packets, and reordered packets count as lost '
+                f'with {", ".join(names)}; write hosts.{key} = "{value}"'
             )
     return found
 
