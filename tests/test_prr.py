@@ -1,5 +1,6 @@
 """Proportional rate reduction (RFC 6937): a cut of the window is spread over a round trip."""
 
+import numpy as np
 import pytest
 
 import shallows as sh
@@ -15,6 +16,24 @@ def run(prr, cc="reno", size="1458000B", buffer="50pkt", marking="none", **chang
         "traffic": [{"kind": "incast", "senders": 1, "size": size}],
     }
     return sh.run(sh.Scenario(**{**tables, **changes}), progress=False)
+
+
+def fall(prr, cc):
+    """How fast the queue falls after a cut, in packets a second: the median of steps of 5 ms."""
+    tables = {"traffic": [{"kind": "long-lived", "flows": 1}], "record": {"queues": "5ms"}}
+    made = run(prr, cc, buffer="100pkt", duration="20s", warmup="10s", **tables)
+    queues = made.queues[made.queues.port == made.summary["bottleneck"]["port"]]
+    steps = np.diff(queues.queue_pkt) / 5e-3
+    return np.median(-steps[steps < -300])
+
+
+@pytest.mark.parametrize(("cc", "beta"), [("reno", 0.5), ("cubic", 0.7)])
+def test_the_queue_falls_in_proportion_to_the_cut(cc, beta):
+    """20 Mbps send 1667 packets a second. A sender that is silent after a cut lets the queue fall by as many;
+    one that sends `beta` packets for each that is delivered (RFC 6937 §3) by 1 - beta of them.
+    """
+    assert fall(False, cc) == pytest.approx(1667, rel=0.1)
+    assert fall(True, cc) == pytest.approx((1 - beta) * 1667, rel=0.1)
 
 
 def test_many_losses_at_once_need_no_timeout_more():

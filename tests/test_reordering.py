@@ -50,9 +50,9 @@ def test_dctcp_with_rack_fills_equal_paths(paths, gbps):
 
 @pytest.mark.parametrize(("paths", "seed"), [(4, 1), (4, 2), (16, 3), (64, 4)])
 def test_random_paths_look_like_no_loss(paths, seed):
-    """Random choices leave links idle, and longer queues are marked; reordering costs nothing."""
+    """Random choices leave links idle, but nothing is retransmitted."""
     sprayed = goodput(crossing("dctcp", paths, balancing="packet", seed=seed))
-    assert sprayed > 0.75 * goodput(crossing("dctcp", 1))
+    assert 0.85 <= sprayed / goodput(crossing("dctcp", 1)) <= 1.001
 
 
 def test_three_duplicate_acks_take_sprayed_packets_for_lost():
