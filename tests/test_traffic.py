@@ -228,6 +228,20 @@ def test_a_trace_gives_flows_by_number_or_name(tmp_path):
     assert drawn.bytes.tolist() == [1000, 20_000]
 
 
+def test_flows_of_a_trace_wait_for_others_by_name_with_columns_in_any_order(tmp_path):
+    trace = tmp_path / "flows.csv"
+    rows = ["x,100,0,4,,0", "y,200,4,1,x,2e-6", "z,300,4,2,x,0", "w,400,4,3,y x,0"]
+    trace.write_text("id,bytes,src,dst,after,start_s\n" + "\n".join(rows) + "\n")
+    table = {"kind": "trace", "file": str(trace)}
+    drawn = flows(STAR, table)
+    assert ends(drawn) == [(0, 4), (4, 1), (4, 2), (4, 3)]
+    assert drawn.bytes.tolist() == [100, 200, 300, 400]
+    assert drawn.start_ps.tolist() == [0, 2 * 10**6, 0, 0]
+    assert [drawn.after.of(flow) for flow in range(4)] == [[], [0], [0], [0, 1]]
+    numbered = {"start_s": [0, 0], "src": [0, 0], "dst": [4, 3], "bytes": [1, 1], "behind": ["", 0]}
+    assert flows(STAR, {"kind": "trace", "flows": numbered}).behind.of(1) == [0]
+
+
 def test_the_starts_of_a_trace_are_exact_to_the_picosecond(tmp_path):
     """A double of 100,000 s knows steps of 15 ps; half a picosecond goes to the even one."""
     trace = tmp_path / "flows.csv"
@@ -244,8 +258,24 @@ def test_the_starts_of_a_trace_are_exact_to_the_picosecond(tmp_path):
     [
         ("", "the columns start_s,src,dst,bytes in its first line"),
         ("start_s,src,bytes\n", "first line: dst is missing"),
-        ("start_s,src,dst,bytes,after\n", "first line: after is none of them"),
-        ("src,start_s,dst,bytes\n", "first line: in this order"),
+        ("start_s,src,dst,bytes,tag\n", "first line: tag is none of them"),
+        ("src,start_s,dst,bytes,src\n", "first line: src is there twice"),
+        (
+            "start_s,src,dst,bytes,after\n0,1,2,9,1\n0,2,1,9,\n",
+            'line 2, after: ids of earlier flows, not "1"',
+        ),
+        (
+            "start_s,src,dst,bytes,id\n0,1,2,9,x\n0,2,1,9,x\n",
+            'line 3, id: a name that no other flow has, not "x"',
+        ),
+        (
+            "start_s,src,dst,bytes,after\n0,1,2,9,\n0,3,1,9,0\n",
+            "line 3, after: flows from or to h3, where this one starts; 0 is from h1 to h2",
+        ),
+        (
+            "start_s,src,dst,bytes,behind\n0,1,2,9,\n0,2,1,9,0\n",
+            "line 3, behind: flows from h2, where this one starts; 0 is from h1 to h2",
+        ),
         ("start_s,src,dst,bytes\n", "one flow or more; it has none"),
         ("start_s,src,dst,bytes\n0,1,2,100\n0,1,9,100\n", 'on line 3, dst: a host from 0 to 4, not "9"'),
         ("# h\n\nstart_s,src,dst,bytes\n#\n0,1,h9,1\n", 'on line 5, dst: a host from 0 to 4, not "h9"'),

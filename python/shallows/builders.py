@@ -963,9 +963,12 @@ class Poisson(Builder):
 
 
 class Trace(Builder):
-    """Flows listed one by one: a CSV file, or columns, of start_s, src, dst, bytes.
+    """Flows listed one by one: a CSV file, or columns, of start_s, src, dst, bytes, and perhaps waits.
 
-    file: the path of a CSV file with the columns start_s,src,dst,bytes
+    A flow waits until earlier ones, named by their `id`, have finished at its source (`after`) or have sent
+    their data from there (`behind`), and starts `start_s` later.
+
+    file: a CSV file with the columns start_s,src,dst,bytes and perhaps id,after,behind
     flows: these columns themselves, instead of a file
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's

@@ -19,6 +19,7 @@ from shallows.table import Key
 from shallows.traffic.flows import Drawn, Draws, full
 from shallows.traffic.kind import Columns, Kind, file_of, rows_of
 from shallows.traffic.offered import Offered
+from shallows.traffic.predecessors import Predecessors
 from shallows.units import NEVER, Frame, TypeName
 
 if TYPE_CHECKING:
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from shallows.topology import Network
 
 TRACE = ("start_s", "src", "dst", "bytes")
-"""The columns of a trace."""
+"""The columns of a trace that it must have."""
+WAITS = ("id", "after", "behind")
+"""Columns that it may have: a name for each flow, and names of flows that it waits for."""
 LEAST_ROW = len("0,0,1,1\n")
 """Bytes of the shortest row of a file."""
 ROW_BYTES = 1000
@@ -45,19 +48,19 @@ def _optional_file(value: Any, info: "ValidationInfo") -> str | None:
 
 
 def _columns(value: Any) -> Columns:
-    """Columns of `TRACE`, from columns or from rows of four."""
+    """Columns of `TRACE`, and of `WAITS` if there are any, from columns or from rows of four."""
     if is_list(value) and all(is_list(row) and len(row) == len(TRACE) for row in value):
         value = dict(zip(TRACE, map(list, zip(*value, strict=True)), strict=True)) if value else {}
     if not is_table(value):
         raise ValueError(f"columns {', '.join(TRACE)}, or rows of these four")
-    rows_of(value, TRACE)
-    start, *whole = (value[name] for name in TRACE)
+    names = [*TRACE, *(name for name in WAITS if name in value)]
+    rows_of(value, names)
     # An array has one numeric type, so hosts and bytes may be floats.
-    columns = [
-        [int(item) if isinstance(item, float) and item.is_integer() else item for item in column]
-        for column in whole
-    ]
-    return dict(zip(TRACE, [start, *columns], strict=True))
+    whole = {
+        name: [int(item) if isinstance(item, float) and item.is_integer() else item for item in value[name]]
+        for name in names[1:]
+    }
+    return {names[0]: value[names[0]], **whole}
 
 
 class _Texts(NamedTuple):
@@ -68,12 +71,19 @@ class _Texts(NamedTuple):
 
 
 class Trace(Kind):
-    """Flows listed one by one: a CSV file, or columns, of start_s, src, dst, bytes."""
+    """Flows listed one by one: a CSV file, or columns, of start_s, src, dst, bytes, and perhaps waits.
+
+    A flow waits until earlier ones, named by their `id`, have finished at its source (`after`) or have sent
+    their data from there (`behind`), and starts `start_s` later.
+    """
 
     kind: Literal["trace"]
     file: Annotated[
         str | None, TypeName("File"), BeforeValidator(_optional_file, json_schema_input_type=str)
-    ] = Key(None, description="the path of a CSV file with the columns start_s,src,dst,bytes")
+    ] = Key(
+        None,
+        description="a CSV file with the columns start_s,src,dst,bytes and perhaps id,after,behind",
+    )
     flows: Annotated[
         Any, TypeName("Columns"), BeforeValidator(_columns, json_schema_input_type=Columns | list[list[Any]])
     ] = Key(None, validate_default=False, description="these columns themselves, instead of a file")
@@ -110,29 +120,54 @@ class Trace(Kind):
             if a == b:
                 self._refuse(f"{texts.where[at]}: two different hosts, not {network.host_names[a]} twice")
         columns = (np.array(src, np.uint32), np.array(dst, np.uint32), np.array(size, np.uint64))
-        drawn = Drawn(*columns, np.array(start_ps, np.uint64), full(len(size), NEVER))
-        return replace(drawn, offered=_offered(network, drawn, frame))
+        ends = list(zip(src, dst, strict=True))
+        after, behind = (self._waits(texts, name, ends, network) for name in ("after", "behind"))
+        start = np.array(start_ps, np.uint64)
+        drawn = Drawn(*columns, start, full(len(size), NEVER), after=after, behind=behind)
+        return drawn if after or behind else replace(drawn, offered=_offered(network, drawn, frame))
+
+    def _waits(
+        self, texts: _Texts, column: str, ends: list[tuple[int, int]], network: "Network"
+    ) -> Predecessors | None:
+        """The flows that each flow waits for by a column; it knows of them at the host where it starts."""
+        names = texts.columns.get("id") or list(map(str, range(len(ends))))
+        known: dict[str, int] = {}
+        pairs: list[tuple[int, int]] = []
+        for at, (name, (start, _)) in enumerate(zip(names, ends, strict=True)):
+            for other in texts.columns[column][at].split() if column in texts.columns else ():
+                if other not in known:
+                    self._refuse(f'{texts.where[at]}, {column}: ids of earlier flows, not "{other}"')
+                if start not in ends[known[other]][: 1 if column == "behind" else 2]:
+                    host, a, b = (network.host_names[end] for end in (start, *ends[known[other]]))
+                    way = "from" if column == "behind" else "from or to"
+                    where = f"{texts.where[at]}, {column}: flows {way} {host}, where this one starts"
+                    self._refuse(f"{where}; {other} is from {a} to {b}")
+                pairs.append((at, known[other]))
+            if known.setdefault(name, at) != at:
+                self._refuse(f'{texts.where[at]}, id: a name that no other flow has, not "{name}"')
+        return Predecessors.of_pairs(*zip(*dict.fromkeys(pairs), strict=True)) if pairs else None
 
     def _given(self) -> _Texts:
-        columns = {name: [str(value).strip() for value in self.flows[name]] for name in TRACE}
+        columns = {name: [str(value).strip() for value in column] for name, column in self.flows.items()}
         return _Texts(columns, [f"in flow {at}" for at in range(1, len(self.flows["bytes"]) + 1)])
 
     def _read(self, file: str) -> _Texts:
         """The rows of a file, without empty lines and lines that begin with `#`."""
         header, rows, where = self._lines(file)
-        self._check_header([name.strip() for name in header.split(",")])
-        columns = {name: list[str]() for name in TRACE}
+        names = [name.strip() for name in header.split(",")]
+        self._check_header(names)
+        columns = {name: list[str]() for name in names}
         reader, read = csv.reader(rows, strict=True), 0
         with suppress(csv.Error):
             for row in reader:
                 # An unclosed quotation mark makes a row of several lines.
-                if len(row) != len(TRACE) or reader.line_num != read + 1:
+                if len(row) != len(names) or reader.line_num != read + 1:
                     break
                 for column, text in zip(columns.values(), row, strict=True):
                     column.append(text.strip())
                 read += 1
         if read < len(rows):
-            self._refuse(f'{where[read]}: {",".join(TRACE)}, not "{rows[read]}"')
+            self._refuse(f'{where[read]}: {",".join(names)}, not "{rows[read]}"')
         return _Texts(columns, where)
 
     def _lines(self, file: str) -> tuple[str, list[str], list[str]]:
@@ -146,12 +181,11 @@ class Trace(Kind):
         return header[1], [line for _, line in rows], [f"on line {at}" for at, _ in rows]
 
     def _check_header(self, there: list[str]) -> None:
-        if there == list(TRACE):
-            return
-        missing = [f"{name} is missing" for name in TRACE if name not in there]
-        unknown = [f"{name} is none of them" for name in there if name and name not in TRACE]
-        why = ", ".join(missing + unknown) or "in this order"
-        self._refuse(f"the columns {','.join(TRACE)} in its first line: {why}")
+        wrong = [f"{name} is missing" for name in TRACE if name not in there]
+        wrong += [f"{name or 'a blank'} is none of them" for name in there if name not in TRACE + WAITS]
+        wrong += [f"{name} is there twice" for name in dict.fromkeys(there) if there.count(name) > 1]
+        if wrong:
+            self._refuse(f"the columns {','.join(TRACE)} in its first line: {', '.join(wrong)}")
 
     def _numbers(self, texts: _Texts, name: str, read: Callable[[str], int], expected: str) -> list[int]:
         """The numbers of a column, each converted from its text by `read`."""
