@@ -654,6 +654,21 @@ def test_speed_is_measured_in_the_scenario_but_without_code_of_a_user(monkeypatc
     assert Mine.made == 0
 
 
+def test_the_estimate_of_work_counts_packets_that_are_sent_again():
+    """Go-back-N over sprayed paths sends each packet several times, which only the first events show."""
+    hosts = 64
+    made = sh.Scenario(
+        duration="until-done",
+        topology={"kind": "leaf-spine", "leaves": 8, "spines": 8, "hosts_per_leaf": 8, "rate": "100Gbps"},
+        network={"pfc": True, "balancing": "packet"},
+        cc="dcqcn",
+        traffic=[{"kind": "trace", "flows": [[0, at, (at + 9) % hosts, 600_000] for at in range(hosts)]}],
+    )
+    hops = sh.run(made).summary["packet_hops"]
+    assert hops > 5 * packet_hops(made)
+    assert 0.5 < hops / estimate.of_scenario(made).hops < 2
+
+
 def test_ctrl_c_ends_the_measurement_of_speed(scenario, monkeypatch):
     monkeypatch.setattr(speed._core, "simulate", lambda *_: {"interrupted": True})
     with pytest.raises(KeyboardInterrupt):

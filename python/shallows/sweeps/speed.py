@@ -9,16 +9,24 @@ import math
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from shallows import _core
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
-    from shallows.contract import Request
+    from collections.abc import Callable
+
+    from shallows.contract import U64, Answer, Request
     from shallows.scenario import Scenario
 
 LEAST_S, SHARE, MOST_S = 0.15, 0.1, 1.0
 """CPU seconds to measure: this share of the run, between two bounds. Queues, which are state, grow at first.
 The core reports every 500,000 events, the set-up before the first.
+"""
+AGAIN = 0.1
+"""Packets sent again per packet delivered from which on an estimate counts them: go-back-N over sprayed paths
+sends each packet ten times.
 """
 
 
@@ -42,10 +50,6 @@ class _Report(NamedTuple):
     hops: int
 
 
-class _MeasuredError(Exception):
-    """Ends a run whose speed is known."""
-
-
 class Aimd:
     """An algorithm in Python as short as any: its time is mostly that of the calls."""
 
@@ -67,28 +71,44 @@ class Aimd:
 
 def measured(scenario: "Scenario", expected_hops: float) -> Speed:
     """The `Speed` of a scenario in the packet world on one thread, if it has about so many packet-hops."""
+    request, began = _request(scenario), time.thread_time()
+
+    def is_enough(reports: list[_Report]) -> bool:
+        share = SHARE * (reports[-1].cpu_s - began) * expected_hops / max(reports[-1].hops, 1)
+        return reports[-1].cpu_s - reports[0].cpu_s > min(max(LEAST_S, share), MOST_S)
+
+    try:
+        reports, answer = _beginning(request, is_enough)
+        took = time.thread_time() - began
+        if not answer["interrupted"]:
+            hops = answer["packet_hops"]
+            return Speed(0, took / max(hops, 1), hops / max(expected_hops, 1))
+        first, middle, last = reports[0], reports[len(reports) // 2 - 1], reports[-1]
+        hop_s = (last.cpu_s - middle.cpu_s) / max(last.hops - middle.hops, 1)
+        hops = _in_all(scenario.duration, middle, last, expected_hops)
+        if scenario.duration == NEVER and _sent_again(answer) > AGAIN * _delivered(scenario, answer):
+            _, before = _beginning(request, lambda reports: reports[-1].hops >= middle.hops)
+            hops = max(hops, _with_repeats(scenario, before, answer))
+    except (ValueError, _core.Bug):
+        return TYPICAL  # its run reports the reason
+    return Speed(max(first.cpu_s - began - first.hops * hop_s, 0), hop_s, hops / max(expected_hops, 1))
+
+
+def _beginning(
+    request: "Request", is_enough: "Callable[[list[_Report]], bool]"
+) -> "tuple[list[_Report], Answer]":
+    """The reports of a run until they are enough, and its answer then."""
     reports: list[_Report] = []
 
     def hear(now_ps: int, hops: int, _finished: int) -> None:
         reports.append(_Report(time.thread_time(), now_ps, hops))
-        share = SHARE * (reports[-1].cpu_s - began) * expected_hops / max(hops, 1)
-        if reports[-1].cpu_s - reports[0].cpu_s > min(max(LEAST_S, share), MOST_S):
-            raise _MeasuredError
+        if is_enough(reports):
+            raise KeyboardInterrupt  # ends the run with an answer
 
-    request, began = _request(scenario), time.thread_time()
-    try:
-        answer = _core.simulate(request, hear, 1)
-    except _MeasuredError:
-        first, middle, last = reports[0], reports[len(reports) // 2 - 1], reports[-1]
-        hop_s = (last.cpu_s - middle.cpu_s) / max(last.hops - middle.hops, 1)
-        hops = _in_all(scenario.duration, middle, last, expected_hops)
-        return Speed(max(first.cpu_s - began - first.hops * hop_s, 0), hop_s, hops / max(expected_hops, 1))
-    except (ValueError, _core.Bug):
-        return TYPICAL  # its run reports the reason
-    if answer["interrupted"]:
+    answer = _core.simulate(request, hear, 1)
+    if answer["interrupted"] and not (reports and is_enough(reports)):
         raise KeyboardInterrupt
-    hops, took = answer["packet_hops"], time.thread_time() - began
-    return Speed(0, took / max(hops, 1), hops / max(expected_hops, 1))
+    return reports, answer
 
 
 def _in_all(duration_ps: int, middle: "_Report", last: "_Report", expected_hops: float) -> float:
@@ -100,6 +120,30 @@ def _in_all(duration_ps: int, middle: "_Report", last: "_Report", expected_hops:
         return max(expected_hops, last.hops)
     rate = (last.hops - middle.hops) / max(last.now_ps - middle.now_ps, 1)
     return max(math.sqrt(expected_hops * (last.hops + rate * (duration_ps - last.now_ps))), last.hops)
+
+
+def _with_repeats(scenario: "Scenario", before: "Answer", after: "Answer") -> float:
+    """The packet-hops of a run that ends with its flows, if each packet still to be delivered costs as many
+    as those did that were delivered between `before` and `after`.
+
+    Packets in flight cancel out, so only packets that are sent again count several times.
+    """
+    packets = _delivered(scenario, after)
+    hops, delivered = after["packet_hops"] - before["packet_hops"], packets - _delivered(scenario, before)
+    left = _packets(scenario, scenario.flows.bytes) - packets
+    return after["packet_hops"] + left * hops / max(delivered, 1)
+
+
+def _delivered(scenario: "Scenario", answer: "Answer") -> float:
+    return _packets(scenario, answer["flows"]["delivered_bytes"])
+
+
+def _packets(scenario: "Scenario", of_bytes: "U64") -> float:
+    return float(np.sum(np.ceil(of_bytes / scenario.frame.payload)))
+
+
+def _sent_again(answer: "Answer") -> float:
+    return float(np.sum(answer["flows"]["retransmits"]))
 
 
 def _request(scenario: "Scenario") -> "Request":
