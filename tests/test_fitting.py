@@ -1,10 +1,12 @@
 """A comparison gives each algorithm the ports that it needs, and says so."""
 
+import tomllib
+
 import pytest
 
 import shallows as sh
 from shallows.comparison import prepare_all
-from shallows.scenario import Scenario
+from shallows.scenario import Scenario, fitting
 
 INCAST = {
     "duration": "until-done",
@@ -106,10 +108,42 @@ def test_keys_of_hosts_act_on_the_algorithms_that_use_them():
     assert gaps == {"reno": 0.01, "dctcp": 0.002, "dcqcn": 0.002}
     assert both.runs["dctcp"].scenario.hosts.segment == 2
     said = [line for line in both.networks if line.startswith("hosts")]
-    assert said == ["hosts       dctcp: gap not used", "hosts       dcqcn: gap, segment not used"]
+    assert said == ["hosts       dctcp: gap not used", "hosts       dcqcn: segment, gap not used"]
     with pytest.raises(sh.ScenarioError, match=r"hosts\.gap = 0\.01: expected 0\.002, the default: dx"):
         sh.compare(scenario, ["dx", "vegas"])
     with pytest.raises(sh.ScenarioError, match=r"hosts\.gap = -1"):
         sh.compare(scenario, ["reno", "dctcp"], overrides={"hosts.gap": -1})
     with pytest.raises(sh.ScenarioError, match=r"hosts\.nic"):
         sh.compare(scenario, ["reno", "dctcp"], overrides={"hosts.nic": "x"})
+
+
+VALUES = {
+    "gap": 0.001,
+    "initial_window": "20pkt",
+    "acks_every": 2,
+    "ack_delay": "100us",
+    "prr": True,
+    "segment": 2,
+    "loss_detection": "rack",
+    "retransmission": "selective",
+    "timestamps": {"kind": "hardware"},
+}
+"""A value other than the default of each key of hosts that acts on some algorithms only."""
+
+
+def test_these_keys_of_hosts_act_on_some_algorithms_only():
+    assert set(fitting.host_keys()) == set(VALUES)
+
+
+@pytest.mark.parametrize("key", VALUES)
+def test_a_key_of_hosts_is_left_out_for_an_algorithm_that_does_not_use_it(key):
+    uses = "dcqcn" if key == "retransmission" else "cubic"
+    without = "cubic" if key == "retransmission" else "expresspass"
+    jobs = prepare_all(
+        Scenario(**INCAST | {"cc": uses}, hosts={key: VALUES[key]}), [uses, without], ["packet"]
+    )
+    used, plain = (jobs[cc][1] for cc in (uses, without))
+    assert getattr(used.hosts, key) != getattr(Scenario(**INCAST | {"cc": uses}).hosts, key)
+    assert getattr(plain.hosts, key) == getattr(Scenario(**INCAST | {"cc": without}).hosts, key)
+    saved = {cc: tomllib.loads(one.to_toml()) for cc, (_, one) in jobs.items()}
+    assert f"hosts       {without}: {key} not used" in fitting.unused(saved)

@@ -1,6 +1,7 @@
 """The network that an algorithm needs, for comparisons of algorithms that need different ones."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from shallows.algorithm import catalog
@@ -12,8 +13,18 @@ if TYPE_CHECKING:
 
 KEYS = ("shared", "pfc", "trimming", "balancing")
 """The keys of `[network]` that may differ between the runs of a comparison."""
-HOST_KEYS = ("gap", "initial_window", "segment", "acks_every", "ack_delay", "loss_detection", "timestamps")
-"""The keys of `[hosts]` that act on some algorithms and may be set in a comparison with others."""
+
+
+@cache
+def host_keys() -> tuple[str, ...]:
+    """The keys of `[hosts]` that act on some algorithms only and may be set in a comparison with others.
+
+    Timeouts are none of them: their defaults depend on the algorithm's network.
+    """
+    honours = [row["honours"] for row in catalog()]
+    some = dict.fromkeys(key for keys in honours for key in keys if not all(key in of for of in honours))
+    keys = (key.removeprefix("hosts.") for key in some if key.startswith("hosts."))
+    return tuple(key for key in keys if not key.startswith("rto_"))
 
 
 def changes(scenario: "Scenario", *, pauses: bool) -> dict[str, Any]:
@@ -56,9 +67,9 @@ def _trimming(scenario: "Scenario") -> dict[str, Any]:
 
 
 def defaults(error: ScenarioError) -> dict[str, Any]:
-    """Overrides that set the `HOST_KEYS` of an error to their defaults; empty if it has other keys."""
+    """Overrides that set the `host_keys` of an error to their defaults; empty if it has other keys."""
     keys = [(one.key or "").removeprefix("hosts.") for one in error.every]
-    if not set(keys) <= set(HOST_KEYS):
+    if not set(keys) <= set(host_keys()):
         return {}
     return {f"hosts.{key}": HostTable.model_fields[key].default for key in keys}
 
@@ -82,7 +93,7 @@ def unused(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
     for label, table in tables.items():
         keys = [
             key
-            for key in HOST_KEYS
+            for key in host_keys()
             if any(table["hosts"].get(key) != other["hosts"].get(key) for other in tables.values())
             and f"hosts.{key}" not in _honours(table)
         ]
