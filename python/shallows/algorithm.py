@@ -143,6 +143,11 @@ class Algorithm:
         return not (self.user_class or self.native) and _row(self.name)["port"] == "trim"
 
     @property
+    def draws(self) -> bool:
+        """True if its flows draw random numbers from the seed. What a class draws itself is not known."""
+        return not (self.user_class or self.native) and _row(self.name)["draws"]
+
+    @property
     def pacer(self) -> dict[str, float] | None:
         """Parameters, in SI base units, of the pacer that its flows share on a host; None without a pacer."""
         if not (self.parameters.get("per_server") and self.parameters.get("pacer")):

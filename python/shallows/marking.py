@@ -77,6 +77,11 @@ class Marking:
         return self.kind == "codel"
 
     @property
+    def draws(self) -> bool:
+        """True if chance decides which packets are marked."""
+        return self.kind in ("red", "pi")
+
+    @property
     def recommended(self) -> list[str]:
         """The parameters that have no value yet."""
         return [key for key, value in self.parameters.items() if value is None]

@@ -84,7 +84,7 @@ def run_report(summary: dict[str, Any]) -> list[Any]:
         f"{flows['retransmits']} retransmits, {flows['timeouts']} timeouts",
     ]
     lines += [*_mechanisms(summary), *_drain(summary), *_loads(summary), _speed(summary)]
-    lines += _warnings({label: summary})
+    lines += [*nothing_random({label: summary}), *_warnings({label: summary})]
     tables = [by_size({label: summary})] if _any_finished([summary]) else []
     few = _few([summary]) if tables else []
     return ["\n".join(lines), *tables, *by_traffic(summary["traffic"]), *few]
@@ -171,7 +171,8 @@ def comparison_report(comparison: "Comparison") -> list[Any]:
     sizes = [by_size(summaries)] if _any_finished(summaries.values()) else []
     loads = _loads(next(iter(summaries.values())))  # arrivals are the same in every run
     mechanisms = [f"{label}: {line}" for label, of in summaries.items() for line in _mechanisms(of)]
-    said = [*mechanisms, *_few(summaries.values()), *comparison.networks, *loads, *_warnings(summaries)]
+    notes = [*_few(summaries.values()), *comparison.networks, *loads, *nothing_random(summaries)]
+    said = [*mechanisms, *notes, *_warnings(summaries)]
     return [*sizes, table, *said, *_distances(comparison.distances)]
 
 
@@ -188,6 +189,18 @@ def _few(summaries: Iterable[dict[str, Any]]) -> list[str]:
         if any(_mark("slowdown_p99", n) for n in counts)
         else []
     )
+
+
+def nothing_random(summaries: dict[str, dict[str, Any]]) -> list[str]:
+    """That runs draw nothing random, and the setting that would; `{label: summary}`."""
+    from shallows import randomness
+
+    of = {label: summary for label, summary in summaries.items() if summary.get("random") == []}
+    if not of:
+        return []
+    who = "" if len(of) == len(summaries) else f" by {', '.join(of)}"
+    advice = randomness.advice(next(iter(of.values()))["traffic"])
+    return [f"random      nothing is drawn{who}, so all seeds give the same run; {advice}"]
 
 
 def _warnings(summaries: dict[str, dict[str, Any]]) -> list[str]:

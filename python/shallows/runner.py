@@ -5,7 +5,7 @@ from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Never
 
-from shallows import extras, warnings
+from shallows import extras, randomness, warnings
 from shallows.errors import NamedOverrides, ScenarioError
 from shallows.results import store
 from shallows.results.run import Run
@@ -133,6 +133,7 @@ def in_world(
             raise
         if run.answer is not None:
             run.summary["warnings"] = warnings.of_run(run.answer)
+            run.summary["random"] = randomness.settings(scenario, world)
         return run
 
     return noted

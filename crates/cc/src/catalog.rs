@@ -227,12 +227,16 @@ impl Algorithm {
         self.transport.honours.iter().copied().filter(acts).collect()
     }
 
+    /// Returns whether its flows draw random numbers: for their senders, or to space credits.
+    #[must_use]
+    pub fn draws(&self) -> bool {
+        let state = |seed| format!("{:?}", self.example(10, seed));
+        self.credits.is_some() || state(1) != state(2)
+    }
+
     /// Returns the decision of its sender after ten acknowledgements with this round trip, from this initial window on.
     fn after(&self, packets: u64, rtt: Time) -> Decision {
-        let mss = Bytes(1460);
-        let (line_rate, base_rtt) = (Rate::from_gbps(10), Time::from_micros(50));
-        let path = Path { mss, initial_window: mss * packets, line_rate, base_rtt, seed: 1, ..Path::default() };
-        let mut sender = (self.sender)(&Values::defaults(self.parameters), &path);
+        let (mss, mut sender) = (EXAMPLE_MSS, self.example(packets, 1));
         for n in (1..=10).filter(|_| rtt > Time::ZERO) {
             let now = Time::from_millis(10) * n;
             let ack = Ack { sent_at: now - rtt, rtt, one_way_delay: rtt, samples: 1, acked: mss, ..Ack::default() };
@@ -240,7 +244,17 @@ impl Algorithm {
         }
         sender.decision()
     }
+
+    /// Builds a sender with the default parameters on a path of 10 Gbps and 50 us.
+    fn example(&self, packets: u64, seed: u64) -> Box<dyn Sender> {
+        let (mss, line_rate, base_rtt) = (EXAMPLE_MSS, Rate::from_gbps(10), Time::from_micros(50));
+        let path = Path { mss, initial_window: mss * packets, line_rate, base_rtt, seed, ..Path::default() };
+        (self.sender)(&Values::defaults(self.parameters), &path)
+    }
 }
+
+/// Payload of a full packet on the path of [`Algorithm::example`].
+const EXAMPLE_MSS: Bytes = Bytes(1460);
 
 /// Returns the algorithm of that name.
 #[must_use]
@@ -280,6 +294,14 @@ pub(crate) use algorithms;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The algorithms that toss coins: CDG backs off with a probability, HULL chooses the flows that it paces, DX dithers
+    /// fractions of a packet, and ExpressPass varies the spacing of credits.
+    #[test]
+    fn these_algorithms_draw_random_numbers() {
+        let drawing: Vec<_> = ALGORITHMS.iter().filter(|row| row.draws()).map(|row| row.name).collect();
+        assert_eq!(drawing, ["hull", "cdg", "dx", "expresspass"]);
+    }
 
     /// A flow that waits for rates needs ports that offer them, a flow that waits for credits needs a receiver that sends them,
     /// and records return in selective acknowledgements.

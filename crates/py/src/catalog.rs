@@ -31,6 +31,7 @@ fn row<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, PyDic
     row.set_item("marking", marking)?;
     row.set_item("transport", algorithm.transport.name)?;
     row.set_item("honours", algorithm.honours())?;
+    row.set_item("draws", algorithm.draws())?;
     row.set_item("source", algorithm.source)?;
     row.set_item("not_modelled", algorithm.not_modelled)?;
     row.set_item("parameters", parameters(py, algorithm.parameters)?)?;

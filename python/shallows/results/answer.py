@@ -138,7 +138,8 @@ class Answer:
             "traffic": self._traffic(),
             "load": self._load(),
             "collectives": collectives.of_run(self.scenario, self.network, answer["flows"]),
-            "warnings": [],  # added by the runner
+            "random": None,  # this and the warnings are added by the runner
+            "warnings": [],
             "books": self._books(),
         }
 

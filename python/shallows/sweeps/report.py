@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from shallows import texts
+from shallows import randomness, texts
 from shallows.report import ROWS, plain_table
 from shallows.sweeps import statistics
 
@@ -96,18 +96,8 @@ def _nothing_random(sweep: "Sweep", rows: list[dict[str, Any]]) -> list[str]:
     where = "" if len(of) == points else f" at {len(of)} of {points} points"
     return [
         f"nothing random is drawn{where}: {count} seeds give one run, and there is no interval; "
-        f"{_what_draws(texts.toml(sweep.about['told']))}"
+        f"{randomness.advice(texts.toml(sweep.about['told'])['traffic'])}"
     ]
-
-
-def _what_draws(told: dict[str, Any]) -> str:
-    """The setting that introduces randomness into a scenario."""
-    from shallows.traffic import KINDS
-
-    for number, table in enumerate(told["traffic"]):
-        if "jitter" in KINDS[table["kind"]].model_fields:
-            return f"set traffic.{number}.jitter to a round trip or more"
-    return 'write traffic whose starts are random, such as kind = "poisson"'
 
 
 def _failures(sweep: "Sweep") -> list[str]:

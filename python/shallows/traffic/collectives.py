@@ -217,7 +217,9 @@ class AllToAll(Collective):
 
     def schedule(self, ranks: int, size: int, draws: Draws) -> Schedule:
         """n (n - 1) messages."""
-        weights = skewed(ranks, self.gini)[draws.order("sizes", ranks)]
+        weights = skewed(ranks, self.gini)
+        if self.gini:
+            weights = weights[draws.order("sizes", ranks)]
         sizes = np.tile((size * weights / weights.sum()).astype(np.uint64), (ranks, 1))
         if self.order == "pairwise":
             return schedules.pairwise(ranks, sizes)

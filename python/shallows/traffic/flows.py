@@ -36,19 +36,25 @@ def full(count: int, value: int) -> U64:
 
 
 class Draws:
-    """The random streams of one traffic table, the same with every version of numpy."""
+    """The random streams of one traffic table, the same with every version of numpy.
+
+    `used` is true once a number has been drawn.
+    """
 
     def __init__(self, seed: int, table: int) -> None:
-        self.seed, self.table = seed, table
+        self.seed, self.table, self.used = seed, table, False
 
     def uniform(self, purpose: str, count: int) -> F64:
         """`count` numbers in [0, 1)."""
+        self.used = True
         key = np.array([self.seed, self.table * len(_PURPOSES) + _PURPOSES.index(purpose)], np.uint64)
         bits: U64 = np.random.Philox(key=key).random_raw(count) >> np.uint64(11)
         return bits.astype(np.float64) * 2.0**-53
 
     def order(self, purpose: str, count: int) -> NDArray[np.intp]:
         """The numbers below `count` in random order."""
+        if count < 2:
+            return np.arange(count)
         return np.argsort(self.uniform(purpose, count), kind="stable")
 
 
@@ -123,7 +129,8 @@ class Flows:
     predecessors in `after` has finished and the last of those in `behind` has sent its data. `bytes` 0 is
     unlimited, `stop_ps` may be `NEVER`. `cc` indexes `ccs` (the algorithms) and `cc_names`, `group` is the
     number of the traffic table. `names`, `loads`, `offered` and `messages` have the name, load, mean rates,
-    and groups and steps of each table, or None. `application` is None if no flow ever pauses.
+    and groups and steps of each table, or None; `drawn` is true for tables that drew random numbers.
+    `application` is None if no flow ever pauses.
     """
 
     src: U32
@@ -144,6 +151,7 @@ class Flows:
     application: Application | None = None
     offered: list[Offered | Uniform | None] = field(default_factory=list[Offered | Uniform | None])
     messages: list[Messages | None] = field(default_factory=list[Messages | None])
+    drawn: list[bool] = field(default_factory=list[bool])
 
     def __len__(self) -> int:
         return len(self.src)
@@ -174,10 +182,10 @@ def draw(
     drawn: list[Drawn] = []
     ccs: list[Algorithm] = []
     cc: list[int] = []
-    islands = network.islands()
+    islands, draws = network.islands(), [Draws(seed, i) for i in range(len(tables))]
     for i, table in enumerate(tables):
         try:
-            drawn.append(table.draw(network, Draws(seed, i), frame))
+            drawn.append(table.draw(network, draws[i], frame))
             _check_reachable(network, islands, drawn[-1])
         except ScenarioError as error:
             raise error.under(f"traffic[{i}]") from None
@@ -207,6 +215,7 @@ def draw(
         loads=[of.load for of in drawn],
         offered=[of.offered for of in drawn],
         messages=[of.messages for of in drawn],
+        drawn=[of.used for of in draws],
         application=_applications([of.application for of in drawn], counts),
     )
 

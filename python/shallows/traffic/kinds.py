@@ -269,4 +269,6 @@ class RequestResponse(Between):
 
 def spread(draws: Draws, count: int, jitter: int) -> U64:
     """`count` delays, uniform within `jitter`: without them equal flows stay synchronised."""
+    if not jitter:
+        return np.zeros(count, np.uint64)
     return (draws.uniform("jitter", count) * jitter).astype(np.uint64)

@@ -1,0 +1,110 @@
+"""Which settings of a scenario draw random numbers, and what is said where none does."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import shallows as sh
+from shallows import cli, randomness
+from shallows.marking import markings
+from shallows.scenario import Scenario
+
+PAIR = {"kind": "dumbbell", "hosts": 2, "rate": "10Gbps"}
+SLOW = PAIR | {"rate": "1Gbps"}
+FABRIC = {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 2}
+STAR = {"kind": "star", "hosts": 5}
+EXCHANGE = {"kind": "all-to-all", "size": "1MB"}
+LONG = {"kind": "long-lived", "flows": 2, "jitter": "0s"}
+ROWS = {"kind": "trace", "flows": [[0, "h0", "h2", 300_000], [0, "h1", "h3", 300_000]]}
+
+
+def scenario(**tables):
+    plain = {"duration": "2ms", "topology": PAIR, "cc": "dctcp", "traffic": [LONG]}
+    return Scenario(**plain | tables)
+
+
+DRAWS = {
+    "nothing": ([], {}),
+    "jitter": (["traffic.0"], {"traffic": [LONG | {"jitter": "10us"}]}),
+    "second table": (["traffic.1"], {"traffic": [LONG, LONG | {"jitter": "10us"}]}),
+    "arrivals": (["traffic.0"], {
+        "traffic": [{"kind": "poisson", "sizes": "20KB", "load": 0.3, "flows": 20}],
+    }),
+    "pairs": (["traffic.0"], {"topology": FABRIC, "network": {"balancing": "packet"}}),
+    "skew": (["traffic.0"], {"topology": STAR, "traffic": [EXCHANGE | {"gini": 0.5}]}),
+    "no skew": ([], {"topology": STAR, "traffic": [EXCHANGE]}),
+    "gaps": (["hosts.gap"], {"cc": "reno"}),
+    "no gaps": ([], {"cc": "reno", "hosts": {"gap": 0}}),
+    "ECMP": (["network.balancing"], {"topology": FABRIC, "traffic": [ROWS]}),
+    "sprayed": ([], {"topology": FABRIC, "traffic": [ROWS], "network": {"balancing": "packet"}}),
+    "within a rack": ([], {
+        "topology": FABRIC, "traffic": [{"kind": "trace", "flows": [[0, "h0", "h1", 300_000]]}],
+    }),
+    "losses": (["faults.1"], {"faults": [
+        {"link": "s0->s1", "kind": "rate", "value": "5Gbps"},
+        {"link": "s0->s1", "kind": "loss", "value": 0.01},
+    ]}),
+    "cdg": (["cc"], {"cc": "cdg", "hosts": {"gap": 0}, "duration": "20ms", "topology": SLOW}),
+    "dx of one table": (["traffic.1.cc"], {"traffic": [LONG, LONG | {"cc": "dx"}]}),
+    "credits": (["cc"], {"cc": "expresspass"}),
+    "RED": (["network.marking"], {"cc": "dcqcn", "network": {"pfc": True}}),
+    "trimming": (["network.trimming"], {"cc": "ndp", "network": {"trimming": True}}),
+    "timestamps": (["cc", "hosts.timestamps"], {"cc": "dx", "hosts": {"timestamps": {"kind": "hardware"}}}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("keys", "tables"), DRAWS.values(), ids=DRAWS)
+def test_a_run_depends_on_its_seed_if_and_only_if_a_key_draws(keys, tables):
+    """Five seeds: of two, a coin that falls twice on the same side would not be seen."""
+    runs = [sh.run(scenario(**tables), seed=seed) for seed in range(1, 6)]
+    assert [run.summary["random"] for run in runs] == [keys] * 5
+    assert (len({run.summary["fingerprint"] for run in runs}) > 1) == bool(keys)
+
+
+@pytest.mark.parametrize("kind", [row["name"] for row in markings() if row["tells"] == "marks"])
+def test_chance_decides_about_marks_of_red_and_pi_alone(kind):
+    marking = {"kind": kind} | ({"q_ref": "5KB"} if kind == "pi" else {})
+    one = scenario(network={"marking": marking}, topology=SLOW, duration="20ms")
+    prints = {sh.run(one, seed=seed).summary["fingerprint"] for seed in range(1, 6)}
+    assert (len(prints) > 1) == one.network_options.marking.draws
+
+
+def test_the_fluid_world_draws_traffic_alone_and_the_kernel_world_has_no_seed():
+    pytest.importorskip("numba")
+    fluid = {"cc": "dcqcn", "network": {"marking": {"kind": "red"}}}
+    assert sh.run(scenario(**fluid), world="fluid").summary["random"] == []
+    assert randomness.settings(scenario(), "kernel") is None
+
+
+def said(*words):
+    done = CliRunner().invoke(cli.app, list(words))
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_run_and_compare_say_that_nothing_is_drawn(tmp_path):
+    (tmp_path / "one.toml").write_text(scenario(traffic=[LONG]).to_toml())
+    file, out = str(tmp_path / "one.toml"), ["--out", str(tmp_path / "out")]
+    advice = "set traffic.0.jitter to a round trip or more"
+    nothing = "random      nothing is drawn"
+    assert f"{nothing}, so all seeds give the same run; {advice}" in said("run", file, *out)
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["random"] == []
+    assert json.loads(said("run", file, *out, "--json"))["random"] == []
+    both = ["compare", file, "--cc", "dctcp", "--cc", "dx", *out]
+    assert f"{nothing} by dctcp, so all seeds give the same run; {advice}" in said(*both)
+    assert {label: of["random"] for label, of in json.loads(said(*both, "--json")).items()} == {
+        "dctcp": [], "dx": ["cc"],
+    }  # fmt: skip
+
+
+def test_what_draws_is_not_said_to_draw_nothing(tmp_path):
+    (tmp_path / "one.toml").write_text(scenario(traffic=[LONG | {"jitter": "10us"}]).to_toml())
+    assert "nothing is drawn" not in said("run", str(tmp_path / "one.toml"), "--out", str(tmp_path / "out"))
+
+
+def test_a_network_without_a_choice_is_searched_quickly():
+    """1,024 hosts whose flows stay in their racks: no path is searched."""
+    fabric = {"kind": "fat-tree", "k": 16}
+    rows = [[0, host, host + 1, 1000] for host in range(0, 1024, 8)]
+    assert randomness.settings(scenario(topology=fabric, traffic=[{"kind": "trace", "flows": rows}])) == []
