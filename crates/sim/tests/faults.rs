@@ -42,6 +42,37 @@ fn a_slower_link_is_as_slow_as_one_that_was_made_so() {
     assert!(born.finish > frames && born.finish < frames + Time::from_micros(400), "{}", born.finish);
 }
 
+/// A slow link that is told to come up while it is up stays as slow, and no frame overtakes another.
+#[test]
+fn a_link_that_is_up_does_not_change_when_it_comes_up() {
+    let slow = fault(0, up(0), Change::Rate(Rate(2_500_000_000)));
+    let [once, again] = [1, 1000].map(|ups| {
+        let mut network = scheduled(leaf_spine(1), one_class(), false);
+        network.faults = std::iter::once(slow).chain((1..ups).map(|at| fault(4 * at + 1, up(0), Change::Up))).collect();
+        run(network).flows[0].finish
+    });
+    assert_eq!(once, again);
+}
+
+/// A slow link goes down for an instant in the rest after a frame of 24 us: the frames that come behind it leave when the rest ends.
+#[test]
+fn a_rest_goes_on_after_a_failure_that_is_shorter() {
+    for at in 1..20 {
+        let mut network = scheduled(leaf_spine(1), one_class(), false);
+        network.host.rto_min = Time::from_millis(1);
+        network.flows[0].bytes = Bytes(14_600);
+        network.faults = vec![fault(0, up(0), Change::Rate(Rate(500_000_000)))];
+        network.faults.extend([fault(at, up(0), Change::Down), fault(at, up(0), Change::Up)]);
+        let answer = run(network);
+        let sent = answer.ports[up(0) as usize].counters.sent;
+        assert!(
+            answer.flows[0].finish >= Time::from_micros(24) * sent,
+            "{at} us: {sent} until {}",
+            answer.flows[0].finish
+        );
+    }
+}
+
 /// A NIC that is slow, down, and itself again: what its flows have waits at their host.
 #[test]
 fn a_nic_that_takes_in_turn_loses_only_what_is_on_its_wire() {

@@ -56,8 +56,8 @@ impl Port {
         let (_, scheduler) = extras(all);
         scheduler.stalls.close(now, scheduler.fast.work, *busy_until, histogram);
         match change {
-            Change::Down => scheduler.fast.idle_until = Time::MAX,
-            Change::Up => scheduler.fast.idle_until = Time::ZERO,
+            Change::Down => scheduler.take_down(),
+            Change::Up => scheduler.bring_up(),
             Change::Rate(rate) => {
                 scheduler.slower = Some(Box::new(Clock::new(rate))).filter(|slower| slower.is_slower(config.clock))
             }

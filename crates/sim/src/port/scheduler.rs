@@ -74,6 +74,8 @@ pub(super) struct Scheduler {
     pub stalls: StallRecord,
     /// The rate of the link while it is slower than its own.
     pub slower: Option<Box<Clock>>,
+    /// End of the rest during which the link went down. Its frame is still on the wire, and no later one may overtake it.
+    rested_until: Time,
     /// Packets lost because the link was down.
     pub lost: u64,
     pub trimming: Trimming,
@@ -236,6 +238,20 @@ impl Scheduler {
         let rest = slower.time(length) - sending;
         self.fast.idle_until = busy_until + rest;
         rest
+    }
+
+    /// The link is down from now on.
+    pub fn take_down(&mut self) {
+        if self.fast.idle_until < Time::MAX {
+            self.rested_until = std::mem::replace(&mut self.fast.idle_until, Time::MAX);
+        }
+    }
+
+    /// The link is up again, and goes on with its rest. Nothing happens if it was up.
+    pub fn bring_up(&mut self) {
+        if self.fast.idle_until == Time::MAX {
+            self.fast.idle_until = self.rested_until;
+        }
     }
 
     /// Twice the integral of the backlog over time that the queued packets have contributed so far, in square picoseconds.
