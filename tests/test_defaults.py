@@ -3,10 +3,12 @@
 The expected values are the papers' or follow from the stated rule by hand.
 """
 
+import itertools
+
 import numpy as np
 import pytest
 
-from shallows import defaults
+from shallows import _core, defaults, limits
 from shallows.defaults import Scale
 from shallows.scenario import Scenario
 
@@ -21,6 +23,17 @@ def scale(rate, rtt_us=200, frame=1500):
 def scenario(rate="10Gbps", cc="dctcp", rtt="200us", **tables):
     topology = {"kind": "dumbbell", "hosts": 4, "rate": rate, "rtt": rtt}
     return Scenario(**{"duration": "10ms", "topology": topology, "cc": cc, "traffic": LONG, **tables})
+
+
+def test_no_default_is_outside_the_range_of_its_parameter():
+    bounds = (limits.LINK_RATE.least, 10**8, 10**10, limits.LINK_RATE.most)
+    frames, delays = (64, 1500, limits.FRAME.most), (10**4, 10**7, 10**9, 10 * limits.DELAY.most)
+    for row in _core.catalog():
+        for one in row["parameters"]:
+            for rate, frame, delay in itertools.product(bounds, frames, delays):
+                of = Scale(delay + 8 * frame * 10**12 // rate, frame, np.array([rate], np.uint64), rate)
+                value = defaults.parameter(row["name"], one["name"], one["default"], of)
+                assert one["min"] <= value <= one["max"], (row["name"], one["name"], of)
 
 
 @pytest.mark.parametrize(

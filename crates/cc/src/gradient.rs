@@ -39,7 +39,7 @@ pub const T_LOW: Parameter = Parameter {
     unit: Unit::Time,
     default: 50e-6,
     min: 1e-9,
-    max: 1.0,
+    max: 1e3,
     meaning: "round trip below which the rate only grows",
     source: "CoNEXT 2016, footnote 4: 50 us",
 };
@@ -63,7 +63,7 @@ pub const D_MIN_RTT: Parameter = Parameter {
     unit: Unit::Time,
     default: 20e-6,
     min: 1e-9,
-    max: 1.0,
+    max: 1e3,
     meaning: "divides the gradient, and is the least time between updates",
     source: "CoNEXT 2016, footnote 4: 20 us",
 };

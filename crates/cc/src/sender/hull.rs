@@ -35,7 +35,7 @@ pub const PARAMETERS: &[Parameter] = &[
     number("eta", "eta", 0.125, 0.0..=1.0)
         .meaning("weight of the newest period in the pacer's rate")
         .source("NSDI 2012 §6: 0.125"),
-    number("beta", "beta", 3000.0, 0.0..=1e6)
+    number("beta", "beta", 3000.0, 0.0..=1e9)
         .meaning("bit/s by which a waiting bit raises the pacer's rate each period")
         .source("the authors' ns-2 scripts for 10 Gbps: 3000 (testbed, 1 Gbps: 16)"),
     time("period", "T_r", 7.2e-6, 1e-9..=1.0)
