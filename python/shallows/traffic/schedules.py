@@ -161,11 +161,10 @@ def pairwise(n: int, sizes: U64) -> Schedule:
 
 def chain(n: int, chunks: U64) -> Schedule:
     """A broadcast from rank 0 along a chain: rank r forwards each of `chunks` (bytes) to r + 1, in order."""
-    messages = _Messages()
-    for chunk, size in enumerate(chunks.tolist()):
-        for rank in range(n - 1):
-            messages.send((rank, rank + 1, chunk), size, rank + chunk, [(rank - 1, rank, chunk)])
-    return messages.schedule()
+    messages = _OfChunk()
+    for rank in range(n - 1):
+        messages.send((rank, rank + 1), rank, [rank - 1] if rank else [])
+    return messages.repeated(chunks).by_step()
 
 
 def two_trees(n: int, chunks: U64) -> Schedule:
@@ -174,10 +173,8 @@ def two_trees(n: int, chunks: U64) -> Schedule:
     A rank that has children in one tree has none in the other, so the two together use every link. A rank
     sends a chunk up after it received that of its children, and down after it received it from above.
     """
-    messages = _Messages()
-    for tree, parents in enumerate(two_parents(n)):
-        _up_and_down(messages, tree, parents, chunks[tree::2].tolist())
-    return messages.schedule()
+    trees = [_up_and_down(parents) for parents in two_parents(n)]
+    return Schedule.joined([messages.repeated(chunks[tree::2]) for tree, messages in enumerate(trees)])
 
 
 def two_parents(n: int) -> tuple[list[int | None], list[int | None]]:
@@ -202,7 +199,10 @@ def _in_order(low: int, end: int, parent: int | None, parents: list[int | None])
     _in_order(root + 1, end, root, parents)
 
 
-def _up_and_down(messages: "_Messages", tree: int, parents: list[int | None], chunks: list[int]) -> None:
+def _up_and_down(parents: list[int | None]) -> "_OfChunk":
+    """The messages of a chunk in a tree: for each rank with a parent, one up and one down."""
+    ranks = [rank for rank, parent in enumerate(parents) if parent is not None]
+    up = {rank: 2 * place for place, rank in enumerate(ranks)}
     children: list[list[int]] = [[] for _ in parents]
     for rank, parent in enumerate(parents):
         if parent is not None:
@@ -210,18 +210,14 @@ def _up_and_down(messages: "_Messages", tree: int, parents: list[int | None], ch
     depth, height = [_depth(parents, rank) for rank in range(len(parents))], [0] * len(parents)
     for rank in sorted(range(len(parents)), key=depth.__getitem__, reverse=True):
         height[rank] = max((height[child] + 1 for child in children[rank]), default=0)
-    for chunk, size in enumerate(chunks):
-        for rank, parent in enumerate(parents):
-            if parent is None:
-                continue
-            before = [("up", tree, child, rank, chunk) for child in children[rank]]
-            key = ("up", tree, rank, parent, chunk)
-            messages.send(key, size, height[rank] + chunk, before)
-            key = ("down", tree, parent, rank, chunk)
-            above = [("down", tree, other, parent, chunk) for other in [parents[parent]] if other is not None]
-            reduced = [("up", tree, child, parent, chunk) for child in children[parent]]
-            step = max(height) + depth[parent] + chunk
-            messages.send(key, size, step, above or reduced)
+    messages = _OfChunk()
+    for rank, parent in enumerate(parents):
+        if parent is None:
+            continue
+        messages.send((rank, parent), height[rank], [up[child] for child in children[rank]])
+        above = [up[parent] + 1] if parent in up else [up[child] for child in children[parent]]
+        messages.send((parent, rank), max(height) + depth[parent], above)
+    return messages
 
 
 def _depth(parents: list[int | None], rank: int) -> int:
@@ -229,35 +225,29 @@ def _depth(parents: list[int | None], rank: int) -> int:
     return 0 if parent is None else 1 + _depth(parents, parent)
 
 
-class _Messages:
-    """Messages by key, whose last three parts are source, target and chunk; the rest names the connection."""
+class _OfChunk:
+    """The messages of one chunk of a collective, each of its own connection. All chunks are sent alike."""
 
     def __init__(self) -> None:
-        self.rows: list[tuple[int, int, int, int]] = []
-        self.numbers: dict[tuple[Any, ...], int] = {}
-        self.needs: list[Sequence[tuple[Any, ...]]] = []
+        self.rows: list[tuple[int, int, int]] = []
+        self.pairs: list[tuple[int, int]] = []
 
-    def send(self, key: tuple[Any, ...], size: int, step: int, needs: Sequence[tuple[Any, ...]]) -> None:
-        """Enter a message that waits for those messages of `needs` that exist."""
-        self.numbers[key] = len(self.rows)
-        self.rows.append((*key[-3:-1], size, step))
-        self.needs.append(needs)
+    def send(self, ranks: tuple[int, int], step: int, after: Iterable[int]) -> None:
+        """Enter the next message, from the first of `ranks` to the second, after those with these numbers."""
+        self.pairs += [(len(self.rows), number) for number in after]
+        self.rows.append((*ranks, step))
 
-    def schedule(self) -> Schedule:
-        """The messages in the order of their steps; chunks of a connection are sent in order."""
-        source, target, size, step = (np.array(column) for column in zip(*self.rows, strict=True))
-        after = self._pairs(self.needs)
-        behind = self._pairs([(*key[:-1], key[-1] - 1)] for key in self.numbers)
+    def repeated(self, chunks: U64) -> Schedule:
+        """The messages of all `chunks` (bytes), each a step after the one before it and sent behind it."""
+        count, number = len(self.rows), np.arange(len(chunks))
+        source, target, step = np.array(self.rows).T
+        pairs = np.array(self.pairs, np.int64).reshape(-1, 2) + count * number[:, None, None]
+        flow, before = pairs.reshape(-1, 2).T
         return Schedule(
-            _u32(source), _u32(target), size.astype(np.uint64), _u32(step), after, behind
-        ).by_step()
-
-    def _pairs(self, needs: Iterable[Sequence[tuple[Any, ...]]]) -> Predecessors:
-        pairs = [
-            (flow, self.numbers[key])
-            for flow, keys in enumerate(needs)
-            for key in keys
-            if key in self.numbers
-        ]
-        flow, before = np.array(pairs, np.uint32).reshape(-1, 2).T
-        return Predecessors.of_pairs(flow, before)
+            _u32(np.tile(source, len(chunks))),
+            _u32(np.tile(target, len(chunks))),
+            np.repeat(chunks, count),
+            _u32((step + number[:, None]).ravel()),
+            Predecessors.of_pairs(flow, before),
+            Predecessors.chains(count * len(chunks), count),
+        )
