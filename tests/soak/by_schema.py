@@ -94,7 +94,8 @@ class Draw:
             choices = [one for one in of["anyOf"] if one.get("type") != "null"]
             named = [one for one in choices if "enum" in one]
             return self.value(self.one(named if named and self.maybe(0.95) else choices), key)
-        return getattr(self, of.get("type", "string"))(of, key)
+        kinds = of.get("type", "string")
+        return getattr(self, kinds if isinstance(kinds, str) else self.one(kinds))(of, key)
 
     def of_a_kind(self, of):
         """A table of one of the kinds among which conditions choose."""
