@@ -35,7 +35,8 @@ def parameter(name, unit, default, low, high):
 def row(name, marking, parameters=(), presets=()):
     port = "" if marking == "none" else "step"
     tables = {"parameters": list(parameters), "presets": list(presets)}
-    carried = {"transport": "tcp", "honours": ["hosts.acks_every", "hosts.rto_min", "cc.receiver"], "draws": False}
+    honours = ["hosts.acks_every", "hosts.rto_min", "cc.receiver"]
+    carried = {"transport": "tcp", "honours": honours, "draws": False}
     return {"name": name, "marking": marking, "port": port, **carried, **tables}
 
 
