@@ -26,6 +26,7 @@ COMMANDS = {
     "why": "why:why",
     "at": "at:at",
     "export": "export:export",
+    "import": "importing:import_files",
     "draw": "draw:draw",
     "results": "results:app",
     "scenarios": "catalog:scenarios",

@@ -37,7 +37,8 @@ CREATOR = "Shallows, a laboratory for congestion control"
 PAGE = Kind("a page", (GENERATOR.encode(),), (".html", ".htm"))
 FIGURE = Kind("a figure", (CREATOR.encode(),), (".png", ".pdf", ".svg"))
 SAVED_BY_ADVISE = "# Saved by shallows advise."
-SCENARIO = Kind("a scenario", (SAVED_BY_ADVISE.encode(),), (".toml",))
+SAVED_BY_IMPORT = "# Saved by shallows import."
+SCENARIO = Kind("a scenario", (SAVED_BY_ADVISE.encode(), SAVED_BY_IMPORT.encode()), (".toml",))
 CAPTURE = Kind("a capture", (b"\x04\x00\x08\x00shallows",))
 TRACE = Kind("a trace", (b"\x05ports", b"ports of Shallows"))
 

@@ -1,0 +1,246 @@
+"""Chakra execution traces: one file a rank, as protocol buffers (`NAME.RANK.et`) or JSON (`NAME.RANK.json`).
+
+| node | becomes |
+|---|---|
+| COMP, MEM_LOAD, MEM_STORE | a computation of duration_micros |
+| COMM_SEND, COMM_RECV | a message of comm_size bytes; those of two ranks and a comm_tag match in order |
+| COMM_COLL | a collective of the ranks of pg_name: the n-th of each rank's group is the same one |
+| METADATA | nothing: its dependents wait for what it waits for |
+
+A node starts when all its ctrl_deps and data_deps have ended. All-reduce, all-gather and reduce-scatter are
+rings, all-to-all sends all parts at once, a broadcast is a chain. comm_size counts the bytes of each
+rank; an all-gather sends it to all others. A file `{"GROUP": [ranks], …}` has the groups. A send has ended
+when its data has left the host. Sources: schema/protobuf/et_def.proto and jsonizer.py of
+github.com/mlcommons/chakra; sizes as in ASTRA-sim's Ring.cc.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from shallows import texts
+from shallows.errors import ScenarioError
+from shallows.importers import protobuf
+from shallows.importers.collectives import COLLECTIVES, EXPANDED, Collective
+from shallows.importers.content import Parts, Task, Work
+from shallows.importers.source import Source, Word
+
+TYPES = ("INVALID", "METADATA", "MEM_LOAD", "MEM_STORE", "COMP", "COMM_SEND", "COMM_RECV", "COMM_COLL")
+"""Types of nodes by number; their names end in _NODE."""
+LISTS = range(4, 31, 2)
+"""Fields of an attribute that are lists."""
+US = 10**6
+
+
+@dataclass
+class Node:
+    """A node: its type, the ids that it waits for, its duration, and its attributes."""
+
+    id: int
+    type: str
+    waits: list[int]
+    duration_us: int
+    values: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+def read(paths: Sequence[Path]) -> Parts:
+    """The tasks of all ranks. Raises `ScenarioError` with file and node."""
+    groups: dict[str, list[int]] = {}
+    ranks: dict[int, tuple[Path, list[Node]]] = {}
+    for path in paths:
+        content = _content(path)
+        if isinstance(content, dict):
+            groups |= content
+            continue
+        match = re.search(r"\.(\d+)\.(?:et|json)$", path.name)
+        if not match or int(match[1]) in ranks:
+            raise ScenarioError(
+                None, None, "a name NAME.RANK.et or NAME.RANK.json, each rank once", file=path
+            )
+        ranks[int(match[1])] = path, content
+    if not ranks or sorted(ranks) != list(range(len(ranks))):
+        expected = f"one for each rank from 0 to {max(ranks, default=0)}; there are {len(ranks)}"
+        raise ScenarioError(None, None, expected, file=paths[0])
+    return _Reader(ranks, groups).read()
+
+
+def _content(path: Path) -> list[Node] | dict[str, list[int]]:
+    """The nodes of a trace, or groups of ranks."""
+    try:
+        if path.suffix.lower() == ".et":
+            return [_node(at, data) for at, data in list(protobuf.messages(path.read_bytes()))[1:]]
+        objects = list(_objects(texts.read(path)))
+    except (OSError, ValueError) as error:
+        raise ScenarioError(None, None, f"a readable trace ({texts.why(error)})", file=path) from None
+    if len(objects) == 1 and all(isinstance(ranks, list) for ranks in objects[0].values()):
+        return {name: [int(rank) for rank in ranks] for name, ranks in objects[0].items()}
+    return [_of_json(one) for one in objects if "id" in one or "type" in one]
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """JSON objects that follow each other. Raises `ValueError` with line and column."""
+    decoder, at = json.JSONDecoder(), 0
+    while at < len(text.rstrip()):
+        at += len(text[at:]) - len(text[at:].lstrip())
+        one, at = decoder.raw_decode(text, at)
+        if not isinstance(one, dict):
+            raise ValueError("an object for each node")
+        yield one
+
+
+def _node(at: int, data: bytes) -> Node:
+    """A node from its fields (et_def.proto)."""
+    node = Node(0, TYPES[0], [], 0)
+    for number, value in protobuf.fields(data, at):
+        if number == 1 and isinstance(value, int):
+            node.id = value
+        elif number == 3 and isinstance(value, int):
+            node.type = TYPES[value] if value < len(TYPES) else str(value)
+        elif number in (4, 5):
+            node.waits += protobuf.numbers(value)
+        elif number == 7 and isinstance(value, int):
+            node.duration_us = value
+        elif number == 10 and isinstance(value, bytes):
+            name, content = _attribute(value)
+            node.values[name] = content
+    return node
+
+
+def _attribute(data: bytes) -> tuple[str, Any]:
+    """(name, value) of an attribute; its name is field 1, the field of its value depends on its type."""
+    name, content = "", None
+    for number, value in protobuf.fields(data):
+        if number == 1 and isinstance(value, bytes):
+            name = value.decode()
+        elif number in (29, 31) and isinstance(value, bytes):
+            content = value.decode(errors="replace")
+        elif number > 2 and number not in LISTS and isinstance(value, int):
+            zigzag = number in (15, 17)  # sint32, sint64
+            content = (value >> 1) ^ -(value & 1) if zigzag else value
+    return name, content
+
+
+def _of_json(one: dict[str, Any]) -> Node:
+    """A node from its JSON, whose keys are in camel or in snake case and whose large numbers are texts."""
+    keys = {re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", key): value for key, value in one.items()}
+    waits = [int(other) for key in ("ctrl_deps", "data_deps") for other in keys.get(key, [])]
+    values: dict[str, Any] = {}
+    for attribute in keys.get("attr", []):
+        content = [
+            value for key, value in attribute.items() if key not in ("name", "docString", "doc_string")
+        ]
+        values[attribute["name"]] = content[0] if content else None
+    kind = keys.get("type", 0)
+    name = TYPES[kind] if isinstance(kind, int) and kind < len(TYPES) else str(kind).removesuffix("_NODE")
+    return Node(int(keys.get("id", 0)), name, waits, int(keys.get("duration_micros", 0)), values)
+
+
+class Nodes(Source):
+    """A trace, whose words are its nodes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.lines = path, []
+
+    def refuse(self, word: Word | None, key: str | None, expected: str) -> NoReturn:
+        """Raise `ScenarioError` for a node."""
+        raise ScenarioError(word.text if word else None, None, expected, file=self.path)
+
+
+class _Reader:
+    def __init__(self, ranks: dict[int, tuple[Path, list[Node]]], groups: dict[str, list[int]]) -> None:
+        self.ranks, self.groups = ranks, groups
+        self.tasks: list[Task] = []
+        self.sends: dict[tuple[int, int, int], list[str]] = {}
+        self.receives: list[tuple[Task, tuple[int, int, int]]] = []
+        self.collectives: dict[tuple[str, int], Collective] = {}
+        self.known = {rank: {node.id: node.type for node in nodes} for rank, (_, nodes) in ranks.items()}
+
+    def read(self) -> Parts:
+        for rank, (path, nodes) in sorted(self.ranks.items()):
+            count: dict[str, int] = {}
+            for node in nodes:
+                self._add(rank, path, node, count)
+        for task, key in self.receives:
+            if not self.sends.get(key):
+                self._refuse(task.host, task.name, f"a COMM_SEND from rank {key[0]} with tag {key[2]}")
+            task.after.append(self.sends[key].pop(0))
+        for (group, place), collective in self.collectives.items():
+            missing = set(collective.ranks) - set(collective.tasks)
+            if missing:
+                self._refuse(
+                    min(missing), f"collective {place} of group {group!r}", "one on every rank of the group"
+                )
+            self.tasks += collective.messages(f"{group}c{place}")
+        path = self.ranks[0][0]
+        work = Work(re.sub(r"\.\d+$", "", path.stem), Nodes(path), self.tasks, len(self.ranks))
+        return Parts(work, assumed=["a send has ended when its data has left the host"])
+
+    def _refuse(self, rank: int, key: str, expected: str) -> NoReturn:
+        raise ScenarioError(key, None, expected, file=self.ranks[rank][0])
+
+    def _add(self, rank: int, path: Path, node: Node, count: dict[str, int]) -> None:
+        name, known = f"{rank}.{node.id}", self.known[rank]
+        task = Task(name, rank, word=Word(f"node {node.id}", 0, 0))
+        for other in dict.fromkeys(node.waits):
+            if other not in known:
+                key = f"node {node.id}, data_deps or ctrl_deps = {other}"
+                self._refuse(rank, key, "the id of a node of the file")
+            (task.behind if known[other] == "COMM_SEND" else task.after).append(f"{rank}.{other}")
+        self.tasks.append(task)
+        if node.type in ("COMP", "MEM_LOAD", "MEM_STORE"):
+            task.duration_ps = node.duration_us * US
+            task.processor = 0 if node.type == "COMP" else 1
+        elif node.type in ("COMM_SEND", "COMM_RECV"):
+            self._message(rank, node, task)
+        elif node.type == "COMM_COLL":
+            self._collective(rank, node, task, count)
+        elif node.type != "METADATA":
+            self._refuse(rank, f"node {node.id}, type = {node.type}", f"one of {', '.join(TYPES[1:])}")
+
+    def _message(self, rank: int, node: Node, task: Task) -> None:
+        sends = node.type == "COMM_SEND"
+        other = self._whole(rank, node, "comm_dst" if sends else "comm_src", 0, len(self.ranks) - 1)
+        if other == rank:
+            self._refuse(rank, f"node {node.id}", "another rank at the other end")
+        tag = self._whole(rank, node, "comm_tag", 0) if "comm_tag" in node.values else 0
+        if sends:
+            task.to, task.bytes = other, self._whole(rank, node, "comm_size", 1)
+            self.sends.setdefault((rank, other, tag), []).append(task.name)
+        else:
+            self.receives.append((task, (other, rank, tag)))
+
+    def _collective(self, rank: int, node: Node, end: Task, count: dict[str, int]) -> None:
+        """Enter the rank's part of a collective, whose node ends with `end`."""
+        kind = self._whole(rank, node, "comm_type", 0, len(COLLECTIVES) - 1)
+        if COLLECTIVES[kind] not in EXPANDED:
+            shown = f"node {node.id}, comm_type = {kind} ({COLLECTIVES[kind]})"
+            self._refuse(rank, shown, f"one of {', '.join(EXPANDED)}")
+        group = str(node.values.get("pg_name") or "")
+        ranks = self.groups.get(group, list(range(len(self.ranks))) if not group else [])
+        if len(ranks) < 2 or rank not in ranks or max(ranks) >= len(self.ranks):
+            expected = f'a file {{"{group}": [ranks]}} beside the traces, with {rank} and other ranks'
+            self._refuse(rank, f"node {node.id}, pg_name = {group}", expected)
+        place = count[group] = count.get(group, 0) + 1
+        size = 1 if COLLECTIVES[kind] == "BARRIER" else self._whole(rank, node, "comm_size", 1)
+        collective = self.collectives.setdefault((group, place), Collective(COLLECTIVES[kind], size, ranks))
+        if (collective.kind, collective.size) != (COLLECTIVES[kind], size):
+            other = f"{collective.kind} of {collective.size} bytes, as on other ranks"
+            self._refuse(rank, f"node {node.id}, {COLLECTIVES[kind]} of {size} bytes", other)
+        start = Task(f"{end.name}.start", rank, after=end.after, behind=end.behind, word=end.word)
+        end.after, end.behind = [], []
+        self.tasks.append(start)
+        collective.tasks[rank] = start, end
+
+    def _whole(self, rank: int, node: Node, key: str, least: int, most: int = 10**15) -> int:
+        try:
+            value = int(node.values[key])
+        except (KeyError, TypeError, ValueError):
+            value = -1
+        if not least <= value <= most:
+            self._refuse(
+                rank, f"node {node.id}, {key} = {node.values.get(key)}", f"a number from {least} to {most}"
+            )
+        return value

@@ -1,0 +1,170 @@
+"""Files of the HPCC simulator (ns-3) and its forks: topology, flows, and distributions of flow sizes.
+
+| file | grammar |
+|---|---|
+| topology | `NODES SWITCHES LINKS`, the numbers of the switches, and for each link `A B RATE DELAY ERROR` |
+| of PowerTCP | `NODES SWITCHES TORS LINKS` in its first line |
+| of SimAI | `NODES GPUS_PER_SERVER NVSWITCHES SWITCHES LINKS GPU` there; NVLink switches come first |
+| flows | their number, then for each flow `SRC DST PRIORITY PORT BYTES START`, START in seconds |
+| of some forks | `SRC DST PRIORITY BYTES START` |
+| sizes | `BYTES PERCENT` for each point, from 0 to 100 percent |
+
+Words are separated by blanks or line ends. Sources: scratch/third.cc and traffic_gen of
+github.com/alibaba-edu/High-Precision-Congestion-Control; astra-sim-alibabacloud and ns-3-alibabacloud;
+github.com/inet-tub/ns3-datacenter.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from shallows.importers.content import Fabric, Parts, Task, Work
+from shallows.importers.source import Source, Word
+from shallows.units import RATE, TIME
+
+RATES = {
+    "bps": 1, "b/s": 1, "Kbps": 10**3, "kbps": 10**3, "Kb/s": 10**3, "kb/s": 10**3, "Mbps": 10**6,
+    "Mb/s": 10**6, "Gbps": 10**9, "Gb/s": 10**9, "Tbps": 10**12, "Tb/s": 10**12,
+    "GBps": 8 * 10**9, "GB/s": 8 * 10**9, "MBps": 8 * 10**6, "MB/s": 8 * 10**6,
+}  # fmt: skip
+"""Units of ns-3's DataRate in bits per second."""
+DELAYS = {"": 10**12, "s": 10**12, "ms": 10**9, "us": 10**6, "ns": 10**3, "ps": 1}
+"""Units of ns-3's Time in picoseconds; without a unit it is seconds."""
+_QUANTITY = re.compile(r"(\d+\.?\d*|\.\d+)((?:[eE][+-]?\d+)?)([A-Za-z/]*)")
+
+
+def read_topology(path: Path) -> Parts:
+    """The graph of a topology file. Raises `ScenarioError` with line and column."""
+    return _Topology(Source(path)).read()
+
+
+class _Topology:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.header, *rows = source.rows()
+        self.rest = [word for row in reversed(rows) for word in reversed(row)]
+
+    def read(self) -> Parts:
+        nodes, nvswitches, switches, links = self._counts()
+        kinds = ["host"] * nodes
+        for kind, count in (("nvswitch", nvswitches), ("switch", switches)):
+            for _ in range(count):
+                word = self._next("switch")
+                number = self.source.whole(word, "switch", 0, nodes - 1)
+                if kinds[number] != "host":
+                    self.source.refuse(word, "switch", "each switch once")
+                kinds[number] = kind
+        prefix = {"host": "h", "nvswitch": "nv", "switch": "s"}
+        names = [f"{prefix[kind]}{node}" for node, kind in enumerate(kinds)]
+        edges: list[list[str]] = []
+        faults: list[dict[str, Any]] = []
+        lossy: set[str] = set()
+        for _ in range(links):
+            a, b = (names[self.source.whole(self._next("node"), "node", 0, nodes - 1)] for _ in range(2))
+            rate, delay, error = self._next("rate"), self._next("delay"), self._next("error rate")
+            edges.append([a, b, RATE.text(self._rate(rate)), TIME.text(self._delay(delay))])
+            share = float(self.source.number(error, "error rate", "a share from 0, and below 1"))
+            if share >= 1:
+                self.source.refuse(error, "error rate", "a share from 0, and below 1")
+            if share and f"{a}<->{b}" not in lossy:
+                lossy.add(f"{a}<->{b}")
+                faults.append({"link": f"{a}<->{b}", "kind": "loss", "value": share})
+        if self.rest:
+            self.source.refuse(self.rest[-1], "word", f"the end of the file after {links} links")
+        return self._parts(names, kinds, edges, faults)
+
+    def _parts(
+        self, names: list[str], kinds: list[str], edges: list[list[str]], faults: list[dict[str, Any]]
+    ) -> Parts:
+        hosts = [node for node, kind in enumerate(kinds) if kind == "host"]
+        topology: dict[str, Any] = {"kind": "graph", "hosts": [names[host] for host in hosts]}
+        if "nvswitch" in kinds:
+            topology["server_switches"] = [
+                name for name, kind in zip(names, kinds, strict=True) if kind == "nvswitch"
+            ]
+        number = {host: place for place, host in enumerate(hosts)}
+        return Parts(fabric=Fabric(topology | {"edges": edges}, len(hosts), faults=faults, hosts=number))
+
+    def _counts(self) -> tuple[int, int, int, int]:
+        """(nodes, NVLink switches, switches, links)."""
+        wanted = {3: (0, None, 1, 2), 4: (0, None, 1, 3), 6: (0, 2, 3, 4), 7: (0, 2, 3, 4)}
+        places = wanted.get(len(self.header))
+        if places is None:
+            expected = "NODES SWITCHES LINKS, or the first line of a fork: 4 numbers, or 5 and a type of GPU"
+            self.source.refuse(self.header[0], "line", expected)
+        counts = [
+            0 if at is None else self.source.whole(self.header[at], "count", 0, 2**31 - 1) for at in places
+        ]
+        if counts[1] + counts[2] + 2 > counts[0]:
+            self.source.refuse(self.header[0], "nodes", "more nodes: two hosts or more beside the switches")
+        return counts[0], counts[1], counts[2], counts[3]
+
+    def _next(self, what: str) -> Word:
+        if not self.rest:
+            self.source.refuse(None, None, f"a {what}; the file ends before all switches and links are there")
+        return self.rest.pop()
+
+    def _rate(self, word: Word) -> int:
+        return self._quantity(word, "rate", RATES, "a rate such as 100Gbps")
+
+    def _delay(self, word: Word) -> int:
+        return self._quantity(word, "delay", DELAYS, "a delay such as 0.001ms")
+
+    def _quantity(self, word: Word, key: str, units: dict[str, int], expected: str) -> int:
+        match = _QUANTITY.fullmatch(word.text)
+        if not match or match[3] not in units:
+            self.source.refuse(word, key, expected)
+        number = Word(match[1] + match[2], word.line, word.column)
+        return round(self.source.number(number, key, expected) * units[match[3]])
+
+
+def read_flows(path: Path) -> Parts:
+    """The flows of a flow file. Raises `ScenarioError` with line and column."""
+    source = Source(path)
+    (first, *_), *rows = source.rows()
+    count = source.whole(first, "number of flows", 1, 2**31 - 1)
+    tasks = [_flow(source, row, at) for at, row in enumerate(rows[:count])]
+    if len(tasks) < count:
+        source.refuse(first, "number of flows", f"at most {len(tasks)}, as many as the file has")
+    parts = Parts(Work(path.stem, source, tasks))
+    parts.assumed.append("flow files number hosts as nodes, and start times are seconds")
+    if len(rows) > count:
+        parts.left_out.append(
+            f"{len(rows) - count} lines behind the {count} flows that the first line announces"
+        )
+    if len({row[2].text for row in rows[:count]}) > 1:
+        parts.left_out.append("priority groups of flows")
+    return parts
+
+
+def _flow(source: Source, row: list[Word], at: int) -> Task:
+    if len(row) not in (5, 6):
+        source.refuse(row[0], "flow", "SRC DST PRIORITY PORT BYTES START, or the same without PORT")
+    src, dst, *_, size, start = row
+    ends = [source.whole(word, "host", 0, 2**31 - 1) for word in (src, dst)]
+    if ends[0] == ends[1]:
+        source.refuse(dst, "host", "two different hosts")
+    return Task(
+        str(at),
+        ends[0],
+        ends[1],
+        bytes=source.whole(size, "bytes", 1),
+        delay_ps=source.time(start, "start", 10**12, "seconds"),
+        word=src,
+    )
+
+
+def read_sizes(path: Path) -> Parts:
+    """The points of a distribution of sizes. Raises `ScenarioError` with line and column."""
+    source = Source(path)
+    points: list[list[float]] = []
+    for row in source.rows():
+        if len(row) != 2:
+            source.refuse(row[0], "line", "BYTES PERCENT")
+        size, percent = (float(source.number(word, "point", "a number of at least 0")) for word in row)
+        if percent > 100 or (points and (size < points[-1][0] or percent < points[-1][1])):
+            source.refuse(row[0], "line", "sizes and percents that never fall, up to 100")
+        points.append([size, percent])
+    if len(points) < 2 or points[-1][1] != 100:
+        source.refuse(None, None, "two points or more, the last at 100 percent")
+    return Parts(sizes=points)

@@ -1,0 +1,104 @@
+"""Writes an imported scenario: a TOML file, and beside it a CSV file for each table of flows."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from shallows.importers.formats import read_all
+from shallows.importers.joining import Imported, joined
+from shallows.literal import is_table
+from shallows.results import files
+from shallows.scenario import Scenario
+
+PER_LINE = 16
+"""Names of hosts on a line of a scenario."""
+
+
+@dataclass(frozen=True)
+class Import:
+    """The scenario, the files that were written, and sentences for the user."""
+
+    scenario: Scenario
+    paths: list[Path]
+    assumed: list[str]
+    left_out: list[str]
+
+
+def write(
+    paths: Sequence[str | PathLike[str]],
+    out: str | PathLike[str],
+    *,
+    on: str | None = None,
+    time_unit: str | None = None,
+    cc: str | None = None,
+    load: float | None = None,
+) -> Import:
+    """Import files of other simulators, and write them as the scenario `out` with its tables of flows.
+
+    `on` is a scenario whose network, hosts and algorithm are used where the files have none; `time_unit` the
+    unit of times in files that state none (ps, ns, us, ms, s); `cc` the algorithm; `load` the load of flows
+    that arrive with imported sizes. The scenario is checked before anything is written. Raises
+    `ScenarioError` with file, line and column.
+    """
+    base = Scenario.load(on) if on else None
+    imported = joined(read_all([Path(path) for path in paths], time_unit), base, cc, load)
+    out = Path(out)
+    files.check(out, files.SCENARIO)
+    flows = {out.with_name(f"{out.stem}.{name}.csv"): columns for name, columns in imported.flows.items()}
+    for path, columns in flows.items():
+        files.check(path, files.table(list(columns)))
+    traffic = imported.tables.pop("traffic", [])
+    named = [{"kind": "trace", "name": name} for name in imported.flows]
+    # The check needs the flows, which are not in files yet.
+    inside = [table | {"flows": columns} for table, columns in zip(named, flows.values(), strict=True)]
+    Scenario.from_toml(tomli_w.dumps({**imported.tables, "traffic": [*inside, *traffic]}))
+    tables = [table | {"file": path.name} for table, path in zip(named, flows, strict=True)]
+    text = _toml(imported, [*tables, *traffic])
+    for path, columns in flows.items():
+        files.write_text(path, _csv(columns), files.table(list(columns)))
+    files.write_text(out, text, files.SCENARIO)
+    return Import(Scenario.load(out), [out, *flows], imported.assumed, imported.left_out)
+
+
+def _csv(columns: dict[str, list[str]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()
+
+
+def _toml(imported: Imported, traffic: list[dict[str, Any]]) -> str:
+    """The scenario, with a line for each edge of a graph and with few lines of host names."""
+    notes = [f"# Assumed: {text}\n" for text in imported.assumed]
+    notes += [f"# Not expressed: {text}\n" for text in imported.left_out]
+    topology = dict(imported.tables["topology"])
+    names = ("edges", "hosts", "server_switches") if topology["kind"] == "graph" else ()
+    lists = {key: topology[key] for key in names if key in topology}
+    topology |= {key: f"@{key}@" for key in lists}
+    tasks = {table["name"]: table["tasks"] for table in traffic if "tasks" in table}
+    traffic = [table | ({"tasks": f"@{table['name']}@"} if "tasks" in table else {}) for table in traffic]
+    text = tomli_w.dumps({**imported.tables, "topology": topology, "traffic": traffic})
+    for key, items in (lists | tasks).items():
+        each = PER_LINE if key in ("hosts", "server_switches") else 1
+        text = text.replace(f'"@{key}@"', _list(items, each))
+    return f"{files.SAVED_BY_IMPORT}\n" + "".join(notes) + text
+
+
+def _list(items: list[Any], each: int) -> str:
+    lines = (items[at : at + each] for at in range(0, len(items), each))
+    return "[\n" + "".join(f"    {', '.join(map(_value, line))},\n" for line in lines) + "]"
+
+
+def _value(value: Any) -> str:
+    """A value of TOML on one line."""
+    if not is_table(value):
+        return json.dumps(value)
+    return f"{{ {', '.join(f'{key} = {json.dumps(of)}' for key, of in value.items())} }}"
