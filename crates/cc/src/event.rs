@@ -12,6 +12,8 @@ pub struct Ack {
     pub sent_at: Time,
     /// Round-trip time of that packet, without the time the receiver held the acknowledgement.
     pub rtt: Time,
+    /// Time for which the receiver's host held the acknowledgement, which `rtt` does not include. Zero if `rtt` includes it.
+    pub host_delay: Time,
     /// Mean one-way delay of the data packets it covers, between the two NICs.
     pub one_way_delay: Time,
     /// Data packets in that mean.

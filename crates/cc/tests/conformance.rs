@@ -59,6 +59,7 @@ impl Life {
         Ack {
             sent_at: self.sent_at,
             rtt,
+            host_delay: Time::from_micros(3).scale(self.draws.uniform()),
             one_way_delay: rtt / 2,
             samples: 1 + self.below(4) as u32,
             acked,
@@ -127,6 +128,7 @@ fn check(row: &Algorithm, seed: u64, decision: &Decision, sender: &dyn Sender) {
 fn live(row: &Algorithm, values: &Values, mss: Bytes, seed: u64) -> Vec<Decision> {
     let path = Path {
         mss,
+        frame: mss + Bytes(40),
         initial_window: mss * 10,
         line_rate: Rate::from_gbps(10),
         base_rtt: Time::from_micros(50),

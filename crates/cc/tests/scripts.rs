@@ -49,6 +49,7 @@ impl Follower for Catalogued {
                 let ack = Ack {
                     sent_at,
                     rtt,
+                    host_delay: line.time("held").unwrap_or_default(),
                     one_way_delay: line.time("delay").unwrap_or(rtt / 2),
                     samples: 1,
                     acked: packets(line, "acked"),
@@ -123,7 +124,9 @@ fn build(used: &Line<'_>, path: &Line<'_>) -> Box<dyn Follower> {
     let initial_window = packets(path, "initial");
     let seed = path.value("seed").map_or(1, |seed| seed.parse().expect("a whole number"));
     let base_rtt = path.time("rtt").unwrap_or_default();
-    let path = Path { mss: MSS, initial_window, line_rate: LINE_RATE, base_rtt, seed, ..Path::default() };
+    let switches = path.value("switches").map_or(0, |count| count.parse().expect("a whole number"));
+    let fixed = Path { mss: MSS, frame: FRAME, line_rate: LINE_RATE, ..Path::default() };
+    let path = Path { initial_window, base_rtt, seed, switches, ..fixed };
     let values = values(used);
     let shaper = || CreditShaper::new(&values, FRAME);
     let credits = row

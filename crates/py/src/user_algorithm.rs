@@ -24,6 +24,7 @@ pub type Raised = Arc<Mutex<Option<PyErr>>>;
 pub struct PyAck {
     sent_at: f64,
     rtt: f64,
+    host_delay: f64,
     one_way_delay: f64,
     acked: f64,
     marked: f64,
@@ -179,6 +180,7 @@ impl Sender for UserAlgorithm {
         let event = PyAck {
             sent_at: ack.sent_at.as_secs(),
             rtt: ack.rtt.as_secs(),
+            host_delay: ack.host_delay.as_secs(),
             one_way_delay: ack.one_way_delay.as_secs(),
             acked: ack.acked / self.mss,
             marked: ack.marked / self.mss,

@@ -74,12 +74,16 @@ algorithms! {
 pub struct Path {
     /// Payload of a full packet.
     pub mss: Bytes,
+    /// Length of a full packet on the wire.
+    pub frame: Bytes,
     /// Payload that it may send before the first acknowledgement.
     pub initial_window: Bytes,
     /// Rate of the host's own link, or the sum of those over which it spreads the flow's packets.
     pub line_rate: Rate,
     /// Number of these links; 0 stands for one.
     pub ports: u32,
+    /// Number of switches between the hosts.
+    pub switches: u32,
     /// Round trip of a full packet and its acknowledgement, with all queues empty.
     pub base_rtt: Time,
     /// Seed of the flow's random draws ([`crate::rng`]).

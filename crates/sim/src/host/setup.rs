@@ -31,13 +31,16 @@ impl Setup<'_> {
         let mss = network.mss();
         let line_rate = self.routes.first_rate(network, flow, false);
         let ports = self.routes.first_ports(flow, false).len() as u32;
-        let base_rtt = round_trip(network, &self.routes.path(network, flow));
+        let paths = self.routes.path(network, flow);
+        let base_rtt = round_trip(network, &paths);
+        let switches = paths[0].len() as u32 - 1;
         let initial_window = network.host.initial_window;
         // RFC 6298 §2.2 after the sample R of a handshake: SRTT = R, RTTVAR = R/2, RTO = SRTT + 4 RTTVAR.
         let first_timeout = network.host.rto_initial.max(base_rtt * 3);
         // 8e12: bits in a byte, and picoseconds in a second.
         let product = u128::from(line_rate.0) * u128::from(base_rtt.0) / 8_000_000_000_000;
-        let path = Path { mss, initial_window, line_rate, ports, base_rtt, seed: self.seed(flow), active, now };
+        let (frame, seed) = (network.mtu, self.seed(flow));
+        let path = Path { mss, frame, initial_window, line_rate, ports, switches, base_rtt, seed, active, now };
         let control = &network.controls[spec.control as usize];
         let config = SenderConfig {
             bytes: spec.bytes,

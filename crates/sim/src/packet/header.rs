@@ -52,6 +52,16 @@ impl TcpAck {
     pub fn round_trip(&self, now: Time) -> Time {
         round_trip(now, self.sent, self.held)
     }
+
+    /// The part of that time which the round trip leaves out.
+    #[must_use]
+    pub const fn host_delay(&self) -> Time {
+        host_delay(self.held)
+    }
+}
+
+const fn host_delay(held: i64) -> Time {
+    Time(if held > 0 { held.cast_unsigned() } else { 0 })
 }
 
 fn round_trip(now: Time, sent: Time, held: i64) -> Time {
@@ -96,6 +106,12 @@ impl RoceAnswer {
     #[must_use]
     pub fn round_trip(&self, now: Time) -> Time {
         round_trip(now, self.sent, self.held)
+    }
+
+    /// As [`TcpAck::host_delay`].
+    #[must_use]
+    pub const fn host_delay(&self) -> Time {
+        host_delay(self.held)
     }
 }
 

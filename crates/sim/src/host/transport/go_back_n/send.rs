@@ -87,6 +87,7 @@ impl GoBackNSender {
         let ack = Ack {
             sent_at: answer.sent,
             rtt: answer.round_trip(now),
+            host_delay: answer.host_delay(),
             one_way_delay: answer.delay,
             samples: 1,
             acked,

@@ -109,6 +109,7 @@ impl IrnSender {
             let ack = Ack {
                 sent_at: answer.sent,
                 rtt: answer.round_trip(now),
+                host_delay: answer.host_delay(),
                 one_way_delay: answer.delay,
                 samples: 1,
                 acked: std::mem::take(&mut self.unreported),

@@ -149,6 +149,7 @@ impl SelectiveSender {
         let ack = Ack {
             sent_at: packet.sent,
             rtt: packet.round_trip(now),
+            host_delay: packet.host_delay(),
             one_way_delay: packet.delay,
             samples: u32::from(packet.samples),
             acked,
