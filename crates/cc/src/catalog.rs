@@ -119,6 +119,7 @@ pub static ROCE: Transport = Transport {
     honours: &[
         "traffic.exchange",
         "traffic.off",
+        "hosts.initial_window",
         "hosts.rto_initial",
         "hosts.rto_max",
         "hosts.retransmission",
