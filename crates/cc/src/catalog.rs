@@ -296,12 +296,12 @@ pub(crate) use algorithms;
 mod tests {
     use super::*;
 
-    /// The algorithms that toss coins: CDG backs off with a probability, HULL chooses the flows that it paces, DX dithers
-    /// fractions of a packet, and ExpressPass varies the spacing of credits.
+    /// The algorithms that toss coins: CDG backs off with a probability, HULL chooses the flows that it paces, DX and Swift
+    /// dither fractions of a packet, and ExpressPass varies the spacing of credits.
     #[test]
     fn these_algorithms_draw_random_numbers() {
         let drawing: Vec<_> = ALGORITHMS.iter().filter(|row| row.draws()).map(|row| row.name).collect();
-        assert_eq!(drawing, ["hull", "cdg", "dx", "expresspass"]);
+        assert_eq!(drawing, ["hull", "cdg", "dx", "swift", "swift-roce", "expresspass"]);
     }
 
     /// A flow that waits for rates needs ports that offer them, a flow that waits for credits needs a receiver that sends them,

@@ -20,6 +20,7 @@ pub mod patched_timely;
 pub mod patched_timely_pi;
 pub mod rcp;
 pub mod reno;
+pub mod swift;
 pub mod timely;
 pub mod vegas;
 
@@ -52,6 +53,11 @@ algorithms! {
         "Cuts as DCTCP does, but by the share of late round trips, several times a window.", "TCP Inigo, Algorithms 1 to 7";
     dx: ACCURATE_ECHO, Marking::Unused;
         "Cuts by just the packets that the one-way queueing delay shows.", "Lee et al., IEEE/ACM ToN 2017";
+    swift: ACCURATE_ECHO, Marking::Unused;
+        "Cuts in proportion to the delay above a target, which is larger for small windows and long paths.",
+        "Kumar et al., SIGCOMM 2020";
+    swift as "swift-roce" over ROCE: COMPLETIONS, Marking::Unused;
+        "Swift over RoCE, with its selective retransmission or go-back-N.", "Kumar et al., SIGCOMM 2020";
     dcqcn over ROCE: CNP, Marking::Required("red");
         "Cuts its rate on a congestion notification and returns by timer and byte counter.", "Zhu et al., SIGCOMM 2015";
     timely over ROCE: COMPLETIONS, Marking::Unused;

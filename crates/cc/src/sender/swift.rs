@@ -1,0 +1,317 @@
+//! Swift: adds a packet a round trip while the delay is below a target, and cuts in proportion to the excess above it, once a round
+//! trip; the delay of the fabric and that of the hosts have a window each. A window below one packet is a gap of several round trips.
+//!
+//! | symbol | name | meaning |
+//! |---|---|---|
+//! | fcwnd | `fabric.packets` | window for the fabric, in packets |
+//! | ecwnd | `endpoint.packets` | window for the hosts |
+//! | cwnd | `window` | the smaller of the two |
+//! | `t_last_decrease` | `decreased` | when a window was last cut |
+//! | ai, beta, `max_mdf` | `ai`, `beta`, `max_mdf` | additive increase, multiplicative decrease and its bound |
+//! | `base_target`, h | `base_target`, `per_hop` | target delay of a path without hops, and of each hop |
+//! | `fs_range`, alpha, beta | `fs_range`, `alpha`, `offset` | flow scaling: a smaller window has a larger target |
+//! | `retransmit_cnt` | `timeouts` | timeouts in a row |
+//!
+//! Source: Kumar et al., SIGCOMM 2020: §3.1 (delays), §3.2 (Algorithm 1), §3.3 (endpoint window), §3.4 (pacing), §3.5 (flow and hop scaling).
+//! The paper prints no values for most parameters; the defaults are those of Google's simulator of Falcon
+//! (google/isekai, `rue/algorithm/swift.cc`), which names Swift as its source.
+//!
+//! | the paper | here |
+//! |---|---|
+//! | Algorithm 1, increase below the target | same: ai/cwnd for each packet acknowledged, ai below one packet |
+//! | Algorithm 1, decrease, once a round trip | same, by the newest round trip |
+//! | Algorithm 1, fast recovery and timeouts | same, for the fabric window |
+//! | §3.1, endpoint delay: receiver and sender | the receiver's part; simulated senders process acknowledgements at once |
+//! | §3.3, a smoothed endpoint delay and a constant target | same; gain and target are ours |
+//! | §3.5, base + hops h + max(0, min(alpha/sqrt(fcwnd) + beta, `fs_range`)) | same; a hop is a switch |
+//! | §3.4, pacing below one packet, by RTT/cwnd | same |
+//! | - | a window of 5.7 packets is 6 in seven rounds of ten, as in [`crate::sender::dx`]: rounded down, windows of a few packets miss the target |
+//! | - | `base_target` and `max_cwnd` grow with the path (below) |
+//!
+//! The target has to be above the round trip of the empty path, or the window falls to its minimum. By default it is 25 us on paths of
+//! up to 20 us, and 5/4 of the empty path's round trip on longer ones. By default the window ends at 256 packets,
+//! or at twice what the link sends in the target delay if that is more.
+
+use crate::event::{Ack, Loss, LossKind};
+use crate::parameter::{Parameter, Preset, Values, number, packets, time};
+use crate::rng::Rng;
+use crate::round::Round;
+use crate::sender::{Decision, Path, Segments, Sender};
+use crate::units::{Bytes, Rate, Time};
+
+/// Source of the defaults.
+const ISEKAI: &str = "Google's simulator of Falcon (google/isekai)";
+
+/// In the order of the paper.
+pub const PARAMETERS: &[Parameter] = &[
+    packets("ai", "ai", 1.0, 1e-6..=1e3).meaning("additive increase a round trip").source(ISEKAI),
+    number("beta", "beta", 0.8, 1e-9..=1.0).meaning("multiplicative decrease").source(ISEKAI),
+    number("max_mdf", "max_mdf", 0.5, 1e-9..=0.999).meaning("largest cut in a round trip").source(ISEKAI),
+    time("base_target", "base_target", 0.0, 0.0..=10.0)
+        .meaning("target delay of a path without hops; 0: 25 us, or 5/4 of the empty path's round trip if that is more")
+        .source("25 us: Google's simulator of Falcon (google/isekai); longer paths: ours"),
+    time("per_hop", "h", 1e-6, 0.0..=1.0).meaning("target delay of each switch on the path").source(ISEKAI),
+    time("fs_range", "fs_range", 100e-6, 0.0..=10.0).meaning("largest addition of flow scaling").source(ISEKAI),
+    packets("fs_min_cwnd", "fs_min_cwnd", 0.1, 1e-6..=1e6)
+        .meaning("window at which flow scaling adds fs_range")
+        .source(ISEKAI),
+    packets("fs_max_cwnd", "fs_max_cwnd", 256.0, 1e-6..=1e6)
+        .meaning("window from which on flow scaling adds nothing")
+        .source(ISEKAI),
+    time("endpoint_target", "-", 100e-6, 1e-9..=10.0)
+        .meaning("target of the smoothed delay in hosts")
+        .source("ours: the paper and isekai print none in seconds"),
+    number("endpoint_gain", "-", 0.125, 1e-6..=1.0)
+        .meaning("weight of the newest delay in hosts")
+        .source("ours, as in RFC 6298; the paper prints none"),
+    packets("min_cwnd", "min_cwnd", 0.01, 1e-6..=1.0).meaning("smallest fabric window").source(ISEKAI),
+    packets("max_cwnd", "max_cwnd", 0.0, 0.0..=1e9)
+        .meaning("largest windows; 0: 256, or twice what the link sends in the target delay if that is more")
+        .source("256: Google's simulator of Falcon (google/isekai); faster links: ours"),
+    number("retransmit_limit", "RETX_RESET_THRESHOLD", 3.0, 1.0..=100.0)
+        .meaning("timeouts in a row after which the fabric window is the smallest")
+        .source(ISEKAI),
+];
+
+/// Variants.
+pub const PRESETS: &[Preset] = &[Preset {
+    name: "htsim",
+    values: &[
+        ("base_target", 20e-6),
+        ("per_hop", 20e-6 / 6.55),
+        ("fs_max_cwnd", 100.0),
+        ("max_cwnd", 1000.0),
+        ("retransmit_limit", 5.0),
+    ],
+    source: "Broadcom/csg-htsim, swift.cpp (its authors' guesses); it has no endpoint window",
+}];
+
+/// Known differences.
+pub const NOT_MODELLED: &[&str] = &[
+    "Time that the sender takes to process an acknowledgement: simulated hosts take none. Time in the receiver's host is what an \
+     acknowledgement waits there (hosts.acks_every); with errors of time stamps it counts only if the host subtracts it.",
+    "Rerouting of delayed flows (PLB): a choice of the network, not of this algorithm.",
+    "Several connections that share a machine's cores, and loss recovery of Snap: it runs over selective acknowledgements, or over \
+     RoCE as swift-roce.",
+];
+
+/// Smallest endpoint window in packets, as in isekai.
+const LEAST_ENDPOINT: f64 = 1.0;
+
+/// Builds the sender.
+#[must_use]
+pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
+    let target = Target::new(values, path);
+    let holds = path.line_rate.sent_in(Time::from_secs(target.base)) / path.mss;
+    let most = Some(values.get("max_cwnd")).filter(|&most| most > 0.0).unwrap_or((2.0 * holds).max(256.0)).max(1.0);
+    let initial = (path.initial_window / path.mss).min(most);
+    Box::new(Swift {
+        ai: values.get("ai"),
+        beta: values.get("beta"),
+        max_mdf: values.get("max_mdf"),
+        target,
+        endpoint_target: values.get("endpoint_target"),
+        endpoint_gain: values.get("endpoint_gain"),
+        least: values.get("min_cwnd"),
+        most,
+        retransmit_limit: values.get("retransmit_limit"),
+        fabric: Window { packets: initial, decreased: None },
+        endpoint: Window { packets: most, decreased: None },
+        endpoint_delay: None,
+        timeouts: 0,
+        rtt: path.base_rtt,
+        round: Round::default(),
+        draws: Rng::new(path.seed, 0),
+        dither: 0.0,
+        mss: path.mss,
+        frame: path.frame.max(path.mss),
+    })
+}
+
+/// The target delay of the fabric as a function of the window, in seconds and packets.
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    /// Base target and hops.
+    base: f64,
+    range: f64,
+    alpha: f64,
+    offset: f64,
+}
+
+impl Target {
+    fn new(values: &Values, path: &Path) -> Self {
+        let stated = values.get("base_target");
+        let base = if stated > 0.0 { stated } else { (path.base_rtt.as_secs() * 1.25).max(25e-6) };
+        let range = values.get("fs_range");
+        let [least, most] = ["fs_min_cwnd", "fs_max_cwnd"].map(|name| 1.0 / values.get(name).sqrt());
+        // Without a range of windows there is nothing to scale.
+        let alpha = if least > most { range / (least - most) } else { 0.0 };
+        Self { base: base + values.get("per_hop") * f64::from(path.switches), range, alpha, offset: -alpha * most }
+    }
+
+    fn at(&self, packets: f64) -> f64 {
+        self.base + (self.alpha / packets.sqrt() + self.offset).min(self.range).max(0.0)
+    }
+}
+
+/// One of the two windows, in packets.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    packets: f64,
+    decreased: Option<Time>,
+}
+
+impl Window {
+    /// Returns whether a round trip has passed since the last decrease.
+    fn may_decrease(&self, now: Time, rtt: Time) -> bool {
+        self.decreased.is_none_or(|at| now - at >= rtt)
+    }
+
+    /// Multiplies by `factor` if the last decrease is a round trip ago.
+    fn decrease(&mut self, now: Time, rtt: Time, factor: f64) {
+        if self.may_decrease(now, rtt) {
+            self.packets *= factor;
+            self.decreased = Some(now);
+        }
+    }
+}
+
+/// State of one flow; delays in seconds.
+// The parameters of Algorithm 1, its state for two windows, and what turns a window into packets.
+#[derive(Clone, Copy, Debug)]
+struct Swift {
+    ai: f64,
+    beta: f64,
+    max_mdf: f64,
+    target: Target,
+    endpoint_target: f64,
+    endpoint_gain: f64,
+    least: f64,
+    most: f64,
+    retransmit_limit: f64,
+    fabric: Window,
+    endpoint: Window,
+    /// Smoothed.
+    endpoint_delay: Option<f64>,
+    timeouts: u32,
+    /// The newest round trip, time in hosts included.
+    rtt: Time,
+    round: Round,
+    draws: Rng,
+    /// Added to the window of this round before it is rounded down: uniform in [0, 1).
+    dither: f64,
+    mss: Bytes,
+    frame: Bytes,
+}
+
+impl Swift {
+    /// Algorithm 1 on an acknowledgement of so many packets.
+    fn react(&self, mut window: Window, now: Time, acked: f64, (delay, target): (f64, f64)) -> Window {
+        if delay < target {
+            window.packets += self.ai * acked / window.packets.max(1.0);
+        } else {
+            let factor = (1.0 - self.beta * ((delay - target) / delay)).max(1.0 - self.max_mdf);
+            window.decrease(now, self.rtt, factor);
+        }
+        window
+    }
+
+    fn clamp(&mut self) {
+        self.fabric.packets = self.fabric.packets.clamp(self.least, self.most);
+        self.endpoint.packets = self.endpoint.packets.clamp(LEAST_ENDPOINT, self.most);
+    }
+
+    /// cwnd.
+    fn window(&self) -> f64 {
+        self.fabric.packets.min(self.endpoint.packets)
+    }
+}
+
+impl Sender for Swift {
+    fn on_ack(&mut self, now: Time, ack: &Ack) {
+        self.timeouts = 0;
+        self.rtt = ack.rtt + ack.host_delay;
+        let acked = ack.acked / self.mss;
+        self.fabric = self.react(self.fabric, now, acked, (ack.rtt.as_secs(), self.target.at(self.fabric.packets)));
+        let newest = ack.host_delay.as_secs();
+        let smoothed = self.endpoint_delay.map_or(newest, |old| old + self.endpoint_gain * (newest - old));
+        self.endpoint_delay = Some(smoothed);
+        self.endpoint = self.react(self.endpoint, now, acked, (smoothed, self.endpoint_target));
+        self.clamp();
+        if self.round.ends(now, ack) {
+            self.dither = self.draws.uniform();
+        }
+    }
+
+    fn on_loss(&mut self, now: Time, loss: &Loss) {
+        match loss.kind {
+            LossKind::FastRetransmit => self.timeouts = 0,
+            LossKind::Timeout => self.timeouts += 1,
+        }
+        if f64::from(self.timeouts) >= self.retransmit_limit {
+            self.fabric = Window { packets: self.least, decreased: Some(now) };
+        } else {
+            self.fabric.decrease(now, self.rtt, 1.0 - self.max_mdf);
+        }
+        self.clamp();
+    }
+
+    fn decision(&self) -> Decision {
+        let window = self.window();
+        if window >= 1.0 {
+            return Decision::window(self.mss.scale((window + self.dither).floor()));
+        }
+        let pace = self.frame.0 as f64 * 8.0 * window / self.rtt.max(Time(1)).as_secs();
+        Decision { window: self.mss, pace: Some(Rate(pace as u64).max(Rate(1))), wake: None }
+    }
+
+    /// Every packet is acknowledged.
+    fn segments(&self) -> Segments {
+        Segments { size: self.mss, at_once: false, burst_rate: None }
+    }
+
+    fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("fabric_window_pkt", self.fabric.packets);
+        record("endpoint_window_pkt", self.endpoint.packets);
+        record("target_us", self.target.at(self.fabric.packets) * 1e6);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand from §3.5, five switches: windows in packets and targets in microseconds.
+    #[test]
+    fn small_windows_have_large_targets() {
+        let path = Path { switches: 5, base_rtt: Time::from_micros(15), ..Path::default() };
+        let defaults = [
+            (0.01, 130.0),
+            (0.1, 130.0),
+            (0.5, 73.607),
+            (1.0, 60.244),
+            (4.0, 44.114),
+            (16.0, 36.049),
+            (64.0, 32.016),
+            (256.0, 30.0),
+            (1000.0, 30.0),
+        ];
+        let htsim = [(1.0, 64.657), (12.0, 41.429), (100.0, 35.268)];
+        for (preset, expected) in [(&[][..], &defaults[..]), (PRESETS[0].values, &htsim[..])] {
+            let mut values = Values::defaults(PARAMETERS);
+            preset.iter().for_each(|&(name, value)| values.set(name, value).expect("a parameter"));
+            let target = Target::new(&values, &path);
+            for &(window, us) in expected {
+                assert!((target.at(window) * 1e6 - us).abs() < 2e-3, "{window}: {}", target.at(window) * 1e6);
+            }
+        }
+    }
+
+    /// 1.25 * 100 us of a long path, and a hop.
+    #[test]
+    fn the_target_is_above_the_empty_path() {
+        let path = Path { switches: 1, base_rtt: Time::from_micros(100), ..Path::default() };
+        let target = Target::new(&Values::defaults(PARAMETERS), &path);
+        assert!((target.at(256.0) - 126e-6).abs() < 1e-9);
+    }
+}
