@@ -27,6 +27,8 @@ pub(super) struct Search {
     pub out: Lists,
     /// By node: the switches at the other end of each link to it.
     into: Lists,
+    /// By host: the ports that lead to it.
+    last: Lists,
     /// By host: the number of its rack. Hosts with links from the same switches share a rack.
     pub rack: Vec<u32>,
     /// By rack: its switches.
@@ -47,7 +49,8 @@ impl Search {
         let works = |at: u32| !down.get(at as usize).is_some_and(|&down| down);
         let out = Lists::new(network.nodes, all().filter(|&(_, at)| works(at)).map(|(port, at)| (port.from, at)));
         let switches = all().filter(|&(port, at)| port.from >= network.hosts && works(at));
-        let into = Lists::new(network.nodes, switches.map(|(port, _)| (port.to, port.from)));
+        let into = Lists::new(network.nodes, switches.clone().map(|(port, _)| (port.to, port.from)));
+        let to_hosts = switches.filter(|(port, _)| port.to < network.hosts).map(|(port, at)| (port.to, at));
         let mut known = BTreeMap::new();
         let mut racks = Vec::new();
         let rack = (0..network.hosts).map(|host| {
@@ -67,6 +70,7 @@ impl Search {
             salt: scramble(network.seed as u32 ^ (network.seed >> 32) as u32),
             out,
             into,
+            last: Lists::new(network.hosts, to_hosts),
         }
     }
 
@@ -143,12 +147,21 @@ impl Search {
             if node == to {
                 return Some(FlowPath { ports, first: if self.several { first.collect() } else { Vec::new() } });
             }
-            let here = distance[node as usize];
-            let leads = |&&port: &&u32| {
-                let next = network.ports[port as usize].to;
-                next == to || (here != 1 && here != NIL && next >= self.hosts && distance[next as usize] == here - 1)
+            let next = match distance[node as usize] {
+                // A switch may have many thousand hosts.
+                1 => {
+                    let there = self.last.of(to).iter().filter(|&&port| network.ports[port as usize].from == node);
+                    self.choose(node, flow, there.copied())
+                }
+                here => {
+                    let closer = |&&port: &&u32| {
+                        let next = network.ports[port as usize].to;
+                        next >= self.hosts && distance[next as usize] == here - 1
+                    };
+                    self.choose(node, flow, self.out.of(node).iter().filter(closer).copied())
+                }
             };
-            ports.push(self.choose(node, flow, self.out.of(node).iter().filter(leads).copied())?);
+            ports.push(next?);
         }
     }
 
