@@ -41,7 +41,7 @@ pub const PRESETS: &[Preset] = &[
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &[
     "The time a flow was limited by its application is not taken out of t (RFC 9438 §5.8).",
-    "CalendarQueue are real numbers; Linux counts whole packets and a scaled cube root.",
+    "Windows are real numbers; Linux counts whole packets and a scaled cube root.",
 ];
 
 /// HyStart of Linux: windows below this are left alone.
