@@ -47,6 +47,27 @@ def test_many_losses_at_once_need_no_timeout_more():
     assert spread.summary["books"]["closed"]
 
 
+@pytest.mark.parametrize(("prr", "expected"), [(False, 0.892), (True, 0.755)])
+def test_a_step_makes_a_sender_cut_twice_if_the_queue_falls_slowly(prr, expected):
+    """Reno with ECN, 1 Gbps, a step at 20 packets. The empty path holds 85 packets, the window reaches 106.
+
+    With PRR the first packets after a cut meet more than 20 packets, and their marks count again (RFC 3168
+    §6.1.2). From 53 packets the window needs 32 round trips, on average of 69 packets, until the link is
+    full, and then sends 2005 packets until the next mark: (32 * 69 + 2005) / (32 * 85 + 2005) = 0.892. From
+    26.5, after two cuts, (58.5 * 55.75 + 2005) / (58.5 * 85 + 2005) = 0.755. ns-3 gives 0.877 and 0.741.
+    """
+    made = run(
+        prr,
+        {"name": "reno", "ecn": True},
+        marking={"kind": "step", "threshold": "20pkt", "at": "enqueue"},
+        duration="1500ms",
+        warmup="300ms",
+        topology={"kind": "dumbbell", "hosts": 1, "rate": "1Gbps", "edge_rate": "4Gbps", "rtt": "1ms"},
+        traffic=[{"kind": "long-lived", "flows": 1}],
+    )
+    assert made.summary["bottleneck"]["utilization"] == pytest.approx(expected, rel=0.03)
+
+
 @pytest.mark.parametrize("cc", ["dcqcn", "ndp"])
 def test_it_acts_over_tcp_only(cc):
     with pytest.raises(sh.ScenarioError, match=r"hosts\.prr"):

@@ -168,7 +168,10 @@ def codel_target(rate_bps: int, scale: Scale) -> float:
 
 
 def codel_interval(rate_bps: int, scale: Scale) -> float:
-    """Seconds: the longest round trip on empty paths (RFC 8289 §4.3: the interval is about a round trip)."""
+    """Seconds: the longest round trip on empty paths (RFC 8289 §4.3: about the longest one through the port).
+
+    It need not be exact: 100 ms serve round trips of 10 to 300 ms (Nichols and Jacobson, CACM 55(7), 2012).
+    """
     del rate_bps
     return max(scale.rtt_ps / 1e12, 1e-6)
 
