@@ -145,3 +145,21 @@ def test_slow_links_have_units_that_show_something(capsys):
 )
 def test_a_unit_fits_the_largest_number(title, values, fitted):
     assert fit(title, values, "{:.3f}") == fitted
+
+
+def test_the_time_of_each_tenant_is_in_the_table():
+    """Two traces of 1 MB, side by side and one 50 us later: 100 Gbps and 4 us of round trip."""
+    from shallows.results.tenants import completion_us
+
+    star = {"kind": "star", "hosts": 6, "rate": "100Gbps", "rtt": "4us"}
+    flows = {"a": [[0, 0, 1, 1_000_000]], "b": [[50e-6, 2, 3, 1_000_000], [0, 4, 5, 1_000_000]]}
+    traffic = [{"kind": "trace", "name": name, "flows": rows} for name, rows in flows.items()]
+    tables = {"duration": "until-done", "topology": star, "cc": "reno", "traffic": traffic}
+    comparison = sh.compare(sh.Scenario(**tables), ["dcqcn", "ndp"])
+    alone = 1e6 * 1500 / 1460 * 8 / 100e3 + 2
+    for run in comparison.runs.values():
+        times = completion_us(run)
+        assert times["a"] == pytest.approx(alone, rel=0.02)
+        assert times["b"] == pytest.approx(alone + 50, rel=0.02)
+    table = comparison_report(comparison)[1]
+    assert list(table.columns[0].cells) == ["a", "b"]

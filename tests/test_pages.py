@@ -27,7 +27,15 @@ TARGETS = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M))
 FILE = re.compile(r"[\w-]+\.(?:toml|json|parquet|csv|png|pdf)\b")
 
 
-@pytest.mark.parametrize("page", WITH_BLOCKS, ids=lambda page: page.stem)
+LONG = ("gpus",)
+"""Pages whose commands take more than a few seconds."""
+
+
+def _marked(page):
+    return pytest.param(page, marks=pytest.mark.thorough if page.stem in LONG else (), id=page.stem)
+
+
+@pytest.mark.parametrize("page", [_marked(page) for page in WITH_BLOCKS])
 def test_every_block_of_every_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(user_algorithms, "_CLASSES", {})

@@ -169,11 +169,25 @@ def comparison_report(comparison: "Comparison") -> list[Any]:
         table.add_row(fitted, *(cell + mark for cell, mark in zip(cells, marks, strict=True)))
     summaries = {label: run.summary for label, run in comparison.runs.items()}
     sizes = [by_size(summaries)] if _any_finished(summaries.values()) else []
+    tenants = _tenants(comparison)
     loads = _loads(next(iter(summaries.values())))  # arrivals are the same in every run
     mechanisms = [f"{label}: {line}" for label, of in summaries.items() for line in _mechanisms(of)]
     notes = [*_few(summaries.values()), *comparison.networks, *loads, *nothing_random(summaries)]
     said = [*mechanisms, *notes, *_warnings(summaries)]
-    return [*sizes, table, *said, *_distances(comparison.distances)]
+    return [*sizes, *tenants, table, *said, *_distances(comparison.distances)]
+
+
+def _tenants(comparison: "Comparison") -> list[Any]:
+    """The completion time of each tenant, if there are any."""
+    from shallows.results.tenants import completion_us
+
+    times = [completion_us(run) for run in comparison.runs.values()]
+    if not times[0]:
+        return []
+    table = plain_table("completion (us)", list(comparison.runs))
+    for name in times[0]:
+        table.add_row(name, *(_number(of[name], "{:.1f}") if of[name] else "unfinished" for of in times))
+    return [table]
 
 
 def _mark(metric: str, count: int | None) -> str:

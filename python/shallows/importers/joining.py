@@ -40,7 +40,7 @@ def joined(parts: Sequence[Parts], base: Scenario | None, cc: str | None, load: 
     if cc or base is None:
         imported.tables["cc"] = cc or DEFAULT
     if fabric:
-        _lay(imported, fabric, base is None)
+        _lay(imported, fabric)
     _fail(imported, [uplink for part in parts for uplink in part.failed], fabric)
     traffic: list[dict[str, Any]] = imported.tables.setdefault("traffic", [])
     for part in parts:
@@ -67,15 +67,11 @@ def _only(fabrics: list[Fabric]) -> Fabric | None:
     return fabrics[0] if fabrics else None
 
 
-def _lay(imported: Imported, fabric: Fabric, alone: bool) -> None:
-    """Put the scenario on the fabric. One without a base gets PFC if its algorithm is of RoCE."""
+def _lay(imported: Imported, fabric: Fabric) -> None:
+    """Put the scenario on the fabric."""
     tables = imported.tables
     tables["topology"] = fabric.topology
     network = dict(tables.get("network", {}))
-    roce = alone and tables["cc"] in ("dcqcn", "timely", "patched-timely", "patched-timely-pi")
-    if roce:
-        network["pfc"] = True
-        imported.assumed.append(f"switches pause (network.pfc), because {tables['cc']} runs over RoCE")
     if "buffer" in fabric.network and ({"pfc", "shared"} & set(network)):
         imported.left_out.append(
             "sizes of queues, because ports with PFC or shared memory have none of their own"

@@ -15,7 +15,7 @@ from shallows.importers.formats import read_all
 from shallows.importers.joining import Imported, joined
 from shallows.literal import is_table
 from shallows.results import files
-from shallows.scenario import Scenario
+from shallows.scenario import Scenario, fitting
 
 PER_LINE = 16
 """Names of hosts on a line of a scenario."""
@@ -58,13 +58,22 @@ def write(
     named = [{"kind": "trace", "name": name} for name in imported.flows]
     # The check needs the flows, which are not in files yet.
     inside = [table | {"flows": columns} for table, columns in zip(named, flows.values(), strict=True)]
-    Scenario.from_toml(tomli_w.dumps({**imported.tables, "traffic": [*inside, *traffic]}))
+    checked = Scenario.from_toml(tomli_w.dumps({**imported.tables, "traffic": [*inside, *traffic]}))
+    if base is None or cc:
+        _fit(imported, checked)
     tables = [table | {"file": path.name} for table, path in zip(named, flows, strict=True)]
     text = _toml(imported, [*tables, *traffic])
     for path, columns in flows.items():
         files.write_text(path, _csv(columns), files.table(list(columns)))
     files.write_text(out, text, files.SCENARIO)
     return Import(Scenario.load(out), [out, *flows], imported.assumed, imported.left_out)
+
+
+def _fit(imported: Imported, scenario: Scenario) -> None:
+    """Set what the algorithm needs of the network, as a comparison does."""
+    for key, value in fitting.changes(scenario, pauses=True).items():
+        imported.tables.setdefault("network", {})[key.removeprefix("network.")] = value
+        imported.assumed.append(f"{key} = {json.dumps(value)}, which {scenario.algorithms[0].label} needs")
 
 
 def _csv(columns: dict[str, list[str]]) -> str:
@@ -85,7 +94,8 @@ def _toml(imported: Imported, traffic: list[dict[str, Any]]) -> str:
     topology |= {key: f"@{key}@" for key in lists}
     tasks = {table["name"]: table["tasks"] for table in traffic if "tasks" in table}
     traffic = [table | ({"tasks": f"@{table['name']}@"} if "tasks" in table else {}) for table in traffic]
-    text = tomli_w.dumps({**imported.tables, "topology": topology, "traffic": traffic})
+    text = tomli_w.dumps({**imported.tables, "topology": topology})
+    text += "".join(f"\n[[traffic]]\n{tomli_w.dumps(table)}" for table in traffic)
     for key, items in (lists | tasks).items():
         each = PER_LINE if key in ("hosts", "server_switches") else 1
         text = text.replace(f'"@{key}@"', _list(items, each))
