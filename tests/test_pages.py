@@ -2,8 +2,8 @@
 
 The word behind its fence says what a block is. `sh`: commands, a line each. `python` runs; with `>>>` it
 also prints what it shows. `toml` or `python` beginning with `# name.toml` or `# name.py` is that file.
-`sql` is for DuckDB. `console` is a command with its output (tests/fluid/test_docs.py), `mermaid` a diagram.
-`text` is nothing to run: a message, or a folder, whose files the blocks before it have made.
+`sql` is for DuckDB. `console` is a command with its output (tests/test_printed_numbers.py), `mermaid` a
+diagram. `text` is nothing to run: a message, or a folder, whose files the blocks before it have made.
 """
 
 import json
