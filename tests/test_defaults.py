@@ -88,6 +88,9 @@ def test_the_ramp_of_a_slow_port_has_room_for_frames():
         ("100Mbps", "dcqcn", {"r_ai": 400e3, "b": 10e6, "t": 5.5e-3, "tau": 5e-3}),
         ("10Gbps", "timely", {"delta": 10e6, "t_low": 50e-6, "t_high": 500e-6, "seg": 64e3}),  # CoNEXT 2016
         ("400Gbps", "timely", {"delta": 400e6, "t_low": 50e-6, "t_high": 500e-6, "seg": 64e3}),
+        ("10Gbps", "patched-timely-pi", {"q_ref": 300e3, "k1": 2.5e-7, "k2": 5e-6}),  # CoNEXT 2016
+        ("400Gbps", "patched-timely-pi", {"q_ref": 12e6, "k1": 6.25e-9, "k2": 1.25e-7}),  # 240 us
+        ("1600Gbps", "patched-timely-pi", {"q_ref": 48e6, "k1": 1.5625e-9, "k2": 3.125e-8}),
         ("10Gbps", "hull", {"beta": 3000, "period": 7.2e-6, "idle": 1e-3}),  # NSDI 2012
         ("100Gbps", "hull", {"beta": 30_000, "period": 0.72e-6, "idle": 1e-3}),
         ("1Gbps", "hull", {"beta": 300, "period": 72e-6, "idle": 10e-3}),
@@ -108,6 +111,13 @@ def test_timely_leaves_out_what_a_round_trip_exceeds_that_of_its_paper():
     slow = scenario("1Gbps", "patched-timely", rtt="8us").cc.parameters
     assert slow["t_low"] == pytest.approx(500e-6 + 8e-6 + 37.536e-6 - 20e-6, rel=1e-3)
     assert (slow["delta"], slow["seg"]) == pytest.approx((1e6, 1600))
+
+
+def test_the_queue_of_host_pi_has_the_delay_of_its_paper():
+    """240 us at 10 Gbps; 2.4 ms at 1 Gbps, and 25.5 us above 20 us: 300 KB + 3192 B, and a tenth of k2."""
+    slow = scenario("1Gbps", "patched-timely-pi", rtt="8us").cc.parameters
+    assert slow["q_ref"] == pytest.approx(300e3 + 1e9 / 8 * 25.536e-6, rel=1e-3)
+    assert (slow["k1"], slow["k2"]) == pytest.approx((2.5e-7, 5e-7))
 
 
 @pytest.mark.parametrize(

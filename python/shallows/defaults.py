@@ -265,6 +265,22 @@ def _bursts(*names: str) -> dict[str, Rule]:
     )
 
 
+def _delay_as_queue(value: float, ratio: float, scale: Scale) -> float:
+    """Bytes that a delay of TIMELY, which follows `_round_trips`, is at the rate of the host."""
+    longer_s = max(0.0, scale.rtt_ps / 1e12 - TIMELY_RTT_S)
+    return value * max(1.0, ratio) + scale.host_bps / 8 * longer_s
+
+
+def _gain(value: float, ratio: float, scale: Scale) -> float:
+    """A gain per bit of `_delay_as_queue`."""
+    return value / max(1.0, ratio)
+
+
+def _gain_per_second(value: float, ratio: float, scale: Scale) -> float:
+    """A gain per bit and second, smaller on slow links, whose round trips are longer."""
+    return value / max(1.0, ratio) * min(1.0, ratio)
+
+
 def of_10g(rate_bps: int) -> float:
     """The ratio for quantities of 10 Gbps: HULL's, and TIMELY's (scaled in HPCC's run.py)."""
     return rate_bps / (10 * GBPS)
@@ -273,6 +289,7 @@ def of_10g(rate_bps: int) -> float:
 TIMELY_RTT_S = 20e-6
 """D_minRTT, the least round trip in TIMELY's network (CoNEXT 2016, footnote 4)."""
 _TIMELY = _rates("delta", "min_rate") | _round_trips("t_low", "t_high", "d_min_rtt") | _bursts("seg")
+_HOST_PI: dict[str, Rule] = {"q_ref": _delay_as_queue, "k1": _gain, "k2": _gain_per_second}
 PARAMETERS: dict[str, tuple[Callable[[int], float], dict[str, Rule]]] = {
     "dcqcn": (
         ratio,
@@ -280,7 +297,7 @@ PARAMETERS: dict[str, tuple[Callable[[int], float], dict[str, Rule]]] = {
     ),
     "timely": (of_10g, _TIMELY),
     "patched-timely": (of_10g, _TIMELY),
-    "patched-timely-pi": (of_10g, _TIMELY),
+    "patched-timely-pi": (of_10g, _TIMELY | _HOST_PI),
     "hull": (of_10g, _rates("beta") | _times("period") | _slow_times("idle")),
     "gap": (of_10g, _slow_times("target")),
 }
