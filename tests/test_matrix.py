@@ -23,6 +23,7 @@ SHORT_QUEUES = {"dctcp", "hull", "hpcc", "dx", "timely", "rcp", "ndp", "expressp
 """Algorithms whose papers promise short queues."""
 LOSSLESS = {"dcqcn", "timely", "patched-timely", "patched-timely-pi"}
 """Algorithms of RoCE, whose papers assume PFC: senders begin at the link rate and go back N on a loss."""
+FLOWS = 4
 SMALL = {
     "leaf-spine": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
     "three-tier": {"cores": 2, "aggregations": 2, "tors": 2, "hosts_per_tor": 2},
@@ -53,28 +54,47 @@ def topology(kind, rate):
     return table | ({"rtt": "20us"} if "rtt" in KINDS[kind].model_fields else {})
 
 
+def settling_ps(used):
+    """Picoseconds that senders of RoCE need to settle after all have begun at the link rate.
+
+    DCQCN's alpha falls by g in each tau. TIMELY falls to its least rate, and then adds delta with every
+    segment, but once a round trip at most: its rate grows e times in seg / delta, and a quarter of the link,
+    which is 250 deltas, takes e**5.5 or 250 round trips. Twice and three times as long are allowed.
+    """
+    given = used.parameters
+    if used.name == "dcqcn":
+        return 10**12 * given["tau"] / given["g"]
+    if used.name not in LOSSLESS:
+        return 0
+    return 10**12 * (10 * 8 * given["seg"] / given["delta"] + 750 * given["d_min_rtt"])
+
+
 def measured(kind, cc, rate, frame):
-    """(share of the link, mean queue in BDPs, timeouts without a drop per packet, warnings)."""
+    """(share of the receiver's link, longest mean queue in bytes, BDP in bytes, timeouts without a drop per
+    packet, warnings, scenario).
+    """
     network = {"mtu": frame} | ({"pfc": True} if cc in LOSSLESS else {})
     tables = {"topology": topology(kind, rate), "network": network, "cc": cc}
     plain = Scenario(duration="1s", traffic=[{"kind": "long-lived"}], **tables)
     scale = Scale.of(plain.network, plain.mtu)
     port_bps = int(scale.port_bps.min())
     frame_ps = plain.mtu * 8 * 10**12 // port_bps
-    half_ps = max(400 * scale.rtt_ps, 4000 * frame_ps)
+    half_ps = int(max(400 * scale.rtt_ps, 4000 * frame_ps, settling_ps(plain.algorithms[0])))
     last = plain.network.hosts - 1
     whole = Scenario(
         duration=f"{2 * half_ps}ps",
         warmup=f"{half_ps}ps",
-        traffic=[{"kind": "long-lived", "flows": 4, "from": [0, 1], "to": last}],
+        traffic=[{"kind": "long-lived", "flows": FLOWS, "from": [0, 1], "to": last}],
         **tables,
     )
-    summary = sh.run(whole).summary
-    port, flows = summary["bottleneck"], summary["flows"]
-    queue = port["queue_mean_pkt"] * plain.mtu / max(scale.in_flight(port_bps), plain.mtu)
+    run = sh.run(whole)
+    summary, ports = run.summary, run.columns("ports")
+    to_last = whole.network.link_to == last
+    share = float(ports["utilization"][to_last].max())
+    queue = summary["bottleneck"]["queue_mean_pkt"] * plain.mtu
     packets = max(np.ceil(2 * half_ps / frame_ps), 1)
-    spurious = flows["timeouts"] / packets if not port["dropped"] else 0.0
-    return port["utilization"], queue, spurious, summary["warnings"]
+    spurious = summary["flows"]["timeouts"] / packets if not summary["bottleneck"]["dropped"] else 0.0
+    return share, queue, max(scale.in_flight(port_bps), plain.mtu), spurious, summary["warnings"], whole
 
 
 OPEN = {

@@ -31,7 +31,7 @@ pub const PARAMETERS: &[Parameter] = &[
     gradient::D_MIN_RTT,
     SEG,
     WEIGHT_SLOPE,
-    bytes("q_ref", "q_ref", 300e3, 0.0..=1e12)
+    bytes("q_ref", "q_ref", 300e3, 0.0..=1e15)
         .meaning("the queue it settles at")
         .source("CoNEXT 2016 §5.2: 300 KB; its Fig. 19 ends at 343.75 KB"),
     number("k1", "K_1", 2.5e-7, 0.0..=1.0)
