@@ -1,6 +1,7 @@
 """Generates python/shallows/builders.py from the models of a scenario: `make generated`."""
 
 import sys
+from keyword import iskeyword
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -13,6 +14,7 @@ from shallows.switch import Pauses, Shared, Trimming
 from shallows.table import Table
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
+from shallows.traffic import Task
 from shallows.units import TypeName
 
 FILE = Path(__file__).resolve().parents[1] / "python" / "shallows" / "builders.py"
@@ -25,6 +27,7 @@ TABLES = {
     "Hosts": HostTable,
     "Record": RecordTable,
     "Fault": Fault,
+    "Task": Task,
 }
 NAMES = {model: name for name, model in TABLES.items()}
 HEAD = '''\
@@ -112,7 +115,7 @@ def _tables():
 
 def _fields(model):
     named = {field.alias or name: field for name, field in model.model_fields.items()}
-    named = {"from_" if name == "from" else name: field for name, field in named.items()}
+    named = {f"{name}_" if iskeyword(name) else name: field for name, field in named.items()}
     own = model.__annotations__  # what a kind inherits comes last
     return dict(sorted(named.items(), key=lambda item: (not item[1].is_required(), item[0] not in own)))
 

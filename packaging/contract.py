@@ -1,5 +1,6 @@
 """Generates python/shallows/contract.py from the core: `make generated`."""
 
+import re
 from pathlib import Path
 
 FILE = Path(__file__).resolve().parents[1] / "python" / "shallows" / "contract.py"
@@ -33,7 +34,7 @@ PYTHON = {
 """Python's type for each kind of the core that is not made of others."""
 BY_HAND = {("Control", "user_algorithm"): "Callable[..., object]"}
 """A Python class is its number in the core."""
-KEYWORDS = {"from", "class"}
+KEYWORDS = {"from", "class", "global"}
 
 
 def source(tables):
@@ -41,11 +42,26 @@ def source(tables):
     names = [name for name, _ in tables]
     answers = set(names[names.index("Answer") : names.index("Run")])
     text = [HEAD]
-    # A table stands after those that it refers to.
-    for name, fields in reversed(tables[: names.index("Run")]):
+    for name, fields in _ordered(dict(tables[: names.index("Run")])):
         pairs = [(key, _annotation(name, key, kind, may, answers)) for key, kind, may, _ in fields]
         text.append(_table(name, pairs))
     return "\n\n".join(text)
+
+
+def _ordered(tables):
+    """The tables, each after those that it refers to."""
+    done = {}
+    left = list(reversed(tables))
+    while left:
+        for name in left:
+            refers = {
+                one for _, kind, _, _ in tables[name] for one in re.findall(r"\w+", kind)
+            } & tables.keys()
+            if refers <= done.keys():
+                break
+        done[name] = tables[name]
+        left.remove(name)
+    return done.items()
 
 
 def _table(name, pairs):

@@ -7,6 +7,7 @@ import numpy as np
 from shallows import contract, core_answer
 from shallows.results import Run
 from shallows.traffic import Predecessors
+from shallows.traffic.computations import Computations, Waits
 from shallows.units import NEVER, Frame
 
 US = 10**6  # picoseconds
@@ -55,6 +56,13 @@ def network():
     )
 
 
+def one_computation():
+    """At host 0, on its processor 2."""
+    u32 = [column([value], np.uint32) for value in (0, 2, 0, 0)]
+    pairs = Predecessors.of_pairs([], [])
+    return Computations(u32[0], column([7]) * US, column([0]), *u32[1:], pairs, pairs, Waits.default(1))
+
+
 def flows():
     """Three flows that end (the third within the warm-up), one that is cut off, three without an end."""
     return SimpleNamespace(
@@ -79,6 +87,7 @@ def flows():
             for name in ("dctcp", "dx")
         ],
         loads=[None],
+        computations=one_computation(),
     )
 
 
@@ -106,6 +115,7 @@ def answer(**changed):
             "srtt_max_ps": column([0] * 7),
             "reordering": column([0] * 7),
         },
+        "computations": {"start_ps": column([30]) * US, "finish_ps": column([37]) * US},
         "ports": {
             "sent": column([100, 200]),
             "sent_bytes": column([150_000, 300_000]),

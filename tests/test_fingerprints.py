@@ -70,6 +70,12 @@ def dumbbell(cc, marking=None, seed=1, port=None):
             "priority": np.zeros(FLOWS, bool),
             "cc": np.zeros(FLOWS, np.uint32),
         },
+        "computations": {
+            "host": np.array([], np.uint32),
+            "duration_ps": np.array([], np.uint64),
+            "start_ps": np.array([], np.uint64),
+            "processor": np.array([], np.uint32),
+        },
         "ccs": [{"name": cc, "parameters": {}}],
         "host": {
             "nic": "fair",

@@ -113,6 +113,8 @@ def full_request():
     # Only flows that wait have predecessors.
     own, other = np.array([0], np.uint32), np.array([1], np.uint32)
     request["flows"]["after"] = {"flow": own, "predecessor": other}
+    flags = np.zeros(flows, bool)
+    request["flows"]["wait"] = {"needs": np.zeros(flows, np.uint32), "global": flags}
     request["faults"] = [{"time_ps": 1, "link": 0, "change": "up"}]
     return request
 

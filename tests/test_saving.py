@@ -72,7 +72,7 @@ def whole(folder):
     runs = [sh.Run.load(path.parent) for path in sorted(folder.glob("**/summary.json"))]
     for run in runs:
         for name in TABLES:
-            assert run.table(name).num_rows > 0
+            assert run.table(name).num_rows > 0 or name == "computations"
     if (folder / "figure.png").exists():  # it is drawn after the results are saved
         title = figure_title(folder / "figure.png")
         for run in runs:

@@ -208,6 +208,7 @@ KIND_KEYS = {
         },
     },
     "traffic": {
+        "tasks": {"tasks": [{"from": 0, "to": 1, "size": "1KB"}, {"host": 0, "compute": "1us"}]},
         "long-lived": {
             "flows": 2,
             "start": "1ms",
@@ -264,6 +265,7 @@ PLAIN_KINDS = {
     "graph": {"edges": [["a", "s", "1Gbps", "1us"], ["b", "s", "1Gbps", "1us"]], "hosts": ["a", "b"]},
     "poisson": {"sizes": "websearch", "load": 0.2, "flows": 20},
     "trace": {"flows": [[0, 0, 1, 2000]]},
+    "tasks": {"tasks": [{"from": 0, "to": 1, "size": "1KB"}]},
     "all-reduce": {"size": "4MB", "algorithm": "tree"},
     "broadcast": {"size": "90KB", "chunk": "9KB"},
 }

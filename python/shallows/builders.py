@@ -60,6 +60,8 @@ __all__ = [
     "Staircase",
     "Star",
     "Tables",
+    "Task",
+    "Tasks",
     "ThreeTier",
     "Timestamps",
     "Trace",
@@ -264,6 +266,43 @@ class Fault(Builder):
         kind: Literal["down", "up", "rate", "loss"],
         at: Time = "0s",
         value: Any | None = None,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Task(Builder):
+    """A message (`from`, `to`, `size`) or a computation (`host`, `compute`).
+
+    name: its name, for other tasks; by default its number, from 0
+    to: message: the host that receives
+    size: message: payload bytes
+    host: computation: the host
+    compute: computation: how long a processor of the host is busy
+    processor: computation: the processor, one task at a time; default 0
+    after: names of tasks that must have ended at the host; default ()
+    behind: names of messages of the host whose data must have left it; default ()
+    needs: how many of these are enough; by default all
+    delay: time from the end of the wait, or of the run's start, to its start; default 0s
+    from_: message: the host that sends
+    global_: may wait for what ends at other hosts, in a run on one thread; default False
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+        to: Ends | None = None,
+        size: Size | None = None,
+        host: Ends | None = None,
+        compute: Time | None = None,
+        processor: int = 0,
+        after: Sequence[str] = (),
+        behind: Sequence[str] = (),
+        needs: int | None = None,
+        delay: Time = "0s",
+        from_: Ends | None = None,
+        global_: bool = False,
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)
@@ -962,6 +1001,29 @@ class Poisson(Builder):
         super().__init__(locals(), unknown)
 
 
+class Tasks(Builder):
+    """Messages and computations, each of which starts when its predecessors have ended at its host.
+
+    tasks: tables, a message or a computation each; required
+    name: name in results; by default its kind, numbered if used again
+    cc: the algorithm; by default the scenario's
+    priority: 1: its packets are sent before those of 0; default 0
+    """
+
+    kind = "tasks"
+
+    def __init__(
+        self,
+        *,
+        tasks: Sequence[Task | TableLike],
+        name: str | None = None,
+        cc: Algorithm | None = None,
+        priority: Literal[0, 1] = 0,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
 class Trace(Builder):
     """Flows listed one by one: a CSV file, or columns, of start_s, src, dst, bytes, and perhaps waits.
 
@@ -1015,6 +1077,7 @@ Traffic = (
     | AllToAll
     | RequestResponse
     | Poisson
+    | Tasks
     | Trace
 )
 TOPOLOGIES: dict[str, type[Builder]] = {
@@ -1041,6 +1104,7 @@ TRAFFICS: dict[str, type[Builder]] = {
     "all-to-all": AllToAll,
     "request-response": RequestResponse,
     "poisson": Poisson,
+    "tasks": Tasks,
     "trace": Trace,
 }
 TABLES: dict[str, type[Builder]] = {

@@ -104,6 +104,11 @@ class PortColumns(TypedDict):
     delay_p99_ps: F64
 
 
+class ComputationColumns(TypedDict):
+    start_ps: U64
+    finish_ps: U64
+
+
 class FlowColumns(TypedDict):
     start_ps: U64
     finish_ps: U64
@@ -128,6 +133,7 @@ class Answer(TypedDict):
     measured_ps: int
     interrupted: bool
     flows: FlowColumns
+    computations: ComputationColumns
     ports: PortColumns
     classes: ClassColumns
     deadlock: Deadlock
@@ -194,9 +200,28 @@ class Applications(TypedDict):
     off_ps: U64
 
 
+Waits = TypedDict(
+    "Waits",
+    {
+        "needs": U32,
+        "global": Flags,
+    },
+)
+
+
 class Predecessors(TypedDict):
     flow: U32
     predecessor: U32
+
+
+class Computations(TypedDict):
+    host: U32
+    duration_ps: U64
+    start_ps: U64
+    processor: U32
+    after: NotRequired[Predecessors | None]
+    behind: NotRequired[Predecessors | None]
+    wait: NotRequired[Waits | None]
 
 
 class Flows(TypedDict):
@@ -207,6 +232,7 @@ class Flows(TypedDict):
     stop_ps: U64
     after: NotRequired[Predecessors | None]
     behind: NotRequired[Predecessors | None]
+    wait: NotRequired[Waits | None]
     application: NotRequired[Applications | None]
     priority: Flags
     cc: U32
@@ -289,6 +315,7 @@ class Request(TypedDict):
     faults: list[Fault]
     convergence_ps: int
     flows: Flows
+    computations: Computations
     ccs: list[Control]
     host: Host
     mtu_bytes: int

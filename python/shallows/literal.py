@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Mapping, Sequence
+from keyword import iskeyword
 from os import PathLike, fspath
 from typing import Any, ClassVar, Protocol, TypeGuard, cast
 
@@ -82,7 +83,7 @@ class Builder:
         return {"kind": self.kind, **self.keys} if self.kind else dict(self.keys)
 
     def __repr__(self) -> str:
-        keys = ((f"{key}_" if key == "from" else key, value) for key, value in self.keys.items())
+        keys = ((f"{key}_" if iskeyword(key) else key, value) for key, value in self.keys.items())
         return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in keys)})"
 
     def __eq__(self, other: object) -> bool:

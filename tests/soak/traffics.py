@@ -57,12 +57,37 @@ class Traffics:
             table["cc"] = self.cc()
         return table
 
+    def tasks(self, start):
+        """Messages and computations, each after some of those before it that end at its host."""
+        hosts, rows, ends = self.wired.hosts, [], []
+        for number in range(self.random.randint(1, 12)):
+            host = self.random.randrange(hosts)
+            row = {"name": f"t{number}", "delay": start}
+            if number and self.maybe(0.4):
+                row |= {"host": host, "compute": self.time(1e-9, 1e-4), "processor": self.one((0, 0, 1))}
+                ends.append({host})
+            else:
+                other = (host + self.random.randrange(1, hosts)) % hosts if hosts > 1 else host
+                row |= {"from": host, "to": other, "size": self.size(1, 1e5)}
+                ends.append({host, other})
+            here = [other for other in range(number) if host in ends[other]]
+            chosen = self.random.sample(here, min(len(here), self.one((0, 1, 1, 2, 3))))
+            if self.maybe(0.1) and number:
+                chosen, row["global"] = [self.random.randrange(number)], True
+            row["after"] = [f"t{other}" for other in chosen]
+            if len(chosen) > 1 and self.maybe(0.3):
+                row["needs"] = 1
+            rows.append(row)
+        return {"kind": "tasks", "tasks": rows}
+
     def traffic(self, seconds):
         kind = self.one(tuple(TRAFFICS))
         start = self.time(1e-9, max(1e-8, seconds / 40))
         if issubclass(TRAFFICS[kind], Collective):
             return self.collective(kind, start) | self.of_any_kind()
         payload = lambda: self.size(1, 3e5)  # noqa: E731
+        if kind == "tasks":
+            return self.tasks(start) | self.of_any_kind()
         table = {
             "long-lived": {
                 "flows": self.random.randint(1, 20),

@@ -1,7 +1,7 @@
 //! The answer of a run, in the units of the request.
 
 use shallows_cc::units::{Bytes, Time};
-use shallows_sim::engine::answer::{Answer as Outcome, FlowReport, ProbeTable, QueueTable};
+use shallows_sim::engine::answer::{Answer as Outcome, ComputationReport, FlowReport, ProbeTable, QueueTable};
 use shallows_sim::port::{ClassReport, PortReport};
 
 use crate::value::{IntoValue, Value};
@@ -23,6 +23,8 @@ answer! {
         interrupted: bool,
         /// Statistics of flows, an entry each
         flows: FlowColumns,
+        /// Computations, an entry each
+        computations: ComputationColumns,
         /// Statistics of egress ports after the warm-up, an entry for each link
         ports: PortColumns,
         /// Statistics of classes after the warm-up, a row for each class of each port that has classes
@@ -85,6 +87,14 @@ answer! {
         srtt_max_ps: Vec<u64>,
         /// Largest number of packets by which one arrived behind one that left later
         reordering: Vec<u64>,
+    }
+
+    /// Columns of computations.
+    pub struct ComputationColumns {
+        /// When its processor began; `2**64-1` is never
+        start_ps: Vec<u64>,
+        /// When it ended; `2**64-1` is never
+        finish_ps: Vec<u64>,
     }
 
     /// Columns of ports.
@@ -252,6 +262,7 @@ impl Answer {
             measured_ps: outcome.measured.0,
             interrupted,
             flows: FlowColumns::of(&outcome.flows),
+            computations: ComputationColumns::of(&outcome.computations),
             ports: PortColumns::of(&outcome.ports, outcome.measured, mtu),
             classes: ClassColumns::of(&outcome.ports),
             deadlock: Deadlock { links: deadlock.ports, time_ps: deadlock.at.0 },
@@ -286,6 +297,15 @@ impl FlowColumns {
             srtt_max_ps: wide(|f| f.srtt_most.0),
             reordering: wide(|f| f.reordering.into()),
         }
+    }
+}
+
+impl ComputationColumns {
+    /// Columns of computations.
+    #[must_use]
+    pub fn of(computations: &[ComputationReport]) -> Self {
+        let times = |value: fn(&ComputationReport) -> u64| computations.iter().map(value).collect();
+        Self { start_ps: times(|one| one.start.0), finish_ps: times(|one| one.finish.0) }
     }
 }
 

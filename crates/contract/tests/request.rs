@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::spec::fault::{Change, Fault};
-use shallows_sim::spec::network::{Limit, Network};
+use shallows_sim::spec::network::{Limit, Network, Wait};
 
 /// Two hosts at a switch, a marking port and a flow.
 fn two_hosts() -> Value {
@@ -22,6 +22,7 @@ fn two_hosts() -> Value {
         "flows": {
             "src": [0], "dst": [1], "bytes": [u64::MAX], "start_ps": [0], "stop_ps": [u64::MAX], "priority": [false], "cc": [0],
         },
+        "computations": {"host": [], "duration_ps": [], "start_ps": [], "processor": []},
         "ccs": [{"name": "dctcp", "parameters": {"g": 0.125}}],
         "host": {
             "nic": "fair", "initial_window_bytes": 14_600, "rto_min_ps": 1_000_000_000_u64, "rto_max_ps": 100_000_000_000_u64,
@@ -89,7 +90,7 @@ fn classes_have_limits_shapers_and_kinds_of_packets() {
 }
 
 #[test]
-fn a_flow_waits_for_several_and_links_change() {
+fn tasks_wait_for_several_and_links_change() {
     let mut request = two_hosts();
     for (key, value) in [("src", json!([0, 0, 0])), ("dst", json!([1, 1, 1])), ("bytes", json!([5, 6, 7]))] {
         request["flows"][key] = value;
@@ -100,6 +101,11 @@ fn a_flow_waits_for_several_and_links_change() {
     request["flows"]["stop_ps"] = json!([u64::MAX, u64::MAX, u64::MAX]);
     request["flows"]["priority"] = json!([false, true, false]);
     request["flows"]["after"] = json!({"flow": [2, 1, 2], "predecessor": [0, 0, 1]});
+    request["flows"]["wait"] = json!({"needs": [0, 0, 1], "global": [false, true, false]});
+    request["computations"] = json!({
+        "host": [1], "duration_ps": [9], "start_ps": [0], "processor": [2],
+        "after": {"flow": [0], "predecessor": [1]}, "behind": null,
+    });
     request["faults"] = json!([
         {"time_ps": 3, "link": 1, "change": {"rate_bps": 500_000_000}},
         {"time_ps": 4, "link": 1, "change": "down"},
@@ -107,6 +113,11 @@ fn a_flow_waits_for_several_and_links_change() {
     ]);
     let network = network(request).unwrap();
     assert_eq!([0, 1, 2].map(|at| network.flows[at].after.clone()), [vec![], vec![0], vec![0, 1]]);
+    let wait = |needs, global| Wait { needs, global };
+    assert_eq!([0, 1, 2].map(|at| network.flows[at].wait), [wait(0, false), wait(0, true), wait(1, false)]);
+    let one = &network.computations[0];
+    assert_eq!((one.host, one.duration, one.processor, &one.after), (1, Time(9), 2, &vec![1]));
+    assert_eq!((one.wait, &one.behind), (Wait::ALL, &vec![]));
     assert_eq!([0, 1, 2].map(|at| network.flows[at].priority), [false, true, false]);
     let fault = |at, link, change| Fault { at: Time(at), link, change };
     let expected =
@@ -116,7 +127,7 @@ fn a_flow_waits_for_several_and_links_change() {
 
 #[test]
 fn an_unknown_key_is_refused() {
-    for table in ["links", "flows", "host", "record"] {
+    for table in ["links", "flows", "computations", "host", "record"] {
         assert!(refusal(|request| request[table]["colour"] = json!(1)).contains("unknown field `colour`"));
     }
     assert!(refusal(|request| request["colour"] = json!(1)).contains("unknown field `colour`"));
@@ -128,7 +139,7 @@ fn a_contradiction_is_refused_by_key() {
     let cases: [(&str, &str, Value); 9] = [
         ("/links/to", "columns of different lengths (from has 4, to has 1, rate_bps has 4", json!([1])),
         ("/flows/cc", "priority has 1, cc has 0): expected an entry a row", json!([])),
-        ("/flows/after", "after, behind: flow 1 is not one of 1", json!({"flow": [1], "predecessor": [0]})),
+        ("/flows/after", "after, behind: row 1 is not one of 1", json!({"flow": [1], "predecessor": [0]})),
         ("/flows/application", "application: 0 rows, expected 1", {
             json!({"first_bytes": [], "resume_ps": [], "on_ps": [], "off_ps": []})
         }),

@@ -1,6 +1,6 @@
 //! Checks of a request: keys that this world does not support are refused before anything is created.
 
-use shallows_sim::spec::network::{Application, Balancing, Network, Nic};
+use shallows_sim::spec::network::{Application, Balancing, Network, Nic, Wait};
 
 use crate::Outcome;
 
@@ -21,6 +21,8 @@ pub fn check(request: &Network) -> Outcome<()> {
         ("flows.priority", flows.iter().any(|flow| flow.priority), "its ports have one class"),
         ("flows.after", flows.iter().any(|flow| flow.after.len() > 1), "its flows wait for one other at most"),
         ("flows.behind", flows.iter().any(|flow| !flow.behind.is_empty()), "its flows wait for one other at most"),
+        ("flows.wait", flows.iter().any(|flow| flow.wait != Wait::ALL), "its flows wait for one other at most"),
+        ("computations", !request.computations.is_empty(), "its hosts are namespaces of one machine"),
         ("ccs.user_algorithm", request.ccs.iter().any(|cc| cc.user_algorithm.is_some()), "it runs no Python"),
         ("host.nic", host.nic != Nic::Fair, "Linux queues fairly"),
         ("host.timestamps", host.timestamps.is_some(), "the stamps are this machine's own"),

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Sender, channel};
 
 use libbpf_rs::{RingBuffer, RingBufferBuilder};
 use shallows_cc::units::{Bytes, Time};
-use shallows_contract::answer::{Answer, ClassColumns, Deadlock, FlowColumns, PortColumns, Probes};
+use shallows_contract::answer::{Answer, ClassColumns, ComputationColumns, Deadlock, FlowColumns, PortColumns, Probes};
 use shallows_contract::live::Run;
 use shallows_live::lateness::{Allowance, Saw};
 use shallows_sim::engine::answer::FlowReport;
@@ -205,6 +205,7 @@ impl Measured {
             deadlock: Deadlock::default(),
             queue_histograms: request.record.ports.iter().map(|&at| (&report.ports[at as usize]).into()).collect(),
             flows: FlowColumns { ideal_ps: report.ideal, ..self.flows },
+            computations: ComputationColumns::of(&[]),
             ports,
             queues: report.queues.into(),
             probe_names: answer::PROBE_NAMES.iter().map(|&name| name.to_owned()).collect(),

@@ -11,7 +11,7 @@ use shallows_sim::engine::simulation::{Progress, Simulation};
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::spec::network::{
     self, Application, Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, LossDetection, Network,
-    Nic, PortSpec, RecordSpec, Retransmission, Shaper,
+    Nic, PortSpec, RecordSpec, Retransmission, Shaper, Wait,
 };
 
 const MTU: Bytes = Bytes(1500);
@@ -66,6 +66,7 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         start: Time::from_micros(u64::from(at) * 100),
         after: Vec::new(),
         behind: Vec::new(),
+        wait: Wait::ALL,
         stop: Time::MAX,
         application: Application::EAGER,
         priority: false,
@@ -93,6 +94,7 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         faults: Vec::new(),
         convergence: Time::MAX,
         flows: (0..flows).map(flow).collect(),
+        computations: Vec::new(),
         ccs: Vec::new(),
         controls: vec![Control {
             algorithm: row,

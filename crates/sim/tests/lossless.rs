@@ -10,7 +10,7 @@ use shallows_sim::engine::simulation::{Progress, Simulation};
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::spec::network::{
     Application, Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, LossDetection, Marking, Network,
-    Nic, PauseSpec, PortSpec, RecordSpec, Retransmission, SharedSpec,
+    Nic, PauseSpec, PortSpec, RecordSpec, Retransmission, SharedSpec, Wait,
 };
 
 const MTU: Bytes = Bytes(1500);
@@ -52,6 +52,7 @@ fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window:
         nodes,
         ports,
         flows: Vec::new(),
+        computations: Vec::new(),
         markings: Vec::new(),
         disciplines: Vec::new(),
         shared: None,
@@ -101,6 +102,7 @@ fn flow(src: u32, dst: u32) -> FlowSpec {
         start,
         after: Vec::new(),
         behind: Vec::new(),
+        wait: Wait::ALL,
         stop: Time::MAX,
         application: Application::EAGER,
         priority: false,

@@ -70,12 +70,16 @@ fn flows(dice: &mut Dice, network: &Network) -> Vec<FlowSpec> {
     let hosts = u64::from(network.hosts);
     let sink = dice.chance(0.5).then(|| dice.below(hosts) as u32);
     let largest = dice.one_of(&[3000, 30_000, 300_000]);
-    let mut flows = Vec::new();
+    let mut flows: Vec<FlowSpec> = Vec::new();
     for at in 0..1 + dice.below(12) {
         let src = dice.below(hosts) as u32;
         let dst = sink.filter(|&sink| sink != src).unwrap_or((src + 1 + dice.below(hosts - 1) as u32) % network.hosts);
         let start = Time::from_nanos(dice.below(500_000));
-        let after = (at > 0 && dice.chance(0.15)).then(|| dice.below(at) as u32).into_iter().collect();
+        let ends_here = |&first: &u32| {
+            let FlowSpec { src: from, dst: to, .. } = flows[first as usize];
+            src == from || src == to
+        };
+        let after = (at > 0 && dice.chance(0.4)).then(|| dice.below(at) as u32).filter(ends_here).into_iter().collect();
         flows.push(FlowSpec { start, after, ..flow(src, dst, Bytes(1 + dice.below(largest))) });
     }
     flows

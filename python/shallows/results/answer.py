@@ -264,6 +264,7 @@ class Answer:
         """The functions that yield the tables of `Run`. Large tables come in blocks, scaled when needed."""
         return {
             "flows": self._flow_block,
+            "computations": self._computation_block,
             "queues": self._queue_blocks,
             "probes": self._probes,
             "ports": self._port_block,
@@ -273,6 +274,25 @@ class Answer:
     # Methods, not lambdas, because a run may be pickled and sent to another process.
     def _flow_block(self) -> Iterable[Block]:
         return iter([self.flow_columns])
+
+    def _computation_block(self) -> Iterable[Block]:
+        its, answer = self.scenario.flows.computations, self.answer["computations"]
+        columns = answer["start_ps"], answer["finish_ps"]
+        start, finish = (_where(of != NEVER, of.astype(float)) for of in columns)
+        return iter(
+            [
+                {
+                    "computation": np.arange(len(its), dtype=np.uint32),
+                    "traffic": its.table,
+                    "step": its.step,
+                    "host": Names(its.host, self.network.host_names),
+                    "processor": its.processor,
+                    "duration_us": its.duration_ps / 1e6,
+                    "start_us": start / 1e6,
+                    "finish_us": finish / 1e6,
+                }
+            ]
+        )
 
     def _port_block(self) -> Iterable[Block]:
         return iter([self.port_columns])

@@ -25,10 +25,9 @@ def of_run(scenario: "Scenario", network: "Network", answer: "Mapping[str, Any]"
     flows = scenario.flows
     rows: list[dict[str, Any]] = []
     for number, messages in enumerate(flows.messages):
-        if messages is None:
-            continue
         table = scenario.traffic[number]
-        assert isinstance(table, Collective)
+        if messages is None or not isinstance(table, Collective):
+            continue
         first = int(np.searchsorted(flows.group, number))
         size = int(np.sum(messages.group == 0))
         for group in range(len(messages.group) // size):

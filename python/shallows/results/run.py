@@ -44,8 +44,8 @@ class Run:
     """A finished (or interrupted) run.
 
     `summary` is the dict of `summary.json`, `scenario_toml` the scenario with every default. `flows`,
-    `queues`, `probes`, `ports` and `queue_histograms` are pandas tables, built when first used; `TABLES`
-    names their columns with unit and definition.
+    `computations`, `queues`, `probes`, `ports` and `queue_histograms` are pandas tables, built when first
+    used; `TABLES` names their columns with unit and definition.
 
     `blocks` maps the name of a table to a function that yields it in blocks: dicts of equally long columns
     (numpy arrays, NaN for a missing value, or `Names`). `answer` is the answer of the world; None for a run
@@ -126,7 +126,8 @@ class Run:
             raise ScenarioError("not a summary", file=file, expected="one that a run saved") from None
         run._folder, run._texts = folder, (scenario_toml, summary)
         for name in TABLES:
-            run._check_saved(name)
+            if not run._lacks(name):
+                run._check_saved(name)
         return run
 
     def columns(self, name: str) -> "tables.Block":
@@ -145,8 +146,14 @@ class Run:
 
     def _saved(self, name: str) -> "tables.Block":
         """A table from the disk, checked."""
+        if self._lacks(name):
+            return tables.joined(name, [])
         self._check_saved(name)
         return disk.read(self._folder / f"{name}.parquet", WHOLE)
+
+    def _lacks(self, name: str) -> bool:
+        """True for a table that earlier versions did not save."""
+        return name == "computations" and not (self._folder / f"{name}.parquet").exists()
 
     def _check_saved(self, name: str) -> None:
         """Raise `ScenarioError` unless the table is on disk and belongs to this run."""
@@ -164,6 +171,11 @@ class Run:
     def flows(self) -> "pandas.DataFrame":
         """The flow table (pandas): a row for each flow, finished or not."""
         return tables.frame(self.columns("flows"))
+
+    @cached_property
+    def computations(self) -> "pandas.DataFrame":
+        """The table of computations (pandas): a row for each, ended or not."""
+        return tables.frame(self.columns("computations"))
 
     @cached_property
     def queues(self) -> "pandas.DataFrame":

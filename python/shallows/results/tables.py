@@ -55,6 +55,16 @@ TABLES = {
             "uint64", "packets", "the most by which a packet arrived behind one that left later"
         ),
     },
+    "computations": {
+        "computation": Column("uint32", "", "number of the computation, from 0 in the order of the scenario"),
+        "traffic": Column("uint32", "", "number of its table, `[[traffic]]`, from 0"),
+        "step": Column("uint32", "", "number of its step in its task"),
+        "host": Column("name", "", "the host that computes"),
+        "processor": Column("uint32", "", "number of the processor of the host"),
+        "duration_us": Column("float64", "us", "how long it keeps the processor busy"),
+        "start_us": Column("float64", "us", "when it began; empty if it never did"),
+        "finish_us": Column("float64", "us", "when it ended; empty if it never did"),
+    },
     "queues": {
         "time_us": Column("float64", "us", "when the sample was taken"),
         "port": Column("name", "", "egress port, as from->to"),

@@ -57,7 +57,7 @@ def _check_times(scenario: "Scenario") -> None:
     if scenario.duration == NEVER and not flows.bytes.any():
         raise ScenarioError("duration", "until-done", 'a time such as "1s", because no flow has an end')
     for i in range(len(scenario.traffic)):
-        first = int(flows.start_ps[(flows.group == i) & ~flows.waiting].min())
+        first = flows.first_start_ps(i)
         if first >= scenario.duration:
             expected = f"a start before the end of the run at {TIME.text(scenario.duration)}"
             raise ScenarioError(f"traffic[{i}]", f"first start at {TIME.text(first)}", expected)

@@ -12,6 +12,7 @@ from shallows.traffic.kind import AlgorithmChoice, Kind
 from shallows.traffic.kinds import Incast, LongLived, RequestResponse, Shuffle, Staircase
 from shallows.traffic.poisson import Poisson
 from shallows.traffic.predecessors import Predecessors
+from shallows.traffic.tasks import Task, Tasks
 from shallows.traffic.trace import Trace
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Kind",
     "Load",
     "Predecessors",
+    "Task",
     "Traffic",
     "draw",
 ]
@@ -42,6 +44,7 @@ KINDS = {
     "all-to-all": AllToAll,
     "request-response": RequestResponse,
     "poisson": Poisson,
+    "tasks": Tasks,
     "trace": Trace,
 }
 
@@ -57,6 +60,7 @@ Traffic = Annotated[
     | AllToAll
     | RequestResponse
     | Poisson
+    | Tasks
     | Trace,
     Key(discriminator="kind"),
 ]

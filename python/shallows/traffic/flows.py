@@ -17,9 +17,10 @@ from shallows.algorithm import Algorithm
 from shallows.contract import F64, U32, U64, Flags
 from shallows.errors import ScenarioError
 from shallows.limits import FLOWS
+from shallows.traffic.computations import Computations, Waits, places
 from shallows.traffic.offered import Offered, Uniform
 from shallows.traffic.predecessors import Predecessors
-from shallows.units import SIZE, Frame
+from shallows.units import NEVER, SIZE, Frame
 
 if TYPE_CHECKING:
     from shallows.topology import Network
@@ -99,11 +100,11 @@ class Messages:
 class Drawn:
     """The flows of one table, as columns: hosts, payload bytes (0 is unlimited), picoseconds.
 
-    A flow starts `start_ps` after the last of its predecessors in `after` has finished and the last of those
-    in `behind` has sent its data. `answers` has the request that each flow answers, or `NO_FLOW`. All have
-    indices in the same table. `application` is None if flows never pause. `offered` are the mean rates of
-    open-loop traffic; None if its flows adapt or are a single batch. `messages` is None unless they are a
-    collective.
+    A flow starts `start_ps` after the last of its predecessors in `after` has ended and the last of those in
+    `behind` has sent its data, or as `wait` says. `answers` has the request that each flow answers, or
+    `NO_FLOW`. All have indices in the same table; those of `computations` follow the flows. `application` is
+    None if flows never pause. `offered` are the mean rates of open-loop traffic; None if its flows adapt or
+    are a single batch. `messages` is None unless the flows are messages of a task.
     """
 
     src: U32
@@ -118,6 +119,8 @@ class Drawn:
     application: Application | None = None
     offered: Offered | Uniform | None = None
     messages: Messages | None = None
+    computations: Computations | None = None
+    wait: Waits | None = None
 
 
 @dataclass(frozen=True)
@@ -126,11 +129,12 @@ class Flows:
 
     Columns, one entry per flow: `src`, `dst`, `cc`, `group`, `priority`, `answers` (u32), `bytes`,
     `start_ps`, `stop_ps` (u64). `start_ps` of a `waiting` flow counts from the time when the last of its
-    predecessors in `after` has finished and the last of those in `behind` has sent its data. `bytes` 0 is
-    unlimited, `stop_ps` may be `NEVER`. `cc` indexes `ccs` (the algorithms) and `cc_names`, `group` is the
-    number of the traffic table. `names`, `loads`, `offered` and `messages` have the name, load, mean rates,
-    and groups and steps of each table, or None; `drawn` is true for tables that drew random numbers.
-    `application` is None if no flow ever pauses.
+    predecessors in `after` has ended and the last of those in `behind` has sent its data, or as `wait` says
+    (None: for all). Tasks are these flows, then `computations`. `bytes` 0 is unlimited, `stop_ps` may be
+    `NEVER`. `cc` indexes `ccs` (the algorithms) and `cc_names`, `group` is the number of the traffic table.
+    `names`, `loads`, `offered` and `messages` have the name, load, mean rates, and groups and steps of each
+    table, or None; `drawn` is true for tables that drew random numbers. `application` is None if no flow ever
+    pauses.
     """
 
     src: U32
@@ -152,6 +156,8 @@ class Flows:
     offered: list[Offered | Uniform | None] = field(default_factory=list[Offered | Uniform | None])
     messages: list[Messages | None] = field(default_factory=list[Messages | None])
     drawn: list[bool] = field(default_factory=list[bool])
+    computations: Computations = field(default_factory=Computations.none)
+    wait: Waits | None = None
 
     def __len__(self) -> int:
         return len(self.src)
@@ -160,6 +166,15 @@ class Flows:
     def waiting(self) -> Flags:
         """For each flow, whether it waits for another before it starts."""
         return self.after.waiting(len(self)) | self.behind.waiting(len(self))
+
+    def first_start_ps(self, table: int) -> int:
+        """When the first flow or computation of a traffic table starts."""
+        computed = self.computations
+        starts = [
+            self.start_ps[(self.group == table) & ~self.waiting],
+            computed.start_ps[(computed.table == table) & ~computed.waiting],
+        ]
+        return int(np.concatenate(starts).min(initial=NEVER))
 
 
 def _check_count(table: "Kind", key: str, count: int) -> None:
@@ -200,11 +215,19 @@ def draw(
         for key in ("src", "dst", "bytes", "start_ps", "stop_ps")
     }
     first = np.cumsum([0, *counts])
+    placed = places(counts, [len(of.computations or ()) for of in drawn])
+    waits = [of.wait or Waits.default(count) for of, count in zip(drawn, counts, strict=True)]
     answers = [_placed(of.answers, len(of.src), at) for of, at in zip(drawn, first, strict=False)]
     return Flows(
         **columns,
-        after=Predecessors.joined(zip((of.after for of in drawn), first.tolist(), strict=False)),
-        behind=Predecessors.joined(zip((of.behind for of in drawn), first.tolist(), strict=False)),
+        after=Predecessors.stacked(
+            at.pairs(of.after, at.first_flow) for of, at in zip(drawn, placed, strict=True)
+        ),
+        behind=Predecessors.stacked(
+            at.pairs(of.behind, at.first_flow) for of, at in zip(drawn, placed, strict=True)
+        ),
+        computations=Computations.joined([of.computations for of in drawn], placed),
+        wait=Waits.joined(waits) if any(of.wait for of in drawn) else None,
         answers=np.concatenate(answers).astype(np.uint32),
         cc=np.repeat(np.array(cc, np.uint32), counts),
         group=np.repeat(np.arange(len(tables), dtype=np.uint32), counts),

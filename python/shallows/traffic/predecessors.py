@@ -12,11 +12,11 @@ from shallows.contract import U32, Flags
 
 @dataclass(frozen=True)
 class Predecessors:
-    """Pairs of flow numbers, sorted by `flow`, which waits for all its predecessors.
+    """Pairs of a flow, or a computation, and a task that it waits for, sorted by `flow`.
 
-    It waits until they have finished at the host where it starts: a flow has finished at a host that has
-    received all of it, or that sent it and knows it acknowledged. Or it waits, at the host that sends both,
-    until they have sent their data.
+    It waits until they have ended at the host where it starts: a flow has ended at a host that has received
+    all of it, or that sent it and knows it acknowledged. Or it waits, at the host that sends both, until they
+    have sent their data. The number of a computation as a task follows those of all flows.
     """
 
     flow: U32
@@ -45,6 +45,12 @@ class Predecessors:
         ]
         none = (np.array([], np.uint32), np.array([], np.uint32))
         return cls(*(np.concatenate(column) for column in zip(none, *columns, strict=True)))
+
+    @classmethod
+    def stacked(cls, parts: Iterable["Predecessors"]) -> Self:
+        """The pairs of several tables, whose numbers are those of the scenario."""
+        every = [cls.of_pairs([], []), *parts]
+        return cls(*(np.concatenate([getattr(one, key) for one in every]) for key in ("flow", "predecessor")))
 
     def __len__(self) -> int:
         return len(self.flow)

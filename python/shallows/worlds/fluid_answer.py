@@ -80,6 +80,7 @@ class FluidAnswer:
                 "goodput_bytes": goodput,
                 "goodput_by_stop_bytes": goodput,
             },
+            "computations": core_answer.zeros(contract.ComputationColumns, 0),
             "ports": self._port(),
             "classes": core_answer.zeros(contract.ClassColumns, 0),
             "deadlock": {"links": np.empty(0, np.uint32), "time_ps": 0},

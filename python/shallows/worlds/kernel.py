@@ -33,7 +33,7 @@ WORLD = World(
     "kernel",
     supported_keys=ALWAYS
     | {f"topology.{kind}" for kind in TOPOLOGIES}
-    | {f"traffic.{kind}" for kind in TRAFFICS}
+    | {f"traffic.{kind}" for kind in TRAFFICS if kind not in ("tasks", "training")}
     | {"network.mtu", "network.buffer", "network.marking", "cc.receiver"}
     | {f"hosts.{key}" for key in ("initial_window", "rto", "rto_min", "acks_every")},
     why={
@@ -45,6 +45,7 @@ WORLD = World(
         "hosts.rto_max": "Linux doubles up to 120 s",
         "hosts.ack_delay": "Linux waits 40 ms with a delayed ack",
         "faults": "its emulated wires neither fail nor lose packets",
+        "traffic.tasks": "its flows wait for one other at most, and its hosts compute nothing",
         "traffic.priority": "its ports have one class",
         "traffic.exchange": "its flows always have something to send",
         "traffic.off": "its flows always have something to send",

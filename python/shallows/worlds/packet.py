@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from shallows.scenario import Scenario
     from shallows.topology import Network
     from shallows.traffic import Flows
+    from shallows.traffic.computations import Computations, Waits
 
 
 WORLD = World(
@@ -105,6 +106,7 @@ def request(scenario: "Scenario") -> Request:
         "faults": changes,
         "convergence_ps": options.convergence,
         "flows": _flows(scenario.flows),
+        "computations": _computations(scenario.flows.computations),
         "ccs": [cc.to_core() for cc in scenario.flows.ccs],
         "host": _host(scenario.hosts),
         "mtu_bytes": scenario.frame.wire,
@@ -135,9 +137,23 @@ def _flows(flows: "Flows") -> dict[str, Any]:
         "after": asdict(flows.after) if len(flows.after) else None,
         "behind": asdict(flows.behind) if len(flows.behind) else None,
         "application": asdict(flows.application) if flows.application else None,
+        "wait": _wait(flows.wait),
         "priority": flows.priority > 0,
         "cc": flows.cc,
     }
+
+
+def _computations(all_: "Computations") -> dict[str, Any]:
+    return {
+        **{key: getattr(all_, key) for key in ("host", "duration_ps", "start_ps", "processor")},
+        "after": asdict(all_.after) if len(all_.after) else None,
+        "behind": asdict(all_.behind) if len(all_.behind) else None,
+        "wait": _wait(all_.wait),
+    }
+
+
+def _wait(wait: "Waits | None") -> dict[str, Any] | None:
+    return {"needs": wait.needs, "global": wait.everywhere} if wait and wait.used() else None
 
 
 def _host(hosts: "HostTable") -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 use shallows_cc::units::Time;
 
+pub use crate::host::computations::ComputationReport;
 pub use crate::host::stats::FlowReport;
 pub use crate::observe::series::{ProbeTable, QueueTable};
 use crate::port::PortReport;
@@ -30,6 +31,8 @@ pub struct Answer {
     pub measured: Time,
     /// By flow.
     pub flows: Vec<FlowReport>,
+    /// By number.
+    pub computations: Vec<ComputationReport>,
     /// By port.
     pub ports: Vec<PortReport>,
     /// Recorded queues.

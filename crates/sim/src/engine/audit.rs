@@ -4,7 +4,7 @@
 
 use shallows_cc::units::{Bytes, Rate, Time};
 
-use crate::engine::answer::FlowReport;
+use crate::engine::answer::{ComputationReport, FlowReport};
 use crate::port::PortReport;
 use crate::spec::network::{Balancing, Network};
 
@@ -16,6 +16,7 @@ pub struct Audit<'a> {
     pub network: &'a Network,
     pub ports: &'a [PortReport],
     pub flows: &'a [FlowReport],
+    pub computations: &'a [ComputationReport],
     /// Packets created, received by a host, and in flight.
     pub packets: (u64, u64, u64),
     /// When the run ended.
@@ -39,6 +40,10 @@ impl Audit<'_> {
                 .or_else(|| self.out_of_numbers(flow, spec.bytes))
                 .or_else(|| self.too_much_delivered(flow, rates[spec.src as usize]));
             problems.extend(problem.map(|problem| format!("flow {at}: {problem}")));
+        }
+        for (at, (one, spec)) in self.computations.iter().zip(&self.network.computations).enumerate() {
+            let wrong = one.finish < Time::MAX && one.finish != one.start + spec.duration;
+            problems.extend(wrong.then(|| format!("computation {at}: not as long as {}", spec.duration)));
         }
         problems.extend(self.too_much_goodput());
         if problems.len() > LISTED {

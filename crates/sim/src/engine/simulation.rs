@@ -212,6 +212,8 @@ impl<O: Observer> Simulation<O> {
         }
         let measured = now - self.measured_from;
         let flows = self.flow_reports();
+        let numbers = 0..self.network.computations.len() as u32;
+        let computations: Vec<_> = numbers.map(|number| self.domains.computation(number)).collect();
         let mut extra: Vec<_> = deadlock::pause_mismatches(&self.domains).map(audit::pause_problem).collect();
         extra.extend(self.domains.balance().and_then(audit::memory_problem));
         let ports = self.domains.port_reports(now, measured);
@@ -219,6 +221,7 @@ impl<O: Observer> Simulation<O> {
             network: &self.network,
             ports: &ports,
             flows: &flows,
+            computations: &computations,
             packets: self.domains.packets(),
             ended: now,
             span: measured,
@@ -227,7 +230,8 @@ impl<O: Observer> Simulation<O> {
         problems.extend(audit.problems());
         problems.extend(extra);
         let hash = ports.iter().fold(now.0, |hash, port| link::hash(hash, port.fingerprint));
-        let fingerprint = flows.iter().fold(hash, |hash, flow| link::hash(hash, flow.finish.0 ^ flow.delivered));
+        let hash = flows.iter().fold(hash, |hash, flow| link::hash(hash, flow.finish.0 ^ flow.delivered));
+        let fingerprint = computations.iter().fold(hash, |hash, one| link::hash(hash, one.finish.0));
         let answer = Answer {
             fingerprint,
             events: self.events(),
@@ -235,6 +239,7 @@ impl<O: Observer> Simulation<O> {
             ended: now,
             measured,
             flows,
+            computations,
             ports,
             queues: self.record.queues,
             probes: self.record.probes,

@@ -34,7 +34,8 @@ impl<O: Observer> Simulation<O> {
 
     /// True if flows are unfinished but no event is pending and no scheduled task can create one.
     fn is_stalled(&self) -> bool {
-        let waits = self.domains.unfinished() > 0 && self.domains.next_time() == Time::MAX && self.deadlock.is_none();
+        let waits =
+            self.domains.unfinished_tasks() > 0 && self.domains.next_time() == Time::MAX && self.deadlock.is_none();
         waits && !self.schedule.has(Task::Deadlock) && !self.links_may_change()
     }
 
@@ -47,20 +48,23 @@ impl<O: Observer> Simulation<O> {
     /// Ends a run at its duration, or a run that should end with its flows at the longest simulated time.
     fn end(&mut self) {
         self.over = true;
-        let unfinished = self.domains.unfinished();
+        let unfinished = self.domains.unfinished_tasks();
         if self.network.duration == Time::MAX && unfinished > 0 {
             let seconds = MAX_TIME.0 / Time::from_secs_whole(1).0;
-            self.problems
-                .push(format!("{unfinished} flows have not finished in the longest simulated time, {seconds} s"));
+            self.problems.push(format!(
+                "{unfinished} flows or computations have not finished in the longest simulated time, {seconds} s"
+            ));
         }
     }
 
     /// Ends a run without further events.
     fn no_more_events(&mut self) {
         self.over = true;
-        match (self.domains.unfinished(), self.domains.first_live()) {
+        match (self.domains.unfinished_tasks(), self.domains.first_live()) {
             (0, _) => {}
-            (count, None) => self.problems.push(format!("{count} flows have not started, and no event is left")),
+            (count, None) => {
+                self.problems.push(format!("{count} flows or computations have not started, and no event is left"))
+            }
             (count, Some(first)) => {
                 let (flows, down) = (flows(first, count), self.link_down(first));
                 self.problems.push(format!("{flows} cannot make progress: no event is left{down}"));

@@ -3,7 +3,7 @@
 //! A sender is created when its flow starts, a receiver when the first packet arrives. A sender is removed when it knows that
 //! everything has arrived, a receiver when everything has arrived and it has nothing left to send. A later packet is answered
 //! without a receiver. A dependent flow starts at the host where its predecessor finished: the receiver's host, or the sender's
-//! host once that knows. A dependent flow at a third host starts when the predecessor's last byte arrives.
+//! host once that knows. A task that is declared global starts at another host when the predecessor's last byte arrives.
 
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use shallows_cc::units::{Bytes, Time};
 use crate::fabric::Fabric;
 use crate::fabric::ownership::Ownership;
 use crate::fabric::route::Routes;
+use crate::host::computations::Computations;
 use crate::host::flow_table::{FlowTable, OwnedTable};
 use crate::host::nics::Nics;
 use crate::host::pull_pacer::PullPacer;
@@ -38,6 +39,7 @@ pub struct Hosts {
     /// NICs into whose run queues flows have moved, while [`Self::transmit`] serves another one.
     moved: Vec<u32>,
     pull_pacer: PullPacer,
+    pub computations: Computations,
     pub sender_stats: OwnedTable<SenderStats>,
     pub receiver_stats: OwnedTable<ReceiverStats>,
     /// Limited flows to these hosts that have not finished.
@@ -47,11 +49,11 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// Creates idle hosts, with start timers for the flows that depend on no other.
+    /// Creates idle hosts, with start timers for the tasks that depend on no other.
     pub fn new(network: Arc<Network>, routes: &Routes, ownership: Ownership) -> Self {
         let flows = network.flows.len();
         let here = |host| ownership.owns(host);
-        let mut nics = Nics::new(&network, ownership.crossing(&network).0);
+        let mut nics = Nics::new(&network, ownership.crossing(&network).0, here);
         let mut timers = Vec::new();
         for (flow, number) in network.flows.iter().zip(0..) {
             if flow.starts_by_itself() && here(flow.src) {
@@ -61,9 +63,15 @@ impl Hosts {
                 timers.push(Timer { at: flow.stop, kind: Kind::Stop, flow: number });
             }
         }
+        for (one, number) in network.computations.iter().zip(flows as u32..) {
+            if one.after.is_empty() && one.behind.is_empty() && here(one.host) {
+                timers.push(Timer { at: one.start, kind: Kind::Start, flow: number });
+            }
+        }
         nics.timers.begin_with(&timers);
         Self {
             pull_pacer: PullPacer::new(&network, &nics, routes),
+            computations: Computations::new(&network, here),
             moved: Vec::new(),
             active: vec![0; network.hosts as usize],
             nics,
@@ -161,7 +169,7 @@ impl Hosts {
         if self.receiver_stats[flow as usize].finish == Time::MAX {
             self.receiver_stats[flow as usize].finish = fabric.now;
             self.unfinished -= 1;
-            fabric.interrupt |= self.unfinished == 0 && self.network.until_done;
+            fabric.interrupt |= self.has_ended();
             fabric.observer.finished(fabric.now, flow);
             let (src, dst) = (self.network.flows[flow as usize].src, self.network.flows[flow as usize].dst);
             self.start_dependents(fabric.now, flow, |host| host == dst || host != src);
@@ -172,12 +180,30 @@ impl Hosts {
         }
     }
 
-    /// Starts the dependents of a finished flow whose sending hosts are `here`, each after its delay.
-    fn start_dependents(&mut self, now: Time, flow: u32, here: impl Fn(u32) -> bool) {
-        let flows = &self.network.flows;
-        for timer in self.nics.dependencies.finish(now, flow, |next| here(flows[next as usize].src)) {
+    /// Whether the last task of a run that ends with its tasks has finished here.
+    fn has_ended(&self) -> bool {
+        self.network.until_done && self.unfinished == 0 && self.computations.unfinished == 0
+    }
+
+    /// Starts the dependents of an ended task whose hosts are `here`, each after its delay.
+    fn start_dependents(&mut self, now: Time, task: u32, here: impl Fn(u32) -> bool) {
+        for timer in self.nics.dependencies.finish(&self.network, now, task, here) {
             self.nics.timers.set(timer);
         }
+    }
+
+    /// Handles a timer of a computation: it is ready, or it ends.
+    #[cold]
+    fn on_computation_timer<O: Observer>(&mut self, fabric: &mut Fabric<O>, kind: Kind, number: u32) {
+        let next = if kind == Kind::Start {
+            self.computations.enqueue(&self.network, fabric.now, number)
+        } else {
+            let next = self.computations.finish(&self.network, fabric.now, number);
+            fabric.interrupt |= self.has_ended();
+            self.start_dependents(fabric.now, self.network.flows.len() as u32 + number, |_| true);
+            next
+        };
+        next.into_iter().for_each(|timer| self.nics.timers.set(timer));
     }
 
     #[inline]
@@ -275,8 +301,14 @@ impl Hosts {
 
     /// Handles a timer.
     pub fn on_timer<O: Observer>(&mut self, fabric: &mut Fabric<O>, timer: Timer) {
+        if let Some(number) = timer.flow.checked_sub(self.network.flows.len() as u32)
+            && matches!(timer.kind, Kind::Start | Kind::Computed)
+        {
+            return self.on_computation_timer(fabric, timer.kind, number);
+        }
         fabric.observer.timer(fabric.now, timer);
         match timer.kind {
+            Kind::Computed => unreachable!("a flow is no computation"),
             Kind::Start => self.start_flow(fabric, timer.flow),
             Kind::Stop => self.stop_flow(fabric, timer.flow),
             Kind::AckTimer => self.on_ack_timer(fabric, timer.flow),

@@ -51,7 +51,7 @@ impl Hosts {
         })
     }
 
-    /// Returns a lower bound of the time at which the last of these flows finishes: its unsent data must still leave its NIC.
+    /// Returns a lower bound of the time at which the last task ends of those that have started: unsent data of a flow must still leave its NIC.
     pub fn last_end(&self, routes: &Routes, now: Time) -> Time {
         let end = |sender: &FlowSender| {
             let flow = sender.endpoint.flow;
@@ -64,7 +64,7 @@ impl Hosts {
             let rate = routes.first_rate(&self.network, flow, false);
             Time(now.0.saturating_add(rate.time_to_send(left).0))
         };
-        self.senders.entries().map(end).max().unwrap_or(now)
+        self.senders.entries().map(end).max().unwrap_or(now).max(self.computations.last_end)
     }
 
     /// Returns the state of a flow's sender while it is active.

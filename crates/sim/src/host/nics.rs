@@ -59,7 +59,7 @@ impl Nic {
     }
 }
 
-/// NICs of all hosts, and the timers of a domain, with what sets the timers of dependent flows.
+/// NICs of all hosts, and the timers of a domain, with what sets the timers of dependent tasks.
 #[derive(Debug)]
 pub struct Nics {
     /// The NICs of host 0, then those of host 1, and so on.
@@ -78,7 +78,7 @@ pub struct Nics {
     /// Largest gap after a data frame, as a share of the time to send a full one.
     gap: f64,
     pub(super) dependencies: Dependencies,
-    /// Whether some flow is sent behind another.
+    /// Whether some task waits for the data of a flow.
     ordered: bool,
 }
 
@@ -86,8 +86,9 @@ pub struct Nics {
 const GAPS: u64 = 1 << 34;
 
 impl Nics {
-    /// Creates idle NICs, one for each port of a host; `crossing` is the typical time of a frame over a link.
-    pub fn new(network: &Network, crossing: Time) -> Self {
+    /// Creates idle NICs, one for each port of a host, with the dependencies of tasks at hosts that are `here`; `crossing` is the
+    /// typical time of a frame over a link.
+    pub fn new(network: &Network, crossing: Time, here: impl Fn(u32) -> bool) -> Self {
         let mut ports = vec![Vec::new(); network.hosts as usize];
         for (port, number) in network.ports.iter().zip(0..) {
             if let Some(ports) = ports.get_mut(port.from as usize) {
@@ -100,7 +101,7 @@ impl Nics {
             *count += ports.len() as u32;
             Some(*count)
         }));
-        let dependencies = Dependencies::new(network);
+        let dependencies = Dependencies::new(network, here);
         Self {
             nics: ports.into_iter().flatten().map(nic).collect(),
             ordered: dependencies.ordered(),
@@ -186,10 +187,13 @@ impl Nics {
         }
     }
 
-    /// Sets the start timers of flows that are sent behind one that has now sent all its data.
-    fn start_flows_behind(&mut self, now: Time, sender: &FlowSender) {
-        for timer in self.dependencies.sent(now, sender.endpoint.flow, sender.next_packet()) {
-            self.timers.set(timer);
+    /// Sets the start timers of tasks that wait for the data of a flow, if all of it has now been sent.
+    fn start_tasks_behind(&mut self, network: &Network, now: Time, sender: &FlowSender) {
+        let flow = sender.endpoint.flow;
+        if self.dependencies.all_sent(flow, sender.next_packet()) {
+            for timer in self.dependencies.sent(network, now, flow) {
+                self.timers.set(timer);
+            }
         }
     }
 
@@ -281,7 +285,7 @@ impl Nics {
         let (at, status) = sender.send(fabric.now, self.header, &mut fabric.packets);
         self.set_timers(sender, &status);
         if self.ordered {
-            self.start_flows_behind(fabric.now, sender);
+            self.start_tasks_behind(&fabric.network, fabric.now, sender);
         }
         let port = sender.endpoint.port;
         if self.pacers && sender.goes_through_pacer(fabric.now) {
@@ -387,7 +391,7 @@ mod tests {
             discipline: None,
         };
         let ports = [(2, 0), (0, 2), (1, 2), (0, 2)].map(|(from, to)| port(from, to)).to_vec();
-        let nics = Nics::new(&Network { hosts: 2, nodes: 3, ports, ..Network::bare() }, Time::ZERO);
+        let nics = Nics::new(&Network { hosts: 2, nodes: 3, ports, ..Network::bare() }, Time::ZERO, |_| true);
         assert_eq!(nics.ports().collect::<Vec<_>>(), [1, 3, 2]);
         assert_eq!([nics.index(0, 1), nics.index(0, 3), nics.index(1, 2)], [0, 1, 2]);
         assert_eq!([0, 1, 2].map(|node| nics.first_of(node).map(|nic| nic.port)), [Some(1), Some(2), None]);

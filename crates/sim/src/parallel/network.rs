@@ -10,6 +10,7 @@ use shallows_cc::units::{Bytes, Time};
 use crate::engine::domain::Domain;
 use crate::fabric::ownership::{Ownership, Partition};
 use crate::fabric::route::Routes;
+use crate::host::computations::ComputationReport;
 use crate::host::stats::{FlowProgress, ReceiverStats, SenderStats};
 use crate::host::transport::SenderState;
 use crate::observe::Observer;
@@ -120,12 +121,17 @@ impl<O: Observer> ParallelNetwork<O> {
         self.sum(|domain| domain.hosts.unfinished as u64) as usize
     }
 
-    /// Whether the run ends with its flows, and all have finished.
-    pub fn is_done(&self) -> bool {
-        self.network.until_done && self.unfinished() == 0
+    /// Limited flows and computations that have not finished.
+    pub fn unfinished_tasks(&self) -> usize {
+        self.unfinished() + self.sum(|domain| domain.hosts.computations.unfinished as u64) as usize
     }
 
-    /// Whether a flow is still to start at a known time.
+    /// Whether the run ends with its tasks, and all have finished.
+    pub fn is_done(&self) -> bool {
+        self.network.until_done && self.unfinished_tasks() == 0
+    }
+
+    /// Whether a task is still to start at a known time, or a computation to end.
     pub fn has_starts(&self) -> bool {
         self.domains.iter().any(|domain| domain.hosts.nics.timers.has_starts())
     }
@@ -201,6 +207,12 @@ impl<O: Observer> ParallelNetwork<O> {
         &self.domains[domain as usize].hosts.receiver_stats[flow as usize]
     }
 
+    /// When a computation started and ended.
+    pub fn computation(&self, number: u32) -> ComputationReport {
+        let domain = self.partition.of(self.network.computations[number as usize].host);
+        self.domains[domain as usize].hosts.computations.reports[number as usize]
+    }
+
     /// The state of a flow's sender, if it is live.
     pub fn sender_state(&mut self, now: Time, flow: u32) -> Option<SenderState> {
         let domain = self.partition.of(self.network.flows[flow as usize].src);
@@ -264,7 +276,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 }
 
-/// Lower bound on the time at which the last flow finishes: no flow is faster than on an empty path.
+/// Lower bound on the time at which the last task ends: no flow is faster than on an empty path.
 fn earliest_finish(network: &Network, ideal: &[Time]) -> Time {
     if !network.until_done {
         return Time::MAX;
@@ -275,12 +287,18 @@ fn earliest_finish(network: &Network, ideal: &[Time]) -> Time {
         return Time::ZERO;
     }
     let add = |a: Time, b: Time| Time(a.0.saturating_add(b.0));
-    let mut ends = Vec::with_capacity(ideal.len());
-    for (flow, &ideal) in network.flows.iter().zip(ideal) {
-        let after = flow.after.iter().map(|&first| ends[first as usize]).max();
-        let start = after.map_or(flow.start, |end| add(end, flow.start));
-        ends.push(add(start, ideal));
+    let mut ends = vec![Time::ZERO; network.flows.len() + network.computations.len()];
+    for number in network.order().expect("the tasks were checked") {
+        let task = network.task(number);
+        let mut before: Vec<_> = task.after.iter().map(|&first| ends[first as usize]).collect();
+        before.sort_unstable();
+        // Any of the others may end at once, such as flows whose data has been sent.
+        let needed = (task.needs() as usize).saturating_sub(task.behind.len());
+        let start = needed.checked_sub(1).map_or(Time::ZERO, |last| before[last]);
+        let duration = ideal.get(number as usize).copied();
+        let lasts = duration.unwrap_or_else(|| network.computations[number as usize - ideal.len()].duration);
+        ends[number as usize] = add(add(start, task.delay), lasts);
     }
-    let limited = network.flows.iter().zip(ends).filter(|(flow, _)| flow.bytes != Bytes::MAX);
+    let limited = (0..).zip(ends).filter(|&(at, _)| network.flows.get(at).is_none_or(|flow| flow.bytes != Bytes::MAX));
     limited.map(|(_, end)| end).max().unwrap_or(Time::ZERO)
 }

@@ -24,7 +24,8 @@ const MAX_DURATION: Time = Time::from_secs_whole(100);
 
 /// Divides a network into at most `domains` domains, each with a host; fewer where fewer hosts can be separated.
 pub fn partition(network: &Network, routes: &Routes, domains: usize) -> Partition {
-    let wanted = domains.clamp(1, network.hosts.max(1) as usize);
+    // A task that learns in no time of what ends at another host needs both hosts in one domain.
+    let wanted = if network.has_global_tasks() { 1 } else { domains.clamp(1, network.hosts.max(1) as usize) };
     if wanted == 1 {
         return Partition::whole(network);
     }
@@ -169,17 +170,9 @@ fn levels(network: &Network) -> Vec<u32> {
 struct Groups(Vec<u32>);
 
 impl Groups {
-    /// Every node alone, except for a flow that starts at a third host when another flow finishes: the news must reach it in zero time.
+    /// Every node alone.
     fn of_hosts(network: &Network) -> Self {
-        let mut groups = Self((0..network.nodes).collect());
-        for flow in &network.flows {
-            for first in flow.after.iter().map(|&first| &network.flows[first as usize]) {
-                if flow.src != first.src {
-                    groups.join(flow.src, first.dst);
-                }
-            }
-        }
-        groups
+        Self((0..network.nodes).collect())
     }
 
     fn first(&mut self, node: u32) -> u32 {

@@ -23,10 +23,19 @@ pub enum Kind {
     Pace,
     /// A wake-up that an algorithm requested.
     Wake,
-    /// A flow starts.
+    /// A flow starts, or a computation is ready.
     Start,
     /// The application of a flow pauses or resumes.
     AppWrite,
+    /// A computation ends.
+    Computed,
+}
+
+impl Kind {
+    /// Whether tasks may start because of it that would not start otherwise.
+    fn starts(self) -> bool {
+        matches!(self, Self::Start | Self::Computed)
+    }
 }
 
 /// A timer of a flow.
@@ -36,13 +45,22 @@ pub struct Timer {
     pub at: Time,
     /// Its purpose.
     pub kind: Kind,
-    /// Its flow.
+    /// Its flow; of a computation its number as a task.
     pub flow: u32,
 }
 
 /// All kinds in their order.
-const KINDS: [Kind; 8] =
-    [Kind::Stop, Kind::Timeout, Kind::AckTimer, Kind::Pull, Kind::Pace, Kind::Wake, Kind::Start, Kind::AppWrite];
+const KINDS: [Kind; 9] = [
+    Kind::Stop,
+    Kind::Timeout,
+    Kind::AckTimer,
+    Kind::Pull,
+    Kind::Pace,
+    Kind::Wake,
+    Kind::Start,
+    Kind::AppWrite,
+    Kind::Computed,
+];
 
 /// A timer as one integer, in the order of timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,7 +105,7 @@ pub struct Timers {
     presorted_next: Key,
     /// The next of all timers.
     next: Key,
-    /// The number of timers that start a flow.
+    /// The number of timers that start a task or end a computation.
     starts: usize,
 }
 
@@ -105,7 +123,7 @@ impl Timers {
 
     /// Sets the timers that are known from the start.
     pub fn begin_with(&mut self, known: &[Timer]) {
-        self.starts += known.iter().filter(|timer| timer.kind == Kind::Start).count();
+        self.starts += known.iter().filter(|timer| timer.kind.starts()).count();
         self.presorted = known.iter().copied().map(Key::of).collect();
         self.presorted.sort_unstable_by(|a, b| b.cmp(a));
         self.presorted_next = self.presorted.pop().unwrap_or(Key::NONE);
@@ -114,7 +132,7 @@ impl Timers {
 
     /// Sets a timer.
     pub fn set(&mut self, timer: Timer) {
-        self.starts += usize::from(timer.kind == Kind::Start);
+        self.starts += usize::from(timer.kind.starts());
         self.keys.push(Key::of(timer));
         self.next = self.next.min(Key::of(timer));
     }
@@ -143,7 +161,7 @@ impl Timers {
         } else {
             self.keys.pop();
         }
-        self.starts -= usize::from(timer.kind == Kind::Start);
+        self.starts -= usize::from(timer.kind.starts());
         Some(timer)
     }
 
@@ -154,7 +172,7 @@ impl Timers {
         self.update_next();
     }
 
-    /// Whether a flow is still to start at a known time.
+    /// Whether a task is still to start at a known time, or a computation to end.
     pub fn has_starts(&self) -> bool {
         self.starts > 0
     }
@@ -207,7 +225,7 @@ mod tests {
             }
             set.finish();
             assert_eq!(set.peek(), all.first().copied());
-            assert_eq!(set.has_starts(), all.iter().any(|timer| timer.kind == Kind::Start));
+            assert_eq!(set.has_starts(), all.iter().any(|timer| timer.kind.starts()));
         }
     }
 }

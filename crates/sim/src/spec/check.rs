@@ -54,7 +54,8 @@ impl Network {
         self.flows.iter().enumerate().try_for_each(|(at, flow)| {
             self.check_flow(at, flow)?;
             self.check_algorithm(at, flow)
-        })
+        })?;
+        self.check_tasks()
     }
 
     /// Times are at most [`MAX_TIME`], or [`Time::MAX`] where that means never.
@@ -70,8 +71,11 @@ impl Network {
             ("host.ack_delay_ps", host.ack_delay),
         ];
         let of_flow = |flow: &FlowSpec| [("flows.start_ps", flow.start), ("flows.stop_ps", flow.stop)];
+        let computations = self.computations.iter();
+        let of_computations = computations.map(|one| ("computations.start_ps", one.start));
         let of_faults = self.faults.iter().map(|fault| ("faults.time_ps", fault.at));
-        let mut all = times.into_iter().chain(self.flows.iter().flat_map(of_flow)).chain(of_faults);
+        let mut all =
+            times.into_iter().chain(self.flows.iter().flat_map(of_flow)).chain(of_computations).chain(of_faults);
         match all.find(|&(_, time)| time > MAX_TIME && time != Time::MAX) {
             Some((key, time)) => Err(format!("{key} = {}: expected at most {}", time.0, MAX_TIME.0)),
             None => Ok(()),
@@ -168,23 +172,6 @@ impl Network {
         }
         if flow.application.off > Time::ZERO && flow.application.on == Time::ZERO {
             return Err(format!("flow {at} pauses forever: expected an on_ps above 0, as off_ps is"));
-        }
-        for &first in &flow.after {
-            let ends = self.flows[..at].get(first as usize).is_some_and(|first| first.bytes != Bytes::MAX);
-            if !ends || flow.stop != Time::MAX {
-                return Err(format!(
-                    "flow {at} waits for {first}: expected an earlier flow with an end, and no stop_ps"
-                ));
-            }
-        }
-        for &first in &flow.behind {
-            let same = self.flows[..at].get(first as usize).is_some_and(|first| first.src == flow.src);
-            let ends = same && self.flows[first as usize].bytes != Bytes::MAX;
-            if !ends || flow.stop != Time::MAX {
-                return Err(format!(
-                    "flow {at} is sent behind {first}: expected an earlier flow of the same host with an end, and no stop_ps"
-                ));
-            }
         }
         if flow.bytes.0 == 0 || (flow.bytes != Bytes::MAX && flow.bytes.0 / self.mss().0 >= MAX_PACKETS) {
             return Err(format!("flow {at} has {} bytes: expected 1 to {MAX_PACKETS} packets", flow.bytes.0));

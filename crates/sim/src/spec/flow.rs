@@ -4,6 +4,7 @@ use shallows_cc::units::{Bytes, Time};
 
 use crate::spec::application::{Application, ApplicationColumns};
 use crate::spec::columns::{Cell, Row};
+use crate::spec::computation::Wait;
 
 columns! {
     /// One transfer.
@@ -18,12 +19,14 @@ columns! {
         start: Time = "start_ps",
         /// When the flow stops: afterwards it sends no new data. `2**64-1` is never.
         stop: Time = "stop_ps",
-        /// Flows that must finish before this one starts, and that precede it in the table. Such a flow has no `stop_ps`.
-        /// A predecessor has finished when the host where this flow starts has received, or knows to be acknowledged, all of it.
+        /// Tasks (flows, then computations) that must end before this flow starts. Such a flow has no `stop_ps`. A flow has ended
+        /// when the host where this one starts has received, or knows to be acknowledged, all of it.
         after: Vec<u32>,
-        /// Earlier flows of the same host, all of whose data must have left the host before this one starts, as with messages
-        /// that one connection sends in order.
+        /// Flows of the same host, all of whose data must have left the host before this one starts, as with messages that one
+        /// connection sends in order.
         behind: Vec<u32>,
+        /// How it waits for these; left out: for all, at its own host.
+        wait: Wait,
         /// When the application behind the flow writes; left out: everything at the start.
         application: Application,
         /// Its packets, acknowledgements included, go before others at its hosts and in the `priority` class of ports.
@@ -42,16 +45,16 @@ impl FlowSpec {
 }
 
 columns! {
-    /// A dependency of one flow on another.
+    /// A dependency of one flow or computation on a task.
     pub struct Predecessor as "Predecessors" in PredecessorColumns {
-        /// The flow that waits.
+        /// The row that waits: the number of a flow, or of a computation.
         flow: u32,
-        /// The flow that it waits for.
+        /// The task that it waits for: the number of a flow, or that of a computation plus the number of flows.
         predecessor: u32,
     }
 }
 
-/// Flows that a flow waits for.
+/// Tasks that a row waits for.
 impl Cell for Vec<u32> {
     type Column = Option<PredecessorColumns>;
 
@@ -64,7 +67,7 @@ impl Cell for Vec<u32> {
         for Predecessor { flow, predecessor } in column.map(Predecessor::from_columns).transpose()?.unwrap_or_default()
         {
             let list = lists.get_mut(flow as usize);
-            list.ok_or_else(|| format!("after, behind: flow {flow} is not one of {count}"))?.push(predecessor);
+            list.ok_or_else(|| format!("after, behind: row {flow} is not one of {count}"))?.push(predecessor);
         }
         Ok(lists)
     }

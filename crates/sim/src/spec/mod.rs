@@ -11,9 +11,11 @@ pub mod columns;
 
 pub mod application;
 pub(crate) mod check;
+pub mod computation;
 pub mod control;
 pub mod fault;
 pub mod flow;
 pub mod host;
 pub mod network;
 pub mod ports;
+pub mod task;

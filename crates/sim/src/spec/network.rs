@@ -6,6 +6,7 @@ use shallows_cc::units::{Bytes, Time};
 use crate::spec::columns::columns;
 
 pub use crate::spec::application::{Application, Supply};
+pub use crate::spec::computation::{ComputationSpec, Wait};
 pub use crate::spec::control::{Control, ControlSpec, MakeSender, ReceiverSpec, UserAlgorithm};
 pub use crate::spec::fault::Fault;
 pub use crate::spec::flow::{FlowSpec, RecordSpec};
@@ -54,6 +55,9 @@ request! {
         /// Flows, an entry each.
         #[serde(deserialize_with = "columns")]
         flows: Vec<FlowSpec>,
+        /// Computations, an entry each. Their numbers as tasks follow those of the flows.
+        #[serde(deserialize_with = "columns")]
+        computations: Vec<ComputationSpec>,
         /// Algorithms, to which `flows.cc` refers.
         ccs: Vec<ControlSpec>,
         /// Settings of all hosts.
@@ -64,7 +68,7 @@ request! {
         header: Bytes = "header_bytes",
         /// Latest end of the run; `2**64-1` is none.
         duration: Time = "duration_ps",
-        /// End the run when every flow with an end has finished.
+        /// End the run when every flow with an end and every computation has finished.
         until_done: bool,
         /// Statistics start at this time.
         warmup: Time = "warmup_ps",
@@ -97,6 +101,12 @@ impl Network {
     #[must_use]
     pub fn mss(&self) -> Bytes {
         self.mtu - self.header
+    }
+
+    /// The number of packets of a flow with an end.
+    #[must_use]
+    pub fn packets_of(&self, flow: &FlowSpec) -> u32 {
+        flow.bytes.0.div_ceil(self.mss().0) as u32
     }
 
     /// The length on the wire of a frame with this payload.
@@ -147,6 +157,7 @@ impl Network {
             faults: Vec::new(),
             convergence: Time::MAX,
             flows: Vec::new(),
+            computations: Vec::new(),
             ccs: Vec::new(),
             controls: Vec::new(),
             host: HostSpec {

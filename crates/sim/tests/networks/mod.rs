@@ -11,7 +11,7 @@ use shallows_sim::engine::simulation::{Progress, Simulation};
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::spec::network::{
     Application, Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, LossDetection, Marking, Network,
-    Nic, PortSpec, RecordSpec, Retransmission, Shaper,
+    Nic, PortSpec, RecordSpec, Retransmission, Shaper, Wait,
 };
 
 pub const MTU: Bytes = Bytes(1500);
@@ -77,6 +77,7 @@ pub fn flow(src: u32, dst: u32, bytes: Bytes) -> FlowSpec {
         start: Time::ZERO,
         after: Vec::new(),
         behind: Vec::new(),
+        wait: Wait::ALL,
         stop: Time::MAX,
         application: Application::EAGER,
         priority: false,
@@ -124,6 +125,7 @@ pub fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)]) -> Network {
         faults: Vec::new(),
         convergence: Time::MAX,
         flows: Vec::new(),
+        computations: Vec::new(),
         ccs: Vec::new(),
         controls: vec![control("reno")],
         host: host(),
