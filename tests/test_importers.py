@@ -477,6 +477,10 @@ def test_matrices_of_uet_htsim_load_and_complete(folder, hosts):
         'network = { mtu = "4096B", header = "64B", balancing = "packet" }\n'
     )
     for number, path in enumerate(chosen):
+        if path.name == "a2a.cm":  # its triggers are not declared, which htsim refuses too
+            with pytest.raises(ScenarioError, match="the id of a trigger that the file declares"):
+                write([path], "a2a.toml", on="on.toml")
+            continue
         scenario = write([path], f"out{number}.toml", on="on.toml", time_unit="ps").scenario
         lines = [line for line in path.read_text().splitlines() if "->" in line]
         assert len(scenario.flows) == len(lines)

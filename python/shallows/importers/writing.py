@@ -58,11 +58,12 @@ def write(
     named = [{"kind": "trace", "name": name} for name in imported.flows]
     # The check needs the flows, which are not in files yet.
     inside = [table | {"flows": columns} for table, columns in zip(named, flows.values(), strict=True)]
-    checked = Scenario.from_toml(tomli_w.dumps({**imported.tables, "traffic": [*inside, *traffic]}))
+    tables: Any = {**imported.tables, "traffic": [*inside, *traffic]}
+    checked = Scenario(**tables)
     if base is None or cc:
         _fit(imported, checked)
-    tables = [table | {"file": path.name} for table, path in zip(named, flows, strict=True)]
-    text = _toml(imported, [*tables, *traffic])
+    traces = [table | {"file": path.name} for table, path in zip(named, flows, strict=True)]
+    text = _toml(imported, [*traces, *traffic])
     for path, columns in flows.items():
         files.write_text(path, _csv(columns), files.table(list(columns)))
     files.write_text(out, text, files.SCENARIO)
