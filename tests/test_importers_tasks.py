@@ -1,0 +1,277 @@
+"""Schedules and traces with computations: GOAL, Chakra, and triggers that need tasks."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import shallows as sh
+from shallows.errors import ScenarioError
+from shallows.importers import write
+from shallows.importers.protobuf import BrokenError, fields, messages, numbers
+
+STAR = """
+duration = "1s"
+cc = "dcqcn"
+topology = { kind = "star", hosts = 8, rate = "100Gbps", rtt = "4us" }
+network = { pfc = true }
+traffic = [{ kind = "incast" }]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("star.toml").write_text(STAR)
+    return tmp_path
+
+
+def imported(files):
+    for name, text in files.items():
+        Path(name).write_bytes(text) if isinstance(text, bytes) else Path(name).write_text(text)
+    return write(list(files), "out.toml", on="star.toml").scenario
+
+
+def refused(files):
+    with pytest.raises(ScenarioError) as error:
+        imported(files)
+    assert not Path("out.toml").exists()
+    return str(error.value)
+
+
+def tasks(scenario):
+    """{name: table} of its tasks."""
+    return {task["name"]: task for task in scenario.tables["traffic"][0]["tasks"]}
+
+
+GOAL = """num_ranks 3
+// two messages around a computation
+rank 0 {
+  l1: calc 100 cpu 0
+  l2: send 8000b to 1 tag 7
+  l2 requires l1
+  l3: send 100b to 2
+  l3 requires l2
+}
+rank 1 {
+  r: recv 8000b from 0 tag 7
+  c: calc 500 cpu 2
+  c requires r  /* and
+  only then */  s: send 100b to 2 tag 3
+  s requires c
+}
+rank 2 { r: recv 100b from 1 tag -1
+  q: recv 100b from 0
+  last: calc 50
+  last requires r last requires q }
+"""
+
+
+def test_goal_becomes_messages_and_computations(folder):
+    scenario = imported({"a.goal": GOAL})
+    assert tasks(scenario) == {
+        "0.l1": {"name": "0.l1", "host": 0, "compute": "100ns"},
+        "0.l2": {"name": "0.l2", "from": 0, "to": 1, "size": "8KB", "after": ["0.l1"]},
+        "0.l3": {"name": "0.l3", "from": 0, "to": 2, "size": "100B", "behind": ["0.l2"]},
+        "1.c": {"name": "1.c", "host": 1, "compute": "500ns", "processor": 2, "after": ["0.l2"]},
+        "1.s": {"name": "1.s", "from": 1, "to": 2, "size": "100B", "after": ["1.c"]},
+        "2.last": {"name": "2.last", "host": 2, "compute": "50ns", "after": ["1.s", "0.l3"]},
+    }
+    flows = sh.run(scenario).flows
+    end = flows["start_us"] + flows["fct_us"]
+    assert flows["start_us"].tolist() == pytest.approx(
+        [0.1, 0.1 + 8e3 * 1500 / 1460 * 8e-5, end[0] + 0.5], abs=0.2
+    )
+
+
+def test_irequires_waits_for_the_start(folder):
+    text = """num_ranks 2
+rank 0 { a: calc 100
+ b: calc 1000 b requires a
+ s: send 10b to 1 s irequires b }
+rank 1 { r: recv 10b from 0 x: send 10b to 0 x irequires r }
+"""
+    of = tasks(imported({"a.goal": text}))
+    assert of["0.s"]["after"] == ["0.a"]
+    assert "after" not in of["1.x"]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (("num_ranks 3", "ranks 3"), 'a.goal:1:1: word = "ranks": expected num_ranks'),
+        (("rank 2", "rank 3"), 'a.goal:17:6: rank = "3": expected a whole number from 0 to 2'),
+        (("8000b to 1", "8000 to 1"), 'a.goal:5:12: send = "8000": expected a number of bytes with b'),
+        (("to 1 tag 7", "to 0 tag 7"), 'a.goal:5:21: rank = "0": expected another rank'),
+        (
+            ("l2 requires l1", "l2 requires l9"),
+            'a.goal:6:15: label = "l9": expected the label of an operation',
+        ),
+        (
+            ("from 0 tag 7", "from 0 tag 8"),
+            "expected a send from rank 0 to rank 1 with tag 8: this one would never",
+        ),
+        (("from 1 tag -1", "from -1"), "the source of a message must be known before the run"),
+        (
+            ("l2 requires l1", "l2 requires l1 l1 requires l2"),
+            "expected no cycle; these would never start: 0.l1 after",
+        ),
+        (("calc 500", "calc soon"), 'a.goal:12:11: calc = "soon": expected a number of nanoseconds'),
+        (("last requires r last requires q }", ""), "expected } before the end of the file"),
+        (("l3: send", "l2: send"), 'label = "l2:": expected each label once in a rank'),
+    ],
+)
+def test_a_broken_schedule_is_reported_with_line_and_column(folder, change, expected):
+    assert change[0] in GOAL
+    assert expected in refused({"a.goal": GOAL.replace(*change)})
+
+
+def varint(number):
+    low, high = number & 127, number >> 7
+    return bytes([low | 128]) + varint(high) if high else bytes([low])
+
+
+def field(number, value):
+    """A field on the wire (protobuf.dev): a varint, or bytes after their length."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def attribute(name, value):
+    kinds = {int: 9, str: 29, bool: 27}
+    return field(1, name) + field(kinds[type(value)], value)
+
+
+TYPES = {"METADATA": 1, "COMP": 4, "COMM_SEND": 5, "COMM_RECV": 6, "COMM_COLL": 7}
+
+
+def trace(nodes):
+    """The bytes of an .et file of (id, type, dependencies, microseconds, attributes)."""
+    rows = [field(1, "0.0.4")]
+    for number, kind, waits, duration, values in nodes:
+        node = field(1, number) + field(2, f"n{number}") + field(3, TYPES[kind])
+        node += field(5, b"".join(map(varint, waits))) + field(7, duration)  # packed, as proto3 has it
+        node += b"".join(field(10, attribute(*pair)) for pair in values.items())
+        rows.append(node)
+    return b"".join(varint(len(row)) + row for row in rows)
+
+
+def as_json(nodes):
+    """The same as jsonizer writes it: an object for each node, 64-bit numbers as texts."""
+    rows = [{"version": "0.0.4"}]
+    for number, kind, waits, duration, values in nodes:
+        attr = [
+            {"name": name, "int64Val" if isinstance(v, int) else "stringVal": v} for name, v in values.items()
+        ]
+        ids = [str(one) for one in waits]
+        node = {"id": str(number), "type": f"{kind}_NODE", "dataDeps": ids, "durationMicros": str(duration)}
+        rows.append(node | {"attr": attr})
+    return "".join(json.dumps(row, indent=2) for row in rows)
+
+
+def pair(rank):
+    """Rank 0 computes, sends 1 MB and computes; rank 1 receives it, computes, and both reduce 800 KB."""
+    reduce = {"comm_type": 0, "comm_size": 800_000}
+    if rank == 0:
+        message = (2, "COMM_SEND", [1], 0, {"comm_dst": 1, "comm_size": 1_000_000, "comm_tag": 5})
+        return [(1, "COMP", [], 10, {}), message, (3, "COMP", [2], 20, {}), (4, "COMM_COLL", [3], 0, reduce)]
+    message = (7, "COMM_RECV", [], 0, {"comm_src": 0, "comm_size": 1_000_000, "comm_tag": 5})
+    return [message, (8, "COMP", [7], 30, {}), (9, "COMM_COLL", [8], 0, reduce), (10, "COMP", [9], 5, {})]
+
+
+@pytest.mark.parametrize(("write_trace", "end"), [(trace, "et"), (as_json, "json")])
+def test_chakra_traces_of_two_ranks(folder, write_trace, end):
+    scenario = imported({f"job.{rank}.{end}": write_trace(pair(rank)) for rank in range(2)})
+    of = tasks(scenario)
+    assert of["0.1"] == {"name": "0.1", "host": 0, "compute": "10us"}
+    assert of["0.2"] == {"name": "0.2", "from": 0, "to": 1, "size": "1MB", "after": ["0.1"]}
+    assert of["0.3"] == {"name": "0.3", "host": 0, "compute": "20us", "behind": ["0.2"]}
+    assert of["1.8"] == {"name": "1.8", "host": 1, "compute": "30us", "after": ["0.2"]}
+    # A ring of two: two steps of 400 KB each way, the second after the first was received.
+    parts = {name: task for name, task in of.items() if task.get("size") == "400KB"}
+    assert [(part["from"], part["to"]) for part in parts.values()] == [(0, 1), (1, 0), (0, 1), (1, 0)]
+    first, other, second, last = parts
+    assert parts[first]["after"] == ["0.3"]
+    assert parts[other]["after"] == ["1.8"]
+    assert (parts[second]["after"], parts[second]["behind"]) == ([other], [first])
+    assert set(of["1.10"]["after"]) == {second}
+    assert set(of["1.10"]["behind"]) == {last}
+    run = sh.run(scenario)
+    ends = run.flows["start_us"] + run.flows["fct_us"]
+    # 10 us, 1 MB (with headers 82.2 us), 30 us, two steps of 32.9 us; 2 us of propagation for each message.
+    assert ends.max() == pytest.approx(10 + 82.2 + 30 + 2 * 32.9 + 3 * 2, rel=0.02)
+
+
+def test_groups_of_ranks_are_a_file(folder):
+    values = {"comm_type": 2, "comm_size": 1000, "pg_name": "low"}
+    files = {
+        f"job.{rank}.et": trace([(1, "COMM_COLL", [], 0, values)] if rank < 2 else []) for rank in range(3)
+    }
+    scenario = imported({**files, "groups.json": json.dumps({"low": [0, 1]})})
+    flows = scenario.flows
+    assert list(zip(flows.src.tolist(), flows.dst.tolist(), flows.bytes.tolist(), strict=True)) == [
+        (0, 1, 1000),
+        (1, 0, 1000),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"comm_size": 0}, "job.0.et: node 1, comm_size = 0: expected a number from 1"),
+        ({"comm_dst": 9}, "job.0.et: node 1, comm_dst = 9: expected a number from 0 to 1"),
+        ({"comm_dst": 0}, "job.0.et: node 1: expected another rank"),
+        ({"comm_tag": 4}, "expected a COMM_SEND from rank 0 with tag 5"),
+    ],
+)
+def test_a_broken_trace_names_the_node(folder, change, expected):
+    send = {"comm_dst": 1, "comm_size": 10, "comm_tag": 5} | change
+    receive = {"comm_src": 0, "comm_tag": 5}
+    files = {
+        "job.0.et": trace([(1, "COMM_SEND", [], 0, send)]),
+        "job.1.et": trace([(1, "COMM_RECV", [], 0, receive)]),
+    }
+    assert expected in refused(files)
+
+
+def test_files_of_traces_are_checked(folder):
+    whole = trace([(1, "COMP", [9], 1, {})])
+    assert "node 1, data_deps or ctrl_deps = 9: expected the id of a node" in refused({"job.0.et": whole})
+    assert "protocol buffers, each after its length" in refused({"job.0.et": whole[:-3]})
+    assert "NAME.RANK.et or NAME.RANK.json" in refused({"job.et": whole})
+    assert "one for each rank from 0 to 1; there are 1" in refused({"job.1.et": whole})
+    gather = [(1, "COMM_COLL", [], 0, {"comm_type": 3, "comm_size": 10})]
+    assert "comm_type = 3 (GATHER): expected one of ALL_REDUCE" in refused({"job.0.et": trace(gather)})
+
+
+def test_the_wire_format_of_protocol_buffers():
+    """Examples of protobuf.dev/programming-guides/encoding: 150 is 96 01, packed 3, 270, 86942."""
+    assert list(fields(bytes.fromhex("089601"))) == [(1, 150)]
+    assert list(fields(bytes.fromhex("120774657374696e67"))) == [(2, b"testing")]
+    (number, packed), *_ = fields(bytes.fromhex("3206038e029ea705"))
+    assert (number, numbers(packed)) == (6, [3, 270, 86942])
+    assert list(messages(bytes.fromhex("0308960100"))) == [(1, bytes.fromhex("089601")), (5, b"")]
+    for broken in ("0896", "120974657374", "0b"):
+        with pytest.raises(BrokenError):
+            list(fields(bytes.fromhex(broken)))
+
+
+def test_a_barrier_of_some_and_a_trigger_of_a_third_host(folder):
+    text = """Nodes 8
+0->2 id 1 start 0 size 1000000 recv_done_trigger 9
+1->2 id 2 start 0 size 30000 recv_done_trigger 9
+2->3 id 3 trigger 9 size 1000 send_done_trigger 4
+5->6 id 4 trigger 4 size 1000
+trigger id 9 barrier count 1
+trigger id 4 oneshot
+"""
+    scenario = imported({"a.cm": text})
+    of = tasks(scenario)
+    assert of["3"]["needs"] == 1
+    assert of["4"]["global"]
+    flows = sh.run(scenario).flows
+    ends = flows["start_us"] + flows["fct_us"]
+    assert flows["start_us"][2] == pytest.approx(ends[1], abs=2.1)
+    assert ends[2] <= flows["start_us"][3] <= ends[2] + 2.5
