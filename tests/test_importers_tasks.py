@@ -238,12 +238,43 @@ def test_a_broken_trace_names_the_node(folder, change, expected):
 
 def test_files_of_traces_are_checked(folder):
     whole = trace([(1, "COMP", [9], 1, {})])
-    assert "node 1, data_deps or ctrl_deps = 9: expected the id of a node" in refused({"job.0.et": whole})
     assert "protocol buffers, each after its length" in refused({"job.0.et": whole[:-3]})
     assert "NAME.RANK.et or NAME.RANK.json" in refused({"job.et": whole})
     assert "one for each rank from 0 to 1; there are 1" in refused({"job.1.et": whole})
     gather = [(1, "COMM_COLL", [], 0, {"comm_type": 3, "comm_size": 10})]
     assert "comm_type = 3 (GATHER): expected one of ALL_REDUCE" in refused({"job.0.et": trace(gather)})
+
+
+def test_callers_that_contradict_the_order_are_left_out(folder):
+    """Node 2 waits for 1 by data_deps, and is the caller of 1 by ctrl_deps."""
+    nodes = [{"id": 1, "type": "COMP_NODE", "durationMicros": 3, "ctrlDeps": [2]}]
+    nodes += [{"id": 2, "type": 4, "durationMicros": 5, "dataDeps": [1]}]
+    send = {
+        "id": 3,
+        "type": "COMM_SEND_NODE",
+        "dataDeps": ["2"],
+        "attr": [{"name": "comm_dst", "int64Val": "1"}],
+    }
+    send["attr"].append({"name": "comm_size", "int64Val": "10"})
+    receive = {"id": 1, "type": "COMM_RECV_NODE", "attr": [{"name": "comm_src", "int64Val": "0"}]}
+    Path("job.0.json").write_text("".join(map(json.dumps, [*nodes, send])))
+    Path("job.1.json").write_text(json.dumps(receive))
+    written = write(["job.0.json", "job.1.json"], "out.toml", on="star.toml")
+    assert tasks(written.scenario)["0.2"]["after"] == ["0.1"]
+    assert "after" not in tasks(written.scenario)["0.1"]
+    assert written.left_out[0].startswith("ctrl_deps: together with data_deps they are a cycle")
+
+
+def test_calls_of_the_cpu_and_cut_traces(folder):
+    """A collective without a type is its call; nodes that were cut off are named."""
+    call = (1, "COMM_COLL", [77], 4, {"is_cpu_op": 1})
+    rows = {0: [call, (2, "COMM_SEND", [1], 0, {"comm_dst": 1, "comm_size": 10})], 1: []}
+    rows[1] = [(1, "COMM_RECV", [], 0, {"comm_src": 0})]
+    for rank, nodes in rows.items():
+        Path(f"job.{rank}.et").write_bytes(trace(nodes))
+    written = write(["job.0.et", "job.1.et"], "out.toml", on="star.toml")
+    assert tasks(written.scenario)["0.1"] == {"name": "0.1", "host": 0, "compute": "4us", "processor": 1}
+    assert written.left_out == ["1 dependencies on nodes that their file does not have"]
 
 
 def test_the_wire_format_of_protocol_buffers():

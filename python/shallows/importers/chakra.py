@@ -2,22 +2,24 @@
 
 | node | becomes |
 |---|---|
-| COMP, MEM_LOAD, MEM_STORE | a computation of duration_micros |
+| COMP, MEM_LOAD, MEM_STORE | a computation of duration_micros; those of the CPU have their own processor |
 | COMM_SEND, COMM_RECV | a message of comm_size bytes; those of two ranks and a comm_tag match in order |
 | COMM_COLL | a collective of the ranks of pg_name: the n-th of each rank's group is the same one |
+| COMM_COLL without comm_type | a computation: the call on the CPU |
 | METADATA | nothing: its dependents wait for what it waits for |
 
-A node starts when all its ctrl_deps and data_deps have ended. All-reduce, all-gather and reduce-scatter are
-rings, all-to-all sends all parts at once, a broadcast is a chain. comm_size counts the bytes of each
-rank; an all-gather sends it to all others. A file `{"GROUP": [ranks], …}` has the groups. A send has ended
-when its data has left the host. Sources: schema/protobuf/et_def.proto and jsonizer.py of
-github.com/mlcommons/chakra; sizes as in ASTRA-sim's Ring.cc.
+A node starts when all its data_deps and ctrl_deps have ended; ctrl_deps that contradict data_deps are left
+out. All-reduce, all-gather and reduce-scatter are rings, all-to-all sends all parts at once, a broadcast is a
+chain. comm_size counts the bytes of each rank; an all-gather sends it to all others. A file `{"GROUP":
+[ranks], …}` has the groups. A send has ended when its data has left the host. Sources:
+schema/protobuf/et_def.proto and jsonizer.py of github.com/mlcommons/chakra; sizes as in ASTRA-sim's Ring.cc.
 """
 
 import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -30,6 +32,8 @@ from shallows.importers.source import Source, Word
 
 TYPES = ("INVALID", "METADATA", "MEM_LOAD", "MEM_STORE", "COMP", "COMM_SEND", "COMM_RECV", "COMM_COLL")
 """Types of nodes by number; their names end in _NODE."""
+PROCESSORS = {"COMP": 0, "MEM_LOAD": 2, "MEM_STORE": 2}
+"""Types of computations with their processors; those of the CPU are on processor 1."""
 LISTS = range(4, 31, 2)
 """Fields of an attribute that are lists."""
 US = 10**6
@@ -37,12 +41,13 @@ US = 10**6
 
 @dataclass
 class Node:
-    """A node: its type, the ids that it waits for, its duration, and its attributes."""
+    """A node: its type and duration, the ids in data_deps and ctrl_deps, and its attributes."""
 
     id: int
     type: str
-    waits: list[int]
-    duration_us: int
+    duration_us: int = 0
+    data: list[int] = field(default_factory=list[int])
+    control: list[int] = field(default_factory=list[int])
     values: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -93,14 +98,14 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
 
 def _node(at: int, data: bytes) -> Node:
     """A node from its fields (et_def.proto)."""
-    node = Node(0, TYPES[0], [], 0)
+    node = Node(0, TYPES[0])
     for number, value in protobuf.fields(data, at):
         if number == 1 and isinstance(value, int):
             node.id = value
         elif number == 3 and isinstance(value, int):
             node.type = TYPES[value] if value < len(TYPES) else str(value)
         elif number in (4, 5):
-            node.waits += protobuf.numbers(value)
+            (node.control if number == 4 else node.data).extend(protobuf.numbers(value))
         elif number == 7 and isinstance(value, int):
             node.duration_us = value
         elif number == 10 and isinstance(value, bytes):
@@ -126,7 +131,7 @@ def _attribute(data: bytes) -> tuple[str, Any]:
 def _of_json(one: dict[str, Any]) -> Node:
     """A node from its JSON, whose keys are in camel or in snake case and whose large numbers are texts."""
     keys = {re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", key): value for key, value in one.items()}
-    waits = [int(other) for key in ("ctrl_deps", "data_deps") for other in keys.get(key, [])]
+    data, control = ([int(other) for other in keys.get(key, [])] for key in ("data_deps", "ctrl_deps"))
     values: dict[str, Any] = {}
     for attribute in keys.get("attr", []):
         content = [
@@ -135,7 +140,16 @@ def _of_json(one: dict[str, Any]) -> Node:
         values[attribute["name"]] = content[0] if content else None
     kind = keys.get("type", 0)
     name = TYPES[kind] if isinstance(kind, int) and kind < len(TYPES) else str(kind).removesuffix("_NODE")
-    return Node(int(keys.get("id", 0)), name, waits, int(keys.get("duration_micros", 0)), values)
+    return Node(int(keys.get("id", 0)), name, int(keys.get("duration_micros", 0)), data, control, values)
+
+
+def _agree(nodes: Sequence[Node]) -> bool:
+    """False if nodes wait for each other by data_deps and ctrl_deps together."""
+    try:
+        TopologicalSorter({node.id: node.data + node.control for node in nodes}).prepare()
+    except CycleError:
+        return False
+    return True
 
 
 class Nodes(Source):
@@ -156,6 +170,8 @@ class _Reader:
         self.sends: dict[tuple[int, int, int], list[str]] = {}
         self.receives: list[tuple[Task, tuple[int, int, int]]] = []
         self.collectives: dict[tuple[str, int], Collective] = {}
+        self.unknown = 0
+        self.controlled = all(_agree(nodes) for _, nodes in ranks.values())
         self.known = {rank: {node.id: node.type for node in nodes} for rank, (_, nodes) in ranks.items()}
 
     def read(self) -> Parts:
@@ -176,7 +192,14 @@ class _Reader:
             self.tasks += collective.messages(f"{group}c{place}")
         path = self.ranks[0][0]
         work = Work(re.sub(r"\.\d+$", "", path.stem), Nodes(path), self.tasks, len(self.ranks))
-        return Parts(work, assumed=["a send has ended when its data has left the host"])
+        parts = Parts(work, assumed=["a send has ended when its data has left the host"])
+        if not self.controlled:
+            parts.left_out.append(
+                "ctrl_deps: together with data_deps they are a cycle; in PyTorch's traces they name callers"
+            )
+        if self.unknown:
+            parts.left_out.append(f"{self.unknown} dependencies on nodes that their file does not have")
+        return parts
 
     def _refuse(self, rank: int, key: str, expected: str) -> NoReturn:
         raise ScenarioError(key, None, expected, file=self.ranks[rank][0])
@@ -184,15 +207,15 @@ class _Reader:
     def _add(self, rank: int, path: Path, node: Node, count: dict[str, int]) -> None:
         name, known = f"{rank}.{node.id}", self.known[rank]
         task = Task(name, rank, word=Word(f"node {node.id}", 0, 0))
-        for other in dict.fromkeys(node.waits):
+        for other in dict.fromkeys(node.data + (node.control if self.controlled else [])):
             if other not in known:
-                key = f"node {node.id}, data_deps or ctrl_deps = {other}"
-                self._refuse(rank, key, "the id of a node of the file")
+                self.unknown += 1
+                continue
             (task.behind if known[other] == "COMM_SEND" else task.after).append(f"{rank}.{other}")
         self.tasks.append(task)
-        if node.type in ("COMP", "MEM_LOAD", "MEM_STORE"):
+        if node.type in PROCESSORS or (node.type == "COMM_COLL" and "comm_type" not in node.values):
             task.duration_ps = node.duration_us * US
-            task.processor = 0 if node.type == "COMP" else 1
+            task.processor = PROCESSORS.get(node.type, 0) or int(bool(node.values.get("is_cpu_op")))
         elif node.type in ("COMM_SEND", "COMM_RECV"):
             self._message(rank, node, task)
         elif node.type == "COMM_COLL":

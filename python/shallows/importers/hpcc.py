@@ -69,9 +69,11 @@ class _Topology:
             if share and f"{a}<->{b}" not in lossy:
                 lossy.add(f"{a}<->{b}")
                 faults.append({"link": f"{a}<->{b}", "kind": "loss", "value": share})
+        parts = self._parts(names, kinds, edges, faults)
         if self.rest:
-            self.source.refuse(self.rest[-1], "word", f"the end of the file after {links} links")
-        return self._parts(names, kinds, edges, faults)
+            line = self.rest[-1].line
+            parts.left_out.append(f"all from line {line} on: the first line announces {links} links")
+        return parts
 
     def _parts(
         self, names: list[str], kinds: list[str], edges: list[list[str]], faults: list[dict[str, Any]]
