@@ -45,3 +45,9 @@ def test_a_key_beside_others_changes_the_request_or_is_refused(beside, key):
         refusal = None
         assert before != after
     assert refusal is None or len(refusal) > 15  # what to write instead
+
+
+@pytest.mark.parametrize("value", ["", 0, False, []])
+def test_shared_memory_with_a_buffer_of_its_own_is_a_table(value):
+    with pytest.raises(ScenarioError, match=r"network\.shared = .*expected a table"):
+        Scenario(**BASE | {"network": {"buffer": "shared", "shared": value}})

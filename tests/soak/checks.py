@@ -10,6 +10,7 @@ import numpy as np
 
 import shallows as sh
 from shallows.errors import BooksError, ScenarioError
+from shallows.memory import TooLargeError
 from shallows.runner import in_world, prepare
 from shallows.units import NEVER
 from shallows.warnings.before import offered
@@ -58,6 +59,8 @@ def problem(text, world, save=False, threads=1, overrides=None):
         if save and not wrong:
             with tempfile.TemporaryDirectory() as folder:
                 wrong = about_run(sh.Run.load(run.save(folder + "/run")), scenario)
+    except TooLargeError as error:
+        return "refused", None if "expected at most" in str(error) else f"refusal without a sentence: {error}"
     except BooksError as error:
         lawful = _collapsed(error, scenario) or _crowded(error, scenario)
         return ("collapsed", None) if lawful else ("ran", f"books: {error}")

@@ -111,7 +111,11 @@ class NetworkTable(Table):
             return table
         table = dict(table)
         if table.get("buffer") == "shared":
-            table |= {"buffer": "unlimited", "shared": table.get("shared") or {}}
+            if table.get("shared") is False:
+                raise ScenarioError("shared", False, 'a table, or no such key: buffer = "shared"')
+            if table.get("shared") is None:
+                table["shared"] = {}
+            table["buffer"] = "unlimited"
         for key in ("shared", "pfc", "trimming"):
             if table.get(key) is True:
                 table[key] = {}
