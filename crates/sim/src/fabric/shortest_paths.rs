@@ -35,6 +35,14 @@ pub(super) struct Search {
     pub racks: Vec<Vec<u32>>,
 }
 
+/// What the paths to the hosts of a rack share.
+struct ToRack {
+    /// By switch: hops to these hosts ([`Search::distances`]).
+    distance: Vec<u32>,
+    /// By switch: its ports on shortest paths, once a path has needed them.
+    closer: BTreeMap<u32, Vec<u32>>,
+}
+
 impl FlowPath {
     /// The port at whose end the path ends.
     fn last(&self) -> u32 {
@@ -99,11 +107,11 @@ impl Search {
         let mut wanted: Vec<_> = all.collect();
         wanted.sort_unstable();
         for same_rack in wanted.chunk_by(|a, b| a.0 == b.0) {
-            let distance = self.distances(same_rack[0].0);
+            let mut to_rack = ToRack { distance: self.distances(same_rack[0].0), closer: BTreeMap::new() };
             for &(_, number, direction) in same_rack {
                 let flow = &network.flows[number as usize];
                 let ends = if direction == 0 { (flow.src, flow.dst) } else { (flow.dst, flow.src) };
-                let path = self.walk(network, ends, (number, preferred(number)), &distance);
+                let path = self.walk(network, ends, (number, preferred(number)), &mut to_rack);
                 paths[number as usize][direction] = path;
             }
         }
@@ -131,7 +139,7 @@ impl Search {
         network: &Network,
         (from, to): (u32, u32),
         (flow, preferred): (u32, u32),
-        distance: &[u32],
+        ToRack { distance, closer }: &mut ToRack,
     ) -> Option<FlowPath> {
         let hops = |port: u32| match network.ports[port as usize].to {
             next if next == to => 0,
@@ -154,11 +162,12 @@ impl Search {
                     self.choose(node, flow, there.copied())
                 }
                 here => {
-                    let closer = |&&port: &&u32| {
+                    let leads_closer = |&&port: &&u32| {
                         let next = network.ports[port as usize].to;
                         next >= self.hosts && distance[next as usize] == here - 1
                     };
-                    self.choose(node, flow, self.out.of(node).iter().filter(closer).copied())
+                    let all = || self.out.of(node).iter().filter(leads_closer).copied().collect();
+                    self.choose(node, flow, closer.entry(node).or_insert_with(all).iter().copied())
                 }
             };
             ports.push(next?);
