@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import shallows as sh
+from shallows.warnings import measurement
 
 SCENARIOS = Path(__file__).parent.parent / "scenarios"
 
@@ -18,6 +19,27 @@ def test_a_run_that_ends_before_its_warm_up_says_so():
     said = warnings(duration="until-done", warmup="1s", cc="dctcp", traffic=[{"kind": "incast"}])
     assert len(said) == 1
     assert "before its warm-up of 1s was over" in said[0]
+    assert warnings(duration="until-done", cc="dctcp", traffic=[{"kind": "incast"}]) == []
+
+
+def test_a_run_that_a_dead_link_ended_says_so():
+    """The link goes down while 100 KB, 0.8 ms at 1 Gbps, are sent."""
+    pair = {"kind": "dumbbell", "hosts": 1, "rate": "1Gbps"}
+    rows = {"kind": "trace", "flows": [[0, "h0", "h1", 100_000]]}
+    down = {"link": "s0<->s1", "kind": "down", "at": "400us"}
+    tables = {"duration": "until-done", "topology": pair, "cc": "reno", "traffic": [rows]}
+    (said,) = only("the run ended at", **tables, faults=[down])
+    assert "link s0->s1, on the path of flow 0, is down" in said
+    assert not only("the run ended at", **tables, faults=[down, {**down, "kind": "up", "at": "900us"}])
+
+
+@pytest.mark.parametrize(("most", "warned"), [(50, True), (52, False)])
+def test_samples_that_stop_at_a_limit_of_rows_say_so(most, warned, monkeypatch):
+    """A sample each millisecond from 0 to 50 ms: 51 rows of one queue."""
+    monkeypatch.setattr(measurement, "MOST_ROWS", most)
+    recorded = {"record": {"queues": "1ms"}, "topology": {"kind": "dumbbell", "hosts": 1, "rate": "1Gbps"}}
+    said = only("record.queues stopped at", cc="reno", traffic=[{"kind": "long-lived"}], **recorded)
+    assert len(said) == warned
 
 
 def test_flows_that_never_began_are_not_passed_over():
@@ -42,12 +64,13 @@ def test_a_span_of_a_few_frames_is_coarse():
 
 def test_windows_that_no_buffer_holds_are_sent_again_and_shared_unequally():
     """Nine windows of 50 packets, of which a port holds four: who is inside stays, the others repeat."""
-    said = warnings(
-        topology={"kind": "star", "rate": "1Gbps", "rtt": "4us"},
-        cc={"name": "fixed", "window": 50},
-        network={"buffer": "4pkt"},
-        traffic=[{"kind": "long-lived"}],
-    )
+    tables = {
+        "topology": {"kind": "star", "rate": "1Gbps", "rtt": "4us"},
+        "cc": {"name": "fixed", "window": 50},
+        "traffic": [{"kind": "long-lived"}],
+    }
+    said = warnings(**tables, network={"buffer": "4pkt"})
+    assert warnings(**tables, network={"buffer": "450pkt"}) == []
     assert len(said) == 2
     assert "this run measures the repair of losses" in said[0]
     assert "share unequally" in said[1]
@@ -165,6 +188,7 @@ def test_windows_that_still_grow_are_not_what_they_will_be():
     (said,) = dctcp("200pkt", flows=2, rtt="61ms", duration="2s")
     assert "they still grow, by a packet a round trip" in said
     assert "16 round trips" in said
+    assert dctcp("200pkt", flows=2, rtt="6ms", duration="2s") == []
 
 
 def test_timeouts_without_a_loss_took_what_waited_for_lost():

@@ -97,3 +97,31 @@ def test_a_realised_load_far_from_the_stated_one(sizes, flows, seed, warned):
     found = [text for text in made.warnings if "realise" in text]
     assert len(found) == warned
     assert not found or f"its {flows} flows realise {load.realised:.3f}" in found[0]
+
+
+@pytest.mark.parametrize(
+    ("topology", "balancing", "cc", "hosts", "expected"),
+    [
+        (FABRIC, "packet", "reno", {}, 'with reno; write hosts.loss_detection = "rack"'),
+        (FABRIC, "queue", "dcqcn", {}, 'with dcqcn; write hosts.retransmission = "selective"'),
+        (FABRIC, "packet", "reno", {"loss_detection": "rack"}, None),
+        (FABRIC, "queue", "dcqcn", {"retransmission": "selective"}, None),
+        (FABRIC, "flow", "reno", {}, None),
+        (STAR, "packet", "reno", {}, None),
+        (FABRIC, "packet", "ndp", {}, None),
+    ],
+)
+def test_sprayed_packets_are_taken_for_lost(topology, balancing, cc, hosts, expected):
+    found = said("reorders", topology=topology, cc=cc, hosts=hosts, network={"balancing": balancing})
+    assert len(found) == (expected is not None)
+    assert not found or expected in found[0]
+
+
+@pytest.mark.parametrize(
+    ("duration", "priorities", "warned"),
+    [("until-done", (1, 0), True), ("10ms", (1, 0), False), ("until-done", (0, 1), False)],
+)
+def test_flows_without_an_end_before_those_that_the_run_waits_for(duration, priorities, warned):
+    first, second = priorities
+    traffic = [{**LONG[0], "priority": first}, {"kind": "incast", "priority": second}]
+    assert len(said("may never finish", duration=duration, traffic=traffic)) == warned
