@@ -4,10 +4,19 @@ import pickle
 import textwrap
 
 import pytest
+from pydantic import BeforeValidator
 
 from shallows.errors import ScenarioError
 from shallows.fluid import Dcqcn
 from shallows.scenario import Scenario, places
+from shallows.table import Table
+
+BASE = {
+    "duration": "1ms",
+    "topology": {"kind": "dumbbell"},
+    "cc": "reno",
+    "traffic": [{"kind": "long-lived"}],
+}
 
 TEXT = textwrap.dedent("""\
     duration = "1s"
@@ -175,3 +184,50 @@ def test_a_fluid_model_reads_units():
     assert Dcqcn(rate="40Gbps", delay="4us").rate == 40e9
     with pytest.raises(ScenarioError, match="rate"):
         Dcqcn(rate="40 furlongs")
+
+
+def test_a_wrong_frame_hides_no_other_mistake():
+    """Every size in packets needs that of a frame; the other keys are checked with the default one."""
+    file = {**BASE, "seed": -1, "network": {"mtu": "20x", "buffer": "7q"}}
+    with pytest.raises(ScenarioError) as error:
+        Scenario(**file)
+    assert [one.key for one in error.value.every] == ["network.mtu", "seed", "network.buffer"]
+
+
+def tables(model=Table):
+    return [model, *(below for one in model.__subclasses__() for below in tables(one))]
+
+
+def test_flags_and_numbers_are_no_texts():
+    """A text such as "no" is not false, and 1 is not true."""
+    lenient = [
+        f"{model.__name__}.{name}"
+        for model in tables()
+        for name, field in model.model_fields.items()
+        if field.annotation in (bool, float) and not any(getattr(of, "strict", None) for of in field.metadata)
+        if not any(isinstance(of, BeforeValidator) for of in field.metadata)
+    ]
+    assert lenient == []
+    for value in ("yes", 1):
+        with pytest.raises(ScenarioError, match=r"hosts\.prr = .*: expected true or false"):
+            Scenario(**BASE, hosts={"prr": value})
+    with pytest.raises(ScenarioError, match=r'hosts\.gap = "0\.1": expected a number'):
+        Scenario(**BASE, hosts={"gap": "0.1"})
+
+
+@pytest.mark.parametrize(
+    ("ramp", "refused"),
+    [
+        ({"kmin": "10KB", "kmax": "5KB"}, True),
+        ({"kmin": "5KB", "kmax": "5KB"}, False),
+        ({"kmin": "500KB"}, True),  # the default of kmax is 200 KB
+        ({"kmin": {"10Gbps": "9KB"}, "kmax": {"10Gbps": "8KB"}}, True),
+    ],
+)
+def test_a_ramp_does_not_end_before_it_begins(ramp, refused):
+    file = {**BASE, "cc": "dcqcn", "network": {"marking": {"kind": "red", **ramp}}}
+    if not refused:
+        assert Scenario(**file).network_options.marking.kind == "red"
+        return
+    with pytest.raises(ScenarioError, match=r"network\.marking\.kmin = .*: expected at most kmax, "):
+        Scenario(**file)

@@ -38,7 +38,7 @@ class Shared(Table):
         description="memory of each switch, without headroom; by default 12MB, or 0.3MB per Gbps",
     )
     alpha: float = Key(
-        1.0, description="a port, or a pausable link, may hold this multiple of the free memory"
+        1.0, strict=True, description="a port, or a pausable link, may hold this multiple of the free memory"
     )
 
     @model_validator(mode="before")

@@ -92,6 +92,7 @@ def _check_marking(scenario: "Scenario") -> None:
         if wanted and marking.tells(wanted) != scenario.network_options.marking.tells:
             expected = f"{marking.tells(wanted)}, which {used.label} needs: {wanted}"
             raise ScenarioError("network.marking.kind", scenario.network_options.marking.kind, expected)
+    _check_ramp(scenario)
     largest, trimming = scenario.marking_begins, scenario.trimming
     holds = trimming.queue * scenario.mtu if trimming else scenario.network_options.buffer
     if largest >= holds:
@@ -99,6 +100,19 @@ def _check_marking(scenario: "Scenario") -> None:
         buffer, threshold = (SIZE.text(size, scenario.mtu) for size in (holds, largest))
         expected = f"more than the largest marking threshold, {threshold}, or packets are dropped unmarked"
         raise ScenarioError(key, buffer, expected)
+
+
+def _check_ramp(scenario: "Scenario") -> None:
+    """Refuse a ramp of RED that ends before it begins, at the rate of some port."""
+    chosen = scenario.network_options.marking
+    if chosen == "none" or chosen.kind != "red":
+        return
+    points, _ = chosen.at_rates(scenario.network.rate_bps[~scenario.network.is_nic])
+    for point in points:
+        kmin, kmax = (int(point["parameters"][key]) for key in ("kmin", "kmax"))
+        if kmin > kmax:
+            begins, ends = (SIZE.text(size, scenario.mtu) for size in (kmin, kmax))
+            raise ScenarioError("network.marking.kmin", begins, f"at most kmax, {ends}")
 
 
 def _check_priorities(scenario: "Scenario") -> None:

@@ -73,7 +73,7 @@ class Scenario(Table):
         try:
             folder = Path(file).parent if file else Path()
             read = raw.read(tables, folder)
-            frame = raw.frame(read)
+            frame, wrong = raw.frame_or_default(read)
 
             def algorithm(table: object) -> Algorithm:
                 return choose(table, frame, folder)
@@ -82,7 +82,10 @@ class Scenario(Table):
             try:
                 self.__pydantic_validator__.validate_python(read, self_instance=self, context=context)
             except ValidationError as error:
-                raise validation.all_errors(error, read, Scenario) from None
+                others = validation.all_errors(error, read, Scenario)
+                raise ScenarioError.together([wrong, others] if wrong else [others]) from None
+            if wrong:
+                raise wrong
             # Set in spite of the frozen model: users cannot assign these.
             vars(self).update(_tables=read, origin=Origin(file), frame=frame)
             self._settle()

@@ -24,6 +24,14 @@ def read(tables: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     return given
 
 
+def frame_or_default(tables: dict[str, Any]) -> tuple[Frame, ScenarioError | None]:
+    """The size of one "pkt" and its error, with which it is the default, for the errors of other tables."""
+    try:
+        return frame(tables), None
+    except ScenarioError as error:
+        return frame({}), error
+
+
 def frame(tables: dict[str, Any]) -> Frame:
     """The size of one "pkt" in this scenario, which every other table needs."""
     network = tables.get("network", {})

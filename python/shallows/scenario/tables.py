@@ -158,10 +158,18 @@ class TimestampTable(Table):
     poll: OptionalTime = Key(None, description="time between two polls of received packets, at most")
     stack: OptionalTime = Key(None, description="the receiver's time between data and ack, at most")
     noise: Time = Key("0s", description="standard deviation of additional Gaussian noise")
-    drift: float = Key(0.0, ge=-1e-3, le=1e-3, description="share by which the receiver's clock is faster")
-    host_delay_removed: bool = Key(True, description="subtract the receiver's time from the round trip")
-    burst_reduced: bool = Key(True, description="pace bursts at the link's rate by a token bucket")
-    calibrated: bool = Key(True, description="space the stamps of a batch by the transmission time")
+    drift: float = Key(
+        0.0, strict=True, ge=-1e-3, le=1e-3, description="share by which the receiver's clock is faster"
+    )
+    host_delay_removed: bool = Key(
+        True, strict=True, description="subtract the receiver's time from the round trip"
+    )
+    burst_reduced: bool = Key(
+        True, strict=True, description="pace bursts at the link's rate by a token bucket"
+    )
+    calibrated: bool = Key(
+        True, strict=True, description="space the stamps of a batch by the transmission time"
+    )
 
     @model_validator(mode="after")
     def _errors(self) -> Self:
@@ -192,7 +200,7 @@ class HostTable(Table):
     rto_max: OptionalInterval = Key(None, description="upper bound of the doubled timeout")
     acks_every: SmallCount = Key(1, description="data packets per ack")
     ack_delay: OptionalInterval = Key(None, description="how long an ack may wait for the next packet")
-    prr: bool = Key(False, description="spread cuts of the window over a round trip (RFC 6937)")
+    prr: bool = Key(False, strict=True, description="spread cuts of the window over a round trip (RFC 6937)")
     segment: Count = Key(1, description="the most packets that leave together (TSO)")
     loss_detection: Literal["duplicate-acks", "rack"] = Key(
         "duplicate-acks", description="loss by three later packets (RFC 6675), or by time (RFC 8985)"
@@ -201,7 +209,9 @@ class HostTable(Table):
         "go-back-n", description="what RoCE sends again: all from the first loss on, or the losses (IRN)"
     )
     gap: float = Key(
-        0.002, description="largest random gap after a data frame, as a share of its time; 0 turns it off"
+        0.002,
+        strict=True,
+        description="largest random gap after a data frame, as a share of its time; 0 turns it off",
     )
     timestamps: TimestampTable | None = Key(None, description="errors of timestamps; by default none")
 

@@ -12,6 +12,9 @@ from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import did_you_mean
 
+_PLAIN = {"bool_type": "true or false", "float_type": "a number"}
+"""By the type of an error of pydantic: the value that a strict key expects."""
+
 
 def all_errors(error: ValidationError, tables: dict[str, Any], model: type[Table]) -> ScenarioError:
     """The errors of pydantic about `tables`, validated by `model`, as one `ScenarioError` with others."""
@@ -62,6 +65,8 @@ def _complaint(wrong: Any, key: str, value: Any, model: type[Table]) -> tuple[st
         return key, value, _list(model, key.rpartition(".")[2].partition("[")[0])
     if wrong["type"] == "too_short":
         return key, value, "one table or more"
+    if wrong["type"] in _PLAIN:
+        return key, value, _PLAIN[wrong["type"]]
     message = wrong["msg"].removeprefix("Input should be ")
     return key, value, message[:1].lower() + message[1:]
 

@@ -128,7 +128,7 @@ class MultiBottleneck(_RoundTripKind):
     kind: Literal["multi-bottleneck"]
     hosts: list[Count] = Key([10, 20, 10], description="senders in each of the three groups")
     edge_rate: Rate = Key("1Gbps", description="rate of the hosts' links")
-    same_rtt: bool = Key(True, description="whether group 3's cables compensate for the hop")
+    same_rtt: bool = Key(True, strict=True, description="whether group 3's cables compensate for the hop")
 
     @field_validator("hosts")
     @classmethod

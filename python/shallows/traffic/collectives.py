@@ -212,7 +212,11 @@ class AllToAll(Collective):
         description="together, rank r first to r + 1; in phases; or together, all first to 0",
     )
     gini: float = Key(
-        0.0, ge=0, lt=1, description="Gini coefficient of the bytes that ranks receive (skew of experts)"
+        0.0,
+        strict=True,
+        ge=0,
+        lt=1,
+        description="Gini coefficient of the bytes that ranks receive (skew of experts)",
     )
 
     def schedule(self, ranks: int, size: int, draws: Draws) -> Schedule:

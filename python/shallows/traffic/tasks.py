@@ -38,7 +38,10 @@ class Task(Table):
     needs: OptionalCount = Key(None, description="how many of these are enough; by default all")
     delay: Time = Key("0s", description="time from the end of the wait, or of the run's start, to its start")
     everywhere: bool = Key(
-        False, alias="global", description="may wait for what ends at other hosts, in a run on one thread"
+        False,
+        strict=True,
+        alias="global",
+        description="may wait for what ends at other hosts, in a run on one thread",
     )
 
     @model_validator(mode="after")
