@@ -73,9 +73,24 @@ def test_without_ns3_a_sentence_names_the_package(monkeypatch, tmp_path):
 def test_the_network_is_described_as_it_is():
     """Limits and thresholds without the packet being sent: for a buffer of 5 and a threshold of 20."""
     lines = list(ns3.describe(compare.scenario("lost-tail")))
-    assert "link 2 3 100000000 5000000000 4 " in lines
+    assert "link 2 3 100000000 5000000000 4 0 " in lines
+    # Reno leaves gaps of up to 0.2 % of the 12 us of a frame, 24 ns.
+    assert "link 0 2 1000000000 2500000000 10000000 24000 " in lines
     # 20 ms both ways, and 42 bytes over 1 Gbps, 100 Mbps and 1 Gbps, both ways: 2 x 4.032 us before the data.
     assert lines[0].startswith("run 4 ")
     assert lines[-1] == "flow 0 1 14580 0 ns3::TcpLinuxReno 0 0 4 3 | 2 5 1"
     lines = list(ns3.describe(compare.scenario("dctcp-1gbps-2")))
-    assert "link 4 5 1000000000 50000000 249 red 18 18 1 1 0 1 1" in lines
+    assert "link 4 5 1000000000 50000000 249 0 red 18 18 1 1 0 1 1" in lines
+    # CoDel: the target is shorter by the time of the packet in ns-3's device, 0.6 ms at 20 Mbps.
+    lines = list(ns3.describe(compare.scenario("codel-drops"), {"ns3::A::B": "c"}))
+    assert "link 8 9 20000000 12500000000 999 0 codel 4400000000 100000000000 1" in lines
+    assert "attribute ns3::A::B c" in lines
+
+
+def test_variants_change_the_scenario_of_a_seed():
+    name = "late-reno-1gbps"
+    assert len(compare.CASES[name]["variants"]) == compare.CASES[name]["seeds"]
+    asked = compare.scenario(name, 4)
+    assert (asked.duration_ps, asked.warmup_ps) == (430_000_000_000, 30_000_000_000)
+    assert 0 <= int(asked.flows.start_ps[1]) - 30_000_000_000 <= 10_000_000  # jitter
+    assert asked.network.rate_bps[:4].tolist() == [1_000_100_000] * 2 + [999_900_000] * 2

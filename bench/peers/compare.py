@@ -11,12 +11,14 @@ import shallows as sh
 
 CASES = tomllib.loads((Path(__file__).parent / "cases.toml").read_text())
 FRAME = 1500
+SHORT = 100_000  # bytes of payload; shorter flows are the short ones, as in the papers of the workloads
 
 
 @dataclass
 class Outcome:
     """Results of one simulator: arrays by flow, and the bottleneck."""
 
+    size: np.ndarray
     fct_s: np.ndarray
     ideal_s: np.ndarray
     goodput_bps: np.ndarray
@@ -32,10 +34,14 @@ QUANTITIES = {
     "fct_min_ms": lambda seen: 1e3 * np.min(seen.fct_s),
     "fct_mean_ms": lambda seen: 1e3 * np.mean(seen.fct_s),
     "fct_max_ms": lambda seen: 1e3 * np.max(seen.fct_s),
+    "short_fct_mean_us": lambda seen: 1e6 * np.mean(seen.fct_s[seen.size < SHORT]),
+    "short_fct_p99_us": lambda seen: 1e6 * np.quantile(seen.fct_s[seen.size < SHORT], 0.99),
+    "long_fct_mean_ms": lambda seen: 1e3 * np.mean(seen.fct_s[seen.size >= SHORT]),
     "slowdown_p50": lambda seen: np.quantile(seen.fct_s / seen.ideal_s, 0.5),
     "slowdown_p99": lambda seen: np.quantile(seen.fct_s / seen.ideal_s, 0.99),
     "goodput_first_mbps": lambda seen: seen.goodput_bps[0] / 1e6,
     "goodput_last_mbps": lambda seen: seen.goodput_bps[-1] / 1e6,
+    "share_last": lambda seen: seen.goodput_bps[-1] / np.sum(seen.goodput_bps),
     "jain": lambda seen: np.sum(seen.goodput_bps) ** 2 / len(seen.goodput_bps) / np.sum(seen.goodput_bps**2),
     "utilization": lambda seen: seen.utilization,
     "queue_mean_pkt": lambda seen: seen.queue_mean_pkt,
@@ -74,10 +80,14 @@ class Row:
 
 
 def scenario(name, seed=1):
-    """The scenario of a case, with frames that ns-3 supports."""
+    """The scenario of a case with the variant of this seed, if there are variants, and frames of ns-3."""
     tables = dict(CASES[name]["scenario"])
     tables["network"] = {"header": f"{ns3.HEADER}B", **tables.get("network", {})}
-    return sh.Scenario(name=name, seed=seed, **tables)
+    asked = sh.Scenario(name=name, seed=seed, **tables)
+    if variants := CASES[name].get("variants"):
+        for key, value in variants[seed - 1].items():
+            asked = asked.set(key, value)
+    return asked
 
 
 def rows(name):
@@ -115,6 +125,7 @@ def _values(quantity, ours, theirs):
 def in_shallows(asked, run):
     port = run.ports.loc[_bottleneck(asked)]
     return Outcome(
+        size=run.flows.bytes.to_numpy(float),
         fct_s=run.flows.fct_us.to_numpy(float) / 1e6,
         ideal_s=run.flows.ideal_us.to_numpy(float) / 1e6,
         goodput_bps=run.flows.goodput_gbps.to_numpy(float) * 1e9,
@@ -128,8 +139,9 @@ def in_shallows(asked, run):
 
 
 def in_ns3(asked, run):
-    seen = ns3.run(asked, _bottleneck(asked))
+    seen = ns3.run(asked, _bottleneck(asked), CASES[asked.name].get("ns3"))
     return Outcome(
+        size=run.flows.bytes.to_numpy(float),
         fct_s=(seen.finish - seen.start) / 1e12,
         ideal_s=run.flows.ideal_us.to_numpy(float) / 1e6,
         goodput_bps=seen.goodput * 8 / seen.measured_s,

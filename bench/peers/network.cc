@@ -1,7 +1,7 @@
 // Runs a network and its flows in ns-3, from a file that ns3.py writes, and prints the results as JSON.
 //
-// Lines of the file: `run nodes warmup_ps stop_ps`, where 0 means "until every flow has ended"; `attribute NAME VALUE`, a default of
-// ns-3; `link from to rate_bps delay_ps packets [red kmin kmax pmax weight gentle wait ecn | codel target_ps interval_ps ecn]`,
+// Lines of the file: `run nodes warmup_ps stop_ps seed`, where a stop of 0 means "until every flow has ended"; `attribute NAME VALUE`, a default of
+// ns-3; `link from to rate_bps delay_ps packets gap_ps [red kmin kmax pmax weight gentle wait ecn | codel target_ps interval_ps ecn]`,
 // followed by the link in the other direction; `watch link`, the link whose queue is measured; `flow src dst bytes connect_ps sender
 // ecn path... | reverse path...`, where 0 bytes means without end.
 //
@@ -22,7 +22,9 @@
 #include "ns3/node-container.h"
 #include "ns3/point-to-point-channel.h"
 #include "ns3/point-to-point-net-device.h"
+#include "ns3/random-variable-stream.h"
 #include "ns3/red-queue-disc.h"
+#include "ns3/rng-seed-manager.h"
 #include "ns3/simulator.h"
 #include "ns3/string.h"
 #include "ns3/tcp-header.h"
@@ -46,14 +48,16 @@ uint64_t NowPs() { return Simulator::Now().GetPicoSeconds(); }
 struct Port
 {
     uint32_t from, to;
-    uint64_t rate, delay, packets;
+    uint64_t rate, delay, packets, gap;
     std::string discipline, values; // "red" or "codel", and its words
     Ptr<PointToPointNetDevice> device;
+    Ptr<UniformRandomVariable> gaps;
     uint32_t interface = 0;
     uint64_t sent = 0, dropped = 0, marked = 0, since = 0, waiting = 0, largest = 0;
     double busy = 0, area = 0; // seconds, byte-seconds
 
     void Install(Ptr<Node> node);
+    void DrawGap(Ptr<const Packet>);
     Ptr<QueueDisc> Discipline() const;
     void Watch();
     void WaitingChanged(uint32_t before, uint32_t after);
@@ -75,6 +79,11 @@ Port::Install(Ptr<Node> node)
     queue->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, discipline.empty() ? packets : 1));
     device->SetQueue(queue);
     node->AddDevice(device);
+    if (gap)
+    {
+        gaps = CreateObject<UniformRandomVariable>();
+        device->TraceConnectWithoutContext("PhyTxBegin", MakeCallback(&Port::DrawGap, this));
+    }
     if (discipline.empty())
     {
         return;
@@ -84,6 +93,13 @@ Port::Install(Ptr<Node> node)
     say->GetTxQueue(0)->ConnectQueueTraces(queue);
     device->AggregateObject(say);
     node->GetObject<TrafficControlLayer>()->SetRootQueueDiscOnDevice(device, Discipline());
+}
+
+// The device reads its gap after this trace, so the gap follows the packet that begins to leave.
+void
+Port::DrawGap(Ptr<const Packet>)
+{
+    device->SetInterframeGap(PicoSeconds(static_cast<uint64_t>(gaps->GetValue(0, gap))));
 }
 
 Ptr<QueueDisc>
@@ -336,7 +352,7 @@ struct WaysHelper : public Ipv4RoutingHelper
 };
 
 std::vector<Port> ports;
-uint64_t nodes = 0, warmup = 0, stop = 0, watched = 0;
+uint64_t nodes = 0, warmup = 0, stop = 0, seed = 1, watched = 0;
 
 void
 Read(const char* path)
@@ -348,7 +364,8 @@ Read(const char* path)
         words >> kind;
         if (kind == "run")
         {
-            words >> nodes >> warmup >> stop;
+            words >> nodes >> warmup >> stop >> seed;
+            RngSeedManager::SetRun(seed);
         }
         else if (kind == "attribute")
         {
@@ -359,7 +376,7 @@ Read(const char* path)
         else if (kind == "link")
         {
             Port port;
-            words >> port.from >> port.to >> port.rate >> port.delay >> port.packets >> port.discipline;
+            words >> port.from >> port.to >> port.rate >> port.delay >> port.packets >> port.gap >> port.discipline;
             std::getline(words, port.values);
             ports.push_back(port);
         }

@@ -28,6 +28,7 @@ SENDERS = {
     "vegas": "ns3::TcpVegas",
     "dctcp": "ns3::TcpDctcp",
 }
+LOSS_BASED = ("reno", "cubic")  # after whose data hosts leave random gaps
 HEADER = 42  # point-to-point protocol 2, IPv4 20, TCP 20: required for equal frames
 SOCKET_BUFFER = 1 << 24  # B, more than any window of the cases
 UNLIMITED = 10_000_000  # packets in a host's own queue
@@ -74,11 +75,11 @@ def program():
     return binary
 
 
-def run(scenario, watch=0):
-    """Run a scenario in ns-3, and measure the port of the link `watch`."""
+def run(scenario, watch=0, attributes=None):
+    """Run a scenario in ns-3 with these further attributes, and measure the port of the link `watch`."""
     binary = program()
     file = FOLDER / f"{scenario.name}.net"
-    file.write_text("\n".join([*describe(scenario), f"watch {watch}"]) + "\n")
+    file.write_text("\n".join([*describe(scenario, attributes), f"watch {watch}"]) + "\n")
     printed = subprocess.run([binary, file], check=True, capture_output=True, text=True).stdout
     answer = json.loads(printed)
     opening = _opening(scenario)
@@ -98,16 +99,16 @@ def paths(scenario):
     return _core.paths(packet.request(scenario))
 
 
-def describe(scenario):
+def describe(scenario, attributes=None):
     """The lines that network.cc reads."""
     if scenario.frame.header != HEADER:
         raise ValueError(f"{scenario.name}: network.header = {scenario.frame.header} B, expected {HEADER} B")
     request, opening = packet.request(scenario), _opening(scenario)
     end = 0 if request["until_done"] else request["duration_ps"] + opening
-    yield f"run {request['nodes']} {request['warmup_ps'] + opening} {end}"
-    for attribute in _attributes(scenario):
+    yield f"run {request['nodes']} {request['warmup_ps'] + opening} {end} {request['seed']}"
+    for attribute in [*_attributes(scenario), *(" ".join(pair) for pair in (attributes or {}).items())]:
         yield f"attribute {attribute}"
-    yield from _links(request)
+    yield from _links(scenario, request)
     yield from _flows(scenario, request, opening)
 
 
@@ -131,28 +132,41 @@ def _attributes(scenario):
     yield "ns3::TcpSocketBase::ClockGranularity 1us"
 
 
-def _links(request):
+def _links(scenario, request):
     links = request["links"]
+    gap = scenario.hosts.gap * request["mtu_bytes"] * 8e12
+    fills_queues = {
+        int(src) for src, cc in zip(*_senders(scenario, request), strict=True) if cc.name in LOSS_BASED
+    }
     for at in range(len(links["from"])):
         number = int(links["marking"][at])
         marking = request["markings"][number - 1] if number else None
-        limit, discipline = _queue(int(links["buffer_bytes"][at]), marking, request["mtu_bytes"])
+        rate = int(links["rate_bps"][at])
+        limit, discipline = _queue(int(links["buffer_bytes"][at]), marking, request["mtu_bytes"], rate)
         yield " ".join(
             [
                 "link",
                 *(str(links[key][at]) for key in ("from", "to", "rate_bps", "delay_ps")),
                 limit,
+                str(round(gap / rate) if links["from"][at] in fills_queues else 0),
                 discipline,
             ]
         )
 
 
-def _queue(buffer, marking, mtu):
+def _senders(scenario, request):
+    """By flow, the host that sends and its algorithm."""
+    flows = request["flows"]
+    return flows["src"], [scenario.flows.ccs[cc] for cc in flows["cc"]]
+
+
+def _queue(buffer, marking, mtu, rate):
     """The limit of the queue in packets, and its discipline.
 
     In Shallows the buffer includes the packet in transmission: with a buffer of B packets one more fits if at
     most B - 2 wait. It is marked beyond a threshold of K packets, including itself: if K - 1 wait, one of
     them in ns-3's device, below the discipline. On a ramp the packet in transmission counts half on average.
+    CoDel of ns-3 measures the delay up to the device, where a packet waits for the one in transmission.
     """
     limit = UNLIMITED if buffer == NEVER else buffer // mtu - 1
     if marking is None:
@@ -170,18 +184,19 @@ def _queue(buffer, marking, mtu):
             ramp = f"{values['pmax']:g} {values['weight']:g} {values['gentle']:g} {wait:g}"
             return str(limit), f"red {kmin:g} {kmax:g} {ramp} {ecn}"
         case "codel":
-            target, interval = (round(values[key] * 1e12) for key in ("target", "interval"))
+            target = round(values["target"] * 1e12) - mtu * 8 * 10**12 // rate
+            interval = round(values["interval"] * 1e12)
             return str(limit), f"codel {target} {interval} {ecn}"
     raise ValueError(f"ns-3 has no {marking['kind']} marking")
 
 
 def _flows(scenario, request, opening):
     flows, handshakes = request["flows"], _handshakes(scenario)
+    _, ccs = _senders(scenario, request)
     for at, (there, back) in enumerate(paths(scenario)):
         connect = int(flows["start_ps"][at]) + opening - handshakes[at]
         size = 0 if flows["bytes"][at] == NEVER else flows["bytes"][at]
-        cc = scenario.flows.ccs[flows["cc"][at]]
-        sender = SENDERS[cc.name], int(cc.needs_marking)
+        sender = SENDERS[ccs[at].name], int(ccs[at].needs_marking)
         ends = (flows["src"][at], flows["dst"][at], size, connect, *sender)
         yield " ".join(map(str, ("flow", *ends, *there, "|", *back)))
 
