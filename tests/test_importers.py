@@ -132,6 +132,14 @@ trigger id 9 barrier count 2
     assert ends[1] > 80  # 4 MB at 400 Gbps: the first alone took half of this
 
 
+def test_flows_keep_their_order_but_follow_those_that_they_wait_for(folder):
+    text = "Nodes 8\n0->1 id 1 start 0 size 1\n3->4 id 2 trigger 7 size 2\n"
+    text += "2->3 id 3 start 0 size 3 recv_done_trigger 7\n5->6 id 4 start 0 size 4\ntrigger id 7 oneshot\n"
+    flows = imported("a.cm", text).flows
+    assert flows.bytes.tolist() == [1, 3, 2, 4]
+    assert [flows.after.of(flow) for flow in range(4)] == [[], [], [1], []]
+
+
 def test_starts_need_a_unit_and_are_exact(folder):
     text = "Nodes 8\n0->1 start 1500 size 10\n2->3 start 0.25 size 20\n"
     assert rows(imported("a.cm", text, time_unit="ns")) == [(0, 1, 10, 1_500_000), (2, 3, 20, 250)]
@@ -161,6 +169,7 @@ BODY = "Nodes 8\nConnections 2\n0->1 id 1 start 0 size 10 send_done_trigger 3\n1
         ("Nodes 8\n0->8 start 0 size 1\n", 'a.cm:2:4: host = "8": expected a whole number from 0 to 7'),
         ("Nodes 8\n3->3 start 0 size 1\n", 'a.cm:2:1: flow = "3->3": expected two different hosts'),
         ("Nodes 8\n0->1 start 0 size -5\n", 'a.cm:2:19: size = "-5": expected a whole number from 1'),
+        ("Nodes 8\n0->1 start 0 size 0\n", 'a.cm:2:19: size = "0": expected a whole number from 1'),
         ("Nodes 8\n0->1 start 0 bytes 5\n", 'a.cm:2:14: option = "bytes": expected one of id, start'),
         ("Nodes 8\n0->1 start 0\n", 'flow = "0->1": expected size BYTES on this line'),
         ("Nodes 8\n0->1 size 7\n", 'flow = "0->1": expected start T or trigger N'),
@@ -288,7 +297,7 @@ def test_a_broken_topology_is_reported_with_line_and_column(folder, change, expe
 
 
 HPCC = (
-    "5 1 4\n0\n0 1 100Gbps 0.001ms 0\n0 2 100Gb/s 1us 0\n0 3 10000Mbps 1000ns 0.000001\n0 4 1e11bps 1us 0\n"
+    "5 1 4\n0\n0 1 100Gbps 0.001ms 0\n0 2 100Gb/s 1us 0\n0 3 10000Mbps 1000ns 0.000001\n0 4 1e11bps 1e-6 0\n"
 )
 
 
@@ -350,12 +359,13 @@ def test_forks_of_the_hpcc_simulator(folder):
         ),
         (
             "t.txt",
-            HPCC.replace("0 4 1e11bps 1us 0\n", ""),
+            HPCC.replace("0 4 1e11bps 1e-6 0\n", ""),
             "the file ends before all switches and links are there",
         ),
         ("t.txt", HPCC.replace("5 1 4", "5 1 4 1 1", 1), "NODES SWITCHES LINKS"),
         ("f.txt", "3\n1 4 3 100 5 0\n", 'f.txt:1:1: number of flows = "3": expected at most 1'),
         ("f.txt", "1\n0 4 3 100 5 0\n", 'f.txt:2:1: host = "0": expected a host of the network, which has 4'),
+        ("f.txt", "1\n1 1 3 100 5 0\n", 'f.txt:2:3: host = "1": expected two different hosts'),
         ("f.txt", "1\n1 4 3 5\n", "SRC DST PRIORITY PORT BYTES START"),
         ("f.txt", "1\n1 4 3 100 5 soon\n", 'f.txt:2:13: start = "soon": expected a number of seconds'),
     ],

@@ -245,6 +245,23 @@ def test_files_of_traces_are_checked(folder):
     assert "comm_type = 3 (GATHER): expected one of ALL_REDUCE" in refused({"job.0.et": trace(gather)})
 
 
+def test_control_dependencies_of_a_trace(folder):
+    """Field 4 of a node; here the fields of nodes are written by hand."""
+    first = field(1, 5) + field(3, 4) + field(7, 2)
+    second = field(1, 6) + field(3, 5) + field(4, 5) + field(10, attribute("comm_dst", 1))
+    second += field(10, attribute("comm_size", 10))
+    rows = [field(1, "0.0.4"), first, second]
+    Path("job.0.et").write_bytes(b"".join(varint(len(row)) + row for row in rows))
+    receive = [(1, "COMM_RECV", [], 0, {"comm_src": 0})]
+    assert tasks(imported({"job.1.et": trace(receive), "job.0.et": Path("job.0.et").read_bytes()}))["0.6"][
+        "after"
+    ] == ["0.5"]
+    contradicted = [field(1, "0.0.4"), first + field(4, 6), second.replace(field(4, 5), field(5, 5))]
+    Path("job.0.et").write_bytes(b"".join(varint(len(row)) + row for row in contradicted))
+    written = write(["job.0.et", "job.1.et"], "out.toml", on="star.toml")
+    assert written.left_out[0].startswith("ctrl_deps")
+
+
 def test_callers_that_contradict_the_order_are_left_out(folder):
     """Node 2 waits for 1 by data_deps, and is the caller of 1 by ctrl_deps."""
     nodes = [{"id": 1, "type": "COMP_NODE", "durationMicros": 3, "ctrlDeps": [2]}]
@@ -287,6 +304,24 @@ def test_the_wire_format_of_protocol_buffers():
     for broken in ("0896", "120974657374", "0b"):
         with pytest.raises(BrokenError):
             list(fields(bytes.fromhex(broken)))
+
+
+def test_each_firing_of_a_multishot_starts_a_flow(folder):
+    text = """Nodes 8
+0->2 id 1 start 0 size 1000000 recv_done_trigger 5
+1->2 id 2 start 0 size 30000 recv_done_trigger 5
+2->3 id 3 trigger 5 size 1000
+2->4 id 4 trigger 5 size 1000
+trigger id 5 multishot
+"""
+    scenario = imported({"a.cm": text})
+    of = tasks(scenario)
+    assert (of["3"]["needs"], of["3"]["after"]) == (1, ["1", "2"])
+    assert "needs" not in of["4"]
+    flows = sh.run(scenario).flows
+    ends = flows["start_us"] + flows["fct_us"]
+    assert flows["start_us"][2] == pytest.approx(ends[1], abs=2.1)
+    assert flows["start_us"][3] == pytest.approx(ends[0], abs=2.1)
 
 
 def test_a_barrier_of_some_and_a_trigger_of_a_third_host(folder):
