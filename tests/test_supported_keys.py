@@ -208,6 +208,28 @@ KIND_KEYS = {
         },
     },
     "traffic": {
+        "training": {
+            "hosts": [1, 0, 2, 3],
+            "dp": 1,
+            "tp": 2,
+            "pp": 1,
+            "ep": 2,
+            "layers": 2,
+            "gradients": "9KB",
+            "bucket": "3KB",
+            "forward": "3us",
+            "backward": "5us",
+            "overlap": False,
+            "micro_batches": 3,
+            "schedule": "gpipe",
+            "activations": "9KB",
+            "dispatch": "9KB",
+            "gini": 0.2,
+            "algorithm": "tree",
+            "step_delay": "1us",
+            "start": "1ms",
+            "spread": 0.5,
+        },
         "tasks": {"tasks": [{"from": 0, "to": 1, "size": "1KB"}, {"host": 0, "compute": "1us"}]},
         "long-lived": {
             "flows": 2,
@@ -266,6 +288,7 @@ PLAIN_KINDS = {
     "poisson": {"sizes": "websearch", "load": 0.2, "flows": 20},
     "trace": {"flows": [[0, 0, 1, 2000]]},
     "tasks": {"tasks": [{"from": 0, "to": 1, "size": "1KB"}]},
+    "training": {"pp": 2, "micro_batches": 4, "gradients": "50KB", "bucket": "25KB"},
     "all-reduce": {"size": "4MB", "algorithm": "tree"},
     "broadcast": {"size": "90KB", "chunk": "9KB"},
 }
@@ -288,6 +311,7 @@ def test_a_key_of_a_kind_changes_what_is_run_or_is_refused(table, kind, key, wor
     """The packet world refuses none; the others do so with a reason: the kind, or too much of it."""
     plain, other = {"kind": kind, **PLAIN_KINDS.get(kind, {})}, KIND_KEYS[table].get(kind, {}).get(key, 1)
     plain |= PAUSING if key in PAUSING else {}
+    plain |= {"ep": 2} if kind == "training" and key in ("dispatch", "gini") else {}
     if "rate" in TOPOLOGIES.get(kind, Scenario).model_fields:
         plain["rate"] = "1Gbps"
     tables = {**BASE, "duration": "9s", table: plain if table == "topology" else [plain]}

@@ -65,6 +65,7 @@ __all__ = [
     "ThreeTier",
     "Timestamps",
     "Trace",
+    "Training",
     "Trimming",
 ]
 
@@ -1024,6 +1025,67 @@ class Tasks(Builder):
         super().__init__(locals(), unknown)
 
 
+class Training(Builder):
+    """One iteration of training: forward and backward passes, and the collectives between ranks.
+
+    hosts: the ranks: tensor first, then data, then pipeline parallel; default topology
+    dp: data-parallel ranks; by default all hosts are ranks
+    tp: tensor-parallel ranks, which reduce activations twice a layer and pass; default 1
+    pp: stages of the pipeline; default 1
+    ep: expert-parallel ranks among those of `dp`, with two all-to-alls a layer; default 1
+    layers: layers, divided among the stages; default 4
+    gradients: bytes of the gradients of a layer at a rank; default 50MB
+    bucket: gradients that are reduced together; default 25MB
+    forward: forward computation of a layer and micro-batch; default 1ms
+    backward: the same, backward; by default twice as long
+    overlap: reduce a bucket as soon as it is complete, not at the end; default True
+    micro_batches: micro-batches of the iteration; default 1
+    schedule: one forward, one backward in turn; or all forward first; default 1f1b
+    activations: bytes of activations of a micro-batch between layers; default 16MB
+    dispatch: bytes that a rank sends to experts, a layer and micro-batch; default 16MB
+    gini: Gini coefficient of the bytes that experts receive; default 0.0
+    algorithm: the all-reduce of gradients; default ring
+    step_delay: time that a rank takes before each message; default 0s
+    start: start of the iteration; default 0s
+    spread: ranks compute up to this share longer, at random; default 0.0
+    name: name in results; by default its kind, numbered if used again
+    cc: the algorithm; by default the scenario's
+    priority: 1: its packets are sent before those of 0; default 0
+    """
+
+    kind = "training"
+
+    def __init__(
+        self,
+        *,
+        hosts: Ends = "topology",
+        dp: int | None = None,
+        tp: int = 1,
+        pp: int = 1,
+        ep: int = 1,
+        layers: int = 4,
+        gradients: Size = "50MB",
+        bucket: Size = "25MB",
+        forward: Time = "1ms",
+        backward: Time | None = None,
+        overlap: bool = True,
+        micro_batches: int = 1,
+        schedule: Literal["1f1b", "gpipe"] = "1f1b",
+        activations: Size = "16MB",
+        dispatch: Size = "16MB",
+        gini: float = 0.0,
+        algorithm: Literal["ring", "tree", "halving-doubling"] = "ring",
+        step_delay: Time = "0s",
+        start: Time = "0s",
+        spread: float = 0.0,
+        name: str | None = None,
+        cc: Algorithm | None = None,
+        priority: Literal[0, 1] = 0,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
 class Trace(Builder):
     """Flows listed one by one: a CSV file, or columns, of start_s, src, dst, bytes, and perhaps waits.
 
@@ -1078,6 +1140,7 @@ Traffic = (
     | RequestResponse
     | Poisson
     | Tasks
+    | Training
     | Trace
 )
 TOPOLOGIES: dict[str, type[Builder]] = {
@@ -1105,6 +1168,7 @@ TRAFFICS: dict[str, type[Builder]] = {
     "request-response": RequestResponse,
     "poisson": Poisson,
     "tasks": Tasks,
+    "training": Training,
     "trace": Trace,
 }
 TABLES: dict[str, type[Builder]] = {

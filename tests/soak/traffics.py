@@ -80,6 +80,31 @@ class Traffics:
             rows.append(row)
         return {"kind": "tasks", "tasks": rows}
 
+    def training(self, start):
+        """An iteration of a small model over all hosts, divided in some way."""
+        hosts = self.wired.hosts
+        divisors = [count for count in (1, 2, 3, 4) if hosts % count == 0]
+        tp = self.one(divisors)
+        pp = self.one([count for count in divisors if hosts // tp % count == 0])
+        dp = hosts // tp // pp
+        return {
+            "kind": "training",
+            "tp": tp,
+            "pp": pp,
+            "ep": self.one([count for count in (1, 2, 4) if dp % count == 0]),
+            "layers": pp * self.random.randint(1, 3),
+            "gradients": self.size(1e4, 1e5),
+            "bucket": self.size(2e4, 1e5),
+            "forward": self.time(1e-7, 1e-4),
+            "overlap": self.maybe(0.5),
+            "micro_batches": self.random.randint(1, 3),
+            "schedule": self.one(("1f1b", "gpipe")),
+            "activations": self.size(1e3, 5e4),
+            "dispatch": self.size(1e4, 5e4),
+            "algorithm": self.one(("ring", "tree")),
+            "start": start,
+        }
+
     def traffic(self, seconds):
         kind = self.one(tuple(TRAFFICS))
         start = self.time(1e-9, max(1e-8, seconds / 40))
@@ -88,6 +113,8 @@ class Traffics:
         payload = lambda: self.size(1, 3e5)  # noqa: E731
         if kind == "tasks":
             return self.tasks(start) | self.of_any_kind()
+        if kind == "training":
+            return self.training(start) | self.of_any_kind()
         table = {
             "long-lived": {
                 "flows": self.random.randint(1, 20),

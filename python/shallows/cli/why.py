@@ -46,6 +46,9 @@ def why(
             "a traffic table, or a fault by its link or number: faults[0].",
         ),
     ] = None,
+    slack: Annotated[
+        bool, typer.Option("--slack", help="Of a task: how much later each message could have ended.")
+    ] = False,
     pauses: Annotated[
         bool, typer.Option("--pauses", help="Print the causes of pauses, and the flows that only suffered.")
     ] = False,
@@ -85,6 +88,8 @@ def why(
     if without and not task and without != ["culprits"]:
         expected = '"culprits", the flows that it waited behind; or traffic tables and faults with --task'
         raise ScenarioError("without", without[0], expected)
+    if slack and not task:
+        raise ScenarioError("slack", "of flows", "--task NAME: flows that wait for none have no slack")
     if html:
         pages.check(html, result)
     drawn = figure or _beside(result)
@@ -93,7 +98,7 @@ def why(
         check_folder(record)
     run = Run.load(result)
     if task:
-        _task(run, task, without or [], json_=json_, drawn=drawn, record=record)
+        _task(run, task, without or [], slack=slack, json_=json_, drawn=drawn, html=html, record=record)
         return DONE
     found = paths.of_run(run, flows) if flows else paths.of_run(run, slowest=slowest, size=size, p99=p99)
     costs = found.counterfactuals() if without else {}
@@ -118,7 +123,15 @@ def _beside(result: Path) -> Path:
 
 
 def _task(
-    run: "Run", name: str, without: list[str], *, json_: bool, drawn: Path, record: Path | None
+    run: "Run",
+    name: str,
+    without: list[str],
+    *,
+    slack: bool,
+    json_: bool,
+    drawn: Path,
+    html: Path | None,
+    record: Path | None,
 ) -> None:
     """Print and draw the critical path of a task."""
     from shallows.report import print_parts
@@ -126,11 +139,15 @@ def _task(
 
     path = task.of_run(run, name)
     costs = [path.counterfactual(what) for what in without]
+    slacks = path.slack() if slack else None
     if json_:
-        print(json.dumps(task_report.as_json(path, costs), indent=2))
+        print(json.dumps(task_report.as_json(path, costs, slacks), indent=2))
     else:
-        print_parts([*task_report.of_task(path), *(task_report.of_without(costs) if costs else [])])
+        parts = [*task_report.of_task(path), *(task_report.of_without(costs) if costs else [])]
+        print_parts([*parts, *(task_report.of_slack(path, slacks) if slacks is not None else [])])
     _draw(path, drawn)
+    if html:
+        _say(f"page in {path.html(html, costs, slacks)}")
     if record is not None:
         _say(f"record in {path.record.save(record)}")
 

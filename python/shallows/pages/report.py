@@ -16,6 +16,7 @@ from shallows.report import comparison_report, run_report
 from shallows.results import files
 from shallows.why import figure as why_figure
 from shallows.why import report as why_report
+from shallows.why import task_figure, task_report
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from shallows.why.path import Path as FlowPath
     from shallows.why.paths import Paths
     from shallows.why.record import Record
+    from shallows.why.task import TaskPath
+    from shallows.why.task_counterfactual import TaskCounterfactual
 
 Parts = dict[str, tuple[str, str]]
 """Sections of a page: {id: (title, HTML)}."""
@@ -72,6 +75,21 @@ def of_paths(paths: "Paths", costs: "Sequence[Counterfactual]" = ()) -> str:
         parts["costs"] = ("Cost of other flows", html(why_report.of_without(costs)))
     flows = f"flow {next(iter(paths))}" if len(paths) == 1 else f"{len(paths)} flows"
     return _page(f"{scenario.name}: time of {flows}", parts)
+
+
+def of_task(
+    path: "TaskPath", costs: "Sequence[TaskCounterfactual]" = (), slack: "Mapping[int, int] | None" = None
+) -> str:
+    """The page of the critical path of a task: its waterfall, causes, waits and messages."""
+    title, *rest = task_report.of_task(path)
+    boxes = {0: task_figure.boxes(path)}
+    drawn = _both("task", title, path, task_figure.waterfall, boxes)
+    parts = {"time": ("Where the time went", drawn + html(rest))}
+    if costs:
+        parts["without"] = ("Without tenants or faults", html(task_report.of_without(costs)))
+    if slack is not None:
+        parts["slack"] = ("Slack", html(task_report.of_slack(path, slack)))
+    return _page(title, {**parts, **_source([path.run])})
 
 
 def write(file: str | PathLike[str], page: str) -> Path:

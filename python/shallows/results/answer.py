@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shallows import summary as sums
 from shallows.contract import F64, U64, Flags
 from shallows.contract import Answer as CoreAnswer
-from shallows.results import collectives
+from shallows.results import collectives, tasks
 from shallows.results.tables import Block, Names, stacked
 from shallows.traffic import NO_FLOW
 from shallows.units import NEVER
@@ -138,6 +138,7 @@ class Answer:
             "traffic": self._traffic(),
             "load": self._load(),
             "collectives": collectives.of_run(self.scenario, self.network, answer["flows"]),
+            "tasks": tasks.of_run(self.scenario, self.network, answer),
             "random": None,  # this and the warnings are added by the runner
             "warnings": [],
             "books": self._books(),

@@ -14,6 +14,7 @@ from shallows.traffic.poisson import Poisson
 from shallows.traffic.predecessors import Predecessors
 from shallows.traffic.tasks import Task, Tasks
 from shallows.traffic.trace import Trace
+from shallows.traffic.training import Training
 
 __all__ = [
     "KINDS",
@@ -28,7 +29,9 @@ __all__ = [
     "Load",
     "Predecessors",
     "Task",
+    "Tasks",
     "Traffic",
+    "Training",
     "draw",
 ]
 
@@ -45,6 +48,7 @@ KINDS = {
     "request-response": RequestResponse,
     "poisson": Poisson,
     "tasks": Tasks,
+    "training": Training,
     "trace": Trace,
 }
 
@@ -61,6 +65,7 @@ Traffic = Annotated[
     | RequestResponse
     | Poisson
     | Tasks
+    | Training
     | Trace,
     Key(discriminator="kind"),
 ]

@@ -183,8 +183,8 @@ class TaskGraph:
 
     def _check_order(self, its: _Its, names: Names) -> None:
         """Raise `ScenarioError` for tasks of which each waits for the next, and the last for the first."""
-        pairs = [np.concatenate(part) for part in zip(self._all("after"), self._all("behind"), strict=True)]
-        waiting, needed = pairs
+        (after, ended), (behind, sent) = self._all("after"), self._all("behind")
+        waiting, needed = np.concatenate([after, behind]), np.concatenate([ended, sent])
         counts = np.bincount(waiting, minlength=len(self))
         many = np.flatnonzero(its["needs"] > counts)
         if len(many):
@@ -192,8 +192,8 @@ class TaskGraph:
             expected = f"at most {counts[many[0]]}, the number of its predecessors"
             raise ScenarioError(names.key, f"needs = {its['needs'][many[0]]} of {task}", expected)
         left = np.where(its["needs"] > 0, its["needs"], counts).tolist()
-        successors = [list[int]() for _ in range(len(self))]
-        before = [list[int]() for _ in range(len(self))]
+        successors: list[list[int]] = [list[int]() for _ in range(len(self))]
+        before: list[list[int]] = [list[int]() for _ in range(len(self))]
         for task, other in zip(waiting.tolist(), needed.tolist(), strict=True):
             successors[other].append(task)
             before[task].append(other)

@@ -99,6 +99,10 @@ class Tasks(Kind):
         waits = sum(len(task.after) + len(task.behind) for task in self.tasks)
         return DRAWN_BYTES * len(self.tasks) + WAIT_BYTES * waits
 
+    def step_names(self, count: int) -> list[str]:
+        """The names of the steps of results: those of the tasks."""
+        return [task.name or str(number) for number, task in enumerate(self.tasks[:count])]
+
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
         """Messages, then computations, each in the order of the list."""
         names = [task.name or str(number) for number, task in enumerate(self.tasks)]

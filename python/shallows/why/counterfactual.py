@@ -7,6 +7,8 @@ a flow: without the row, all later flows would take other paths.
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from shallows.contract import U64
 from shallows.traffic.predecessors import ancestors
 from shallows.why import rerun
@@ -66,14 +68,20 @@ def _completion(
 def times_without(
     request: "Request", gone: set[int], until: int, on_progress: "OnProgress | None"
 ) -> tuple[U64, U64]:
-    """When flows start and finish in a run of `request` until `until` (ps) without the flows in `gone`."""
+    """When tasks start and finish in a run of `request` until `until` (ps) without the tasks in `gone`."""
     from shallows import _core
 
-    start = request["flows"]["start_ps"].copy()
-    start[sorted(gone)] = until + AFTERWARDS_PS
-    request["flows"]["start_ps"] = start
+    flows = len(request["flows"]["start_ps"])
+    for table, first in ((request["flows"], 0), (request["computations"], flows)):
+        start = table["start_ps"].copy()
+        start[[task - first for task in sorted(gone) if 0 <= task - first < len(start)]] = (
+            until + AFTERWARDS_PS
+        )
+        table["start_ps"] = start
     request["until_done"], request["duration_ps"], request["warmup_ps"] = False, until, 0
     answer = _core.simulate(request, on_progress, 1)
     if answer["interrupted"]:
         raise KeyboardInterrupt("in a run without others; the saved result is unchanged")
-    return answer["flows"]["start_ps"], answer["flows"]["finish_ps"]
+    tables = answer["flows"], answer["computations"]
+    starts = np.concatenate([table["start_ps"] for table in tables])
+    return starts, np.concatenate([table["finish_ps"] for table in tables])

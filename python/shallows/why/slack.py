@@ -9,27 +9,42 @@ from shallows.why.record import DATA_LIKE
 if TYPE_CHECKING:
     from shallows.results.run import Run
     from shallows.runner import OnProgress
+    from shallows.why.task_choice import Task
 
 
 def of_run(run: "Run", name: str, on_progress: "OnProgress | None" = None) -> dict[int, int]:
-    """Picoseconds of slack of each message of the task `name` of `run`, from a second pass that watches all.
+    """Picoseconds of slack of each message and computation of the task `name` of `run`, from a second pass.
 
-    Messages after it are taken to last as long as they did. Messages on the critical path have none.
+    Those after it are taken to last as long as they did. Those on the critical path have none.
     """
     its, flows = task_choice.task(run, name), run.scenario.flows
     end = int(its.finish_ps[its.last])
     index = Index(record.of_flows(run, dict.fromkeys(its.flows, end), its.start_ps, on_progress))
-    latest = {flow: end - int(its.finish_ps[flow]) for flow in its.flows}
-    for flow in reversed(its.flows):  # predecessors have smaller numbers
-        ready = int(its.start_ps[flow]) - int(flows.start_ps[flow]) + latest[flow]
-        for other in flows.after.of(flow):
-            here = flows.dst[other] == flows.src[flow]
-            ended = int(its.finish_ps[other]) if here else _acknowledged(index, other)
-            latest[other] = min(latest[other], ready - ended)
-        for other in flows.behind.of(flow):
-            sent = index.packets["left_ps"][index.last_data(other)]
-            latest[other] = min(latest[other], ready - sent)
+    latest = {task: end - int(its.finish_ps[task]) for task in its.members}
+    for task in reversed(task_choice.in_order(flows, its)):
+        begun = int(its.start_ps[task]) + latest[task]
+        busy = task_choice.before_on_processor(flows, its, task)
+        if busy in latest:
+            latest[busy] = min(latest[busy], begun - int(its.finish_ps[busy]))
+        after, behind = task_choice.predecessors(flows, task)
+        ends = [(other, _ended(index, its, other, task)) for other in after if other in latest]
+        ends += [
+            (other, index.packets["left_ps"][index.last_data(other)]) for other in behind if other in latest
+        ]
+        ready = begun - task_choice.delay_ps(flows, task)
+        for other, ended in ends:
+            # Of several that are enough, one that ended later was not needed.
+            if ended <= ready - latest[task]:
+                latest[other] = min(latest[other], ready - ended)
     return latest
+
+
+def _ended(index: Index, its: "Task", other: int, task: int) -> int:
+    """When a predecessor had ended at the host of `task`."""
+    flows = index.record.scenario.flows
+    here, _ = task_choice.hosts(flows, task)
+    source, target = task_choice.hosts(flows, other)
+    return int(its.finish_ps[other]) if target == here or source != here else _acknowledged(index, other)
 
 
 def _acknowledged(index: Index, flow: int) -> int:

@@ -5,16 +5,18 @@ host, was acknowledged there, or had been sent from there. The path follows this
 message the packets (`walk`). So its pieces touch each other, and their sum is the completion time.
 """
 
+from os import PathLike
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from shallows.why import record, rerun, task_choice, walk
+from shallows.why import record, rerun, task_choice, task_pauses, walk
 from shallows.why.index import Index
 from shallows.why.path import Path, Piece, sums
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from matplotlib.figure import Figure
     from pandas import DataFrame
@@ -26,11 +28,11 @@ if TYPE_CHECKING:
     from shallows.why.task_choice import Task
     from shallows.why.task_counterfactual import TaskCounterfactual
 
-Until = Literal["received", "acknowledged", "sent"]
+Until = Literal["received", "acknowledged", "sent", "computed"]
 
 
 class Edge(NamedTuple):
-    """A message that another one may have waited for last, until it was received, acknowledged or sent."""
+    """A task that another may have waited for last: until received, acknowledged, sent or computed."""
 
     flow: int
     until: Until
@@ -38,9 +40,10 @@ class Edge(NamedTuple):
 
 
 class Message(NamedTuple):
-    """A message on the critical path of a task."""
+    """A message or a computation on the critical path of a task."""
 
     flow: int
+    """The number of the flow; of a computation, its number after those of all flows."""
     until: Until
     """What the next message waited for: that this one was received, acknowledged, or sent."""
     begin_ps: int
@@ -97,8 +100,8 @@ class TaskPath(Path):
                 "task": self.name,
                 "message": message.flow,
                 "step": self.step(message.flow),
-                "source": hosts[flows.src[message.flow]],
-                "target": hosts[flows.dst[message.flow]],
+                "source": hosts[task_choice.hosts(flows, message.flow)[0]],
+                "target": hosts[task_choice.hosts(flows, message.flow)[1]],
                 "begin_ps": piece.begin_ps,
                 "end_ps": piece.end_ps,
                 "cause": piece.cause,
@@ -115,8 +118,11 @@ class TaskPath(Path):
         return pandas.DataFrame(rows).astype({"behind_flow": "Int64", "step": "Int64"})
 
     def step(self, flow: int) -> int | None:
-        """The step of a message of this task in the schedule of its collective; None for other traffic."""
-        messages = self.record.scenario.flows.messages[self.task.table]
+        """The step of a message or computation of this task; None for traffic without steps."""
+        flows = self.record.scenario.flows
+        if flow >= len(flows):
+            return int(flows.computations.step[flow - len(flows)])
+        messages = flows.messages[self.task.table]
         return None if messages is None else int(messages.step[flow - self._first])
 
     def counterfactual(self, what: str, on_progress: "OnProgress | None" = None) -> "TaskCounterfactual":
@@ -136,6 +142,20 @@ class TaskPath(Path):
         from shallows.why import slack
 
         return slack.of_run(self.run, self.name, on_progress)
+
+    def html(
+        self,
+        file: str | PathLike[str],
+        costs: "Sequence[TaskCounterfactual]" = (),
+        slack: "Mapping[int, int] | None" = None,
+    ) -> FilePath:
+        """Write a self-contained page of this path to `file`; return its path.
+
+        `costs` are values of `counterfactual()`, and `slack` that of `slack()`, to include.
+        """
+        from shallows.pages import report
+
+        return report.write(file, report.of_task(self, costs, slack))
 
     def figure(self) -> "Figure":
         """A matplotlib `Figure`: the messages of each rank over time, and the path through them."""
@@ -157,23 +177,37 @@ def of_run(run: "Run", name: str, on_progress: "OnProgress | None" = None) -> Ta
     index = Index(kept)
     rows: list[dict[str, Any]] = run.summary.get("collectives", [])
     mine = (row["ideal_us"] for row in rows if (row["traffic"], row["group"]) == (task.table, task.group))
-    return TaskPath(run, task, messages_of(index, task), kept, round(next(mine, 0) * 1e6))
+    messages = task_pauses.named(index, messages_of(index, task))
+    return TaskPath(run, task, messages, kept, round(next(mine, 0) * 1e6))
 
 
-def waited_for(flows: "Flows", task: "Task", flow: int) -> list[Edge]:
-    """The messages of which one was the last that `flow` waited for; none if it started by itself.
+def waited_for(flows: "Flows", task: "Task", number: int) -> list[Edge]:
+    """The tasks of which one was the last that `number` waited for; none if it started by itself.
 
     There are several only if the results do not say which: they have no times of acknowledgements and of the
     last data sent.
     """
-    ready = int(task.start_ps[flow]) - int(flows.start_ps[flow])
-    after, behind = flows.after.of(flow), flows.behind.of(flow)
-    here = flows.src[flow]
-    received = [other for other in after if flows.dst[other] == here and task.finish_ps[other] == ready]
-    if received:
-        return [Edge(received[0], "received", ready)]
-    acknowledged = [Edge(other, "acknowledged", ready) for other in after if flows.dst[other] != here]
+    busy = task_choice.before_on_processor(flows, task, number)
+    if busy is not None and busy in task.computations:
+        return [Edge(busy, "computed", int(task.finish_ps[busy]))]
+    ready = int(task.start_ps[number]) - task_choice.delay_ps(flows, number)
+    after, behind = task_choice.predecessors(flows, number)
+    here, _ = task_choice.hosts(flows, number)
+
+    def ends_here(other: int) -> bool:
+        source, target = task_choice.hosts(flows, other)
+        return here in (target,) or source != here
+
+    ended = [other for other in after if ends_here(other) and task.finish_ps[other] == ready]
+    if ended:
+        return [Edge(ended[0], "received" if ended[0] < len(flows) else "computed", ready)]
+    acknowledged = [Edge(other, "acknowledged", ready) for other in after if not ends_here(other)]
     return acknowledged + [Edge(other, "sent", ready) for other in behind]
+
+
+def _last_edge(flows: "Flows", task: "Task") -> Edge:
+    until: Until = "received" if task.last < len(flows) else "computed"
+    return Edge(task.last, until, int(task.finish_ps[task.last]))
 
 
 def _candidates(flows: "Flows", task: "Task") -> dict[int, int]:
@@ -185,19 +219,22 @@ def _candidates(flows: "Flows", task: "Task") -> dict[int, int]:
             if edge.flow not in ends:
                 left.append(edge.flow)
             ends[edge.flow] = max(ends.get(edge.flow, 0), edge.end_ps)
-    return ends
+    return {flow: end for flow, end in ends.items() if flow < len(flows)}
 
 
 def messages_of(index: Index, task: "Task") -> list[Message]:
     """The messages on the critical path of `task`, in order of time."""
     flows = index.record.scenario.flows
-    edge = Edge(task.last, "received", int(task.finish_ps[task.last]))
+    edge = _last_edge(flows, task)
     found: list[Message] = []
     while True:
-        pieces = _UNTIL[edge.until](index, edge.flow, edge.end_ps)
         start = int(task.start_ps[edge.flow])
+        if edge.until == "computed":
+            pieces = [Piece(start, edge.end_ps, "computation", None, None, "data", 0)] * (start < edge.end_ps)
+        else:
+            pieces = _UNTIL[edge.until](index, edge.flow, edge.end_ps)
         before = waited_for(flows, task, edge.flow)
-        # A first message starts by itself; another rank of the task may have started earlier.
+        # A first task starts by itself; another rank may have started earlier.
         ready, cause = (before[0].end_ps, "delay") if before else (task.begin_ps, "application")
         if ready < start:
             pieces.insert(0, Piece(ready, start, cause, None, None, "data", 0))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shallows.contract import Flags
 from shallows.errors import ScenarioError
 from shallows.units import did_you_mean
 
@@ -21,19 +22,26 @@ class Task(NamedTuple):
     table: int
     group: int
     flows: range
+    computations: range
+    """Their numbers as tasks, after those of all flows."""
     start_ps: NDArray[np.int64]
-    """By number of all flows of the run; of flows that have not finished, undefined."""
+    """By number of all tasks of the run; of those that have not ended, undefined."""
     finish_ps: NDArray[np.int64]
 
     @property
+    def members(self) -> list[int]:
+        """The numbers of its flows and computations."""
+        return [*self.flows, *self.computations]
+
+    @property
     def begin_ps(self) -> int:
-        """When the first of its flows started."""
-        return int(self.start_ps[self.flows].min())
+        """When the first of its flows or computations started."""
+        return int(self.start_ps[self.members].min())
 
     @property
     def last(self) -> int:
-        """The flow that finished last."""
-        return self.flows[int(self.finish_ps[self.flows].argmax())]
+        """The flow or computation that ended last."""
+        return self.members[int(self.finish_ps[self.members].argmax())]
 
 
 def task(run: "Run", name: str) -> Task:
@@ -42,20 +50,90 @@ def task(run: "Run", name: str) -> Task:
     Raises `ScenarioError` if there is none, or if it has not finished.
     """
     flows = run.scenario.flows
-    columns = run.columns("flows")
-    start_us, fct_us = (np.asarray(columns[key], float) for key in ("start_us", "fct_us"))
-    finished = np.isfinite(fct_us)
-    times_us = np.nan_to_num([start_us, start_us + fct_us])
-    start, finish = np.rint(times_us * 1e6).astype(np.int64)
+    start, finish, finished = _times(run)
     found: list[Task] = []
     table, groups = _groups(flows, name)
     for group, numbers in groups.items():
         label = of_flow(flows, numbers[0])
-        if not finished[numbers].all():
+        computations = range(0) if len(groups) > 1 else _computations(flows, table)
+        if not finished[[*numbers, *computations]].all():
             expected = "one whose messages have all finished: an unfinished one has no critical path"
             raise ScenarioError("task", label, expected)
-        found.append(Task(label, table, group, numbers, start, finish))
+        found.append(Task(label, table, group, numbers, computations, start, finish))
     return max(found, key=lambda one: int(one.finish_ps[one.last]) - one.begin_ps)
+
+
+def _times(run: "Run") -> tuple[NDArray[np.int64], NDArray[np.int64], Flags]:
+    """When all tasks of a run started and ended, in picoseconds, and whether they have ended."""
+    flows, computations = run.columns("flows"), run.columns("computations")
+    start_us, fct_us = (np.asarray(flows[key], float) for key in ("start_us", "fct_us"))
+    computed = [np.asarray(computations[key], float) for key in ("start_us", "finish_us")]
+    times_us = np.array(
+        [np.concatenate([start_us, computed[0]]), np.concatenate([start_us + fct_us, computed[1]])]
+    )
+    start, finish = np.rint(np.nan_to_num(times_us) * 1e6).astype(np.int64)
+    return start, finish, np.isfinite(times_us[1])
+
+
+def _computations(flows: "Flows", table: int) -> range:
+    first, end = np.searchsorted(flows.computations.table, [table, table + 1]).tolist()
+    return range(len(flows) + first, len(flows) + end)
+
+
+def hosts(flows: "Flows", number: int) -> tuple[int, int]:
+    """Where a task starts and ends."""
+    if number < len(flows):
+        return int(flows.src[number]), int(flows.dst[number])
+    host = int(flows.computations.host[number - len(flows)])
+    return host, host
+
+
+def delay_ps(flows: "Flows", number: int) -> int:
+    """The time from the end of the wait of a task to its start, or until it is ready to compute."""
+    if number < len(flows):
+        return int(flows.start_ps[number])
+    return int(flows.computations.start_ps[number - len(flows)])
+
+
+def predecessors(flows: "Flows", number: int) -> tuple[list[int], list[int]]:
+    """The tasks that must have ended, and the flows that must have sent their data, for a task to start."""
+    if number < len(flows):
+        return flows.after.of(number), flows.behind.of(number)
+    its, row = flows.computations, number - len(flows)
+    return its.after.of(row), its.behind.of(row)
+
+
+def before_on_processor(flows: "Flows", task: Task, number: int) -> int | None:
+    """The computation that kept the processor busy until this one started; None if it was idle."""
+    if number < len(flows):
+        return None
+    its, row = flows.computations, number - len(flows)
+    same = (its.host == its.host[row]) & (its.processor == its.processor[row])
+    rows = np.flatnonzero(same)
+    ended = rows[(task.finish_ps[len(flows) + rows] == task.start_ps[number]) & (rows != row)]
+    busy = ended[task.start_ps[len(flows) + ended] < task.start_ps[number]]
+    return len(flows) + int(busy[0]) if len(busy) else None
+
+
+def in_order(flows: "Flows", task: Task) -> list[int]:
+    """The flows and computations of a task, each after those of its predecessors that ended before it."""
+    found: dict[int, None] = {}
+    for first in sorted(task.members, key=lambda number: (task.start_ps[number], number)):
+        left = [first]
+        while left:
+            now = left[-1]
+            needed = [*predecessors(flows, now)[0], *predecessors(flows, now)[1]]
+            needed = [
+                one
+                for one in needed
+                if one not in found and one not in left and task.start_ps[one] <= task.start_ps[now]
+            ]
+            if needed:
+                left += needed[:1]
+            else:
+                found[left.pop()] = None
+    mine = set(task.members)
+    return [number for number in found if number in mine]
 
 
 def _groups(flows: "Flows", name: str) -> tuple[int, dict[int, range]]:
@@ -79,7 +157,9 @@ def _groups(flows: "Flows", name: str) -> tuple[int, dict[int, range]]:
 
 
 def of_flow(flows: "Flows", flow: int) -> str:
-    """The name of the traffic table of a flow, with its group if the table is a collective of several."""
+    """The name of the traffic table of a task, with its group if the table is a collective of several."""
+    if flow >= len(flows):
+        return flows.names[int(flows.computations.table[flow - len(flows)])]
     table = int(flows.group[flow])
     messages = flows.messages[table]
     if messages is None or not messages.group[-1]:

@@ -68,7 +68,7 @@ def of_run(run: "Run", name: str, what: str, on_progress: "OnProgress | None" = 
     until = begin + 2 * (end - begin)
     request = rerun.request(removal.scenario)
     starts, finishes = times_without(request, set(removal.flows), until, on_progress)
-    first, last = int(starts[its.flows].min()), int(finishes[its.flows].max())
+    first, last = int(starts[its.members].min()), int(finishes[its.members].max())
     ran = last - first if last < until else None
     return TaskCounterfactual(its.name, what, end - begin, share, expected, ran)
 
@@ -77,6 +77,7 @@ def _removal(scenario: "Scenario", its: "Task", what: str) -> _Removal:
     flows, names = scenario.flows, scenario.flows.names
     if what in names and names.index(what) != its.table:
         gone = np.flatnonzero(flows.group == names.index(what)).tolist()
+        gone += (len(flows) + np.flatnonzero(flows.computations.table == names.index(what))).tolist()
         return _Removal(frozenset(gone), {}, scenario)
     faults = [i for i, fault in enumerate(scenario.faults) if what in (fault.link, f"faults[{i}]")]
     if not faults:
@@ -170,11 +171,17 @@ def _longest(index: Index, its: "Task", costs: _Costs, ideal_ps: "NDArray[np.int
     flows = index.record.scenario.flows
     sent: dict[int, int] = {}
     ends: dict[int, int] = {}
-    for flow in its.flows:
+    for flow in task_choice.in_order(flows, its):
         start, finish = int(its.start_ps[flow]), int(its.finish_ps[flow])
-        before = [ends[other] for other in flows.after.of(flow)]
-        before += [sent[other] for other in flows.behind.of(flow)]
-        begin = max(before) + int(flows.start_ps[flow]) if before else start
+        after, behind = task_choice.predecessors(flows, flow)
+        before = [ends[other] for other in after if other in ends]
+        before += [sent[other] for other in behind if other in sent]
+        begin = max(before) + task_choice.delay_ps(flows, flow) if before else start
+        busy = task_choice.before_on_processor(flows, its, flow)
+        begin = max(begin, ends.get(busy, 0) if busy is not None else 0)
+        if flow >= len(flows):
+            ends[flow] = begin + finish - start
+            continue
         last = index.packets["left_ps"][index.last_data(flow)]
         until_sent = walk.until_sent(index, flow, last)
         sent[flow] = begin + last - start - costs.of(flow, until_sent)

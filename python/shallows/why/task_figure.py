@@ -9,6 +9,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from shallows.plot import STYLE
+from shallows.why import task_choice, task_report
 from shallows.why.causes import CAUSES
 
 if TYPE_CHECKING:
@@ -33,10 +34,7 @@ Box = tuple[float, float, float, float]
 
 def waterfall(path: "TaskPath", size: float = 7.2) -> Figure:
     """A `Figure` with a row for each host: its messages in grey, and the parts of the path by cause."""
-    flows, hosts = path.record.scenario.flows, path.record.scenario.network.host_names
-    its = path.task.flows
-    ranks = list(dict.fromkeys([*flows.src[its].tolist(), *flows.dst[its].tolist()]))
-    rows = {rank: row for row, rank in enumerate(sorted(ranks))}
+    hosts, rows = path.record.scenario.network.host_names, _rows(path)
     with rc_context(STYLE):
         height = min(TALLEST, 0.34 * len(rows)) + 1.6
         figure = Figure(figsize=(size, height), layout="constrained")
@@ -55,19 +53,41 @@ def waterfall(path: "TaskPath", size: float = 7.2) -> Figure:
     return figure
 
 
+def boxes(path: "TaskPath") -> Iterator[tuple[float, float, float, float, str]]:
+    """The text of each part of the path: `(us from, us to, row from, row to, text)`."""
+    rows = _rows(path)
+    flows = path.record.scenario.flows
+    for message in path.messages:
+        row = rows[task_choice.hosts(flows, message.flow)[0]]
+        pieces = message.pieces if len(path.pieces) <= MOST_PIECES else _stepped(path, message.pieces)
+        title = task_report.title(path, message.flow)
+        for begin, end, cause in _joined(pieces):
+            left, right = ((time - path.start_ps) / 1e6 for time in (begin, end))
+            text = f"{CAUSES[cause].title}: {right - left:.2f} us\n{title}\nfrom {left:.2f} us on"
+            yield left, right, row - 0.25, row + 0.25, text
+
+
+def _rows(path: "TaskPath") -> dict[int, int]:
+    """The row of each host of the task."""
+    flows, its = path.record.scenario.flows, path.task.flows
+    computes = {task_choice.hosts(flows, number)[0] for number in path.task.computations}
+    ranks = {*flows.src[its].tolist(), *flows.dst[its].tolist(), *computes}
+    return {rank: row for row, rank in enumerate(sorted(ranks))}
+
+
 def _draw_messages(ax: "Axes", path: "TaskPath", rows: "Mapping[int, int]") -> None:
     """Draw every message of the task from its start to its end, in the row of its sender."""
-    its, source = path.task.flows, path.record.scenario.flows.src
+    its, flows = path.task.members, path.record.scenario.flows
     begin, end = ((of[its] - path.start_ps) / 1e6 for of in (path.task.start_ps, path.task.finish_ps))
-    row = np.array([rows[int(sender)] for sender in source[its]])
+    row = np.array([rows[task_choice.hosts(flows, number)[0]] for number in its])
     boxes = [(*box, at - 0.42, at + 0.42) for *box, at in zip(begin, end, row, strict=True)]
     _fill(ax, boxes, "#dddddd", edgecolors="#ffffff", linewidths=0.5)
-    ax.plot([], [], color="#dddddd", linewidth=6, label="message, start to end")
+    ax.plot([], [], color="#dddddd", linewidth=6, label="message or computation")
 
 
 def _draw_path(ax: "Axes", path: "TaskPath", rows: "Mapping[int, int]") -> None:
-    source = path.record.scenario.flows.src
-    at = [rows[int(source[message.flow])] for message in path.messages]
+    flows = path.record.scenario.flows
+    at = [rows[task_choice.hosts(flows, message.flow)[0]] for message in path.messages]
     sums = path.by_cause()
     boxes: dict[str, list[Box]] = {cause: [] for cause in CAUSES if cause in sums}
     for message, row in zip(path.messages, at, strict=True):

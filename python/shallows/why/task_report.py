@@ -11,7 +11,7 @@ from shallows.why.causes import CAUSES, WAITS
 from shallows.why.report import us
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from rich.table import Table
 
@@ -127,10 +127,31 @@ def of_without(found: "Iterable[TaskCounterfactual]") -> list[Any]:
     return ["", table]
 
 
+def of_slack(path: "TaskPath", slack: "Mapping[int, int]") -> list[Any]:
+    """The slack of messages and computations off the path, those with the least first."""
+    on_path = {message.flow for message in path.messages}
+    off = sorted((length, number) for number, length in slack.items() if number not in on_path)
+    if not off:
+        return ["", "slack: every message and computation is on the path"]
+    table = plain_table("slack: it could have ended later by", ["us", "share"])
+    for length, number in off[:MOST_MESSAGES]:
+        table.add_row(title(path, number), us(length), f"{length / path.fct_ps:.1%}")
+    if rest := off[MOST_MESSAGES:]:
+        table.add_row(
+            f"{report.others(len(rest))}, up to", us(rest[-1][0]), f"{rest[-1][0] / path.fct_ps:.1%}"
+        )
+    return ["", table]
+
+
 def title(path: "TaskPath", flow: int) -> str:
     """A message in words: number, step, hosts and size."""
-    step = path.step(flow)
-    return f"flow {report.flow_name(path.record)(flow)}" + (f", step {step}" if step is not None else "")
+    step, flows = path.step(flow), path.record.scenario.flows
+    if flow < len(flows):
+        name = f"flow {report.flow_name(path.record)(flow)}"
+    else:
+        host = path.record.scenario.network.host_names[task_choice.hosts(flows, flow)[0]]
+        name = f"computation {flow - len(flows)}: {host}"
+    return name + (f", step {step}" if step is not None else "")
 
 
 def _most(path: "TaskPath", message: "Message") -> str:
@@ -150,8 +171,12 @@ def _words(path: "TaskPath", wait: Wait) -> str:
     return CAUSES[wait.cause].title + at + (f" behind {wait.behind}" if wait.behind else "")
 
 
-def as_json(path: "TaskPath", without: "Iterable[TaskCounterfactual]" = ()) -> dict[str, Any]:
-    """The path as JSON, in picoseconds, and completion times without tenants or faults."""
+def as_json(
+    path: "TaskPath",
+    without: "Iterable[TaskCounterfactual]" = (),
+    slack: "Mapping[int, int] | None" = None,
+) -> dict[str, Any]:
+    """The path as JSON, in picoseconds, completion times without tenants or faults, and slack."""
     names, flows = path.record.names, path.record.scenario.flows
     hosts = path.record.scenario.network.host_names
     return {
@@ -172,11 +197,12 @@ def as_json(path: "TaskPath", without: "Iterable[TaskCounterfactual]" = ()) -> d
         ],
         "messages": [
             {
-                "flow": message.flow,
+                "flow": message.flow if message.flow < len(flows) else None,
+                "computation": message.flow - len(flows) if message.flow >= len(flows) else None,
                 "step": path.step(message.flow),
-                "source": hosts[flows.src[message.flow]],
-                "target": hosts[flows.dst[message.flow]],
-                "bytes": int(flows.bytes[message.flow]),
+                "source": hosts[task_choice.hosts(flows, message.flow)[0]],
+                "target": hosts[task_choice.hosts(flows, message.flow)[1]],
+                "bytes": int(flows.bytes[message.flow]) if message.flow < len(flows) else None,
                 "until": message.until,
                 "begin_ps": message.begin_ps,
                 "end_ps": message.end_ps,
@@ -185,4 +211,14 @@ def as_json(path: "TaskPath", without: "Iterable[TaskCounterfactual]" = ()) -> d
             for message in path.messages
         ],
         "without": [one._asdict() for one in without],
+        "slack": None
+        if slack is None
+        else [
+            {
+                "flow": number if number < len(flows) else None,
+                "computation": number - len(flows) if number >= len(flows) else None,
+                "slack_ps": length,
+            }
+            for number, length in slack.items()
+        ],
     }

@@ -83,6 +83,8 @@ def _before(record: "Record", flow: int) -> list[Piece]:
     flows = record.scenario.flows
     pieces: list[Piece] = []
     while flows.after.of(flow) or flows.behind.of(flow):
+        if any(other >= len(flows) for other in flows.after.of(flow)):
+            break  # a computation, which only `--task` follows
         start = int(record.start_ps[flow])
         ready = start - int(flows.start_ps[flow])
         finished = [other for other in flows.after.of(flow) if int(record.finish_ps[other]) <= ready]
@@ -97,7 +99,7 @@ def _before(record: "Record", flow: int) -> list[Piece]:
     return pieces[::-1]
 
 
-def _split(queue: Mapping[int, int], begin: int, end: int) -> list[tuple[int, int]]:
+def split(queue: Mapping[int, int], begin: int, end: int) -> list[tuple[int, int]]:
     """A span, divided by the bytes in `queue` from its end: each flow and the begin of its part."""
     total, bytes_, length = sum(queue.values()), 0, end - begin
     parts: list[tuple[int, int]] = []
@@ -145,7 +147,7 @@ class _Walk:
     ) -> None:
         if end > begin:
             kind, seq = self.index.kind[packet], self.index.packets["seq"][packet]
-            parts = _split(self.queue, begin, end) if cause == "cut" else [(flow, begin)]
+            parts = split(self.queue, begin, end) if cause == "cut" else [(flow, begin)]
             for behind, since in parts:
                 if since < end:
                     self.found.append(Piece(since, end, cause, port, behind, kind, seq, base))
@@ -289,7 +291,7 @@ class _Walk:
             self._add(packet, begin, end, "pace")
             return
         port, queue = cut
-        for flow, since in _split(queue, begin, end):
+        for flow, since in split(queue, begin, end):
             self._add(packet, since, end, "pace_cut", port=port, flow=flow)
             end = since
 

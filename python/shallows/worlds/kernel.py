@@ -46,6 +46,7 @@ WORLD = World(
         "hosts.ack_delay": "Linux waits 40 ms with a delayed ack",
         "faults": "its emulated wires neither fail nor lose packets",
         "traffic.tasks": "its flows wait for one other at most, and its hosts compute nothing",
+        "traffic.training": "its flows wait for one other at most, and its hosts compute nothing",
         "traffic.priority": "its ports have one class",
         "traffic.exchange": "its flows always have something to send",
         "traffic.off": "its flows always have something to send",

@@ -1,0 +1,175 @@
+"""Results of tasks and training iterations: completion, exposed communication, steps, stragglers."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallows.contract import F64
+from shallows.traffic import Tasks, Training
+from shallows.units import NEVER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shallows.scenario import Scenario
+    from shallows.topology import Network
+    from shallows.traffic import Flows
+
+Numbers = NDArray[np.int64]
+
+
+def of_run(scenario: "Scenario", network: "Network", answer: "Mapping[str, Any]") -> list[dict[str, Any]]:
+    """`summary["tasks"]`: a row for each table of tasks or training; `answer` is that of the world."""
+    flows = scenario.flows
+    rows: list[dict[str, Any]] = []
+    for number, table in enumerate(scenario.traffic):
+        if not isinstance(table, Tasks | Training):
+            continue
+        members = _members(flows, number)
+        start, finish = (
+            np.concatenate([answer[part][key] for part in ("flows", "computations")])[members]
+            for key in ("start_ps", "finish_ps")
+        )
+        step = np.concatenate(
+            [_steps(flows, number), flows.computations.step[members[members >= len(flows)] - len(flows)]]
+        )
+        names = table.step_names(int(step.max()) + 1)
+        ideal, computed = _least(flows, members, answer["flows"]["ideal_ps"])
+        row = {"traffic": number, "name": flows.names[number], "kind": table.kind}
+        row |= _times(start, finish, ideal, computed)
+        row |= _stragglers(network, flows, members, finish)
+        rows.append(row | {"steps": _spans(start, finish, step, names)})
+    return rows
+
+
+def _members(flows: "Flows", table: int) -> Numbers:
+    """The numbers of the tasks of a table."""
+    computations = np.flatnonzero(flows.computations.table == table) + len(flows)
+    return np.concatenate([np.flatnonzero(flows.group == table), computations])
+
+
+def _steps(flows: "Flows", table: int) -> NDArray[Any]:
+    messages = flows.messages[table]
+    assert messages is not None, "tasks have steps"
+    return messages.step
+
+
+def _times(start: Any, finish: Any, ideal: float | None, computed: float | None) -> dict[str, Any]:
+    """`exposed_us` is the completion time beyond the computations and their waits for each other."""
+    over = not (finish == NEVER).any()
+    completion_us = float(finish.max() - start.min()) / 1e6 if over else None
+    ideal_us, computation_us = (None if of is None else of / 1e6 for of in (ideal, computed))
+    exposed_us = completion_us - computation_us if completion_us and computation_us is not None else None
+    return {
+        "completion_us": completion_us,
+        "ideal_us": ideal_us,
+        "slowdown": completion_us / ideal_us if completion_us and ideal_us else None,
+        "computation_us": computation_us,
+        "exposed_us": exposed_us,
+        "exposed_share": exposed_us / completion_us if completion_us and exposed_us is not None else None,
+    }
+
+
+def _spans(start: Any, finish: Any, step: Any, names: list[str]) -> list[dict[str, Any]] | None:
+    """When the first task of each step started and its last one ended, since the first start of all."""
+    if (finish == NEVER).any():
+        return None
+    first = np.full(len(names), NEVER, np.uint64)
+    last = np.zeros(len(names), np.uint64)
+    np.minimum.at(first, step, start)
+    np.maximum.at(last, step, finish)
+    begin = start.min()
+    return [
+        {"step": name, "begin_us": float(a - begin) / 1e6, "end_us": float(b - begin) / 1e6}
+        for name, a, b in zip(names, first, last, strict=True)
+        if a != NEVER
+    ]
+
+
+def _stragglers(network: "Network", flows: "Flows", members: Numbers, finish: Any) -> dict[str, Any]:
+    """The host that ends last, how long after the first one, and the host that computes longest."""
+    messages, rows = members[members < len(flows)], members[members >= len(flows)] - len(flows)
+    hosts = np.concatenate([flows.dst[messages], flows.computations.host[rows]])
+    busy = np.bincount(
+        flows.computations.host[rows], flows.computations.duration_ps[rows].astype(float), network.hosts
+    )
+    found: dict[str, Any] = {
+        "last_rank": None,
+        "spread_us": None,
+        "slowest_host": None,
+        "slowest_ratio": None,
+    }
+    if busy.any():
+        found["slowest_host"] = network.host_names[int(busy.argmax())]
+        found["slowest_ratio"] = float(busy.max() / busy[busy > 0].mean())
+    if (finish == NEVER).any():
+        return found
+    ends = np.zeros(network.hosts, np.uint64)
+    np.maximum.at(ends, hosts, finish)
+    mine = ends[ends > 0]
+    spread_us = float(mine.max() - mine.min()) / 1e6
+    return found | {"last_rank": network.host_names[int(ends.argmax())], "spread_us": spread_us}
+
+
+def _least(flows: "Flows", members: Numbers, ideal_ps: Any) -> tuple[float | None, float | None]:
+    """The longest chain with messages of ideal times, and with messages that take no time.
+
+    None for tasks of which some need only a part of their predecessors.
+    """
+    waits = [flows.wait, flows.computations.wait]
+    if any(wait is not None and wait.needs.any() for wait in waits):
+        return None, None
+    count = len(flows) + len(flows.computations)
+    mine = np.zeros(count, bool)
+    mine[members] = True
+    pairs = {how: _pairs(flows, how, mine) for how in ("after", "behind")}
+    lasts = np.concatenate([ideal_ps, flows.computations.duration_ps]).astype(float)
+    delay = np.concatenate([flows.start_ps, flows.computations.start_ps]).astype(float)
+    ideal = longest(members, pairs, lasts, delay)
+    alone = np.where(np.arange(count) < len(flows), 0.0, lasts)
+    # A message's delay is communication, unless it is the start of the table.
+    waiting = np.zeros(count, bool)
+    for needing, _ in pairs.values():
+        waiting[needing] = True
+    later = np.where((np.arange(count) < len(flows)) & waiting, 0.0, delay)
+    return ideal, longest(members, pairs, alone, later)
+
+
+def _pairs(flows: "Flows", how: str, mine: NDArray[np.bool_]) -> tuple[Numbers, Numbers]:
+    own, other = getattr(flows, how), getattr(flows.computations, how)
+    waiting = np.concatenate([own.flow.astype(np.int64), other.flow.astype(np.int64) + len(flows)])
+    needed = np.concatenate([own.predecessor, other.predecessor]).astype(np.int64)
+    kept = mine[waiting]
+    return waiting[kept], needed[kept]
+
+
+def longest(
+    members: Numbers, pairs: "Mapping[str, tuple[Numbers, Numbers]]", lasts: F64, delay: F64
+) -> float:
+    """The longest chain of tasks from the first start to the last end.
+
+    A task that is sent behind another starts after its start. Tasks are visited in the order of their waits,
+    all at once that no other precedes.
+    """
+    waiting, needed = (np.concatenate([pairs[how][side] for how in pairs]) for side in (0, 1))
+    ended = np.concatenate([np.full(len(pairs[how][0]), how == "after") for how in pairs])
+    order = np.argsort(needed, kind="stable")
+    waiting, needed, ended = waiting[order], needed[order], ended[order]
+    left = np.bincount(waiting, minlength=len(lasts))
+    first = np.searchsorted(needed, np.arange(len(lasts) + 1))
+    starts = members[left[members] == 0]
+    ready, ends, begin = np.zeros(len(lasts)), np.zeros(len(lasts)), float(delay[starts].min())
+    now = starts
+    while len(now):
+        begun = ready[now] + delay[now]
+        ends[now] = begun + lasts[now]
+        counts = first[now + 1] - first[now]
+        places: Numbers = np.repeat(first[now] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        before = np.repeat(np.arange(len(now)), counts)
+        reached = np.where(ended[places], ends[now][before], begun[before])
+        np.maximum.at(ready, waiting[places], reached)
+        np.subtract.at(left, waiting[places], 1)
+        after = np.unique(waiting[places])
+        now = after[left[after] == 0]
+    return float(ends[members].max()) - begin

@@ -1,0 +1,197 @@
+"""Tasks: messages and computations that wait for each other, by hand; what can never start; saving."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import shallows as sh
+from shallows import cli
+from shallows.traffic.task_graph import TaskGraph
+
+US = 1_000_000
+MTU, HEADER = 1500, 40
+
+
+def scenario(tasks, **more):
+    tables = {
+        "duration": "until-done",
+        "topology": {"kind": "star", "hosts": 4, "rate": "10Gbps", "rtt": "4us"},
+        "network": {"buffer": "unlimited"},
+        "cc": "dctcp",
+        "traffic": [{"kind": "tasks", "name": "job", "tasks": tasks}],
+    }
+    return sh.Scenario(**(tables | more))
+
+
+def message(name, source, target, **more):
+    """One full frame: 1.2 us on each of two links of 1 us."""
+    return {"name": name, "from": source, "to": target, "size": f"{MTU - HEADER}B", **more}
+
+
+MESSAGE_PS = 4_400_000
+CHAIN = [
+    {"name": "load", "host": "h0", "compute": "10us"},
+    message("ask", "h0", "h1", after=["load"], delay="1us"),
+    {"name": "serve", "host": "h1", "compute": "20us", "after": ["ask"]},
+    message("answer", "h1", "h0", after=["serve"]),
+    {"name": "use", "host": "h0", "compute": "5us", "after": ["answer"], "delay": "2us"},
+    {"name": "idle", "host": "h1", "compute": "3us", "after": ["ask"], "processor": 1},
+]
+
+
+def test_messages_and_computations_add_up():
+    """10 + 1 + 4.4 + 20 + 4.4 + 2 + 5 us; without messages 10 + 20 + 2 + 5."""
+    row = sh.run(scenario(CHAIN)).summary["tasks"][0]
+    assert row["completion_us"] == pytest.approx(46.8, abs=1e-6)
+    assert row["ideal_us"] == pytest.approx(46.8, abs=1e-6)
+    assert row["computation_us"] == pytest.approx(37, abs=1e-6)
+    assert row["exposed_us"] == pytest.approx(9.8, abs=1e-6)
+    assert [step["step"] for step in row["steps"]] == ["load", "ask", "serve", "answer", "use", "idle"]
+    assert row["steps"][2] == {
+        "step": "serve",
+        "begin_us": pytest.approx(15.4),
+        "end_us": pytest.approx(35.4),
+    }
+    assert row["slowest_host"] == "h1"
+    assert row["slowest_ratio"] == pytest.approx(23 / 19)
+
+
+def test_the_path_has_computations_and_adds_up():
+    path = sh.run(scenario(CHAIN)).why(task="job")
+    assert sum(piece.length_ps for piece in path.pieces) == path.fct_ps == 46_800_000
+    causes = path.by_cause()
+    assert (causes["computation"], causes["delay"]) == (35 * US, 3 * US)
+    assert causes["transmission"] + causes["propagation"] == 2 * MESSAGE_PS
+    assert [message.until for message in path.messages] == ["computed", "received"] * 2 + ["computed"]
+    # "idle" ends at 15.4 + 3 us; the whole at 46.8 us.
+    slack = path.slack()
+    assert [slack[number] for number in (2, 3, 4, 5)] == [0, 0, 0, 28_400_000]
+
+
+def test_a_busy_processor_is_on_the_path():
+    """Three computations of one processor: the path goes through all, with one start of its own."""
+    tasks = [{"name": str(at), "host": "h0", "compute": f"{length}us"} for at, length in enumerate((5, 7, 9))]
+    tasks.append(message("end", "h0", "h1", after=["2"]))
+    path = sh.run(scenario(tasks)).why(task="job")
+    assert path.fct_ps == 21 * US + MESSAGE_PS
+    assert path.by_cause()["computation"] == 21 * US
+    assert len(path.messages) == 4
+    assert path.slack() == dict.fromkeys(range(4), 0)
+
+
+def test_two_of_three_and_a_third_host():
+    """Computations of 10, 20 and 30 us elsewhere: two are enough, and the task learns of them at once."""
+    tasks = [{"name": f"c{at}", "host": f"h{at}", "compute": f"{10 * at}us"} for at in (1, 2, 3)]
+    tasks.append(message("go", "h0", "h1", after=["c1", "c2", "c3"], needs=2, **{"global": True}))
+    run = sh.run(scenario(tasks), threads=2)
+    assert run.flows.start_us[0] == pytest.approx(20)
+    assert run.summary["threads"]["count"] == 1
+    assert run.why(task="job").by_cause()["computation"] == 30 * US
+
+
+@pytest.mark.parametrize(
+    ("tasks", "expected"),
+    [
+        (
+            [
+                message("a", 0, 1, after=["b"]),
+                message("b", 1, 0, after=["c"]),
+                message("c", 0, 1, after=["a"]),
+            ],
+            r'traffic\[0\].tasks = "a, b, c": expected no cycle: each of these waits for the next',
+        ),
+        (
+            [message("a", 0, 1), {"name": "b", "host": 2, "compute": "1us", "after": ["a"]}],
+            r'"b after a": expected a to end at h2, where b starts, or global = true for b',
+        ),
+        ([message("a", 0, 1), message("b", 0, 1, after=["a"], needs=2)], "at most 1, the number of its pred"),
+        ([message("a", 0, 1), message("b", 1, 0, behind=["a"])], "a message from h1, where b starts"),
+        ([message("a", 0, 1, after=["x"])], r'tasks\[0\].after = "x": expected the name of a task'),
+        ([message("a", 0, 1), message("a", 0, 1)], r"tasks\[1\].name = \"a\": expected another name"),
+        ([message("a", 1, 1)], r"tasks\[0\].to = \"h1\": expected another host"),
+        ([{"name": "a", "host": 0, "compute": "1us"}], "one message or more"),
+        ([{"name": "a", "host": 0, "size": "1KB"}], "a message .from, to, size. or a computation"),
+    ],
+)
+def test_what_can_never_start_is_refused_with_names(tasks, expected):
+    with pytest.raises(sh.ScenarioError, match=expected):
+        _ = scenario(tasks).flows
+
+
+def random_tasks(seed, hosts=16, count=300):
+    """Tasks that wait for up to three earlier ones that end at their host."""
+    draw = np.random.default_rng(seed)
+    tasks, ends = [], []
+    for number in range(count):
+        host, other = draw.choice(hosts, 2, replace=False).tolist()
+        if draw.random() < 0.4:
+            tasks.append({"name": f"t{number}", "host": host, "compute": f"{draw.integers(1, 20)}us"})
+            ends.append({host})
+        else:
+            tasks.append(message(f"t{number}", host, other) | {"size": f"{draw.integers(1, 60)}KB"})
+            ends.append({host, other})
+        here = [before for before in range(max(0, number - 60), number) if host in ends[before]]
+        chosen = draw.choice(here, min(len(here), 3), replace=False).tolist() if here else []
+        tasks[-1]["after"] = [f"t{before}" for before in chosen]
+    return tasks
+
+
+FABRIC = {"kind": "leaf-spine", "leaves": 4, "spines": 2, "hosts_per_leaf": 4, "rate": "10Gbps"}
+
+
+def test_threads_do_not_change_tasks():
+    made = scenario(random_tasks(1), topology=FABRIC)
+    runs = [sh.run(made, threads=threads) for threads in (1, 2, 4)]
+    assert len({run.summary["fingerprint"] for run in runs}) == 1
+    assert all(run.computations.equals(runs[0].computations) for run in runs)
+    assert runs[2].summary["threads"]["domains"] > 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_paths_of_random_graphs_add_up_and_have_no_slack(seed):
+    run = sh.run(scenario(random_tasks(seed, count=120), topology=FABRIC))
+    path = run.why(task="job")
+    assert sum(piece.length_ps for piece in path.pieces) == path.fct_ps
+    assert path.fct_ps == round(run.summary["tasks"][0]["completion_us"] * 1e6)
+    slack = path.slack()
+    assert min(slack.values()) == 0
+    assert all(slack[message.flow] == 0 for message in path.messages)
+
+
+def test_a_run_with_tasks_is_saved_loaded_and_swept(tmp_path):
+    run = sh.run(scenario(CHAIN))
+    loaded = sh.Run.load(run.save(tmp_path / "run"))
+    assert loaded.computations.equals(run.computations)
+    assert loaded.computations.finish_us.tolist() == pytest.approx([10, 35.4, 46.8, 18.4])
+    assert loaded.why(task="job").fct_ps == 46_800_000
+    kept = {"out": tmp_path / "sweep", "over": {"traffic.0.tasks.0.compute": ["10us", "30us"]}}
+    first = sh.sweep(scenario(CHAIN), **kept)
+    again = sh.sweep(scenario(CHAIN), **kept)
+    assert len(first.table) == len(again.table) == 2
+    assert first.table.equals(again.table)
+
+
+def test_the_command_prints_computations_and_slack(tmp_path):
+    sh.run(scenario(CHAIN)).save(tmp_path / "run")
+    asked = ["why", str(tmp_path / "run"), "--task", "job", "--slack", "--figure", str(tmp_path / "f.png")]
+    told = CliRunner().invoke(cli.app, asked)
+    assert told.exit_code == 0, told.stderr
+    for part in ("computation", "slack", "28.40"):
+        assert part in told.stdout
+    told = json.loads(CliRunner().invoke(cli.app, [*asked, "--json"]).stdout)
+    assert [message["computation"] for message in told["messages"]] == [0, None, 1, None, 2]
+    assert max(one["slack_ps"] for one in told["slack"]) == 28_400_000
+
+
+def test_a_graph_is_columns():
+    graph = TaskGraph()
+    computed = graph.computations([0, 1], 5, processor=2)
+    sent = graph.messages([0, 1], [1, 0], 100, delay_ps=7)
+    graph.after(sent, computed)
+    graph.after(graph.computations(1, 3), sent[0])
+    drawn = graph.drawn()
+    assert drawn.after.predecessor.tolist() == [2, 3]
+    assert drawn.computations.after.predecessor.tolist() == [0]
+    assert drawn.computations.processor.tolist() == [2, 2, 0]
