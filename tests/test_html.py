@@ -139,6 +139,22 @@ def mouse(tmp_path):
     return sh.run(run).why([1]).html(tmp_path / "mouse.html")
 
 
+@pytest.fixture
+def task_page(tmp_path):
+    """The page of a computation of 30 us at h0, and a frame of 4.4 us to h1 that waits for it."""
+    tasks = [
+        {"name": "load", "host": "h0", "compute": "30us"},
+        {"from": "h0", "to": "h1", "size": "1460B", "after": ["load"]},
+        {"name": "idle", "host": "h1", "compute": "4us"},
+    ]
+    topology = {"kind": "star", "hosts": 2, "rate": "10Gbps", "rtt": "4us"}
+    traffic = [{"kind": "tasks", "name": "job", "tasks": tasks}]
+    path = sh.run(sh.Scenario(duration="until-done", topology=topology, traffic=traffic, cc="dctcp")).why(
+        task="job"
+    )
+    return path.html(tmp_path / "task.html", slack=path.slack())
+
+
 def place(browser, chart, axes, x, y):
     """Where in the window a point of a chart is, from 0 to 1 of the sides of its axes."""
     return browser.run(f"""
@@ -161,6 +177,28 @@ def test_a_pointer_reads_what_the_table_says(browser, mouse):
     assert re.search(r"<td>queue</td><td class=\"number\">55\.00</td>", mouse.read_text())
     browser.point(*place(browser, 0, 0, 0.5, 0.25))
     assert tip(browser) == ["queue: 55.00 us at s->c\nbehind flow 0\nfrom 2.20 us on"]
+
+
+def test_a_page_of_a_task_shows_its_path_under_the_pointer(browser, task_page):
+    """The path lasts 34.4 us; a fifth of the way at h0, the upper of two rows, it computes."""
+    browser.go(task_page.as_uri())
+    text = task_page.read_text()
+    assert re.search(r'<td>computation</td><td class="number">30\.00</td>', text)
+    assert "slack: it could have ended later by" in text
+    assert re.search(r'computation 1: h1, step 2</td><td class="number">30\.40</td>', text)
+    browser.point(*place(browser, 0, 0, 0.2, 0.75))
+    assert tip(browser) == ["computation: 30.00 us\ncomputation 0: h0, step 0\nfrom 0.00 us on"]
+    assert browser.complaints() == []
+
+
+@pytest.mark.parametrize("width", [1100, 390])
+def test_a_page_of_a_task_fits_a_window_and_a_phone(browser, task_page, width):
+    browser.devtools(
+        "Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=width < 500
+    )
+    browser.go(task_page.as_uri())
+    assert browser.run("return document.documentElement.scrollWidth") <= width
+    assert browser.run("return performance.getEntriesByType('resource').length") == 0
 
 
 def test_a_pointer_reads_a_line(browser, made):

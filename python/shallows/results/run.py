@@ -208,7 +208,7 @@ class Run:
 
         return html(run_report(self.summary))
 
-    @property
+    @cached_property
     def scenario(self) -> "Scenario":
         """The `Scenario` of this run, every default resolved."""
         from shallows.scenario import Scenario

@@ -147,8 +147,10 @@ class Iteration:
         for entry in entries:
             self._after(tasks[:, first].ravel(), entry[groups[:, schedule.source[first]]].ravel())
         ends = graph.computations(hosts.ravel(), 0, processor=STREAM, step=step).reshape(groups.shape)
-        received = np.setdiff1d(np.arange(count), schedule.after.predecessor)
-        sent = np.setdiff1d(np.arange(count), schedule.behind.predecessor)
+        received, sent = (
+            np.flatnonzero(np.bincount(waits.predecessor, minlength=count) == 0)
+            for waits in (schedule.after, schedule.behind)
+        )
         graph.after(ends[:, schedule.target[received]], tasks[:, received])
         graph.behind(ends[:, schedule.source[sent]], tasks[:, sent])
         return ends
