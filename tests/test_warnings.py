@@ -336,3 +336,12 @@ def test_flows_that_share_a_full_link_are_not_slow_beside_it():
     run = sh.run(made)
     assert (run.flows.slowdown > 10).mean() > 0.9
     assert not [text for text in run.summary["warnings"] if "while no link" in text]
+
+
+def test_a_burst_of_drops_in_a_short_run_is_no_flow_without_control():
+    """Windows are 69 packets, and four flows may lose 276 at once; 5 are due in half a second."""
+    leaves = {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 2, "rate": "100Mbps"}
+    flows = {"kind": "long-lived", "flows": 4, "from": [0, 1], "to": 3}
+    run = sh.run(sh.Scenario(duration="960ms", warmup="480ms", topology=leaves, cc="reno", traffic=[flows]))
+    assert run.summary["bottleneck"]["dropped"] >= 100
+    assert run.summary["warnings"] == []
