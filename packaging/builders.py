@@ -10,6 +10,7 @@ from pydantic_core import PydanticUndefined
 
 from shallows.faults import Fault
 from shallows.scenario import HostTable, NetworkTable, RecordTable, Scenario, TimestampTable
+from shallows.scenario.classes import Pool, TrafficClass
 from shallows.switch import Pauses, Shared, Trimming
 from shallows.table import Table
 from shallows.topology import KINDS as TOPOLOGIES
@@ -26,6 +27,8 @@ TABLES = {
     "Network": NetworkTable,
     "Hosts": HostTable,
     "Record": RecordTable,
+    "TrafficClass": TrafficClass,
+    "Pool": Pool,
     "Fault": Fault,
     "Task": Task,
 }

@@ -28,6 +28,7 @@ def scenario(ports="bottleneck"):
         hosts=SimpleNamespace(rto_max=10**12),
         network_options=SimpleNamespace(balancing="flow", convergence=NEVER),
         faults=[],
+        classes=[],
         trimming=None,
         warnings=[],
         flows=flows(),

@@ -21,14 +21,14 @@ CREDITS = {
 }
 CREDITS_FIRST = {
     "classes": [CREDITS, {"limit": {"bytes": 2**64 - 1}, "trims": False}],
-    "class_of": {"credit": 0, "other": 1},
+    "class_of": [{"credit": 0, "other": 1}],
 }
 TRIMMING = {
     "classes": [
         {"limit": {"bytes": 16 * 1500}, "trims": False},
         {"limit": {"packets": 8}, "trims": True},
     ],
-    "class_of": {"other": 0, "data": 1},
+    "class_of": [{"other": 0, "data": 1}],
 }
 CLASSES = {"credit": CREDITS_FIRST, "trim": TRIMMING}
 """By what an algorithm needs of ports; what is cut, switches cut."""
@@ -57,6 +57,8 @@ def dumbbell(cc, marking=None, seed=1, port=None):
         },
         "disciplines": [CLASSES[port]] if port in CLASSES else [],
         "markings": [marked(row) for row in _core.markings() if row["name"] == marking],
+        "classes": [{}],
+        "pools": [],
         "balancing": "flow",
         "faults": [],
         "convergence_ps": 2**64 - 1,
@@ -67,7 +69,7 @@ def dumbbell(cc, marking=None, seed=1, port=None):
             "bytes": np.full(FLOWS, NEVER),
             "start_ps": np.arange(FLOWS, dtype=np.uint64) * np.uint64(100 * US),
             "stop_ps": np.full(FLOWS, NEVER),
-            "priority": np.zeros(FLOWS, bool),
+            "class": np.zeros(FLOWS, np.uint32),
             "cc": np.zeros(FLOWS, np.uint32),
         },
         "computations": {

@@ -35,7 +35,7 @@ COLUMNS = {
         "bytes": np.uint64,
         "start_ps": np.uint64,
         "stop_ps": np.uint64,
-        "priority": np.bool_,
+        "class": np.uint32,
         "cc": np.uint32,
     },
 }
@@ -80,7 +80,7 @@ def paths_of_tables(value, path=()):
     """The way to every table in a request."""
     if isinstance(value, dict):
         # Not tables: parameters, whose names are the algorithms' own, kinds of packets, and a choice of two.
-        if not {"parameters", "class_of", "limit"}.intersection(path[-1:]):
+        if not {"parameters", "class_of", "limit"}.intersection(path[-2:]):
             yield path
         for key, inner in value.items():
             yield from paths_of_tables(inner, (*path, key))
@@ -125,7 +125,7 @@ def test_a_pacer_of_a_host_is_a_class_of_its_link():
     (discipline,) = request["disciplines"]
     other, paced = discipline["classes"]
     rate = int(network.host_rate_bps[0])
-    assert (discipline["class_of"], discipline["priority"], discipline["paced"]) == ({"other": 0}, None, 1)
+    assert (discipline["class_of"], discipline["paced"]) == ([{"other": 0}], 1)
     pacer = {
         "eta": 0.125,
         "beta": 3000.0,
@@ -166,7 +166,7 @@ def test_an_unknown_field_of_any_table_is_refused_with_its_path():
 def test_a_field_that_must_be_there_is_missed_by_name():
     request = full_request()
     optional = {(name, key) for name, fields in _core.contract() for key, _, may, _ in fields if may}
-    assert ("Request", "shared") in optional
+    assert ("TrafficClass", "pool") in optional
     for key in request:
         left = {other: value for other, value in request.items() if other != key}
         if ("Request", key) in optional:
@@ -199,7 +199,7 @@ def test_a_field_that_must_be_there_is_missed_by_name():
             "faults.change: unknown variant `cut`, expected one of `down`, `up`, ",
         ),
         (("faults", 0, "change"), {"rate_bps": 0.5}, "faults.change.rate_bps: invalid type: floating point"),
-        (("disciplines", 0, "class_of"), {"data": 0}, "disciplines.class_of: no class for"),
+        (("disciplines", 0, "class_of", 0), {"data": 0}, "disciplines.class_of: no class for"),
         (("ccs", 0, "parameters", "g"), "much", "ccs.parameters.g: invalid type: string"),
         (("ccs", 0, "name"), "\udc80", "ccs.name: "),
         (("markings", 0, "kind"), "stop", 'markings: no marking is called "stop"'),
@@ -367,16 +367,16 @@ def test_pauses_need_classes_on_every_port_and_shared_memory_on_those_of_switche
     lossless, network = request_of(network={"pfc": True})
     assert (lossless["links"]["discipline"] == 1).all()
     carried = {"pause": 0, "resume": 0, "other": 1, "data": 2, "credit_stop": 2}
-    assert lossless["disciplines"][0]["class_of"] == carried
-    assert lossless["pause"] == {
+    assert lossless["disciplines"][0]["class_of"] == [carried]
+    assert lossless["classes"][0]["pause"] == {
         "threshold_bytes": 100_000,
         "hysteresis_bytes": 3000,
         "headroom_bytes": None,
     }
     shared, network = request_of(network={"buffer": "shared"})
     assert (shared["links"]["discipline"] == ~network.is_nic).all()
-    assert shared["shared"] == {"size_bytes": 12_000_000, "alpha": 1.0}
-    assert shared["pause"] is None
+    assert shared["pools"] == [{"size_bytes": 12_000_000, "alpha": 1.0}]
+    assert shared["classes"] == [{"pool": 0, "pause": None}]
 
 
 def test_packets_go_where_paths_says():

@@ -39,6 +39,8 @@ OTHER = {
     "network.marking": {"kind": "step", "threshold": "13pkt"},
     "network.balancing": "packet",
     "network.convergence": "50ms",
+    "top.classes": [{"name": "first"}, {"name": "bulk"}],
+    "top.pools": [{"name": "memory", "size": "2MB"}],
     "top.faults": [{"link": "s0->h3", "kind": "down", "at": "10ms"}],
     "hosts.nic": "fifo",
     "hosts.initial_window": "4pkt",
@@ -55,6 +57,7 @@ OTHER = {
     "hosts.prr": True,
     "hosts.timestamps": {"kind": "hardware"},
     "traffic.0.priority": 1,
+    "traffic.0.class": "bulk",
     "traffic.0.name": "tenant",
     "traffic.0.cc": {"name": "dctcp", "g": 0.5},
     "cc.receiver": {"kind": "inigo", "resolution": "1ms"},
@@ -72,7 +75,7 @@ def keys():
     below = {"top", "topology", "network", "hosts", "record", "traffic", "cc"}
     yield from (f"top.{key}" for key in Scenario.key_names() if key not in below)
     yield from (f"{name}.{key}" for name, model in tables.items() for key in model.model_fields)
-    common = set.intersection(*(set(model.model_fields) for model in TRAFFICS.values())) - {"kind"}
+    common = set.intersection(*(set(model.key_names()) for model in TRAFFICS.values())) - {"kind"}
     yield from (f"traffic.0.{key}" for key in sorted(common))
     yield "cc.receiver"
 
@@ -301,7 +304,9 @@ def kind_keys():
         for kind, model in kinds.items():
             names = [field.alias or key for key, field in model.model_fields.items()]
             yield from (
-                (table, kind, key) for key in names if key not in ("kind", "cc", "priority", "name", "file")
+                (table, kind, key)
+                for key in names
+                if key not in ("kind", "cc", "priority", "class", "name", "file")
             )
 
 

@@ -51,6 +51,7 @@ __all__ = [
     "ParkingLot",
     "Pauses",
     "Poisson",
+    "Pool",
     "RailOptimised",
     "Record",
     "ReduceScatter",
@@ -66,6 +67,7 @@ __all__ = [
     "Timestamps",
     "Trace",
     "Training",
+    "TrafficClass",
     "Trimming",
 ]
 
@@ -246,6 +248,50 @@ class Record(Builder):
         probes: Time = "off",
         ports: Ports = "bottleneck",
         flows: FlowCount = 64,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class TrafficClass(Builder):
+    """A table of `[[classes]]`: a traffic class, with a queue of its own at every port.
+
+    name: the name that traffic refers to; required
+    weight: share of what the classes before it leave (DWRR); by default strict priority
+    marking: how its queue marks; by default as network.marking, or as its algorithms need
+    pfc: whether switches pause this class
+    buffer: of its queue at a switch port; by default network.buffer, with a pool unlimited
+    pool: the pool that holds its packets; by default it shares none
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        weight: int | None = None,
+        marking: AnyMarking | None = None,
+        pfc: Pauses | TableLike | bool | Literal[False] | None = None,
+        buffer: Size | None = None,
+        pool: str | None = None,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Pool(Builder):
+    """A table of `[[pools]]`: memory of each switch that the ports share for some classes.
+
+    name: the name that classes refer to; required
+    size: memory of each switch, without headroom; by default 12MB, or 0.3MB per Gbps
+    alpha: a port, or a pausable link, may hold this multiple of the free memory; default 1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        size: Size | None = None,
+        alpha: float = 1.0,
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)
@@ -608,6 +654,7 @@ class LongLived(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    class_: its traffic class, by name; by default the last of [[classes]]
     from_: sending hosts, by number, name or pattern such as "h1*"; default topology
     to: receiving hosts; default topology
     """
@@ -628,6 +675,7 @@ class LongLived(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        class_: str | None = None,
         from_: Ends = "topology",
         to: Ends = "topology",
         **unknown: Never,
@@ -645,6 +693,7 @@ class Staircase(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    class_: its traffic class, by name; by default the last of [[classes]]
     from_: sending hosts, by number, name or pattern such as "h1*"; default topology
     to: receiving hosts; default topology
     """
@@ -661,6 +710,7 @@ class Staircase(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        class_: str | None = None,
         from_: Ends = "topology",
         to: Ends = "topology",
         **unknown: Never,
@@ -681,6 +731,7 @@ class Incast(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    class_: its traffic class, by name; by default the last of [[classes]]
     """
 
     kind = "incast"
@@ -698,6 +749,7 @@ class Incast(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        class_: str | None = None,
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)
@@ -712,6 +764,7 @@ class Shuffle(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    class_: its traffic class, by name; by default the last of [[classes]]
     from_: sending hosts, by number, name or pattern such as "h1*"; default topology
     to: receiving hosts; default topology
     """
@@ -727,6 +780,7 @@ class Shuffle(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        class_: str | None = None,
         from_: Ends = "topology",
         to: Ends = "topology",
         **unknown: Never,
@@ -742,6 +796,7 @@ class AllReduce(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    class_: its traffic class, by name; by default the last of [[classes]]
     hosts: the ranks in order; by default all hosts; default topology
     group_size: ranks of each group; by default all hosts are one group
     size: bytes of the buffer, as nccl-tests counts them; default 1MB
@@ -761,6 +816,7 @@ class AllReduce(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        class_: str | None = None,
         hosts: Ends = "topology",
         group_size: int | None = None,
         size: Size = "1MB",
@@ -780,6 +836,7 @@ class ReduceScatter(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    class_: its traffic class, by name; by default the last of [[classes]]
     hosts: the ranks in order; by default all hosts; default topology
     group_size: ranks of each group; by default all hosts are one group
     size: bytes of the buffer, as nccl-tests counts them; default 1MB
@@ -798,6 +855,7 @@ class ReduceScatter(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        class_: str | None = None,
         hosts: Ends = "topology",
         group_size: int | None = None,
         size: Size = "1MB",
@@ -817,6 +875,7 @@ class AllGather(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    class_: its traffic class, by name; by default the last of [[classes]]
     hosts: the ranks in order; by default all hosts; default topology
     group_size: ranks of each group; by default all hosts are one group
     size: bytes of the buffer, as nccl-tests counts them; default 1MB
@@ -835,6 +894,7 @@ class AllGather(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        class_: str | None = None,
         hosts: Ends = "topology",
         group_size: int | None = None,
         size: Size = "1MB",
@@ -854,6 +914,7 @@ class Broadcast(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    class_: its traffic class, by name; by default the last of [[classes]]
     hosts: the ranks in order; by default all hosts; default topology
     group_size: ranks of each group; by default all hosts are one group
     size: bytes of the buffer, as nccl-tests counts them; default 1MB
@@ -872,6 +933,7 @@ class Broadcast(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        class_: str | None = None,
         hosts: Ends = "topology",
         group_size: int | None = None,
         size: Size = "1MB",
@@ -892,6 +954,7 @@ class AllToAll(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    class_: its traffic class, by name; by default the last of [[classes]]
     hosts: the ranks in order; by default all hosts; default topology
     group_size: ranks of each group; by default all hosts are one group
     size: bytes of the buffer, as nccl-tests counts them; default 1MB
@@ -911,6 +974,7 @@ class AllToAll(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        class_: str | None = None,
         hosts: Ends = "topology",
         group_size: int | None = None,
         size: Size = "1MB",
@@ -937,6 +1001,7 @@ class RequestResponse(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    class_: its traffic class, by name; by default the last of [[classes]]
     from_: sending hosts, by number, name or pattern such as "h1*"; default topology
     to: receiving hosts; default topology
     """
@@ -957,6 +1022,7 @@ class RequestResponse(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        class_: str | None = None,
         from_: Ends = "topology",
         to: Ends = "topology",
         **unknown: Never,
@@ -978,6 +1044,7 @@ class Poisson(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    class_: its traffic class, by name; by default the last of [[classes]]
     from_: sending hosts, by number, name or pattern such as "h1*"; default topology
     to: receiving hosts; default topology
     """
@@ -995,6 +1062,7 @@ class Poisson(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        class_: str | None = None,
         from_: Ends = "topology",
         to: Ends = "topology",
         **unknown: Never,
@@ -1097,6 +1165,7 @@ class Trace(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    class_: its traffic class, by name; by default the last of [[classes]]
     """
 
     kind = "trace"
@@ -1109,6 +1178,7 @@ class Trace(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        class_: str | None = None,
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)
@@ -1193,4 +1263,6 @@ class Tables(TypedDict, total=False):
     cc: Algorithm | None
     traffic: Required[Sequence[Traffic | TableLike]]
     faults: Sequence[Fault | TableLike] | None
+    classes: Sequence[TrafficClass | TableLike] | None
+    pools: Sequence[Pool | TableLike] | None
     record: Record | TableLike | None

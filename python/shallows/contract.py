@@ -77,8 +77,12 @@ ClassColumns = TypedDict(
         "link": U32,
         "class": U32,
         "sent": U64,
+        "sent_bytes": U64,
+        "marked": U64,
         "dropped": U64,
+        "queue_mean_bytes": F64,
         "largest_bytes": U64,
+        "delay_mean_ps": F64,
         "pauses": U64,
         "paused_ps": U64,
     },
@@ -224,18 +228,22 @@ class Computations(TypedDict):
     wait: NotRequired[Waits | None]
 
 
-class Flows(TypedDict):
-    src: U32
-    dst: U32
-    bytes: U64
-    start_ps: U64
-    stop_ps: U64
-    after: NotRequired[Predecessors | None]
-    behind: NotRequired[Predecessors | None]
-    wait: NotRequired[Waits | None]
-    application: NotRequired[Applications | None]
-    priority: Flags
-    cc: U32
+Flows = TypedDict(
+    "Flows",
+    {
+        "src": U32,
+        "dst": U32,
+        "bytes": U64,
+        "start_ps": U64,
+        "stop_ps": U64,
+        "after": NotRequired[Predecessors | None],
+        "behind": NotRequired[Predecessors | None],
+        "wait": NotRequired[Waits | None],
+        "application": NotRequired[Applications | None],
+        "class": U32,
+        "cc": U32,
+    },
+)
 
 
 class Fault(TypedDict):
@@ -244,15 +252,21 @@ class Fault(TypedDict):
     change: str | dict[str, int] | dict[str, float]
 
 
+class Shared(TypedDict):
+    size_bytes: int
+    alpha: float
+
+
 class Pause(TypedDict):
     threshold_bytes: int
     hysteresis_bytes: int
     headroom_bytes: NotRequired[int | None]
 
 
-class Shared(TypedDict):
-    size_bytes: int
-    alpha: float
+class TrafficClass(TypedDict):
+    quantum_bytes: NotRequired[int | None]
+    pool: NotRequired[int | None]
+    pause: NotRequired[Pause | None]
 
 
 class Pacer(TypedDict):
@@ -274,12 +288,13 @@ class Class(TypedDict):
     shaper: NotRequired[Shaper | None]
     trims: bool
     turn: NotRequired[int | None]
+    quantum_bytes: NotRequired[int | None]
+    marking: NotRequired[int | None]
 
 
 class Discipline(TypedDict):
     classes: list[Class]
-    class_of: dict[str, int]
-    priority: NotRequired[int | None]
+    class_of: list[dict[str, int]]
     paced: NotRequired[int | None]
 
 
@@ -309,8 +324,8 @@ class Request(TypedDict):
     links: Links
     markings: list[Marking]
     disciplines: list[Discipline]
-    shared: NotRequired[Shared | None]
-    pause: NotRequired[Pause | None]
+    classes: list[TrafficClass]
+    pools: list[Shared]
     balancing: str
     faults: list[Fault]
     convergence_ps: int

@@ -67,8 +67,8 @@ class World:
             self._refuse_parameters(scenario)
 
     def _instead(self, one: "SetKey") -> str:
-        if one.key == "faults":
-            return "no faults"
+        if one.key in ("faults", "classes", "pools"):
+            return f"no {one.key}"
         if one.where.endswith(".kind"):
             return " or ".join(self.kinds(one.key.partition(".")[0]))
         return one.instead
@@ -117,12 +117,17 @@ def set_keys(scenario: "Scenario") -> Iterator[SetKey]:
     yield SetKey(f"topology.{scenario.topology.kind}", "topology.kind", scenario.topology.kind, None)
     for name, table in (("network", scenario.network_options), ("hosts", scenario.hosts)):
         yield from _set_in(scenario, name, table)
+    for key in ("classes", "pools"):
+        if getattr(scenario, key):
+            yield SetKey(key, f"{key}[0].name", getattr(scenario, key)[0].name, None)
     if scenario.faults:
         yield SetKey("faults", "faults[0].kind", scenario.faults[0].kind, None)
     for i, table in enumerate(scenario.traffic):
         yield SetKey(f"traffic.{table.kind}", f"traffic[{i}].kind", table.kind, None)
         if table.priority:
             yield SetKey("traffic.priority", f"traffic[{i}].priority", table.priority, 0)
+        if table.traffic_class:
+            yield SetKey("traffic.class", f"traffic[{i}].class", table.traffic_class, None)
         for key in ("exchange", "off"):
             if getattr(table, key, None):
                 used, shown = table.cc or scenario.cc, _dumped(table, {"frame": scenario.frame})[key]
@@ -203,7 +208,17 @@ def world_table(worlds: Sequence[World], models: "Mapping[str, type[Table]]") ->
         *KINDS,
         *(f"{name}.{key}" for name, model in models.items() for key in model.key_names()),
     ]
-    keys += ["faults", "traffic.priority", "traffic.exchange", "traffic.off", "cc", "cc.receiver"]
+    keys += [
+        "classes",
+        "pools",
+        "faults",
+        "traffic.priority",
+        "traffic.class",
+        "traffic.exchange",
+        "traffic.off",
+        "cc",
+        "cc.receiver",
+    ]
     lines = [_row("key", *(world.name for world in worlds)), _row(*["---"] * (1 + len(worlds)))]
     return lines + [_row(f"`{key}`", *(_cell(world, key) for world in worlds)) for key in keys]
 

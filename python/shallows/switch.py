@@ -3,11 +3,12 @@
 `Shared`, `Pauses` and `Trimming` are tables of a scenario; `to_core` gives the schedule of a request.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from pydantic import field_validator, model_validator
 
+from shallows import contract
 from shallows.literal import is_table
 from shallows.settings import switch as names
 from shallows.table import Key, Table
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shallows.contract import U32, Class, Discipline, Pacer, Shaper
+    from shallows.contract import U32, Class, Discipline, Pacer, Shaper, TrafficClass
     from shallows.scenario import Scenario
     from shallows.topology import Network
 
@@ -71,6 +72,15 @@ class Pauses(Table):
     def _names_of_switches(cls, table: Any) -> Any:
         return names.translated("pfc", table) if is_table(table) else table
 
+    def in_core(self) -> contract.Pause:
+        """The pauses in a request to the core; with shared memory its dynamic threshold decides."""
+        headroom = None if self.headroom == NEVER else self.headroom
+        return {
+            "threshold_bytes": self.threshold or 0,
+            "hysteresis_bytes": self.hysteresis,
+            "headroom_bytes": headroom,
+        }
+
 
 class Trimming(Table):
     """`[network.trimming]`: switch ports trim packets to their headers instead of dropping them (NDP)."""
@@ -87,6 +97,23 @@ def to_core(scenario: "Scenario", network: "Network") -> Schedule:
         links = np.flatnonzero(marking_ports(scenario, network)).tolist()
         schedule = with_classes(schedule, links, network, scenario.network_options.buffer)
     return _with_pacers(scenario.pacer, network, schedule) if scenario.pacer else schedule
+
+
+def traffic_classes(scenario: "Scenario") -> "tuple[list[TrafficClass], list[contract.Shared]]":
+    """The traffic classes of a request in order of priority, and the pools of memory of each switch."""
+    options = scenario.network_options
+    if scenario.flows.priority.any():
+        return [{}, {}], []
+    pools = [options.shared.to_core(contract.Shared)] if options.shared else []
+    pool = 0 if pools else None
+    of_all: TrafficClass = {"pool": pool, "pause": options.pfc.in_core() if options.pfc else None}
+    return [of_all], cast("list[contract.Shared]", pools)
+
+
+def class_of_flows(scenario: "Scenario") -> "U32":
+    """The traffic class of each flow; those with priority are in the first of two."""
+    priority = scenario.flows.priority
+    return 1 - priority if priority.any() else priority
 
 
 def marking_ports(scenario: "Scenario", network: "Network") -> "NDArray[np.bool_]":
@@ -122,7 +149,8 @@ def _in_switches(scenario: "Scenario", network: "Network") -> Schedule:
 
 def _priorities(limit_bytes: int) -> "Discipline":
     """Flows with priority go first; each class may hold as much as a port without classes."""
-    return discipline((["priority"], class_of(limit_bytes)), (["other"], class_of(limit_bytes)))
+    both = [class_of(limit_bytes)] * 2
+    return {"classes": both, "class_of": [{"other": 0}, {"other": 1}], "paced": None}
 
 
 def _trimming(trimming: Trimming) -> "Discipline":
@@ -178,12 +206,12 @@ def class_of(limit_bytes: int = NEVER) -> "Class":
 def discipline(*classes: "tuple[list[str], Class]") -> "Discipline":
     """Classes in order of priority, each with the packets that it carries.
 
-    Packets are named by kind, or are "other", those of flows with "priority", or "paced".
+    Packets are named by kind, or are "other" or "paced". The traffic class does not matter.
     """
     number = {name: place for place, (carries, _) in enumerate(classes) for name in carries}
-    priority, paced = number.pop("priority", None), number.pop("paced", None)
+    paced = number.pop("paced", None)
     made = [of_packets for _, of_packets in classes]
-    return {"classes": made, "class_of": number, "priority": priority, "paced": paced}
+    return {"classes": made, "class_of": [number], "paced": paced}
 
 
 _LOSSLESS = (

@@ -141,10 +141,18 @@ answer! {
         class: Vec<u32>,
         /// Packets sent
         sent: Vec<u64>,
+        /// Bytes sent
+        sent_bytes: Vec<u64>,
+        /// Packets marked
+        marked: Vec<u64>,
         /// Packets dropped
         dropped: Vec<u64>,
+        /// Mean backlog over time
+        queue_mean_bytes: Vec<f64>,
         /// Largest backlog
         largest_bytes: Vec<u64>,
+        /// Mean over packets of the time from arrival to the last bit sent
+        delay_mean_ps: Vec<f64>,
         /// Number of pauses
         pauses: Vec<u64>,
         /// Time paused
@@ -264,7 +272,7 @@ impl Answer {
             flows: FlowColumns::of(&outcome.flows),
             computations: ComputationColumns::of(&outcome.computations),
             ports: PortColumns::of(&outcome.ports, outcome.measured, mtu),
-            classes: ClassColumns::of(&outcome.ports),
+            classes: ClassColumns::of(&outcome.ports, outcome.measured),
             deadlock: Deadlock { links: deadlock.ports, time_ps: deadlock.at.0 },
             queues: outcome.queues.into(),
             queue_histograms: queue_ports.iter().map(|&port| (&outcome.ports[port as usize]).into()).collect(),
@@ -339,16 +347,21 @@ impl PortColumns {
 }
 
 impl ClassColumns {
-    fn of(ports: &[PortReport]) -> Self {
+    fn of(ports: &[PortReport], span: Time) -> Self {
         let rows =
             || ports.iter().zip(0_u32..).flat_map(|(port, link)| port.classes.iter().map(move |class| (link, class)));
         let wide = |value: fn(&ClassReport) -> u64| rows().map(|(_, class)| value(class)).collect();
+        let reals = |value: &dyn Fn(&ClassReport) -> f64| rows().map(|(_, class)| value(class)).collect();
         Self {
             link: rows().map(|(link, _)| link).collect(),
             class: ports.iter().flat_map(|port| 0..port.classes.len() as u32).collect(),
             sent: wide(|c| c.sent),
+            sent_bytes: wide(|c| c.sent_bytes.0),
+            marked: wide(|c| c.marked),
             dropped: wide(|c| c.dropped),
+            queue_mean_bytes: reals(&|c| c.area as f64 / (span.0 as f64).max(1.0)),
             largest_bytes: wide(|c| c.largest.0),
+            delay_mean_ps: reals(&|c| c.sojourn as f64 / (c.sent as f64).max(1.0)),
             pauses: wide(|c| c.pauses),
             paused_ps: wide(|c| c.paused.0),
         }

@@ -5,6 +5,7 @@ use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::spec::fault::{Change, Fault};
 use shallows_sim::spec::network::{Limit, Network, Wait};
+use shallows_sim::spec::ports::ClassOf;
 
 /// Two hosts at a switch, a marking port and a flow.
 fn two_hosts() -> Value {
@@ -18,9 +19,9 @@ fn two_hosts() -> Value {
             "marking": [0, 1, 0, 1], "discipline": [0, 0, 0, 0],
         },
         "markings": [{"kind": "step", "at": "enqueue", "parameters": {"threshold": 30_000.0}}],
-        "disciplines": [], "balancing": "flow", "faults": [], "convergence_ps": u64::MAX,
+        "disciplines": [], "classes": [{}], "pools": [], "balancing": "flow", "faults": [], "convergence_ps": u64::MAX,
         "flows": {
-            "src": [0], "dst": [1], "bytes": [u64::MAX], "start_ps": [0], "stop_ps": [u64::MAX], "priority": [false], "cc": [0],
+            "src": [0], "dst": [1], "bytes": [u64::MAX], "start_ps": [0], "stop_ps": [u64::MAX], "class": [0], "cc": [0],
         },
         "computations": {"host": [], "duration_ps": [], "start_ps": [], "processor": []},
         "ccs": [{"name": "dctcp", "parameters": {"g": 0.125}}],
@@ -70,7 +71,7 @@ fn classes_have_limits_shapers_and_kinds_of_packets() {
             {"limit": {"packets": 8}, "shaper": shaper, "trims": false},
             {"limit": {"bytes": 9}, "trims": true, "turn": 3},
         ],
-        "class_of": {"credit": 0, "other": 1}, "paced": 0,
+        "class_of": [{"credit": 0, "other": 1}], "paced": 0,
     }]);
     request["links"]["discipline"] = json!([0, 1, 0, 1]);
     let network = network(request).unwrap();
@@ -85,7 +86,7 @@ fn classes_have_limits_shapers_and_kinds_of_packets() {
     // The lowest rate of a pacer is at most its highest one.
     assert_eq!(shaper.pacer.map(|pacer| (pacer.least, pacer.most)), Some((Rate(1000), Rate(1000))));
     let classes = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));
-    assert_eq!((discipline.class_of, discipline.priority, discipline.paced), (classes, None, Some(0)));
+    assert_eq!((&discipline.class_of, discipline.paced), (&vec![ClassOf(classes)], Some(0)));
     assert_eq!([0, 1].map(|at| network.ports[at].discipline), [None, Some(0)]);
 }
 
@@ -99,7 +100,8 @@ fn tasks_wait_for_several_and_links_change() {
         request["flows"][key] = json!([0, 0, 0]);
     }
     request["flows"]["stop_ps"] = json!([u64::MAX, u64::MAX, u64::MAX]);
-    request["flows"]["priority"] = json!([false, true, false]);
+    request["flows"]["class"] = json!([1, 0, 1]);
+    request["classes"] = json!([{"quantum_bytes": 1500}, {"pause": {"threshold_bytes": 1, "hysteresis_bytes": 0}}]);
     request["flows"]["after"] = json!({"flow": [2, 1, 2], "predecessor": [0, 0, 1]});
     request["flows"]["wait"] = json!({"needs": [0, 0, 1], "global": [false, true, false]});
     request["computations"] = json!({
@@ -118,7 +120,11 @@ fn tasks_wait_for_several_and_links_change() {
     let one = &network.computations[0];
     assert_eq!((one.host, one.duration, one.processor, &one.after), (1, Time(9), 2, &vec![1]));
     assert_eq!((one.wait, &one.behind), (Wait::ALL, &vec![]));
-    assert_eq!([0, 1, 2].map(|at| network.flows[at].priority), [false, true, false]);
+    assert_eq!([0, 1, 2].map(|at| network.flows[at].class), [1, 0, 1]);
+    assert_eq!(
+        (network.classes[0].quantum, network.classes[1].pause.map(|pause| pause.threshold.0)),
+        (Some(Bytes(1500)), Some(1))
+    );
     let fault = |at, link, change| Fault { at: Time(at), link, change };
     let expected =
         [fault(3, 1, Change::Rate(Rate(500_000_000))), fault(4, 1, Change::Down), fault(5, 2, Change::Loss(0.25))];
@@ -138,7 +144,7 @@ fn an_unknown_key_is_refused() {
 fn a_contradiction_is_refused_by_key() {
     let cases: [(&str, &str, Value); 9] = [
         ("/links/to", "columns of different lengths (from has 4, to has 1, rate_bps has 4", json!([1])),
-        ("/flows/cc", "priority has 1, cc has 0): expected an entry a row", json!([])),
+        ("/flows/cc", "class has 1, cc has 0): expected an entry a row", json!([])),
         ("/flows/after", "after, behind: row 1 is not one of 1", json!({"flow": [1], "predecessor": [0]})),
         ("/flows/application", "application: 0 rows, expected 1", {
             json!({"first_bytes": [], "resume_ps": [], "on_ps": [], "off_ps": []})
@@ -156,7 +162,7 @@ fn a_contradiction_is_refused_by_key() {
         });
         assert!(said.contains(expected), "{path}: {said}");
     }
-    let discipline = |class_of| json!([{"classes": [{"limit": {"bytes": 1}, "trims": false}], "class_of": class_of}]);
+    let discipline = |class_of| json!([{"classes": [{"limit": {"bytes": 1}, "trims": false}], "class_of": [class_of]}]);
     let refused = |class_of| refusal(|request| request["disciplines"] = discipline(class_of));
     assert!(refused(json!({"data": 0})).contains("no class for \"ack\""));
     assert!(refused(json!({"other": 0, "beer": 0})).contains("no packet is called \"beer\""));

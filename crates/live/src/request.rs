@@ -9,8 +9,9 @@ pub fn check(request: &Network) -> Outcome<()> {
     let Network { flows, host, .. } = request;
     let refusals = [
         ("disciplines", !request.disciplines.is_empty(), "its ports are FIFOs"),
-        ("shared", request.shared.is_some(), "its ports have a buffer each"),
-        ("pause", request.pause.is_some(), "its ports never pause"),
+        ("pools", !request.pools.is_empty(), "its ports have a buffer each"),
+        ("classes.pause", request.pauses(), "its ports never pause"),
+        ("classes", request.classes.len() > 1, "its ports have one class"),
         ("balancing", request.balancing != Balancing::Flow, "every flow has one path"),
         ("faults", !request.faults.is_empty(), "its links never fail"),
         (
@@ -18,7 +19,6 @@ pub fn check(request: &Network) -> Outcome<()> {
             flows.iter().any(|flow| flow.application != Application::EAGER),
             "its flows always have something to send",
         ),
-        ("flows.priority", flows.iter().any(|flow| flow.priority), "its ports have one class"),
         ("flows.after", flows.iter().any(|flow| flow.after.len() > 1), "its flows wait for one other at most"),
         ("flows.behind", flows.iter().any(|flow| !flow.behind.is_empty()), "its flows wait for one other at most"),
         ("flows.wait", flows.iter().any(|flow| flow.wait != Wait::ALL), "its flows wait for one other at most"),

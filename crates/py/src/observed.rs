@@ -91,6 +91,7 @@ fn named<'py>(py: Python<'py>, rows: &[LinkRow]) -> PyResult<Bound<'py, PyDict>>
     table.column("link", |row| row.link)?;
     table.column("event", |row| row.event as u8)?;
     table.column("through", |row| row.through)?;
+    table.column("class", |row| row.class)?;
     let tables = PyDict::new(py);
     tables.set_item("links", table.columns)?;
     tables.set_item("kinds", PACKET_KINDS.map(|kind| kind.name()))?;

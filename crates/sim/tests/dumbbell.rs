@@ -10,8 +10,8 @@ use shallows_sim::engine::answer::Answer;
 use shallows_sim::engine::simulation::{Progress, Simulation};
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::spec::network::{
-    self, Application, Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, LossDetection, Network,
-    Nic, PortSpec, RecordSpec, Retransmission, Shaper, Wait,
+    self, Application, Balancing, ClassOf, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, LossDetection,
+    Network, Nic, PortSpec, RecordSpec, Retransmission, Shaper, TrafficClass, Wait,
 };
 
 const MTU: Bytes = Bytes(1500);
@@ -24,18 +24,18 @@ fn default_marking(mechanism: &'static port::Mechanism) -> network::Marking {
 fn credits_first(values: &Values) -> Discipline {
     let shaper = CreditShaper::new(values, MTU);
     let tokens = Shaper { rate: shaper.rate(Rate::from_gbps(10)), burst: shaper.burst_bytes(), pacer: None };
-    let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens), trims: false, turn: None };
-    let rest = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false, turn: None };
+    let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens), ..ClassSpec::OPEN };
+    let rest = ClassSpec::OPEN;
     let class_of = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));
-    Discipline { classes: vec![credits, rest], class_of, priority: None, paced: None }
+    Discipline { classes: vec![credits, rest], class_of: vec![ClassOf(class_of)], paced: None }
 }
 
 /// Headers and answers before data, of which a port holds eight packets.
 fn trimming() -> Discipline {
-    let headers = ClassSpec { limit: Limit::Bytes(MTU * 16), shaper: None, trims: false, turn: None };
-    let data = ClassSpec { limit: Limit::Packets(8), shaper: None, trims: true, turn: Some(10) };
+    let headers = ClassSpec { limit: Limit::Bytes(MTU * 16), ..ClassSpec::OPEN };
+    let data = ClassSpec { limit: Limit::Packets(8), shaper: None, trims: true, turn: Some(10), ..ClassSpec::OPEN };
     let class_of = PACKET_KINDS.map(|kind| u8::from(kind == PacketKind::Data));
-    Discipline { classes: vec![headers, data], class_of, priority: None, paced: None }
+    Discipline { classes: vec![headers, data], class_of: vec![ClassOf(class_of)], paced: None }
 }
 
 /// Senders 0..n and receivers n..2n around two switches; 10 Gbps everywhere, 200 us there and back.
@@ -69,7 +69,7 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         wait: Wait::ALL,
         stop: Time::MAX,
         application: Application::EAGER,
-        priority: false,
+        class: 0,
         control: 0,
     };
     let discipline = match row.transport.leave {
@@ -88,8 +88,8 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         ports,
         markings: mechanism.into_iter().map(default_marking).collect(),
         disciplines: discipline.into_iter().collect(),
-        shared: None,
-        pause: None,
+        classes: vec![TrafficClass::default()],
+        pools: Vec::new(),
         balancing: Balancing::Flow,
         faults: Vec::new(),
         convergence: Time::MAX,

@@ -5,7 +5,7 @@ mod networks;
 
 use networks::{
     MTU, assert_the_same_in_domains, control, credits_first, fat_tree, flow, lossless, marking, priority_first,
-    recorded, run, scheduled, star, trimming, until_done,
+    recorded, run, scheduled, share, star, trimming, until_done,
 };
 use shallows_cc::port::MarkAt;
 use shallows_cc::receiver::SUBSTITUTES;
@@ -13,7 +13,7 @@ use shallows_cc::units::{Bytes, Time};
 use shallows_sim::engine::answer::Answer;
 use shallows_sim::engine::simulation::{Progress, Simulation};
 use shallows_sim::spec::host::Timestamps;
-use shallows_sim::spec::network::{Balancing, FlowSpec, Limit, Network, Nic, PauseSpec, SharedSpec};
+use shallows_sim::spec::network::{Balancing, FlowSpec, Limit, Network, Nic, PauseSpec, SharedSpec, TrafficClass};
 
 /// Every host to the one `apart` further on, each later than the one before.
 fn shifted(mut network: Network, apart: u32, bytes: u64) -> Network {
@@ -34,8 +34,8 @@ fn ecmp() -> Network {
 /// A tree that pauses, by thresholds of its own or by a share of the memory.
 fn pauses(name: &str, shared: Option<SharedSpec>) -> Network {
     let mut network = scheduled(marking(fat_tree(4), "red", MarkAt::Dequeue), lossless(), true);
-    network.pause = Some(PauseSpec { threshold: Bytes(30_000), hysteresis: Bytes(3000), headroom: None });
-    network.shared = shared;
+    network.classes[0].pause = Some(PauseSpec { threshold: Bytes(30_000), hysteresis: Bytes(3000), headroom: None });
+    share(&mut network, shared);
     network.controls = vec![control(name)];
     until_done(shifted(shifted(network, 5, 100_000), 6, 70_000))
 }
@@ -43,7 +43,7 @@ fn pauses(name: &str, shared: Option<SharedSpec>) -> Network {
 /// Twelve into one through a memory that they share with it, and drops where it is full.
 fn shared_memory() -> Network {
     let mut network = scheduled(star(13), networks::one_class(), false);
-    network.shared = Some(SharedSpec { size: Bytes(200_000), alpha: 1.0 });
+    share(&mut network, Some(SharedSpec { size: Bytes(200_000), alpha: 1.0 }));
     network.controls = vec![control("cubic")];
     network.flows = (0..12).map(|src| flow(src, 12, Bytes(200_000))).collect();
     until_done(network)
@@ -54,13 +54,11 @@ fn priorities() -> Network {
     let mut network = shifted(scheduled(fat_tree(4), priority_first(), false), 6, 400_000);
     let first = network.flows.clone();
     let start = |at: usize| Time::from_micros(at as u64 * 13);
-    let short = |(at, flow): (usize, &FlowSpec)| FlowSpec {
-        priority: true,
-        bytes: Bytes(9000),
-        start: start(at),
-        ..flow.clone()
-    };
+    let short =
+        |(at, flow): (usize, &FlowSpec)| FlowSpec { class: 0, bytes: Bytes(9000), start: start(at), ..flow.clone() };
+    network.flows.iter_mut().for_each(|flow| flow.class = 1);
     network.flows.extend(first.iter().enumerate().map(short));
+    network.classes = vec![TrafficClass::default(); 2];
     until_done(network)
 }
 

@@ -9,8 +9,8 @@ use shallows_sim::engine::answer::Answer;
 use shallows_sim::engine::simulation::{Progress, Simulation};
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::spec::network::{
-    Application, Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, LossDetection, Marking, Network,
-    Nic, PauseSpec, PortSpec, RecordSpec, Retransmission, SharedSpec, Wait,
+    Application, Balancing, ClassOf, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, LossDetection, Marking,
+    Network, Nic, PauseSpec, PortSpec, RecordSpec, Retransmission, SharedSpec, TrafficClass, Wait,
 };
 
 const MTU: Bytes = Bytes(1500);
@@ -18,22 +18,21 @@ const MTU: Bytes = Bytes(1500);
 /// Everything in one class: a FIFO by other means.
 fn one_class(limit: Bytes) -> Discipline {
     Discipline {
-        classes: vec![ClassSpec { limit: Limit::Bytes(limit), shaper: None, trims: false, turn: None }],
-        class_of: [0; PACKET_KINDS.len()],
-        priority: None,
+        classes: vec![ClassSpec { limit: Limit::Bytes(limit), ..ClassSpec::OPEN }],
+        class_of: vec![ClassOf([0; PACKET_KINDS.len()])],
         paced: None,
     }
 }
 
 /// Pauses first, then what comes back, then data.
 fn lossless() -> Discipline {
-    let class = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false, turn: None };
+    let class = ClassSpec::OPEN;
     let class_of = PACKET_KINDS.map(|kind| match kind {
         PacketKind::Pause | PacketKind::Resume => 0,
         PacketKind::Data => 2,
         _ => 1,
     });
-    Discipline { classes: vec![class; 3], class_of, priority: None, paced: None }
+    Discipline { classes: vec![class; 3], class_of: vec![ClassOf(class_of)], paced: None }
 }
 
 fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window: f64) -> Network {
@@ -55,8 +54,8 @@ fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window:
         computations: Vec::new(),
         markings: Vec::new(),
         disciplines: Vec::new(),
-        shared: None,
-        pause: None,
+        classes: vec![TrafficClass::default()],
+        pools: Vec::new(),
         balancing: Balancing::Flow,
         faults: Vec::new(),
         convergence: Time::MAX,
@@ -105,7 +104,7 @@ fn flow(src: u32, dst: u32) -> FlowSpec {
         wait: Wait::ALL,
         stop: Time::MAX,
         application: Application::EAGER,
-        priority: false,
+        class: 0,
         control: 0,
     }
 }
@@ -161,7 +160,7 @@ fn one_class_is_a_fifo() {
 #[test]
 fn pauses_leave_nothing_to_drop_and_keep_the_link_full() {
     let mut network = with(incast(16, MTU * 20, 1000.0), lossless());
-    network.pause = Some(PAUSE);
+    network.classes[0].pause = Some(PAUSE);
     let answer = run(network);
     assert_eq!(dropped(&answer), 0);
     let out = answer.ports.last().expect("the port to the receiver");
@@ -181,7 +180,7 @@ fn pauses_reach_the_hosts_of_a_large_network() {
     let cables: Vec<_> = (0..hosts).map(|host| (host, hosts)).collect();
     let mut network = with(network(hosts, hosts + 1, &cables, Bytes::MAX, 1000.0), lossless());
     network.flows = (0..300).map(|host| FlowSpec { start: Time::ZERO, ..flow(host, 300) }).collect();
-    (network.pause, network.warmup) = (Some(PAUSE), Time::ZERO);
+    (network.classes[0].pause, network.warmup) = (Some(PAUSE), Time::ZERO);
     network.duration = Time::from_millis(1);
     let answer = run(network);
     let pauses: u64 = answer.ports.iter().flat_map(|port| &port.classes).map(|class| class.pauses).sum();
@@ -191,7 +190,7 @@ fn pauses_reach_the_hosts_of_a_large_network() {
 #[test]
 fn without_headroom_what_is_on_its_way_is_dropped() {
     let mut network = with(incast(16, MTU * 20, 1000.0), lossless());
-    network.pause = Some(PauseSpec { headroom: Some(Bytes::ZERO), ..PAUSE });
+    network.classes[0].pause = Some(PauseSpec { headroom: Some(Bytes::ZERO), ..PAUSE });
     assert!(dropped(&run(network)) > 0);
 }
 
@@ -202,7 +201,7 @@ fn a_circle_of_pauses_is_found_and_named() {
     cables.extend((0..5).map(|at| (5 + at, 5 + (at + 1) % 5)));
     let mut network = with(network(5, 10, &cables, Bytes::MAX, 1000.0), lossless());
     network.flows = (0..5).map(|at| flow(at, (at + 2) % 5)).collect();
-    network.pause = Some(PAUSE);
+    network.classes[0].pause = Some(PAUSE);
     let answer = run(network);
     let mut circle = answer.deadlock.clone().expect("a deadlock").ports;
     circle.sort_unstable();
@@ -214,7 +213,7 @@ fn a_circle_of_pauses_is_found_and_named() {
 #[test]
 fn no_circle_no_deadlock() {
     let mut network = with(incast(16, MTU * 20, 1000.0), lossless());
-    network.pause = Some(PAUSE);
+    network.classes[0].pause = Some(PAUSE);
     assert_eq!(run(network).deadlock, None);
 }
 
@@ -222,14 +221,14 @@ fn no_circle_no_deadlock() {
 /// alpha / (1 + alpha) of the memory.
 #[test]
 fn one_busy_port_holds_its_share_of_the_memory() {
-    for (alpha, share) in [(1.0, 0.5), (2.0, 2.0 / 3.0)] {
+    for (alpha, due) in [(1.0, 0.5), (2.0, 2.0 / 3.0)] {
         let mut network = with(incast(4, Bytes::MAX, 1000.0), one_class(Bytes::MAX));
         let size = MTU * 300;
-        network.shared = Some(SharedSpec { size, alpha });
+        share(&mut network, Some(SharedSpec { size, alpha }));
         let answer = run(network);
         let out = answer.ports.last().expect("the port to the receiver");
         let largest = out.clock.bytes(out.largest) / size;
-        assert!((largest - share).abs() < 2.0 / 300.0 && out.dropped > 0, "{largest}");
+        assert!((largest - due).abs() < 2.0 / 300.0 && out.dropped > 0, "{largest}");
     }
 }
 
@@ -245,8 +244,8 @@ fn a_resume_does_not_overtake_its_pause() {
     let mut network = with(network(hosts, hosts + 1, &cables, Bytes::MAX, 1000.0), lossless());
     (network.mtu, network.header) = (Bytes(1000), Bytes(48));
     network.ports.iter_mut().for_each(|port| port.delay = Time::from_micros(2));
-    network.shared = Some(SharedSpec { size: Bytes(100_000), alpha: 16.0 });
-    network.pause = Some(PauseSpec { threshold: Bytes(100_000), hysteresis: Bytes(2000), headroom: None });
+    share(&mut network, Some(SharedSpec { size: Bytes(100_000), alpha: 16.0 }));
+    network.classes[0].pause = Some(PauseSpec { threshold: Bytes(100_000), hysteresis: Bytes(2000), headroom: None });
     network.controls = vec![control("timely")];
     let pairs = (0..hosts).flat_map(|src| (0..hosts).filter(move |&dst| dst != src).map(move |dst| (src, dst)));
     let bytes = Bytes(95_200);
@@ -271,13 +270,14 @@ fn any_lossless(seed: u64) -> Network {
         let delay = Time::from_nanos(pick(&mut draws, &[0, 1, 100, 1000, 20_000]));
         cable.iter_mut().for_each(|port| (port.rate, port.delay) = (rate, delay));
     }
-    network.pause = Some(PauseSpec {
+    network.classes[0].pause = Some(PauseSpec {
         threshold: Bytes(pick(&mut draws, &[0, 1500, 10_000, 100_000])),
         hysteresis: Bytes(pick(&mut draws, &[0, 3000, 1_000_000])),
         headroom: None,
     });
     let size = Bytes(pick(&mut draws, &[3000, 60_000, 1_000_000]));
-    network.shared = pick(&mut draws, &[None, Some(0.1), Some(1.0)]).map(|alpha| SharedSpec { size, alpha });
+    let alpha = pick(&mut draws, &[None, Some(0.1), Some(1.0)]);
+    share(&mut network, alpha.map(|alpha| SharedSpec { size, alpha }));
     network.host.nic = pick(&mut draws, &[Nic::Fair, Nic::Fifo]);
     mark(&mut network);
     network.controls = ["fixed", "dctcp", "dcqcn", "timely", "patched-timely"].map(control).to_vec();
@@ -324,4 +324,10 @@ fn on_any_tree_of_switches_pauses_lose_nothing_and_end() {
         pausing += u32::from(paused(&answer) > Time::ZERO);
     }
     assert!(pausing > 50, "only {pausing} of 200 networks paused anything");
+}
+
+/// Lets all packets share a pool of memory of each switch.
+fn share(network: &mut Network, shared: Option<SharedSpec>) {
+    network.pools = shared.into_iter().collect();
+    network.classes[0].pool = shared.map(|_| 0);
 }

@@ -11,7 +11,7 @@ use shallows_cc::port::MarkAt;
 use shallows_cc::sender::{Decision, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::packet::PACKET_KINDS;
-use shallows_sim::spec::network::{ClassSpec, Discipline, FlowSpec, Limit, Network, Shaper, UserAlgorithm};
+use shallows_sim::spec::network::{ClassOf, ClassSpec, Discipline, FlowSpec, Network, Shaper, UserAlgorithm};
 
 /// Sends all it has, through the pacer.
 #[derive(Debug)]
@@ -30,11 +30,11 @@ impl Sender for Paced {
 
 /// Every host has a pacer.
 fn with_pacers(mut network: Network, rate: Rate, spec: PacerSpec) -> Network {
-    let open = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false, turn: None };
+    let open = ClassSpec::OPEN;
     let shaper = Shaper { rate, burst: MTU * 2, pacer: Some(spec) };
     let classes = vec![open, ClassSpec { shaper: Some(shaper), ..open }];
     network.disciplines =
-        vec![Discipline { classes, class_of: [0; PACKET_KINDS.len()], priority: None, paced: Some(1) }];
+        vec![Discipline { classes, class_of: vec![ClassOf([0; PACKET_KINDS.len()])], paced: Some(1) }];
     for port in &mut network.ports {
         port.discipline = (port.from < network.hosts).then_some(0);
     }

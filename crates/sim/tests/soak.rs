@@ -20,7 +20,7 @@ use shallows_sim::engine::simulation::Simulation;
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::spec::fault::{Change, Fault};
 use shallows_sim::spec::network::{
-    self, Balancing, ClassSpec, Control, Discipline, FlowSpec, Limit, Network, Nic, PauseSpec, Shaper,
+    self, Balancing, ClassOf, ClassSpec, Control, Discipline, FlowSpec, Limit, Network, Nic, PauseSpec, Shaper,
 };
 
 /// Rng of one scenario.
@@ -108,7 +108,7 @@ fn ports(dice: &mut Dice, network: &mut Network, control: &Control) {
         let hysteresis = Bytes(dice.below(threshold.0.min(10_000)));
         network.disciplines = vec![lossless()];
         network.ports.iter_mut().for_each(|port| port.discipline = Some(0));
-        network.pause = Some(PauseSpec { threshold, hysteresis, headroom: None });
+        network.classes[0].pause = Some(PauseSpec { threshold, hysteresis, headroom: None });
     }
 }
 
@@ -117,10 +117,10 @@ fn share_with_credits(network: &mut Network, control: &Control) {
     let shaper = CreditShaper::new(&control.values, MTU);
     for port in &mut network.ports {
         let tokens = Shaper { rate: shaper.rate(port.rate), burst: shaper.burst_bytes(), pacer: None };
-        let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens), trims: false, turn: None };
-        let rest = ClassSpec { limit: Limit::Bytes(port.buffer), shaper: None, trims: false, turn: None };
+        let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens), ..ClassSpec::OPEN };
+        let rest = ClassSpec { limit: Limit::Bytes(port.buffer), ..ClassSpec::OPEN };
         let class_of = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));
-        let discipline = Discipline { classes: vec![credits, rest], class_of, priority: None, paced: None };
+        let discipline = Discipline { classes: vec![credits, rest], class_of: vec![ClassOf(class_of)], paced: None };
         let at = network.disciplines.iter().position(|known| *known == discipline).unwrap_or_else(|| {
             network.disciplines.push(discipline);
             network.disciplines.len() - 1

@@ -270,6 +270,7 @@ class Answer:
             "probes": self._probes,
             "ports": self._port_block,
             "queue_histograms": self._histogram_blocks,
+            **({"classes": self._class_blocks} if self.scenario.classes else {}),
         }
 
     # Methods, not lambdas, because a run may be pickled and sent to another process.
@@ -297,6 +298,22 @@ class Answer:
 
     def _port_block(self) -> Iterable[Block]:
         return iter([self.port_columns])
+
+    def _class_blocks(self) -> Iterable[Block]:
+        answer, names = self.answer["classes"], self.network.port_names
+        of_ports = ["pause"] if any(one.pfc for one in self.scenario.classes) else []
+        classes = [*of_ports, "control", *(one.name for one in self.scenario.classes)]
+        columns: dict[str, Any] = {
+            "port": Names(answer["link"], names),
+            "class": Names(answer["class"], classes),
+            **{of: answer[of] for of in ("sent", "sent_bytes", "marked", "dropped")},
+            "queue_mean_pkt": answer["queue_mean_bytes"] / self.mtu,
+            "queue_max_pkt": answer["largest_bytes"] / self.mtu,
+            "delay_mean_us": answer["delay_mean_ps"] / 1e6,
+            "pauses": answer["pauses"],
+            "paused_us": answer["paused_ps"] / 1e6,
+        }
+        return iter([columns])
 
     def _queue_blocks(self) -> Iterable[Block]:
         return _merged(self._queues())

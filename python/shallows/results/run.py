@@ -44,7 +44,7 @@ class Run:
     """A finished (or interrupted) run.
 
     `summary` is the dict of `summary.json`, `scenario_toml` the scenario with every default. `flows`,
-    `computations`, `queues`, `probes`, `ports` and `queue_histograms` are pandas tables, built when first
+    `computations`, `queues`, `probes`, `ports`, `classes` and `queue_histograms` are pandas tables, built when first
     used; `TABLES` names their columns with unit and definition.
 
     `blocks` maps the name of a table to a function that yields it in blocks: dicts of equally long columns
@@ -152,8 +152,9 @@ class Run:
         return disk.read(self._folder / f"{name}.parquet", WHOLE)
 
     def _lacks(self, name: str) -> bool:
-        """True for a table that earlier versions did not save."""
-        return name == "computations" and not (self._folder / f"{name}.parquet").exists()
+        """True for a table that earlier versions did not save, and for that of classes without classes."""
+        optional = name in ("computations", "classes") and name not in self._blocks
+        return optional and not (self._folder / f"{name}.parquet").exists()
 
     def _check_saved(self, name: str) -> None:
         """Raise `ScenarioError` unless the table is on disk and belongs to this run."""
@@ -191,6 +192,11 @@ class Run:
     def ports(self) -> "pandas.DataFrame":
         """Exact statistics of every egress port after the warm-up (pandas)."""
         return tables.frame(self.columns("ports"))
+
+    @cached_property
+    def classes(self) -> "pandas.DataFrame":
+        """Statistics of every traffic class at every port (pandas); empty without classes."""
+        return tables.frame(self.columns("classes"))
 
     @cached_property
     def queue_histograms(self) -> "pandas.DataFrame":
@@ -312,6 +318,8 @@ class Run:
             **({"address": address} if address else {}),
         }
         for name, columns in TABLES.items():
+            if name == "classes" and self._lacks(name):
+                continue
             blocks = self._blocks[name]() if name in self._blocks else [self.columns(name)]
             disk.write(folder / f"{name}.parquet", columns, metadata, blocks)
         for name, text in zip(TEXTS, (self.scenario_toml, summary), strict=True):

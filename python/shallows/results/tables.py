@@ -100,6 +100,21 @@ TABLES = {
         "pauses": Column("uint64", "", "times a pause stopped data after the warm-up"),
         "paused_us": Column("float64", "us", "time the port was kept from sending after the warm-up"),
     },
+    "classes": {
+        "port": Column("name", "", "egress port, as from->to"),
+        "class": Column("name", "", 'traffic class; "control" and "pause" are those of the ports'),
+        "sent": Column("uint64", "packets", "sent after the warm-up"),
+        "sent_bytes": Column("uint64", "B", "length on the wire of these"),
+        "marked": Column("uint64", "packets", "given a congestion mark after the warm-up"),
+        "dropped": Column("uint64", "packets", "dropped after the warm-up"),
+        "queue_mean_pkt": Column("float64", "full frames", "queue of the class, weighted by time"),
+        "queue_max_pkt": Column("float64", "full frames", "largest queue of the class after the warm-up"),
+        "delay_mean_us": Column(
+            "float64", "us", "from a frame's arrival to its last bit sent, mean over frames"
+        ),
+        "pauses": Column("uint64", "", "times a pause stopped the class after the warm-up"),
+        "paused_us": Column("float64", "us", "time during which a pause stopped the class"),
+    },
     "queue_histograms": {
         "port": Column("name", "", "egress port, as from->to"),
         "from_pkt": Column("float64", "full frames", "lower end of the bin, inclusive"),
@@ -107,7 +122,9 @@ TABLES = {
         "time_us": Column("float64", "us", "exact time the queue spent in the bin after the warm-up"),
     },
 }
-"""Every table of a result: its columns in order, each with type, unit and definition."""
+"""Every table of a result: its columns in order, each with type, unit and definition. A result has the table
+`classes` only if its scenario has classes.
+"""
 
 
 class Names(NamedTuple):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from shallows import faults, marking
 from shallows.errors import ScenarioError, collect
 from shallows.literal import is_list
-from shallows.scenario import sizes
+from shallows.scenario import classes, sizes
 from shallows.supported_keys import algorithms, refuse_unused_keys
 from shallows.units import ACK_BYTES, MOST_ROWS, NEVER, SIZE, TIME
 
@@ -26,6 +26,7 @@ def check(scenario: "Scenario") -> None:
         sizes.check_flows,
         _check_marking,
         _check_priorities,
+        classes.check,
         _check_credits,
         _check_trimming,
         _check_pacer,
@@ -78,6 +79,8 @@ def _check_cooldown(scenario: "Scenario") -> None:
 
 
 def _check_marking(scenario: "Scenario") -> None:
+    if scenario.classes:
+        return
     if scenario.network_options.marking == "none":
         for used in scenario.algorithms:
             if used.needs_marking:

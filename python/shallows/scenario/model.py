@@ -20,7 +20,8 @@ from shallows.algorithm import Algorithm, choose
 from shallows.errors import ScenarioError
 from shallows.faults import Fault
 from shallows.literal import is_list, to_source
-from shallows.scenario import checks, raw, settle, validation
+from shallows.scenario import checks, classes, raw, settle, validation
+from shallows.scenario.classes import Pool, TrafficClass
 from shallows.scenario.origin import Origin
 from shallows.scenario.overrides import copied, overridden
 from shallows.scenario.tables import HostTable, NetworkTable, RecordTable
@@ -60,6 +61,14 @@ class Scenario(Table):
         # pydantic would parse the documented signature of `list` itself
         default_factory=lambda: list[Fault](),
         description="tables of changes of links, with their times",
+    )
+    classes: list[TrafficClass] = Key(
+        default_factory=lambda: list[TrafficClass](),
+        description="tables of traffic classes in order of priority; by default one",
+    )
+    pools: list[Pool] = Key(
+        default_factory=lambda: list[Pool](),
+        description="tables of memory of each switch, to which classes refer",
     )
     record: RecordTable = Key(default_factory=dict)
 
@@ -129,6 +138,9 @@ class Scenario(Table):
         tables = self.model_dump(by_alias=True, exclude_none=True, context=context)
         if not any("hosts.rto_min" in used.supported_keys for used in self.algorithms):
             del tables["hosts"]["rto_min"]  # it acts on no flow, and follows from the network
+        for key in ("classes", "pools"):
+            if not tables[key]:
+                del tables[key]
         if self.network_options.pfc and self.network_options.pfc.headroom == NEVER:
             tables["network"]["pfc"]["headroom"] = SIZE.text(headroom.of_any_link(self.network, self.mtu))
         return tomli_w.dumps(
@@ -246,6 +258,8 @@ class Scenario(Table):
     @property
     def marking_begins(self) -> int:
         """Bytes of queue at which the last switch port begins to mark."""
+        if self.classes:
+            return max(classes.marking_begins(self, one) for one in self.classes)
         rates = self.network.rate_bps[~self.network.is_nic]
         return self.network_options.marking.largest_threshold(rates)
 
@@ -278,6 +292,7 @@ class Scenario(Table):
 
     def _settle(self) -> None:
         """Fill in the defaults that depend on other tables."""
+        classes.check_names(self)
         network = self.network
         for i, table in enumerate(self.traffic):
             if table.cc is None and self.cc is None:

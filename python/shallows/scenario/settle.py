@@ -7,6 +7,7 @@ import numpy as np
 
 from shallows import defaults, marking
 from shallows.errors import ScenarioError
+from shallows.scenario import classes
 from shallows.switch import Trimming
 from shallows.units import NEVER
 
@@ -28,10 +29,13 @@ def fill_in(scenario: "Scenario") -> None:
     vars(scenario)["derived"] = derived
     _algorithms(scenario, scale)
     options = scenario.network_options
+    classes.settle(scenario, scale)
     _set(options, "marking", _marking(scenario, scale))
     derived["network.buffer"] = _buffer(scenario, scale)
     options = options.filled_in(derived)
     _set(scenario, "network_options", options)
+    for one in scenario.classes:
+        _set(one, "buffer", one.buffer or options.buffer)
     needed = any(used.trims for used in scenario.algorithms) and not options.shared and not options.pfc
     if options.trimming is None and needed:
         _set(options, "trimming", Trimming.model_validate({}, context={"frame": scenario.frame}))
@@ -71,6 +75,8 @@ def of_network(used: "Algorithm", scale: "Scale") -> "Algorithm":
 
 def _marking(scenario: "Scenario", scale: "Scale") -> Any:
     chosen = scenario.network_options.marking
+    if scenario.classes:  # each has a marking of its own
+        return chosen or "none"
     if chosen is None:
         kinds = {used.congestion_point: used for used in scenario.algorithms if used.needs_marking}
         if len(kinds) > 1:
@@ -84,18 +90,21 @@ def _buffer(scenario: "Scenario", scale: "Scale") -> int:
     options = scenario.network_options
     if options.shared or options.pfc:
         return NEVER
-    return defaults.buffer(scale, scenario.marking_begins if options.marking != "none" else 0)
+    marks = options.marking != "none" or bool(scenario.classes)
+    return defaults.buffer(scale, scenario.marking_begins if marks else 0)
 
 
 def _fullest(scenario: "Scenario") -> int:
     """Bytes of the longest queue that a port can hold by its default or its own limit."""
     options, trimming = scenario.network_options, scenario.trimming
+    network = scenario.network
+    incoming = max(int(np.bincount(network.link_to[~network.is_nic], minlength=1).max()), 1)
+    if scenario.classes:
+        return classes.fullest(scenario, incoming)
     if trimming:
         return trimming.queue * scenario.mtu
     if options.shared:
         return int(options.shared.size * options.shared.alpha / (1 + options.shared.alpha))
     if options.pfc:  # every other link of the switch may bring that much before it is paused
-        network = scenario.network
-        counts = np.bincount(network.link_to[~network.is_nic], minlength=1)
-        return options.pfc.threshold * max(int(counts.max()), 1)
+        return options.pfc.threshold * incoming
     return options.buffer

@@ -59,6 +59,8 @@ def check_flows(scenario: "Scenario") -> None:
 def _has_classes(scenario: "Scenario") -> bool:
     from shallows import faults, switch
 
+    if scenario.classes:
+        return True
     network = scenario.network
     schedule, _ = faults.to_core(scenario, network, switch.to_core(scenario, network))
     return bool(np.any(schedule.of_link))

@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from pydantic import ValidationInfo
 
 
-def _marking(value: Any, info: "ValidationInfo") -> Any:
+def marking_of(value: Any, info: "ValidationInfo") -> Any:
+    """The `Marking` of a table, "none" or None. Raises `ValueError`."""
     if value is None or value == "none":
         return value
     if is_table(value):
@@ -54,7 +55,8 @@ def _marking(value: Any, info: "ValidationInfo") -> Any:
     raise ValueError('"none", or a table such as { kind = "step", threshold = "35pkt", at = "enqueue" }')
 
 
-def _marking_text(value: Any, info: "ValidationInfo") -> Any:
+def marking_text(value: Any, info: "ValidationInfo") -> Any:
+    """The table of a `Marking`, or its other value."""
     return value.table(packet(info)) if isinstance(value, Marking) else value
 
 
@@ -93,7 +95,7 @@ class NetworkTable(Table):
         description="whether ports trim packets to headers instead of dropping them; by default as cc needs",
     )
     marking: Annotated[
-        Any, TypeName("AnyMarking"), BeforeValidator(_marking), PlainSerializer(_marking_text)
+        Any, TypeName("AnyMarking"), BeforeValidator(marking_of), PlainSerializer(marking_text)
     ] = Key(None, description='"none" or a table of a kind and its keys; by default as the algorithms need')
     balancing: Literal["flow", "packet", "queue"] = Key(
         "flow", description="choice among equal paths: per flow, per packet, or the shortest queue"

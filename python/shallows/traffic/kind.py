@@ -89,6 +89,9 @@ class Kind(Table):
     name: OptionalName = Key(None, description="name in results; by default its kind, numbered if used again")
     cc: AlgorithmChoice = Key(None, description="the algorithm; by default the scenario's")
     priority: Literal[0, 1] = Key(0, description="1: its packets are sent before those of 0")
+    traffic_class: OptionalName = Key(
+        None, alias="class", description="its traffic class, by name; by default the last of [[classes]]"
+    )
 
     def settled(self, network: "Network") -> Self:
         """This table with the defaults that depend on the network filled in."""

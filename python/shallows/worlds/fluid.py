@@ -40,7 +40,10 @@ WORLD = World(
         "hosts": "a fluid has no packets, acks or timers in its hosts, only rates and one queue",
         "traffic": "a fluid has no flows that end",
         "faults": "a fluid's one port is always up and loses nothing except in its buffer",
-        "traffic.priority": "a fluid has one queue, first in, first out",
+        **dict.fromkeys(
+            ("traffic.priority", "traffic.class", "classes", "pools"),
+            "a fluid has one queue, first in, first out",
+        ),
         "traffic.exchange": "a fluid's flows do not pause",
         "traffic.off": "a fluid's flows do not pause",
         "cc.receiver": "a fluid model has the receiver of its own algorithm",

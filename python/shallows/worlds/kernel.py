@@ -47,7 +47,9 @@ WORLD = World(
         "faults": "its emulated wires neither fail nor lose packets",
         "traffic.tasks": "its flows wait for one other at most, and its hosts compute nothing",
         "traffic.training": "its flows wait for one other at most, and its hosts compute nothing",
-        "traffic.priority": "its ports have one class",
+        **dict.fromkeys(
+            ("traffic.priority", "traffic.class", "classes", "pools"), "its ports have one class"
+        ),
         "traffic.exchange": "its flows always have something to send",
         "traffic.off": "its flows always have something to send",
     },

@@ -10,6 +10,7 @@ from shallows import contract, faults, switch
 from shallows.contract import Request
 from shallows.errors import ScenarioError
 from shallows.memory import needs
+from shallows.scenario import classes
 from shallows.scenario.tables import HostTable, NetworkTable
 from shallows.supported_keys import ALWAYS, World
 from shallows.topology import KINDS as TOPOLOGIES
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from shallows.runner import OnProgress
     from shallows.scenario import Scenario
     from shallows.topology import Network
-    from shallows.traffic import Flows
     from shallows.traffic.computations import Computations, Waits
 
 
@@ -33,7 +33,8 @@ WORLD = World(
     | {f"traffic.{kind}" for kind in TRAFFICS}
     | {f"network.{key}" for key in NetworkTable.key_names()}
     | {f"hosts.{key}" for key in HostTable.key_names()}
-    | {"traffic.priority", "traffic.exchange", "traffic.off", "cc.receiver", "faults"},
+    | {"traffic.priority", "traffic.class", "traffic.exchange", "traffic.off", "cc.receiver", "faults"}
+    | {"classes", "pools"},
 )
 
 
@@ -79,13 +80,13 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: 
 def request(scenario: "Scenario") -> Request:
     """The request to the core: integers in picoseconds, bytes and bits per second."""
     network, options = scenario.network, scenario.network_options
-    schedule, changes = faults.to_core(scenario, network, switch.to_core(scenario, network))
-    index, markings = _markings(scenario, network)
-    pfc = options.pfc and {
-        **options.pfc.to_core(contract.Pause),
-        "threshold_bytes": options.pfc.threshold or 0,  # with shared memory its dynamic threshold decides
-        "headroom_bytes": None if options.pfc.headroom == NEVER else options.pfc.headroom,
-    }
+    if scenario.classes:
+        (schedule, markings), index = classes.schedule(scenario, network), np.zeros_like(network.link_from)
+        traffic_classes, pools = classes.to_core(scenario)
+    else:
+        schedule, (index, markings) = switch.to_core(scenario, network), _markings(scenario, network)
+        traffic_classes, pools = switch.traffic_classes(scenario)
+    schedule, changes = faults.to_core(scenario, network, schedule)
     asked: dict[str, Any] = {
         "hosts": network.hosts,
         "nodes": network.nodes,
@@ -100,12 +101,12 @@ def request(scenario: "Scenario") -> Request:
         },
         "markings": markings,
         "disciplines": schedule.disciplines,
-        "shared": options.shared.to_core(contract.Shared) if options.shared else None,
-        "pause": pfc or None,
+        "classes": traffic_classes,
+        "pools": pools,
         "balancing": options.balancing,
         "faults": changes,
         "convergence_ps": options.convergence,
-        "flows": _flows(scenario.flows),
+        "flows": _flows(scenario),
         "computations": _computations(scenario.flows.computations),
         "ccs": [cc.to_core() for cc in scenario.flows.ccs],
         "host": _host(scenario.hosts),
@@ -126,8 +127,9 @@ def request(scenario: "Scenario") -> Request:
     return cast(Request, asked)
 
 
-def _flows(flows: "Flows") -> dict[str, Any]:
+def _flows(scenario: "Scenario") -> dict[str, Any]:
     """Columns of the flows; dependencies and pauses only where there are some."""
+    flows = scenario.flows
     return {
         "src": flows.src,
         "dst": flows.dst,
@@ -138,7 +140,7 @@ def _flows(flows: "Flows") -> dict[str, Any]:
         "behind": asdict(flows.behind) if len(flows.behind) else None,
         "application": asdict(flows.application) if flows.application else None,
         "wait": _wait(flows.wait),
-        "priority": flows.priority > 0,
+        "class": classes.of_flows(scenario) if scenario.classes else switch.class_of_flows(scenario),
         "cc": flows.cc,
     }
 

@@ -7,17 +7,19 @@ use shallows_cc::units::Bytes;
 use crate::observe::Observer;
 use crate::packet::PacketKind;
 use crate::parallel::network::ParallelNetwork;
+use crate::port::admission::Departure;
 
-/// Links whose two ends disagree about a pause, and whether the port is paused. The last PFC frame in flight, or the state of the port if
+/// Links whose two ends disagree about a pause of a class, and whether the port is paused. The last PFC frame in flight, or the state of the port if
 /// there is none, must be what the switch wants.
 pub fn pause_mismatches<O: Observer>(all: &ParallelNetwork<O>) -> impl Iterator<Item = (u32, bool)> {
     let links = if all.pauses() { all.links() } else { 0 };
-    let both = (0..links).map(|link| (link, all.port(link).is_paused(), all.is_pausing(link)));
+    let both = (0..links).flat_map(|link| all.pause_classes().map(move |class| (link, class)));
+    let both = both.map(|(link, class)| ((link, class), all.port(link).is_paused(class), all.is_pausing(link, class)));
     // Frames are searched only where it matters: mostly both ends agree that nothing is paused.
-    let mismatches = both.filter(|&(link, paused, pausing)| {
-        (paused || pausing) && all.last_pause_frame(link).unwrap_or(paused) != pausing
+    let mismatches = both.filter(|&((link, class), paused, pausing)| {
+        (paused || pausing) && all.last_pause_frame(link, class).unwrap_or(paused) != pausing
     });
-    mismatches.map(|(link, paused, _)| (link, paused))
+    mismatches.map(|((link, _), paused, _)| (link, paused))
 }
 
 /// The ports of a deadlock: a cycle in which each port waits for the next one for ever; empty if there is none.
@@ -27,14 +29,15 @@ pub fn search<O: Observer>(all: &ParallelNetwork<O>) -> Vec<u32> {
     if !all.pauses() {
         return Vec::new();
     }
-    let paused = |&port: &u32| all.port(port).is_paused() && all.is_pausing(port);
-    let mut stuck: Vec<u32> = (0..all.links()).filter(paused).collect();
+    let paused = |&(port, class): &Stuck| all.port(port).is_paused(class) && all.is_pausing(port, class);
+    let every = (0..all.links()).flat_map(|port| all.pause_classes().map(move |class| (port, class)));
+    let mut stuck: Vec<Stuck> = every.filter(paused).collect();
     let mut behind = behind(all, &stuck);
     loop {
         let mut held = BTreeMap::new();
         behind.iter().for_each(|(&(from, _), &length)| *held.entry(from).or_insert(Bytes::ZERO) += length);
         let before = stuck.len();
-        stuck.retain(|port| held.get(port).is_some_and(|&held| held > all.resumes_at(*port)));
+        stuck.retain(|one| held.get(one).is_some_and(|&held| held > all.resumes_at(one.0, one.1)));
         if stuck.len() == before {
             return cycle(&stuck, &behind);
         }
@@ -42,28 +45,32 @@ pub fn search<O: Observer>(all: &ParallelNetwork<O>) -> Vec<u32> {
     }
 }
 
-/// By link and port of `stuck`: how much data from the link is queued at the port. Data at a NIC came over no link, so no port waits for it,
+/// A port, and the traffic class that is paused there.
+type Stuck = (u32, u8);
+
+/// By link and port of `stuck`: how much data of the class from the link is queued at the port. Data at a NIC came over no link, so no port waits for it,
 /// and there may be millions of packets.
-fn behind<O: Observer>(all: &ParallelNetwork<O>, stuck: &[u32]) -> BTreeMap<(u32, u32), Bytes> {
+fn behind<O: Observer>(all: &ParallelNetwork<O>, stuck: &[Stuck]) -> BTreeMap<(Stuck, Stuck), Bytes> {
     let mut behind = BTreeMap::new();
-    for &port in stuck.iter().filter(|&&port| !all.is_nic(port)) {
-        for data in all.waiting(port).filter(|waiting| waiting.kind == PacketKind::Data) {
-            *behind.entry((data.from, port)).or_insert(Bytes::ZERO) += data.length;
+    for &(port, class) in stuck.iter().filter(|&&(port, _)| !all.is_nic(port)) {
+        let of_class = |waiting: &Departure| waiting.kind == PacketKind::Data && waiting.class == class;
+        for data in all.waiting(port).filter(of_class) {
+            *behind.entry(((data.from, class), (port, class))).or_insert(Bytes::ZERO) += data.length;
         }
     }
     behind
 }
 
 /// Follows the waiting ports until one repeats.
-fn cycle(stuck: &[u32], behind: &BTreeMap<(u32, u32), Bytes>) -> Vec<u32> {
+fn cycle(stuck: &[Stuck], behind: &BTreeMap<(Stuck, Stuck), Bytes>) -> Vec<u32> {
     let mut seen = Vec::new();
     let mut at = stuck.first().copied();
     while let Some(port) = at {
         if let Some(begin) = seen.iter().position(|&p| p == port) {
-            return seen.split_off(begin);
+            return seen.split_off(begin).into_iter().map(|(port, _)| port).collect();
         }
         seen.push(port);
-        at = behind.range((port, 0)..=(port, u32::MAX)).next().map(|(&(_, waits_for), _)| waits_for);
+        at = behind.range((port, (0, 0))..=(port, (u32::MAX, u8::MAX))).next().map(|(&(_, waits_for), _)| waits_for);
     }
     Vec::new()
 }

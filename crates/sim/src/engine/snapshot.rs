@@ -145,7 +145,7 @@ fn port_state<O: Observer>(
         waiting: (packets.len() - mine - flying_count) as u32,
         flying: flying_count as u32,
         flying_bytes: flying.map(|packet| Bytes(u64::from(packet.length))).sum(),
-        paused: port.is_paused(),
+        paused: port.pauses_any(),
         down: port.is_down(),
     }
 }

@@ -137,7 +137,7 @@ impl<O: Observer> Simulation<O> {
 
     /// Whether a pause of a link has to be reported, so that a search for a deadlock is scheduled.
     pub(super) fn awaits_pause(&self) -> bool {
-        self.network.pause.is_some() && self.deadlock.is_none() && !self.schedule.has(Task::Deadlock)
+        self.network.pauses() && self.deadlock.is_none() && !self.schedule.has(Task::Deadlock)
     }
 
     /// Schedules a search for a deadlock because a link was paused, or still is.
@@ -155,7 +155,7 @@ impl<O: Observer> Simulation<O> {
         if !ports.is_empty() {
             self.deadlock = Some(Deadlock { at: self.now(), ports });
             self.over |= self.network.until_done;
-        } else if (0..self.domains.links()).any(|link| self.domains.port(link).is_paused()) {
+        } else if (0..self.domains.links()).any(|link| self.domains.port(link).pauses_any()) {
             self.schedule_deadlock_search(self.now());
         }
     }

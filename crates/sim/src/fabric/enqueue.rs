@@ -27,8 +27,7 @@ impl<O: Observer> Fabric<O> {
     // Four numbers are passed in registers, a struct of three of them is not.
     #[inline(never)]
     fn enqueue_checked(&mut self, number: u32, packet: u32, from: u32, class: ClassOverride) -> Outcome {
-        let has_priority = class == ClassOverride::None && self.has_priority(packet);
-        let incoming = Incoming { packet, from, class: if has_priority { ClassOverride::Priority } else { class } };
+        let incoming = Incoming { packet, from, class };
         if !self.ports[number as usize].is_scheduled() {
             // A port without classes is never down and shares no memory.
             let enqueued = self.ports[number as usize].enqueue(self.now, incoming, &mut self.packets);
@@ -36,7 +35,7 @@ impl<O: Observer> Fabric<O> {
         }
         let outcome = match self.send_if_idle(number, incoming) {
             Some(enqueued) => self.finish(number, packet, enqueued),
-            None => self.enqueue_scheduled(number, packet, from, incoming.class),
+            None => self.enqueue_scheduled(number, packet, from, class),
         };
         if !self.pauses_due.is_empty() {
             self.send_pauses();
@@ -94,15 +93,15 @@ impl<O: Observer> Fabric<O> {
             self.ports[number as usize].drop_link_down();
             return Enqueued::dropped(DropReason::LinkFault);
         }
-        let length = self.packets[incoming.packet].bytes();
-        let counts = incoming.from != NIL && self.counts(self.packets[incoming.packet].flags);
+        let (length, flags) = (self.packets[incoming.packet].bytes(), self.packets[incoming.packet].flags);
+        let counts = incoming.from != NIL && self.counts(flags);
         if counts && !self.reserve_memory(number, incoming) {
             self.ports[number as usize].drop_unadmitted(self.now, incoming.packet, &mut self.packets);
             return Enqueued::dropped(DropReason::BufferFull);
         }
         let enqueued = self.ports[number as usize].enqueue(self.now, incoming, &mut self.packets);
         if counts && let Outcome::Dropped(_) = enqueued.outcome {
-            self.release_memory(number, incoming.from, length);
+            self.release_memory(number, incoming.from, flags.class(), length);
         }
         enqueued
     }
@@ -150,9 +149,14 @@ impl<O: Observer> Fabric<O> {
         Outcome::Returned
     }
 
-    /// Whether the packet belongs to a flow with priority.
-    fn has_priority(&self, at: u32) -> bool {
-        self.priorities && self.network.flows.get(self.packets[at].flow as usize).is_some_and(|flow| flow.priority)
+    /// Puts a packet that a host creates into one of its ports, after it has set the traffic class of the flow.
+    #[inline(always)]
+    pub fn enqueue_own(&mut self, number: u32, incoming: Incoming) {
+        if self.has_classes {
+            let packet = &mut self.packets[incoming.packet];
+            packet.flags = packet.flags.with_class(self.network.flows[packet.flow as usize].class as u8);
+        }
+        self.enqueue(number, incoming);
     }
 
     /// Whether the memory of a switch counts packets with these flags.
@@ -166,27 +170,29 @@ impl<O: Observer> Fabric<O> {
         let (node, length) = (port.from, packet.bytes());
         let Some(switches) = &mut self.switches else { return true };
         let held = || port.held(self.now, packet.flags, incoming.class);
-        let verdict = switches.admit(node, incoming.from, length, held);
+        let class = packet.flags.class();
+        let verdict = switches.admit(node, incoming.from, (class, length), held);
         if verdict == Verdict::AdmitAndPause {
-            self.request_pause(number, incoming.from, length);
+            self.request_pause(number, (incoming.from, class), length);
         }
         verdict != Verdict::Drop
     }
 
     /// Releases the memory of a packet that `from` brought, and requests the end of a pause if its link may resume.
-    fn release_memory(&mut self, number: u32, from: u32, length: Bytes) {
+    fn release_memory(&mut self, number: u32, from: u32, class: u8, length: Bytes) {
         let node = self.ports[number as usize].from;
         let Some(switches) = &mut self.switches else { return };
-        switches.release(node, from, length);
-        if switches.resume(node, from) {
-            self.request_resume(number, from);
+        switches.release(node, from, class, length);
+        if switches.resume(node, from, class) {
+            self.request_resume(number, (from, class));
         }
     }
 
     /// Releases the memory of a packet that has left the queue of a port.
     pub(super) fn release_departed(&mut self, number: u32, departed: Departure) {
-        if departed.from != NIL && self.counts(Flags::of(departed.kind)) {
-            self.release_memory(number, departed.from, departed.length);
+        let Departure { from, length, kind, class, .. } = departed;
+        if from != NIL && self.counts(Flags::of(kind).with_class(class)) {
+            self.release_memory(number, from, class, length);
         }
     }
 

@@ -11,27 +11,28 @@ use crate::port::admission::{DropReason, Incoming};
 use crate::spec::fault::Fault;
 
 impl<O: Observer> Fabric<O> {
-    /// Requests a pause of the link `from`, because of a packet of this length that joins the port of `number`.
-    pub(super) fn request_pause(&mut self, number: u32, from: u32, length: Bytes) {
-        self.pauses_due.push_back((from, PacketKind::Pause));
+    /// Requests a pause of a class of the link `from`, because of a packet of this length that joins the port of `number`.
+    pub(super) fn request_pause(&mut self, number: u32, (from, class): (u32, u8), length: Bytes) {
+        self.pauses_due.push_back((from, PacketKind::Pause, class));
         if O::LISTENS {
-            let through = self.largest_queue(number, from, length);
-            self.observer.pause_requested(self.now, from, through, true);
+            let through = self.largest_queue(number, (from, class), length);
+            self.observer.pause_requested(self.now, (from, class), through, true);
         }
     }
 
-    /// Requests the end of a pause of the link `from`, because of a packet that leaves the port of `number`.
-    pub(super) fn request_resume(&mut self, number: u32, from: u32) {
-        self.pauses_due.push_back((from, PacketKind::Resume));
-        self.observer.pause_requested(self.now, from, number, false);
+    /// Requests the end of a pause of a class of the link `from`, because of a packet that leaves the port of `number`.
+    pub(super) fn request_resume(&mut self, number: u32, (from, class): (u32, u8)) {
+        self.pauses_due.push_back((from, PacketKind::Resume, class));
+        self.observer.pause_requested(self.now, (from, class), number, false);
     }
 
-    /// The port of a switch that holds most of what a link brought, where `length` more is about to join that of `number`.
-    fn largest_queue(&self, number: u32, from: u32, length: Bytes) -> u32 {
+    /// The port of a switch that holds most of what a link brought of a class, where `length` more is about to join that of `number`.
+    fn largest_queue(&self, number: u32, (from, class): (u32, u8), length: Bytes) -> u32 {
         let node = self.ports[number as usize].from;
         let ports = (0..).zip(&self.ports).filter(|(_, port)| port.from == node).map(|(number, _)| number);
         let held = |port: u32| {
-            let waiting = self.ports[port as usize].waiting(&self.packets).filter(|waiting| waiting.from == from);
+            let waiting =
+                self.ports[port as usize].waiting(&self.packets).filter(|w| w.from == from && w.class == class);
             waiting.map(|waiting| waiting.length).sum::<Bytes>() + if port == number { length } else { Bytes::ZERO }
         };
         ports.max_by_key(|&port| (held(port), std::cmp::Reverse(port))).unwrap_or(number)
@@ -41,32 +42,35 @@ impl<O: Observer> Fabric<O> {
     /// the next, which must not overtake the others.
     #[inline(never)]
     pub(super) fn send_pauses(&mut self) {
-        while let Some((from, kind)) = self.pauses_due.pop_front() {
-            self.send_pause_frame(from, kind);
+        while let Some((from, kind, class)) = self.pauses_due.pop_front() {
+            self.send_pause_frame(from, kind, class);
         }
     }
 
-    /// Sends a pause frame to the other end of the link `from`.
-    fn send_pause_frame(&mut self, from: u32, kind: PacketKind) {
+    /// Sends a pause frame for a class to the other end of the link `from`.
+    fn send_pause_frame(&mut self, from: u32, kind: PacketKind, class: u8) {
         let Some(switches) = &self.switches else { return };
         let reverse = switches.reverse(from);
         let header = if kind == PacketKind::Pause { Header::Pause } else { Header::Resume };
-        let at = self.packets.insert(Packet::new(NO_FLOW, MIN_FRAME, Ecn::NotEct, &header), header);
+        let mut packet = Packet::new(NO_FLOW, MIN_FRAME, Ecn::NotEct, &header);
+        packet.flags = packet.flags.with_class(class);
+        let at = self.packets.insert(packet, header);
         self.enqueue(reverse, Incoming::local(at));
     }
 
     /// Handles a pause frame, which is for the port that sends in the other direction.
     #[cold]
     pub(super) fn on_pause_frame(&mut self, number: u32, at: u32) -> Delivery {
-        let pause = self.packets[at].flags.is(PacketKind::Pause);
+        let flags = self.packets[at].flags;
+        let (pause, class) = (flags.is(PacketKind::Pause), flags.class());
         self.packets.remove(at);
         self.consumed += 1;
         let Some(switches) = &self.switches else { return Delivery::Forwarded };
         let port = switches.reverse(number);
         // A packet that departs at this picosecond departs first.
         self.dispatch(port);
-        self.ports[port as usize].pause(self.now, pause);
-        self.observer.paused(self.now, port, pause);
+        self.ports[port as usize].pause(self.now, class, pause);
+        self.observer.paused(self.now, (port, class), pause);
         if pause {
             self.interrupt = true;
             self.first_pause = self.first_pause.min(self.now);

@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use shallows_cc::port::Drops;
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 
@@ -19,7 +20,7 @@ use crate::port::admission::{ClassOverride, DropReason, Incoming};
 use crate::port::link::LinkTarget;
 use crate::port::loss_model::LossModel;
 use crate::queue::event_queue::EventQueue;
-use crate::spec::network::{Balancing, Network, PortSpec};
+use crate::spec::network::{Balancing, Network, PortSpec, TrafficClass};
 
 mod ecmp;
 mod enqueue;
@@ -63,14 +64,14 @@ pub struct Fabric<O> {
     outbox: Outbox,
     /// Packet memories of the switches, if they share memory or pause links.
     pub switches: Option<Switches>,
-    /// Links to pause or resume, in the order of the decisions.
-    pauses_due: VecDeque<(u32, PacketKind)>,
+    /// Classes of links to pause or resume, in the order of the decisions.
+    pauses_due: VecDeque<(u32, PacketKind, u8)>,
     /// Whether the driver has to check the run: a link has been paused, or the last flow has finished.
     pub interrupt: bool,
     /// Time of the first pause since the last check, or [`Time::MAX`].
     pub first_pause: Time,
-    /// Whether any flow has priority.
-    priorities: bool,
+    /// Whether any flow has a traffic class other than the first.
+    has_classes: bool,
     /// The number of the first port on the event queue.
     first_port_entity: u32,
     /// Deliveries over a link.
@@ -117,7 +118,7 @@ impl<O: Observer> Fabric<O> {
             first_pause: Time::MAX,
             ports,
             first_port_entity: network.ports.len() as u32 + network.nics(),
-            priorities: network.flows.iter().any(|flow| flow.priority),
+            has_classes: network.flows.iter().any(|flow| flow.class > 0),
             hops: 0,
             consumed: 0,
             observer,
@@ -262,6 +263,9 @@ impl<O: Observer> Fabric<O> {
 /// Full frames in a step of the depth by which switches compare queues.
 const QUEUE_STEP: u64 = 4;
 
+/// First key of the random streams that decide which packets the classes of a port mark.
+const CLASS_MARKS: u64 = 1 << 36;
+
 /// First key of the random streams that decide which packet is trimmed.
 const TRIMS: u64 = 1 << 33;
 
@@ -276,8 +280,26 @@ fn port(network: &Network, number: u64, spec: &PortSpec) -> Port {
             Port::new(&unlimited, network.mtu).scheduled(&network.disciplines[at as usize], draws)
         }
     };
+    let port = class_markings(network, number, spec, port);
     let Some(at) = spec.marking else { return port };
     let port = port.marking(spec.rate, &network.markings[at as usize], Rng::new(network.seed, number));
     // Where links are paused nothing is dropped.
-    if network.pause.is_some() { port.without_early_drops() } else { port }
+    if network.pauses() { port.without_early_drops() } else { port }
+}
+
+/// The same port with markers of its classes.
+fn class_markings(network: &Network, number: u64, spec: &PortSpec, mut port: Port) -> Port {
+    let Some(at) = spec.discipline else { return port };
+    let discipline = &network.disciplines[at as usize];
+    for (class, of) in discipline.classes.iter().enumerate() {
+        let Some(marking) = of.marking else { continue };
+        let pauses = |(traffic_class, of): (usize, &TrafficClass)| {
+            of.pause.is_some() && usize::from(discipline.class_of_data(traffic_class)) == class
+        };
+        let marking = &network.markings[marking as usize];
+        let drops = if network.classes.iter().enumerate().any(pauses) { Drops::Nothing } else { marking.drops() };
+        let draws = Rng::new(network.seed, CLASS_MARKS + number * 16 + class as u64);
+        port = port.class_marking(class, spec.rate, (marking, drops), draws);
+    }
+    port
 }

@@ -1,15 +1,14 @@
-//! Priority flow control (PFC, IEEE 802.1Qbb): decides when a switch pauses a link and when it resumes it.
+//! Priority flow control (PFC, IEEE 802.1Qbb): decides when a switch pauses a traffic class of a link and when it resumes it.
 //!
-//! Data is counted by the link that brought it. When the count exceeds a threshold, the switch pauses the other end of the link,
+//! Data of a class is counted by the link that brought it. When the count exceeds a threshold, the switch pauses the other end of the link,
 //! and the data that is still on its way goes into the link's headroom. The link resumes when its headroom is empty and its count
 //! is below the threshold by the hysteresis.
 //!
-//! Not modelled: the quanta of a pause (it holds until it is ended), and the time that a MAC takes to act on it.
+//! Not modelled: the quanta of a pause (it holds until it is ended), and the time that a MAC takes to act on it. A frame pauses one
+//! class; those of the standard carry all eight.
 
 use shallows_cc::units::{Bytes, MIN_FRAME};
 
-use super::reverse_links::reverse_links;
-use crate::packet::NIL;
 use crate::spec::network::Network;
 use crate::spec::ports::{PauseSpec, PortSpec};
 
@@ -40,34 +39,29 @@ impl Ingress {
     }
 }
 
-/// State of PFC at all switches.
+/// State of PFC at all switches, for one traffic class.
 #[derive(Debug)]
 pub(super) struct Pfc {
-    pub spec: PauseSpec,
+    spec: PauseSpec,
     /// By link.
     ingress: Vec<Ingress>,
-    /// By link: the one in the other direction, which carries its pauses.
-    reverse: Vec<u32>,
 }
 
 impl Pfc {
     /// PFC at the switches of a network.
-    ///
-    /// # Errors
-    /// If a link has no reverse link for its pauses.
-    pub fn new(spec: PauseSpec, network: &Network) -> Result<Self, String> {
-        let reverse = reverse_links(&network.ports);
-        if let Some(link) = reverse.iter().position(|&reverse| reverse == NIL) {
-            let PortSpec { from, to, .. } = network.ports[link];
-            return Err(format!("link {link}: pauses need a link back, expected one from node {to} to {from}"));
-        }
+    pub fn new(spec: PauseSpec, network: &Network) -> Self {
         let ingress = |link| Ingress { headroom: headroom(&spec, link, network.mtu), ..Ingress::default() };
-        Ok(Self { spec, ingress: network.ports.iter().map(ingress).collect(), reverse })
+        Self { spec, ingress: network.ports.iter().map(ingress).collect() }
     }
 
-    /// The link in the other direction.
-    pub fn reverse(&self, link: u32) -> u32 {
-        self.reverse[link as usize]
+    /// The threshold without shared memory.
+    pub fn threshold(&self) -> Bytes {
+        self.spec.threshold
+    }
+
+    /// How far below the threshold a link is resumed.
+    pub fn hysteresis(&self) -> Bytes {
+        self.spec.hysteresis
     }
 
     /// Whether a packet of this length would be placed below the threshold and change nothing.

@@ -99,7 +99,7 @@ mod tests {
             wait: Wait { needs: *needs, global: false },
             stop: Time::MAX,
             application: Application::EAGER,
-            priority: false,
+            class: 0,
             control: 0,
         };
         let waits = [

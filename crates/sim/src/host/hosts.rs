@@ -135,7 +135,7 @@ impl Hosts {
         }
         for at in event.responses.packets() {
             let port = self.nics.response_port(fabric, endpoint);
-            fabric.enqueue(port, Incoming::local(at));
+            fabric.enqueue_own(port, Incoming::local(at));
         }
         if event.complete {
             self.on_complete(fabric, flow);
@@ -157,7 +157,7 @@ impl Hosts {
             let endpoint = setup.endpoint(flow, true);
             let at = PacketSink::new(endpoint, &mut fabric.packets).put(length, header);
             let port = self.nics.response_port(fabric, endpoint);
-            fabric.enqueue(port, Incoming::local(at));
+            fabric.enqueue_own(port, Incoming::local(at));
         }
     }
 

@@ -8,6 +8,7 @@ mod inspect;
 pub mod nics;
 mod port_choice;
 mod pull_pacer;
+mod run_queue;
 mod setup;
 pub mod stats;
 pub mod timestamps;

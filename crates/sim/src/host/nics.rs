@@ -1,16 +1,15 @@
 //! NICs: the egress ports of hosts, each with the run queue of the flows that are ready to send through it; and the timers of
 //! flows.
 
-use std::collections::VecDeque;
-
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::fabric::Fabric;
 use crate::host::dependencies::Dependencies;
+use crate::host::run_queue::RunQueue;
 use crate::host::transport::{FlowSender, Readiness, SendStatus};
 use crate::observe::Observer;
-use crate::packet::PacketKind;
+use crate::packet::{Flags, PacketKind};
 use crate::port::admission::Incoming;
 use crate::queue::event_queue::HORIZON;
 use crate::queue::timers::{Kind, Timer, Timers};
@@ -21,10 +20,8 @@ use crate::spec::network::{self, Network};
 pub struct Nic {
     /// Number of the port in the fabric.
     port: u32,
-    /// Flows that are ready to send, in round-robin order.
-    pub(super) ready: VecDeque<u32>,
-    /// Ready flows with priority, which are served first.
-    pub(super) priority: VecDeque<u32>,
+    /// Flows that are ready to send.
+    pub(super) ready: RunQueue,
     /// Whether an event is pending for the time when the port is free.
     awaiting_port: bool,
     /// Number of choices between the ports of the host, kept at its first one.
@@ -36,10 +33,6 @@ pub struct Nic {
 }
 
 impl Nic {
-    fn pop(&mut self) -> Option<u32> {
-        self.priority.pop_front().or_else(|| self.ready.pop_front())
-    }
-
     /// Returns the number of its port in the fabric.
     pub fn port(&self) -> u32 {
         self.port
@@ -47,15 +40,11 @@ impl Nic {
 
     /// Returns the flow that is served next.
     pub fn first(&self) -> Option<u32> {
-        self.priority.front().or_else(|| self.ready.front()).copied()
+        self.ready.first()
     }
 
     pub(super) fn waiting(&self) -> usize {
-        self.ready.len() + self.priority.len()
-    }
-
-    fn is_empty(&self) -> bool {
-        self.ready.is_empty() && self.priority.is_empty()
+        self.ready.len()
     }
 }
 
@@ -95,7 +84,12 @@ impl Nics {
                 ports.push(number);
             }
         }
-        let nic = |port| Nic { port, draws: Rng::new(network.seed, GAPS + u64::from(port)), ..Nic::default() };
+        let nic = |port| Nic {
+            port,
+            draws: Rng::new(network.seed, GAPS + u64::from(port)),
+            ready: RunQueue::new(&network.classes),
+            ..Nic::default()
+        };
         let mut first = vec![0];
         first.extend(ports.iter().scan(0, |count, ports| {
             *count += ports.len() as u32;
@@ -203,8 +197,8 @@ impl Nics {
     fn send_or_enqueue<O: Observer>(&mut self, fabric: &mut Fabric<O>, sender: &mut FlowSender) -> bool {
         self.choose_port(fabric, sender);
         let nic = sender.endpoint.nic;
-        let empty = self.nics[nic as usize].is_empty();
-        if empty && self.accepts(fabric, nic) {
+        let empty = self.nics[nic as usize].ready.is_empty();
+        if empty && self.accepts(fabric, nic, 1 << sender.class) {
             self.send(fabric, sender);
             return sender.queued;
         }
@@ -216,27 +210,27 @@ impl Nics {
     pub(super) fn enqueue(&mut self, sender: &mut FlowSender) {
         sender.queued = true;
         let nic = &mut self.nics[sender.endpoint.nic as usize];
-        let queue = if sender.priority { &mut nic.priority } else { &mut nic.ready };
-        queue.push_back(sender.endpoint.flow);
+        nic.ready.push(sender.endpoint.flow, sender.class);
     }
 
     /// Removes a flow from the run queue before it is served, because its retransmission became unnecessary.
     pub fn remove(&mut self, sender: &FlowSender) {
         if sender.queued {
-            let flow = sender.endpoint.flow;
-            let nic = &mut self.nics[sender.endpoint.nic as usize];
-            nic.ready.retain(|&ready| ready != flow);
-            nic.priority.retain(|&ready| ready != flow);
+            self.nics[sender.endpoint.nic as usize].ready.remove(sender.endpoint.flow);
         }
     }
 
     /// Removes the next flow from the run queue, if the NIC accepts a packet now.
     #[inline]
     pub fn next<O: Observer>(&mut self, fabric: &mut Fabric<O>, nic: u32) -> Option<u32> {
-        if self.nics[nic as usize].is_empty() || !self.accepts(fabric, nic) {
+        let waiting = self.nics[nic as usize].ready.waiting_classes();
+        if waiting == 0 || !self.accepts(fabric, nic, waiting) {
             return None;
         }
-        self.nics[nic as usize].pop()
+        let fifo = self.fifo;
+        let Nic { port, ready, .. } = &mut self.nics[nic as usize];
+        let port = &fabric.ports[*port as usize];
+        ready.pop(fabric.network.mtu, |class| fifo || port.can_send(fabric.now, data_of(class)))
     }
 
     /// Serves a flow from the run queue, whose window may have closed since it was enqueued.
@@ -249,17 +243,18 @@ impl Nics {
         }
     }
 
-    /// Returns true if a NIC accepts a packet of its flows now. If it is busy, an event is set for the time when it is free.
+    /// Returns true if a NIC accepts a packet of one of these traffic classes, a bit each, now. If it is busy, an event is set for
+    /// the time when it is free.
     #[inline(always)]
-    fn accepts<O: Observer>(&mut self, fabric: &mut Fabric<O>, nic: u32) -> bool {
+    fn accepts<O: Observer>(&mut self, fabric: &mut Fabric<O>, nic: u32, classes: u8) -> bool {
         if self.fifo {
             // A window may allow more packets at once than memory holds, so the driver has to check the packet limit in time.
             fabric.interrupt |= fabric.live() >= fabric.check_at_packets;
             return !fabric.has_too_many_packets();
         }
-        let Nic { port: number, gap_until, .. } = self.nics[nic as usize];
+        let &Nic { port: number, gap_until, .. } = &self.nics[nic as usize];
         let port = &fabric.ports[number as usize];
-        let busy_until = if port.is_plain() { port.busy_until() } else { free_at(fabric, number) };
+        let busy_until = if port.is_plain() { port.busy_until() } else { free_at(fabric, number, classes) };
         let busy_until = busy_until.max(gap_until);
         if busy_until <= fabric.now {
             return true;
@@ -287,20 +282,22 @@ impl Nics {
         if self.ordered {
             self.start_tasks_behind(&fabric.network, fabric.now, sender);
         }
-        let port = sender.endpoint.port;
+        let (port, length) = (sender.endpoint.port, fabric.packets[at].bytes());
+        let nic = sender.endpoint.nic;
         if self.pacers && sender.goes_through_pacer(fabric.now) {
-            fabric.enqueue(port, Incoming::paced(at));
+            fabric.enqueue_own(port, Incoming::paced(at));
         } else {
-            fabric.enqueue(port, Incoming::local(at));
+            fabric.enqueue_own(port, Incoming::local(at));
         }
         if sender.leaves_gaps {
-            self.leave_gap(fabric, sender.endpoint.nic);
+            self.leave_gap(fabric, nic);
         }
         match status.readiness {
             Some(Readiness::Ready) => self.enqueue_anywhere(fabric, sender),
             Some(readiness) => self.block(fabric, sender, readiness),
             None => {}
         }
+        self.nics[nic as usize].ready.charge(sender.class, length);
     }
 
     /// Draws the gap after a frame. Without it a NIC as fast as the bottleneck would never lose a packet to a full queue, and others
@@ -337,7 +334,7 @@ impl Nics {
         self.set_pace_timer(sender, sender.request_due(at).unwrap_or(at));
         if let Some(request) = request {
             self.choose_port(fabric, sender);
-            fabric.enqueue(sender.endpoint.port, Incoming::local(request));
+            fabric.enqueue_own(sender.endpoint.port, Incoming::local(request));
         }
     }
 
@@ -358,15 +355,22 @@ fn report_readiness<O: Observer>(fabric: &mut Fabric<O>, sender: &FlowSender, re
     }
 }
 
-/// Returns when a port with classes accepts data; [`Time::MAX`] if that is not known.
+/// Flags of data of a traffic class.
+#[inline]
+const fn data_of(class: u8) -> Flags {
+    Flags::of(PacketKind::Data).with_class(class)
+}
+
+/// Returns when a port with classes accepts data of one of these traffic classes; [`Time::MAX`] if that is not known.
 #[inline(never)]
-fn free_at<O: Observer>(fabric: &mut Fabric<O>, port: u32) -> Time {
+fn free_at<O: Observer>(fabric: &mut Fabric<O>, port: u32, classes: u8) -> Time {
     if fabric.ports[port as usize].is_due(fabric.now) {
         fabric.dispatch(port);
     }
     let nic = &fabric.ports[port as usize];
     let busy_until = nic.busy_until();
-    if busy_until > fabric.now || nic.can_send(fabric.now, PacketKind::Data) {
+    let wants = |class: &u8| classes >> class & 1 > 0;
+    if busy_until > fabric.now || (0..8).filter(wants).any(|class| nic.can_send(fabric.now, data_of(class))) {
         return busy_until;
     }
     nic.idle_until(fabric.now).unwrap_or(Time::MAX)

@@ -1,7 +1,7 @@
 //! Choice of a port for each packet at hosts with several ports, where switches choose a path for each packet as well.
 
 use crate::fabric::Fabric;
-use crate::host::nics::{Nic, Nics};
+use crate::host::nics::Nics;
 use crate::host::transport::{FlowEndpoint, FlowSender};
 use crate::observe::Observer;
 
@@ -18,8 +18,7 @@ impl Nics {
 
     /// Empties the run queue of a NIC.
     pub fn take_waiting(&mut self, nic: u32) -> Vec<u32> {
-        let Nic { priority, ready, .. } = &mut self.nics[nic as usize];
-        priority.drain(..).chain(ready.drain(..)).collect()
+        self.nics[nic as usize].ready.take()
     }
 
     /// Enqueues a flow at the port that is free first.
@@ -51,12 +50,13 @@ impl Nics {
         let choices = &mut self.nics[self.first[host as usize] as usize].choices;
         *choices = choices.wrapping_add(1);
         let (before, after) = ports.split_at(*choices as usize % ports.len());
+        let class = fabric.network.flows[flow as usize].class as u8;
         let both = after.iter().chain(before).map(|&port| (self.index(host, port), port));
         let free = |&(nic, number): &(u32, u32)| {
             let port = &fabric.ports[number as usize];
             // Responses do not wait in run queues.
             let waiting = if back { 0 } else { self.nics[nic as usize].waiting() };
-            (port.is_down() || port.is_paused(), waiting, port.backlog(fabric.now))
+            (port.is_down() || port.is_paused(class), waiting, port.backlog(fabric.now))
         };
         both.min_by_key(free).expect("a host has a port")
     }

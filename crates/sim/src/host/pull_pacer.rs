@@ -107,7 +107,7 @@ impl PullPacer {
                 nics.timers.set(Timer { at: queue.next, kind: Kind::Pull, flow: first });
             }
             let port = nics.response_port(fabric, endpoint);
-            fabric.enqueue(port, Incoming::local(at));
+            fabric.enqueue_own(port, Incoming::local(at));
             return;
         }
     }

@@ -55,7 +55,7 @@ impl Setup<'_> {
             control: control.sender(&path),
         };
         let mut sender = FlowSender::new(control.algorithm.transport, now, endpoint, config);
-        sender.priority = spec.priority;
+        sender.class = spec.class as u8;
         sender.leaves_gaps = network.host.gap > 0.0 && control.leaves_gaps();
         sender
     }

@@ -179,11 +179,11 @@ impl Observer for Frames {
         }
     }
 
-    fn pause_requested(&mut self, now: Time, link: u32, through: u32, pause: bool) {
+    fn pause_requested(&mut self, now: Time, link: (u32, u8), through: u32, pause: bool) {
         self.keep_event(LinkRow::pause_requested(now, link, through, pause));
     }
 
-    fn paused(&mut self, now: Time, link: u32, pause: bool) {
+    fn paused(&mut self, now: Time, link: (u32, u8), pause: bool) {
         self.keep_event(LinkRow::paused(now, link, pause));
     }
 

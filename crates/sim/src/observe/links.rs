@@ -40,21 +40,23 @@ pub struct LinkRow {
     pub event: LinkEvent,
     /// Of a pause request: the port where most of the data from this link waits; otherwise [`NIL`].
     pub through: u32,
+    /// Traffic class that is paused or resumed; 0 for other events.
+    pub class: u8,
 }
 
 impl LinkRow {
     /// Row for a switch that requests a pause or a resume.
     #[must_use]
-    pub const fn pause_requested(time: Time, link: u32, through: u32, pause: bool) -> Self {
+    pub const fn pause_requested(time: Time, (link, class): (u32, u8), through: u32, pause: bool) -> Self {
         let event = if pause { LinkEvent::PauseRequested } else { LinkEvent::ResumeRequested };
-        Self { time, link, event, through }
+        Self { time, link, event, through, class }
     }
 
     /// Row for a port that has received a pause or a resume.
     #[must_use]
-    pub const fn paused(time: Time, link: u32, pause: bool) -> Self {
+    pub const fn paused(time: Time, (link, class): (u32, u8), pause: bool) -> Self {
         let event = if pause { LinkEvent::Paused } else { LinkEvent::Resumed };
-        Self { time, link, event, through: NIL }
+        Self { time, link, event, through: NIL, class }
     }
 
     /// Row for a link that fails or works again; none for other changes.
@@ -65,7 +67,7 @@ impl LinkRow {
             Change::Up => LinkEvent::Up,
             Change::Rate(_) | Change::Loss(_) => return None,
         };
-        Some(Self { time, link, event, through: NIL })
+        Some(Self { time, link, event, through: NIL, class: 0 })
     }
 }
 

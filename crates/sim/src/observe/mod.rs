@@ -82,14 +82,14 @@ pub trait Observer: Send + 'static {
     #[inline]
     fn finished(&mut self, _now: Time, _flow: u32) {}
 
-    /// A switch requests the upstream end of `link` to pause or to resume. Most of the data from that link waits in the port of
-    /// `through`, or has just left it.
+    /// A switch requests the upstream end of a link to pause or to resume a traffic class. Most of its data from that link waits in
+    /// the port of `through`, or has just left it.
     #[inline]
-    fn pause_requested(&mut self, _now: Time, _link: u32, _through: u32, _pause: bool) {}
+    fn pause_requested(&mut self, _now: Time, _link_and_class: (u32, u8), _through: u32, _pause: bool) {}
 
-    /// The port of `link` has received that request.
+    /// The port of a link has received that request.
     #[inline]
-    fn paused(&mut self, _now: Time, _link: u32, _pause: bool) {}
+    fn paused(&mut self, _now: Time, _link_and_class: (u32, u8), _pause: bool) {}
 
     /// A link has changed. Frames that its port had begun to send before have left by `sent_by`.
     #[inline]

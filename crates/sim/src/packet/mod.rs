@@ -23,7 +23,10 @@ pub const NIL: u32 = u32::MAX;
 /// The flow of a packet that belongs to no flow, such as a pause.
 pub const NO_FLOW: u32 = NIL;
 
-/// Kind and ECN field of a packet, where it goes and whether ports may trim it.
+/// Largest number of traffic classes: a frame has three bits of priority (IEEE 802.1Q).
+pub const MAX_CLASSES: usize = 8;
+
+/// Kind, ECN field and traffic class of a packet, where it goes and whether ports may trim it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u16);
 
@@ -39,6 +42,9 @@ impl Flags {
     const FOR_NEIGHBOUR: Self = Self(128);
     /// Set if a port may trim the packet to its header instead of dropping it.
     pub const TRIMS: Self = Self(256);
+    /// The bits that hold the traffic class, and where they begin.
+    const CLASS: u16 = (MAX_CLASSES as u16 - 1) << Self::CLASS_SHIFT;
+    const CLASS_SHIFT: u32 = 9;
 
     /// Flags of a packet of this kind, not ECN-capable.
     #[inline]
@@ -92,6 +98,20 @@ impl Flags {
         self.0 & Self::ECN == Self::ECN
     }
 
+    /// The traffic class, less than [`MAX_CLASSES`].
+    #[inline]
+    #[must_use]
+    pub const fn class(self) -> u8 {
+        ((self.0 & Self::CLASS) >> Self::CLASS_SHIFT) as u8
+    }
+
+    /// The same flags with this traffic class.
+    #[inline]
+    #[must_use]
+    pub const fn with_class(self, class: u8) -> Self {
+        Self(self.0 & !Self::CLASS | (class as u16) << Self::CLASS_SHIFT)
+    }
+
     /// Whether the packet is for the sender of its flow.
     #[inline]
     #[must_use]
@@ -138,7 +158,7 @@ pub struct Packet {
     pub path: u32,
     /// Length of the frame on the wire.
     pub length: u16,
-    /// Kind, ECN field and destination.
+    /// Kind, ECN field, traffic class and destination.
     pub flags: Flags,
 }
 
@@ -184,10 +204,10 @@ impl Packet {
         self.flags.kind() == PacketKind::Data && drops.includes(self.flags.ecn())
     }
 
-    /// Trims the payload, so that a header of this kind is left, with the same ECN field.
+    /// Trims the payload, so that a header of this kind is left, with the same ECN field and traffic class.
     pub fn trim(&mut self, kind: PacketKind) {
         self.length = MIN_FRAME.0 as u16;
-        self.flags = Flags::of(kind).with_ecn(self.flags.ecn());
+        self.flags = Flags::of(kind).with_ecn(self.flags.ecn()).with_class(self.flags.class());
     }
 }
 
@@ -220,11 +240,26 @@ mod tests {
         }
     }
 
+    /// A class stays with a packet that is marked and trimmed.
+    #[test]
+    fn a_packet_keeps_its_class() {
+        for class in 0..MAX_CLASSES as u8 {
+            let mut packet = Packet::new(0, Bytes(1500), Ecn::Ect0, &Header::Bare);
+            packet.flags = packet.flags.with_class(7).with_class(class);
+            packet.mark();
+            packet.trim(PacketKind::Trimmed);
+            assert_eq!((packet.flags.class(), packet.flags.ecn()), (class, Ecn::Ce));
+        }
+    }
+
     #[test]
     fn no_flag_means_two_things() {
-        let flags = [Flags(16), Flags(32), Flags::FOR_SENDER, Flags::FOR_NEIGHBOUR, Flags::TRIMS];
-        for (at, flag) in flags.into_iter().enumerate() {
-            let others = flags.into_iter().enumerate().filter(|other| other.0 != at).map(|other| other.1);
+        let class = [1, 2, 4].map(|class| Flags(0).with_class(class));
+        let ecn = [Flags(16), Flags(32)];
+        let others = [Flags::FOR_SENDER, Flags::FOR_NEIGHBOUR, Flags::TRIMS];
+        let flags: Vec<_> = ecn.into_iter().chain(others).chain(class).collect();
+        for (at, flag) in flags.iter().copied().enumerate() {
+            let others = flags.iter().copied().enumerate().filter(|other| other.0 != at).map(|other| other.1);
             assert!(!others.fold(Flags::of(PacketKind::Data), |set, other| set.with(other, true)).has(flag));
         }
     }

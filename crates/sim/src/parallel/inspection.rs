@@ -18,7 +18,12 @@ impl<O: Observer> ParallelNetwork<O> {
 
     /// Whether switches send PFC pauses.
     pub fn pauses(&self) -> bool {
-        self.network.pause.is_some()
+        self.network.pauses()
+    }
+
+    /// The traffic classes that switches pause.
+    pub fn pause_classes(&self) -> impl Iterator<Item = u8> {
+        (0..).zip(&self.network.classes).filter(|(_, class)| class.pause.is_some()).map(|(class, _)| class)
     }
 
     /// Whether the port of a link is a NIC.
@@ -37,22 +42,24 @@ impl<O: Observer> ParallelNetwork<O> {
         fabric.ports[link as usize].waiting(&fabric.packets)
     }
 
-    /// Whether the switch at the end of a link pauses it.
-    pub fn is_pausing(&self, link: u32) -> bool {
-        self.domains[self.down(link)].fabric.switches.as_ref().is_some_and(|switches| switches.is_pausing(link))
+    /// Whether the switch at the end of a link pauses a class of it.
+    pub fn is_pausing(&self, link: u32, class: u8) -> bool {
+        self.domains[self.down(link)].fabric.switches.as_ref().is_some_and(|switches| switches.is_pausing(link, class))
     }
 
-    /// The number of bytes from a link down to which its switch resumes it.
-    pub fn resumes_at(&self, link: u32) -> Bytes {
+    /// The number of bytes of a class from a link down to which its switch resumes it.
+    pub fn resumes_at(&self, link: u32, class: u8) -> Bytes {
         let switches = self.domains[self.down(link)].fabric.switches.as_ref();
-        switches.map_or(Bytes::ZERO, |switches| switches.resumes_at(self.network.ports[link as usize].to))
+        switches.map_or(Bytes::ZERO, |switches| switches.resumes_at(self.network.ports[link as usize].to, class))
     }
 
-    /// Whether the last PFC frame in flight to the port of a link is a pause; `None` if there is no such frame. The switch sends it
-    /// over the reverse link.
-    pub fn last_pause_frame(&self, link: u32) -> Option<bool> {
+    /// Whether the last PFC frame of a class in flight to the port of a link is a pause; `None` if there is no such frame. The switch
+    /// sends it over the reverse link.
+    pub fn last_pause_frame(&self, link: u32, class: u8) -> Option<bool> {
         let switches = self.domains[self.down(link)].fabric.switches.as_ref()?;
-        let frames = self.in_flight(switches.reverse(link)).filter(|(packet, _)| packet.flags.for_neighbour());
+        let frames = self
+            .in_flight(switches.reverse(link))
+            .filter(|(packet, _)| packet.flags.for_neighbour() && packet.flags.class() == class);
         frames.last().map(|(packet, _)| packet.flags.is(PacketKind::Pause))
     }
 

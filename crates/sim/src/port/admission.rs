@@ -2,7 +2,7 @@
 
 use shallows_cc::units::{Bytes, Time};
 
-use crate::packet::{NIL, PacketKind};
+use crate::packet::{NIL, Packet, PacketKind};
 
 /// A packet that enters a port.
 #[derive(Clone, Copy, Debug)]
@@ -11,7 +11,7 @@ pub struct Incoming {
     pub packet: u32,
     /// The link that brought it, or [`NIL`] if its own node sends it.
     pub from: u32,
-    /// Whether its class is not that of its kind and codepoint.
+    /// Whether its class is not that of its kind and traffic class.
     pub class: ClassOverride,
 }
 
@@ -31,13 +31,11 @@ impl Incoming {
     }
 }
 
-/// Choice of a class that does not follow from the packet's kind and codepoint.
+/// Choice of a class that does not follow from the packet's kind and traffic class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClassOverride {
-    /// The class of the packet's kind and codepoint.
+    /// The class of the packet's kind and traffic class.
     None,
-    /// The class of flows with priority, if the port has one.
-    Priority,
     /// The class of the host's pacer, if the port has one.
     Paced,
 }
@@ -103,6 +101,16 @@ impl Enqueued {
     }
 }
 
+impl Departure {
+    /// A packet that `from` brought and that waits in a queue, or has been removed from one.
+    #[inline]
+    #[must_use]
+    pub fn of(packet: &Packet, from: u32) -> Self {
+        let Packet { flags, .. } = packet;
+        Self { from, length: packet.bytes(), kind: flags.kind(), class: flags.class(), arrives: None }
+    }
+}
+
 /// A packet that has left the queue of a port, or waits in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
@@ -112,6 +120,8 @@ pub struct Departure {
     pub length: Bytes,
     /// Kind of the packet.
     pub kind: PacketKind,
+    /// Its traffic class.
+    pub class: u8,
     /// Arrival at the end of the link, if the packet is being sent and the link was empty.
     pub arrives: Option<Time>,
 }

@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 
 use shallows_cc::units::{Bytes, Time};
 
-use crate::packet::{Flags, KIND_BITS, PacketKind, Slab};
+use crate::packet::{Flags, KIND_BITS, MAX_CLASSES, PacketKind, Slab};
 use crate::port::admission::ClassOverride;
+use crate::port::marker::Marker;
 use crate::port::token_bucket::Bucket;
-use crate::spec::ports::{ClassSpec, Discipline, Limit};
+use crate::spec::ports::{ClassOf, ClassSpec, Discipline, Limit};
 
 /// The longest possible frame.
 const LONGEST: Bytes = Bytes(u16::MAX as u64);
@@ -17,14 +18,33 @@ const LONGEST: Bytes = Bytes(u16::MAX as u64);
 pub struct ClassReport {
     /// Packets sent.
     pub sent: u64,
+    /// Their bytes on the wire.
+    pub sent_bytes: Bytes,
     /// Packets dropped because the class was full.
     pub dropped: u64,
+    /// Packets that the port marked.
+    pub marked: u64,
+    /// Sum of the times from the arrival of each sent packet until its last bit was sent, in picoseconds.
+    pub sojourn: u128,
+    /// Integral of the backlog over time, in byte-picoseconds.
+    pub area: u128,
     /// The largest backlog, including the packet being sent.
     pub largest: Bytes,
     /// Number of pauses.
     pub pauses: u64,
     /// Total time of the pauses.
     pub paused: Time,
+}
+
+impl ClassReport {
+    /// Counts so many packets of this length that took `sending` each, of which the port counts the wait `waited`.
+    #[inline(always)]
+    pub fn count(&mut self, length: Bytes, waited: Time, sending: Time, times: u64) {
+        self.sent += times;
+        self.sent_bytes += length * times;
+        self.sojourn += u128::from((waited + sending).0) * u128::from(times);
+        self.area += u128::from(length.0 * times) * u128::from(waited.0 + sending.0 / 2);
+    }
 }
 
 /// A queued packet.
@@ -46,9 +66,13 @@ pub(super) struct Class {
     /// Length of the queue.
     pub bytes: Bytes,
     pub limit: Limit,
-    pub report: ClassReport,
+    /// Marks by the queue of the class, if the class has a marking of its own.
+    pub marker: Option<Box<Marker>>,
     /// Whether a packet that finds the class full is trimmed, if it may be, instead of dropped.
     pub trims: bool,
+    /// Whether a full frame, and a shortest one, that finds nothing before it is never marked.
+    pub below_threshold: [bool; 2],
+    pub report: ClassReport,
 }
 
 impl Class {
@@ -61,6 +85,8 @@ impl Class {
             limit: spec.limit,
             report: ClassReport::default(),
             trims: spec.trims,
+            marker: None,
+            below_threshold: [true; 2],
         }
     }
 
@@ -104,11 +130,17 @@ impl Class {
         Some(if ready <= now { now } else { bucket.retry_at(ready) })
     }
 
+    /// Length of the first packet.
+    #[inline]
+    pub fn first_length(&self, packets: &Slab) -> Bytes {
+        self.queue.front().map_or(Bytes::ZERO, |waiting| packets[waiting.packet].bytes())
+    }
+
     /// Counts a packet that is sent without waiting.
     #[inline(always)]
-    pub fn send_directly(&mut self, now: Time, length: Bytes) {
+    pub fn send_directly(&mut self, now: Time, length: Bytes, sending: Time) {
         self.report.largest = self.report.largest.max(length);
-        self.report.sent += 1;
+        self.report.count(length, Time::ZERO, sending, 1);
         self.observe_arrival(length);
         self.consume_tokens(now, length);
     }
@@ -129,30 +161,34 @@ impl Class {
     }
 }
 
-/// The class of a packet by class override, ECN codepoint and kind. Each word holds the classes of all kinds, four bits each, so
-/// that the part without override fills half a cache line.
+/// The class of a packet by class override, traffic class and kind. Each word holds the classes of all kinds, four bits each, so
+/// that the part without override fills a cache line, and its first half those of four traffic classes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ClassTable([[u64; 4]; 3]);
+pub(super) struct ClassTable([[u64; MAX_CLASSES]; 2]);
 
 impl ClassTable {
     pub fn new(discipline: &Discipline) -> Self {
         let pack = |class_of: &dyn Fn(usize) -> u8| {
             (0..KIND_BITS).fold(0, |all, kind| all | u64::from(class_of(kind)) << (4 * kind))
         };
-        let by_kind = [pack(&|kind| discipline.class_of.get(kind).copied().unwrap_or(0)); 4];
-        let all = |class: Option<u8>| class.map_or(by_kind, |class| [pack(&|_| class); 4]);
-        Self([by_kind, all(discipline.priority), all(discipline.paced)])
+        let mut by_class = [0; MAX_CLASSES];
+        for (class, word) in by_class.iter_mut().enumerate() {
+            let ClassOf(by_kind) = discipline.class_of(class);
+            *word = pack(&|kind| by_kind.get(kind).copied().unwrap_or(0));
+        }
+        let paced = discipline.paced.map_or(by_class, |class| [pack(&|_| class); MAX_CLASSES]);
+        Self([by_class, paced])
     }
 
     #[inline]
     pub fn class(&self, flags: Flags, class: ClassOverride) -> usize {
-        let kinds = self.0[class as usize][flags.ecn() as usize];
+        let kinds = self.0[class as usize][usize::from(flags.class())];
         (kinds >> (4 * flags.kind_bits())) as usize & 15
     }
 
-    /// The class that pauses stop.
-    pub fn data_class(&self) -> usize {
-        self.class(Flags::of(PacketKind::Data), ClassOverride::None)
+    /// The class that pauses of a traffic class stop.
+    pub fn data_class(&self, traffic_class: u8) -> usize {
+        self.class(Flags::of(PacketKind::Data).with_class(traffic_class), ClassOverride::None)
     }
 }
 
@@ -163,20 +199,19 @@ mod tests {
     use super::*;
     use crate::packet::PACKET_KINDS;
 
-    /// Eight classes: kinds in turn, flows with priority in class 7, the pacer without a class of its own.
+    /// Twelve classes: kinds in turn, from another one for each traffic class up to the third, the pacer without a class of its own.
     #[test]
-    fn a_class_follows_from_kind_codepoint_and_override() {
-        let class = ClassSpec { limit: Limit::Packets(1), shaper: None, trims: false, turn: None };
-        let class_of = PACKET_KINDS.map(|kind| kind as u8 % 7);
-        let table = ClassTable::new(&Discipline { classes: vec![class; 8], class_of, priority: Some(7), paced: None });
-        for kind in PACKET_KINDS {
+    fn a_class_follows_from_kind_traffic_class_and_override() {
+        let class = ClassSpec { limit: Limit::Packets(1), ..ClassSpec::OPEN };
+        let class_of = (0..3).map(|class| ClassOf(PACKET_KINDS.map(|kind| class + kind as u8 % 7))).collect();
+        let table = ClassTable::new(&Discipline { classes: vec![class; 12], class_of, paced: None });
+        for (kind, class) in PACKET_KINDS.into_iter().flat_map(|kind| (0..8).map(move |class| (kind, class))) {
             for ecn in [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce] {
-                let flags = Flags::of(kind).with_ecn(ecn).with(Flags::TRIMS, true);
-                let found = [ClassOverride::None, ClassOverride::Priority, ClassOverride::Paced]
-                    .map(|class| table.class(flags, class));
-                assert_eq!(found, [kind as usize % 7, 7, kind as usize % 7]);
+                let flags = Flags::of(kind).with_ecn(ecn).with(Flags::TRIMS, true).with_class(class);
+                let found = [ClassOverride::None, ClassOverride::Paced].map(|class| table.class(flags, class));
+                assert_eq!(found, [usize::from(class.min(2)) + kind as usize % 7; 2]);
             }
         }
-        assert_eq!(table.data_class(), 0);
+        assert_eq!([0, 1, 7].map(|class| table.data_class(class)), [0, 1, 2]);
     }
 }

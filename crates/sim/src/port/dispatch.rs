@@ -8,7 +8,7 @@ use shallows_cc::units::{Bytes, Time};
 
 use super::config::FULL;
 use super::{Port, PortExtras};
-use crate::packet::{Flags, PacketKind, Slab};
+use crate::packet::{Flags, Slab};
 use crate::port::admission::{ClassOverride, Departure, DropReason, Enqueued, Incoming};
 use crate::port::class::Waiting;
 use crate::port::marker::{Look, Marker};
@@ -35,15 +35,15 @@ impl Port {
         extras(&mut self.extras).1
     }
 
-    /// Whether a packet of this kind would be sent at once.
+    /// Whether a packet with these flags would be sent at once.
     #[must_use]
-    pub fn can_send(&self, now: Time, kind: PacketKind) -> bool {
+    pub fn can_send(&self, now: Time, flags: Flags) -> bool {
         let Some(scheduler) = self.scheduler() else { return self.busy_until <= now };
         let fast = &scheduler.fast;
         if self.busy_until > now || fast.idle_until > now {
             return false;
         }
-        let number = scheduler.class_for(Flags::of(kind), ClassOverride::None);
+        let number = scheduler.class_for(flags, ClassOverride::None);
         if fast.work == Time::ZERO && fast.is_eligible(number, FULL) {
             return true;
         }
@@ -54,8 +54,16 @@ impl Port {
     /// Backlog of the packet's class in bytes: queued frames plus the unsent part of the frame in transmission.
     #[must_use]
     pub fn held(&self, now: Time, flags: Flags, class: ClassOverride) -> Bytes {
-        let Some(scheduler) = self.scheduler() else { return self.queue(now) };
-        let class = scheduler.class_for(flags, class);
+        match self.scheduler() {
+            Some(scheduler) => self.held_in(now, scheduler.class_for(flags, class)),
+            None => self.queue(now),
+        }
+    }
+
+    /// Backlog of a class in bytes.
+    #[inline]
+    fn held_in(&self, now: Time, class: usize) -> Bytes {
+        let Some(scheduler) = self.scheduler() else { return Bytes::ZERO };
         let sending = if scheduler.fast.is_sending(class) { self.busy_until.saturating_sub(now) } else { Time::ZERO };
         scheduler.classes[class].bytes + self.config.clock.bytes(sending)
     }
@@ -84,40 +92,42 @@ impl Port {
     #[inline(never)]
     pub(super) fn send_uncounted(&mut self, now: Time, incoming: Incoming, packets: &mut Slab) -> Option<Enqueued> {
         let before = self.state(now);
-        let (marker, scheduler) = extras(&mut self.extras);
+        let (of_port, scheduler) = extras(&mut self.extras);
+        let Scheduler { fast, classes, .. } = scheduler;
         let packet = &packets[incoming.packet];
         let length = packet.bytes();
-        let chosen = scheduler.class_for(packet.flags, incoming.class);
-        let queue = self.config.clock.bytes(self.config.clock.time(length));
-        let may_reject = match marker {
+        let sending = self.config.clock.time(length);
+        let chosen = fast.table.class(packet.flags, incoming.class);
+        let class = &mut classes[chosen];
+        let marker = class.marker.as_deref_mut().or(of_port.as_mut());
+        let queue = self.config.clock.bytes(sending);
+        let may_reject = match &marker {
             Some(marker) => marker.may_reject(queue, packet),
             None => self.config.marking.marks(queue) && packet.is_dropped_by(self.config.drops),
         };
         if may_reject {
             return None;
         }
-        let class = &mut scheduler.classes[chosen];
         // A marker with times of its own may have to look first.
-        let behind = marker.as_ref().is_some_and(Marker::is_behind);
-        if class.paused_since.is_some() || !class.has_tokens(now, length) || !class.has_room(length, 0) || behind {
+        let behind = marker.as_ref().is_some_and(|marker| marker.is_behind());
+        if behind || class.paused_since.is_some() || !class.has_tokens(now, length) || !class.has_room(length, 0) {
             return None;
         }
-        class.send_directly(now, length);
-        scheduler.fast.sending = chosen as u8;
-        let sending = self.config.clock.time(length);
-        let marked = match marker {
+        class.send_directly(now, length, sending);
+        fast.sending = chosen as u8;
+        let marked = match class.marker.as_deref_mut().or(of_port.as_mut()) {
             Some(marker) => {
                 marker.observe_arrival(now, incoming.packet, queue, packets);
                 if marker.judges_heads {
                     marker.point.on_idle();
                 }
-                let joins = marker.at == MarkAt::Enqueue;
-                let queue = if joins { self.config.clock.bytes(sending) } else { Bytes::ZERO };
+                let queue = if marker.at == MarkAt::Enqueue { queue } else { Bytes::ZERO };
                 let look = Look { now, queue, class: chosen as u8 };
-                marker.marks(look, (incoming.packet, packets), || scheduler.counted())
+                marker.marks(look, (incoming.packet, packets), || fast.counted())
             }
-            None => self.config.marking.marks(self.config.clock.bytes(sending)) && packets[incoming.packet].mark(),
+            None => self.config.marking.marks(queue) && packets[incoming.packet].mark(),
         };
+        class.report.marked += u64::from(marked);
         self.counters.marked += u64::from(marked);
         self.busy_until = now + sending;
         let sent = self.busy_until + scheduler.rest(self.busy_until, sending, length);
@@ -135,55 +145,67 @@ impl Port {
     pub(super) fn enqueue_class(&mut self, now: Time, incoming: Incoming, packets: &mut Slab) -> Enqueued {
         let before = self.state(now);
         let Incoming { packet: at, from, class } = incoming;
-        self.observe_arrival(now, at, packets);
         let (length, flags) = (packets[at].bytes(), packets[at].flags);
-        let held = self.held(now, flags, class) + length;
+        let number = self.scheduler_mut().class_for(flags, class);
+        self.observe_class_arrival(now, number, at, packets);
+        let held = self.held_in(now, number) + length;
         let Self { busy_until, config, extras: all, histogram, counters, .. } = self;
-        let (marker, scheduler) = extras(all);
-        let number = scheduler.class_for(flags, class);
-        let being_sent = usize::from(*busy_until > now && scheduler.fast.is_sending(number));
-        let class = &mut scheduler.classes[number];
+        let (of_port, scheduler) = extras(all);
+        let Scheduler { fast, classes, next, stalls, bytes, .. } = scheduler;
+        let being_sent = usize::from(*busy_until > now && fast.is_sending(number));
+        let class = &mut classes[number];
         if !class.has_room(held, being_sent) {
             return self.overflow(now, incoming, packets);
         }
-        let backlog = scheduler.fast.work + config.clock.time(length) + busy_until.saturating_sub(now);
-        let look = Look { now, queue: config.clock.bytes(backlog), class: number as u8 };
+        let backlog = fast.work + config.clock.time(length) + busy_until.saturating_sub(now);
+        let own = class.marker.is_some();
+        let marker = class.marker.as_deref_mut().or(of_port.as_mut());
+        let queue = if own { held } else { config.clock.bytes(backlog) };
+        let look = Look { now, queue, class: number as u8 };
         let rejected = match marker {
-            Some(marker) => marker.rejects(look, &packets[at], || scheduler.counted()),
+            Some(marker) => marker.rejects(look, &packets[at], || fast.counted()),
             None => config.marking.marks(look.queue) && packets[at].is_dropped_by(config.drops),
         };
         if rejected {
-            scheduler.classes[number].report.dropped += 1;
+            class.report.dropped += 1;
             counters.dropped += 1;
             return Enqueued::dropped(DropReason::NotEcnCapable);
         }
-        let class = &mut scheduler.classes[number];
         class.report.largest = class.report.largest.max(held);
         class.observe_arrival(length);
         class.queue.push_back(Waiting { packet: at, from, since: now });
         class.bytes += length;
         if class.queue.len() == 1 {
             let eligible = class.eligible_at(now.max(*busy_until), packets);
-            scheduler.next.class = None;
-            scheduler.next.at = scheduler.next.at.min(eligible.unwrap_or(Time::MAX));
+            next.class = None;
+            next.at = next.at.min(eligible.unwrap_or(Time::MAX));
         }
-        scheduler.stalls.close(now, scheduler.fast.work, *busy_until, histogram);
-        scheduler.fast.work += config.clock.time(length);
-        scheduler.bytes += length;
-        scheduler.stalls.open(now, scheduler.fast.work, *busy_until, histogram);
-        let backlog = scheduler.fast.work + busy_until.saturating_sub(now);
-        counters.largest = counters.largest.max(backlog);
-        let queue = config.clock.bytes(backlog);
-        let marked = match marker {
-            Some(marker) => {
-                let look = Look { now, queue, class: number as u8 };
-                marker.at == MarkAt::Enqueue && marker.marks(look, (at, packets), || scheduler.counted())
-            }
+        stalls.close(now, fast.work, *busy_until, histogram);
+        fast.work += config.clock.time(length);
+        *bytes += length;
+        stalls.open(now, fast.work, *busy_until, histogram);
+        counters.largest = counters.largest.max(fast.work + busy_until.saturating_sub(now));
+        let marked = match class.marker.as_deref_mut().or(of_port.as_mut()) {
+            Some(marker) => marker.at == MarkAt::Enqueue && marker.marks(look, (at, packets), || fast.counted()),
             None => config.marking.marks(queue) && packets[at].mark(),
         };
+        class.report.marked += u64::from(marked);
         counters.marked += u64::from(marked);
         self.assert_transition(now, before, Event::Enqueue);
         Enqueued::queued(marked, None)
+    }
+
+    /// Tells the marker of a packet that arrives, whether or not it is accepted.
+    #[inline(always)]
+    pub(super) fn observe_class_arrival(&mut self, now: Time, number: usize, at: u32, packets: &mut Slab) {
+        if self.scheduler_mut().classes[number].marker.is_none() {
+            return self.observe_arrival(now, at, packets);
+        }
+        self.catch_up(now, packets);
+        let queue = self.held_in(now, number) + packets[at].bytes();
+        if let Some(marker) = &mut self.scheduler_mut().classes[number].marker {
+            marker.observe_arrival(now, at, queue, packets);
+        }
     }
 
     /// Whether the link is free and, as far as is known, a packet may be sent.
@@ -200,21 +222,23 @@ impl Port {
         }
         self.scheduler_mut().catch_up_pacer(now);
         let chosen = self.scheduler_mut().pick_now(now, packets)?;
-        let (marker, scheduler) = extras(&mut self.extras);
-        let (marker, class) = (marker.as_mut()?, &mut scheduler.classes[chosen]);
+        let (of_port, scheduler) = extras(&mut self.extras);
+        let class = &mut scheduler.classes[chosen];
         let Waiting { packet, since, .. } = *class.queue.front()?;
+        let marker = class.marker.as_deref_mut().or(of_port.as_mut()).filter(|marker| marker.judges_heads)?;
         match marker.judge_head((now, now - since), (chosen, class.bytes), &packets[packet]) {
             HeadAction::Send => return None,
             HeadAction::Mark => {
-                self.counters.marked += u64::from(packets[packet].mark());
+                let marked = u64::from(packets[packet].mark());
+                self.counters.marked += marked;
+                class.report.marked += marked;
                 return None;
             }
             HeadAction::Drop => class.report.dropped += 1,
         }
         self.counters.dropped += 1;
         let Waiting { packet, from, .. } = self.remove(now, (chosen, 0), packets);
-        let (length, kind) = (packets[packet].bytes(), packets[packet].flags.kind());
-        Some((packet, Departure { from, length, kind, arrives: None }))
+        Some((packet, Departure::of(&packets[packet], from)))
     }
 
     /// Begins to send a packet, if the link is free and one may be sent.
@@ -234,7 +258,7 @@ impl Port {
     fn send(&mut self, now: Time, chosen: usize, packets: &mut Slab) -> Departure {
         let before = self.state(now);
         let Self { busy_until, config, extras: all, work, histogram, counters, link, .. } = self;
-        let (marker, scheduler) = extras(all);
+        let (of_port, scheduler) = extras(all);
         // The backlog stays the same when a queued packet begins to be sent; if it was falling, it goes on falling.
         let stalled = scheduler.stalls.is_stalled() || *busy_until < now;
         if stalled {
@@ -243,25 +267,30 @@ impl Port {
         let class = &mut scheduler.classes[chosen];
         let waiting = class.queue.pop_front().expect("a class is picked for its first packet");
         let packet = &packets[waiting.packet];
-        let (length, kind) = (packet.bytes(), packet.flags.kind());
+        let (length, kind, traffic_class) = (packet.bytes(), packet.flags.kind(), packet.flags.class());
         let sending = config.clock.time(length);
         class.bytes -= length;
-        class.report.sent += 1;
         class.consume_tokens(now, length);
         scheduler.fast.work -= sending;
         scheduler.bytes -= length;
         scheduler.fast.sending = chosen as u8;
-        scheduler.count_turn(chosen);
+        scheduler.count_turn(chosen, length);
         *busy_until = now + sending;
         if stalled {
             scheduler.stalls.open(now, scheduler.fast.work, *busy_until, histogram);
         }
-        if let Some(marker) = marker.as_mut().filter(|marker| marker.at == MarkAt::Dequeue) {
-            let look = Look { now, queue: scheduler.bytes, class: chosen as u8 };
-            let marked = marker.marks(look, (waiting.packet, packets), || scheduler.counted());
+        let Scheduler { fast, classes, bytes, stalls, .. } = scheduler;
+        let class = &mut classes[chosen];
+        let left_behind = if class.marker.is_some() { class.bytes } else { *bytes };
+        let marker = class.marker.as_deref_mut().or(of_port.as_mut());
+        if let Some(marker) = marker.filter(|marker| marker.at == MarkAt::Dequeue) {
+            let look = Look { now, queue: left_behind, class: chosen as u8 };
+            let marked = marker.marks(look, (waiting.packet, packets), || fast.counted());
+            class.report.marked += u64::from(marked);
             counters.marked += u64::from(marked);
         }
-        let waited = scheduler.stalls.waited(now, waiting.since);
+        let waited = stalls.waited(now, waiting.since);
+        class.report.count(length, waited, sending, 1);
         counters.sent += 1;
         counters.sent_bytes += length.0;
         counters.sojourn += u128::from((now - waiting.since + sending).0);
@@ -271,7 +300,7 @@ impl Port {
         scheduler.reschedule(*busy_until, packets);
         let arrives = link.append(waiting.packet, sent + config.delay, packets);
         self.assert_transition(now, before, Event::Dispatch);
-        Departure { from: waiting.from, length, kind, arrives }
+        Departure { from: waiting.from, length, kind, class: traffic_class, arrives }
     }
 
     /// The time at which the port, which has just been dispatched, wants to be dispatched again; `None` if the event queue

@@ -6,7 +6,7 @@ use shallows_cc::units::{Bytes, Time};
 use super::Port;
 use crate::arch::prefetch::prefetch;
 use crate::packet::{Packet, Slab};
-use crate::port::admission::{DropReason, Enqueued, Incoming, Outcome};
+use crate::port::admission::{ClassOverride, DropReason, Enqueued, Incoming, Outcome};
 use crate::port::marker::Look;
 
 impl Port {
@@ -117,7 +117,13 @@ impl Port {
 
     /// Counts a packet that is dropped before it reaches the queue, which the marker observes.
     pub fn drop_unadmitted(&mut self, now: Time, at: u32, packets: &mut Slab) {
-        self.observe_arrival(now, at, packets);
+        if self.is_scheduled() {
+            let number = self.scheduler_mut().class_for(packets[at].flags, ClassOverride::None);
+            self.observe_class_arrival(now, number, at, packets);
+            self.scheduler_mut().classes[number].report.dropped += 1;
+        } else {
+            self.observe_arrival(now, at, packets);
+        }
         self.counters.dropped += 1;
     }
 
@@ -163,10 +169,14 @@ impl Port {
         lengths.into_iter().zip(std::mem::take(&mut self.idle_frames)).for_each(|frames| self.add_idle_frames(frames));
         if let Some(extras) = self.extras.as_deref_mut() {
             if let Some(marker) = &mut extras.marker {
-                marker.skip_draws(extras.scheduler.counted());
+                marker.skip_draws(extras.scheduler.fast.counted());
                 marker.counted = 0;
             }
-            extras.scheduler.flush_counts(lengths).into_iter().for_each(|frames| self.add_idle_frames(frames));
+            extras
+                .scheduler
+                .flush_counts(self.config.clock, lengths)
+                .into_iter()
+                .for_each(|frames| self.add_idle_frames(frames));
         }
     }
 

@@ -25,11 +25,11 @@ impl Port {
         self.scheduler().is_some_and(|scheduler| scheduler.fast.idle_until == Time::MAX)
     }
 
-    /// Pauses or resumes the class of data.
-    pub fn pause(&mut self, now: Time, pause: bool) {
+    /// Pauses or resumes the data of a traffic class.
+    pub fn pause(&mut self, now: Time, traffic_class: u8, pause: bool) {
         let before = self.state(now);
         let scheduler = self.scheduler_mut();
-        let data = scheduler.fast.table.data_class();
+        let data = scheduler.fast.table.data_class(traffic_class);
         let class = &mut scheduler.classes[data];
         if pause && class.paused_since.is_none() {
             class.paused_since = Some(now);
@@ -43,10 +43,16 @@ impl Port {
         self.assert_transition(now, before, Event::Change);
     }
 
-    /// Whether data is paused.
+    /// Whether the data of a traffic class is paused.
     #[must_use]
-    pub fn is_paused(&self) -> bool {
-        self.scheduler().is_some_and(|scheduler| scheduler.data().paused_since.is_some())
+    pub fn is_paused(&self, traffic_class: u8) -> bool {
+        self.scheduler().is_some_and(|scheduler| scheduler.data(traffic_class).paused_since.is_some())
+    }
+
+    /// Whether the data of any traffic class is paused.
+    #[must_use]
+    pub fn pauses_any(&self) -> bool {
+        self.scheduler().is_some_and(|scheduler| scheduler.classes.iter().any(|class| class.paused_since.is_some()))
     }
 
     /// Applies a fault of the link.
@@ -77,8 +83,7 @@ impl Port {
         let place = classes.find_map(|(number, class)| Some((number, position(class)?)))?;
         let Waiting { packet, from, .. } = self.remove(now, place, packets);
         self.scheduler_mut().lost += 1;
-        let (length, kind) = (packets[packet].bytes(), packets[packet].flags.kind());
-        Some((packet, Departure { from, length, kind, arrives: None }))
+        Some((packet, Departure::of(&packets[packet], from)))
     }
 
     /// Removes the packet at this place of this class: the backlog falls by as much at once.
@@ -118,10 +123,7 @@ impl Port {
 
     /// Every packet that waits in a class.
     pub fn waiting<'a>(&'a self, packets: &'a Slab) -> impl Iterator<Item = Departure> + 'a {
-        self.queued().map(|waiting| {
-            let packet = &packets[waiting.packet];
-            Departure { from: waiting.from, length: packet.bytes(), kind: packet.flags.kind(), arrives: None }
-        })
+        self.queued().map(|waiting| Departure::of(&packets[waiting.packet], waiting.from))
     }
 
     /// The slot of every packet that waits in a class.

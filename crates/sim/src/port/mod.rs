@@ -29,7 +29,7 @@ pub mod link;
 mod link_state;
 pub mod loss_model;
 mod marker;
-mod pick;
+pub(crate) mod pick;
 mod report;
 mod scheduler;
 #[cfg(test)]
@@ -121,6 +121,19 @@ impl Port {
         self.with_fast_path()
     }
 
+    /// The same port with a marker of the class `number`, which observes the queue of this class and has these `drops`; `draws` are
+    /// for it alone.
+    #[must_use]
+    pub fn class_marking(mut self, number: usize, rate: Rate, (marking, drops): (&Marking, Drops), draws: Rng) -> Self {
+        let mut marker = Marker::new(marking.point(rate), marking.at, draws);
+        marker.drops = drops;
+        let scheduler = &mut self.extras().scheduler;
+        scheduler.fast.judges_heads |= marker.judges_heads;
+        scheduler.class_wakes |= marker.is_behind();
+        scheduler.classes[number].marker = Some(Box::new(marker));
+        self.with_fast_path()
+    }
+
     /// The same port, which drops nothing where it would mark.
     #[must_use]
     pub fn without_early_drops(mut self) -> Self {
@@ -144,10 +157,14 @@ impl Port {
         let Some(PortExtras { scheduler, marker, loss_model }) = self.extras.as_deref_mut() else { return self };
         self.link.has_checks = marks_at_dequeue || loss_model.is_some();
         let PortConfig { clock, marking, .. } = *self.config;
-        scheduler.set_below_threshold([self.config.common_lengths()[FULL], MIN_FRAME].map(|length| {
-            let queue = clock.bytes(clock.time(length));
-            !marking.marks(queue) && marker.as_ref().is_none_or(|marker| marker.is_below_threshold(queue))
-        }));
+        let lengths = [self.config.common_lengths()[FULL], MIN_FRAME];
+        scheduler.set_below_threshold(|own| {
+            lengths.map(|length| {
+                let queue = clock.bytes(clock.time(length));
+                let unmarked = own.is_some() || !marking.marks(queue);
+                unmarked && own.or(marker.as_ref()).is_none_or(|marker| marker.is_below_threshold(queue))
+            })
+        });
         self
     }
 
@@ -263,6 +280,9 @@ impl Port {
             let PortConfig { delay, clock, .. } = *self.config;
             let queue = DrainingQueue { busy_until: self.busy_until, waiting, delay, clock };
             self.counters.marked += marker.catch_up(now, &queue, packets);
+        }
+        if extras.scheduler.class_wakes {
+            extras.scheduler.catch_up_classes(now, self.busy_until, &self.config, packets);
         }
     }
 }

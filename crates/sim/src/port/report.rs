@@ -153,7 +153,12 @@ impl Port {
         let mut classes = Vec::new();
         for class in &scheduler.classes {
             let pausing = class.paused_since.map_or(Time::ZERO, |since| scheduler.stalls.waited(now, since));
-            classes.push(ClassReport { paused: class.report.paused + pausing, ..class.report });
+            let mut report = ClassReport { paused: class.report.paused + pausing, ..class.report };
+            for waiting in &class.queue {
+                let held = scheduler.stalls.waited(now, waiting.since);
+                report.area += u128::from(packets[waiting.packet].bytes().0) * u128::from(held.0);
+            }
+            classes.push(report);
         }
         Queued {
             stalled: scheduler.stalls.total,

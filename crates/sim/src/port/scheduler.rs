@@ -11,7 +11,9 @@ use crate::packet::{Flags, Slab};
 use crate::port::admission::ClassOverride;
 use crate::port::class::{Class, ClassTable, Waiting};
 use crate::port::clock::Clock;
-use crate::port::pick::{Pick, WeightedTurn, pick};
+use crate::port::config::PortConfig;
+use crate::port::marker::{DrainingQueue, Marker};
+use crate::port::pick::{Pick, Rounds, WeightedTurn, pick};
 use crate::port::stall::StallRecord;
 use crate::port::state::State;
 use crate::spec::ports::Discipline;
@@ -35,7 +37,7 @@ pub(super) struct FastPath {
     pub sending: u8,
     /// Whether the port has classes.
     pub has_classes: bool,
-    /// Whether the marker judges packets that are about to leave.
+    /// Whether a marker judges packets that are about to leave.
     pub judges_heads: bool,
     pub table: ClassTable,
 }
@@ -45,6 +47,11 @@ impl FastPath {
     #[inline(always)]
     pub fn is_eligible(&self, class: usize, length: usize) -> bool {
         class < COUNTED && self.eligible >> (2 * class + length) & 1 > 0
+    }
+
+    /// Number of frames that have only been counted.
+    pub fn counted(&self) -> u32 {
+        self.idle_frames.as_flattened().iter().map(|&times| u32::from(times)).sum()
     }
 
     /// Whether the packet that was sent last was of this class.
@@ -67,10 +74,12 @@ pub(super) struct Scheduler {
     pub bytes: Bytes,
     pub classes: Box<[Class]>,
     pub turn: Option<WeightedTurn>,
+    /// The turns of classes that share the link by weight; `None` if all classes have strict priority.
+    pub rounds: Option<Box<Rounds>>,
     /// The class of the host's pacer.
     paced: Option<u8>,
-    /// Whether a full frame, and a shortest one, that finds nothing before it is never marked.
-    below_threshold: [bool; 2],
+    /// Whether markers of classes wake at times of their own.
+    pub class_wakes: bool,
     pub stalls: StallRecord,
     /// The rate of the link while it is slower than its own.
     pub slower: Option<Box<Clock>>,
@@ -95,6 +104,7 @@ impl Scheduler {
             wake: Time::MAX,
             classes: discipline.classes.iter().map(Class::new).collect(),
             turn: WeightedTurn::new(&discipline.classes),
+            rounds: Rounds::of(discipline.classes.iter().map(|class| class.quantum)),
             paced: discipline.paced,
             trimming: Trimming { draws, trimmed: None },
             ..Self::default()
@@ -128,45 +138,55 @@ impl Scheduler {
         self.fast.table.class(flags, class)
     }
 
-    /// The class that pauses stop.
-    pub fn data(&self) -> &Class {
-        &self.classes[self.fast.table.data_class()]
+    /// The class that pauses of a traffic class stop.
+    pub fn data(&self, traffic_class: u8) -> &Class {
+        &self.classes[self.fast.table.data_class(traffic_class)]
     }
 
-    /// Sets whether a full frame, and a shortest one, that finds nothing before it is never marked.
-    pub fn set_below_threshold(&mut self, below_threshold: [bool; 2]) {
-        self.below_threshold = below_threshold;
+    /// Sets for each class whether a full frame, and a shortest one, that finds nothing before it is never marked;
+    /// `is_below_threshold` tells it for a marker of the class, or for that of the port.
+    pub fn set_below_threshold(&mut self, is_below_threshold: impl Fn(Option<&Marker>) -> [bool; 2]) {
+        for class in &mut self.classes {
+            class.below_threshold = is_below_threshold(class.marker.as_deref());
+        }
         self.update_eligible();
     }
 
     /// Works out which frames are only counted, after a pause or a change of the link.
     pub fn update_eligible(&mut self) {
-        let [full, shortest] = self.below_threshold.map(u8::from);
         self.fast.eligible = 0;
         for (number, class) in self.classes.iter().enumerate().take(COUNTED) {
+            let [full, shortest] = class.below_threshold.map(u8::from);
             if self.slower.is_none() && class.is_unrestricted() {
                 self.fast.eligible |= (shortest << 1 | full) << (2 * number);
             }
         }
     }
 
-    /// Number of frames that have only been counted.
-    pub fn counted(&self) -> u32 {
-        self.fast.idle_frames.as_flattened().iter().map(|&times| u32::from(times)).sum()
-    }
-
     /// Adds the frames that were only counted to the reports of their classes. Returns their lengths and numbers.
-    pub fn flush_counts(&mut self, lengths: [Bytes; 2]) -> Vec<(Bytes, u32)> {
+    pub fn flush_counts(&mut self, clock: Clock, lengths: [Bytes; 2]) -> Vec<(Bytes, u32)> {
         let mut all = Vec::new();
         for (class, idle_frames) in self.classes.iter_mut().zip(std::mem::take(&mut self.fast.idle_frames)) {
             let frames = lengths.into_iter().zip(idle_frames.map(u32::from));
             for (length, times) in frames.filter(|&(_, times)| times > 0) {
-                class.report.sent += u64::from(times);
+                class.report.count(length, Time::ZERO, clock.time(length), u64::from(times));
                 class.report.largest = class.report.largest.max(length);
                 all.push((length, times));
             }
         }
         all
+    }
+
+    /// Tells the markers of classes of their wakes up to `now`.
+    #[inline(never)]
+    pub fn catch_up_classes(&mut self, now: Time, busy_until: Time, config: &PortConfig, packets: &mut Slab) {
+        let PortConfig { delay, clock, .. } = *config;
+        for (number, class) in self.classes.iter_mut().enumerate() {
+            let Some(marker) = class.marker.as_mut().filter(|marker| marker.is_behind()) else { continue };
+            let busy_until = if self.fast.is_sending(number) { busy_until } else { Time::ZERO };
+            let queue = DrainingQueue { busy_until, waiting: clock.time(class.bytes), delay, clock };
+            class.report.marked += marker.catch_up(now, &queue, packets);
+        }
     }
 
     /// Lets the pacer, if there is one, set its rate.
@@ -184,7 +204,18 @@ impl Scheduler {
         if self.fast.idle_until > now {
             return Pick { at: self.fast.idle_until, class: None };
         }
-        pick(now, self.turn, self.classes.len(), |class| self.classes[class].eligible_at(now, packets))
+        let classes = &self.classes;
+        let eligible_at = |class: usize| classes[class].eligible_at(now, packets);
+        let first = pick(now, self.turn, classes.len(), eligible_at);
+        match (&self.rounds, first.class) {
+            (Some(rounds), Some(class)) if first.at <= now => {
+                let length = |class: usize| (eligible_at(class)? <= now).then(|| classes[class].first_length(packets));
+                Pick { class: Some(rounds.next(class.into(), length) as u8), ..first }
+            }
+            // The choice between classes that may be served at the same time is made then.
+            (Some(_), _) => Pick { class: None, ..first },
+            (None, _) => first,
+        }
     }
 
     /// The class to serve now; `None` if no packet may be sent yet.
@@ -222,9 +253,12 @@ impl Scheduler {
         self.next = Pick { at, class: None };
     }
 
-    /// Counts a packet of this class for the turn of another one.
+    /// Counts a packet of this class for the turn of another one, and for its own turn.
     #[inline]
-    pub fn count_turn(&mut self, sent: usize) {
+    pub fn count_turn(&mut self, sent: usize, length: Bytes) {
+        if let Some(rounds) = &mut self.rounds {
+            rounds.charge(sent, length, self.classes[sent].queue.is_empty());
+        }
         if let Some(turn) = &mut self.turn {
             let waits = !self.classes[turn.class()].queue.is_empty();
             turn.count(sent, waits);

@@ -15,7 +15,7 @@ use crate::packet::{NIL, PACKET_KINDS, Packet, PacketKind, Slab};
 use crate::port::PortReport;
 use crate::port::admission::Outcome;
 use crate::spec::fault::Change;
-use crate::spec::ports::{ClassSpec, Discipline, Limit, Marking, PortSpec, Shaper};
+use crate::spec::ports::{ClassOf, ClassSpec, Discipline, Limit, Marking, PortSpec, Shaper};
 use shallows_cc::pacer::PacerSpec;
 use shallows_cc::parameter::Values;
 use shallows_cc::port;
@@ -27,13 +27,13 @@ const RATE: Rate = Rate::from_gbps(10);
 #[test]
 fn a_packet_that_is_sent_at_once_needs_one_line_besides_its_ports() {
     assert_eq!(std::mem::offset_of!(Scheduler, fast), 0);
-    assert_eq!((std::mem::offset_of!(FastPath, table), size_of::<ClassTable>()), (32, 3 * 32));
+    assert_eq!((std::mem::offset_of!(FastPath, table), size_of::<ClassTable>()), (32, 2 * 64));
     assert_eq!(std::mem::offset_of!(PortExtras, scheduler), 0);
-    // A packet that is shown to a marker or to its class needs two more.
+    // A packet that is shown to a marker or to its class needs up to three more.
     assert!(size_of::<Option<Marker>>() <= 64);
     assert_eq!(std::mem::offset_of!(PortExtras, marker) % 64, 0);
     assert_eq!(std::mem::offset_of!(Class, limit), 64);
-    assert_eq!(size_of::<Class>(), 128);
+    assert_eq!(size_of::<Class>(), 192);
 }
 
 /// A shaped class of acknowledgements before an open one of data.
@@ -41,9 +41,9 @@ fn port(shaper: Shaper) -> Port {
     let (rate, delay) = (RATE, Time::ZERO);
     let spec = PortSpec { from: 0, to: 1, rate, delay, buffer: Bytes::MAX, marking: None, discipline: Some(0) };
     let class_of = PACKET_KINDS.map(|kind| u8::from(kind == Data));
-    let shaped = ClassSpec { limit: Limit::Packets(8), shaper: Some(shaper), trims: false, turn: None };
-    let open = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false, turn: None };
-    let discipline = Discipline { classes: vec![shaped, open], class_of, priority: None, paced: None };
+    let shaped = ClassSpec { limit: Limit::Packets(8), shaper: Some(shaper), ..ClassSpec::OPEN };
+    let open = ClassSpec::OPEN;
+    let discipline = Discipline { classes: vec![shaped, open], class_of: vec![ClassOf(class_of)], paced: None };
     Port::new(&spec, Bytes(1538)).scheduled(&discipline, Rng::new(1, 0))
 }
 
@@ -104,9 +104,10 @@ fn lossless(shaper: Option<Shaper>, marking: Option<(f64, MarkAt)>) -> Port {
     let (rate, delay) = (RATE, Time::from_micros(1));
     let spec = PortSpec { from: 0, to: 1, rate, delay, buffer: Bytes::MAX, marking: None, discipline: Some(0) };
     let class_of = PACKET_KINDS.map(|kind| 1 + u8::from(kind == Data));
-    let class = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false, turn: None };
+    let class = ClassSpec::OPEN;
     let feedback = ClassSpec { shaper, ..class };
-    let discipline = Discipline { classes: vec![class, feedback, class], class_of, priority: None, paced: None };
+    let discipline =
+        Discipline { classes: vec![class, feedback, class], class_of: vec![ClassOf(class_of)], paced: None };
     let port = Port::new(&spec, Bytes(1538)).scheduled(&discipline, Rng::new(1, 0));
     let Some((kmin, at)) = marking else { return port };
     let mechanism = port::find("red").expect("a row");
@@ -133,8 +134,8 @@ fn busy_for(rounds: u32, mut port: Port, counts: bool) -> (Vec<(Time, Option<Enq
         }
         now = until;
         match round {
-            1000 | 5000 => port.pause(now, true),
-            1500 | 5100 => port.pause(now, false),
+            1000 | 5000 => port.pause(now, 0, true),
+            1500 | 5100 => port.pause(now, 0, false),
             2000 => port.change(now, Change::Rate(Rate::from_gbps(5))),
             3000 => port.change(now, Change::Rate(RATE)),
             4000 => port.end_warmup(now, 0),
@@ -197,12 +198,12 @@ fn counts_of_16_bits_hold_any_number_of_frames() {
 fn a_paused_class_waits_and_its_backlog_stands_still() {
     let mut packets = Slab::default();
     let mut port = port(Shaper { rate: RATE, burst: Bytes(168), pacer: None });
-    port.pause(Time::ZERO, true);
+    port.pause(Time::ZERO, 0, true);
     assert!(enqueue(&mut port, &mut packets, Data, 1538));
     assert_eq!(port.dispatch(Time::ZERO, &mut packets), None);
     let later = Time::from_micros(10);
     assert_eq!(port.queue(later), Bytes(1538));
-    port.pause(later, false);
+    port.pause(later, 0, false);
     assert!(port.dispatch(later, &mut packets).is_some());
     let end = Time::from_micros(20);
     let report = port.report(end, end, port.carried(), &packets);

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use crate::packet::header::{Header, PulledData};
     use crate::packet::{PACKET_KINDS, Packet};
-    use crate::spec::ports::{ClassSpec, Discipline, Limit, PortSpec};
+    use crate::spec::ports::{ClassOf, ClassSpec, Discipline, Limit, PortSpec};
     use shallows_cc::port::Ecn;
 
     /// Eight packets of data behind headers without end.
@@ -86,9 +86,9 @@ mod tests {
         let (rate, delay) = (Rate::from_gbps(10), Time::ZERO);
         let spec = PortSpec { from: 0, to: 1, rate, delay, buffer: Bytes::MAX, marking: None, discipline: Some(0) };
         let class_of = PACKET_KINDS.map(|kind| u8::from(kind == PacketKind::Data));
-        let headers = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false, turn: None };
-        let data = ClassSpec { limit: Limit::Packets(8), shaper: None, trims: true, turn: Some(10) };
-        let discipline = Discipline { classes: vec![headers, data], class_of, priority: None, paced: None };
+        let headers = ClassSpec::OPEN;
+        let data = ClassSpec { limit: Limit::Packets(8), shaper: None, trims: true, turn: Some(10), ..ClassSpec::OPEN };
+        let discipline = Discipline { classes: vec![headers, data], class_of: vec![ClassOf(class_of)], paced: None };
         Port::new(&spec, Bytes(1500)).scheduled(&discipline, Rng::new(1, 0))
     }
 

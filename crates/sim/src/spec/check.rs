@@ -3,10 +3,11 @@
 use shallows_cc::catalog::Marking;
 use shallows_cc::units::{Bytes, Time};
 
-use crate::packet::PacketKind;
+use crate::packet::{MAX_CLASSES, PacketKind};
 use crate::spec::fault::Change;
 use crate::spec::flow::FlowSpec;
 use crate::spec::network::{Balancing, Network};
+use crate::spec::ports::{ClassOf, Discipline};
 
 /// Largest number of entities of the event queue ([`Network::entities`]).
 pub const MAX_ENTITIES: usize = 1 << 20;
@@ -17,8 +18,8 @@ pub const MAX_TIME: Time = Time::from_secs_whole(1_000_000);
 /// Lowest and highest rate of a link: 1 Mbps and 10 Tbps, at which a byte takes 0.8 ps.
 const MIN_RATE: u64 = 1_000_000;
 const MAX_RATE: u64 = 10_000_000_000_000;
-/// Largest number of classes of a port: a packet with IEEE 802.1Q has three bits of priority.
-const MAX_CLASSES: usize = 8;
+/// Largest number of classes of a port: one for each traffic class, and those of pauses, control packets, credits and paced data.
+const MAX_PORT_CLASSES: usize = MAX_CLASSES + 4;
 /// Number of packets of a flow, exclusive.
 const MAX_PACKETS: u64 = 1 << 31;
 
@@ -48,6 +49,7 @@ impl Network {
             return Err("duration_ps: expected an end of the run, or until_done = true".into());
         }
         self.check_times()?;
+        self.check_classes()?;
         self.check_disciplines()?;
         self.check_ports()?;
         self.check_faults()?;
@@ -82,26 +84,76 @@ impl Network {
         }
     }
 
+    fn check_classes(&self) -> Result<(), String> {
+        let count = self.classes.len();
+        if !(1..=MAX_CLASSES).contains(&count) {
+            return Err(format!("classes has {count} entries: expected 1 to {MAX_CLASSES}"));
+        }
+        for (at, class) in self.classes.iter().enumerate() {
+            if class.quantum.is_some_and(|quantum| quantum < self.mtu) {
+                return Err(format!("classes[{at}].quantum_bytes: expected a full frame or more, {} B", self.mtu.0));
+            }
+            if class.pool.is_some_and(|pool| pool as usize >= self.pools.len()) {
+                return Err(format!("classes[{at}].pool: expected one of {} pools", self.pools.len()));
+            }
+        }
+        match self.flows.iter().position(|flow| flow.class as usize >= count) {
+            Some(at) => Err(format!("flows.class[{at}] = {}: expected one of {count} classes", self.flows[at].class)),
+            None => Ok(()),
+        }
+    }
+
+    /// Ports that may pause a traffic class need a class for its data alone, and frames fit into every turn.
+    fn check_turns(&self, at: usize, discipline: &Discipline) -> Result<(), String> {
+        for (number, class) in discipline.classes.iter().enumerate() {
+            if class.quantum.is_some_and(|quantum| quantum < self.mtu) {
+                let mtu = self.mtu.0;
+                return Err(format!(
+                    "disciplines[{at}].classes[{number}].quantum_bytes: expected a full frame or more, {mtu} B"
+                ));
+            }
+            if class.marking.is_some_and(|marking| marking as usize >= self.markings.len()) {
+                let count = self.markings.len();
+                return Err(format!("disciplines[{at}].classes[{number}].marking: expected one of {count}"));
+            }
+        }
+        let data: Vec<u8> = (0..self.classes.len()).map(|class| discipline.class_of_data(class)).collect();
+        let shared = |&(class, of): &(usize, &u8)| {
+            self.classes[class].pause.is_some() && data.iter().filter(|other| *other == of).count() > 1
+        };
+        match data.iter().enumerate().find(shared) {
+            Some((class, _)) => Err(format!(
+                "disciplines[{at}]: expected a class for the data of classes[{class}] alone, which has pauses"
+            )),
+            None => Ok(()),
+        }
+    }
+
     fn check_disciplines(&self) -> Result<(), String> {
         for (at, discipline) in self.disciplines.iter().enumerate() {
             let classes = discipline.classes.len();
-            if classes > MAX_CLASSES {
-                return Err(format!("disciplines[{at}] has {classes} classes: expected at most {MAX_CLASSES}"));
+            if classes > MAX_PORT_CLASSES {
+                return Err(format!("disciplines[{at}] has {classes} classes: expected at most {MAX_PORT_CLASSES}"));
             }
-            let named = discipline.class_of.iter().chain(&discipline.priority).chain(&discipline.paced);
-            if let Some(&class) = named.into_iter().find(|&&class| usize::from(class) >= classes) {
+            if !(1..=MAX_CLASSES).contains(&discipline.class_of.len()) {
+                return Err(format!("disciplines[{at}].class_of: expected 1 to {MAX_CLASSES} entries"));
+            }
+            let by_kind = discipline.class_of.iter().flat_map(|ClassOf(by_kind)| by_kind);
+            if let Some(&class) = by_kind.chain(&discipline.paced).find(|&&class| usize::from(class) >= classes) {
                 return Err(format!("disciplines[{at}] puts packets into class {class}: expected one of {classes}"));
             }
             if discipline.classes.iter().filter(|class| class.turn.is_some()).count() > 1 {
                 return Err(format!("disciplines[{at}] has several classes with a turn: expected at most one"));
             }
             let trims = discipline.classes.iter().any(|class| class.trims);
-            let headers = usize::from(discipline.class_of[PacketKind::Trimmed as usize]);
-            if trims && (discipline.classes[headers].trims || self.shared.is_some() || self.pause.is_some()) {
+            let mut headers = discipline.class_of.iter().map(|ClassOf(by_kind)| by_kind[PacketKind::Trimmed as usize]);
+            let cuts_headers = headers.any(|headers| discipline.classes[usize::from(headers)].trims);
+            if trims && (cuts_headers || self.shares_memory() || self.pauses()) {
                 return Err(format!(
-                    "disciplines[{at}] trims packets: expected a class for headers that does not, and neither shared nor pause"
+                    "disciplines[{at}] trims packets: expected a class for headers that does not, and neither pools nor pauses"
                 ));
             }
+            self.check_turns(at, discipline)?;
         }
         Ok(())
     }
@@ -123,8 +175,8 @@ impl Network {
             if port.discipline.is_some() != scheduled {
                 return Err(format!("links.discipline[{at}]: expected at most {}", self.disciplines.len()));
             }
-            if (self.shared.is_some() && port.from >= self.hosts || self.pause.is_some()) && !scheduled {
-                return Err(format!("links.discipline[{at}] = 0: expected classes, which shared and pause need"));
+            if (self.shares_memory() && port.from >= self.hosts || self.pauses()) && !scheduled {
+                return Err(format!("links.discipline[{at}] = 0: expected classes, which pools and pauses need"));
             }
             if let Some(count) = nics.get_mut(port.from as usize) {
                 *count += 1;
@@ -202,18 +254,18 @@ impl Network {
 mod tests {
     use super::*;
     use crate::packet::PACKET_KINDS;
-    use crate::spec::ports::{ClassSpec, Discipline, Limit};
+    use crate::spec::ports::{ClassSpec, Limit};
 
     #[test]
-    fn a_port_has_at_most_eight_classes() {
-        let class = ClassSpec { limit: Limit::Packets(1), shaper: None, trims: false, turn: None };
+    fn a_port_has_at_most_twelve_classes() {
+        let class = ClassSpec { limit: Limit::Packets(1), ..ClassSpec::OPEN };
         let with_classes = |classes: usize| {
-            let class_of = [classes as u8 - 1; PACKET_KINDS.len()];
-            let discipline = Discipline { classes: vec![class; classes], class_of, priority: None, paced: None };
+            let class_of = vec![ClassOf([classes as u8 - 1; PACKET_KINDS.len()])];
+            let discipline = Discipline { classes: vec![class; classes], class_of, paced: None };
             Network { disciplines: vec![discipline], ..Network::bare() }.check_disciplines()
         };
-        assert_eq!(with_classes(8), Ok(()));
-        assert_eq!(with_classes(9).unwrap_err(), "disciplines[0] has 9 classes: expected at most 8");
+        assert_eq!(with_classes(12), Ok(()));
+        assert_eq!(with_classes(13).unwrap_err(), "disciplines[0] has 13 classes: expected at most 12");
     }
 
     #[test]

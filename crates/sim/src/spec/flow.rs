@@ -29,8 +29,8 @@ columns! {
         wait: Wait,
         /// When the application behind the flow writes; left out: everything at the start.
         application: Application,
-        /// Its packets, acknowledgements included, go before others at its hosts and in the `priority` class of ports.
-        priority: bool,
+        /// Traffic class of its packets, acknowledgements included: an index into `classes`.
+        class: u32,
         /// Index of its algorithm in `ccs`.
         control: u32 = "cc",
     }

@@ -11,7 +11,9 @@ pub use crate::spec::control::{Control, ControlSpec, MakeSender, ReceiverSpec, U
 pub use crate::spec::fault::Fault;
 pub use crate::spec::flow::{FlowSpec, RecordSpec};
 pub use crate::spec::host::{HostSpec, LossDetection, Nic, Retransmission, Timestamps};
-pub use crate::spec::ports::{ClassSpec, Discipline, Limit, Marking, PauseSpec, PortSpec, Shaper, SharedSpec};
+pub use crate::spec::ports::{
+    ClassOf, ClassSpec, Discipline, Limit, Marking, PauseSpec, PortSpec, Shaper, SharedSpec, TrafficClass,
+};
 
 choice! {
     /// How switches choose among equal paths.
@@ -41,10 +43,10 @@ request! {
         markings: Vec<Marking>,
         /// Ways to schedule packets, to which `links.discipline` refers.
         disciplines: Vec<Discipline>,
-        /// The ports of each switch share its memory.
-        shared: Option<SharedSpec>,
-        /// Switches pause links (PFC).
-        pause: Option<PauseSpec>,
+        /// Traffic classes in order of priority, one to eight.
+        classes: Vec<TrafficClass>,
+        /// Pools of memory that the ports of each switch share.
+        pools: Vec<SharedSpec>,
         /// How switches choose among equal paths: a path for each flow (ECMP), a random one for each packet, or for each packet
         /// the port with the shortest queue.
         balancing: Balancing,
@@ -115,6 +117,18 @@ impl Network {
         (payload + self.header).max(MIN_FRAME)
     }
 
+    /// Whether switches pause links (PFC).
+    #[must_use]
+    pub fn pauses(&self) -> bool {
+        self.classes.iter().any(|class| class.pause.is_some())
+    }
+
+    /// Whether the ports of each switch share memory.
+    #[must_use]
+    pub fn shares_memory(&self) -> bool {
+        self.classes.iter().any(|class| class.pool.is_some())
+    }
+
     /// Number of ports that belong to hosts.
     #[must_use]
     pub fn nics(&self) -> u32 {
@@ -151,8 +165,8 @@ impl Network {
             ports: Vec::new(),
             markings: Vec::new(),
             disciplines: Vec::new(),
-            shared: None,
-            pause: None,
+            classes: vec![TrafficClass::default()],
+            pools: Vec::new(),
             balancing: Balancing::Flow,
             faults: Vec::new(),
             convergence: Time::MAX,

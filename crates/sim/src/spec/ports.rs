@@ -9,7 +9,7 @@ use shallows_cc::port::step::Step;
 use shallows_cc::port::{self, CongestionPoint, Drops, MarkAt, Mechanism};
 use shallows_cc::units::{Bytes, Rate, Time};
 
-use crate::packet::PACKET_KINDS;
+use crate::packet::{PACKET_KINDS, PacketKind};
 use crate::spec::control::values;
 use crate::spec::shape::{Kind, Tables};
 
@@ -183,6 +183,11 @@ request! {
         trims: bool,
         /// Number of packets of higher classes after which a waiting packet of this class goes; left out: it waits for all.
         turn: Option<u32>,
+        /// Bytes that the class may send in a turn (deficit weighted round robin). Neighbouring classes that have one share what
+        /// the classes before them leave; left out: the class waits for those before it.
+        quantum: Option<Bytes> = "quantum_bytes",
+        /// How the class marks, as an index into `markings`: it observes the queue of this class, instead of that of the port.
+        marking: Option<u32>,
     }
 }
 
@@ -192,21 +197,48 @@ request! {
     pub struct Discipline as "Discipline" {
         /// The classes in order of priority, at least one.
         classes: Vec<ClassSpec>,
-        /// The class of each kind of packet: `data`, `ack`, `nack`, `notification`, `pause`, `resume`, `credit_request`, `credit`,
-        /// `credit_stop`, `rate_request`, `rate_answer`, `trimmed`, `returned`, `pull`; `other` stands for the kinds that are not
-        /// named.
-        #[serde(deserialize_with = "class_of")]
-        class_of: [u8; PACKET_KINDS.len()],
-        /// The class of all packets of flows with priority, whatever their kind.
-        priority: Option<u8>,
+        /// For each traffic class, the last one standing for all further ones, the class of each kind of packet: `data`, `ack`,
+        /// `nack`, `notification`, `pause`, `resume`, `credit_request`, `credit`, `credit_stop`, `rate_request`, `rate_answer`,
+        /// `trimmed`, `returned`, `pull`; `other` stands for the kinds that are not named.
+        class_of: Vec<ClassOf>,
         /// The class of data that its algorithm sends through the pacer of its host.
         paced: Option<u8>,
     }
 }
 
-impl Kind for [u8; PACKET_KINDS.len()] {
+impl ClassSpec {
+    /// A class without a limit, a shaper or a marking, which waits for those before it.
+    pub const OPEN: Self =
+        Self { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false, turn: None, quantum: None, marking: None };
+}
+
+impl Discipline {
+    /// The class of the data of a traffic class.
+    #[must_use]
+    pub fn class_of_data(&self, traffic_class: usize) -> u8 {
+        self.class_of(traffic_class).0[PacketKind::Data as usize]
+    }
+
+    /// The class of each kind of packet of a traffic class.
+    #[must_use]
+    pub fn class_of(&self, traffic_class: usize) -> ClassOf {
+        self.class_of[traffic_class.min(self.class_of.len() - 1)]
+    }
+}
+
+/// The class of each kind of packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClassOf(pub [u8; PACKET_KINDS.len()]);
+
+impl Kind for ClassOf {
     fn kind() -> String {
         "{str: u8}".to_owned()
+    }
+}
+
+impl<'de> Deserialize<'de> for ClassOf {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        class_of(reader).map(Self)
     }
 }
 
@@ -226,21 +258,34 @@ fn class_of<'de, D: Deserializer<'de>>(reader: D) -> Result<[u8; PACKET_KINDS.le
 }
 
 request! {
-    /// Memory that the ports of each switch share.
+    /// A traffic class: how hosts serve its flows, and where switches keep its packets.
+    #[derive(Copy, Default, PartialEq)]
+    pub struct TrafficClass as "TrafficClass" {
+        /// Bytes that a host sends of it in a turn, as in the classes of ports; left out: it waits for the classes before it.
+        quantum: Option<Bytes> = "quantum_bytes",
+        /// The pool of memory of each switch that holds its packets: an index into `pools`; left out: they take no shared memory.
+        pool: Option<u32>,
+        /// When switches pause its data (PFC); left out: never.
+        pause: Option<PauseSpec>,
+    }
+}
+
+request! {
+    /// A pool of memory that the ports of each switch share.
     #[derive(Copy, PartialEq)]
     pub struct SharedSpec as "Shared" {
         /// Memory of a switch, headroom not included.
         size: Bytes = "size_bytes",
-        /// A port may hold at most this many times the free memory.
+        /// A class of a port, or a link with PFC, may hold at most this many times the free memory.
         alpha: f64,
     }
 }
 
 request! {
-    /// When switches pause links (PFC).
+    /// When switches pause a class of links (PFC).
     #[derive(Copy, PartialEq, Eq)]
     pub struct PauseSpec as "Pause" {
-        /// Data of one link above which it is paused. With shared memory the dynamic threshold replaces it.
+        /// Data of a class from one link above which it is paused. With shared memory the dynamic threshold replaces it.
         threshold: Bytes = "threshold_bytes",
         /// How far below the threshold the link is resumed.
         hysteresis: Bytes = "hysteresis_bytes",

@@ -10,8 +10,8 @@ use shallows_sim::engine::answer::Answer;
 use shallows_sim::engine::simulation::{Progress, Simulation};
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::spec::network::{
-    Application, Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, LossDetection, Marking, Network,
-    Nic, PortSpec, RecordSpec, Retransmission, Shaper, Wait,
+    Application, Balancing, ClassOf, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, LossDetection, Marking,
+    Network, Nic, PortSpec, RecordSpec, Retransmission, Shaper, SharedSpec, TrafficClass, Wait,
 };
 
 pub const MTU: Bytes = Bytes(1500);
@@ -80,7 +80,7 @@ pub fn flow(src: u32, dst: u32, bytes: Bytes) -> FlowSpec {
         wait: Wait::ALL,
         stop: Time::MAX,
         application: Application::EAGER,
-        priority: false,
+        class: 0,
         control: 0,
     }
 }
@@ -119,8 +119,8 @@ pub fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)]) -> Network {
         ports,
         markings: Vec::new(),
         disciplines: Vec::new(),
-        shared: None,
-        pause: None,
+        classes: vec![TrafficClass::default()],
+        pools: Vec::new(),
         balancing: Balancing::Flow,
         faults: Vec::new(),
         convergence: Time::MAX,
@@ -185,7 +185,7 @@ pub fn scheduled(mut network: Network, discipline: Discipline, nics: bool) -> Ne
     network
 }
 
-const OPEN: ClassSpec = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false, turn: None };
+const OPEN: ClassSpec = ClassSpec::OPEN;
 
 /// Pauses first, then what comes back, then data.
 pub fn lossless() -> Discipline {
@@ -194,13 +194,17 @@ pub fn lossless() -> Discipline {
         PacketKind::Data => 2,
         _ => 1,
     });
-    Discipline { classes: vec![OPEN; 3], class_of, priority: None, paced: None }
+    Discipline { classes: vec![OPEN; 3], class_of: vec![ClassOf(class_of)], paced: None }
 }
 
 /// One class of everything, and one before it for flows with a priority; each holds 100 frames.
 pub fn priority_first() -> Discipline {
-    let class = ClassSpec { limit: Limit::Bytes(MTU * 100), shaper: None, trims: false, turn: None };
-    Discipline { classes: vec![class; 2], class_of: [1; PACKET_KINDS.len()], priority: Some(0), paced: None }
+    let class = ClassSpec { limit: Limit::Bytes(MTU * 100), ..ClassSpec::OPEN };
+    Discipline {
+        classes: vec![class; 2],
+        class_of: [0, 1].map(|class| ClassOf([class; PACKET_KINDS.len()])).to_vec(),
+        paced: None,
+    }
 }
 
 /// A shaped class of credits before one of everything else.
@@ -208,23 +212,29 @@ pub fn credits_first(control: &Control) -> Discipline {
     assert!(control.waits_for_credits());
     let shaper = CreditShaper::new(&control.values, MTU);
     let tokens = Shaper { rate: shaper.rate(RATE), burst: shaper.burst_bytes(), pacer: None };
-    let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens), trims: false, turn: None };
-    let rest = ClassSpec { limit: Limit::Bytes(MTU * 100), shaper: None, trims: false, turn: None };
+    let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens), ..ClassSpec::OPEN };
+    let rest = ClassSpec { limit: Limit::Bytes(MTU * 100), ..ClassSpec::OPEN };
     let class_of = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));
-    Discipline { classes: vec![credits, rest], class_of, priority: None, paced: None }
+    Discipline { classes: vec![credits, rest], class_of: vec![ClassOf(class_of)], paced: None }
 }
 
 /// Headers and answers first, then data, of which a port holds eight packets and cuts what comes beyond (NDP).
 pub fn trimming() -> Discipline {
-    let headers = ClassSpec { limit: Limit::Bytes(MTU * 16), shaper: None, trims: false, turn: None };
-    let data = ClassSpec { limit: Limit::Packets(8), shaper: None, trims: true, turn: Some(10) };
+    let headers = ClassSpec { limit: Limit::Bytes(MTU * 16), ..ClassSpec::OPEN };
+    let data = ClassSpec { limit: Limit::Packets(8), shaper: None, trims: true, turn: Some(10), ..ClassSpec::OPEN };
     let class_of = PACKET_KINDS.map(|kind| u8::from(kind == PacketKind::Data));
-    Discipline { classes: vec![headers, data], class_of, priority: None, paced: None }
+    Discipline { classes: vec![headers, data], class_of: vec![ClassOf(class_of)], paced: None }
+}
+
+/// Lets all packets share a pool of memory of each switch.
+pub fn share(network: &mut Network, shared: Option<SharedSpec>) {
+    network.pools = shared.into_iter().collect();
+    network.classes[0].pool = shared.map(|_| 0);
 }
 
 /// Everything in one class.
 pub fn one_class() -> Discipline {
-    Discipline { classes: vec![OPEN], class_of: [0; PACKET_KINDS.len()], priority: None, paced: None }
+    Discipline { classes: vec![OPEN], class_of: vec![ClassOf([0; PACKET_KINDS.len()])], paced: None }
 }
 
 /// Two hosts below two leaves, `spines` between them; cables 0 and 1 are the hosts', then two a spine. One flow of 1000 packets.

@@ -58,8 +58,8 @@ pub struct FlowSender {
     pub endpoint: FlowEndpoint,
     /// Whether it is in its NIC's run queue.
     pub queued: bool,
-    /// Whether it is served before flows without priority.
-    pub priority: bool,
+    /// Traffic class of its packets.
+    pub class: u8,
     /// Whether random gaps follow its frames.
     pub leaves_gaps: bool,
     /// Time of the next pacing timer; [`Time::MAX`] if none is set.
@@ -82,7 +82,7 @@ impl FlowSender {
             }
             (_, Reliability::GoBackN) => AnySender::GoBackN(GoBackNSender::new(config)),
         };
-        Self { endpoint, queued: false, priority: false, leaves_gaps: false, pace_timer: Time::MAX, request, sender }
+        Self { endpoint, queued: false, class: 0, leaves_gaps: false, pace_timer: Time::MAX, request, sender }
     }
 
     /// Returns whether the flow may send.

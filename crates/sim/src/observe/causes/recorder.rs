@@ -377,11 +377,11 @@ impl Observer for Causes {
         }
     }
 
-    fn pause_requested(&mut self, now: Time, link: u32, through: u32, pause: bool) {
+    fn pause_requested(&mut self, now: Time, link: (u32, u8), through: u32, pause: bool) {
         self.links.push(LinkRow::pause_requested(now, link, through, pause));
     }
 
-    fn paused(&mut self, now: Time, link: u32, pause: bool) {
+    fn paused(&mut self, now: Time, link: (u32, u8), pause: bool) {
         self.links.push(LinkRow::paused(now, link, pause));
     }
 
