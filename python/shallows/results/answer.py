@@ -12,6 +12,7 @@ from shallows.contract import F64, U64, Flags
 from shallows.contract import Answer as CoreAnswer
 from shallows.results import collectives, tasks
 from shallows.results.tables import Block, Names, stacked
+from shallows.scenario.classes import CONTROL, PAUSE
 from shallows.traffic import NO_FLOW
 from shallows.units import NEVER
 
@@ -301,11 +302,11 @@ class Answer:
 
     def _class_blocks(self) -> Iterable[Block]:
         answer, names = self.answer["classes"], self.network.port_names
-        of_ports = ["pause"] if any(one.pfc for one in self.scenario.classes) else []
-        classes = [*of_ports, "control", *(one.name for one in self.scenario.classes)]
+        pauses = any(one.pfc for one in self.scenario.classes)
+        names_of = [*([PAUSE] if pauses else []), CONTROL, *(one.name for one in self.scenario.classes)]
         columns: dict[str, Any] = {
             "port": Names(answer["link"], names),
-            "class": Names(answer["class"], classes),
+            "class": Names(answer["class"], names_of),
             **{of: answer[of] for of in ("sent", "sent_bytes", "marked", "dropped")},
             "queue_mean_pkt": answer["queue_mean_bytes"] / self.mtu,
             "queue_max_pkt": answer["largest_bytes"] / self.mtu,

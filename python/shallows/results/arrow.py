@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shallows import extras
-from shallows.results.tables import TABLES, Block, Column, Names
+from shallows.results.tables import ALL_TABLES, Block, Column, Names
 
 if TYPE_CHECKING:
     import pyarrow
@@ -40,10 +40,10 @@ def data_set(paths: list[str], name: str) -> Any:
     import pyarrow
     from pyarrow import dataset
 
-    names = [column for column, of in TABLES[name].items() if of.type == "name"]
+    names = [column for column, of in ALL_TABLES[name].items() if of.type == "name"]
     return dataset.dataset(
         paths,
-        schema=schema(TABLES[name]).append(pyarrow.field("run", pyarrow.string())),
+        schema=schema(ALL_TABLES[name]).append(pyarrow.field("run", pyarrow.string())),
         format=dataset.ParquetFileFormat(dictionary_columns=names),
         partitioning=dataset.partitioning(pyarrow.schema([("run", pyarrow.string())]), flavor="hive"),
     )

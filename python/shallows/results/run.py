@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from shallows.errors import BooksError, ScenarioError
 from shallows.results import arrow, disk, paths, store, tables
 from shallows.results.answer import Answer
-from shallows.results.tables import TABLES
+from shallows.results.tables import ALL_TABLES
 
 if TYPE_CHECKING:
     import pandas
@@ -44,8 +44,8 @@ class Run:
     """A finished (or interrupted) run.
 
     `summary` is the dict of `summary.json`, `scenario_toml` the scenario with every default. `flows`,
-    `computations`, `queues`, `probes`, `ports`, `classes` and `queue_histograms` are pandas tables, built when first
-    used; `TABLES` names their columns with unit and definition.
+    `computations`, `queues`, `probes`, `ports`, `classes` and `queue_histograms` are pandas tables, built
+    when first used; `ALL_TABLES` names their columns with unit and definition.
 
     `blocks` maps the name of a table to a function that yields it in blocks: dicts of equally long columns
     (numpy arrays, NaN for a missing value, or `Names`). `answer` is the answer of the world; None for a run
@@ -125,24 +125,24 @@ class Run:
             file = folder / "summary.json"
             raise ScenarioError("not a summary", file=file, expected="one that a run saved") from None
         run._folder, run._texts = folder, (scenario_toml, summary)
-        for name in TABLES:
+        for name in ALL_TABLES:
             if not run._lacks(name):
                 run._check_saved(name)
         return run
 
     def columns(self, name: str) -> "tables.Block":
-        """One of `TABLES` as `{column: numpy array}`; texts as `Names`, NaN for a missing value."""
+        """One of `ALL_TABLES` as `{column: numpy array}`; texts as `Names`, NaN for a missing value."""
         if name not in self._columns:
             blocks = self._blocks[name]() if name in self._blocks else [self._saved(name)]
             self._columns[name] = tables.joined(name, blocks)
         return self._columns[name]
 
     def table(self, name: str) -> "pyarrow.Table":
-        """One of `TABLES` as a pyarrow table, with unit and definition in the metadata of each column.
+        """One of `ALL_TABLES` as a pyarrow table, with unit and definition in the metadata of each column.
 
         Raises `ScenarioError` without pyarrow, which the extra `arrow` brings.
         """
-        return arrow.table(TABLES[name], self.columns(name))
+        return arrow.table(ALL_TABLES[name], self.columns(name))
 
     def _saved(self, name: str) -> "tables.Block":
         """A table from the disk, checked."""
@@ -165,8 +165,8 @@ class Run:
             raise ScenarioError(
                 "of another run than summary.json and scenario.toml", file=path, expected=WHOLE
             )
-        if columns != list(TABLES[name]):
-            raise ScenarioError("columns", ", ".join(columns), ", ".join(TABLES[name]), file=path)
+        if columns != list(ALL_TABLES[name]):
+            raise ScenarioError("columns", ", ".join(columns), ", ".join(ALL_TABLES[name]), file=path)
 
     @cached_property
     def flows(self) -> "pandas.DataFrame":
@@ -317,7 +317,7 @@ class Run:
             "fingerprint": self.summary["fingerprint"] or "",
             **({"address": address} if address else {}),
         }
-        for name, columns in TABLES.items():
+        for name, columns in ALL_TABLES.items():
             if name == "classes" and self._lacks(name):
                 continue
             blocks = self._blocks[name]() if name in self._blocks else [self.columns(name)]

@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Thread
 
 from shallows.errors import ScenarioError
-from shallows.results.tables import TABLES
+from shallows.results.tables import ALL_TABLES
 
 Place = str | os.PathLike[str]
 FILES = {
@@ -23,7 +23,7 @@ FILES = {
     "figure.pdf",
     "comparison.csv",
     "distances.csv",
-    *(f"{name}.parquet" for name in TABLES),
+    *(f"{name}.parquet" for name in ALL_TABLES),
 }
 """The files that a run or a comparison may write. Only such files are ever replaced."""
 

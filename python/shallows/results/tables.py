@@ -100,6 +100,17 @@ TABLES = {
         "pauses": Column("uint64", "", "times a pause stopped data after the warm-up"),
         "paused_us": Column("float64", "us", "time the port was kept from sending after the warm-up"),
     },
+    "queue_histograms": {
+        "port": Column("name", "", "egress port, as from->to"),
+        "from_pkt": Column("float64", "full frames", "lower end of the bin, inclusive"),
+        "below_pkt": Column("float64", "full frames", "upper end of the bin, exclusive"),
+        "time_us": Column("float64", "us", "exact time the queue spent in the bin after the warm-up"),
+    },
+}
+"""Every table of a result: its columns in order, each with type, unit and definition."""
+
+ALL_TABLES = {
+    **TABLES,
     "classes": {
         "port": Column("name", "", "egress port, as from->to"),
         "class": Column("name", "", 'traffic class; "control" and "pause" are those of the ports'),
@@ -115,16 +126,8 @@ TABLES = {
         "pauses": Column("uint64", "", "times a pause stopped the class after the warm-up"),
         "paused_us": Column("float64", "us", "time during which a pause stopped the class"),
     },
-    "queue_histograms": {
-        "port": Column("name", "", "egress port, as from->to"),
-        "from_pkt": Column("float64", "full frames", "lower end of the bin, inclusive"),
-        "below_pkt": Column("float64", "full frames", "upper end of the bin, exclusive"),
-        "time_us": Column("float64", "us", "exact time the queue spent in the bin after the warm-up"),
-    },
 }
-"""Every table of a result: its columns in order, each with type, unit and definition. A result has the table
-`classes` only if its scenario has classes.
-"""
+"""The same with the table of classes, which a result has only if its scenario has classes."""
 
 
 class Names(NamedTuple):
@@ -155,12 +158,12 @@ Block = Mapping[str, "NDArray[Any] | Names"]
 
 def joined(name: str, blocks: Iterable[Block]) -> Block:
     """A whole table, each column with its own type, or as floats if values are missing."""
-    pieces = {column: list[Any]() for column in TABLES[name]}
+    pieces = {column: list[Any]() for column in ALL_TABLES[name]}
     for block in blocks:
         for column, of in pieces.items():
             of.append(block[column])
     # One column at a time, so that only one exists twice in memory.
-    return {column: _settled(stacked(pieces.pop(column)), of.type) for column, of in TABLES[name].items()}
+    return {column: _settled(stacked(pieces.pop(column)), of.type) for column, of in ALL_TABLES[name].items()}
 
 
 def stacked(pieces: list[Any]) -> "NDArray[Any] | Names":

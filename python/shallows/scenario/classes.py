@@ -16,7 +16,7 @@ from shallows import contract, defaults, marking
 from shallows.errors import ScenarioError, collect
 from shallows.literal import is_table
 from shallows.scenario.tables import OrFalse, marking_of, marking_text
-from shallows.switch import Pauses, Schedule, Shared, class_of, marking_ports
+from shallows.switch import Pauses, Schedule, Shared, class_of, class_of_flows, marking_ports
 from shallows.table import Key, Table
 from shallows.units import (
     NEVER,
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 MOST = 8
 """The most traffic classes: a frame has three bits of priority (IEEE 802.1Q)."""
+PAUSE, CONTROL = "pause", "control"
+"""The names of the queues of pause frames and of control packets, which no class has."""
 
 
 class TrafficClass(Table):
@@ -103,6 +105,8 @@ def check_names(scenario: "Scenario") -> None:
     for key, tables in (("classes", scenario.classes), ("pools", scenario.pools)):
         found = [one.name for one in tables]
         for at, name in enumerate(found):
+            if name in (PAUSE, CONTROL):
+                raise ScenarioError(f"{key}[{at}].name", name, "another name: every port has such a queue")
             if name in found[:at]:
                 raise ScenarioError(
                     f"{key}[{at}].name", name, f"a name of its own: {key}[{found.index(name)}] has it"
@@ -197,7 +201,10 @@ def _check_clashes(scenario: "Scenario") -> None:
     instead = {
         "shared": (options.shared, "no such table with classes: describe memory as [[pools]]"),
         "pfc": (options.pfc, "no such table with classes: set pfc of a class"),
-        "trimming": (options.trimming, "no trimming with classes"),
+        "trimming": (
+            options.trimming and not any(used.trims for used in scenario.algorithms),
+            "no trimming with classes",
+        ),
     }
     for key, (clash, expected) in instead.items():
         if clash:
@@ -282,7 +289,9 @@ def to_core(scenario: "Scenario") -> "tuple[list[contract.TrafficClass], list[co
 
 
 def of_flows(scenario: "Scenario") -> "U32":
-    """The class of each flow."""
+    """The traffic class of each flow."""
+    if not scenario.classes:
+        return class_of_flows(scenario)
     return np.array(class_numbers(scenario), np.uint32)[scenario.flows.group]
 
 

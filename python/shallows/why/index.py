@@ -56,6 +56,7 @@ class Index:
         self.copies = self._copies()
         self.frames = _frames(tables["frames"])
         self.stops = _stops(record)
+        self.traffic_class = record.traffic_classes.tolist()
         first_drop = record.outcomes.index("dropped")
         self.dropped = [outcome >= first_drop for outcome in self.hops["outcome"]]
         returned = record.outcomes.index("returned")

@@ -6,6 +6,7 @@ If that port is paused itself, the pause is caused by that pause; otherwise the 
 cycle have no root, and the cycle may never resolve.
 """
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,18 +33,17 @@ class Pauses:
         for pause in self.all:
             self._of.setdefault(pause.link, []).append(pause)
 
-    def pause_at(self, link: int, time_ps: int) -> Stoppage | None:
-        """The pause of a link at a time; None if there is none."""
-        return next(
-            (pause for pause in self._of.get(link, ()) if pause.since_ps <= time_ps < pause.until_ps), None
-        )
+    def pause_at(self, link: int, time_ps: int, of: Collection[int]) -> Stoppage | None:
+        """The pause of one of the traffic classes `of` of a link at a time; None if there is none."""
+        here = (pause for pause in self._of.get(link, ()) if pause.traffic_class in of)
+        return next((pause for pause in here if pause.since_ps <= time_ps < pause.until_ps), None)
 
     def chain(self, pause: Stoppage) -> list[int]:
         """The ports from that of `pause` to the root; a cycle ends at the first repeated port."""
         ports, now = [pause.link], pause.since_ps
         while True:
             ports.append(pause.through)
-            behind = self.pause_at(pause.through, now)
+            behind = self.pause_at(pause.through, now, [pause.traffic_class])
             if behind is None or pause.through in ports[:-1]:
                 return ports
             pause = behind
@@ -73,6 +73,8 @@ class Pauses:
         for pause in self.all:
             root = self.chain(pause)[-1]
             for flow in crossing.get(pause.link, ()):
+                if self.record.traffic_classes[flow] != pause.traffic_class:
+                    continue
                 both = min(pause.until_ps, finish[flow]) - max(pause.since_ps, start[flow])
                 if both > 0 and root not in ways[flow]:
                     met[flow] = met.get(flow, 0) + both
@@ -96,7 +98,7 @@ def pausers(path: "Path", record: "Record") -> dict[tuple[str, str, str], int]:
         if piece.cause != "pause" or piece.port is None:
             continue
         pauses = pauses or Pauses(record)
-        met = pauses.pause_at(piece.port, piece.begin_ps)
+        met = pauses.pause_at(piece.port, piece.begin_ps, record.traffic_classes[path.flow : path.flow + 1])
         assert met is not None, "a path waits only for pauses of its record"
         key = (
             record.names[piece.port],

@@ -17,6 +17,7 @@ from shallows.errors import ScenarioError
 from shallows.memory import needs
 from shallows.results import arrow, disk, store
 from shallows.results.tables import Column
+from shallows.scenario import classes
 from shallows.units import NEVER
 from shallows.why import demand, rerun
 
@@ -78,6 +79,7 @@ TABLES = {
         "link": "to which link",
         "event": "what happened, a place in `link_events`",
         "through": "where a pause was asked for: the port in which most of what the link brought waits",
+        "class": "of a pause: the traffic class, from 0",
     },
     "completed": {"flow": "number of the flow", "packet": "the packet that completed it"},
     "ideal": {
@@ -108,6 +110,7 @@ class Record:
         self.finish_ps = answer["flows"]["finish_ps"]
         self.ended_ps = answer["ended_ps"]
         self.deadlock = answer["deadlock"]
+        self.traffic_classes = classes.of_flows(scenario)
         self.tables = {name: tables[name] for name in TABLES}
         self.kinds, self.whys = list(tables["kinds"]), list(tables["whys"])
         self.lacks, self.outcomes = list(tables["lacks"]), list(tables["outcomes"])

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from shallows.report import plain_table
+from shallows.scenario.classes import CONTROL
 from shallows.why.causes import CAUSES, WAITS
 from shallows.why.path import Path
 from shallows.why.pauses import Pauses, pausers
@@ -111,8 +112,8 @@ def _culprits(one: "Path | Paths", record: "Record") -> list[Any]:
     """The ports where it waited, and the flows that went first."""
     total = sum(one.by_cause().values())
     found: list[Any] = []
-    kinds = (
-        ("port", one.by_port(*WAITS), record.names.__getitem__),
+    kinds: tuple[tuple[str, Mapping[Any, int], Callable[[Any], str]], ...] = (
+        ("port", _by_queue(one, record), str),
         ("flow", one.by_flow(), flow_name(record)),
     )
     for title, sums, name in kinds:
@@ -124,6 +125,19 @@ def _culprits(one: "Path | Paths", record: "Record") -> list[Any]:
                 table.add_row(others(len(rest)), us(sum(rest)), f"{sum(rest) / total:.1%}")
             found += ["", table]
     return found + of_pausers(one, record)
+
+
+def _by_queue(one: "Path | Paths", record: "Record") -> dict[str, int]:
+    """Picoseconds of waiting by port and, if there are several, class, the largest first."""
+    if not record.scenario.classes:
+        return {record.names[port]: length for port, length in one.by_port(*WAITS).items()}
+    found: dict[str, int] = {}
+    for path in _each(one):
+        of_flow = record.scenario.classes[int(record.traffic_classes[path.flow])].name
+        for (port, is_data), length in path.by_queue(*WAITS).items():
+            name = f"{record.names[port]} in class {of_flow if is_data else CONTROL}"
+            found[name] = found.get(name, 0) + length
+    return dict(sorted(found.items(), key=lambda pair: -pair[1]))
 
 
 def others(count: int) -> str:

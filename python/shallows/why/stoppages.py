@@ -14,7 +14,8 @@ ENDS = {"resumed": "paused", "up": "down"}
 class Stoppage(NamedTuple):
     """A span in which the port of `link` was "paused" or its link "down".
 
-    For a pause, most data of the link waited in the port of `through`; otherwise that is `NONE`.
+    For a pause, which stops one traffic class, most data of the link waited in the port of `through`;
+    otherwise that is `NONE`, and the class 0.
     """
 
     link: int
@@ -22,6 +23,7 @@ class Stoppage(NamedTuple):
     until_ps: int
     what: str
     through: int
+    traffic_class: int = 0
 
     @property
     def length_ps(self) -> int:
@@ -32,21 +34,23 @@ class Stoppage(NamedTuple):
 def of_events(events: Mapping[str, NDArray[Any]], names: Sequence[str], ended_ps: int) -> list[Stoppage]:
     """The `Stoppage`s in a table of link events, by their end, which may be the end of the run.
 
-    `events` are its columns `time_ps`, `link`, `event` and `through`, `names` those of the events.
+    `events` are its columns `time_ps`, `link`, `event`, `through` and `class`, `names` those of the events.
     """
-    asked: dict[int, int] = {}
-    since: dict[tuple[int, str], tuple[int, int]] = {}
+    asked: dict[tuple[int, int], int] = {}
+    since: dict[tuple[int, int, str], tuple[int, int]] = {}
     found: list[Stoppage] = []
-    columns = (events[name].tolist() for name in ("time_ps", "link", "event", "through"))
-    for time, link, event, through in zip(*columns, strict=True):
+    columns = (events[name].tolist() for name in ("time_ps", "link", "event", "through", "class"))
+    for time, link, event, through, of_class in zip(*columns, strict=True):
         name = names[int(event)]
         if name == "pause_asked":
-            asked[link] = through
+            asked[link, of_class] = through
         elif name in ENDS.values():
-            since.setdefault((link, name), (time, asked.get(link, NONE) if name == "paused" else NONE))
-        elif name in ENDS and (link, ENDS[name]) in since:
-            begun, its = since.pop((link, ENDS[name]))
-            found.append(Stoppage(link, begun, time, ENDS[name], its))
+            its = asked.get((link, of_class), NONE) if name == "paused" else NONE
+            since.setdefault((link, of_class, name), (time, its))
+        elif name in ENDS and (link, of_class, ENDS[name]) in since:
+            begun, its = since.pop((link, of_class, ENDS[name]))
+            found.append(Stoppage(link, begun, time, ENDS[name], its, of_class))
     return found + [
-        Stoppage(link, begun, ended_ps, name, its) for (link, name), (begun, its) in since.items()
+        Stoppage(link, begun, ended_ps, name, its, of_class)
+        for (link, of_class, name), (begun, its) in since.items()
     ]

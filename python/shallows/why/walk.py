@@ -230,7 +230,7 @@ class _Walk:
         paced = self.index.pacers and self.index.is_nic[link] and self.index.kind[packet] == "data"
         held = "pace" if paced else "shaping"
         for stop in reversed(self.index.stops.get(link, [])):
-            if stop.what == "paused" and self.index.kind[packet] != "data":
+            if stop.what == "paused" and not self._is_paused(packet, stop.traffic_class):
                 continue
             since, until = max(stop.since_ps, begin), min(stop.until_ps, now)
             if since < until:
@@ -238,6 +238,11 @@ class _Walk:
                 self._add(packet, since, until, STOPPED[stop.what], port=link)
                 now = since
         self._add(packet, begin, now, held, port=link, flow=next_flow)
+
+    def _is_paused(self, packet: int, traffic_class: int) -> bool:
+        """True if a pause of this class stops the packet."""
+        its = self.index.traffic_class[self.index.packets["flow"][packet]]
+        return self.index.kind[packet] == "data" and its == traffic_class
 
     def _departure(self, packet: int, now: int) -> Place:
         """`packet` left its host at `now`. Continues with the cause, after waiting for the NIC."""

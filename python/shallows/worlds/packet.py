@@ -140,7 +140,7 @@ def _flows(scenario: "Scenario") -> dict[str, Any]:
         "behind": asdict(flows.behind) if len(flows.behind) else None,
         "application": asdict(flows.application) if flows.application else None,
         "wait": _wait(flows.wait),
-        "class": classes.of_flows(scenario) if scenario.classes else switch.class_of_flows(scenario),
+        "class": classes.of_flows(scenario),
         "cc": flows.cc,
     }
 
