@@ -1077,6 +1077,7 @@ class Tasks(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    class_: its traffic class, by name; by default the last of [[classes]]
     """
 
     kind = "tasks"
@@ -1088,6 +1089,7 @@ class Tasks(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        class_: str | None = None,
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)

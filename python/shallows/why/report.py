@@ -111,20 +111,21 @@ def _causes(one: "Path | Paths") -> "Table":
 def _culprits(one: "Path | Paths", record: "Record") -> list[Any]:
     """The ports where it waited, and the flows that went first."""
     total = sum(one.by_cause().values())
-    found: list[Any] = []
-    kinds: tuple[tuple[str, Mapping[Any, int], Callable[[Any], str]], ...] = (
-        ("port", _by_queue(one, record), str),
-        ("flow", one.by_flow(), flow_name(record)),
-    )
-    for title, sums, name in kinds:
-        if sums:
-            table = plain_table(f"waited at {title}" if title == "port" else "behind flow", ["us", "share"])
-            for key, length in list(sums.items())[:MOST]:
-                table.add_row(name(key), us(length), f"{length / total:.1%}")
-            if rest := list(sums.values())[MOST:]:
-                table.add_row(others(len(rest)), us(sum(rest)), f"{sum(rest) / total:.1%}")
-            found += ["", table]
+    found = _waits("waited at port", _by_queue(one, record), str, total)
+    found += _waits("behind flow", one.by_flow(), flow_name(record), total)
     return found + of_pausers(one, record)
+
+
+def _waits(title: str, sums: Mapping[Any, int], name: Callable[[Any], str], total: int) -> list[Any]:
+    """A table of waiting times by what `name` names."""
+    if not sums:
+        return []
+    table = plain_table(title, ["us", "share"])
+    for key, length in list(sums.items())[:MOST]:
+        table.add_row(name(key), us(length), f"{length / total:.1%}")
+    if rest := list(sums.values())[MOST:]:
+        table.add_row(others(len(rest)), us(sum(rest)), f"{sum(rest) / total:.1%}")
+    return ["", table]
 
 
 def _by_queue(one: "Path | Paths", record: "Record") -> dict[str, int]:
