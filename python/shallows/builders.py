@@ -66,8 +66,8 @@ __all__ = [
     "ThreeTier",
     "Timestamps",
     "Trace",
-    "Training",
     "TrafficClass",
+    "Training",
     "Trimming",
 ]
 

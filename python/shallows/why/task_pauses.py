@@ -28,7 +28,7 @@ def named(index: "Index", messages: "list[Message]") -> "list[Message]":
 def _named(index: "Index", pauses: Pauses, flow: int, piece: "Piece") -> "list[Piece]":
     if piece.cause != "pause" or piece.port is None or piece.flow is not None:
         return [piece]
-    pause = pauses.pause_at(piece.port, piece.begin_ps)
+    pause = pauses.pause_at(piece.port, piece.begin_ps, [index.traffic_class[flow]])
     root = pauses.chain(pause)[-1] if pause is not None else None
     queue = index.frames[root].queue(piece.begin_ps) if root in index.frames else {}
     others = {other: held for other, held in queue.items() if other != flow}
