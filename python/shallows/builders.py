@@ -1121,6 +1121,7 @@ class Training(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    class_: its traffic class, by name; by default the last of [[classes]]
     """
 
     kind = "training"
@@ -1151,6 +1152,7 @@ class Training(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        class_: str | None = None,
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)
