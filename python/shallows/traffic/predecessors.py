@@ -63,7 +63,8 @@ class Predecessors:
 
     def of(self, flow: int) -> list[int]:
         """The flows that `flow` waits for."""
-        first, end = np.searchsorted(self.flow, [flow, flow + 1])
+        # A number of another type would convert the whole column.
+        first, end = np.searchsorted(self.flow, np.array([flow, flow + 1], self.flow.dtype))
         return self.predecessor[first:end].tolist()
 
 

@@ -35,6 +35,8 @@ DATA_LIKE = ("data", "credit_request", "credit_stop", "rate_request")
 """Kinds of packets that the sending side of a flow sends."""
 MARGIN_PS = 2_000_000
 """Added on both sides of a span, because times of a saved run are in microseconds."""
+Paths = list[tuple[list[int], list[int]]]
+"""For each flow the links of its path, and of that of its answers."""
 TABLES = {
     "packets": {
         "flow": "number of the flow",
@@ -206,21 +208,33 @@ def of_flows(
     begin = np.maximum(start_ps[np.asarray(flows, np.uint32)].astype(float) - MARGIN_PS, 0)
     end = np.array(list(ends.values()), float) + MARGIN_PS
     spans = begin.astype(np.uint64), end.astype(np.uint64)
-    kept, left_out = _that_fit(run, scenario, flows, spans, as_many_as_fit)
-    record = of_scenario(scenario, kept, (spans[0][: len(kept)], spans[1][: len(kept)]), on_progress)
+    paths = _paths(scenario)
+    kept, left_out = _that_fit(run, scenario, flows, spans, paths, as_many_as_fit)
+    its = spans[0][: len(kept)], spans[1][: len(kept)]
+    record = of_scenario(scenario, kept, its, on_progress, paths)
     record.left_out = left_out
     rerun.check(run, record.fingerprint)
     return record
 
 
-def _that_fit(
-    run: "Run", scenario: "Scenario", flows: Sequence[int], spans: tuple[U64, U64], as_many_as_fit: bool
-) -> tuple[Sequence[int], list[int]]:
-    """The flows whose record fits into memory, and the rest. Raises `TooLargeError` if some must fit."""
+def _paths(scenario: "Scenario") -> Paths:
+    """The links of each flow, and of its answers. Raises `TooLargeError` if they exceed the memory."""
     from shallows import _core
 
     needs.check_run(scenario, "the second pass", demand.PATH_BYTES * len(scenario.flows), "fewer flows")
-    each = demand.of_flows(run, scenario, flows, spans, _core.paths(rerun.request(scenario)))
+    return _core.paths(rerun.request(scenario))
+
+
+def _that_fit(
+    run: "Run",
+    scenario: "Scenario",
+    flows: Sequence[int],
+    spans: tuple[U64, U64],
+    paths: Paths,
+    as_many_as_fit: bool,
+) -> tuple[Sequence[int], list[int]]:
+    """The flows whose record fits into memory, and the rest. Raises `TooLargeError` if some must fit."""
+    each = demand.of_flows(run, scenario, flows, spans, paths)
     fit = demand.fitting(scenario, each)
     if fit == len(flows) or (fit and as_many_as_fit):
         return flows[:fit], list(flows[fit:])
@@ -236,15 +250,19 @@ def of_scenario(
     flows: Sequence[int],
     spans: tuple[U64, U64] | None = None,
     on_progress: "OnProgress | None" = None,
+    paths: "Paths | None" = None,
 ) -> Record:
-    """The `Record` of a run of `scenario` for these flows, each within its span of times (ps)."""
+    """The `Record` of a run of `scenario` for these flows, each within its span of times (ps).
+
+    `paths` are those of all flows, if they are known.
+    """
     from shallows import _core
 
     request = rerun.request(scenario)
     chosen = np.asarray(flows, np.uint32)
     if spans is None:
         spans = np.zeros(len(chosen), np.uint64), np.full(len(chosen), NEVER, np.uint64)
-    watched = {"flows": chosen, "spans": _spans(_core.paths(request), scenario, chosen, *spans)}
+    watched = {"flows": chosen, "spans": _spans(paths or _core.paths(request), scenario, chosen, *spans)}
     answer, tables = _core.watch(request, watched, on_progress)
     if answer["interrupted"]:
         raise KeyboardInterrupt("in the second pass; the saved result is unchanged")
@@ -252,7 +270,7 @@ def of_scenario(
 
 
 def _spans(
-    paths: list[tuple[list[int], list[int]]],
+    paths: Paths,
     scenario: "Scenario",
     flows: U32,
     begin: U64,

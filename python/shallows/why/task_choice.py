@@ -36,12 +36,18 @@ class Task(NamedTuple):
     @property
     def begin_ps(self) -> int:
         """When the first of its flows or computations started."""
-        return int(self.start_ps[self.members].min())
+        return min(int(self.start_ps[part].min()) for part in self._parts)
 
     @property
     def last(self) -> int:
         """The flow or computation that ended last."""
-        return self.members[int(self.finish_ps[self.members].argmax())]
+        lasts = [part.start + int(self.finish_ps[part].argmax()) for part in self._parts]
+        return max(lasts, key=lambda number: int(self.finish_ps[number]))
+
+    @property
+    def _parts(self) -> list[slice]:
+        """Its flows and its computations, as far as there are any."""
+        return [slice(part.start, part.stop) for part in (self.flows, self.computations) if len(part)]
 
 
 def task(run: "Run", name: str) -> Task:
