@@ -24,9 +24,10 @@ LEAST_S, SHARE, MOST_S = 0.15, 0.1, 1.0
 """CPU seconds to measure: this share of the run, between two bounds. Queues, which are state, grow at first.
 The core reports every 500,000 events, the set-up before the first.
 """
-AGAIN = 0.1
-"""Packets sent again per packet delivered from which on an estimate counts them: go-back-N over sprayed paths
-sends each packet ten times.
+DEARER, AGAIN = 1.3, 0.1
+"""How far the packet-hops of a delivered packet may exceed those of its route, and the packets sent again for
+each that is delivered, until an estimate counts them: go-back-N over sprayed paths sends each packet ten
+times, and flows of RCP that wait ask for their rate in each round trip.
 """
 
 
@@ -86,7 +87,7 @@ def measured(scenario: "Scenario", expected_hops: float) -> Speed:
         first, middle, last = reports[0], reports[len(reports) // 2 - 1], reports[-1]
         hop_s = (last.cpu_s - middle.cpu_s) / max(last.hops - middle.hops, 1)
         hops = _in_all(scenario.duration, middle, last, expected_hops)
-        if scenario.duration == NEVER and _sent_again(answer) > AGAIN * _delivered(scenario, answer):
+        if scenario.duration == NEVER and _is_dearer(scenario, answer, expected_hops):
             _, before = _beginning(request, lambda reports: reports[-1].hops >= middle.hops)
             hops = max(hops, _with_repeats(scenario, before, answer))
     except (ValueError, _core.Bug):
@@ -134,16 +135,19 @@ def _with_repeats(scenario: "Scenario", before: "Answer", after: "Answer") -> fl
     return after["packet_hops"] + left * hops / max(delivered, 1)
 
 
+def _is_dearer(scenario: "Scenario", answer: "Answer", expected_hops: float) -> bool:
+    """True if delivered packets cost more packet-hops than their routes have, or some were sent again."""
+    delivered = max(_delivered(scenario, answer), 1)
+    needed = answer["packet_hops"] / delivered * _packets(scenario, scenario.flows.bytes)
+    return needed > DEARER * expected_hops or float(answer["flows"]["retransmits"].sum()) > AGAIN * delivered
+
+
 def _delivered(scenario: "Scenario", answer: "Answer") -> float:
     return _packets(scenario, answer["flows"]["delivered_bytes"])
 
 
 def _packets(scenario: "Scenario", of_bytes: "U64") -> float:
     return float(np.sum(np.ceil(of_bytes / scenario.frame.payload)))
-
-
-def _sent_again(answer: "Answer") -> float:
-    return float(np.sum(answer["flows"]["retransmits"]))
 
 
 def _request(scenario: "Scenario") -> "Request":
