@@ -42,10 +42,6 @@ impl Nic {
     pub fn first(&self) -> Option<u32> {
         self.ready.first()
     }
-
-    pub(super) fn waiting(&self) -> usize {
-        self.ready.len()
-    }
 }
 
 /// NICs of all hosts, and the timers of a domain, with what sets the timers of dependent tasks.

@@ -55,7 +55,7 @@ impl Nics {
         let free = |&(nic, number): &(u32, u32)| {
             let port = &fabric.ports[number as usize];
             // Responses do not wait in run queues.
-            let waiting = if back { 0 } else { self.nics[nic as usize].waiting() };
+            let waiting = if back { 0 } else { self.nics[nic as usize].ready.len() };
             (port.is_down() || port.is_paused(class), waiting, port.backlog(fabric.now))
         };
         both.min_by_key(free).expect("a host has a port")
