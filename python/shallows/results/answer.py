@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from shallows import summary as sums
 from shallows.contract import F64, U64, Flags
 from shallows.contract import Answer as CoreAnswer
-from shallows.results import collectives, tasks
+from shallows.results import classes, collectives, tasks
 from shallows.results.tables import Block, Names, stacked
-from shallows.scenario.classes import CONTROL, PAUSE
 from shallows.traffic import NO_FLOW
 from shallows.units import NEVER
 
@@ -301,20 +300,7 @@ class Answer:
         return iter([self.port_columns])
 
     def _class_blocks(self) -> Iterable[Block]:
-        answer, names = self.answer["classes"], self.network.port_names
-        pauses = any(one.pfc for one in self.scenario.classes)
-        names_of = [*([PAUSE] if pauses else []), CONTROL, *(one.name for one in self.scenario.classes)]
-        columns: dict[str, Any] = {
-            "port": Names(answer["link"], names),
-            "class": Names(answer["class"], names_of),
-            **{of: answer[of] for of in ("sent", "sent_bytes", "marked", "dropped")},
-            "queue_mean_pkt": answer["queue_mean_bytes"] / self.mtu,
-            "queue_max_pkt": answer["largest_bytes"] / self.mtu,
-            "delay_mean_us": answer["delay_mean_ps"] / 1e6,
-            "pauses": answer["pauses"],
-            "paused_us": answer["paused_ps"] / 1e6,
-        }
-        return iter([columns])
+        return iter([classes.columns(self.answer["classes"], self.scenario, self.network)])
 
     def _queue_blocks(self) -> Iterable[Block]:
         return _merged(self._queues())

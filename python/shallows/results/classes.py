@@ -1,0 +1,29 @@
+"""The table of traffic classes of a result."""
+
+from typing import TYPE_CHECKING
+
+from shallows.results.tables import Block, Names
+from shallows.scenario.classes import CONTROL, PAUSE
+
+if TYPE_CHECKING:
+    from shallows.contract import ClassColumns
+    from shallows.scenario import Scenario
+    from shallows.topology import Network
+
+
+def columns(answer: "ClassColumns", scenario: "Scenario", network: "Network") -> Block:
+    """A row for each class of each port, of a scenario with classes."""
+    pauses = [PAUSE] if any(one.pfc for one in scenario.classes) else []
+    return {
+        "port": Names(answer["link"], network.port_names),
+        "class": Names(answer["class"], [*pauses, CONTROL, *(one.name for one in scenario.classes)]),
+        "sent": answer["sent"],
+        "sent_bytes": answer["sent_bytes"],
+        "marked": answer["marked"],
+        "dropped": answer["dropped"],
+        "queue_mean_pkt": answer["queue_mean_bytes"] / scenario.mtu,
+        "queue_max_pkt": answer["largest_bytes"] / scenario.mtu,
+        "delay_mean_us": answer["delay_mean_ps"] / 1e6,
+        "pauses": answer["pauses"],
+        "paused_us": answer["paused_ps"] / 1e6,
+    }
