@@ -62,6 +62,8 @@ def dumbbell(cc, marking=None, seed=1, port=None):
         "balancing": "flow",
         "faults": [],
         "convergence_ps": 2**64 - 1,
+        "entropies": 0,
+        "flowlet_gap_ps": 0,
         "max_packets": 10**6,
         "flows": {
             "src": np.arange(FLOWS, dtype=np.uint32),

@@ -170,7 +170,9 @@ class Network(Builder):
     pfc: whether switches pause links that bring too much data
     trimming: whether ports trim packets to headers instead of dropping them; by default as cc needs
     marking: "none" or a table of a kind and its keys; by default as the algorithms need
-    balancing: choice among equal paths: per flow, per packet, or the shortest queue; default flow
+    balancing: choice among equal paths, by switches or by hosts; default flow
+    entropies: entropy values of a flow, a power of two up to 65536, if hosts choose paths
+    flowlet_gap: pause after which a flowlet begins; 100us with balancing = "flowlet"
     convergence: time that switches need to reroute after a link breaks or is repaired; default never
     """
 
@@ -184,7 +186,11 @@ class Network(Builder):
         pfc: Pauses | TableLike | bool | Literal[False] | None = None,
         trimming: Trimming | TableLike | bool | Literal[False] | None = None,
         marking: AnyMarking | None = None,
-        balancing: Literal["flow", "packet", "queue"] = "flow",
+        balancing: Literal[
+            "flow", "packet", "queue", "round-robin", "flowlet", "oblivious", "bitmap", "reps", "plb"
+        ] = "flow",
+        entropies: int | None = None,
+        flowlet_gap: Time | None = None,
         convergence: Time = "never",
         **unknown: Never,
     ) -> None:

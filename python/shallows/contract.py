@@ -327,6 +327,8 @@ class Request(TypedDict):
     classes: list[TrafficClass]
     pools: list[Shared]
     balancing: str
+    entropies: int
+    flowlet_gap_ps: int
     faults: list[Fault]
     convergence_ps: int
     flows: Flows

@@ -236,7 +236,9 @@ class Draw(Traffics):
     def network(self):
         table = {}
         if self.maybe(0.15):
-            table["balancing"] = self.one(("flow", "packet", "queue"))
+            table["balancing"] = self.one(
+                ("flow", "packet", "queue", "round-robin", "flowlet", "oblivious", "bitmap", "reps", "plb")
+            )
         if self.maybe(0.1):
             table["convergence"] = self.one(("never", self.time(1e-7, 1e-2)))
         if self.maybe():

@@ -91,6 +91,8 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         classes: vec![TrafficClass::default()],
         pools: Vec::new(),
         balancing: Balancing::Flow,
+        entropies: 0,
+        flowlet_gap: Time::ZERO,
         faults: Vec::new(),
         convergence: Time::MAX,
         flows: (0..flows).map(flow).collect(),

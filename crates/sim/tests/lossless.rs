@@ -57,6 +57,8 @@ fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window:
         classes: vec![TrafficClass::default()],
         pools: Vec::new(),
         balancing: Balancing::Flow,
+        entropies: 0,
+        flowlet_gap: Time::ZERO,
         faults: Vec::new(),
         convergence: Time::MAX,
         ccs: Vec::new(),

@@ -77,6 +77,13 @@ else:
 """A table, or false, which differs from an absent key: no default takes its place."""
 
 
+BY_HOST = ("oblivious", "bitmap", "reps", "plb")
+"""Kinds of balancing in which hosts choose paths by entropy values."""
+
+FLOWLET_GAP = 100 * 10**6
+"""LetFlow's gap in the simulator of ConWeave: 100 us in picoseconds."""
+
+
 class NetworkTable(Table):
     """`[network]`: what is true of every link and port."""
 
@@ -97,10 +104,15 @@ class NetworkTable(Table):
     marking: Annotated[
         Any, TypeName("AnyMarking"), BeforeValidator(marking_of), PlainSerializer(marking_text)
     ] = Key(None, description='"none" or a table of a kind and its keys; by default as the algorithms need')
-    balancing: Literal["flow", "packet", "queue"] = Key(
-        "flow", description="choice among equal paths: per flow, per packet, or the shortest queue"
+    balancing: Literal[
+        "flow", "packet", "queue", "round-robin", "flowlet", "oblivious", "bitmap", "reps", "plb"
+    ] = Key("flow", description="choice among equal paths, by switches or by hosts")
+    entropies: OptionalCount = Key(
+        None, description="entropy values of a flow, a power of two up to 65536, if hosts choose paths"
     )
-
+    flowlet_gap: OptionalTime = Key(
+        None, description='pause after which a flowlet begins; 100us with balancing = "flowlet"'
+    )
     convergence: Stop = Key(
         "never", description="time that switches need to reroute after a link breaks or is repaired"
     )
@@ -122,6 +134,25 @@ class NetworkTable(Table):
             if table.get(key) is True:
                 table[key] = {}
         return table
+
+    @property
+    def sprays(self) -> bool:
+        """Whether packets of a flow take several paths at the same time."""
+        return self.balancing not in ("flow", "flowlet", "plb")
+
+    @model_validator(mode="after")
+    def _paths(self) -> Self:
+        """Keys of a choice of paths need that choice."""
+        if self.entropies is not None:
+            if self.balancing not in BY_HOST:
+                expected = f'no such key: balancing = "{self.balancing}" has no entropy values'
+                raise ScenarioError("entropies", self.entropies, expected)
+            if self.entropies > 1 << 16 or self.entropies & (self.entropies - 1):
+                raise ScenarioError("entropies", self.entropies, "a power of two up to 65536")
+        if self.flowlet_gap is not None and self.balancing != "flowlet":
+            expected = f'no such key: balancing = "{self.balancing}" has no flowlets'
+            raise ScenarioError("flowlet_gap", TIME.text(self.flowlet_gap), expected)
+        return self
 
     @model_validator(mode="after")
     def _lossless(self) -> Self:

@@ -150,7 +150,7 @@ def _reordering_is_loss(scenario: "Scenario") -> list[str]:
     """Algorithms whose transport treats reordered packets as lost, in a network that sprays packets."""
     network, balancing = scenario.network, scenario.network_options.balancing
     paths = len(network.link_from) // 2 >= network.nodes  # there is a cycle
-    if balancing == "flow" or not paths:
+    if not scenario.network_options.sprays or not paths:
         return []
     found: list[str] = []
     for transport, key, value in (("tcp", "loss_detection", "rack"), ("roce", "retransmission", "selective")):

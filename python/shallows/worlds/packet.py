@@ -11,7 +11,7 @@ from shallows.contract import Request
 from shallows.errors import ScenarioError
 from shallows.memory import needs
 from shallows.scenario import classes
-from shallows.scenario.tables import HostTable, NetworkTable
+from shallows.scenario.tables import FLOWLET_GAP, HostTable, NetworkTable
 from shallows.supported_keys import ALWAYS, World
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
@@ -104,6 +104,8 @@ def request(scenario: "Scenario") -> Request:
         "classes": traffic_classes,
         "pools": pools,
         "balancing": options.balancing,
+        "entropies": options.entropies or 0,
+        "flowlet_gap_ps": FLOWLET_GAP if options.flowlet_gap is None else options.flowlet_gap,
         "faults": changes,
         "convergence_ps": options.convergence,
         "flows": _flows(scenario),

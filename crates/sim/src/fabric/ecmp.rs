@@ -1,8 +1,8 @@
 //! Choice of a port for each packet among those on shortest paths (ECMP).
 
 use super::shortest_paths::{Search, scramble};
-use crate::packet::NIL;
 use crate::packet::header::Header;
+use crate::packet::{NIL, Packet};
 use crate::spec::network::Network;
 
 /// The ports on shortest paths, for every switch and rack.
@@ -72,11 +72,24 @@ pub(super) fn entropy(flow: u32, header: &Header) -> u32 {
     scramble(number ^ ack_number.rotate_left(16) ^ sending)
 }
 
-/// Picks the port with the least `length`, and one by hash among equal ones. The hash depends on the switch and on the entropy of
-/// the packet alone.
-pub(super) fn pick<L: Ord>(switch: u32, entropy: u32, ports: &[u32], length: impl Fn(u32) -> L) -> Option<u32> {
+/// The same for a packet whose host has chosen an entropy value.
+pub(super) fn entropy_of_host(packet: &Packet) -> u32 {
+    scramble(packet.flow) ^ u32::from(packet.entropy()).wrapping_mul(0x9e37_79b1)
+}
+
+/// The hash of a packet at a switch. It depends on the switch and on the entropy of the packet alone.
+pub(super) fn hash(switch: u32, entropy: u32) -> u32 {
+    scramble(entropy ^ switch.wrapping_mul(0x85eb_ca6b))
+}
+
+/// The number below `count` that a hash stands for.
+pub(super) fn below(count: usize, hash: u32) -> usize {
+    ((u64::from(hash) * count as u64) >> 32) as usize
+}
+
+/// Picks the port with the least `length`; among equal ones that which `nth` selects of so many.
+pub(super) fn pick<L: Ord>(ports: &[u32], length: impl Fn(u32) -> L, nth: impl Fn(usize) -> usize) -> Option<u32> {
     let shortest = ports.iter().map(|&port| length(port)).min()?;
     let equal = || ports.iter().copied().filter(|&port| length(port) == shortest);
-    let hash = scramble(entropy ^ switch.wrapping_mul(0x85eb_ca6b));
-    equal().nth(((u64::from(hash) * equal().count() as u64) >> 32) as usize)
+    equal().nth(nth(equal().count()))
 }

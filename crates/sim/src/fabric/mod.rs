@@ -9,7 +9,7 @@ use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::arch::huge_pages;
-use crate::fabric::ecmp::{entropy, pick};
+use crate::fabric::balancing::Choices;
 use crate::fabric::ownership::Ownership;
 use crate::fabric::route::Routes;
 use crate::fabric::shared_buffer::Switches;
@@ -20,8 +20,9 @@ use crate::port::admission::{ClassOverride, DropReason, Incoming};
 use crate::port::link::LinkTarget;
 use crate::port::loss_model::LossModel;
 use crate::queue::event_queue::EventQueue;
-use crate::spec::network::{Balancing, Network, PortSpec, TrafficClass};
+use crate::spec::network::{Network, PortSpec, TrafficClass};
 
+mod balancing;
 mod ecmp;
 mod enqueue;
 mod link_events;
@@ -61,6 +62,7 @@ pub struct Fabric<O> {
     pub check_at_packets: u64,
     pub ports: Vec<Port>,
     pub routes: Arc<Routes>,
+    choices: Choices,
     outbox: Outbox,
     /// Packet memories of the switches, if they share memory or pause links.
     pub switches: Option<Switches>,
@@ -111,6 +113,7 @@ impl<O: Observer> Fabric<O> {
             max_packets: network.max_packets.min(MAX_PACKETS),
             check_at_packets: network.max_packets.min(MAX_PACKETS),
             routes,
+            choices: Choices::new(&network),
             outbox: Outbox::new(&network, ownership),
             switches: Switches::new(&network)?,
             pauses_due: VecDeque::new(),
@@ -211,22 +214,6 @@ impl<O: Observer> Fabric<O> {
         }
     }
 
-    /// Chooses a port for a packet without a fixed path, among those whose link works if there are any.
-    ///
-    /// Switches compare quantised depths of queues, and so does this: exact bytes would send all packets of a flow at line rate
-    /// through the port that its previous packet has just left.
-    #[inline(never)]
-    fn choose(&self, switch: u32, at: u32) -> Option<u32> {
-        let (packet, header) = (&self.packets[at], self.packets.header(at));
-        let by_queue = self.network.balancing == Balancing::Queue;
-        let step = QUEUE_STEP * self.network.mtu.0;
-        let length = |port: u32| {
-            let port = &self.ports[port as usize];
-            (port.is_down(), if by_queue { port.queue(self.now).0 / step } else { 0 })
-        };
-        pick(switch, entropy(packet.flow, header), self.routes.choices(switch, packet), length)
-    }
-
     /// Schedules the arrival of the first packet on a link, here or in the domain at its end.
     #[inline]
     fn schedule_arrival(&mut self, arrives: Time, link: u32) {
@@ -259,9 +246,6 @@ impl<O: Observer> Fabric<O> {
         self.switches.as_ref().map(|switches| switches.balance(&self.ports, &self.packets))
     }
 }
-
-/// Full frames in a step of the depth by which switches compare queues.
-const QUEUE_STEP: u64 = 4;
 
 /// First key of the random streams that decide which packets the classes of a port mark.
 const CLASS_MARKS: u64 = 1 << 36;

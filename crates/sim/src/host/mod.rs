@@ -6,6 +6,7 @@ pub mod flow_table;
 pub mod hosts;
 mod inspect;
 pub mod nics;
+pub mod path_selection;
 mod port_choice;
 mod pull_pacer;
 mod run_queue;

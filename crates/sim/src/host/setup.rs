@@ -6,10 +6,11 @@ use shallows_cc::units::Time;
 
 use crate::fabric::route::Routes;
 use crate::host::nics::Nics;
+use crate::host::path_selection::PathSelection;
 use crate::host::timestamps::TimestampModel;
 use crate::host::transport::{FlowEndpoint, FlowReceiver, FlowSender, ReceiverConfig, SenderConfig};
 use crate::port::clock::Clock;
-use crate::spec::network::{Balancing, FlowSpec, MIN_FRAME, Network};
+use crate::spec::network::{FlowSpec, MIN_FRAME, Network};
 
 /// First random stream of flows; streams below belong to ports.
 const FLOW_STREAMS: u64 = 1 << 32;
@@ -47,7 +48,7 @@ impl Setup<'_> {
             mss,
             ecn: control.algorithm.ecn_capable(&control.values),
             has_int: control.asks_for_records(),
-            sprayed: network.balancing != Balancing::Flow,
+            sprayed: network.balancing.sprays(),
             host: &network.host,
             base_rtt,
             product: product.div_ceil(u128::from(network.mtu.0)) as u32,
@@ -56,6 +57,8 @@ impl Setup<'_> {
         };
         let mut sender = FlowSender::new(control.algorithm.transport, now, endpoint, config);
         sender.class = spec.class as u8;
+        let paths = PathSelection::new(network.balancing, network.entropies, Rng::new(seed, 3));
+        sender.paths = paths.map(Box::new);
         sender.leaves_gaps = network.host.gap > 0.0 && control.leaves_gaps();
         sender
     }
@@ -82,7 +85,9 @@ impl Setup<'_> {
             timestamps: timestamps.map(|spec| Box::new(TimestampModel::new(spec, frame_time, Rng::new(seed, 1)))),
             credits: credits.map(|credits| (credits, Rng::new(seed, 2))),
         };
-        FlowReceiver::new(control.algorithm.transport, endpoint, config)
+        let mut receiver = FlowReceiver::new(control.algorithm.transport, endpoint, config);
+        receiver.echoes_entropy = network.balancing.is_by_host();
+        receiver
     }
 
     /// Returns the endpoint of a flow at its sender, or at its receiver if `back`.

@@ -45,6 +45,10 @@ impl Flags {
     /// The bits that hold the traffic class, and where they begin.
     const CLASS: u16 = (MAX_CLASSES as u16 - 1) << Self::CLASS_SHIFT;
     const CLASS_SHIFT: u32 = 9;
+    /// Set if the packet echoes the entropy value of one that it answers.
+    pub const ECHOES: Self = Self(4096);
+    /// Set if that one was marked as well.
+    pub const ECHOES_MARK: Self = Self(8192);
 
     /// Flags of a packet of this kind, not ECN-capable.
     #[inline]
@@ -148,7 +152,8 @@ impl Flags {
 pub struct Packet {
     /// Time of arrival at the end of the present link.
     pub arrives: Time,
-    /// Identity within the flow, made of the numbers in the header.
+    /// Identity within the flow, made of the numbers in the header (33 bits), and in the highest 16 bits the entropy value, which is
+    /// zero unless hosts choose paths.
     pub identity: u64,
     /// The next packet on the same link, or the next free slot of the slab.
     pub next: u32,
@@ -165,6 +170,8 @@ pub struct Packet {
 const _: () = assert!(size_of::<Packet>() == 32);
 
 impl Packet {
+    const ENTROPY_SHIFT: u32 = 48;
+
     /// A packet with this header and ECN field that is not on its way yet.
     #[inline(always)]
     #[must_use]
@@ -186,6 +193,19 @@ impl Packet {
     #[must_use]
     pub fn bytes(&self) -> Bytes {
         Bytes(u64::from(self.length))
+    }
+
+    /// The entropy value, which switches hash.
+    #[inline]
+    #[must_use]
+    pub const fn entropy(&self) -> u16 {
+        (self.identity >> Self::ENTROPY_SHIFT) as u16
+    }
+
+    /// Sets the entropy value.
+    #[inline]
+    pub const fn set_entropy(&mut self, value: u16) {
+        self.identity = self.identity & ((1 << Self::ENTROPY_SHIFT) - 1) | (value as u64) << Self::ENTROPY_SHIFT;
     }
 
     /// Marks the packet if it is ECN-capable; returns whether it is newly marked.
@@ -256,7 +276,7 @@ mod tests {
     fn no_flag_means_two_things() {
         let class = [1, 2, 4].map(|class| Flags(0).with_class(class));
         let ecn = [Flags(16), Flags(32)];
-        let others = [Flags::FOR_SENDER, Flags::FOR_NEIGHBOUR, Flags::TRIMS];
+        let others = [Flags::FOR_SENDER, Flags::FOR_NEIGHBOUR, Flags::TRIMS, Flags::ECHOES, Flags::ECHOES_MARK];
         let flags: Vec<_> = ecn.into_iter().chain(others).chain(class).collect();
         for (at, flag) in flags.iter().copied().enumerate() {
             let others = flags.iter().copied().enumerate().filter(|other| other.0 != at).map(|other| other.1);

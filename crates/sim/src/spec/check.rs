@@ -48,6 +48,9 @@ impl Network {
         if self.duration == Time::MAX && !self.until_done {
             return Err("duration_ps: expected an end of the run, or until_done = true".into());
         }
+        if self.entropies > 1 << 16 || self.entropies > 0 && !self.entropies.is_power_of_two() {
+            return Err(format!("entropies = {}: expected a power of two up to 65536, or 0", self.entropies));
+        }
         self.check_times()?;
         self.check_classes()?;
         self.check_disciplines()?;
@@ -67,6 +70,7 @@ impl Network {
             ("duration_ps", self.duration),
             ("warmup_ps", self.warmup),
             ("convergence_ps", self.convergence),
+            ("flowlet_gap_ps", self.flowlet_gap),
             ("host.rto_min_ps", host.rto_min),
             ("host.rto_initial_ps", host.rto_initial),
             ("host.rto_max_ps", host.rto_max),
@@ -276,10 +280,11 @@ mod tests {
             set(&mut network, time);
             network.check_times()
         };
-        let keys: [(&str, Set); 7] = [
+        let keys: [(&str, Set); 8] = [
             ("duration_ps", |network, time| network.duration = time),
             ("warmup_ps", |network, time| network.warmup = time),
             ("convergence_ps", |network, time| network.convergence = time),
+            ("flowlet_gap_ps", |network, time| network.flowlet_gap = time),
             ("host.rto_min_ps", |network, time| network.host.rto_min = time),
             ("host.rto_initial_ps", |network, time| network.host.rto_initial = time),
             ("host.rto_max_ps", |network, time| network.host.rto_max = time),

@@ -26,6 +26,32 @@ choice! {
         Packet = "packet",
         /// For each packet the port with the shortest queue, at random among equal ones.
         Queue = "queue",
+        /// The ports of each switch in turn.
+        RoundRobin = "round-robin",
+        /// A random path for each burst of a flow (LetFlow).
+        Flowlet = "flowlet",
+        /// An entropy value for each packet that its host takes in turn.
+        Oblivious = "oblivious",
+        /// The same, without values whose packets were marked, trimmed or lost.
+        Bitmap = "bitmap",
+        /// An entropy value for each packet that an answer without a mark brought back, or a random one (REPS).
+        Reps = "reps",
+        /// An entropy value for each flow, another one if its path stays congested (PLB).
+        Plb = "plb",
+    }
+}
+
+impl Balancing {
+    /// Whether packets of a flow take several paths at the same time.
+    #[must_use]
+    pub const fn sprays(self) -> bool {
+        !matches!(self, Self::Flow | Self::Flowlet | Self::Plb)
+    }
+
+    /// Whether the host of a flow chooses, by an entropy value in each packet.
+    #[must_use]
+    pub const fn is_by_host(self) -> bool {
+        matches!(self, Self::Oblivious | Self::Bitmap | Self::Reps | Self::Plb)
     }
 }
 
@@ -47,9 +73,13 @@ request! {
         classes: Vec<TrafficClass>,
         /// Pools of memory that the ports of each switch share.
         pools: Vec<SharedSpec>,
-        /// How switches choose among equal paths: a path for each flow (ECMP), a random one for each packet, or for each packet
-        /// the port with the shortest queue.
+        /// How a path is chosen among equal ones: by switches for each flow (ECMP), at random, in turn or by the shortest queue for each
+        /// packet, or at random for each flowlet; or by hosts through an entropy value, which switches hash.
         balancing: Balancing,
+        /// Number of entropy values of a flow, a power of two up to 65536; 0 is 64 for `bitmap` and 65536 for others.
+        entropies: u32,
+        /// Pause of a flow at a switch after which a flowlet begins.
+        flowlet_gap: Time = "flowlet_gap_ps",
         /// Changes of links, in order of time.
         faults: Vec<Fault>,
         /// How long after a link has gone down or come up switches change their paths; `2**64-1` is never.
@@ -144,7 +174,7 @@ impl Network {
     /// Whether hosts choose a port for each packet: where switches do, and only if a host has several.
     #[must_use]
     pub fn hosts_choose_ports(&self) -> bool {
-        self.balancing != Balancing::Flow && self.has_multiport_hosts()
+        self.balancing.sprays() && self.has_multiport_hosts()
     }
 
     /// Number of entities that the event queue holds: links, ports of hosts, and ports where some have classes.
@@ -168,6 +198,8 @@ impl Network {
             classes: vec![TrafficClass::default()],
             pools: Vec::new(),
             balancing: Balancing::Flow,
+            entropies: 0,
+            flowlet_gap: Time::ZERO,
             faults: Vec::new(),
             convergence: Time::MAX,
             flows: Vec::new(),

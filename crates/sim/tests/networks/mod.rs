@@ -122,6 +122,8 @@ pub fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)]) -> Network {
         classes: vec![TrafficClass::default()],
         pools: Vec::new(),
         balancing: Balancing::Flow,
+        entropies: 0,
+        flowlet_gap: Time::ZERO,
         faults: Vec::new(),
         convergence: Time::MAX,
         flows: Vec::new(),

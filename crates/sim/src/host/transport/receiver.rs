@@ -12,7 +12,7 @@ use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::pulled::PullReceiver;
 use crate::host::transport::selective::SelectiveReceiver;
-use crate::host::transport::status::ReceiverEvent;
+use crate::host::transport::status::{ReceiverEvent, Responses};
 use crate::host::transport::traits::TransportReceiver;
 use crate::packet::header::{Header, PulledAnswer, RoceAnswer, RoceData, TcpAck};
 use crate::packet::{Flags, PacketKind, Slab};
@@ -46,6 +46,9 @@ impl AnyReceiver {
 #[derive(Debug)]
 pub struct FlowReceiver {
     pub endpoint: FlowEndpoint,
+    /// Whether hosts choose paths, so that answers carry the entropy value of the newest data, and that value.
+    pub echoes_entropy: bool,
+    entropy: u16,
     echo: Option<Box<InbandEcho>>,
     receiver: AnyReceiver,
 }
@@ -62,7 +65,7 @@ impl FlowReceiver {
             }
             (_, Reliability::GoBackN) => AnyReceiver::GoBackN(GoBackNReceiver::new(config)),
         };
-        Self { endpoint, echo, receiver }
+        Self { endpoint, echoes_entropy: false, entropy: 0, echo, receiver }
     }
 
     /// Handles a packet from the sender. Slot `at` is already free, but valid until the next insertion.
@@ -71,6 +74,27 @@ impl FlowReceiver {
     /// If the packet belongs to another transport.
     #[inline(always)]
     pub fn on_packet(&mut self, now: Time, at: u32, flags: Flags, packets: &mut Slab) -> ReceiverEvent {
+        if !self.echoes_entropy {
+            return self.handle(now, at, flags, packets);
+        }
+        self.entropy = packets[at].entropy();
+        let event = self.handle(now, at, flags, packets);
+        self.attach_entropy(event.responses, packets);
+        if let Some(answer) = event.responses.now() {
+            let packet = &mut packets[answer];
+            packet.flags = packet.flags.with(Flags::ECHOES, true).with(Flags::ECHOES_MARK, flags.is_ce());
+        }
+        event
+    }
+
+    /// Gives responses the entropy value of the newest data.
+    #[inline(never)]
+    fn attach_entropy(&self, responses: Responses, packets: &mut Slab) {
+        responses.packets().for_each(|at| packets[at].set_entropy(self.entropy));
+    }
+
+    #[inline(always)]
+    fn handle(&mut self, now: Time, at: u32, flags: Flags, packets: &mut Slab) -> ReceiverEvent {
         let (endpoint, marked) = (self.endpoint, flags.is_ce());
         match (&mut self.receiver, packets.header(at)) {
             (AnyReceiver::Selective(receiver), header) => {
@@ -135,6 +159,9 @@ impl FlowReceiver {
         if let Some(echo) = &self.echo {
             echo.attach(event.responses, packets);
         }
+        if self.echoes_entropy {
+            self.attach_entropy(event.responses, packets);
+        }
         event
     }
 
@@ -158,8 +185,12 @@ impl FlowReceiver {
 
     /// Creates a pull and returns its index, and whether the flow owes more pulls; none if it owes none.
     pub fn pull(&mut self, now: Time, packets: &mut Slab) -> Option<(u32, bool)> {
-        let out = &mut PacketSink::new(self.endpoint, packets);
-        if let AnyReceiver::Pull(receiver) = &mut self.receiver { receiver.pull(now, out) } else { None }
+        let AnyReceiver::Pull(receiver) = &mut self.receiver else { return None };
+        let pull = receiver.pull(now, &mut PacketSink::new(self.endpoint, packets))?;
+        if self.echoes_entropy {
+            packets[pull.0].set_entropy(self.entropy);
+        }
+        Some(pull)
     }
 
     /// Returns the reordering depth in packets ([`super::reordering`]).

@@ -3,6 +3,7 @@
 use shallows_cc::catalog::{Reliability, SendControl, Transport};
 use shallows_cc::units::{Bytes, Time};
 
+use crate::host::path_selection::{PathSelection, Verdict};
 use crate::host::stats::RttStats;
 use crate::host::transport::config::{FlowEndpoint, SenderConfig};
 use crate::host::transport::credit::CreditSender;
@@ -14,8 +15,8 @@ use crate::host::transport::pulled::PullSender;
 use crate::host::transport::selective::SelectiveSender;
 use crate::host::transport::status::{Readiness, SendStatus, SenderState};
 use crate::host::transport::traits::TransportSender;
-use crate::packet::Slab;
 use crate::packet::header::Header;
+use crate::packet::{Flags, PacketKind, Slab};
 use crate::spec::network::{Retransmission, Supply};
 
 /// Sender of any transport. Functions that run for every packet match on it; all others use [`AnySender::get`].
@@ -65,6 +66,8 @@ pub struct FlowSender {
     /// Time of the next pacing timer; [`Time::MAX`] if none is set.
     pub pace_timer: Time,
     request: Option<Box<InbandRequest>>,
+    /// The choice of a path for each packet, if hosts choose.
+    pub paths: Option<Box<PathSelection>>,
     sender: AnySender,
 }
 
@@ -82,7 +85,16 @@ impl FlowSender {
             }
             (_, Reliability::GoBackN) => AnySender::GoBackN(GoBackNSender::new(config)),
         };
-        Self { endpoint, queued: false, class: 0, leaves_gaps: false, pace_timer: Time::MAX, request, sender }
+        Self {
+            endpoint,
+            queued: false,
+            class: 0,
+            leaves_gaps: false,
+            pace_timer: Time::MAX,
+            request,
+            paths: None,
+            sender,
+        }
     }
 
     /// Returns whether the flow may send.
@@ -112,6 +124,9 @@ impl FlowSender {
         if let Some(request) = &mut self.request {
             request.on_data(now, at, packets);
         }
+        if let Some(paths) = &mut self.paths {
+            packets[at].set_entropy(paths.next(now));
+        }
         (at, status)
     }
 
@@ -123,6 +138,9 @@ impl FlowSender {
     #[inline(always)]
     pub fn on_packet(&mut self, now: Time, at: u32, packets: &Slab) -> Option<SendStatus> {
         let (header, queued) = (packets.header(at), self.queued);
+        if self.paths.is_some() {
+            self.learn_path(now, at, packets);
+        }
         match &mut self.sender {
             AnySender::Selective(sender) => {
                 if let Header::TcpAck(ack) = header {
@@ -149,6 +167,22 @@ impl FlowSender {
                 sender.on_packet(now, header);
                 sender.status_unless_done(now, queued)
             }
+        }
+    }
+
+    /// Tells the choice of paths what a packet for the sender says about one.
+    #[inline(never)]
+    fn learn_path(&mut self, now: Time, at: u32, packets: &Slab) {
+        let (packet, header) = (&packets[at], packets.header(at));
+        let verdict = match header {
+            _ if packet.flags.is(PacketKind::Returned) => Verdict::Trimmed,
+            _ if !packet.flags.has(Flags::ECHOES) => return,
+            Header::PulledNack(_) => Verdict::Trimmed,
+            _ if packet.flags.has(Flags::ECHOES_MARK) => Verdict::Marked,
+            _ => Verdict::Clean,
+        };
+        if let Some(paths) = &mut self.paths {
+            paths.on_answer(now, (packet.entropy(), header.stamp()), verdict);
         }
     }
 
@@ -197,7 +231,12 @@ impl FlowSender {
 
     /// Handles a timer of kind `Timeout`.
     pub fn on_timer(&mut self, now: Time) {
+        let timeouts = self.repairs().1;
         self.sender.get_mut().on_timer(now);
+        let expired = self.repairs().1 > timeouts;
+        if let Some(paths) = self.paths.as_mut().filter(|_| expired) {
+            paths.on_timeout(now);
+        }
     }
 
     /// Makes data of the application available.

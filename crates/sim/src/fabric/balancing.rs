@@ -1,0 +1,82 @@
+//! Choice of a port by a switch for a packet without a fixed path.
+
+use std::collections::BTreeMap;
+
+use shallows_cc::units::Time;
+
+use crate::fabric::Fabric;
+use crate::fabric::ecmp::{below, entropy, entropy_of_host, hash, pick};
+use crate::observe::Observer;
+use crate::packet::Packet;
+use crate::spec::network::{Balancing, Network};
+
+/// Full frames in a step of the depth by which switches compare queues.
+const QUEUE_STEP: u64 = 4;
+
+/// What switches remember of earlier choices.
+#[derive(Debug, Default)]
+pub(super) struct Choices {
+    /// By the first of a set of equal ports: how many packets it has had, if switches take ports in turn.
+    turns: Vec<u32>,
+    /// By switch, flow and path: when the newest packet of a flowlet passed, and its port.
+    flowlets: BTreeMap<(u32, u32, u32), (Time, u32)>,
+}
+
+impl Choices {
+    pub fn new(network: &Network) -> Self {
+        let sets = if network.balancing == Balancing::RoundRobin { network.ports.len() } else { 0 };
+        Self { turns: vec![0; sets], flowlets: BTreeMap::new() }
+    }
+
+    fn turn(&mut self, ports: &[u32]) -> Option<u32> {
+        let turn = &mut self.turns[*ports.first()? as usize];
+        *turn = turn.wrapping_add(1);
+        Some(*turn)
+    }
+}
+
+impl<O: Observer> Fabric<O> {
+    /// Chooses a port for a packet without a fixed path, among those whose link works if there are any.
+    ///
+    /// Switches compare quantised depths of queues, and so does this: exact bytes would send all packets of a flow at line rate
+    /// through the port that its previous packet has just left.
+    #[inline(never)]
+    pub(super) fn choose(&mut self, switch: u32, at: u32) -> Option<u32> {
+        let (packet, balancing) = (self.packets[at], self.network.balancing);
+        let ports = self.routes.choices(switch, &packet);
+        let number = match balancing {
+            Balancing::RoundRobin => self.choices.turn(ports)?,
+            _ if balancing.is_by_host() => hash(switch, entropy_of_host(&packet)),
+            _ => hash(switch, entropy(packet.flow, self.packets.header(at))),
+        };
+        let in_turn = balancing == Balancing::RoundRobin;
+        let nth = |count| if in_turn { number as usize % count } else { below(count, number) };
+        if balancing == Balancing::Flowlet {
+            return self.flowlet(switch, &packet, number);
+        }
+        if balancing != Balancing::Queue && self.network.faults.is_empty() {
+            return (!ports.is_empty()).then(|| ports[nth(ports.len())]);
+        }
+        let step = QUEUE_STEP * self.network.mtu.0;
+        let length = |port: u32| {
+            let port = &self.ports[port as usize];
+            let queue = if balancing == Balancing::Queue { port.queue(self.now).0 / step } else { 0 };
+            (port.is_down(), queue)
+        };
+        pick(ports, length, nth)
+    }
+
+    /// Chooses the port of a flowlet, by a random number if the packet begins one or the port is down.
+    fn flowlet(&mut self, switch: u32, packet: &Packet, number: u32) -> Option<u32> {
+        let (now, gap) = (self.now, self.network.flowlet_gap);
+        let key = (switch, packet.flow, packet.path);
+        let down = |port: u32| self.ports[port as usize].is_down();
+        let known = self.choices.flowlets.get(&key).filter(|&&(last, port)| now - last <= gap && !down(port));
+        let port = match known {
+            Some(&(_, port)) => port,
+            None => pick(self.routes.choices(switch, packet), down, |count| below(count, number))?,
+        };
+        self.choices.flowlets.insert(key, (now, port));
+        Some(port)
+    }
+}

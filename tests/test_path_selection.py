@@ -1,0 +1,161 @@
+"""Hosts that choose paths by entropy values, and switches that choose in turn or by flowlet."""
+
+import numpy as np
+import pytest
+
+import shallows as sh
+from shallows.errors import ScenarioError
+from shallows.runner import run
+from shallows.scenario import Scenario
+from test_reordering import BY_FRAME, BY_TIME, crossing
+
+BY_HOST = ["oblivious", "bitmap", "reps", "plb"]
+MARKS = {"kind": "red", "kmin": "30KB", "kmax": "200KB"}
+
+
+def goodput(scenario):
+    """Goodput of a run without losses, which must not retransmit."""
+    ran = run(scenario)
+    assert int(ran.ports.dropped.sum()) == 0
+    assert int(ran.flows.retransmits.sum()) == 0
+    return float(ran.flows.goodput_gbps.sum())
+
+
+def share(cc, paths, gbps, balancing="reps", **tables):
+    """Goodput over equal paths, by that over one link of the total rate."""
+    network = {"balancing": balancing, **tables.pop("network", {})}
+    many = goodput(crossing(cc, paths, gbps, network=network, **tables))
+    return many / goodput(crossing(cc, 1, gbps, network=network | {"balancing": "flow"}, **tables))
+
+
+@pytest.mark.parametrize("paths", [4, 16, 64])
+@pytest.mark.parametrize("gbps", [400, 1600])
+def test_dctcp_with_rack_fills_equal_paths_by_reps(paths, gbps):
+    assert 0.98 <= share("dctcp", paths, gbps, hosts=BY_TIME) <= 1.001
+
+
+@pytest.mark.parametrize("paths", [4, 16, 64])
+def test_dcqcn_over_irn_fills_equal_paths_by_reps(paths):
+    assert 0.98 <= share("dcqcn", paths, 400, hosts=BY_FRAME, network={"marking": MARKS}) <= 1.001
+
+
+@pytest.mark.parametrize(("paths", "gbps"), [(4, 10), (4, 400), (16, 400), (64, 1600)])
+def test_swift_over_irn_fills_equal_paths_by_reps(paths, gbps):
+    hosts = {**BY_FRAME, "initial_window": f"{2.5 * gbps}KB"}
+    assert 0.98 <= share("swift-roce", paths, gbps, hosts=hosts) <= 1.001
+
+
+@pytest.mark.parametrize("paths", [4, 16, 64])
+def test_ports_in_turn_are_perfect_for_one_flow(paths):
+    assert 0.99 <= share("dctcp", paths, 400, "round-robin", hosts=BY_TIME) <= 1.001
+
+
+@pytest.mark.parametrize("balancing", [*BY_HOST, "round-robin", "flowlet"])
+@pytest.mark.parametrize(("cc", "hosts"), [("dctcp", {}), ("dcqcn", {}), ("ndp", {}), ("swift", BY_TIME)])
+def test_with_one_path_the_choice_changes_nothing(cc, hosts, balancing):
+    """The fingerprint covers entropy values, so compare times."""
+    network = {"buffer": "4MB"} if cc != "ndp" else {}
+    traffic = [{"kind": "trace", "flows": [[0, "h0", "h1", 3_000_000]]}]
+    tables = {"hosts": hosts, "traffic": traffic, "duration": "until-done", "warmup": "0s"}
+    fct = {
+        kind: run(crossing(cc, 1, 100, network={**network, "balancing": kind}, **tables)).flows.fct_us[0]
+        for kind in ("flow", balancing)
+    }
+    # Where packets are sprayed timers of losses differ, and nothing is lost.
+    assert fct[balancing] == pytest.approx(fct["flow"], rel=1e-9)
+
+
+def permutation(balancing, *, slow, seed=1):
+    """64 hosts of eight leaves, a flow each to another leaf; `slow` has one uplink at a quarter."""
+    network = {"balancing": balancing, "mtu": "4160B", "header": "64B"}
+    flows = [
+        [0, f"h{n}", f"h{(n + 8 * seed + (5 * n + seed) % 8 - n % 8) % 64}", 4_000_000] for n in range(64)
+    ]
+    both = ("leaf0->spine0", "spine0->leaf0")
+    return Scenario(
+        seed=seed,
+        topology={
+            "kind": "leaf-spine",
+            "leaves": 8,
+            "spines": 8,
+            "hosts_per_leaf": 8,
+            "rate": "400Gbps",
+            "spine_rate": "400Gbps",
+        },
+        network=network | ({} if balancing == "flow" else {"entropies": 64}),
+        hosts=BY_TIME,
+        cc="dctcp",
+        traffic=[{"kind": "trace", "flows": flows}],
+        faults=[{"link": link, "kind": "rate", "value": "100Gbps"} for link in both] if slow else [],
+        duration="until-done",
+    )
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("slow", [False, True])
+def test_order_of_choices(slow):
+    """Sums of last completions over four seeds, at least 82 us each."""
+    last = {
+        kind: sum(
+            float(run(permutation(kind, slow=slow, seed=seed)).flows.fct_us.max()) for seed in range(1, 5)
+        )
+        for kind in ("reps", "bitmap", "oblivious", "flow")
+    }
+    assert 4 * 82 < last["reps"] < last["bitmap"] < last["oblivious"]
+    assert last["oblivious"] < (1 if slow else 0.7) * last["flow"]
+
+
+def test_hosts_leave_a_path_that_loses_everything():
+    """A link to the receivers' leaf fails, of which the senders' leaf learns nothing: after a timeout PLB and
+    REPS take another path, and ECMP never does.
+    """
+    hosts = {f"h{n}": f"h{n + 4}" for n in range(4)}
+    scenario = sh.Scenario(
+        duration="200ms",
+        topology={"kind": "leaf-spine", "leaves": 2, "spines": 4, "hosts_per_leaf": 4},
+        cc="dctcp",
+        hosts=BY_TIME,
+        traffic=[{"kind": "trace", "flows": [[0, one, other, 3_000_000] for one, other in hosts.items()]}],
+        faults=[{"link": "spine0->leaf1", "kind": "down", "at": "500us"}],
+    )
+    unfinished = {
+        balancing: sum(
+            int(
+                (
+                    ~np.isfinite(
+                        run(scenario.set("network.balancing", balancing).set("seed", seed)).flows.fct_us
+                    )
+                ).sum()
+            )
+            for seed in range(1, 5)
+        )
+        for balancing in ("flow", "plb", "reps")
+    }
+    assert unfinished["flow"] > 0
+    assert (unfinished["plb"], unfinished["reps"]) == (0, 0)
+
+
+def test_a_flowlet_keeps_its_path():
+    """A flow without pauses has one flowlet; with a gap of zero each packet begins one."""
+    depths = {}
+    for gap in ("100us", "0s"):
+        network = {"balancing": "flowlet", "flowlet_gap": gap}
+        ran = run(crossing("dctcp", 16, hosts=BY_TIME, network=network))
+        depths[gap] = int(ran.flows.reordering_pkt.max())
+    assert depths["100us"] == 0
+    assert depths["0s"] > 10
+
+
+@pytest.mark.parametrize(
+    ("network", "message"),
+    [
+        ({"entropies": 64}, r'network.entropies = 64: expected no such key: balancing = "flow"'),
+        ({"balancing": "reps", "entropies": 48}, "network.entropies = 48: expected a power of two"),
+        ({"balancing": "reps", "entropies": 1 << 17}, "network.entropies = 131072: expected a power of two"),
+        ({"balancing": "reps", "flowlet_gap": "1us"}, 'network.flowlet_gap = "1us": expected no such key'),
+        ({"balancing": "spray"}, 'network.balancing = "spray": '),
+    ],
+)
+def test_keys_of_another_choice_are_refused(network, message):
+    with pytest.raises(ScenarioError, match=message):
+        Scenario(network=network)
