@@ -305,14 +305,15 @@ mod tests {
     }
 
     /// A flow that waits for rates needs ports that offer them, a flow that waits for credits needs a receiver that sends them,
-    /// and records return in selective acknowledgements.
+    /// and records return in the acknowledgements of TCP and RoCE.
     #[test]
     fn the_parts_of_a_row_go_together() {
         for row in ALGORITHMS {
             let rates = matches!(row.marking, Marking::Rates(_));
             assert_eq!(row.transport.leave == SendControl::AtRates, rates, "{}", row.name);
             assert_eq!(row.transport.leave == SendControl::OnCredits, row.credits.is_some(), "{}", row.name);
-            assert!(!matches!(row.marking, Marking::Records(_)) || *row.transport == TCP, "{}", row.name);
+            let records = matches!(row.marking, Marking::Records(_));
+            assert!(!records || [TCP, ROCE].contains(row.transport), "{}", row.name);
         }
     }
 }

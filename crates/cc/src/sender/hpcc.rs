@@ -17,12 +17,12 @@
 //! (rdma-queue-pair.cc): windows are a few packets, and rounded down they would leave the link idle.
 //!
 //! Differs: T is by default the round trip of the flow's own empty path, where the paper's operator states one for the whole
-//! network; losses are repaired packet by packet and change no window, where the paper's network drops nothing.
+//! network; losses change no window, where the paper's network drops nothing.
 
 use crate::event::{Ack, HopRecord, Loss};
 use crate::parameter::{Parameter, Preset, Values, bytes, number, time};
 use crate::round::Round;
-use crate::sender::{Decision, Path, Sender};
+use crate::sender::{Decision, Path, Segments, Sender};
 use crate::units::{Bytes, Rate, Time};
 
 /// In the order of the paper.
@@ -54,7 +54,7 @@ pub const PRESETS: &[Preset] = &[
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &[
     "The bytes that records add to packets.",
-    "Go-back-N over a lossless network: it runs over selective acknowledgements, and a loss changes no window.",
+    "As hpcc it runs over selective acknowledgements, as hpcc-roce over go-back-N as in the paper; a loss changes no window.",
     "Paths that change from packet to packet: its packets take one way, and a new one begins new records.",
 ];
 
@@ -160,6 +160,11 @@ impl Sender for Hpcc {
         let pace = Rate((self.window / self.base_rtt * 8.0) as u64).min(self.line_rate).max(Rate(1));
         let window = Bytes(self.window as u64) + self.mss - Bytes(1);
         Decision { window, pace: Some(pace), wake: None }
+    }
+
+    /// Every packet is acknowledged (§3.1).
+    fn segments(&self) -> Segments {
+        Segments { size: self.mss, at_once: false, burst_rate: None }
     }
 
     fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {

@@ -45,6 +45,8 @@ algorithms! {
         "DCTCP on marks of a virtual queue, so that the real one stays empty; paced.", "Alizadeh et al., NSDI 2012";
     hpcc: ACCURATE_ECHO, Marking::Records("int");
         "Fits what is in flight to the fullest link, which every hop's records show.", "Li et al., SIGCOMM 2019";
+    hpcc as "hpcc-roce" over ROCE: COMPLETIONS, Marking::Records("int");
+        "HPCC over RoCE, as in its paper: go-back-N, in a network that loses nothing.", "Li et al., SIGCOMM 2019";
     cdg: CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
         "Backs off at random as the delay's gradient rises.", "Hayes and Armitage, Networking 2011; Linux tcp_cdg.c";
     gap: ACCURATE_ECHO, Marking::Unused;

@@ -86,6 +86,8 @@ pub struct RoceData {
     pub seq: u32,
     /// Whether the sender requests an acknowledgement.
     pub asks: bool,
+    /// Whether hops write records into it.
+    pub has_int: bool,
 }
 
 /// Acknowledgement, positive or negative, of a RoCE-like flow.
@@ -99,6 +101,8 @@ pub struct RoceAnswer {
     pub held: i64,
     /// Cumulative acknowledgement: the sequence number expected next.
     pub cumulative: u32,
+    /// Whether it carries the records of the frame that it answers.
+    pub has_int: bool,
 }
 
 impl RoceAnswer {
@@ -365,7 +369,26 @@ impl Header {
     #[inline]
     #[must_use]
     pub const fn has_int(&self) -> bool {
-        matches!(self, Self::IntData(_) | Self::IntAck(_))
+        match self {
+            Self::IntData(_) | Self::IntAck(_) => true,
+            Self::RoceData(data) => data.has_int,
+            Self::RoceAck(answer)
+            | Self::RoceNack(answer)
+            | Self::SelectiveAck { answer, .. }
+            | Self::SelectiveNack { answer, .. } => answer.has_int,
+            _ => false,
+        }
+    }
+
+    /// Makes an answer of a RoCE receiver carry records.
+    pub const fn set_int(&mut self) {
+        if let Self::RoceAck(answer)
+        | Self::RoceNack(answer)
+        | Self::SelectiveAck { answer, .. }
+        | Self::SelectiveNack { answer, .. } = self
+        {
+            answer.has_int = true;
+        }
     }
 
     /// The request for a rate, if there is one.

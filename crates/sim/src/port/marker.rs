@@ -4,7 +4,7 @@ use shallows_cc::port::{Arrival, CongestionPoint, Drops, Ecn, Head, HeadAction, 
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 
-use crate::packet::header::Header;
+use crate::packet::header::{Header, RoceData};
 use crate::packet::{NIL, Packet, PacketKind, Slab};
 use crate::port::clock::Clock;
 
@@ -180,7 +180,7 @@ impl Marker {
     /// Writes a record, or the offered rate, into the header of a packet that asks for it.
     #[inline(never)]
     fn write(&self, now: Time, queue: Bytes, at: u32, packets: &mut Slab) {
-        if let Header::IntData(_) = packets.header(at)
+        if let Header::IntData(_) | Header::RoceData(RoceData { has_int: true, .. }) = packets.header(at)
             && let Some(record) = self.point.record(now, queue)
         {
             packets.int_stack_mut(at).push(record);

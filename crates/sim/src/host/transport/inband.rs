@@ -41,7 +41,7 @@ impl InbandRequest {
     #[inline(never)]
     pub fn on_ack(&mut self, now: Time, header: &Header, (at, packets): (u32, &Slab), gate: &mut Gate) {
         match (self, header) {
-            (Self::Int, Header::IntAck(_)) => gate.control.on_records(now, packets.int_stack(at)),
+            (Self::Int, _) if header.has_int() => gate.control.on_records(now, packets.int_stack(at)),
             (Self::Rates(request), _) => request.on_answer(now, header, gate),
             (Self::Int, _) => unreachable!("a packet of another transport: {header:?}"),
         }
@@ -85,17 +85,28 @@ impl InbandEcho {
         }
     }
 
+    /// Records what a RoCE frame has collected.
+    pub fn record_frame(&mut self, at: u32, packets: &mut Slab) {
+        if let Self::Int(echo) = self {
+            echo.record(at, packets);
+        }
+    }
+
     /// Adds the answer to acknowledgements that are about to leave.
     #[inline(never)]
     pub fn attach(&self, responses: Responses, packets: &mut Slab) {
         for at in responses.packets() {
-            let Header::TcpAck(ack) = *packets.header(at) else { continue };
-            match self {
-                Self::Rates(echo) => *packets.header_mut(at) = Header::RatedAck(ack, echo.offered),
-                Self::Int(echo) => {
-                    *packets.header_mut(at) = Header::IntAck(ack);
-                    echo.attach(at, packets);
-                }
+            let header = packets.header_mut(at);
+            match (self, *header) {
+                (Self::Rates(echo), Header::TcpAck(ack)) => *header = Header::RatedAck(ack, echo.offered),
+                (Self::Int(_), Header::TcpAck(ack)) => *header = Header::IntAck(ack),
+                (Self::Int(_), _) => header.set_int(),
+                (Self::Rates(_), _) => {}
+            }
+            if let Self::Int(echo) = self
+                && packets.header(at).has_int()
+            {
+                echo.attach(at, packets);
             }
         }
     }

@@ -8,10 +8,14 @@ use crate::packet::header::Header;
 
 /// Gives a data packet that is about to leave an empty INT stack.
 pub fn start(at: u32, packets: &mut Slab) {
-    if let Header::TcpData(data) = *packets.header(at) {
-        *packets.header_mut(at) = Header::IntData(data);
-        packets.int_stack_mut(at).clear();
+    match packets.header_mut(at) {
+        Header::RoceData(data) => data.has_int = true,
+        header => {
+            let Header::TcpData(data) = *header else { return };
+            *header = Header::IntData(data);
+        }
     }
+    packets.int_stack_mut(at).clear();
 }
 
 /// INT stack of the newest data packet at a receiver.

@@ -110,11 +110,23 @@ impl FlowReceiver {
                 receiver.event(now, responses)
             }
             (AnyReceiver::GoBackN(receiver), &Header::RoceData(data)) => {
+                if let Some(echo) = &mut self.echo {
+                    echo.record_frame(at, packets);
+                }
                 let responses = receiver.on_data(now, &data, marked, &mut PacketSink::new(endpoint, packets));
+                if let Some(echo) = &self.echo {
+                    echo.attach(responses, packets);
+                }
                 receiver.event(now, responses)
             }
             (AnyReceiver::Irn(receiver), &Header::RoceData(data)) => {
+                if let Some(echo) = &mut self.echo {
+                    echo.record_frame(at, packets);
+                }
                 let responses = receiver.on_data(now, &data, marked, &mut PacketSink::new(endpoint, packets));
+                if let Some(echo) = &self.echo {
+                    echo.attach(responses, packets);
+                }
                 receiver.event(now, responses)
             }
             (AnyReceiver::Credit(receiver), &header) => {
@@ -225,7 +237,7 @@ pub fn reply_after_close(now: Time, header: &Header, (bytes, mss): (Bytes, Bytes
         Header::RateRequest { sent, query } => Header::RateAnswer { sent, offered: query.offered },
         Header::PulledData(data) => Header::PulledAck(PulledAnswer::to(&data, now, 0)),
         Header::RoceData(RoceData { sent, asks: true, .. }) => {
-            Header::RoceAck(RoceAnswer { sent, delay: now - sent, held: 0, cumulative })
+            Header::RoceAck(RoceAnswer { sent, delay: now - sent, held: 0, cumulative, has_int: false })
         }
         // A credit request may be late: the data that it is for has arrived.
         Header::CreditStop { .. } | Header::CreditRequest { .. } => {

@@ -152,10 +152,16 @@ impl FlowSender {
                 sender.status_unless_done(now, queued)
             }
             AnySender::GoBackN(sender) => {
+                if let (Some(request), true, Some(gate)) = (&mut self.request, header.has_int(), sender.gate_mut()) {
+                    request.on_ack(now, header, (at, packets), gate);
+                }
                 sender.on_packet(now, header);
                 sender.status_unless_done(now, queued)
             }
             AnySender::Irn(sender) => {
+                if let (Some(request), true, Some(gate)) = (&mut self.request, header.has_int(), sender.gate_mut()) {
+                    request.on_ack(now, header, (at, packets), gate);
+                }
                 sender.on_packet(now, header);
                 sender.status_unless_done(now, queued)
             }

@@ -56,7 +56,7 @@ impl GoBackNReceiver {
             None => (now - frame.sent, 0),
             Some(timestamps) => (timestamps.data(frame.sent, now), timestamps.held(frame.sent, now)),
         };
-        let answer = RoceAnswer { sent: frame.sent, delay, held, cumulative: self.expected };
+        let answer = RoceAnswer { sent: frame.sent, delay, held, cumulative: self.expected, has_int: false };
         let reply = if frame.seq < self.expected {
             self.nack_sent = false;
             let first_duplicate = !in_order && went_back;

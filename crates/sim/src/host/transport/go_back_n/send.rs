@@ -152,7 +152,7 @@ impl TransportSender for GoBackNSender {
         if asks && self.timer.deadline == Time::MAX {
             self.timer.deadline = now + self.timer.backoff.current();
         }
-        out.put_data(length, self.ecn, Header::RoceData(RoceData { sent: now, seq, asks }))
+        out.put_data(length, self.ecn, Header::RoceData(RoceData { sent: now, seq, asks, has_int: false }))
     }
 
     fn arm_timer(&mut self) -> Option<Time> {

@@ -136,7 +136,7 @@ fn round_trips_have_the_errors_of_their_timestamps() {
         receiver.timestamps = Some(Box::new(model));
         let round_trip = |seq| {
             let now = us(100 * u64::from(seq) + 20);
-            let frame = RoceData { sent: now - us(20), seq, asks: true };
+            let frame = RoceData { sent: now - us(20), seq, asks: true, has_int: false };
             let mut packets = Slab::default();
             let out = &mut PacketSink { packets: &mut packets, flow: 0, path: 0 };
             let at = receiver.on_data(now, &frame, false, out).now().unwrap();

@@ -54,7 +54,7 @@ impl IrnReceiver {
             None => (now - sent, 0),
             Some(timestamps) => (timestamps.data(sent, now), timestamps.held(sent, now)),
         };
-        let answer = RoceAnswer { sent, delay, held, cumulative: self.expected };
+        let answer = RoceAnswer { sent, delay, held, cumulative: self.expected, has_int: false };
         let header = if seq < self.expected {
             Header::SelectiveAck { answer, seq }
         } else {

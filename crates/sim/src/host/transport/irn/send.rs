@@ -169,7 +169,7 @@ impl TransportSender for IrnSender {
             self.retransmits += 1;
         }
         self.timer.start(now);
-        out.put_data(length, self.ecn, Header::RoceData(RoceData { sent: now, seq, asks: true }))
+        out.put_data(length, self.ecn, Header::RoceData(RoceData { sent: now, seq, asks: true, has_int: false }))
     }
 
     fn arm_timer(&mut self) -> Option<Time> {
