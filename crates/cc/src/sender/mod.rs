@@ -55,10 +55,10 @@ algorithms! {
         "Cuts as DCTCP does, but by the share of late round trips, several times a window.", "TCP Inigo, Algorithms 1 to 7";
     dx: ACCURATE_ECHO, Marking::Unused;
         "Cuts by just the packets that the one-way queueing delay shows.", "Lee et al., IEEE/ACM ToN 2017";
-    swift: ACCURATE_ECHO, Marking::Unused;
+    swift: ACCURATE_ECHO, Marking::WhenFlag("ecn", "step");
         "Cuts in proportion to the delay above a target, which is larger for small windows and long paths.",
         "Kumar et al., SIGCOMM 2020";
-    swift as "swift-roce" over ROCE: COMPLETIONS, Marking::Unused;
+    swift as "swift-roce" over ROCE: COMPLETIONS, Marking::WhenFlag("ecn", "step");
         "Swift over RoCE, with its selective retransmission or go-back-N.", "Kumar et al., SIGCOMM 2020";
     dcqcn over ROCE: CNP, Marking::Required("red");
         "Cuts its rate on a congestion notification and returns by timer and byte counter.", "Zhu et al., SIGCOMM 2015";

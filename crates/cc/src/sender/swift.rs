@@ -33,7 +33,7 @@
 //! or at twice what the link sends in the target delay if that is more.
 
 use crate::event::{Ack, Loss, LossKind};
-use crate::parameter::{Parameter, Preset, Values, number, packets, time};
+use crate::parameter::{Parameter, Preset, Values, flag, number, packets, time};
 use crate::rng::Rng;
 use crate::round::Round;
 use crate::sender::{Decision, Path, Segments, Sender};
@@ -71,6 +71,9 @@ pub const PARAMETERS: &[Parameter] = &[
     number("retransmit_limit", "RETX_RESET_THRESHOLD", 3.0, 1.0..=100.0)
         .meaning("timeouts in a row after which the fabric window is the smallest")
         .source(ISEKAI),
+    flag("ecn", "-", false)
+        .meaning("packets are ECN-capable: marks steer paths (REPS, bitmap, PLB), and the window ignores them")
+        .source("ours: the paper uses no marks"),
 ];
 
 /// Variants.
