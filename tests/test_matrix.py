@@ -16,11 +16,16 @@ from shallows.scenario import Scenario
 from shallows.topology import KINDS
 from shallows.units import RATE
 
-ALGORITHMS = [row["name"] for row in catalog() if row["name"] != "fixed"]  # "fixed" has no default rate
+NEWER = ("swift", "swift-roce", "hpcc-roce")
+"""They come last, so that the others keep their topologies and frames."""
+ALGORITHMS = [
+    row["name"] for row in catalog() if row["name"] not in ("fixed", *NEWER)
+]  # fixed: no default rate
+ALGORITHMS += NEWER
 TOPOLOGIES = list(KINDS)
 RATES = ["100Mbps", "1Gbps", "10Gbps", "25Gbps", "100Gbps", "400Gbps", "800Gbps", "1600Gbps"]
 FRAMES = ["1500B", "4160B", "9000B"]
-SHORT_QUEUES = {"dctcp", "hull", "hpcc", "dx", "timely", "rcp", "ndp", "expresspass"}
+SHORT_QUEUES = {"dctcp", "hull", "hpcc", "hpcc-roce", "dx", "timely", "rcp", "ndp", "expresspass"}
 """Algorithms whose papers promise short queues."""
 LOSSLESS = {"dcqcn", "timely", "patched-timely", "patched-timely-pi"}
 """Algorithms of RoCE, whose papers assume PFC: senders begin at the link rate and go back N on a loss."""
@@ -74,7 +79,7 @@ def measured(kind, cc, rate, frame):
     """(share of the receiver's link, longest mean queue in bytes, BDP in bytes, timeouts without a drop per
     packet, warnings, scenario).
     """
-    network = {"mtu": frame} | ({"pfc": True} if cc in LOSSLESS else {})
+    network = {"mtu": frame} | ({"pfc": True} if cc in {*LOSSLESS, "hpcc-roce", "swift-roce"} else {})
     tables = {"topology": topology(kind, rate), "network": network, "cc": cc}
     plain = Scenario(duration="1s", traffic=[{"kind": "long-lived"}], **tables)
     scale = Scale.of(plain.network, plain.mtu)
@@ -108,7 +113,7 @@ def least_share(cc, bdp_frames):
     if bdp_frames < 10:
         # RCP: alpha (C - y) = beta Q / d, so a frame that waits or is being sent costs half of it over C d.
         # HPCC: 95 % of the link, less what windows below a frame leave idle.
-        return {"rcp": 0.6, "hpcc": 0.85}.get(cc, 0.9)
+        return {"rcp": 0.6, "hpcc": 0.85, "hpcc-roce": 0.85}.get(cc, 0.9)
     return 0.9
 
 

@@ -38,6 +38,8 @@ OTHER = {
     "network.trimming": {"queue": 100},
     "network.marking": {"kind": "step", "threshold": "13pkt"},
     "network.balancing": "packet",
+    "network.entropies": 8,
+    "network.flowlet_gap": "1us",
     "network.convergence": "50ms",
     "top.classes": [{"name": "first"}, {"name": "bulk"}],
     "top.pools": [{"name": "memory", "size": "2MB"}],
@@ -118,7 +120,10 @@ def _plain(value):
 @pytest.mark.parametrize("key", list(keys()))
 def test_a_key_changes_what_is_run_or_is_refused(key, world):
     memory = key in ("network.shared", "network.pfc")  # with these a port has no buffer of its own
-    plain = Scenario(**BASE, network={} if memory else {"buffer": "300pkt"})
+    # Keys of a choice of paths need that choice, which other worlds refuse.
+    choice = {"network.entropies": "reps", "network.flowlet_gap": "flowlet"}.get(key, "flow")
+    balancing = choice if world == "packet" else "flow"
+    plain = Scenario(**BASE, network={"balancing": balancing, **({} if memory else {"buffer": "300pkt"})})
     declared = MODULES[world].WORLD.supported_keys
     name = key.removeprefix("top.").replace("traffic.0", "traffic")
     try:

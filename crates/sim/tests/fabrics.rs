@@ -230,8 +230,10 @@ fn packets_change_domains_once_and_only_if_they_have_to() {
 
 #[test]
 fn sprayed_packets_are_the_same_in_any_number_of_domains() {
-    for balancing in [Balancing::Packet, Balancing::Queue] {
-        let network = recorded(Network { balancing, ..ecmp() });
+    use Balancing::{Bitmap, Flowlet, Packet, Plb, Queue, Reps, RoundRobin};
+    for balancing in [Packet, Queue, RoundRobin, Flowlet, Bitmap, Reps, Plb] {
+        let flowlet_gap = Time::from_nanos(500);
+        let network = recorded(Network { balancing, flowlet_gap, ..ecmp() });
         assert_the_same_in_domains("sprayed", &network, &[(2, 1), (4, 2), (8, 1)]);
     }
 }
