@@ -5,6 +5,7 @@ use shallows_cc::units::{Rate, Time};
 
 use crate::packet::kind::PacketKind;
 pub use crate::packet::pulled::{PulledAnswer, PulledData};
+pub use crate::packet::roce::{RoceAnswer, RoceData};
 
 /// Data of a TCP-like flow.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,11 +61,11 @@ impl TcpAck {
     }
 }
 
-const fn host_delay(held: i64) -> Time {
+pub(super) const fn host_delay(held: i64) -> Time {
     Time(if held > 0 { held.cast_unsigned() } else { 0 })
 }
 
-fn round_trip(now: Time, sent: Time, held: i64) -> Time {
+pub(super) fn round_trip(now: Time, sent: Time, held: i64) -> Time {
     Time(((now - sent).0.cast_signed() - held).max(1).cast_unsigned())
 }
 
@@ -75,48 +76,6 @@ pub struct RateQuery {
     pub rtt: Time,
     /// The lowest rate that ports have offered so far.
     pub offered: Rate,
-}
-
-/// Data of a RoCE-like flow.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct RoceData {
-    /// Departure from the sending host.
-    pub sent: Time,
-    /// Sequence number in the flow.
-    pub seq: u32,
-    /// Whether the sender requests an acknowledgement.
-    pub asks: bool,
-    /// Whether hops write records into it.
-    pub has_int: bool,
-}
-
-/// Acknowledgement, positive or negative, of a RoCE-like flow.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct RoceAnswer {
-    /// Departure of the acknowledged frame from its host.
-    pub sent: Time,
-    /// One-way delay of the acknowledged frame.
-    pub delay: Time,
-    /// Error of the timestamps in picoseconds, which shortens the measured round trip.
-    pub held: i64,
-    /// Cumulative acknowledgement: the sequence number expected next.
-    pub cumulative: u32,
-    /// Whether it carries the records of the frame that it answers.
-    pub has_int: bool,
-}
-
-impl RoceAnswer {
-    /// The round-trip time of an acknowledgement that arrives `now`, as [`TcpAck::round_trip`].
-    #[must_use]
-    pub fn round_trip(&self, now: Time) -> Time {
-        round_trip(now, self.sent, self.held)
-    }
-
-    /// As [`TcpAck::host_delay`].
-    #[must_use]
-    pub const fn host_delay(&self) -> Time {
-        host_delay(self.held)
-    }
 }
 
 /// Data sent for a credit.

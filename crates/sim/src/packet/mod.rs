@@ -12,6 +12,7 @@ use kind::KIND_OF_BITS;
 pub mod header;
 mod kind;
 mod pulled;
+mod roce;
 mod slab;
 
 pub use kind::{KIND_BITS, PACKET_KINDS, PacketKind};
