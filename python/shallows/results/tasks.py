@@ -165,7 +165,8 @@ def longest(
         begun = ready[now] + delay[now]
         ends[now] = begun + lasts[now]
         counts = first[now + 1] - first[now]
-        places: Numbers = np.repeat(first[now] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        skipped: Numbers = np.repeat(first[now] - np.cumsum(counts) + counts, counts)
+        places = skipped + np.arange(len(skipped))
         before = np.repeat(np.arange(len(now)), counts)
         reached = np.where(ended[places], ends[now][before], begun[before])
         np.maximum.at(ready, waiting[places], reached)

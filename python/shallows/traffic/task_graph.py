@@ -194,7 +194,8 @@ class TaskGraph:
         left = np.where(its["needs"] > 0, its["needs"], counts).tolist()
         successors: list[list[int]] = [list[int]() for _ in range(len(self))]
         before: list[list[int]] = [list[int]() for _ in range(len(self))]
-        for task, other in zip(waiting.tolist(), needed.tolist(), strict=True):
+        pairs: list[tuple[int, int]] = np.column_stack((waiting, needed)).tolist()
+        for task, other in pairs:
             successors[other].append(task)
             before[task].append(other)
         ready = [task for task, count in enumerate(left) if count == 0]
