@@ -153,10 +153,16 @@ impl<O: Observer> Fabric<O> {
     #[inline(always)]
     pub fn enqueue_own(&mut self, number: u32, incoming: Incoming) {
         if self.has_classes {
-            let packet = &mut self.packets[incoming.packet];
-            packet.flags = packet.flags.with_class(self.network.flows[packet.flow as usize].class as u8);
+            self.set_class(incoming.packet);
         }
         self.enqueue(number, incoming);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn set_class(&mut self, at: u32) {
+        let packet = &mut self.packets[at];
+        packet.flags = packet.flags.with_class(self.network.flows[packet.flow as usize].class as u8);
     }
 
     /// Whether the memory of a switch counts packets with these flags.

@@ -1,5 +1,6 @@
 //! Hosts: senders and receivers of flows with their transports, and the NICs through which they send.
 
+mod classes;
 pub mod computations;
 mod dependencies;
 pub mod flow_table;

@@ -9,7 +9,6 @@ use crate::host::dependencies::Dependencies;
 use crate::host::run_queue::RunQueue;
 use crate::host::transport::{FlowSender, Readiness, SendStatus};
 use crate::observe::Observer;
-use crate::packet::{Flags, PacketKind};
 use crate::port::admission::Incoming;
 use crate::queue::event_queue::HORIZON;
 use crate::queue::timers::{Kind, Timer, Timers};
@@ -19,7 +18,7 @@ use crate::spec::network::{self, Network};
 #[derive(Debug, Default)]
 pub struct Nic {
     /// Number of the port in the fabric.
-    port: u32,
+    pub(super) port: u32,
     /// Flows that are ready to send.
     pub(super) ready: RunQueue,
     /// Whether an event is pending for the time when the port is free.
@@ -54,8 +53,10 @@ pub struct Nics {
     pub timers: Timers,
     /// Whether hosts choose a port for each packet.
     pub chooses: bool,
+    /// Whether there are several traffic classes.
+    classed: bool,
     /// Whether flows put all that their windows allow into one FIFO.
-    fifo: bool,
+    pub(super) fifo: bool,
     /// Whether NICs have hardware pacers.
     pacers: bool,
     /// Length of a data frame without its payload.
@@ -99,6 +100,7 @@ impl Nics {
             first,
             timers: Timers::new(crossing),
             chooses: network.hosts_choose_ports(),
+            classed: network.classes.len() > 1,
             fifo: network.host.nic == network::Nic::Fifo,
             pacers: network.disciplines.iter().any(|discipline| discipline.paced.is_some()),
             header: network.header,
@@ -219,14 +221,13 @@ impl Nics {
     /// Removes the next flow from the run queue, if the NIC accepts a packet now.
     #[inline]
     pub fn next<O: Observer>(&mut self, fabric: &mut Fabric<O>, nic: u32) -> Option<u32> {
-        let waiting = self.nics[nic as usize].ready.waiting_classes();
-        if waiting == 0 || !self.accepts(fabric, nic, waiting) {
+        if self.classed {
+            return self.next_of_classes(fabric, nic);
+        }
+        if self.nics[nic as usize].ready.is_empty() || !self.accepts(fabric, nic, 1) {
             return None;
         }
-        let fifo = self.fifo;
-        let Nic { port, ready, .. } = &mut self.nics[nic as usize];
-        let port = &fabric.ports[*port as usize];
-        ready.pop(fabric.network.mtu, |class| fifo || port.can_send(fabric.now, data_of(class)))
+        self.nics[nic as usize].ready.pop()
     }
 
     /// Serves a flow from the run queue, whose window may have closed since it was enqueued.
@@ -242,7 +243,7 @@ impl Nics {
     /// Returns true if a NIC accepts a packet of one of these traffic classes, a bit each, now. If it is busy, an event is set for
     /// the time when it is free.
     #[inline(always)]
-    fn accepts<O: Observer>(&mut self, fabric: &mut Fabric<O>, nic: u32, classes: u8) -> bool {
+    pub(super) fn accepts<O: Observer>(&mut self, fabric: &mut Fabric<O>, nic: u32, classes: u8) -> bool {
         if self.fifo {
             // A window may allow more packets at once than memory holds, so the driver has to check the packet limit in time.
             fabric.interrupt |= fabric.live() >= fabric.check_at_packets;
@@ -250,7 +251,7 @@ impl Nics {
         }
         let &Nic { port: number, gap_until, .. } = &self.nics[nic as usize];
         let port = &fabric.ports[number as usize];
-        let busy_until = if port.is_plain() { port.busy_until() } else { free_at(fabric, number, classes) };
+        let busy_until = if port.is_plain() { port.busy_until() } else { Self::free_at(fabric, number, classes) };
         let busy_until = busy_until.max(gap_until);
         if busy_until <= fabric.now {
             return true;
@@ -278,7 +279,22 @@ impl Nics {
         if self.ordered {
             self.start_tasks_behind(&fabric.network, fabric.now, sender);
         }
-        let (port, length) = (sender.endpoint.port, fabric.packets[at].bytes());
+        if self.classed {
+            return self.pass_on_classed(fabric, sender, at, status.readiness);
+        }
+        self.pass_on(fabric, sender, at, status.readiness);
+    }
+
+    /// Puts a packet of a flow into its port, and enqueues the flow again if it is still ready.
+    #[inline(always)]
+    pub(super) fn pass_on<O: Observer>(
+        &mut self,
+        fabric: &mut Fabric<O>,
+        sender: &mut FlowSender,
+        at: u32,
+        next: Option<Readiness>,
+    ) {
+        let port = sender.endpoint.port;
         let nic = sender.endpoint.nic;
         if self.pacers && sender.goes_through_pacer(fabric.now) {
             fabric.enqueue_own(port, Incoming::paced(at));
@@ -288,12 +304,11 @@ impl Nics {
         if sender.leaves_gaps {
             self.leave_gap(fabric, nic);
         }
-        match status.readiness {
+        match next {
             Some(Readiness::Ready) => self.enqueue_anywhere(fabric, sender),
             Some(readiness) => self.block(fabric, sender, readiness),
             None => {}
         }
-        self.nics[nic as usize].ready.charge(sender.class, length);
     }
 
     /// Draws the gap after a frame. Without it a NIC as fast as the bottleneck would never lose a packet to a full queue, and others
@@ -349,27 +364,6 @@ fn report_readiness<O: Observer>(fabric: &mut Fabric<O>, sender: &FlowSender, re
     if O::LISTENS {
         fabric.observer.readiness(fabric.now, sender.endpoint.flow, readiness, sender.window());
     }
-}
-
-/// Flags of data of a traffic class.
-#[inline]
-const fn data_of(class: u8) -> Flags {
-    Flags::of(PacketKind::Data).with_class(class)
-}
-
-/// Returns when a port with classes accepts data of one of these traffic classes; [`Time::MAX`] if that is not known.
-#[inline(never)]
-fn free_at<O: Observer>(fabric: &mut Fabric<O>, port: u32, classes: u8) -> Time {
-    if fabric.ports[port as usize].is_due(fabric.now) {
-        fabric.dispatch(port);
-    }
-    let nic = &fabric.ports[port as usize];
-    let busy_until = nic.busy_until();
-    let wants = |class: &u8| classes >> class & 1 > 0;
-    if busy_until > fabric.now || (0..8).filter(wants).any(|class| nic.can_send(fabric.now, data_of(class))) {
-        return busy_until;
-    }
-    nic.idle_until(fabric.now).unwrap_or(Time::MAX)
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ impl Nics {
     }
 
     /// Enqueues a flow at the port that is free first.
+    #[inline]
     pub fn enqueue_anywhere<O: Observer>(&mut self, fabric: &Fabric<O>, sender: &mut FlowSender) {
         self.choose_port(fabric, sender);
         self.enqueue(sender);

@@ -42,8 +42,9 @@ impl RunQueue {
         self.classes.as_ref().map_or(self.flows.len(), |classes| classes.waiting)
     }
 
+    #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.flows.is_empty() && self.classes.as_ref().is_none_or(|classes| classes.waiting == 0)
     }
 
     /// Traffic classes of which flows wait, a bit for each.
@@ -53,14 +54,11 @@ impl RunQueue {
         classes.queues.iter().enumerate().map(bit).sum()
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, flow: u32, class: u8) {
         match &mut self.classes {
             None => self.flows.push_back(flow),
-            Some(classes) => {
-                classes.queues[usize::from(class)].push_back(flow);
-                classes.waiting += 1;
-            }
+            Some(classes) => classes.push(flow, class),
         }
     }
 
@@ -70,17 +68,19 @@ impl RunQueue {
         queues.iter().find_map(|queue| queue.front()).copied()
     }
 
-    /// Removes the flow that is served next among the classes that may send, with frames of at most `longest`.
-    #[inline]
-    pub fn pop(&mut self, longest: Bytes, may_send: impl Fn(u8) -> bool) -> Option<u32> {
-        match &mut self.classes {
-            None => self.flows.pop_front(),
-            Some(classes) => classes.pop(longest, may_send),
-        }
+    /// Removes the flow that is served next if there is one class.
+    #[inline(always)]
+    pub fn pop(&mut self) -> Option<u32> {
+        self.flows.pop_front()
+    }
+
+    /// Removes the flow that is served next among the classes that may send, with frames of at most `longest`; `None` if there is
+    /// one class.
+    pub fn pop_of_classes(&mut self, longest: Bytes, may_send: impl Fn(u8) -> bool) -> Option<u32> {
+        self.classes.as_mut()?.pop(longest, may_send)
     }
 
     /// Counts a frame of a class that has been sent, for the turns of the classes.
-    #[inline]
     pub fn charge(&mut self, class: u8, length: Bytes) {
         if let Some(Classes { queues, rounds: Some(rounds), .. }) = self.classes.as_deref_mut() {
             rounds.charge(class.into(), length, queues[usize::from(class)].is_empty());
@@ -108,6 +108,12 @@ impl RunQueue {
 }
 
 impl Classes {
+    #[cold]
+    fn push(&mut self, flow: u32, class: u8) {
+        self.queues[usize::from(class)].push_back(flow);
+        self.waiting += 1;
+    }
+
     fn pop(&mut self, longest: Bytes, may_send: impl Fn(u8) -> bool) -> Option<u32> {
         let Self { queues, rounds, waiting } = self;
         let length = |class: usize| (!queues[class].is_empty() && may_send(class as u8)).then_some(longest);
@@ -135,10 +141,10 @@ mod tests {
             queue.push(flow, class);
         }
         assert_eq!((queue.len(), queue.first(), queue.waiting_classes()), (4, Some(5), 7));
-        assert_eq!(queue.pop(Bytes(1500), |class| class != 0), Some(8));
-        assert_eq!(queue.pop(Bytes(1500), |_| true), Some(5));
+        assert_eq!(queue.pop_of_classes(Bytes(1500), |class| class != 0), Some(8));
+        assert_eq!(queue.pop_of_classes(Bytes(1500), |_| true), Some(5));
         queue.remove(9);
-        assert_eq!((queue.waiting_classes(), queue.pop(Bytes(1500), |_| false)), (4, None));
+        assert_eq!((queue.waiting_classes(), queue.pop_of_classes(Bytes(1500), |_| false)), (4, None));
         assert_eq!((queue.take(), queue.is_empty()), (vec![7], true));
     }
 
@@ -150,7 +156,7 @@ mod tests {
         queue.push(1, 1);
         let mut sent = [0; 2];
         for _ in 0..100_000 {
-            let flow = queue.pop(Bytes(1500), |_| true).expect("a flow waits");
+            let flow = queue.pop_of_classes(Bytes(1500), |_| true).expect("a flow waits");
             let length = [1500, 64][flow as usize];
             sent[flow as usize] += length;
             queue.push(flow, flow as u8);
