@@ -188,8 +188,7 @@ impl<O: Observer> Fabric<O> {
     fn release_memory(&mut self, number: u32, from: u32, class: u8, length: Bytes) {
         let node = self.ports[number as usize].from;
         let Some(switches) = &mut self.switches else { return };
-        switches.release(node, from, class, length);
-        if switches.resume(node, from, class) {
+        if switches.release(node, from, class, length) {
             self.request_resume(number, (from, class));
         }
     }

@@ -95,12 +95,17 @@ impl Pfc {
         from_headroom
     }
 
-    /// Ends the pause of a link whose headroom is empty and that holds at most `threshold`. Returns whether it ended.
+    /// Whether the pause of a link ends once it holds little enough: it is paused, and its headroom is empty.
     #[inline(always)]
+    pub fn may_resume(&self, link: u32) -> bool {
+        let ingress = &self.ingress[link as usize];
+        ingress.pausing && ingress.in_headroom == Bytes::ZERO
+    }
+
+    /// Ends the pause of a link that may resume and holds at most `threshold`. Returns whether it ended.
     pub fn resume(&mut self, link: u32, threshold: Bytes) -> bool {
-        let ingress = &mut self.ingress[link as usize];
-        let resumes = ingress.pausing && ingress.in_headroom == Bytes::ZERO && ingress.held <= threshold;
-        ingress.pausing &= !resumes;
+        let resumes = self.may_resume(link) && self.ingress[link as usize].held <= threshold;
+        self.ingress[link as usize].pausing &= !resumes;
         resumes
     }
 

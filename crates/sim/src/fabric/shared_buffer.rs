@@ -27,27 +27,59 @@ pub enum Verdict {
 /// Where switches keep the packets of a traffic class.
 #[derive(Debug)]
 struct ClassMemory {
-    /// Index of its pool; `None` without shared memory.
-    pool: Option<usize>,
+    /// Its pool at each switch; without shared memory one that never fills.
+    pool: SharedSpec,
+    /// The place of its pool among those of a switch.
+    place: usize,
+    shares: bool,
     pfc: Option<Pfc>,
 }
 
-/// A pool of memory at every switch.
-#[derive(Debug)]
-struct Pool {
-    spec: SharedSpec,
-    /// By node: memory in use, headroom apart.
-    used: Vec<Bytes>,
+impl ClassMemory {
+    fn new(class: &TrafficClass, network: &Network) -> Self {
+        let pfc = class.pause.map(|spec| Pfc::new(spec, network));
+        match class.pool.map(|pool| pool as usize) {
+            Some(place) => Self { pool: network.pools[place], place, shares: true, pfc },
+            None => Self {
+                pool: SharedSpec { size: Bytes::MAX, alpha: 1.0 },
+                place: network.pools.len(),
+                shares: false,
+                pfc,
+            },
+        }
+    }
+
+    /// Whether packets with these flags count: with PFC only data does.
+    #[inline(always)]
+    fn counts(&self, flags: Flags) -> bool {
+        if self.pfc.is_some() { flags.is(PacketKind::Data) } else { self.shares }
+    }
+
+    /// How much of the class one port, or with PFC one link, may hold, where so much memory is free.
+    #[inline(always)]
+    fn threshold(&self, free: Bytes) -> Bytes {
+        match &self.pfc {
+            Some(pfc) if !self.shares => pfc.threshold(),
+            _ => free.scale(self.pool.alpha),
+        }
+    }
+
+    /// A paused link resumes when at most this much of what it brought is there.
+    fn resumes_at(&self, free: Bytes) -> Bytes {
+        let hysteresis = self.pfc.as_ref().map_or(Bytes::ZERO, Pfc::hysteresis);
+        self.threshold(free).saturating_sub(hysteresis)
+    }
 }
 
 /// The memories of all switches.
 #[derive(Debug)]
 pub struct Switches {
-    pools: Vec<Pool>,
     /// By traffic class.
     classes: Vec<ClassMemory>,
-    /// Memory in use by classes without a pool, whatever the switch.
-    unpooled: Bytes,
+    /// Number of pools of each switch; the last one is that of classes without shared memory.
+    pools: usize,
+    /// Memory in use, headroom apart, of each pool of node 0, then of node 1, and so on.
+    used: Vec<Bytes>,
     /// With PFC: by link the one in the other direction, which carries its pauses.
     reverse: Vec<u32>,
 }
@@ -61,14 +93,10 @@ impl Switches {
         if !network.shares_memory() && !network.pauses() {
             return Ok(None);
         }
-        let class = |class: &TrafficClass| ClassMemory {
-            pool: class.pool.map(|pool| pool as usize),
-            pfc: class.pause.map(|spec| Pfc::new(spec, network)),
-        };
-        let pool = |&spec| Pool { spec, used: vec![Bytes::ZERO; network.nodes as usize] };
+        let classes = network.classes.iter().map(|class| ClassMemory::new(class, network)).collect();
+        let pools = network.pools.len() + 1;
         let reverse = if network.pauses() { links_back(network)? } else { Vec::new() };
-        let (pools, classes) = (network.pools.iter().map(pool).collect(), network.classes.iter().map(class).collect());
-        Ok(Some(Self { pools, classes, unpooled: Bytes::ZERO, reverse }))
+        Ok(Some(Self { classes, pools, used: vec![Bytes::ZERO; pools * network.nodes as usize], reverse }))
     }
 
     /// The link in the other direction, in a network with PFC.
@@ -76,53 +104,39 @@ impl Switches {
         self.reverse.get(link as usize).copied().unwrap_or(NIL)
     }
 
-    fn class(&self, class: u8) -> &ClassMemory {
-        &self.classes[usize::from(class)]
+    /// The memory of a class, and how much of it is in use at a switch.
+    #[inline(always)]
+    fn at(&mut self, node: u32, class: u8) -> (&mut ClassMemory, &mut Bytes) {
+        let memory = &mut self.classes[usize::from(class)];
+        let used = &mut self.used[node as usize * self.pools + memory.place];
+        (memory, used)
     }
 
-    /// How much of a class one port, or with PFC one link, may hold.
-    fn threshold(&self, node: u32, class: u8) -> Bytes {
-        let ClassMemory { pool, pfc } = self.class(class);
-        match (pool, pfc) {
-            (Some(pool), _) => {
-                let pool = &self.pools[*pool];
-                pool.spec.size.saturating_sub(pool.used[node as usize]).scale(pool.spec.alpha)
-            }
-            (None, Some(pfc)) => pfc.threshold(),
-            (None, None) => Bytes::MAX,
-        }
+    /// Free memory of a switch for a class.
+    #[inline(always)]
+    fn free(&self, node: u32, memory: &ClassMemory) -> Bytes {
+        memory.pool.size.saturating_sub(self.used[node as usize * self.pools + memory.place])
     }
 
     /// Whether packets with these flags count: with PFC only data does.
     #[inline]
     pub fn counts(&self, flags: Flags) -> bool {
-        let ClassMemory { pool, pfc } = self.class(flags.class());
-        match pfc {
-            Some(_) => flags.is(PacketKind::Data),
-            None => pool.is_some(),
-        }
+        self.classes[usize::from(flags.class())].counts(flags)
     }
 
     /// Whether a packet that `link` brought to `node` may be sent at once: it would be admitted to a class that holds nothing and
     /// released before anything else happens.
     #[inline(always)]
     pub fn admits(&self, node: u32, link: u32, packet: &Packet) -> bool {
-        if !self.counts(packet.flags) {
+        let memory = &self.classes[usize::from(packet.flags.class())];
+        if !memory.counts(packet.flags) {
             return true;
         }
-        let class = packet.flags.class();
-        match &self.class(class).pfc {
-            Some(pfc) => pfc.admits(link, packet.bytes(), self.threshold(node, class)),
-            None => packet.bytes() <= self.free(node, class).min(self.threshold(node, class)),
+        let free = self.free(node, memory);
+        match &memory.pfc {
+            Some(pfc) => pfc.admits(link, packet.bytes(), memory.threshold(free)),
+            None => packet.bytes() <= free.min(memory.threshold(free)),
         }
-    }
-
-    /// Free memory of a switch for a class.
-    fn free(&self, node: u32, class: u8) -> Bytes {
-        self.class(class).pool.map_or(Bytes::MAX, |pool| {
-            let pool = &self.pools[pool];
-            pool.spec.size.saturating_sub(pool.used[node as usize])
-        })
     }
 
     /// Reserves memory at `node` for a packet of a class that `link` brought, for a queue that holds `held`.
@@ -134,15 +148,17 @@ impl Switches {
         (class, length): (u8, Bytes),
         held: impl FnOnce() -> Bytes,
     ) -> Verdict {
-        let (threshold, free) = (self.threshold(node, class), self.free(node, class));
-        let placement = match &mut self.classes[usize::from(class)].pfc {
+        let (memory, used) = self.at(node, class);
+        let free = memory.pool.size.saturating_sub(*used);
+        let threshold = memory.threshold(free);
+        let placement = match &mut memory.pfc {
             Some(pfc) => pfc.place(link, length, threshold),
             None if length > free || held() + length > threshold => Placement::Drop,
             None => Placement::Shared,
         };
         match placement {
             Placement::Shared => {
-                *self.used(node, class) += length;
+                *used += length;
                 Verdict::Admit
             }
             Placement::Headroom { pause: false } => Verdict::Admit,
@@ -151,26 +167,21 @@ impl Switches {
         }
     }
 
-    /// Memory of a switch that counts the packets of a class.
-    fn used(&mut self, node: u32, class: u8) -> &mut Bytes {
-        match self.classes[usize::from(class)].pool {
-            Some(pool) => &mut self.pools[pool].used[node as usize],
-            None => &mut self.unpooled,
-        }
-    }
-
-    /// Releases the memory of a packet of a class that `link` brought and that begins to leave `node`.
-    pub fn release(&mut self, node: u32, link: u32, class: u8, length: Bytes) {
-        let pfc = self.classes[usize::from(class)].pfc.as_mut();
-        let from_headroom = pfc.map_or(Bytes::ZERO, |pfc| pfc.release(link, length));
-        *self.used(node, class) -= length - from_headroom;
-    }
-
-    /// Ends the pause of a class of `link` if its switch has room again. Returns whether it ended.
+    /// Releases the memory of a packet of a class that `link` brought and that begins to leave `node`. Returns whether that ends the
+    /// pause of the class of `link`, because its switch has room again.
     #[inline(always)]
-    pub fn resume(&mut self, node: u32, link: u32, class: u8) -> bool {
-        let threshold = self.resumes_at(node, class);
-        self.classes[usize::from(class)].pfc.as_mut().is_some_and(|pfc| pfc.resume(link, threshold))
+    pub fn release(&mut self, node: u32, link: u32, class: u8, length: Bytes) -> bool {
+        let (memory, used) = self.at(node, class);
+        let Some(pfc) = &mut memory.pfc else {
+            *used -= length;
+            return false;
+        };
+        *used -= length - pfc.release(link, length);
+        if !pfc.may_resume(link) {
+            return false;
+        }
+        let threshold = memory.resumes_at(memory.pool.size.saturating_sub(*used));
+        memory.pfc.as_mut().is_some_and(|pfc| pfc.resume(link, threshold))
     }
 
     /// The memory in use by the counts, and by the packets that wait in ports.
@@ -178,19 +189,18 @@ impl Switches {
         let waiting = ports.iter().flat_map(|port| port.waiting(packets));
         let counted = waiting.filter(|w| w.from != NIL && self.counts(Flags::of(w.kind).with_class(w.class)));
         let headroom = self.classes.iter().filter_map(|class| class.pfc.as_ref()).map(Pfc::in_headroom).sum::<Bytes>();
-        let used = self.pools.iter().flat_map(|pool| &pool.used).copied().sum::<Bytes>();
-        (used + self.unpooled + headroom, counted.map(|w| w.length).sum())
+        (self.used.iter().copied().sum::<Bytes>() + headroom, counted.map(|w| w.length).sum())
     }
 
     /// Whether the switch at the end of `link` pauses a class of it.
     pub fn is_pausing(&self, link: u32, class: u8) -> bool {
-        self.class(class).pfc.as_ref().is_some_and(|pfc| pfc.is_pausing(link))
+        self.classes[usize::from(class)].pfc.as_ref().is_some_and(|pfc| pfc.is_pausing(link))
     }
 
     /// A paused class of a link to `node` resumes when at most this much of what the link brought is there.
     pub fn resumes_at(&self, node: u32, class: u8) -> Bytes {
-        let hysteresis = self.class(class).pfc.as_ref().map_or(Bytes::ZERO, Pfc::hysteresis);
-        self.threshold(node, class).saturating_sub(hysteresis)
+        let memory = &self.classes[usize::from(class)];
+        memory.resumes_at(self.free(node, memory))
     }
 }
 
