@@ -87,6 +87,7 @@ impl Pfc {
     }
 
     /// Releases a packet of this length that begins to leave. Returns the part of it that lay in headroom, which empties first.
+    #[inline]
     pub fn release(&mut self, link: u32, length: Bytes) -> Bytes {
         let ingress = &mut self.ingress[link as usize];
         let from_headroom = length.min(ingress.in_headroom);

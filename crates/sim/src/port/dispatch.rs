@@ -31,6 +31,7 @@ impl Port {
         self.scheduler().is_some()
     }
 
+    #[inline]
     pub(super) fn scheduler_mut(&mut self) -> &mut Scheduler {
         extras(&mut self.extras).1
     }

@@ -193,6 +193,7 @@ impl Port {
         self.extras.as_mut()?.marker.as_mut()
     }
 
+    #[inline]
     fn scheduler(&self) -> Option<&Scheduler> {
         self.extras.as_ref().map(|extras| &extras.scheduler).filter(|scheduler| scheduler.fast.has_classes)
     }

@@ -114,7 +114,6 @@ impl Rounds {
 
     /// The class of a group that is served next, of which `first` may be. `length` is that of the first packet of a class; `None`
     /// if it may not be sent now.
-    #[inline]
     pub fn next(&self, first: usize, length: impl Fn(usize) -> Option<Bytes>) -> usize {
         let group = self.groups[first].clone();
         if group.len() == 1 {
@@ -128,7 +127,7 @@ impl Rounds {
     }
 
     /// Counts a packet of a class, after which its queue is empty or not. The turn passes to the class if it has to.
-    #[inline]
+    #[cold]
     pub fn charge(&mut self, class: usize, length: Bytes, empties: bool) {
         let Some(quantum) = self.quanta[class] else { return };
         let start = self.groups[class].start;

@@ -204,17 +204,27 @@ impl Scheduler {
         if self.fast.idle_until > now {
             return Pick { at: self.fast.idle_until, class: None };
         }
-        let classes = &self.classes;
-        let eligible_at = |class: usize| classes[class].eligible_at(now, packets);
-        let first = pick(now, self.turn, classes.len(), eligible_at);
-        match (&self.rounds, first.class) {
-            (Some(rounds), Some(class)) if first.at <= now => {
-                let length = |class: usize| (eligible_at(class)? <= now).then(|| classes[class].first_length(packets));
+        let first = pick(now, self.turn, self.classes.len(), |class| self.classes[class].eligible_at(now, packets));
+        match &self.rounds {
+            Some(rounds) => self.pick_by_weight(rounds, first, (now, packets)),
+            None => first,
+        }
+    }
+
+    /// Picks again among the neighbours with weights of the class that strict priority would serve.
+    #[cold]
+    #[inline(never)]
+    fn pick_by_weight(&self, rounds: &Rounds, first: Pick, (now, packets): (Time, &Slab)) -> Pick {
+        match first.class {
+            Some(class) if first.at <= now => {
+                let classes = &self.classes;
+                let length = |class: usize| {
+                    (classes[class].eligible_at(now, packets)? <= now).then(|| classes[class].first_length(packets))
+                };
                 Pick { class: Some(rounds.next(class.into(), length) as u8), ..first }
             }
             // The choice between classes that may be served at the same time is made then.
-            (Some(_), _) => Pick { class: None, ..first },
-            (None, _) => first,
+            _ => Pick { class: None, ..first },
         }
     }
 
@@ -254,7 +264,7 @@ impl Scheduler {
     }
 
     /// Counts a packet of this class for the turn of another one, and for its own turn.
-    #[inline]
+    #[inline(always)]
     pub fn count_turn(&mut self, sent: usize, length: Bytes) {
         if let Some(rounds) = &mut self.rounds {
             rounds.charge(sent, length, self.classes[sent].queue.is_empty());
