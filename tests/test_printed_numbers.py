@@ -108,11 +108,12 @@ def test_why_a_collective_was_slow():
     names, found = run.scenario.network.port_names, task_report.waits(path)
     waits = {(wait.cause, names[wait.port], wait.behind): ps for wait, (ps, _) in found.items()}
     cut = path.by_cause()["pace_cut"]
+    paused = sum(ps for (cause, _, behind), ps in waits.items() if (cause, behind) == ("pause", "storage"))
     holds(
         "docs/why.md",
         f"The ring takes {us(cost.completion_ps)} us instead of {us(path.ideal_ps)}.",
         f"{us(waits['queue', 'leaf2->h8', 'storage'])} us in the queue of `leaf2->h8` behind `storage`",
-        f"{us(max(ps for (cause, *_), ps in waits.items() if cause == 'pause'))} us of pauses",
+        f"{us(paused)} us of pauses",
         f"{us(cut)} us of a pace that DCQCN had cut",
         f"and the waits that follow from them | {us(cost.share_ps)} us |",
         f"at least its time on an empty path | {us(cost.expected_ps)} us |",
