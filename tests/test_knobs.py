@@ -70,6 +70,8 @@ NOT_ECT = SCENARIOS[1] | {
     "traffic": [SCENARIOS[1]["traffic"][0], SCENARIOS[1]["traffic"][0] | {"cc": "cubic"}]
 }
 WITH_ECN = SCENARIOS[1] | {"traffic": [SCENARIOS[1]["traffic"][0] | {"cc": {"name": "reno", "ecn": True}}]}
+LATE_ACKS = SCENARIOS[0] | {"hosts": {"acks_every": 16, "ack_delay": "200us", "rto_min": "5ms"}}
+STEP = SCENARIOS[0] | {"network": {"marking": {"kind": "step", **MARKS["step"]}}}
 SPECIAL = {
     # data that is not ECN-capable beside data that is
     **{(marking, "nodrop"): (NOT_ECT, {}) for marking in MARKS},
@@ -89,6 +91,12 @@ SPECIAL = {
     ("hull", "bucket"): (SCENARIOS[0], {"per_server": True}),
     # several packets behind an acknowledgement
     ("inigo", "by_packets"): (SCENARIOS[0] | {"hosts": {"acks_every": 4}}, {}),
+    # acknowledgements that wait at the receiver
+    ("swift", "endpoint_target"): (LATE_ACKS, {}),
+    ("swift", "endpoint_gain"): (LATE_ACKS, {}),
+    # packets that a port marks instead of dropping them
+    ("swift", "ecn"): (STEP, {}),
+    ("swift-roce", "ecn"): (STEP, {}),
     # bursts
     ("timely", "burst_rate"): (SCENARIOS[0], {"burst": True}),
     ("patched-timely", "burst_rate"): (SCENARIOS[0], {"burst": True}),

@@ -70,14 +70,14 @@ def test_flows_that_wait_are_numbered_through_all_tables():
     assert [flows.after.of(flow) for flow in range(6)] == [[], [0], [], [], [2], [3]]
 
 
-def test_a_flow_that_waits_for_a_later_one_is_an_error():
+def test_flows_that_wait_for_each_other_are_an_error():
     scenario = load("request-response", traffic__0__pairs=1, traffic__0__exchanges=1)
     request = packet.request(scenario)
-    own, other = np.array([0], np.uint32), np.array([1], np.uint32)
+    own, other = np.array([0, 1], np.uint32), np.array([1, 0], np.uint32)
     request["flows"]["after"] = {"flow": own, "predecessor": other}
     from shallows import _core
 
-    with pytest.raises(ValueError, match="flow 0 waits for 1"):
+    with pytest.raises(ValueError, match="flow 0, flow 1: each waits for the next"):
         _core.simulate(request, None)
 
 

@@ -8,6 +8,7 @@ import pytest
 import shallows as sh
 from shallows.faults import Fault
 from shallows.scenario import HostTable, NetworkTable, RecordTable, Scenario
+from shallows.scenario.classes import Pool, TrafficClass
 from shallows.switch import Pauses, Shared, Trimming
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
@@ -139,6 +140,8 @@ def test_the_soak_draws_every_key():
         "hosts": HostTable,
         "record": RecordTable,
         "faults": Fault,
+        "classes": TrafficClass,
+        "pools": Pool,
     }
     tables |= {"network.pfc": Pauses, "network.shared": Shared, "network.trimming": Trimming}
     tables |= {f"topology.{name}": kind for name, kind in TOPOLOGIES.items()}

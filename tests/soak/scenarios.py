@@ -111,6 +111,8 @@ class Draw(Traffics):
             tables["hosts"] = self.hosts(tables["cc"])
         seconds = PACKETS * 1500 * 8 / max(self.bps, 1e6)
         tables["traffic"] = [self.traffic(seconds) for _ in range(self.one((1, 1, 2, 3)))]
+        if self.maybe(0.15):
+            tables |= self.classes(tables["traffic"])
         if self.maybe(0.5):
             tables["record"] = self.record()
         if self.maybe(0.2):
@@ -239,6 +241,10 @@ class Draw(Traffics):
             table["balancing"] = self.one(
                 ("flow", "packet", "queue", "round-robin", "flowlet", "oblivious", "bitmap", "reps", "plb")
             )
+            if table["balancing"] in ("oblivious", "bitmap", "reps", "plb") and self.maybe(0.5):
+                table["entropies"] = self.one((1, 2, 64, 256))
+            if table["balancing"] == "flowlet" and self.maybe(0.5):
+                table["flowlet_gap"] = self.time(1e-9, 1e-3)
         if self.maybe(0.1):
             table["convergence"] = self.one(("never", self.time(1e-7, 1e-2)))
         if self.maybe():
@@ -276,6 +282,29 @@ class Draw(Traffics):
             row = self.one(MARKINGS)
             table["marking"] = {"kind": row["name"], **self.parameters(row)}
         return table
+
+    def classes(self, traffic):
+        """Traffic classes, in which some of `traffic` is, and pools for some of them."""
+        names = [f"class {number}" for number in range(self.one((1, 2, 2, 3, 8)))]
+        pools = [
+            {"name": name, "size": self.size(70_000, 1e7), "alpha": self.one((0.125, 1, 8.0, 1024))}
+            for name in ("lossless", "lossy")
+        ]
+        for table in traffic:
+            if self.maybe(0.7):
+                table["class"] = self.one(names)
+        found = []
+        for name in names:
+            keys = {
+                "weight": self.one((1, 3, 60, 10_000)),
+                "marking": self.one(("none", {"kind": "step", "threshold": "20pkt"}, {"kind": "red"})),
+                "pfc": self.one((True, {"threshold": self.size(100, 1e6)})),
+                "buffer": self.one(("5pkt", "100pkt", "unlimited")),
+                "pool": self.one(("lossless", "lossy")),
+            }
+            found.append({"name": name} | {key: value for key, value in keys.items() if self.maybe()})
+        used = {table.get("pool") for table in found}
+        return {"classes": found} | ({"pools": pools} if used & {"lossless", "lossy"} else {})
 
     def hosts(self, cc):
         keys = {

@@ -87,7 +87,15 @@ class Traffics:
         tp = self.one(divisors)
         pp = self.one([count for count in divisors if hosts // tp % count == 0])
         dp = hosts // tp // pp
-        return {
+        more = {
+            "hosts": self.random.sample(range(hosts), hosts),
+            "dp": dp,
+            "backward": self.time(1e-7, 1e-4),
+            "gini": self.one((0.0, 0.1, 0.9)),
+            "step_delay": self.time(1e-9, 1e-5),
+            "spread": self.one((0.0, 0.01, 10.0)),
+        }
+        return {key: value for key, value in more.items() if self.maybe()} | {
             "kind": "training",
             "tp": tp,
             "pp": pp,

@@ -141,8 +141,11 @@ class Scenario(Table):
         for key in ("classes", "pools"):
             if not tables[key]:
                 del tables[key]
-        if self.network_options.pfc and self.network_options.pfc.headroom == NEVER:
-            tables["network"]["pfc"]["headroom"] = SIZE.text(headroom.of_any_link(self.network, self.mtu))
+        written = [tables["network"], *tables.get("classes", ())]
+        for table, options in zip(written, (self.network_options, *self.classes), strict=True):
+            if options.pfc and options.pfc.headroom == NEVER:
+                needed = headroom.of_any_link(self.network, self.mtu)
+                table["pfc"]["headroom"] = SIZE.text(needed, self.mtu)
         return tomli_w.dumps(
             {
                 **tables,

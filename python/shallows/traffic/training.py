@@ -36,20 +36,26 @@ class Training(Kind):
     bucket: Payload = Key("25MB", description="gradients that are reduced together")
     forward: Time = Key("1ms", description="forward computation of a layer and micro-batch")
     backward: OptionalTime = Key(None, description="the same, backward; by default twice as long")
-    overlap: bool = Key(True, description="reduce a bucket as soon as it is complete, not at the end")
+    overlap: bool = Key(
+        True, strict=True, description="reduce a bucket as soon as it is complete, not at the end"
+    )
     micro_batches: Count = Key(1, description="micro-batches of the iteration")
     schedule: Literal["1f1b", "gpipe"] = Key(
         "1f1b", description="one forward, one backward in turn; or all forward first"
     )
     activations: Payload = Key("16MB", description="bytes of activations of a micro-batch between layers")
     dispatch: Payload = Key("16MB", description="bytes that a rank sends to experts, a layer and micro-batch")
-    gini: float = Key(0.0, ge=0, lt=1, description="Gini coefficient of the bytes that experts receive")
+    gini: float = Key(
+        0.0, strict=True, ge=0, lt=1, description="Gini coefficient of the bytes that experts receive"
+    )
     algorithm: Literal["ring", "tree", "halving-doubling"] = Key(
         "ring", description="the all-reduce of gradients"
     )
     step_delay: Time = Key("0s", description="time that a rank takes before each message")
     start: Time = Key("0s", description="start of the iteration")
-    spread: float = Key(0.0, ge=0, le=10, description="ranks compute up to this share longer, at random")
+    spread: float = Key(
+        0.0, strict=True, ge=0, le=10, description="ranks compute up to this share longer, at random"
+    )
 
     def shape(self, network: "Network") -> Shape:
         """The ranks by pipeline stage, data and tensor parallelism. Raises `ScenarioError`."""

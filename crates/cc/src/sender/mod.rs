@@ -21,6 +21,7 @@ pub mod patched_timely_pi;
 pub mod rcp;
 pub mod reno;
 pub mod swift;
+pub mod swift_roce;
 pub mod timely;
 pub mod vegas;
 
@@ -58,7 +59,7 @@ algorithms! {
     swift: ACCURATE_ECHO, Marking::WhenFlag("ecn", "step");
         "Cuts in proportion to the delay above a target, which is larger for small windows and long paths.",
         "Kumar et al., SIGCOMM 2020";
-    swift as "swift-roce" over ROCE: COMPLETIONS, Marking::WhenFlag("ecn", "step");
+    swift_roce as "swift-roce" over ROCE: COMPLETIONS, Marking::WhenFlag("ecn", "step");
         "Swift over RoCE, with its selective retransmission or go-back-N.", "Kumar et al., SIGCOMM 2020";
     dcqcn over ROCE: CNP, Marking::Required("red");
         "Cuts its rate on a congestion notification and returns by timer and byte counter.", "Zhu et al., SIGCOMM 2015";

@@ -42,7 +42,7 @@ use crate::units::{Bytes, Rate, Time};
 /// Source of the defaults.
 const ISEKAI: &str = "Google's simulator of Falcon (google/isekai)";
 
-/// In the order of the paper.
+/// In the order of the paper, those of the endpoint window last.
 pub const PARAMETERS: &[Parameter] = &[
     packets("ai", "ai", 1.0, 1e-6..=1e3).meaning("additive increase a round trip").source(ISEKAI),
     number("beta", "beta", 0.8, 1e-9..=1.0).meaning("multiplicative decrease").source(ISEKAI),
@@ -58,12 +58,6 @@ pub const PARAMETERS: &[Parameter] = &[
     packets("fs_max_cwnd", "fs_max_cwnd", 256.0, 1e-6..=1e6)
         .meaning("window from which on flow scaling adds nothing")
         .source(ISEKAI),
-    time("endpoint_target", "-", 100e-6, 1e-9..=10.0)
-        .meaning("target of the smoothed delay in hosts")
-        .source("ours: the paper and isekai print none in seconds"),
-    number("endpoint_gain", "-", 0.125, 1e-6..=1.0)
-        .meaning("weight of the newest delay in hosts")
-        .source("ours, as in RFC 6298; the paper prints none"),
     packets("min_cwnd", "min_cwnd", 0.01, 1e-6..=1.0).meaning("smallest fabric window").source(ISEKAI),
     packets("max_cwnd", "max_cwnd", 0.0, 0.0..=1e9)
         .meaning("largest windows; 0: 256, or twice what the link sends in the target delay if that is more")
@@ -74,7 +68,16 @@ pub const PARAMETERS: &[Parameter] = &[
     flag("ecn", "-", false)
         .meaning("packets are ECN-capable: marks steer paths (REPS, bitmap, PLB), and the window ignores them")
         .source("ours: the paper uses no marks"),
+    time("endpoint_target", "-", 100e-6, 1e-9..=10.0)
+        .meaning("target of the smoothed delay in hosts")
+        .source("ours: the paper and isekai print none in seconds"),
+    number("endpoint_gain", "-", 0.125, 1e-6..=1.0)
+        .meaning("weight of the newest delay in hosts")
+        .source("ours, as in RFC 6298; the paper prints none"),
 ];
+
+/// Those without the endpoint window.
+pub const OF_FABRIC: &[Parameter] = PARAMETERS.split_at(PARAMETERS.len() - 2).0;
 
 /// Variants.
 pub const PRESETS: &[Preset] = &[Preset {
@@ -104,6 +107,15 @@ const LEAST_ENDPOINT: f64 = 1.0;
 /// Builds the sender.
 #[must_use]
 pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
+    with_endpoint(values, path, (values.get("endpoint_target"), values.get("endpoint_gain")))
+}
+
+/// Builds a sender whose endpoint window has this target in seconds, and this weight of the newest delay.
+pub(super) fn with_endpoint(
+    values: &Values,
+    path: &Path,
+    (endpoint_target, endpoint_gain): (f64, f64),
+) -> Box<dyn Sender> {
     let target = Target::new(values, path);
     let holds = path.line_rate.sent_in(Time::from_secs(target.base)) / path.mss;
     let most = Some(values.get("max_cwnd")).filter(|&most| most > 0.0).unwrap_or((2.0 * holds).max(256.0)).max(1.0);
@@ -113,8 +125,8 @@ pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
         beta: values.get("beta"),
         max_mdf: values.get("max_mdf"),
         target,
-        endpoint_target: values.get("endpoint_target"),
-        endpoint_gain: values.get("endpoint_gain"),
+        endpoint_target,
+        endpoint_gain,
         least: values.get("min_cwnd"),
         most,
         retransmit_limit: values.get("retransmit_limit"),

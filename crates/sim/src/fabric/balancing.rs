@@ -1,39 +1,13 @@
 //! Choice of a port by a switch for a packet without a fixed path.
 
-use std::collections::BTreeMap;
-
-use shallows_cc::units::Time;
-
 use crate::fabric::Fabric;
 use crate::fabric::ecmp::{below, entropy, entropy_of_host, hash, pick};
 use crate::observe::Observer;
 use crate::packet::Packet;
-use crate::spec::network::{Balancing, Network};
+use crate::spec::network::Balancing;
 
 /// Full frames in a step of the depth by which switches compare queues.
 const QUEUE_STEP: u64 = 4;
-
-/// What switches remember of earlier choices.
-#[derive(Debug, Default)]
-pub(super) struct Choices {
-    /// By the first of a set of equal ports: how many packets it has had, if switches take ports in turn.
-    turns: Vec<u32>,
-    /// By switch, flow and path: when the newest packet of a flowlet passed, and its port.
-    flowlets: BTreeMap<(u32, u32, u32), (Time, u32)>,
-}
-
-impl Choices {
-    pub fn new(network: &Network) -> Self {
-        let sets = if network.balancing == Balancing::RoundRobin { network.ports.len() } else { 0 };
-        Self { turns: vec![0; sets], flowlets: BTreeMap::new() }
-    }
-
-    fn turn(&mut self, ports: &[u32]) -> Option<u32> {
-        let turn = &mut self.turns[*ports.first()? as usize];
-        *turn = turn.wrapping_add(1);
-        Some(*turn)
-    }
-}
 
 impl<O: Observer> Fabric<O> {
     /// Chooses a port for a packet without a fixed path, among those whose link works if there are any.
@@ -45,7 +19,7 @@ impl<O: Observer> Fabric<O> {
         let (packet, balancing) = (self.packets[at], self.network.balancing);
         let ports = self.routes.choices(switch, &packet);
         let number = match balancing {
-            Balancing::RoundRobin => self.choices.turn(ports)?,
+            Balancing::RoundRobin => self.balanced.turn(ports)?,
             _ if balancing.is_by_host() => hash(switch, entropy_of_host(&packet)),
             _ => hash(switch, entropy(packet.flow, self.packets.header(at))),
         };
@@ -71,12 +45,11 @@ impl<O: Observer> Fabric<O> {
         let (now, gap) = (self.now, self.network.flowlet_gap);
         let key = (switch, packet.flow, packet.path);
         let down = |port: u32| self.ports[port as usize].is_down();
-        let known = self.choices.flowlets.get(&key).filter(|&&(last, port)| now - last <= gap && !down(port));
-        let port = match known {
-            Some(&(_, port)) => port,
+        let port = match self.balanced.flowlet(key, now, gap).filter(|&port| !down(port)) {
+            Some(port) => port,
             None => pick(self.routes.choices(switch, packet), down, |count| below(count, number))?,
         };
-        self.choices.flowlets.insert(key, (now, port));
+        self.balanced.remember(key, now, port);
         Some(port)
     }
 }

@@ -9,7 +9,7 @@ use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::arch::huge_pages;
-use crate::fabric::balancing::Choices;
+use crate::fabric::balanced::Balanced;
 use crate::fabric::ownership::Ownership;
 use crate::fabric::route::Routes;
 use crate::fabric::shared_buffer::Switches;
@@ -22,6 +22,7 @@ use crate::port::loss_model::LossModel;
 use crate::queue::event_queue::EventQueue;
 use crate::spec::network::{Network, PortSpec, TrafficClass};
 
+mod balanced;
 mod balancing;
 mod ecmp;
 mod enqueue;
@@ -62,7 +63,7 @@ pub struct Fabric<O> {
     pub check_at_packets: u64,
     pub ports: Vec<Port>,
     pub routes: Arc<Routes>,
-    choices: Choices,
+    balanced: Balanced,
     outbox: Outbox,
     /// Packet memories of the switches, if they share memory or pause links.
     pub switches: Option<Switches>,
@@ -113,7 +114,7 @@ impl<O: Observer> Fabric<O> {
             max_packets: network.max_packets.min(MAX_PACKETS),
             check_at_packets: network.max_packets.min(MAX_PACKETS),
             routes,
-            choices: Choices::new(&network),
+            balanced: Balanced::new(&network),
             outbox: Outbox::new(&network, ownership),
             switches: Switches::new(&network)?,
             pauses_due: VecDeque::new(),

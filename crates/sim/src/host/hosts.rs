@@ -180,32 +180,6 @@ impl Hosts {
         }
     }
 
-    /// Whether the last task of a run that ends with its tasks has finished here.
-    fn has_ended(&self) -> bool {
-        self.network.until_done && self.unfinished == 0 && self.computations.unfinished == 0
-    }
-
-    /// Starts the dependents of an ended task whose hosts are `here`, each after its delay.
-    fn start_dependents(&mut self, now: Time, task: u32, here: impl Fn(u32) -> bool) {
-        for timer in self.nics.dependencies.finish(&self.network, now, task, here) {
-            self.nics.timers.set(timer);
-        }
-    }
-
-    /// Handles a timer of a computation: it is ready, or it ends.
-    #[cold]
-    fn on_computation_timer<O: Observer>(&mut self, fabric: &mut Fabric<O>, kind: Kind, number: u32) {
-        let next = if kind == Kind::Start {
-            self.computations.enqueue(&self.network, fabric.now, number)
-        } else {
-            let next = self.computations.finish(&self.network, fabric.now, number);
-            fabric.interrupt |= self.has_ended();
-            self.start_dependents(fabric.now, self.network.flows.len() as u32 + number, |_| true);
-            next
-        };
-        next.into_iter().for_each(|timer| self.nics.timers.set(timer));
-    }
-
     #[inline]
     fn on_packet_for_sender<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32, flow: u32, flags: Flags) {
         let Some(sender) = self.senders.get_mut(flow) else {

@@ -3,6 +3,7 @@
 mod classes;
 pub mod computations;
 mod dependencies;
+mod dependents;
 pub mod flow_table;
 pub mod hosts;
 mod inspect;
