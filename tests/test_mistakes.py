@@ -231,3 +231,11 @@ def test_a_ramp_does_not_end_before_it_begins(ramp, refused):
         return
     with pytest.raises(ScenarioError, match=r"network\.marking\.kmin = .*: expected at most kmax, "):
         Scenario(**file)
+
+
+def test_the_place_of_a_key_in_a_table_of_the_same_name_as_its_kind():
+    """`tasks` is a kind of traffic and a key of it."""
+    row = {"name": "a", "from": 0, "to": 1, "size": "1KB", "sizee": 3}
+    with pytest.raises(ScenarioError) as error:
+        Scenario(**BASE | {"traffic": [{"kind": "tasks", "tasks": [row], "size": "3KB"}]})
+    assert sorted(one.key for one in error.value.every) == ["traffic[0].size", "traffic[0].tasks[0].sizee"]

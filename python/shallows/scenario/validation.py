@@ -34,14 +34,14 @@ def _misspelt(missing: tuple[int | str, ...], unknown: list[tuple[int | str, ...
 
 
 def _one(wrong: Any, tables: dict[str, Any], model: type[Table]) -> ScenarioError:
-    key, table = _dotted(wrong["loc"], tables)
+    key = _dotted(wrong["loc"], tables)
     value = wrong["input"]
     inner = wrong.get("ctx", {}).get("error")
     if isinstance(inner, ScenarioError):
         return inner.under(key) if key else inner
     if inner is not None:
         return ScenarioError(key, value, str(inner))
-    return ScenarioError(*_complaint(wrong, key, value, _holding(model, key, table)))
+    return ScenarioError(*_complaint(wrong, key, value, _holding(model, key, tables)))
 
 
 def _complaint(wrong: Any, key: str, value: Any, model: type[Table]) -> tuple[str, Any, str]:
@@ -79,28 +79,29 @@ def _list(model: type[Table], name: str) -> str:
     return f"a list ({field.description})" if field and field.description else "a list"
 
 
-def _dotted(loc: tuple[int | str, ...], tables: dict[str, Any]) -> tuple[str, Any]:
-    """A pydantic location as a scenario writes it, and the table of its last part."""
-    key, at, table = "", cast(Any, tables), cast(Any, tables)
+def _dotted(loc: tuple[int | str, ...], tables: dict[str, Any]) -> str:
+    """A pydantic location as a scenario writes it."""
+    key, at, table, tagged = "", cast(Any, tables), cast(Any, tables), None
     for step in loc:
         if isinstance(step, int):
             key, at = f"{key}[{step}]", at[step] if is_list(at) and step < len(at) else None
-        elif is_table(at) and step == at.get("kind") and step not in at:
-            continue  # pydantic names the member of a union, which is not a key of the file
+        elif is_table(at) and step == at.get("kind") and at is not tagged:
+            tagged = at  # pydantic names the member of a union, which is not a key of the file
         elif step in OR_FALSE and table is not at and not (is_table(at) and step in at):
             continue
         else:
             key, table = f"{key}.{step}" if key else step, at
             at = at.get(step) if is_table(at) else None
-    return key, table
+    return key
 
 
-def _holding(model: type[Table], key: str, table: Any) -> type[Table]:
-    """The model below `model` that should have `key`, which stands in `table`."""
+def _holding(model: type[Table], key: str, tables: dict[str, Any]) -> type[Table]:
+    """The model below `model` that should have `key` of `tables`."""
     for at, step in enumerate(key.split(".")[:-1]):
-        step = step.partition("[")[0]
+        step, _, number = step.partition("[")
         kinds = _KINDS.get(step) if at == 0 else None
-        model = kinds[table["kind"]] if kinds else _inside(model, step) or model
+        table = tables[step][int(number[:-1])] if kinds and number else tables.get(step)
+        model = kinds[table["kind"]] if kinds and table else _inside(model, step) or model
     return model
 
 
