@@ -7,6 +7,7 @@ diagram. `text` is nothing to run: a message, or a folder, whose files the block
 """
 
 import json
+import os
 import re
 import shlex
 from pathlib import Path
@@ -28,11 +29,13 @@ FILE = re.compile(r"[\w-]+\.(?:toml|json|parquet|csv|png|pdf)\b")
 
 
 LONG = ("gpus",)
+MINUTE = pytest.mark.skipif(os.environ.get("SHALLOWS_SOAK") != "1", reason="a minute: SHALLOWS_SOAK=1")
 """Pages whose commands take more than a few seconds."""
 
 
 def _marked(page):
-    return pytest.param(page, marks=pytest.mark.thorough if page.stem in LONG else (), id=page.stem)
+    marks = (pytest.mark.thorough, MINUTE) if page.stem in LONG else ()
+    return pytest.param(page, marks=marks, id=page.stem)
 
 
 @pytest.mark.parametrize("page", [_marked(page) for page in WITH_BLOCKS])

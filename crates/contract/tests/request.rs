@@ -19,7 +19,8 @@ fn two_hosts() -> Value {
             "marking": [0, 1, 0, 1], "discipline": [0, 0, 0, 0],
         },
         "markings": [{"kind": "step", "at": "enqueue", "parameters": {"threshold": 30_000.0}}],
-        "disciplines": [], "classes": [{}], "pools": [], "balancing": "flow", "faults": [], "convergence_ps": u64::MAX,
+        "disciplines": [], "classes": [{}], "pools": [], "balancing": "flow", "entropies": 0, "flowlet_gap_ps": 0,
+        "faults": [], "convergence_ps": u64::MAX,
         "flows": {
             "src": [0], "dst": [1], "bytes": [u64::MAX], "start_ps": [0], "stop_ps": [u64::MAX], "class": [0], "cc": [0],
         },
