@@ -329,4 +329,20 @@ mod tests {
         let target = Target::new(&Values::defaults(PARAMETERS), &path);
         assert!((target.at(256.0) - 126e-6).abs() < 1e-9);
     }
+
+    /// By hand: hosts take 10 ms, which cuts their window by half, from 256 to 128 and 64 packets. That of the fabric grows from 100.
+    #[test]
+    fn the_smaller_window_counts() {
+        let mss = Bytes(1000);
+        let path = Path { mss, initial_window: mss * 100, line_rate: Rate::from_gbps(10), ..Path::default() };
+        let mut swift = build(&Values::defaults(PARAMETERS), &path);
+        let packets: Vec<_> = [20, 40]
+            .map(|ms| {
+                let (rtt, host_delay, acked) = (Time::from_micros(20), Time::from_millis(10), mss);
+                swift.on_ack(Time::from_millis(ms), &Ack { rtt, host_delay, acked, ..Ack::default() });
+                swift.decision().window.0 / mss.0
+            })
+            .into();
+        assert_eq!(packets, [100, 64]);
+    }
 }

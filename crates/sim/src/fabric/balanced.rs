@@ -41,3 +41,27 @@ impl Balanced {
         self.flowlets.insert(passing, (now, port));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_of_a_set_follow_each_other() {
+        let mut balanced = Balanced { turns: vec![0; 6], flowlets: BTreeMap::new() };
+        let turns: Vec<_> = (0..5).map(|_| balanced.turn(&[2, 3, 5]).expect("ports") % 3).collect();
+        assert_eq!(turns, [1, 2, 0, 1, 2]);
+        assert_eq!(balanced.turn(&[4, 5]), Some(1), "another set");
+        assert_eq!(balanced.turn(&[]), None);
+    }
+
+    #[test]
+    fn a_flowlet_ends_with_a_longer_gap() {
+        let (mut balanced, us) = (Balanced::default(), Time::from_micros);
+        let passing = (7, 1, 0);
+        assert_eq!(balanced.flowlet(passing, us(10), us(5)), None);
+        balanced.remember(passing, us(10), 3);
+        assert_eq!([11, 15, 16].map(|now| balanced.flowlet(passing, us(now), us(5))), [Some(3), Some(3), None]);
+        assert_eq!(balanced.flowlet((8, 1, 0), us(11), us(5)), None, "another switch");
+    }
+}
