@@ -26,12 +26,14 @@ def test_links_lead_somewhere(page):
 
 
 def test_contributing_names_files_and_functions_of_the_simulator():
-    """Each row of the short paths names files, and functions that are defined in one of them."""
+    """Each paragraph of the short paths names files, and functions that are defined in one of them."""
     text = (ROOT / "CONTRIBUTING.md").read_text()
     section = text.partition("## Find it within ten minutes")[2].partition("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("| Where")]
     assert len(rows) == 4
-    for row in rows:
+    packet = section.partition("To follow one packet")[2]
+    assert packet
+    for row in [*rows, packet]:
         files = [ROOT / "crates/sim/src" / name for name in re.findall(r"`([\w/]+\.rs)`", row)]
         source = "".join(file.read_text() for file in files)
         functions = re.findall(r"`(?:\w+::)?([a-z_]+)`", row)
