@@ -1,4 +1,4 @@
-"""What the benchmarks share: the scenarios, building the core of a source tree, and timing one run.
+"""Functions that the benchmarks share: the scenarios, building the core of a source tree, and timing one run.
 
 Run as a script, this module is the process that is measured:
 

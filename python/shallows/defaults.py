@@ -44,7 +44,7 @@ RTO_INITIAL_PS = 10**10
 
 @dataclass(frozen=True)
 class Scale:
-    """What the rules know of a network.
+    """The properties of a network that the rules use.
 
     rtt_ps: round trip of a full frame and its acknowledgement over the longest empty path. frame: bytes of a
     full frame. port_bps: the rates of its switch ports. host_bps: the fastest link of a host that

@@ -196,7 +196,7 @@ def _mark(metric: str, count: int | None) -> str:
 
 
 def _few(summaries: Iterable[dict[str, Any]]) -> list[str]:
-    """What the mark means, if a 99th percentile has it."""
+    """The meaning of the mark, if a 99th percentile has it."""
     counts = [row["count"] for summary in summaries for row in summary["flows_by_size"]]
     return (
         [f"* percentile with fewer than {FEW} flows beyond it"]

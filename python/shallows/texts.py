@@ -46,7 +46,7 @@ def from_json(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = 
 
 
 def _long_number(text: str) -> str:
-    """Where a number has more digits than Python converts, and how many it may have."""
+    """The place of a number with more digits than Python converts, and how many it may have."""
     digits = re.compile(rf"[\d_]{{{sys.get_int_max_str_digits() + 1},}}").search(text)
     line = text.count("\n", 0, digits.start()) + 1 if digits else 1
     return f"whole numbers of at most {limits.INTEGER.most}, unlike the one on line {line}"

@@ -40,7 +40,7 @@ pub enum Reliability {
     GoBackN,
 }
 
-/// What allows a packet of a flow to leave.
+/// Condition under which a packet of a flow may leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendControl {
     /// The window and the pace of its algorithm.
@@ -189,7 +189,7 @@ pub struct Algorithm {
     pub receiver: Notification,
     /// The congestion point it needs.
     pub marking: Marking,
-    /// What carries its packets.
+    /// Transport of its packets.
     pub transport: &'static Transport,
     /// The source of credits, if its flows wait for credits.
     pub credits: Option<BuildCredits>,

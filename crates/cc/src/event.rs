@@ -54,7 +54,7 @@ pub struct Loss {
     pub repeated: bool,
 }
 
-/// What a port wrote into a packet as it began to leave (in-band network telemetry).
+/// Record that a port wrote into a packet as it began to leave (in-band network telemetry).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HopRecord {
     /// Rate of its link.

@@ -130,7 +130,7 @@ pub struct Gradient {
     updated: Option<Time>,
 }
 
-/// What an update uses.
+/// Inputs of an update.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// The round trip of a segment, without the time to send it.

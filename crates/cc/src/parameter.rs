@@ -53,7 +53,7 @@ pub struct Parameter {
     pub max: f64,
     /// What it does, in a sentence.
     pub meaning: &'static str,
-    /// Where the default comes from.
+    /// Source of the default.
     pub source: &'static str,
 }
 
@@ -119,7 +119,7 @@ pub struct Preset {
     pub name: &'static str,
     /// The values that differ from the defaults.
     pub values: &'static [(&'static str, f64)],
-    /// Where they come from.
+    /// Their source.
     pub source: &'static str,
 }
 

@@ -96,7 +96,7 @@ pub fn number(link: &Link) -> Outcome<u32> {
     Ok(link.info()?.id)
 }
 
-/// Where the device of an attachment is.
+/// Place of the device of an attachment.
 pub enum Whereabouts {
     /// In the network namespace of the calling thread.
     Here(Device),

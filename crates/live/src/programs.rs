@@ -102,7 +102,7 @@ pub struct Purpose {
     pub select: bool,
 }
 
-/// What attaching an algorithm or a receiver would change.
+/// Changes that attaching an algorithm or a receiver would make.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub name: String,

@@ -113,7 +113,7 @@ fn paths(request: &Bound<'_, PyDict>) -> PyResult<Vec<[Vec<u32>; 2]>> {
     network.check().and_then(|()| route::paths(&network)).map_err(PyValueError::new_err)
 }
 
-/// What a run needs of its request besides the network.
+/// The parts of a request that a run needs besides the network.
 struct Asked<'py> {
     /// Called with the progress of the run.
     on_progress: Option<Bound<'py, PyAny>>,

@@ -35,7 +35,7 @@ SAMPLES = 1000
 
 
 class Taps:
-    """What taps on `links` saw from `from_ps` to `until_ps`, with samples of the senders of `flows`.
+    """Frames that taps on `links` saw from `from_ps` to `until_ps`, with samples of the senders of `flows`.
 
     `frames` are numpy columns by time of the first bit (docs/timelines.md), `events` what else happened to
     the links, `probes` the samples.

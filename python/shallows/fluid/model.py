@@ -1,4 +1,4 @@
-"""What every fluid model is: a table of parameters, a `System` of equations, and a fixed point.
+"""The base of fluid models: a table of parameters, a `System` of equations, and a fixed point.
 
 Parameters are in SI units as a user sees them (seconds, bytes, bits per second). A model's equations
 use its paper's units (packets for DCQCN, bits for TIMELY); `constants` is the one place that converts.
@@ -24,7 +24,7 @@ Kind = str | tuple[str, ...]
 
 
 class Status(IntEnum):
-    """What kind of rest point `equilibrium` found."""
+    """The kind of rest point that `equilibrium` found."""
 
     FOUND = 0
     OFF_RAMP = 1

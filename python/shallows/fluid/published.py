@@ -1,4 +1,4 @@
-"""What printed figures were really computed with, beside what their text says.
+"""The parameters with which printed figures were computed, where these differ from their text.
 
 `FIGURES` names a model as its text describes it and as the figure was made. `linearise_as_published`
 is the paper's own linearisation: for DCQCN a Taylor expansion at the approximate fixed point, for

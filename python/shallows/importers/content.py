@@ -1,4 +1,4 @@
-"""What imported files give: tasks, a topology, faults, sizes of flows, and notes for the reader."""
+"""The content of imported files: tasks, a topology, faults, sizes of flows, and notes for the reader."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -180,7 +180,7 @@ def _both(
 
 
 def _source(runs: "Sequence[Run]") -> Parts:
-    """What is needed to reproduce the numbers."""
+    """The facts that are needed to reproduce the numbers."""
     shown: list[str] = []
     for run in runs:
         of = run.summary

@@ -212,7 +212,7 @@ class Answer:
 
     @property
     def _said(self) -> list[str]:
-        """What the simulator found at the end of the run, with the names of ports."""
+        """Problems that the simulator found at the end of the run, with the names of ports."""
         return [_with_names(problem, self.network.port_names) for problem in self.answer["books"]["problems"]]
 
     @property

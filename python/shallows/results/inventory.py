@@ -71,7 +71,7 @@ def differences(runs: Sequence[Found]) -> dict[str, list[Any]]:
 
 
 def removable(root: Path, everything: bool = False) -> list[Path]:
-    """What may be removed: leftovers of killed saves, interrupted runs, runs of other code; or `everything`.
+    """Folders to remove: leftovers of killed saves, interrupted runs, runs of other code; or `everything`.
 
     The target of `latest` stays, and so do sweeps, folders that hold anything else, and those in use.
     """

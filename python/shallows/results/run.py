@@ -224,7 +224,7 @@ class Run:
     def why(
         self, flow: int | None = None, *, task: str | None = None, **choose: Any
     ) -> "FlowPath | Paths | TaskPath":
-        """Where the time of a flow went, every picosecond: its `shallows.why.Path` (docs/why.md).
+        """Causes of each picosecond of the time of a flow: its `shallows.why.Path` (docs/why.md).
 
         The scenario runs again for this. For several flows, `why([812, 900])`, `why(slowest=10)` or
         `why(size="< 10 KB", p99=True)`, it returns the `Paths`: a mapping from flow numbers.

@@ -1,4 +1,4 @@
-"""Where the keys of a scenario come from: a file with its text, or overrides of single keys."""
+"""The origin of the keys of a scenario: a file with its text, or overrides of single keys."""
 
 import re
 from collections.abc import Mapping

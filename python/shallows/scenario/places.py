@@ -16,7 +16,7 @@ _PLAIN = re.compile(r"[^,\]}#\n]+")
 
 @dataclass(frozen=True)
 class Place:
-    """Where a value stands: its line and column, both from 1, the text of that line, and its length there."""
+    """The place of a value: its line and column, both from 1, the text of that line, and its length there."""
 
     line: int
     column: int

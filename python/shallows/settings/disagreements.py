@@ -1,4 +1,4 @@
-"""Where the fluid world and the packet world say different things of the same settings."""
+"""Disagreements of the fluid world and the packet world about the same settings."""
 
 from collections.abc import Sequence
 from dataclasses import replace

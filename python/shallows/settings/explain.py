@@ -1,4 +1,4 @@
-"""What settings mean on a network: thresholds in bytes, BDPs and microseconds, headroom and stability.
+"""The meaning of settings on a network: thresholds in bytes, BDPs and microseconds, headroom and stability.
 
 A BDP is the rate of a port times the longest base round trip of the scenario's flows: a full frame there
 and an acknowledgement back over empty links.

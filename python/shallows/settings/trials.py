@@ -27,7 +27,7 @@ RECORDED = "100us"
 
 @dataclass(frozen=True)
 class Trial:
-    """What packets measure of one setting.
+    """Measurements of one setting in the packet world.
 
     metric: interval over seeds; difference: from the first setting, seed by seed. longer: mean slowdown of
     flows that are not short, NaN without any. goodput_gbps, pauses, dropped: means over seeds. drift: mean

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Range:
-    """What a grid has to cover.
+    """The ranges that a grid has to cover.
 
     own: the algorithm's parameters in the scenario, in SI units. rate_bps: the lowest rate of a switch port.
     rtt_s: the longest base round trip. limit_bytes: the most that marking may leave in a port.

@@ -24,7 +24,7 @@ Ids = NDArray[np.int64]
 
 
 class Names(NamedTuple):
-    """What errors call the tasks and hosts of a graph, and the key of the scenario that they name."""
+    """Names of the tasks and hosts of a graph in errors, and the key of the scenario that errors name."""
 
     key: str
     task: Callable[[int], str]

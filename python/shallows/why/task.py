@@ -45,7 +45,7 @@ class Message(NamedTuple):
     flow: int
     """The number of the flow; of a computation, its number after those of all flows."""
     until: Until
-    """What the next message waited for: that this one was received, acknowledged, or sent."""
+    """The event that the next message waited for: this one was received, acknowledged, or sent."""
     begin_ps: int
     """The beginning of its part of the path: the end of the part of the message before."""
     end_ps: int

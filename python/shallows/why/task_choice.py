@@ -87,7 +87,7 @@ def _computations(flows: "Flows", table: int) -> range:
 
 
 def hosts(flows: "Flows", number: int) -> tuple[int, int]:
-    """Where a task starts and ends."""
+    """The start and the end of a task."""
     if number < len(flows):
         return int(flows.src[number]), int(flows.dst[number])
     host = int(flows.computations.host[number - len(flows)])

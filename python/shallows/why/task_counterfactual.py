@@ -43,7 +43,7 @@ class TaskCounterfactual(NamedTuple):
 
 
 class _Removal(NamedTuple):
-    """What a counterfactual run leaves out."""
+    """The part that a counterfactual run leaves out."""
 
     flows: frozenset[int]
     links: dict[int, float]

@@ -95,7 +95,7 @@ def _row(used: "Algorithm") -> str:
 
 
 def beyond(packet: "Run", kernel: "Run", most: Distance) -> list[str]:
-    """What of two runs of one scenario is farther apart than `most`: a sentence each."""
+    """A sentence for each number of two runs of one scenario that differs by more than `most`."""
     here, there = packet.summary["bottleneck"], kernel.summary["bottleneck"]
     found: list[str] = []
     queues = here["queue_mean_pkt"], there["queue_mean_pkt"]

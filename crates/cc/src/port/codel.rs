@@ -61,7 +61,7 @@ struct Control {
     next: Time,
     count: u32,
     last_count: u32,
-    /// What happened to the packet before this one, if it was dropped at this instant.
+    /// The packet before this one, if it was dropped at this instant.
     dropped: Option<Drop>,
 }
 

@@ -95,7 +95,7 @@ pub struct Head {
     pub markable: bool,
 }
 
-/// What a port does with the first packet of a queue.
+/// Action of a port on the first packet of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadAction {
     /// Sends it.
@@ -228,9 +228,9 @@ pub struct Mechanism {
     pub source: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
-    /// Where it looks unless the scenario says otherwise.
+    /// The queue that it observes unless the scenario says otherwise.
     pub at: MarkAt,
-    /// What senders hear of it.
+    /// The feedback that senders receive from it.
     pub tells: Feedback,
     /// Builds it for a port whose link has this rate.
     pub build: fn(&Values, Rate) -> Box<dyn CongestionPoint>,
@@ -267,7 +267,7 @@ pub fn find(name: &str) -> Option<&'static Mechanism> {
     MECHANISMS.iter().find(|m| m.name == name)
 }
 
-/// What a row says with `tells`; marks where it says nothing.
+/// Feedback that a row names with `tells`; marks by default.
 macro_rules! tells {
     () => {
         Feedback::Marks

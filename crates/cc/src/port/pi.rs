@@ -129,7 +129,7 @@ mod tests {
         assert!((9.27e-4..9.29e-4).contains(&probability(point.as_mut())));
     }
 
-    /// Whoever rests is afterwards where he would be who looked each time, whether or not the integral was worn off.
+    /// A controller that skips idle updates has the same state as one that makes them, whether or not its integral had reached zero.
     #[test]
     fn a_rest_is_as_good_as_looking_at_an_empty_queue() {
         for rounds in [3, 30, 30_000] {

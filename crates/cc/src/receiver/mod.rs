@@ -93,7 +93,7 @@ pub static SUBSTITUTES: &[AlternateReceiver] = &[AlternateReceiver {
     build: inigo::boxed,
 }];
 
-/// What a receiver knows before it sends the first credit.
+/// Facts that a receiver knows before it sends the first credit.
 #[derive(Clone, Copy, Debug)]
 pub struct CreditPath {
     /// When the sender asked for credits.

@@ -237,7 +237,7 @@ impl Cdg {
         self.parameters.ineffective == 0.0 || self.backoffs <= self.parameters.ineffective
     }
 
-    /// What a loss or a mark leaves (`ssthresh`).
+    /// Window after a loss or a mark (`ssthresh`).
     fn cut(&mut self) {
         let w = self.window.packets;
         if self.parameters.tolerance && self.queue_full == Some(false) {

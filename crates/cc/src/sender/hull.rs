@@ -72,7 +72,7 @@ pub const PRESETS: &[Preset] = &[
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &["The bucket of a flow's own pacer: its packets leave one by one."];
 
-/// What the pacer of a host with such a link follows.
+/// Parameters of the pacer of a host with such a link.
 fn spec(values: &Values, line_rate: Rate) -> PacerSpec {
     PacerSpec {
         eta: values.get("eta"),

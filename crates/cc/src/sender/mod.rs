@@ -78,7 +78,7 @@ algorithms! {
         "Sends a frame for each credit of the receiver, whose lost credits are the signal.", "Cho, Jang and Han, SIGCOMM 2017";
 }
 
-/// What a sender knows before its first packet.
+/// Facts that a sender knows before its first packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Path {
     /// Payload of a full packet.
@@ -103,7 +103,7 @@ pub struct Path {
     pub now: Time,
 }
 
-/// What a sender may do until its next decision.
+/// Limits of a sender until its next decision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decision {
     /// Payload that may be in flight, over any transport but credits. A flow with nothing in flight may always send one

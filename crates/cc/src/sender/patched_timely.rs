@@ -48,7 +48,7 @@ pub const WEIGHT_SLOPE: Parameter = number("weight_slope", "dw/dg", 2.0, 1e-6..=
     .meaning("how steeply the weight rises with the gradient, around 1/2")
     .source("CoNEXT 2016 eq. 30: 2; Fig. 11 was computed with 0.5");
 
-/// What the error leaves out of the round trip.
+/// Part of the round trip that the error leaves out.
 pub const BASE_RTT: Parameter = time("base_rtt", "-", 0.0, 0.0..=1.0)
     .meaning("round trip that the error leaves out")
     .source("CoNEXT 2016 Algorithm 2, line 11: 0, the absolute round trip");

@@ -11,7 +11,7 @@ use crate::spec::network::{Balancing, Network};
 /// The number of problems that are listed; the others are counted.
 const LISTED: usize = 10;
 
-/// What is checked.
+/// The parts of a run that the audit reads.
 pub struct Audit<'a> {
     pub network: &'a Network,
     pub ports: &'a [PortReport],

@@ -1,4 +1,4 @@
-//! What switches remember of the ports that they chose.
+//! State of switches that choose ports: the turn of each set of equal ports, and the ports of flowlets.
 
 use std::collections::BTreeMap;
 

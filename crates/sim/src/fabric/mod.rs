@@ -37,7 +37,7 @@ mod shortest_paths;
 
 pub use outbox::{Batch, Outbox};
 
-/// What became of a packet at the end of a link.
+/// Outcome for a packet at the end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// A switch has forwarded or dropped it, or it was lost.

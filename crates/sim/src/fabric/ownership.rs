@@ -52,7 +52,7 @@ impl Partition {
     }
 }
 
-/// What one domain owns.
+/// Nodes and links that one domain owns.
 #[derive(Clone, Debug)]
 pub struct Ownership {
     pub partition: Arc<Partition>,
@@ -79,7 +79,7 @@ impl Ownership {
         (times.get(times.len() / 2).copied().unwrap_or(Time::ZERO), times.len())
     }
 
-    /// Where packets on the link of a port arrive, as seen from this domain.
+    /// The place at which packets on the link of a port arrive, as seen from this domain.
     pub fn link_target(&self, port: &PortSpec) -> LinkTarget {
         match self.partition.at_end(port) {
             _ if !self.owns_port(port) => LinkTarget::Local,

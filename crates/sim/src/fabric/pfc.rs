@@ -12,7 +12,7 @@ use shallows_cc::units::{Bytes, MIN_FRAME};
 use crate::spec::network::Network;
 use crate::spec::ports::{PauseSpec, PortSpec};
 
-/// Where a switch puts a packet.
+/// Memory into which a switch puts a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Placement {
     /// Into the memory below the threshold.

@@ -24,7 +24,7 @@ pub enum Verdict {
     Drop,
 }
 
-/// Where switches keep the packets of a traffic class.
+/// Memory in which switches keep the packets of a traffic class.
 #[derive(Debug)]
 struct ClassMemory {
     /// Its pool at each switch; without shared memory one that never fills.

@@ -35,7 +35,7 @@ pub(super) struct Search {
     pub racks: Vec<Vec<u32>>,
 }
 
-/// What the paths to the hosts of a rack share.
+/// The common part of the paths to the hosts of a rack.
 struct ToRack {
     /// By switch: hops to these hosts ([`Search::distances`]).
     distance: Vec<u32>,

@@ -1,4 +1,4 @@
-//! NICs where there are several traffic classes: their flows go by class ([`super::run_queue`]), if the port accepts data of the class.
+//! Service of NICs with several traffic classes: flows are served by class ([`super::run_queue`]), if the port accepts data of the class.
 
 use shallows_cc::units::Time;
 

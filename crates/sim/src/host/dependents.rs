@@ -1,4 +1,4 @@
-//! What the end of a task starts: the tasks that waited for it, and the end of the run.
+//! Effects of the end of a task: tasks that waited for it start, and the run may end.
 
 use shallows_cc::units::Time;
 

@@ -1,4 +1,4 @@
-//! Hosts of a domain: the senders and receivers of flows, and what packets and timers do to them.
+//! Hosts of a domain: the senders and receivers of flows, and the handling of packets and timers.
 //!
 //! A sender is created when its flow starts, a receiver when the first packet arrives. A sender is removed when it knows that
 //! everything has arrived, a receiver when everything has arrived and it has nothing left to send. A later packet is answered

@@ -30,7 +30,7 @@ const ROUNDS: u32 = 5;
 /// Largest penalty of the bitmap.
 const MOST: u8 = 15;
 
-/// What an answer says about the path of a packet.
+/// Information about the path of a packet in an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Clean,

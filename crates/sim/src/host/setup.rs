@@ -15,7 +15,7 @@ use crate::spec::network::{FlowSpec, MIN_FRAME, Network};
 /// First random stream of flows; streams below belong to ports.
 const FLOW_STREAMS: u64 = 1 << 32;
 
-/// What the ends of flows are created from.
+/// The parts of a run from which the ends of flows are created.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
     pub network: &'a Network,

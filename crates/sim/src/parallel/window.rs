@@ -59,7 +59,7 @@ impl RunLimits {
     }
 }
 
-/// What a thread needs to advance its domains together with the others.
+/// State with which a thread advances its domains together with the other threads.
 pub struct Party<'a> {
     pub mailboxes: &'a Mailboxes,
     pub barrier: &'a Barrier,

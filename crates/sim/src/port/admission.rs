@@ -1,4 +1,4 @@
-//! What enters a port, and what becomes of it.
+//! Packets that enter a port, and their outcome.
 
 use shallows_cc::units::{Bytes, Time};
 
@@ -55,7 +55,7 @@ pub enum DropReason {
     LinkFault,
 }
 
-/// What became of a packet.
+/// Outcome for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The packet is in the queue or is being sent.
@@ -70,10 +70,10 @@ pub enum Outcome {
     Dropped(DropReason),
 }
 
-/// What became of a packet, and the arrival to schedule because of it.
+/// Outcome for a packet, and the arrival to schedule because of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Enqueued {
-    /// What became of the packet.
+    /// Outcome for the packet.
     pub outcome: Outcome,
     /// Arrival of the packet at the end of the link, if the link was empty: its arrival has to be scheduled.
     pub arrives: Option<Time>,

@@ -13,7 +13,7 @@ use crate::spec::ports::{ClassOf, ClassSpec, Discipline, Limit};
 /// The longest possible frame.
 const LONGEST: Bytes = Bytes(u16::MAX as u64);
 
-/// What a class counts after the warm-up.
+/// Counters of a class after the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassReport {
     /// Packets sent.

@@ -1,6 +1,6 @@
 //! Ports with classes: enqueueing into a class, and dispatching from the class that the scheduler picks.
 //!
-//! Whoever calls [`Port::dispatch`] asks [`Port::next_wake`] after it.
+//! A caller of [`Port::dispatch`] calls [`Port::next_wake`] after it.
 
 use shallows_cc::port::{HeadAction, MarkAt};
 use shallows_cc::rng::Rng;

@@ -6,7 +6,7 @@ use shallows_cc::units::Time;
 
 use crate::packet::{NIL, Packet, Slab};
 
-/// Where the downstream end of a link is, for the domain that has its port.
+/// Place of the downstream end of a link, for the domain that has its port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum LinkTarget {
@@ -28,7 +28,7 @@ pub struct Link {
     pub to: u32,
     /// Whether a delivery needs checks: the port has to catch up, or the wire has faults.
     pub(crate) has_checks: bool,
-    /// Where its packets arrive.
+    /// The place at which its packets arrive.
     pub(crate) target: LinkTarget,
     delivered: u64,
     fingerprint: u64,

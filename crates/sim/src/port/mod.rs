@@ -62,7 +62,7 @@ use scheduler::Scheduler;
 pub struct Port {
     busy_until: Time,
     config: Arc<PortConfig>,
-    /// What few ports have; `None` at a FIFO without faults whose packets are marked by a step at most.
+    /// Parts that few ports have; `None` at a FIFO without faults whose packets are marked by a step at most.
     extras: Option<Box<PortExtras>>,
     /// By common length: frames that found the port idle and that no other counter contains yet.
     idle_frames: [u32; 2],
@@ -78,7 +78,7 @@ pub struct Port {
     pub from: u32,
 }
 
-/// What few ports have, each part in cache lines of its own.
+/// Parts that few ports have, each in cache lines of its own.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 struct PortExtras {

@@ -10,7 +10,7 @@ use crate::port::clock::Clock;
 use crate::port::counters::{Counters, Warmup};
 use crate::port::histogram::Distribution;
 
-/// What a link has carried in a run, or the part of it that arrived in one domain.
+/// Traffic that a link has carried in a run, or the part of it that arrived in one domain.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Carried {
     /// Packets taken from the link, including the lost ones.
@@ -65,7 +65,7 @@ pub struct PortReport {
     pub classes: Vec<ClassReport>,
 }
 
-/// What the queued packets and the classes add to the statistics of a port.
+/// Contribution of queued packets and classes to the statistics of a port.
 #[derive(Debug, Default)]
 struct Queued {
     stalled: Time,

@@ -21,7 +21,7 @@ use crate::spec::ports::Discipline;
 /// Number of classes whose frames may only be counted: a fabric with pauses has three.
 const COUNTED: usize = 3;
 
-/// What a packet needs that is sent without waiting: one cache line, the rows of the table for class overrides apart.
+/// State for a packet that is sent without waiting: one cache line, apart from the rows of the table for class overrides.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(super) struct FastPath {

@@ -22,7 +22,7 @@ pub enum Readiness {
     Blocked(BlockedBy),
 }
 
-/// What a blocked flow waits for.
+/// Condition that a blocked flow waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockedBy {
     /// Its congestion window, which is this many bytes too small.
@@ -88,7 +88,7 @@ impl Responses {
     }
 }
 
-/// What a receiver wants done after a packet or a timer.
+/// Actions that a receiver requests after a packet or a timer.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiverEvent {
     pub responses: Responses,

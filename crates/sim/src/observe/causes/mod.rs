@@ -62,7 +62,7 @@ pub struct Cause {
     pub packet: u32,
     /// Cause with which the wait began, or [`NIL`].
     pub before: u32,
-    /// What the flow was blocked by until then.
+    /// The condition that blocked the flow until then.
     pub blocked_by: Option<BlockedBy>,
     /// Window of the flow at that time; zero if it has none.
     pub window: Bytes,

@@ -25,7 +25,7 @@ pub enum State {
     Stopped,
 }
 
-/// What the sender does next.
+/// Next action of the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Send nothing; a credit that has just arrived is wasted.

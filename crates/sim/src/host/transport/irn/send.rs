@@ -17,7 +17,7 @@ use crate::packet::header::{Header, RoceAnswer, RoceData};
 use crate::spec::network::{MIN_FRAME, Supply};
 
 /// Sender of one flow.
-// All 13 fields are read or written for every frame, so they are not grouped further.
+// All fields are read or written for every frame, so they are not grouped further.
 #[derive(Debug)]
 pub struct IrnSender {
     gate: Gate,

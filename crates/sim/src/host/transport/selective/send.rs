@@ -37,7 +37,7 @@ use crate::packet::header::{Header, TcpAck, TcpData};
 use crate::spec::network::{LossDetection, MIN_FRAME, Supply};
 
 /// Sender of one flow.
-// All 14 fields are read or written for every packet, so they are not grouped further.
+// All fields are read or written for every packet, so they are not grouped further.
 #[derive(Debug)]
 pub struct SelectiveSender {
     pub(super) gate: Gate,
