@@ -3,6 +3,7 @@
 
 use crate::event::Ack;
 use crate::parameter::{Parameter, Preset, Values};
+use crate::port::Ecn;
 use crate::receiver::cnp::{Cnp, Silent};
 use crate::receiver::ecn_echo::{Accurate, Classic};
 use crate::receiver::{CreditPath, Credits, Receiver};
@@ -196,14 +197,20 @@ pub struct Algorithm {
 }
 
 impl Algorithm {
-    /// Returns whether its packets are ECN-capable.
+    /// Returns the ECN field of its data.
+    #[must_use]
+    pub fn ecn(&self, values: &Values) -> Ecn {
+        match self.marking {
+            Marking::Required(_) => Ecn::Ect0,
+            Marking::WhenFlag(flag, _) if values.flag(flag) => Ecn::Ect0,
+            _ => Ecn::NotEct,
+        }
+    }
+
+    /// Returns whether its data is ECN-capable.
     #[must_use]
     pub fn ecn_capable(&self, values: &Values) -> bool {
-        match self.marking {
-            Marking::Unused | Marking::Rates(_) | Marking::Records(_) => false,
-            Marking::Required(_) => true,
-            Marking::WhenFlag(flag, _) => values.flag(flag),
-        }
+        self.ecn(values) != Ecn::NotEct
     }
 
     /// Returns whether it is a TCP that reacts to losses, and to marks as in RFC 3168: its windows fill queues.

@@ -46,7 +46,7 @@ impl Setup<'_> {
         let config = SenderConfig {
             bytes: spec.bytes,
             mss,
-            ecn: control.algorithm.ecn_capable(&control.values),
+            ecn: control.algorithm.ecn(&control.values),
             has_int: control.asks_for_records(),
             sprayed: network.balancing.sprays(),
             host: &network.host,

@@ -1,5 +1,6 @@
 //! Parameters from which the two ends of a flow are created.
 
+use shallows_cc::port::Ecn;
 use shallows_cc::receiver::{Credits, Receiver};
 use shallows_cc::rng::Rng;
 use shallows_cc::sender::Sender;
@@ -25,7 +26,8 @@ pub struct FlowEndpoint {
 pub struct SenderConfig<'a> {
     pub bytes: Bytes,
     pub mss: Bytes,
-    pub ecn: bool,
+    /// ECN field of its data.
+    pub ecn: Ecn,
     /// Whether its data carries an INT stack, to which every hop adds a record.
     pub has_int: bool,
     /// Whether switches or hosts choose a path for each packet.

@@ -31,21 +31,20 @@ impl<'a> PacketSink<'a> {
     #[inline]
     pub fn put(&mut self, length: Bytes, header: Header) -> u32 {
         debug_assert!(length >= MIN_FRAME, "the lookahead between domains assumes that no frame is shorter");
-        self.put_data(length, false, header)
+        self.put_data(length, Ecn::NotEct, header)
     }
 
     /// Creates a data packet that ports may trim to its header, and returns its index.
     pub fn put_trimmable(&mut self, length: Bytes, header: Header) -> u32 {
-        let at = self.put_data(length, false, header);
+        let at = self.put_data(length, Ecn::NotEct, header);
         let packet = &mut self.packets[at];
         packet.flags = packet.flags.with(Flags::TRIMS, true);
         at
     }
 
-    /// Creates a data packet, which ports mark rather than drop if it is `ecn`-capable, and returns its index.
+    /// Creates a data packet with this ECN field, and returns its index.
     #[inline]
-    pub fn put_data(&mut self, length: Bytes, ecn: bool, header: Header) -> u32 {
-        let ecn = if ecn { Ecn::Ect0 } else { Ecn::NotEct };
+    pub fn put_data(&mut self, length: Bytes, ecn: Ecn, header: Header) -> u32 {
         self.packets.insert(Packet { path: self.path, ..Packet::new(self.flow, length, ecn, &header) }, header)
     }
 }

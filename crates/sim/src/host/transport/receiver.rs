@@ -255,6 +255,7 @@ mod tests {
     use crate::spec::network::Network;
     use shallows_cc::catalog;
     use shallows_cc::parameter::Values;
+    use shallows_cc::port::Ecn;
     use shallows_cc::sender::Path;
 
     /// An answer after the receiver has closed carries no INT stack, although the data did.
@@ -266,7 +267,7 @@ mod tests {
         let config = SenderConfig {
             bytes: mss,
             mss,
-            ecn: false,
+            ecn: Ecn::NotEct,
             has_int: true,
             sprayed: false,
             base_rtt: Time::from_micros(100),

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use shallows_cc::port::Ecn;
 use shallows_cc::receiver::CreditEcho;
 use shallows_cc::sender::Sender;
 use shallows_cc::units::{Bytes, Time};
@@ -94,7 +95,7 @@ impl CreditSender {
         self.stop_if_drained(now);
         let length = (payload + header).max(CONTROL_FRAME);
         let (credit, granted_at) = (echo.number, echo.granted_at);
-        out.put_data(length, false, Header::CreditData(CreditData { seq, credit, granted_at }))
+        out.put_data(length, Ecn::NotEct, Header::CreditData(CreditData { seq, credit, granted_at }))
     }
 
     /// Sends a stop if nothing is left to send. Pending credits are then wasted.

@@ -1,6 +1,7 @@
 //! Go-back-N sender.
 
 use shallows_cc::event::{Ack, Loss, LossKind};
+use shallows_cc::port::Ecn;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::host::transport::bursts::Bursts;
@@ -19,7 +20,7 @@ use crate::spec::network::{MIN_FRAME, Supply};
 pub struct GoBackNSender {
     gate: Gate,
     pub(super) message: Message,
-    ecn: bool,
+    ecn: Ecn,
     bursts: Bursts,
     pub(super) unacked: u32,
     pub(super) next: u32,

@@ -1,6 +1,7 @@
 //! Tests of go-back-N.
 
 use shallows_cc::event::{Ack, Loss};
+use shallows_cc::port::Ecn;
 use shallows_cc::receiver::cnp::Silent;
 use shallows_cc::rng::Rng;
 use shallows_cc::sender::{Decision, Segments, Sender};
@@ -57,7 +58,7 @@ fn with_control(packets: u64, control: Constant) -> GoBackNSender {
         sprayed: false,
         base_rtt: Time::from_micros(100),
         product: 100,
-        ecn: true,
+        ecn: Ecn::Ect0,
         host: &host,
         first_timeout: host.rto_initial,
         control,

@@ -1,6 +1,7 @@
 //! IRN sender.
 
 use shallows_cc::event::{Ack, Loss, LossKind};
+use shallows_cc::port::Ecn;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::host::transport::bursts::Bursts;
@@ -22,7 +23,7 @@ use crate::spec::network::{MIN_FRAME, Supply};
 pub struct IrnSender {
     gate: Gate,
     message: Message,
-    ecn: bool,
+    ecn: Ecn,
     bursts: Bursts,
     unacked: u32,
     next: u32,

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use shallows_cc::catalog;
 use shallows_cc::event::{Ack, Loss};
 use shallows_cc::parameter::Values;
+use shallows_cc::port::Ecn;
 use shallows_cc::sender::{Decision, Path, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
@@ -36,7 +37,7 @@ fn with_control(packets: u64, sprayed: bool, control: Box<dyn Sender>) -> IrnSen
     IrnSender::new(SenderConfig {
         bytes: MSS * packets,
         mss: MSS,
-        ecn: true,
+        ecn: Ecn::Ect0,
         has_int: false,
         sprayed,
         host: &host,

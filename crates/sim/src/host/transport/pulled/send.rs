@@ -266,6 +266,7 @@ mod tests {
     use crate::spec::network::Network;
     use shallows_cc::catalog;
     use shallows_cc::parameter::Values;
+    use shallows_cc::port::Ecn;
     use shallows_cc::sender::Path;
     use shallows_cc::units::Rate;
 
@@ -282,7 +283,7 @@ mod tests {
         PullSender::new(SenderConfig {
             bytes: MSS * packets,
             mss: MSS,
-            ecn: false,
+            ecn: Ecn::NotEct,
             has_int: false,
             sprayed: false,
             base_rtt: Time::from_micros(100),

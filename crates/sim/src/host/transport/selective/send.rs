@@ -17,6 +17,7 @@
 //! retransmits only what is due.
 
 use shallows_cc::event::{Ack, Loss, LossKind};
+use shallows_cc::port::Ecn;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::host::stats::RttStats;
@@ -50,7 +51,7 @@ pub struct SelectiveSender {
     /// Next sequence number when the window last blocked the flow. Until it is acknowledged, the flow counts as limited by its
     /// window, even while packets wait in the NIC (Linux's `is_cwnd_limited`).
     limited_below: u32,
-    ecn: bool,
+    ecn: Ecn,
     report_reduction: bool,
     /// Spreads cuts of the window, if the host does so.
     reduction: Option<Box<Reduction>>,

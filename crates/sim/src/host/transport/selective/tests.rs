@@ -2,6 +2,7 @@
 
 use shallows_cc::catalog;
 use shallows_cc::parameter::Values;
+use shallows_cc::port::Ecn;
 use shallows_cc::sender::Path;
 use shallows_cc::units::{Bytes, Rate, Time};
 
@@ -29,7 +30,7 @@ fn with_prr(packets: u64, prr: bool) -> SelectiveSender {
     let config = SenderConfig {
         bytes: MSS * packets,
         mss: MSS,
-        ecn: false,
+        ecn: Ecn::NotEct,
         has_int: false,
         sprayed: false,
         base_rtt: Time::from_micros(100),
