@@ -114,7 +114,7 @@ generated: build .venv/lint-ready
 	$(BIN)/python packaging/contract.py
 	$(BIN)/python packaging/crossing.py
 	$(BIN)/python packaging/builders.py
-	$(BIN)/python packaging/limits.py
+	$(BIN)/python packaging/tables.py
 
 # The documentation site, in site/; a broken link is an error.
 site: build .venv/lint-ready
