@@ -5,6 +5,7 @@ import pytest
 from shallows import _core
 from shallows.errors import ScenarioError
 from shallows.scenario import Scenario
+from shallows.settings.explain import explain
 from shallows.worlds import packet
 
 GBPS = 10**9
@@ -112,6 +113,27 @@ def test_both_classes_are_lossless_and_pause_separately():
     assert found["a"]["pauses"] > 10
     assert found["b"]["pauses"] == 0
     assert sum(row["dropped"] for row in of_classes(scenario, "s0->h3").values()) == 0
+
+
+def test_settings_of_classes_are_explained():
+    """Levels in bytes of each class, its headroom, and pauses before every packet is marked."""
+    marking = {"kind": "red", "kmin": "30KB", "kmax": "200KB"}
+    classes = [
+        {"name": "roce", "marking": marking, "pfc": {"threshold": "150KB", "headroom": "90KB"}},
+        {"name": "tcp", "marking": "none", "buffer": "1MB"},
+    ]
+    found = explain(star(classes, [stream(0, 3, "roce")]))
+    (port,) = found.ports
+    assert {level.key: level.bytes for level in port.levels} == {
+        "classes[0].marking.kmin": 30_000,
+        "classes[0].pfc.threshold": 150_000,
+        "classes[0].marking.kmax": 200_000,
+        "classes[1].buffer": 1_000_000,
+    }
+    assert port.headroom_set == 90_000
+    assert any("a lone link is paused from 150KB on, before every" in text for text in found.remarks)
+    classes[0]["pfc"] = {"threshold": "201KB"}
+    assert not explain(star(classes, [stream(0, 3, "roce")])).remarks
 
 
 def mean_queue(beside, *, apart=True):

@@ -93,6 +93,8 @@ def test_pauses_are_given_in_the_packet_world_alone():
     assert [bool(one.network_options.pfc) for _, one in jobs.values()] == [False, False]
     with_priorities = scenario.set("traffic.0.priority", 1)
     assert prepare_all(with_priorities, ["dcqcn"], ["packet"])["dcqcn"][1].network_options.pfc
+    with_classes = scenario.set("classes", [{"name": "a"}, {"name": "b"}])
+    assert not prepare_all(with_classes, ["dcqcn"], ["packet"])["dcqcn"][1].network_options.pfc
 
 
 def test_keys_of_hosts_act_on_the_algorithms_that_use_them():

@@ -8,8 +8,8 @@ many equal flows, and D(t) the delay of the packet that is acknowledged at t. A 
 flight as it left: D(t) = N p w(t - D(t)). A flow receives an acknowledgement every N p, and compares D with
 T(w), the target of its present window. Below the target w' = ai / (w N p). Above it a flow cuts its window by
 w beta (D - T) / D once in D; if the turns of the flows are spread over D, w' = -w beta (D - T) / D^2. The
-solution is a limit cycle: windows grow for another round trip after the delay has reached the target. The mean
-round trip is that of the fixed point and 0.27 to 0.33 times N ai p.
+solution is a limit cycle: windows grow for another round trip after the delay has reached the target. The
+mean round trip is that of the fixed point and 0.27 to 0.33 times N ai p.
 """
 
 import math

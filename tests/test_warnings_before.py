@@ -79,6 +79,46 @@ def test_headroom_below_what_a_link_can_need(rate, headroom, needed):
     assert not found or f"a link can need {needed}:" in found[0]
 
 
+def of_class(word, pfc, **keys):
+    """The warnings with this word of DCQCN in the second of two classes."""
+    classes = [{"name": "tcp"}, {"name": "roce", "pfc": pfc, **keys.pop("one", {})}]
+    traffic = [{**LONG[0], "class": "roce"}]
+    topology = {**STAR, "rate": "400Gbps"}
+    return said(word, topology=topology, cc="dcqcn", traffic=traffic, classes=classes, **keys)
+
+
+@pytest.mark.parametrize(
+    ("headroom", "warned"), [("10KB", True), ("204563B", True), ("204564B", False), ("auto", False)]
+)
+def test_headroom_of_a_class(headroom, warned):
+    found = of_class("headroom", {"headroom": headroom})
+    assert len(found) == warned
+    assert not found or found[0].startswith('classes[1].pfc.headroom = "')
+    assert not found or "a link can need 204564B:" in found[0]
+
+
+def test_a_class_without_pauses_needs_no_headroom():
+    assert not of_class("headroom", False)
+
+
+@pytest.mark.parametrize(
+    ("tables", "key"),
+    [
+        ({"pfc": {"threshold": "30KB"}}, "classes[1].pfc.threshold = 20pkt"),
+        ({"pfc": {"threshold": "31KB"}}, None),
+        ({"pfc": True, "pool": "x", "size": "60KB"}, "pools[0].alpha = 20pkt"),
+        ({"pfc": True, "pool": "x", "size": "62KB"}, None),
+    ],
+)
+def test_a_class_that_is_paused_before_it_is_marked(tables, key):
+    """Marks begin at 30 KB. A lone port of a pool with an alpha of 1 holds half of it."""
+    one = {"marking": {"kind": "red", "kmin": "30KB"}, **tables}
+    pools = [{"name": "x", "size": one.pop("size")}] if "pool" in one else []
+    found = of_class("before a port marks", one.pop("pfc"), one=one, pools=pools)
+    assert len(found) == (key is not None)
+    assert not found or found[0].startswith(key)
+
+
 @pytest.mark.parametrize(
     ("sizes", "flows", "seed", "warned"),
     [

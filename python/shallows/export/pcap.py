@@ -11,6 +11,7 @@ from pcapng import FileWriter, blocks
 from shallows.errors import ScenarioError
 from shallows.export.headers import PAUSES, Headers
 from shallows.results import files
+from shallows.scenario.classes import lossless
 
 if TYPE_CHECKING:
     from shallows.export.taps import Taps
@@ -46,8 +47,7 @@ def write(taps: "Taps", file: Path) -> Path:
 def _interfaces(section: Any, taps: "Taps") -> dict[tuple[int, bool], int]:
     """Interfaces by (link, True for pauses, which are Ethernet frames and not IPv4)."""
     numbers: dict[tuple[int, bool], int] = {}
-    options = taps.scenario.network_options
-    pauses = bool(options.pfc or options.shared)
+    pauses = bool(lossless(taps.scenario) or taps.scenario.network_options.shared)
     for link in taps.links:
         for ethernet in (False, True) if pauses else (False,):
             name = f"{taps.names[link]} pauses" if ethernet else taps.names[link]

@@ -5,6 +5,7 @@ Classes stand in order of priority: a class without a weight waits for those bef
 weights share what they leave (deficit weighted round robin).
 """
 
+from dataclasses import dataclass
 from functools import partial
 from math import gcd
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -173,6 +174,37 @@ def marking_begins(scenario: "Scenario", one: TrafficClass) -> int:
     if one.marking == "none":
         return 0
     return one.marking.largest_threshold(scenario.network.rate_bps[~scenario.network.is_nic])
+
+
+@dataclass(frozen=True)
+class Lossless:
+    """A class that switches pause, or all data of a network without classes.
+
+    pauses: its table, at `key`. memory: the memory that it shares, at `memory_key`; None without.
+    marking_begins: bytes of queue at which the last switch port begins to mark it; None without marks.
+    """
+
+    key: str
+    pauses: Pauses
+    memory: Shared | None
+    memory_key: str
+    marking_begins: int | None
+
+
+def lossless(scenario: "Scenario") -> list[Lossless]:
+    """What switches pause, in the order of the classes."""
+    options, pools = scenario.network_options, [pool.name for pool in scenario.pools]
+    if options.pfc:
+        begins = None if options.marking == "none" else scenario.marking_begins
+        return [Lossless("network.pfc", options.pfc, options.shared or None, "network.shared", begins)]
+    found: list[Lossless] = []
+    for number, one in enumerate(scenario.classes):
+        if one.pfc:
+            at = pools.index(one.pool) if one.pool else None
+            memory, key = (None, "") if at is None else (scenario.pools[at], f"pools[{at}]")
+            begins = None if one.marking == "none" else marking_begins(scenario, one)
+            found.append(Lossless(f"classes[{number}].pfc", one.pfc, memory, key, begins))
+    return found
 
 
 def fullest(scenario: "Scenario", incoming: int) -> int:

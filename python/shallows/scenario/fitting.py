@@ -44,7 +44,7 @@ def _lossless(scenario: "Scenario") -> dict[str, Any]:
     given: dict[str, Any] = scenario.tables.get("network") or {}
     limited = given.get("buffer", "shared") != "shared"
     priorities = len({table.priority for table in scenario.traffic}) > 1
-    if limited or priorities or "pfc" in given or given.get("trimming"):
+    if limited or priorities or "pfc" in given or given.get("trimming") or scenario.classes:
         return {}
     return {"network.pfc": True}
 

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shallows.routing import Routes
+from shallows.scenario.classes import lossless
 from shallows.settings.fragment import Fragment
 from shallows.settings.headroom import headroom
 from shallows.units import NEVER, RATE, SIZE
+from shallows.warnings.before import pauses_begin
 
 if TYPE_CHECKING:
     from shallows.algorithm import Algorithm
@@ -84,6 +86,8 @@ class Explanation:
     remarks: tuple[str, ...]
 
 
+MARKS = {"kmin": "marking begins", "kmax": "every packet is marked", "threshold": "marking begins"}
+"""Parameters of a marking that are levels of a queue."""
 MEMORY = {"buffer", "shared", "pfc"}
 """Keys of `network` that say what a port may hold."""
 
@@ -109,7 +113,7 @@ def explain(scenario: "Scenario") -> Explanation:
         _port(scenario, switch_ports & (network.rate_bps == rate), base_rtt_ps)
         for rate in np.unique(network.rate_bps[switch_ports])
     )
-    remarks = [*_tuned_elsewhere(scenario, ports), *_order(ports), *_stability(ports)]
+    remarks = [*_tuned_elsewhere(scenario, ports), *_order(scenario, ports), *_stability(ports)]
     return Explanation(scenario, base_rtt_ps, ports, (*scenario.warnings, *remarks))
 
 
@@ -131,9 +135,10 @@ def _port(scenario: "Scenario", chosen: Any, base_rtt_ps: int) -> PortExplanatio
     links: list[int] = np.flatnonzero(chosen).tolist()
     rate, delay = int(network.rate_bps[links[0]]), int(network.delay_ps[chosen].max())
     needed = configured = None
-    if scenario.network_options.pfc:
+    paused = lossless(scenario)
+    if paused:
         needed = headroom(rate, delay, scenario.mtu)
-        set_to = scenario.network_options.pfc.headroom
+        set_to = min(of.pauses.headroom for of in paused)  # NEVER is the largest
         configured = needed if set_to == NEVER else set_to
     return PortExplanation(
         rate, delay, len(links), network.port_names[links[0]], rate * base_rtt_ps / 8e12,
@@ -146,9 +151,8 @@ def _levels(scenario: "Scenario", rate: int) -> list[Level]:
     options, levels = scenario.network_options, list[Level]()
     if options.marking != "none":
         point = _marking_at(scenario, rate)
-        names = {"kmin": "marking begins", "kmax": "every packet is marked", "threshold": "marking begins"}
         levels += [
-            Level(text, f"network.marking.{key}", point[key]) for key, text in names.items() if key in point
+            Level(text, f"network.marking.{key}", point[key]) for key, text in MARKS.items() if key in point
         ]
     shared, pfc = options.shared, options.pfc
     if shared:
@@ -158,6 +162,8 @@ def _levels(scenario: "Scenario", rate: int) -> list[Level]:
         levels.append(Level("the memory is full", "network.shared.size", shared.size))
     elif pfc:
         levels.append(Level("a link is paused", "network.pfc.threshold", pfc.threshold))
+    elif scenario.classes:
+        levels += _levels_of_classes(scenario, rate)
     elif scenario.trimming:
         levels.append(
             Level("packets are trimmed", "network.trimming.queue", scenario.trimming.queue * scenario.mtu)
@@ -167,11 +173,35 @@ def _levels(scenario: "Scenario", rate: int) -> list[Level]:
     return levels
 
 
+def _levels_of_classes(scenario: "Scenario", rate: int) -> list[Level]:
+    """The levels at which a port marks or pauses each class, or is full of it."""
+    levels: list[Level] = []
+    paused = {of.key: of for of in lossless(scenario)}
+    for number, one in enumerate(scenario.classes):
+        key = f"classes[{number}]"
+        if one.marking != "none":
+            point = _point(one.marking, rate)
+            levels += [
+                Level(f"{text}, {one.name}", f"{key}.marking.{name}", point[name])
+                for name, text in MARKS.items()
+                if name in point
+            ]
+        of = paused.get(f"{key}.pfc")
+        if of:
+            where, begins = pauses_begin(of)
+            levels.append(Level(f"a link is paused, {one.name}", where, begins))
+        elif one.buffer != NEVER:
+            levels.append(Level(f"the queue is full, {one.name}", f"{key}.buffer", one.buffer))
+    return levels
+
+
 def _marking_at(scenario: "Scenario", rate: int) -> dict[str, float]:
     """The parameters of the marking at a switch port of this rate; none without marking."""
     marking = scenario.network_options.marking
-    if marking == "none":
-        return {}
+    return {} if marking == "none" else _point(marking, rate)
+
+
+def _point(marking: Any, rate: int) -> dict[str, float]:
     points, _ = marking.at_rates(np.array([rate], np.uint64))
     return points[0]["parameters"]
 
@@ -222,19 +252,23 @@ def _margin(scenario: "Scenario", rate: int, base_rtt_ps: int) -> Margin | None:
     return Margin(at_worst, FLOWS[worst], float(np.nanmax(found.queue_bytes)))
 
 
-def _order(ports: Sequence[PortExplanation]) -> list[str]:
+def _order(scenario: "Scenario", ports: Sequence[PortExplanation]) -> list[str]:
     """Whether marking acts before pauses at every port."""
     remarks: list[str] = []
     for port in ports:
         by_key = {level.key: level.bytes for level in port.levels}
-        pause = by_key.get("network.pfc.threshold") or by_key.get("network.shared.alpha")
-        full = by_key.get("network.marking.kmax") or by_key.get("network.marking.threshold")
-        if port.headroom_set is None or pause is None or full is None or full <= pause:
-            continue
-        remarks.append(
-            f"{RATE.text(port.rate_bps)}: a lone link is paused from {SIZE.text(round(pause))} on, before "
-            f"every packet is marked ({SIZE.text(round(full))}): PFC acts before ECN has its full effect"
-        )
+        for of in lossless(scenario):
+            where, _ = pauses_begin(of)
+            marking = of.key.removesuffix("pfc") + "marking"
+            pause = by_key.get(where)
+            full = by_key.get(f"{marking}.kmax") or by_key.get(f"{marking}.threshold")
+            if pause is None or full is None or full <= pause:
+                continue
+            remarks.append(
+                f"{RATE.text(port.rate_bps)}: a lone link is paused from {SIZE.text(round(pause))} on, "
+                f"before every packet is marked ({SIZE.text(round(full))}): PFC acts before ECN has its full "
+                "effect"
+            )
     return remarks
 
 

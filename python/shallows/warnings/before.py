@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shallows.scenario.classes import Lossless, lossless
 from shallows.settings import headroom
 from shallows.traffic import offered as offered_load
 from shallows.traffic.kinds import Incast
@@ -17,7 +18,6 @@ from shallows.warnings.paths import paths_of
 if TYPE_CHECKING:
     from shallows.contract import F64, Flags
     from shallows.scenario import Scenario
-    from shallows.switch import Pauses
 
 CARRIED = 1 + 1e-9
 """The largest offered load of a port that is not overloaded, with rounding."""
@@ -165,37 +165,34 @@ def _reordering_is_loss(scenario: "Scenario") -> list[str]:
 
 def _short_headroom(scenario: "Scenario") -> list[str]:
     """Links that can need more memory behind a pause than they have."""
-    pfc = scenario.network_options.pfc
-    if not pfc or pfc.headroom == NEVER:
-        return []
     needed = headroom.of_any_link(scenario.network, scenario.mtu)
-    if pfc.headroom >= needed:
-        return []
     return [
-        f'network.pfc.headroom = "{SIZE.text(pfc.headroom)}" and a link can need {SIZE.text(needed)}: '
+        f'{of.key}.headroom = "{SIZE.text(of.pauses.headroom)}" and a link can need {SIZE.text(needed)}: '
         'packets are dropped in spite of pauses; write that or "auto"'
+        for of in lossless(scenario)
+        if of.pauses.headroom != NEVER and of.pauses.headroom < needed
     ]
 
 
 def _pauses_before_marks(scenario: "Scenario") -> list[str]:
-    if not scenario.network_options.pfc or scenario.network_options.marking == "none":
-        return []
-    key, pauses, marks = *_pauses_begin(scenario, scenario.network_options.pfc), scenario.marking_begins
-    if marks < pauses:
-        return []
-    texts = [SIZE.text(size, scenario.mtu) for size in (pauses, marks)]
-    return [
-        f"{key} = {texts[0]} pauses a link before a port marks, from {texts[1]} on: "
-        "data from one link is limited by pauses, not by the algorithm"
-    ]
+    """Pauses of a link that come before a port marks the same data."""
+    found: list[str] = []
+    for of in lossless(scenario):
+        key, begins = pauses_begin(of)
+        if of.marking_begins is not None and of.marking_begins >= begins:
+            texts = [SIZE.text(size, scenario.mtu) for size in (begins, of.marking_begins)]
+            found.append(
+                f"{key} = {texts[0]} pauses a link before a port marks, from {texts[1]} on: "
+                "data from one link is limited by pauses, not by the algorithm"
+            )
+    return found
 
 
-def _pauses_begin(scenario: "Scenario", pauses: "Pauses") -> tuple[str, int]:
-    """(key, bytes of one link in a switch at which a lone link is paused at the latest)."""
-    shared = scenario.network_options.shared
-    if not shared:
-        return "network.pfc.threshold", pauses.threshold
-    return "network.shared.alpha", int(shared.size * shared.alpha / (1 + shared.alpha))
+def pauses_begin(of: Lossless) -> tuple[str, int]:
+    """Return (key, bytes of one link in a switch at which a lone link is paused at the latest)."""
+    if not of.memory:
+        return f"{of.key}.threshold", of.pauses.threshold
+    return f"{of.memory_key}.alpha", int(of.memory.size * of.memory.alpha / (1 + of.memory.alpha))
 
 
 def _priority_without_end(scenario: "Scenario") -> list[str]:

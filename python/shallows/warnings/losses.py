@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shallows.scenario.classes import lossless
 from shallows.units import NEVER, TIME
 from shallows.warnings.paths import about, of_algorithms, of_transport, paths_of, round_trip
 
@@ -105,8 +106,8 @@ def _far_above_losses(answer: "Answer", again: int, sent: str) -> list[str]:
     if answer.scenario.network_options.balancing != "flow" or answer.scenario.faults:
         return [f"{said}: packets took several paths, and hosts took reordered ones for lost"]
     if of_transport(answer, "roce").any():
-        pfc = answer.scenario.network_options.pfc
-        instead = "" if pfc else "; network.pfc = true prevents losses"
+        key = "pfc of its class" if answer.scenario.classes else "network.pfc"
+        instead = "" if lossless(answer.scenario) else f"; {key} = true prevents losses"
         return [f"{said}: receivers of RoCE discard what follows a loss{instead}"]
     return [f"{said}: the others only waited, {_waits(answer)}"]
 
