@@ -7,9 +7,9 @@ import shallows as sh
 from shallows.errors import ScenarioError
 from shallows.runner import run
 from shallows.scenario import Scenario
+from shallows.scenario.tables import BY_HOST
 from test_reordering import BY_FRAME, BY_TIME, crossing
 
-BY_HOST = ["oblivious", "bitmap", "reps", "plb"]
 MARKS = {"kind": "red", "kmin": "30KB", "kmax": "200KB"}
 
 

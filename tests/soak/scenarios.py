@@ -8,16 +8,19 @@ import copy
 import math
 import random
 from pathlib import Path
+from typing import get_args
 
 import tomli_w
 
 from shallows import catalog
+from shallows.scenario.tables import BY_HOST, NetworkTable
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from soak.traffics import ENDLESS, Traffics
 
 PACKETS = 60_000
 LAWFUL, BENT = 0.65, 0.25
+BALANCINGS = get_args(NetworkTable.model_fields["balancing"].annotation)
 RATES = (1e6, 13e6, 1e8, 1e9, 1e10, 2.5e10, 1e11, 4e11)
 WORDS = (
     "", "0", "-1", "nan", "1e999", "9" * 40, "never", "unlimited", "h0", "s0->s1",
@@ -238,10 +241,8 @@ class Draw(Traffics):
     def network(self):
         table = {}
         if self.maybe(0.15):
-            table["balancing"] = self.one(
-                ("flow", "packet", "queue", "round-robin", "flowlet", "oblivious", "bitmap", "reps", "plb")
-            )
-            if table["balancing"] in ("oblivious", "bitmap", "reps", "plb") and self.maybe(0.5):
+            table["balancing"] = self.one(BALANCINGS)
+            if table["balancing"] in BY_HOST and self.maybe(0.5):
                 table["entropies"] = self.one((1, 2, 64, 256))
             if table["balancing"] == "flowlet" and self.maybe(0.5):
                 table["flowlet_gap"] = self.time(1e-9, 1e-3)
