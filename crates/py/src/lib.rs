@@ -10,7 +10,11 @@ mod table;
 mod threads;
 mod user_algorithm;
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
 
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
@@ -31,6 +35,9 @@ use crate::user_algorithm::Raised;
 
 create_exception!(_core, Bug, PyRuntimeError, "An invariant of the simulator does not hold: please report it.");
 
+/// How often a thread that waits for another handles Ctrl-C.
+const HEAR_EVERY: Duration = Duration::from_millis(100);
+
 /// Runs a request to its end or until Ctrl-C, on this number of threads; without one on as many as make it faster.
 #[pyfunction]
 #[pyo3(signature = (request, on_progress=None, threads=Some(1)))]
@@ -41,7 +48,7 @@ fn simulate<'py>(
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (network, asked) = Asked::by(request, on_progress)?;
-    let simulation = guarded(py, || Run::new(network, threads))?.map_err(PyValueError::new_err)?;
+    let simulation = set_up(py, move || Run::new(network, threads))?.map_err(PyValueError::new_err)?;
     Ok(finish(py, simulation, &asked)?.0)
 }
 
@@ -59,7 +66,7 @@ fn watch<'py>(
     let watched = observed::watched(watched)?;
     let ideal = observed::ideal(py, &network, &watched.flows)?;
     let record = Causes::new(&network, &watched).map_err(PyValueError::new_err)?;
-    let simulation = guarded(py, || Simulation::observed(network, record))?.map_err(PyValueError::new_err)?;
+    let simulation = set_up(py, move || Simulation::observed(network, record))?.map_err(PyValueError::new_err)?;
     let (answer, record) = finish(py, Run::alone(simulation), &asked)?;
     let tables = observed::record(py, &record)?;
     tables.set_item("ideal", ideal)?;
@@ -78,7 +85,7 @@ fn tap<'py>(
     let (network, asked) = Asked::by(request, on_progress)?;
     network.check().map_err(PyValueError::new_err)?;
     let frames = Frames::new(&network, observed::tap(tap)?).map_err(PyValueError::new_err)?;
-    let simulation = guarded(py, || Simulation::observed(network, frames))?.map_err(PyValueError::new_err)?;
+    let simulation = set_up(py, move || Simulation::observed(network, frames))?.map_err(PyValueError::new_err)?;
     let (answer, frames) = finish(py, Run::alone(simulation), &asked)?;
     Ok((answer, observed::seen(py, frames)?))
 }
@@ -93,7 +100,7 @@ fn at<'py>(
     on_progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
     let (network, asked) = Asked::by(request, on_progress)?;
-    let simulation = guarded(py, || Simulation::new(network))?.map_err(PyValueError::new_err)?;
+    let simulation = set_up(py, move || Simulation::new(network))?.map_err(PyValueError::new_err)?;
     let (mut run, mut reached) = (Run::alone(simulation), false);
     while !reached {
         (reached, run) = guarded(py, || (run.reach(Time(time_ps)), run))?;
@@ -171,11 +178,28 @@ fn finish<'py, O: Observer>(py: Python<'py>, mut run: Run<O>, asked: &Asked<'py>
 
 /// Runs without the GIL; a panic becomes a [`Bug`].
 fn guarded<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
-    py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-        Bug::new_err(format!("{text} (version {})", version()))
-    })
+    py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(bug)
+}
+
+/// Like [`guarded`], on a thread of its own, because setting up a large network takes many seconds without a pause: after Ctrl-C it is
+/// left to itself.
+fn set_up<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
+    let (sender, mut receiver) = channel();
+    thread::spawn(move || sender.send(catch_unwind(AssertUnwindSafe(work))));
+    loop {
+        let heard;
+        (heard, receiver) = py.detach(|| (receiver.recv_timeout(HEAR_EVERY), receiver));
+        match heard {
+            Ok(outcome) => return outcome.map_err(bug),
+            Err(_) => py.check_signals()?,
+        }
+    }
+}
+
+fn bug(panic: Box<dyn Any + Send>) -> PyErr {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+    Bug::new_err(format!("{text} (version {})", version()))
 }
 
 /// The release of Shallows; `shallows.version` adds the commit.

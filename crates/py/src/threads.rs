@@ -98,10 +98,11 @@ impl<O: Observer> Run<O> {
         self.simulation.set_threads(self.threads);
     }
 
-    /// Continues for a number of events.
+    /// Continues for a number of events, or measures what threads gain.
     pub fn step(&mut self) -> Progress {
-        if self.automatic && self.wait == 0 {
+        if self.automatic && self.wait == 0 && !self.simulation.is_over() {
             self.choose_threads();
+            return Progress::Running;
         }
         self.wait = self.wait.saturating_sub(1);
         advance(&mut self.simulation, STEP)
