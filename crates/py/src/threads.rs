@@ -13,12 +13,14 @@ use shallows_sim::engine::simulation::{Progress, Simulation};
 use shallows_sim::observe::Observer;
 use shallows_sim::spec::network::Network;
 
-/// Events per step. Between steps a run reports its progress and handles Ctrl-C.
-const STEP: u64 = 500_000;
+/// The least duration of a step. Between steps a run reports its progress and handles Ctrl-C.
+const STEP: Duration = Duration::from_millis(50);
 
-/// The least duration of a period of a measurement, and the events after which the time is read.
+/// The least duration of a period of a measurement.
 const PERIOD: Duration = Duration::from_millis(10);
-const PERIOD_SLICE: u64 = 50_000;
+
+/// Events after which the time is read. Threads that wait for a processor in every window may need a second for so many.
+const SLICE: u64 = 50_000;
 
 /// Periods in which threads may prove that they pay: in a virtual machine a core that was idle may need tens of milliseconds.
 const ATTEMPTS: u32 = 4;
@@ -98,19 +100,26 @@ impl<O: Observer> Run<O> {
         self.simulation.set_threads(self.threads);
     }
 
-    /// Continues for a number of events, or measures what threads gain.
+    /// Continues for a step, or measures what threads gain.
+    #[allow(clippy::disallowed_methods, reason = "it affects the length of a step, not the results")]
     pub fn step(&mut self) -> Progress {
         if self.automatic && self.wait == 0 && !self.simulation.is_over() {
             self.choose_threads();
             return Progress::Running;
         }
         self.wait = self.wait.saturating_sub(1);
-        advance(&mut self.simulation, STEP)
+        let started = Instant::now();
+        loop {
+            let progress = advance(&mut self.simulation, SLICE);
+            if progress == Progress::Done || started.elapsed() >= STEP {
+                return progress;
+            }
+        }
     }
 
-    /// Like [`Self::step`], but stops before the first event later than `at`; whether all events up to then are done.
+    /// Continues for some events, but stops before the first event later than `at`; whether all events up to then are done.
     pub fn reach(&mut self, at: Time) -> bool {
-        self.simulation.reach(at, STEP)
+        self.simulation.reach(at, SLICE)
     }
 
     /// Measures what threads gain, and uses all of them or one. If they gain too little in the first measurement, the run starts again.
@@ -141,7 +150,7 @@ impl<O: Observer> Run<O> {
     fn speed(&mut self, threads: usize) -> f64 {
         self.set_threads(threads);
         let (before, started) = (self.simulation.packet_hops(), Instant::now());
-        while advance(&mut self.simulation, PERIOD_SLICE) == Progress::Running && started.elapsed() < PERIOD {}
+        while advance(&mut self.simulation, SLICE) == Progress::Running && started.elapsed() < PERIOD {}
         (self.simulation.packet_hops() - before) as f64 / started.elapsed().as_secs_f64()
     }
 }
