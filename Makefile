@@ -86,8 +86,7 @@ counts: build
 	$(BIN)/python bench/instructions.py
 
 # A wheel in dist/ for Linux with glibc 2.34 or later and Python 3.11 or later; tests/wheel.sh then tries it in an environment
-# with Python alone. Debug information, most of the size, is stripped; function names stay, for backtraces.
-wheel: export CARGO_PROFILE_RELEASE_STRIP = debuginfo
+# with Python alone.
 wheel: .venv/ready
 	rm -rf dist
 	$(BIN)/python packaging/backend.py $(BIN)/python bench/guided.py build --release --locked --out dist
