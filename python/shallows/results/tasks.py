@@ -149,28 +149,33 @@ def longest(
 ) -> float:
     """The longest chain of tasks from the first start to the last end.
 
-    A task that is sent behind another starts after its start. Tasks are visited in the order of their waits,
-    all at once that no other precedes.
+    A task that is sent behind another starts after its start.
     """
     waiting, needed = (np.concatenate([pairs[how][side] for how in pairs]) for side in (0, 1))
     ended = np.concatenate([np.full(len(pairs[how][0]), how == "after") for how in pairs])
     order = np.argsort(needed, kind="stable")
-    waiting, needed, ended = waiting[order], needed[order], ended[order]
     left = np.bincount(waiting, minlength=len(lasts))
-    first = np.searchsorted(needed, np.arange(len(lasts) + 1))
-    starts = members[left[members] == 0]
-    ready, ends, begin = np.zeros(len(lasts)), np.zeros(len(lasts)), float(delay[starts].min())
-    now = starts
-    while len(now):
-        begun = ready[now] + delay[now]
-        ends[now] = begun + lasts[now]
-        counts = first[now + 1] - first[now]
-        skipped: Numbers = np.repeat(first[now] - np.cumsum(counts) + counts, counts)
-        places = skipped + np.arange(len(skipped))
-        before = np.repeat(np.arange(len(now)), counts)
-        reached = np.where(ended[places], ends[now][before], begun[before])
-        np.maximum.at(ready, waiting[places], reached)
-        np.subtract.at(left, waiting[places], 1)
-        after = np.unique(waiting[places])
-        now = after[left[after] == 0]
-    return float(ends[members].max()) - begin
+    first = np.searchsorted(needed[order], np.arange(len(lasts) + 1))
+    now = members[left[members] == 0].tolist()
+    begin, end = float(delay[now].min()), 0.0
+    # Views, because chains of 100,000 tasks are too long for arrays and too large for lists.
+    ready, lasting, delayed, followers, after_end, firsts, missing = (
+        _view(column)
+        for column in (np.zeros(len(lasts)), lasts, delay, waiting[order], ended[order], first, left)
+    )
+    while now:
+        task = now.pop()
+        begun = ready[task] + delayed[task]
+        done = begun + lasting[task]
+        end = max(end, done)
+        for place in range(firsts[task], firsts[task + 1]):
+            follower = followers[place]
+            ready[follower] = max(ready[follower], done if after_end[place] else begun)
+            missing[follower] -= 1
+            if not missing[follower]:
+                now.append(follower)
+    return end - begin
+
+
+def _view(column: NDArray[Any]) -> "memoryview[Any]":
+    return memoryview(column)

@@ -1,6 +1,7 @@
 """One iteration of training from the shape of a model: data, tensor, pipeline and expert parallelism."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -121,12 +122,13 @@ class Training(Kind):
 
     def _reduce(self, iteration: Iteration, done: dict[int, list[np.ndarray]]) -> None:
         """All-reduce the gradients of every stage, bucket by bucket from the last layer on."""
+        all_reduce = cache(self._all_reduce)  # All buckets but the last have one size.
         for stage, layers in done.items():
             total = len(layers) * self.gradients
             for number, begin in enumerate(range(0, total, self.bucket)):
                 end = min(begin + self.bucket, total)
                 last = layers[-(-end // self.gradients) - 1] if self.overlap else layers[-1]
-                schedule = self._all_reduce(iteration.shape.dp, end - begin)
+                schedule = all_reduce(iteration.shape.dp, end - begin)
                 iteration.reduce(stage, schedule, last, 2 * self.micro_batches + number)
 
     def _all_reduce(self, ranks: int, size: int) -> Schedule:
