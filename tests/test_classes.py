@@ -156,6 +156,49 @@ def test_cubic_and_dcqcn_in_classes_of_their_own_do_not_change_each_others_queue
     assert abs(mean_queue("cubic", apart=False) / alone - 1) > 0.2
 
 
+def beside_or_alone(cc, beside, weight):
+    """The row of a class beside one of weight 1 and on a link of its share, and bytes that both sent."""
+    own = {"name": "own", "buffer": "1000pkt" if cc == "dcqcn" else "250pkt"}
+    # The default ramp follows the rate of the port, so it is stated.
+    own["marking"] = {"kind": "red", "kmin": "5KB", "kmax": "200KB"} if cc == "dcqcn" else "none"
+    other = {"name": "other", "buffer": "1000pkt", "marking": {"kind": "red"}}
+    flows = [stream(f"h{at}", "r", "own", cc=cc, flows=2) for at in (0, 1)]
+    others = [stream("h2", "r", "other", cc=beside, flows=4)]
+    found = []
+    for share, classes, traffic in (
+        (1, [own | {"weight": weight}, other | {"weight": 1}], flows + others),
+        (weight / (weight + 1), [own], flows),
+    ):
+        cables = [[f"h{at}", "s", "10Gbps", "30us"] for at in range(3)]
+        scenario = Scenario(
+            duration="72ms",
+            warmup="24ms",
+            topology={
+                "kind": "graph",
+                "hosts": ["h0", "h1", "h2", "r"],
+                "edges": [*cables, ["s", "r", f"{10 * share}Gbps", "30us"]],
+            },
+            cc=cc,
+            classes=classes,
+            traffic=traffic,
+        )
+        found.append(of_classes(scenario, "s->r"))
+    return found[0]["own"], found[1]["own"], sum(row["sent_bytes"] for row in found[0].values())
+
+
+@pytest.mark.parametrize("weight", [1, 3])
+@pytest.mark.parametrize(("cc", "beside"), [("cubic", "dcqcn"), ("dcqcn", "cubic")])
+def test_a_queue_beside_another_class_is_that_on_a_link_of_its_share(cc, beside, weight):
+    """In both directions within 10 %: packets leave in turns of up to three, not evenly.
+
+    DCQCN leaves a tenth of its share, which CUBIC takes. Together they send for 48 ms at 10 Gbps.
+    """
+    together, alone, of_both = beside_or_alone(cc, beside, weight)
+    assert together["queue_mean_pkt"] == pytest.approx(alone["queue_mean_pkt"], rel=0.1)
+    assert together["sent_bytes"] == pytest.approx(alone["sent_bytes"], rel=0.1)
+    assert of_both == pytest.approx(60e6, rel=0.01)
+
+
 @pytest.mark.parametrize(("first", "second"), [((0.5, 3), (2, 2)), ((1, 1), (0.25, 4)), ((8, 2), (1, 3))])
 def test_pools_agree_with_choudhury_and_hahne(first, second):
     """n busy queues of a pool of B hold alpha B / (1 + n alpha) each (ToN 6(2), 1998)."""
