@@ -20,11 +20,7 @@ impl Link {
     fn new(rate: Rate, quanta: &[Option<u64>]) -> Self {
         let class = |&quantum: &Option<u64>| ClassSpec { quantum: quantum.map(Bytes), ..ClassSpec::OPEN };
         let of = |class: usize| ClassOf([class as u8; PACKET_KINDS.len()]);
-        let discipline = Discipline {
-            classes: quanta.iter().map(class).collect(),
-            class_of: (0..quanta.len()).map(of).collect(),
-            paced: None,
-        };
+        let discipline = Discipline::new(quanta.iter().map(class).collect(), (0..quanta.len()).map(of).collect());
         let (delay, buffer) = (Time::from_micros(1), Bytes::MAX);
         let spec = PortSpec { from: 0, to: 1, rate, delay, buffer, marking: None, discipline: Some(0) };
         let port = Port::new(&spec, Bytes(1500)).scheduled(&discipline, Rng::new(1, 0));

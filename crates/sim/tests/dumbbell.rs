@@ -1,41 +1,19 @@
 //! A small network from end to end: the same run twice, the numbers that a closed loop must give, and the
 //! fingerprint that every build and machine must give.
 
+mod networks;
+
+use networks::{MTU, RATE, control, credits_first, flow, host, trimming};
 use shallows_cc::catalog::{self, Marking, ROCE, SendControl};
 use shallows_cc::parameter::Values;
 use shallows_cc::port;
-use shallows_cc::port::credit::CreditShaper;
-use shallows_cc::units::{Bytes, Rate, Time};
+use shallows_cc::units::{Bytes, Time};
 use shallows_sim::engine::answer::Answer;
 use shallows_sim::engine::simulation::{Progress, Simulation};
-use shallows_sim::packet::{PACKET_KINDS, PacketKind};
-use shallows_sim::spec::network::{
-    self, Application, Balancing, ClassOf, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, LossDetection,
-    Network, Nic, PortSpec, RecordSpec, Retransmission, Shaper, TrafficClass, Wait,
-};
-
-const MTU: Bytes = Bytes(1500);
+use shallows_sim::spec::network::{self, FlowSpec, Limit, Network, PortSpec};
 
 fn default_marking(mechanism: &'static port::Mechanism) -> network::Marking {
     network::Marking { mechanism, values: Values::defaults(mechanism.parameters), at: mechanism.at }
-}
-
-/// A class of credits before one of everything else.
-fn credits_first(values: &Values) -> Discipline {
-    let shaper = CreditShaper::new(values, MTU);
-    let tokens = Shaper { rate: shaper.rate(Rate::from_gbps(10)), burst: shaper.burst_bytes(), pacer: None };
-    let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens), ..ClassSpec::OPEN };
-    let rest = ClassSpec::OPEN;
-    let class_of = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));
-    Discipline { classes: vec![credits, rest], class_of: vec![ClassOf(class_of)], paced: None }
-}
-
-/// Headers and answers before data, of which a port holds eight packets.
-fn trimming() -> Discipline {
-    let headers = ClassSpec { limit: Limit::Bytes(MTU * 16), ..ClassSpec::OPEN };
-    let data = ClassSpec { limit: Limit::Packets(8), shaper: None, trims: true, turn: Some(10), ..ClassSpec::OPEN };
-    let class_of = PACKET_KINDS.map(|kind| u8::from(kind == PacketKind::Data));
-    Discipline { classes: vec![headers, data], class_of: vec![ClassOf(class_of)], paced: None }
 }
 
 /// Senders 0..n and receivers n..2n around two switches; 10 Gbps everywhere, 200 us there and back.
@@ -51,29 +29,20 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         for (from, to, buffer) in [(a, b, buffer_a), (b, a, buffer_b)] {
             let delay = Time::from_micros(micros);
             let marking = (buffer != Bytes::MAX && mechanism.is_some()).then_some(0);
-            let rate = Rate::from_gbps(10);
-            ports.push(PortSpec { from, to, rate, delay, buffer, marking, discipline: None });
+            ports.push(PortSpec { from, to, rate: RATE, delay, buffer, marking, discipline: None });
         }
     };
     cable(left, right, 50, MTU * 250, MTU * 250);
     for host in 0..2 * flows {
         cable(host, if host < flows { left } else { right }, 25, Bytes::MAX, MTU * 250);
     }
-    let flow = |at| FlowSpec {
-        src: at,
-        dst: flows + at,
-        bytes,
-        start: Time::from_micros(u64::from(at) * 100),
-        after: Vec::new(),
-        behind: Vec::new(),
-        wait: Wait::ALL,
-        stop: Time::MAX,
-        application: Application::EAGER,
-        class: 0,
-        control: 0,
-    };
+    let flow = |at| FlowSpec { start: Time::from_micros(u64::from(at) * 100), ..flow(at, flows + at, bytes) };
     let discipline = match row.transport.leave {
-        SendControl::OnCredits => Some(credits_first(&Values::defaults(row.parameters))),
+        SendControl::OnCredits => {
+            let mut discipline = credits_first(&control(name));
+            discipline.classes[1].limit = Limit::Bytes(Bytes::MAX);
+            Some(discipline)
+        }
         SendControl::OnPulls => Some(trimming()),
         _ => None,
     };
@@ -88,45 +57,13 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         ports,
         markings: mechanism.into_iter().map(default_marking).collect(),
         disciplines: discipline.into_iter().collect(),
-        classes: vec![TrafficClass::default()],
-        pools: Vec::new(),
-        balancing: Balancing::Flow,
-        entropies: 0,
-        flowlet_gap: Time::ZERO,
-        faults: Vec::new(),
-        convergence: Time::MAX,
         flows: (0..flows).map(flow).collect(),
-        computations: Vec::new(),
-        ccs: Vec::new(),
-        controls: vec![Control {
-            algorithm: row,
-            values: Values::defaults(row.parameters),
-            receiver: None,
-            user_algorithm: None,
-        }],
-        host: HostSpec {
-            nic: Nic::Fair,
-            initial_window: Bytes(14_600),
-            rto_min: Time::from_millis(1),
-            rto_max: Time::from_millis(1000),
-            rto_initial: Time::from_millis(10),
-            acks_every: 1,
-            ack_delay: Time::from_micros(500),
-            gap: 0.0,
-            segment: 1,
-            loss_detection: LossDetection::DuplicateAcks,
-            retransmission: Retransmission::GoBackN,
-            prr: false,
-            timestamps: None,
-        },
-        mtu: MTU,
-        header: Bytes(40),
+        controls: vec![control(name)],
+        host: host(),
         duration: Time::from_millis(50),
-        until_done: false,
         warmup: Time::from_millis(10),
         seed,
-        record: RecordSpec::default(),
-        max_packets: u64::MAX,
+        ..Network::bare()
     }
 }
 

@@ -1,114 +1,48 @@
 //! Ports with classes, pauses and shared memory, from end to end.
 
-use shallows_cc::catalog;
+mod networks;
+
+use networks::{MTU, control, lossless};
 use shallows_cc::parameter::Values;
 use shallows_cc::port::{self, MarkAt};
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::engine::answer::Answer;
 use shallows_sim::engine::simulation::{Progress, Simulation};
-use shallows_sim::packet::{PACKET_KINDS, PacketKind};
+use shallows_sim::packet::PACKET_KINDS;
 use shallows_sim::spec::network::{
-    Application, Balancing, ClassOf, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, LossDetection, Marking,
-    Network, Nic, PauseSpec, PortSpec, RecordSpec, Retransmission, SharedSpec, TrafficClass, Wait,
+    ClassOf, ClassSpec, Discipline, FlowSpec, HostSpec, Limit, Marking, Network, Nic, PauseSpec, SharedSpec,
 };
-
-const MTU: Bytes = Bytes(1500);
 
 /// Everything in one class: a FIFO by other means.
 fn one_class(limit: Bytes) -> Discipline {
-    Discipline {
-        classes: vec![ClassSpec { limit: Limit::Bytes(limit), ..ClassSpec::OPEN }],
-        class_of: vec![ClassOf([0; PACKET_KINDS.len()])],
-        paced: None,
-    }
+    let class = ClassSpec { limit: Limit::Bytes(limit), ..ClassSpec::OPEN };
+    Discipline::new(vec![class], vec![ClassOf([0; PACKET_KINDS.len()])])
 }
 
-/// Pauses first, then what comes back, then data.
-fn lossless() -> Discipline {
-    let class = ClassSpec::OPEN;
-    let class_of = PACKET_KINDS.map(|kind| match kind {
-        PacketKind::Pause | PacketKind::Resume => 0,
-        PacketKind::Data => 2,
-        _ => 1,
-    });
-    Discipline { classes: vec![class; 3], class_of: vec![ClassOf(class_of)], paced: None }
-}
-
+/// Cables of 10 Gbps and a microsecond, and a fixed window of so many packets; switches' ports hold `buffer`.
 fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window: f64) -> Network {
-    let mut ports = Vec::new();
-    for &(a, b) in cables {
-        for (from, to) in [(a, b), (b, a)] {
-            let buffer = if from < hosts { Bytes::MAX } else { buffer };
-            let (rate, delay) = (Rate::from_gbps(10), Time::from_micros(1));
-            ports.push(PortSpec { from, to, rate, delay, buffer, marking: None, discipline: None });
-        }
+    let mut network = networks::network(hosts, nodes, cables);
+    for port in network.ports.iter_mut().filter(|port| port.from >= hosts) {
+        port.buffer = buffer;
     }
     let mut fixed = control("fixed");
     fixed.values.set("window", window).expect("a lawful window");
-    Network {
-        hosts,
-        nodes,
-        ports,
-        flows: Vec::new(),
-        computations: Vec::new(),
-        markings: Vec::new(),
-        disciplines: Vec::new(),
-        classes: vec![TrafficClass::default()],
-        pools: Vec::new(),
-        balancing: Balancing::Flow,
-        entropies: 0,
-        flowlet_gap: Time::ZERO,
-        faults: Vec::new(),
-        convergence: Time::MAX,
-        ccs: Vec::new(),
-        controls: vec![fixed],
-        host: HostSpec {
-            nic: Nic::Fair,
-            initial_window: MTU * 10,
-            rto_min: Time::from_millis(5),
-            rto_max: Time::from_millis(100),
-            rto_initial: Time::from_millis(5),
-            acks_every: 1,
-            ack_delay: Time::from_micros(500),
-            gap: 0.0,
-            segment: 1,
-            loss_detection: LossDetection::DuplicateAcks,
-            retransmission: Retransmission::GoBackN,
-            prr: false,
-            timestamps: None,
-        },
-        mtu: MTU,
-        header: Bytes(40),
-        duration: Time::from_millis(5),
-        until_done: false,
-        warmup: Time::from_millis(1),
-        seed: 1,
-        record: RecordSpec::default(),
-        max_packets: u64::MAX,
-    }
+    network.controls = vec![fixed];
+    network.host = HostSpec {
+        initial_window: MTU * 10,
+        rto_min: Time::from_millis(5),
+        rto_max: Time::from_millis(100),
+        rto_initial: Time::from_millis(5),
+        ..network.host
+    };
+    (network.duration, network.warmup) = (Time::from_millis(5), Time::from_millis(1));
+    network
 }
 
-fn control(name: &str) -> Control {
-    let algorithm = catalog::find(name).expect("a row of the catalog");
-    Control { algorithm, values: Values::defaults(algorithm.parameters), receiver: None, user_algorithm: None }
-}
-
+/// A flow without end, which starts some microseconds late.
 fn flow(src: u32, dst: u32) -> FlowSpec {
-    let start = Time::from_micros(u64::from(src));
-    FlowSpec {
-        src,
-        dst,
-        bytes: Bytes::MAX,
-        start,
-        after: Vec::new(),
-        behind: Vec::new(),
-        wait: Wait::ALL,
-        stop: Time::MAX,
-        application: Application::EAGER,
-        class: 0,
-        control: 0,
-    }
+    FlowSpec { start: Time::from_micros(u64::from(src)), ..networks::flow(src, dst, Bytes::MAX) }
 }
 
 /// `senders` hosts around one switch, all sending to the last host.

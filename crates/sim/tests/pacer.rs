@@ -34,7 +34,7 @@ fn with_pacers(mut network: Network, rate: Rate, spec: PacerSpec) -> Network {
     let shaper = Shaper { rate, burst: MTU * 2, pacer: Some(spec) };
     let classes = vec![open, ClassSpec { shaper: Some(shaper), ..open }];
     network.disciplines =
-        vec![Discipline { classes, class_of: vec![ClassOf([0; PACKET_KINDS.len()])], paced: Some(1) }];
+        vec![Discipline { paced: Some(1), ..Discipline::new(classes, vec![ClassOf([0; PACKET_KINDS.len()])]) }];
     for port in &mut network.ports {
         port.discipline = (port.from < network.hosts).then_some(0);
     }

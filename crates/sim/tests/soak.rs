@@ -120,7 +120,7 @@ fn share_with_credits(network: &mut Network, control: &Control) {
         let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens), ..ClassSpec::OPEN };
         let rest = ClassSpec { limit: Limit::Bytes(port.buffer), ..ClassSpec::OPEN };
         let class_of = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));
-        let discipline = Discipline { classes: vec![credits, rest], class_of: vec![ClassOf(class_of)], paced: None };
+        let discipline = Discipline::new(vec![credits, rest], vec![ClassOf(class_of)]);
         let at = network.disciplines.iter().position(|known| *known == discipline).unwrap_or_else(|| {
             network.disciplines.push(discipline);
             network.disciplines.len() - 1

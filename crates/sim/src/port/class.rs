@@ -204,7 +204,7 @@ mod tests {
     fn a_class_follows_from_kind_traffic_class_and_override() {
         let class = ClassSpec { limit: Limit::Packets(1), ..ClassSpec::OPEN };
         let class_of = (0..3).map(|class| ClassOf(PACKET_KINDS.map(|kind| class + kind as u8 % 7))).collect();
-        let table = ClassTable::new(&Discipline { classes: vec![class; 12], class_of, paced: None });
+        let table = ClassTable::new(&Discipline::new(vec![class; 12], class_of));
         for (kind, class) in PACKET_KINDS.into_iter().flat_map(|kind| (0..8).map(move |class| (kind, class))) {
             for ecn in [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce] {
                 let flags = Flags::of(kind).with_ecn(ecn).with(Flags::TRIMS, true).with_class(class);

@@ -43,7 +43,7 @@ fn port(shaper: Shaper) -> Port {
     let class_of = PACKET_KINDS.map(|kind| u8::from(kind == Data));
     let shaped = ClassSpec { limit: Limit::Packets(8), shaper: Some(shaper), ..ClassSpec::OPEN };
     let open = ClassSpec::OPEN;
-    let discipline = Discipline { classes: vec![shaped, open], class_of: vec![ClassOf(class_of)], paced: None };
+    let discipline = Discipline::new(vec![shaped, open], vec![ClassOf(class_of)]);
     Port::new(&spec, Bytes(1538)).scheduled(&discipline, Rng::new(1, 0))
 }
 
@@ -106,8 +106,7 @@ fn lossless(shaper: Option<Shaper>, marking: Option<(f64, MarkAt)>) -> Port {
     let class_of = PACKET_KINDS.map(|kind| 1 + u8::from(kind == Data));
     let class = ClassSpec::OPEN;
     let feedback = ClassSpec { shaper, ..class };
-    let discipline =
-        Discipline { classes: vec![class, feedback, class], class_of: vec![ClassOf(class_of)], paced: None };
+    let discipline = Discipline::new(vec![class, feedback, class], vec![ClassOf(class_of)]);
     let port = Port::new(&spec, Bytes(1538)).scheduled(&discipline, Rng::new(1, 0));
     let Some((kmin, at)) = marking else { return port };
     let mechanism = port::find("red").expect("a row");

@@ -88,7 +88,7 @@ mod tests {
         let class_of = PACKET_KINDS.map(|kind| u8::from(kind == PacketKind::Data));
         let headers = ClassSpec::OPEN;
         let data = ClassSpec { limit: Limit::Packets(8), shaper: None, trims: true, turn: Some(10), ..ClassSpec::OPEN };
-        let discipline = Discipline { classes: vec![headers, data], class_of: vec![ClassOf(class_of)], paced: None };
+        let discipline = Discipline::new(vec![headers, data], vec![ClassOf(class_of)]);
         Port::new(&spec, Bytes(1500)).scheduled(&discipline, Rng::new(1, 0))
     }
 

@@ -264,8 +264,8 @@ mod tests {
     fn a_port_has_at_most_twelve_classes() {
         let class = ClassSpec { limit: Limit::Packets(1), ..ClassSpec::OPEN };
         let with_classes = |classes: usize| {
-            let class_of = vec![ClassOf([classes as u8 - 1; PACKET_KINDS.len()])];
-            let discipline = Discipline { classes: vec![class; classes], class_of, paced: None };
+            let discipline =
+                Discipline::new(vec![class; classes], vec![ClassOf([classes as u8 - 1; PACKET_KINDS.len()])]);
             Network { disciplines: vec![discipline], ..Network::bare() }.check_disciplines()
         };
         assert_eq!(with_classes(12), Ok(()));

@@ -185,10 +185,10 @@ impl Network {
     }
 }
 
-#[cfg(test)]
 impl Network {
-    /// An empty network for unit tests.
-    pub(crate) fn bare() -> Self {
+    /// An empty network of which every key has a value, for tests.
+    #[must_use]
+    pub fn bare() -> Self {
         Self {
             hosts: 0,
             nodes: 0,

@@ -213,6 +213,12 @@ impl ClassSpec {
 }
 
 impl Discipline {
+    /// These classes, without one for a pacer.
+    #[must_use]
+    pub const fn new(classes: Vec<ClassSpec>, class_of: Vec<ClassOf>) -> Self {
+        Self { classes, class_of, paced: None }
+    }
+
     /// The class of the data of a traffic class.
     #[must_use]
     pub fn class_of_data(&self, traffic_class: usize) -> u8 {

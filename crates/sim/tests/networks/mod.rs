@@ -10,8 +10,8 @@ use shallows_sim::engine::answer::Answer;
 use shallows_sim::engine::simulation::{Progress, Simulation};
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::spec::network::{
-    Application, Balancing, ClassOf, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, LossDetection, Marking,
-    Network, Nic, PortSpec, RecordSpec, Retransmission, Shaper, SharedSpec, TrafficClass, Wait,
+    Application, ClassOf, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, Marking, Network, PortSpec,
+    RecordSpec, Shaper, SharedSpec, Wait,
 };
 
 pub const MTU: Bytes = Bytes(1500);
@@ -86,21 +86,7 @@ pub fn flow(src: u32, dst: u32, bytes: Bytes) -> FlowSpec {
 }
 
 pub fn host() -> HostSpec {
-    HostSpec {
-        nic: Nic::Fair,
-        initial_window: Bytes(14_600),
-        rto_min: Time::from_millis(1),
-        rto_max: Time::from_millis(1000),
-        rto_initial: Time::from_millis(10),
-        acks_every: 1,
-        ack_delay: Time::from_micros(500),
-        gap: 0.0,
-        segment: 1,
-        loss_detection: LossDetection::DuplicateAcks,
-        retransmission: Retransmission::GoBackN,
-        prr: false,
-        timestamps: None,
-    }
+    HostSpec { rto_max: Time::from_millis(1000), ..Network::bare().host }
 }
 
 /// Cables of 10 Gbps and a microsecond; hosts' ports are unlimited, switches' hold 100 frames.
@@ -117,28 +103,10 @@ pub fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)]) -> Network {
         hosts,
         nodes,
         ports,
-        markings: Vec::new(),
-        disciplines: Vec::new(),
-        classes: vec![TrafficClass::default()],
-        pools: Vec::new(),
-        balancing: Balancing::Flow,
-        entropies: 0,
-        flowlet_gap: Time::ZERO,
-        faults: Vec::new(),
-        convergence: Time::MAX,
-        flows: Vec::new(),
-        computations: Vec::new(),
-        ccs: Vec::new(),
         controls: vec![control("reno")],
         host: host(),
-        mtu: MTU,
-        header: Bytes(40),
         duration: Time::from_millis(50),
-        until_done: false,
-        warmup: Time::ZERO,
-        seed: 1,
-        record: RecordSpec::default(),
-        max_packets: u64::MAX,
+        ..Network::bare()
     }
 }
 
@@ -196,17 +164,13 @@ pub fn lossless() -> Discipline {
         PacketKind::Data => 2,
         _ => 1,
     });
-    Discipline { classes: vec![OPEN; 3], class_of: vec![ClassOf(class_of)], paced: None }
+    Discipline::new(vec![OPEN; 3], vec![ClassOf(class_of)])
 }
 
 /// One class of everything, and one before it for flows with a priority; each holds 100 frames.
 pub fn priority_first() -> Discipline {
     let class = ClassSpec { limit: Limit::Bytes(MTU * 100), ..ClassSpec::OPEN };
-    Discipline {
-        classes: vec![class; 2],
-        class_of: [0, 1].map(|class| ClassOf([class; PACKET_KINDS.len()])).to_vec(),
-        paced: None,
-    }
+    Discipline::new(vec![class; 2], [0, 1].map(|class| ClassOf([class; PACKET_KINDS.len()])).to_vec())
 }
 
 /// A shaped class of credits before one of everything else.
@@ -217,7 +181,7 @@ pub fn credits_first(control: &Control) -> Discipline {
     let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens), ..ClassSpec::OPEN };
     let rest = ClassSpec { limit: Limit::Bytes(MTU * 100), ..ClassSpec::OPEN };
     let class_of = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));
-    Discipline { classes: vec![credits, rest], class_of: vec![ClassOf(class_of)], paced: None }
+    Discipline::new(vec![credits, rest], vec![ClassOf(class_of)])
 }
 
 /// Headers and answers first, then data, of which a port holds eight packets and cuts what comes beyond (NDP).
@@ -225,7 +189,7 @@ pub fn trimming() -> Discipline {
     let headers = ClassSpec { limit: Limit::Bytes(MTU * 16), ..ClassSpec::OPEN };
     let data = ClassSpec { limit: Limit::Packets(8), shaper: None, trims: true, turn: Some(10), ..ClassSpec::OPEN };
     let class_of = PACKET_KINDS.map(|kind| u8::from(kind == PacketKind::Data));
-    Discipline { classes: vec![headers, data], class_of: vec![ClassOf(class_of)], paced: None }
+    Discipline::new(vec![headers, data], vec![ClassOf(class_of)])
 }
 
 /// Lets all packets share a pool of memory of each switch.
@@ -236,7 +200,7 @@ pub fn share(network: &mut Network, shared: Option<SharedSpec>) {
 
 /// Everything in one class.
 pub fn one_class() -> Discipline {
-    Discipline { classes: vec![OPEN], class_of: vec![ClassOf([0; PACKET_KINDS.len()])], paced: None }
+    Discipline::new(vec![OPEN], vec![ClassOf([0; PACKET_KINDS.len()])])
 }
 
 /// Two hosts below two leaves, `spines` between them; cables 0 and 1 are the hosts', then two a spine. One flow of 1000 packets.
