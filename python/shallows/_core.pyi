@@ -46,6 +46,19 @@ def tap(
 def paths(request: Request) -> list[tuple[list[int], list[int]]]:
     """The links on each flow's way there, and on the way back of what answers it."""
 
+def longest_chain(
+    members: NDArray[np.uint32],
+    needs: dict[str, NDArray[Any]],
+    lasts: NDArray[np.float64],
+    delays: NDArray[np.float64],
+) -> float:
+    """The longest chain of tasks, from the first start to the last end, in the unit of `lasts` and `delays`.
+
+    `needs` has the columns waiting (u32), needed (u32) and end (bool). A task starts its delay after all that
+    it needs, the end of a task or its start, and ends when it has lasted. Only `members` count, and of these
+    those that need members alone.
+    """
+
 def catalog() -> list[dict[str, Any]]:
     """The algorithms."""
 

@@ -16,6 +16,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
+use numpy::PyReadonlyArray1;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -24,12 +25,14 @@ use shallows_cc::units::{Bytes, Time};
 use shallows_contract::IntoValue;
 use shallows_contract::answer::{Answer, Threads};
 use shallows_sim::engine::simulation::{Progress, Simulation};
+use shallows_sim::engine::task_chain::{self, Need};
 use shallows_sim::observe::Observer;
 use shallows_sim::observe::causes::Causes;
 use shallows_sim::observe::frames::Frames;
 use shallows_sim::route;
 use shallows_sim::spec::network::Network;
 
+use crate::table::column;
 use crate::threads::Run;
 use crate::user_algorithm::Raised;
 
@@ -118,6 +121,19 @@ fn at<'py>(
 fn paths(request: &Bound<'_, PyDict>) -> PyResult<Vec<[Vec<u32>; 2]>> {
     let network = request::network(request, &Raised::default())?;
     network.check().and_then(|()| route::paths(&network)).map_err(PyValueError::new_err)
+}
+
+/// The longest chain of tasks, from the first start to the last end; see [`task_chain::longest_chain`].
+#[pyfunction]
+fn longest_chain(
+    members: PyReadonlyArray1<'_, u32>,
+    needs: &Bound<'_, PyDict>,
+    lasts: PyReadonlyArray1<'_, f64>,
+    delays: PyReadonlyArray1<'_, f64>,
+) -> PyResult<f64> {
+    let sides = column(needs, "waiting")?.into_iter().zip(column(needs, "needed")?).zip(column(needs, "end")?);
+    let needs: Vec<_> = sides.map(|((waiting, needed), end)| Need { waiting, needed, end }).collect();
+    Ok(task_chain::longest_chain(members.as_slice()?, &needs, lasts.as_slice()?, delays.as_slice()?))
 }
 
 /// The parts of a request that a run needs besides the network.
@@ -236,6 +252,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(at, module)?)?;
     module.add_function(wrap_pyfunction!(tap, module)?)?;
     module.add_function(wrap_pyfunction!(paths, module)?)?;
+    module.add_function(wrap_pyfunction!(longest_chain, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::catalog, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::markings, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::receivers, module)?)?;

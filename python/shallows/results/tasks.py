@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shallows import _core
 from shallows.contract import F64
 from shallows.traffic import Tasks, Training
 from shallows.units import NEVER
@@ -153,29 +154,5 @@ def longest(
     """
     waiting, needed = (np.concatenate([pairs[how][side] for how in pairs]) for side in (0, 1))
     ended = np.concatenate([np.full(len(pairs[how][0]), how == "after") for how in pairs])
-    order = np.argsort(needed, kind="stable")
-    left = np.bincount(waiting, minlength=len(lasts))
-    first = np.searchsorted(needed[order], np.arange(len(lasts) + 1))
-    now = members[left[members] == 0].tolist()
-    begin, end = float(delay[now].min()), 0.0
-    # Views, because chains of 100,000 tasks are too long for arrays and too large for lists.
-    ready, lasting, delayed, followers, after_end, firsts, missing = (
-        _view(column)
-        for column in (np.zeros(len(lasts)), lasts, delay, waiting[order], ended[order], first, left)
-    )
-    while now:
-        task = now.pop()
-        begun = ready[task] + delayed[task]
-        done = begun + lasting[task]
-        end = max(end, done)
-        for place in range(firsts[task], firsts[task + 1]):
-            follower = followers[place]
-            ready[follower] = max(ready[follower], done if after_end[place] else begun)
-            missing[follower] -= 1
-            if not missing[follower]:
-                now.append(follower)
-    return end - begin
-
-
-def _view(column: NDArray[Any]) -> "memoryview[Any]":
-    return memoryview(column)
+    needs = {"waiting": waiting.astype(np.uint32), "needed": needed.astype(np.uint32), "end": ended}
+    return _core.longest_chain(members.astype(np.uint32), needs, lasts, delay)

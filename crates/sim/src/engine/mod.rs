@@ -11,4 +11,5 @@ mod schedule;
 pub mod simulation;
 pub mod snapshot;
 mod stall_detector;
+pub mod task_chain;
 mod tasks;
