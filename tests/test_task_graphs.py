@@ -1,8 +1,15 @@
 """Tasks: messages and computations that wait for each other, by hand; what can never start; saving."""
 
+import csv
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
+import pandas
 import pytest
 from typer.testing import CliRunner
 
@@ -141,12 +148,20 @@ def random_tasks(seed, hosts=16, count=300):
 FABRIC = {"kind": "leaf-spine", "leaves": 4, "spines": 2, "hosts_per_leaf": 4, "rate": "10Gbps"}
 
 
-def test_threads_do_not_change_tasks():
-    made = scenario(random_tasks(1), topology=FABRIC)
-    runs = [sh.run(made, threads=threads) for threads in (1, 2, 4)]
+def partly(tasks):
+    """The same tasks, of which those with several predecessors need all but one."""
+    return [{**task, "needs": len(task["after"]) - 1} if len(task["after"]) > 1 else task for task in tasks]
+
+
+@pytest.mark.parametrize(
+    "some", [random_tasks, lambda seed: partly(random_tasks(seed))], ids=["all", "k of n"]
+)
+def test_threads_do_not_change_tasks(some):
+    made = scenario(some(1), topology=FABRIC)
+    runs = [sh.run(made, threads=threads) for threads in (1, 2, 3, 4)]
     assert len({run.summary["fingerprint"] for run in runs}) == 1
     assert all(run.computations.equals(runs[0].computations) for run in runs)
-    assert runs[2].summary["threads"]["domains"] > 1
+    assert runs[3].summary["threads"]["domains"] > 1
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -171,6 +186,102 @@ def test_a_run_with_tasks_is_saved_loaded_and_swept(tmp_path):
     again = sh.sweep(scenario(CHAIN), **kept)
     assert len(first.table) == len(again.table) == 2
     assert first.table.equals(again.table)
+
+
+RACE = [
+    {"name": "fast", "host": "h0", "compute": "10us"},
+    {"name": "slow", "host": "h0", "compute": "30us", "processor": 1},
+    {"name": "slowest", "host": "h0", "compute": "60us", "processor": 2},
+    {"name": "other", "host": "h1", "compute": "90us"},
+    message("go", "h0", "h1", after=["fast", "slow", "slowest"], needs=2),
+]
+"""The message starts at 30 us and ends at 34.4 us; the last computation ends at 90 us."""
+
+
+def test_a_run_with_tasks_is_exported(tmp_path):
+    """A frame of 1500 B takes 1.2 us: "ask" leaves h0 at 10 + 1 us, "answer" h1 at 11 + 4.4 + 20 us."""
+    sh.run(scenario(CHAIN)).save(tmp_path / "run")
+    files = ["--perfetto", tmp_path / "a.pftrace", "--pcap", tmp_path / "a.pcapng", "--csv", tmp_path / "csv"]
+    words = ["export", str(tmp_path / "run"), "--port", "h?->s0", *map(str, files)]
+    told = CliRunner().invoke(cli.app, words)
+    assert told.exit_code == 0, told.output
+    assert all(path.exists() for path in files[1::2])
+    rows = list(csv.DictReader((tmp_path / "csv" / "frames.csv").open()))
+    sent = [
+        (row["port"], int(row["begun_ps"]), int(row["ended_ps"])) for row in rows if row["kind"] == "data"
+    ]
+    assert sent == [("h0->s0", 11_000_000, 12_200_000), ("h1->s0", 35_400_000, 36_600_000)]
+
+
+@pytest.mark.parametrize("tasks", [CHAIN, RACE, partly(random_tasks(3))], ids=["chain", "race", "k of n"])
+def test_a_scenario_with_tasks_is_written_and_read(tasks, tmp_path):
+    """The file gives the same run, and so does the scenario of a saved result."""
+    made = scenario(tasks, topology=FABRIC)
+    run = sh.run(made)
+    read = sh.Scenario.from_toml(made.to_toml())
+    loaded = sh.Run.load(run.save(tmp_path / "run"))
+    prints = {sh.run(one).summary["fingerprint"] for one in (made, read, loaded.scenario)}
+    assert prints == {run.summary["fingerprint"]}
+    assert loaded.why(task="job").table().equals(run.why(task="job").table())
+
+
+def sweep(folder, out):
+    """The process of a sweep over 40 lengths of a computation, with one worker."""
+    lengths = ",".join(f"{us}us" for us in range(1, 41))
+    words = [
+        "sweep",
+        "race.toml",
+        "--over",
+        f"traffic.0.tasks.0.compute={lengths}",
+        "--workers",
+        "1",
+        "--out",
+        out,
+    ]
+    command = [sys.executable, "-c", "from shallows.cli import main; main()", *words]
+    options = {"cwd": folder, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, start_new_session=True, **options)
+
+
+def test_a_sweep_of_tasks_that_is_killed_goes_on(tmp_path):
+    """SIGKILL to the command and its worker: finished runs stay, and the table is that of a whole sweep."""
+    (tmp_path / "race.toml").write_text(scenario(RACE).to_toml())
+    process = sweep(tmp_path, "out")
+    while process.poll() is None and len(list(tmp_path.glob("out/runs/run=*"))) < 3:
+        time.sleep(0.001)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    there = {path.name: path.stat().st_ino for path in tmp_path.glob("out/runs/run=*")}
+    assert 3 <= len(there) < 40
+    for out in ("out", "whole"):
+        again = sweep(tmp_path, out)
+        told = again.communicate(timeout=600)
+        assert again.returncode == 0, told
+    now = {path.name: path.stat().st_ino for path in tmp_path.glob("out/runs/run=*")}
+    assert there.items() <= now.items(), "a finished run was lost or repeated"
+    resumed, whole = (sh.Sweep.load(tmp_path / name) for name in ("out", "whole"))
+    pandas.testing.assert_frame_equal(resumed.table, whole.table)
+    # Two of three: the message waits for the second to end, at 30 us or later.
+    starts = [float(run.flows.start_us.iloc[0]) for run in resumed.runs()]
+    assert sorted(starts) == pytest.approx([30.0] * 30 + list(range(31, 41)))
+
+
+def test_the_slack_of_a_task_that_needs_some_is_a_lower_bound(tmp_path):
+    """The message may end at 90 us, so start at 85.6: "fast", of 10 us, and "slow", of 30 us, may end then.
+
+    Later as well, because "slowest" would take the place of one of them.
+    """
+    run = sh.run(scenario(RACE))
+    path = run.why(task="job")
+    assert path.fct_ps == 90 * US
+    assert path.slack() == {0: 55_600_000, 1: 75_600_000, 2: 55_600_000, 3: 30 * US, 4: 0}
+    assert path.slack_is_lower_bound
+    assert not sh.run(scenario(CHAIN)).why(task="job").slack_is_lower_bound
+    run.save(tmp_path / "run")
+    asked = ["why", str(tmp_path / "run"), "--task", "job", "--slack", "--figure", str(tmp_path / "f.png")]
+    told = CliRunner().invoke(cli.app, asked)
+    assert told.exit_code == 0, told.stderr
+    assert "at least: some tasks need only some of their predecessors" in told.stdout
 
 
 def test_the_command_prints_computations_and_slack(tmp_path):

@@ -9,13 +9,16 @@ from shallows.why.record import DATA_LIKE
 if TYPE_CHECKING:
     from shallows.results.run import Run
     from shallows.runner import OnProgress
+    from shallows.traffic import Flows
     from shallows.why.task_choice import Task
 
 
 def of_run(run: "Run", name: str, on_progress: "OnProgress | None" = None) -> dict[int, int]:
     """Picoseconds of slack of each message and computation of the task `name` of `run`, from a second pass.
 
-    Those after it are taken to last as long as they did. Those on the critical path have none.
+    Those after it are taken to last as long as they did. Those on the critical path have none. Where a task
+    needs only some of its predecessors, another one may take the place of one that is late: the value is then
+    a lower bound (`is_lower_bound`).
     """
     its, flows = task_choice.task(run, name), run.scenario.flows
     end = int(its.finish_ps[its.last])
@@ -37,6 +40,17 @@ def of_run(run: "Run", name: str, on_progress: "OnProgress | None" = None) -> di
             if ended <= ready - latest[task]:
                 latest[other] = min(latest[other], ready - ended)
     return latest
+
+
+def is_lower_bound(flows: "Flows", task: "Task") -> bool:
+    """True if some message or computation of the task needs only some of its predecessors."""
+
+    def spares(number: int) -> bool:
+        """True if the task needs some of its predecessors and not all."""
+        needs = task_choice.needs(flows, number)
+        return 0 < needs < sum(map(len, task_choice.predecessors(flows, number)))
+
+    return any(spares(number) for number in task.members)
 
 
 def _ended(index: Index, its: "Task", other: int, task: int) -> int:

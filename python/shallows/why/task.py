@@ -134,10 +134,17 @@ class TaskPath(Path):
 
         return task_counterfactual.of_run(self.run, self.name, what, on_progress)
 
+    @property
+    def slack_is_lower_bound(self) -> bool:
+        """True if `slack` may be larger, because some messages need only some of their predecessors."""
+        from shallows.why import slack
+
+        return slack.is_lower_bound(self.record.scenario.flows, self.task)
+
     def slack(self, on_progress: "OnProgress | None" = None) -> dict[int, int]:
         """How many picoseconds later each message of the task could have ended without delaying the task.
 
-        The scenario runs again for this.
+        A lower bound if some messages need only some of their predecessors. The scenario runs again for this.
         """
         from shallows.why import slack
 

@@ -109,6 +109,12 @@ def predecessors(flows: "Flows", number: int) -> tuple[list[int], list[int]]:
     return its.after.of(row), its.behind.of(row)
 
 
+def needs(flows: "Flows", number: int) -> int:
+    """How many of its predecessors a task waits for; 0 is all."""
+    its, row = (flows, number) if number < len(flows) else (flows.computations, number - len(flows))
+    return 0 if its.wait is None else int(its.wait.needs[row])
+
+
 def before_on_processor(flows: "Flows", task: Task, number: int) -> int | None:
     """The computation that kept the processor busy until this one started; None if it was idle."""
     if number < len(flows):

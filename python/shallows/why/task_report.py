@@ -23,6 +23,9 @@ MOST = 8
 """The most rows of the table of waits."""
 MOST_MESSAGES = 40
 """The most messages that are all listed; of more, those that lost most."""
+AT_LEAST = (
+    "at least: some tasks need only some of their predecessors, and another may take the place of a late one"
+)
 
 
 class Wait(NamedTuple):
@@ -140,6 +143,8 @@ def of_slack(path: "TaskPath", slack: "Mapping[int, int]") -> list[Any]:
         table.add_row(
             f"{report.others(len(rest))}, up to", us(rest[-1][0]), f"{rest[-1][0] / path.fct_ps:.1%}"
         )
+    if path.slack_is_lower_bound:
+        return ["", table, AT_LEAST]
     return ["", table]
 
 
