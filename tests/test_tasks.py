@@ -317,8 +317,10 @@ def dominated(number):
 FEW = 3
 
 
+# In fabric 128 the only other frames in the queue of the slow link are acknowledgements of the ring itself.
 @pytest.mark.parametrize(
-    "number", [*range(FEW), *(pytest.param(number, marks=pytest.mark.thorough) for number in range(FEW, 21))]
+    "number",
+    [*range(FEW), 128, *(pytest.param(number, marks=pytest.mark.thorough) for number in range(FEW, 21))],
 )
 def test_a_run_without_the_dominant_cause_is_as_predicted(number):
     """Without the incast or the slow link the ring takes what its messages predict, to 1 %."""
@@ -328,6 +330,83 @@ def test_a_run_without_the_dominant_cause_is_as_predicted(number):
     assert cost.share_ps > 0.1 * cost.completion_ps
     assert cost.ran_ps == pytest.approx(cost.expected_ps, rel=0.01)
     assert cost.ran_ps < 0.9 * cost.completion_ps
+
+
+def computing(draw):
+    """A random fabric where a slow link, an incast, or tasks that compute first slow training; and which."""
+    rate, switches = draw.choice([10, 40, 50, 200]), draw.choice(["leaf-spine", "fat-tree"])
+    topology = {"kind": "fat-tree", "k": 4}
+    if switches == "leaf-spine":
+        topology = {"kind": switches, "leaves": draw.choice([3, 4]), "spines": draw.choice([2, 3])}
+        topology |= {"hosts_per_leaf": draw.choice([4, 6]), "spine_rate": f"{draw.choice([2, 4]) * rate}Gbps"}
+    topology |= {"rate": f"{rate}Gbps", "link_delay": draw.choice(["200ns", "500ns", "2us"])}
+    hosts = topology["leaves"] * topology["hosts_per_leaf"] if switches == "leaf-spine" else 16
+    ranks = sorted(draw.sample(range(hosts), draw.choice([4, 5])))
+    victim, others = draw.choice(ranks), [host for host in range(hosts) if host not in ranks]
+    bucket, layers = draw.choice([200_000, 400_000, 800_000]), draw.choice([1, 2, 3])
+    forward_ns = round(8 * bucket / rate * draw.choice([0.3, 1, 2]))
+    job = {"kind": "training", "name": "job", "hosts": ranks, "layers": layers, "forward": f"{forward_ns}ns"}
+    job |= {"gradients": f"{bucket}B", "bucket": f"{bucket}B", "spread": draw.choice([0.0, 0.1])}
+    network = {"mtu": draw.choice(["1500B", "4096B"]), "header": "40B", "buffer": "unlimited"}
+    tables = {"topology": topology, "network": network, "cc": "dcqcn", "duration": "until-done"}
+    begin_ns = round(3 * layers * forward_ns * draw.choice([0.7, 1]))
+    cause = draw.choice(["link", "incast", "tasks"])
+    if cause == "link":
+        names = sh.Scenario(traffic=[job], **tables).network.port_names
+        link = next(name for name in names if name.endswith(f"->h{victim}"))
+        slow = {"link": link, "kind": "rate", "value": f"{1000 * rate // draw.choice([2, 3, 6])}Mbps"}
+        return sh.Scenario(traffic=[job], faults=[slow], **tables), link
+    senders = draw.sample(others, draw.choice([3, 5, 7]))
+    size = bucket * draw.choice([2, 4, 6]) // len(senders)
+    flows = [[(begin_ns + place) * 1e-9, host, victim, size] for place, host in enumerate(senders)]
+    tasks = []
+    for place, host in enumerate(senders):
+        tasks.append({"name": f"c{place}", "host": host, "compute": f"{begin_ns + place}ns"})
+        tasks.append(
+            {"name": f"m{place}", "from": host, "to": victim, "size": f"{size}B", "after": [f"c{place}"]}
+        )
+    other = {"kind": "trace", "flows": flows} if cause == "incast" else {"kind": "tasks", "tasks": tasks}
+    return sh.Scenario(traffic=[job, {"name": "other", **other}], **tables), "other"
+
+
+@pytest.mark.parametrize(
+    "number", [*range(FEW), *(pytest.param(number, marks=pytest.mark.thorough) for number in range(FEW, 20))]
+)
+def test_training_without_the_dominant_cause_is_as_predicted(number):
+    """Like the ring, with computations. Fabrics without a dominant cause are drawn again."""
+    draw = random.Random(f"computing {number}")
+    for _ in range(20):
+        scenario, what = computing(draw)
+        path = checked(sh.run(scenario).why(task="job"))
+        cost = path.counterfactual(what)
+        if cost.share_ps > 0.1 * cost.completion_ps:
+            break
+    print(number, what, cost)
+    assert path.by_cause()["computation"] > 0
+    assert cost.share_ps > 0.1 * cost.completion_ps
+    assert cost.ran_ps == pytest.approx(cost.expected_ps, rel=0.01)
+    assert cost.ran_ps < 0.95 * cost.completion_ps
+
+
+def test_a_counterfactual_of_a_task_that_needs_one_of_two():
+    """1 MB at 10 Gbps takes 3 ms behind an incast: the last task waits for it, not for the 8 ms."""
+    tasks = [
+        {"name": "data", "from": "h0", "to": "h1", "size": "1MB"},
+        {"name": "cache", "host": "h1", "compute": "8ms", "processor": 1},
+        {"name": "use", "host": "h1", "compute": "10ms", "after": ["data", "cache"], "needs": 1},
+    ]
+    flows = [[0, host, "h1", 1_000_000] for host in ("h2", "h3", "h4")]
+    traffic = [
+        {"kind": "tasks", "name": "job", "tasks": tasks},
+        {"kind": "trace", "name": "other", "flows": flows},
+    ]
+    topology = {"kind": "star", "hosts": 5, "rate": "10Gbps", "rtt": "10us"}
+    run = sh.run(sh.Scenario(duration="until-done", topology=topology, traffic=traffic, cc="dcqcn"))
+    cost = checked(run.why(task="job")).counterfactual("other")
+    # 685 frames of 1500 B in 822 us, one more hop of 1.2 us and 5 us on the wire.
+    assert cost.ran_ps == pytest.approx(10_828 * US, rel=0.001)
+    assert cost.expected_ps == pytest.approx(cost.ran_ps, rel=0.01)
+    assert 12_000 * US < cost.completion_ps < 18_000 * US
 
 
 def test_what_is_left_out_must_be_another_tenant_or_a_fault(tenants):

@@ -144,7 +144,8 @@ class _Costs:
         if piece.cause == "pause":
             return self._of_pause(piece)
         taken = self._removal.links.get(piece.port)
-        if taken is not None and piece.cause in ("fault", "loss", "timeout"):
+        # The queue in which a window or pace was cut would not have grown, whoever else had a frame there.
+        if taken is not None and piece.cause in ("fault", "loss", "timeout", "cut", "pace_cut"):
             return piece.length_ps
         return round(piece.length_ps * (taken or 0)) if piece.cause in ("queue", "transmission") else 0
 
@@ -177,7 +178,9 @@ def _longest(index: Index, its: "Task", costs: _Costs, ideal_ps: "NDArray[np.int
         after, behind = task_choice.predecessors(flows, flow)
         before = [ends[other] for other in after if other in ends]
         before += [sent[other] for other in behind if other in sent]
-        begin = max(before) + task_choice.delay_ps(flows, flow) if before else start
+        # The last of the predecessors that it needs; 0 is all.
+        enough = task_choice.needs(flows, flow) or len(before)
+        begin = sorted(before)[:enough][-1] + task_choice.delay_ps(flows, flow) if before else start
         busy = task_choice.before_on_processor(flows, its, flow)
         begin = max(begin, ends.get(busy, 0) if busy is not None else 0)
         if flow >= len(flows):
