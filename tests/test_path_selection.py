@@ -10,8 +10,6 @@ from shallows.scenario import Scenario
 from shallows.scenario.tables import BY_HOST
 from test_reordering import BY_FRAME, BY_TIME, crossing
 
-MARKS = {"kind": "red", "kmin": "30KB", "kmax": "200KB"}
-
 
 def goodput(scenario):
     """Goodput of a run without losses, which must not retransmit."""
@@ -34,12 +32,43 @@ def test_dctcp_with_rack_fills_equal_paths_by_reps(paths, gbps):
     assert 0.98 <= share("dctcp", paths, gbps, hosts=BY_TIME) <= 1.001
 
 
-@pytest.mark.parametrize("paths", [4, 16, 64])
-def test_dcqcn_over_irn_fills_equal_paths_by_reps(paths):
-    assert 0.98 <= share("dcqcn", paths, 400, hosts=BY_FRAME, network={"marking": MARKS}) <= 1.001
+def dcqcn_by_reps(paths, gbps):
+    """With HPCC's ramp, 4 KB per Gbps of the port, but at least 20 frames."""
+    kmin = max(4 * gbps / paths, 30)
+    marking = {"kind": "red", "kmin": f"{kmin}KB", "kmax": f"{4 * kmin}KB"}
+    return share("dcqcn", paths, gbps, hosts=BY_FRAME, network={"marking": marking})
 
 
-@pytest.mark.parametrize(("paths", "gbps"), [(4, 10), (4, 400), (16, 400), (64, 1600)])
+@pytest.mark.parametrize(("paths", "gbps"), [(4, 400), (16, 400), (64, 400), (64, 1600), (16, 100)])
+def test_dcqcn_over_irn_fills_equal_paths_by_reps(paths, gbps):
+    assert 0.98 <= dcqcn_by_reps(paths, gbps) <= 1.001
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("paths", [4, 8, 16, 32, 64])
+@pytest.mark.parametrize("gbps", [100, 400, 1600])
+def test_dcqcn_over_irn_fills_all_of_these(paths, gbps):
+    assert 0.98 <= dcqcn_by_reps(paths, gbps) <= 1.001
+
+
+def test_a_ramp_for_one_path_is_too_short_for_sprayed_dcqcn():
+    """The default of 5 KB at ports of 25 Gbps: marks on any path cut the whole flow."""
+    assert share("dcqcn", 16, 400, hosts=BY_FRAME) < 0.9
+
+
+def test_irns_limit_holds_dcqcn_back_where_a_frame_takes_half_a_round_trip():
+    """64 paths of 156 Mbps: twice the product of rate and empty round trip in flight, and no more."""
+    marking = {"kind": "red", "kmin": "30KB", "kmax": "120KB"}
+    tables = {"network": {"marking": marking}, "duration": "200ms", "warmup": "100ms"}
+    irn = share("dcqcn", 64, 10, hosts=BY_FRAME, **tables)
+    assert 0.9 < irn < 0.98
+    tables = {"duration": "200ms", "warmup": "100ms", "hosts": BY_TIME}
+    held, free = (share({"name": "fixed", "window": f"{n}pkt"}, 64, 10, **tables) for n in (280, 1000))
+    assert held == pytest.approx(irn, rel=0.02)
+    assert free > 0.995
+
+
+@pytest.mark.parametrize(("paths", "gbps"), [(4, 10), (4, 400), (16, 400), (32, 400), (64, 1600)])
 def test_swift_over_irn_fills_equal_paths_by_reps(paths, gbps):
     hosts = {**BY_FRAME, "initial_window": f"{2.5 * gbps}KB"}
     assert 0.98 <= share("swift-roce", paths, gbps, hosts=hosts) <= 1.001

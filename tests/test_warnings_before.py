@@ -157,6 +157,33 @@ def test_sprayed_packets_are_taken_for_lost(topology, balancing, cc, hosts, expe
     assert not found or expected in found[0]
 
 
+def sprayed(cc="dcqcn", balancing="reps", rate="400Gbps", **tables):
+    topology = {**FABRIC, "rate": rate, "spine_rate": "100Gbps"}
+    hosts = {"retransmission": "selective"} if cc == "dcqcn" else {"loss_detection": "rack"}
+    network = {"balancing": balancing, **tables.pop("network", {})}
+    return said("is short for", topology=topology, cc=cc, hosts=hosts, network=network, **tables)
+
+
+def test_a_ramp_within_the_queues_of_sprayed_packets():
+    """4 KB per Gbps (HPCC) and four times as much; 50 KB at 400 Gbps is DCQCN's default."""
+    (found,) = sprayed()
+    assert 'kmin = { "100Gbps" = "400KB", "400Gbps" = "1.6MB" } and network' in found
+    assert 'kmax = { "100Gbps" = "1.6MB", "400Gbps" = "6.4MB" }' in found
+    kmin = {"100Gbps": "400KB", "400Gbps": "1600KB"}
+    assert not sprayed(network={"marking": {"kind": "red", "kmin": kmin, "kmax": "6400KB"}})
+    assert not sprayed(balancing="queue")
+    assert not sprayed(balancing="flow")
+    assert not sprayed(cc="dctcp")
+    assert not sprayed(rate="40Gbps")
+
+
+def test_a_ramp_of_a_class_within_the_queues_of_sprayed_packets():
+    classes = [{"name": "tcp"}, {"name": "roce"}]
+    traffic = [{**LONG[0], "class": "roce"}]
+    (found,) = sprayed(classes=classes, traffic=traffic)
+    assert "write classes[1].marking.kmin = { " in found
+
+
 @pytest.mark.parametrize(
     ("duration", "priorities", "warned"),
     [("until-done", (1, 0), True), ("10ms", (1, 0), False), ("until-done", (0, 1), False)],

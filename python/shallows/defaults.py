@@ -149,6 +149,19 @@ def ramp(of_40g: float, frames: int) -> Callable[[int, Scale], int]:
     return scaled
 
 
+SPRAYED_KMIN_PER_BPS, SPRAYED_FRAMES, SPRAYED_KMAX = 4000 / GBPS, 20, 4
+"""HPCC's ramp for DCQCN begins at 400 KB and ends at 1600 KB at 100 Gbps (mix/ of its repository)."""
+
+
+def sprayed_kmin(rate_bps: int, frame: int) -> int:
+    """Bytes at which a ramp should begin where packets of a DCQCN flow are sprayed.
+
+    HPCC's, in proportion to the rate, but at least 20 frames, DCTCP's threshold on slow links (SIGCOMM 2010
+    §3.5).
+    """
+    return round(max(SPRAYED_KMIN_PER_BPS * rate_bps, SPRAYED_FRAMES * frame))
+
+
 def phantom_threshold(rate_bps: int, scale: Scale) -> int:
     """Bytes of a virtual queue: 15 KB at 10 Gbps, 6 KB at 1 Gbps (NSDI 2012), in proportion above 10 Gbps."""
     paper = max(6000.0, 15_000 * rate_bps / (10 * GBPS))

@@ -101,6 +101,16 @@ def algorithms_of(scenario: "Scenario", number: int) -> "list[Algorithm]":
     return [of for place, of in used if place == number]
 
 
+def algorithms_by_marking(scenario: "Scenario") -> "dict[str, tuple[Any, list[Algorithm]]]":
+    """By its key the marking of the network or of each class, and the algorithms whose data it marks."""
+    if not scenario.classes:
+        return {"network.marking": (scenario.network_options.marking, scenario.algorithms)}
+    return {
+        f"classes[{number}].marking": (one.marking, algorithms_of(scenario, number))
+        for number, one in enumerate(scenario.classes)
+    }
+
+
 def check_names(scenario: "Scenario") -> None:
     """Raise `ScenarioError` for names that are used twice or that no table has."""
     for key, tables in (("classes", scenario.classes), ("pools", scenario.pools)):
