@@ -30,9 +30,13 @@ PYTHON = {
     "[u64]": "U64",
     "[f64]": "F64",
     "[[u32]]": "U32",
+    "[[u64]]": "list[U64]",
 }
 """Python's type for each kind of the core that is not made of others."""
-BY_HAND = {("Control", "user_algorithm"): "Callable[..., object]"}
+BY_HAND = {
+    ("Control", "user_algorithm"): "Callable[..., object]",
+    ("GoodputRecord", "flows"): "list[U32]",
+}
 """A Python class is its number in the core."""
 KEYWORDS = {"from", "class", "global"}
 

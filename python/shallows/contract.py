@@ -49,6 +49,12 @@ class Books(TypedDict):
     problems: list[str]
 
 
+class Goodput(TypedDict):
+    time_ps: U64
+    bytes: list[U64]
+    last_ps: U64
+
+
 class Probes(TypedDict):
     time_ps: U64
     flow: U32
@@ -145,9 +151,15 @@ class Answer(TypedDict):
     queue_histograms: list[Histogram]
     probe_names: list[str]
     probes: Probes
+    goodput: Goodput | None
     books: Books
     threads: Threads | None
     lateness: Lateness | None
+
+
+class GoodputRecord(TypedDict):
+    interval_ps: int
+    flows: list[U32]
 
 
 class Record(TypedDict):
@@ -155,6 +167,7 @@ class Record(TypedDict):
     queue_links: U32
     probe_interval_ps: int
     probe_flows: U32
+    goodput: NotRequired[GoodputRecord | None]
 
 
 class Timestamps(TypedDict):

@@ -1,7 +1,7 @@
 //! The answer of a run, in the units of the request.
 
 use shallows_cc::units::{Bytes, Time};
-use shallows_sim::engine::answer::{Answer as Outcome, ComputationReport, FlowReport, ProbeTable, QueueTable};
+use shallows_sim::engine::answer::{Answer as Outcome, ComputationReport, FlowReport};
 use shallows_sim::port::{ClassReport, PortReport};
 
 use crate::value::{IntoValue, Value};
@@ -39,6 +39,8 @@ answer! {
         probe_names: Vec<String>,
         /// Samples of the recorded senders, a row each
         probes: Probes,
+        /// Samples of the payload that groups of flows have received, if they were asked for; packet world only
+        goodput: Option<Goodput>,
         /// Audit: whether all packets and flows are accounted for
         books: Books,
         /// Packet world only
@@ -195,6 +197,16 @@ answer! {
         value: Vec<f64>,
     }
 
+    /// Samples of received payload.
+    pub struct Goodput {
+        /// Times of the samples, and the end of the run
+        time_ps: Vec<u64>,
+        /// Payload received so far, a row for each group of flows
+        bytes: Vec<Vec<u64>>,
+        /// By flow, the time of the first sample after which it received nothing; 0 if it received nothing at all
+        last_ps: Vec<u64>,
+    }
+
     /// Audit of a run.
     pub struct Books {
         /// True if all packets and flows are accounted for
@@ -278,6 +290,7 @@ impl Answer {
             queue_histograms: queue_ports.iter().map(|&port| (&outcome.ports[port as usize]).into()).collect(),
             probe_names: outcome.probes.names.iter().map(|&name| name.to_owned()).collect(),
             probes: outcome.probes.into(),
+            goodput: outcome.goodput.map(Goodput::from),
             books: outcome.problems.into(),
             threads: None,
             lateness: None,
@@ -368,23 +381,11 @@ impl ClassColumns {
     }
 }
 
-impl From<QueueTable> for Queues {
-    fn from(table: QueueTable) -> Self {
-        Self { time_ps: table.time, bytes: table.bytes }
-    }
-}
-
 impl From<&PortReport> for Histogram {
     fn from(port: &PortReport) -> Self {
         let mut time_ps: Vec<_> = port.backlogs.times.iter().map(|time| time.0).collect();
         time_ps[0] += port.backlogs.idle.0;
         Self { edges_bytes: port.backlogs.edges.iter().map(|&edge| port.clock.bytes(edge).0 as f64).collect(), time_ps }
-    }
-}
-
-impl From<ProbeTable> for Probes {
-    fn from(table: ProbeTable) -> Self {
-        Self { time_ps: table.time, flow: table.flow, name: table.name, value: table.value }
     }
 }
 

@@ -9,6 +9,7 @@ mod value;
 
 pub mod answer;
 pub mod live;
+mod samples;
 
 use shallows_sim::spec::network::Network;
 use shallows_sim::spec::shape::Tables;

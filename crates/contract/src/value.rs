@@ -55,6 +55,7 @@ values! {
     Vec<u16>: self => Value::U16(self),
     Vec<f64>: self => Value::F64(self),
     Vec<Vec<u32>>: self => Value::Rows(self),
+    Vec<Vec<u64>>: self => Value::List(self.into_iter().map(Value::U64).collect()),
     Vec<String>: self => Value::List(self.into_iter().map(Value::Text).collect()),
 }
 

@@ -24,6 +24,7 @@ pub fn check(request: &Network) -> Outcome<()> {
         ("flows.wait", flows.iter().any(|flow| flow.wait != Wait::ALL), "its flows wait for one other at most"),
         ("computations", !request.computations.is_empty(), "its hosts are namespaces of one machine"),
         ("ccs.user_algorithm", request.ccs.iter().any(|cc| cc.user_algorithm.is_some()), "it runs no Python"),
+        ("record.goodput", request.record.goodput.is_some(), "it samples no payload"),
         ("host.nic", host.nic != Nic::Fair, "Linux queues fairly"),
         ("host.timestamps", host.timestamps.is_some(), "the stamps are this machine's own"),
     ];

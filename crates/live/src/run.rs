@@ -210,6 +210,7 @@ impl Measured {
             queues: report.queues.into(),
             probe_names: answer::PROBE_NAMES.iter().map(|&name| name.to_owned()).collect(),
             probes: self.probes,
+            goodput: None,
             threads: None,
             lateness: Some(lateness),
         }

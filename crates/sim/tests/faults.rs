@@ -6,7 +6,7 @@ use networks::{flow, leaf_spine, network, one_class, run, run_open, scheduled, u
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::engine::answer::Answer;
 use shallows_sim::spec::fault::{Change, Fault};
-use shallows_sim::spec::network::Network;
+use shallows_sim::spec::network::{Balancing, Network};
 
 fn fault(micros: u64, link: u32, change: Change) -> Fault {
     Fault { at: Time::from_micros(micros), link, change }
@@ -121,6 +121,48 @@ fn a_flow_goes_round_once_switches_have_heard() {
     assert_eq!(back.problems, Vec::<String>::new());
     // From 5 ms on it has its own way again: what took the other was sent between 0.6 and 5 ms, 3666 frames at most.
     assert!(sent(&back, 1 - own) < 3700 && sent(&back, own) > 6000, "{} {}", sent(&back, own), sent(&back, 1 - own));
+}
+
+/// An operator drains the flow's own way at 100 us: switches do so at once, whatever their convergence time, and nothing is lost. It
+/// has its way back when that is over.
+#[test]
+fn a_drained_link_loses_nothing_and_is_left() {
+    let mut network = scheduled(leaf_spine(2), one_class(), false);
+    network.flows[0].bytes = Bytes(14_600_000);
+    let own = (0..2).find(|&spine| run(network.clone()).ports[up(spine) as usize].counters.sent > 0).unwrap();
+    network.faults = vec![fault(100, up(own), Change::Drain), fault(4500, up(own), Change::Undrain)];
+    let answer = run(network);
+    assert_eq!(lost(&answer), Vec::<usize>::new());
+    assert_eq!(answer.flows[0].retransmits, 0);
+    // 10,000 frames of 1.2 us: 83 fit before 100 us, and 3667 between.
+    let sent = |spine: u32| answer.ports[up(spine) as usize].counters.sent;
+    assert!((3500..3700).contains(&sent(1 - own)) && sent(own) > 6000, "{} {}", sent(own), sent(1 - own));
+}
+
+/// A flowlet that goes on without a pause leaves a drained link too. The flow has the one way or the other from its beginning.
+#[test]
+fn a_flowlet_leaves_a_drained_link() {
+    for spine in 0..2 {
+        let mut network = scheduled(leaf_spine(2), one_class(), false);
+        (network.balancing, network.flowlet_gap) = (Balancing::Flowlet, Time::from_millis(100));
+        network.flows[0].bytes = Bytes(14_600_000);
+        network.faults = vec![fault(100, up(spine), Change::Drain)];
+        let answer = run(network);
+        // 100 us hold 83 frames of 1.2 us.
+        assert!(answer.ports[up(spine) as usize].counters.sent < 90);
+        assert_eq!(answer.flows[0].timeouts, 0);
+    }
+}
+
+/// Routes do not react to a link that seems to work, and the run says who waits for what.
+#[test]
+fn a_link_that_loses_all_packets_is_named() {
+    let mut network = scheduled(leaf_spine(1), one_class(), false);
+    network.convergence = Time::from_micros(10);
+    network.faults = vec![fault(100, up(0), Change::Loss(1.0))];
+    let answer = run_open(network);
+    let clause = format!("; link {}, on the path of flow 0, loses all packets", up(0));
+    assert!(answer.problems.len() == 1 && answer.problems[0].ends_with(&clause), "{:?}", answer.problems);
 }
 
 /// Both ends draw from the seed of the run and the number of the link alone.

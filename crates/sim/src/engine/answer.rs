@@ -4,7 +4,7 @@ use shallows_cc::units::Time;
 
 pub use crate::host::computations::ComputationReport;
 pub use crate::host::stats::FlowReport;
-pub use crate::observe::series::{ProbeTable, QueueTable};
+pub use crate::observe::series::{GoodputTable, ProbeTable, QueueTable};
 use crate::port::PortReport;
 
 /// A deadlock: a cycle of ports that wait for each other for ever.
@@ -39,6 +39,8 @@ pub struct Answer {
     pub queues: QueueTable,
     /// Recorded internals of senders.
     pub probes: ProbeTable,
+    /// Recorded payload of groups of flows.
+    pub goodput: Option<GoodputTable>,
     /// The deadlock, if there was one.
     pub deadlock: Option<Deadlock>,
     /// Failed accounting checks and reasons for an early end; empty when the books close.

@@ -27,6 +27,8 @@ pub enum Task {
     Deadlock,
     /// The stall detector checks the flows.
     StallCheck,
+    /// The goodput of groups of flows is recorded.
+    Goodput,
 }
 
 /// The scheduled tasks, each at most once per time: a handful.
@@ -49,6 +51,9 @@ impl Schedule {
         set(network.warmup, network.warmup > Time::ZERO, Task::Warmup);
         set(Time::ZERO, network.record.queue_interval > Time::ZERO, Task::Queues);
         set(network.record.probe_interval, network.record.probe_interval > Time::ZERO, Task::Probes);
+        if let Some(goodput) = &network.record.goodput {
+            set(goodput.interval, true, Task::Goodput);
+        }
         if let Some(first) = network.faults.first() {
             set(first.at, true, Task::Fault);
         }

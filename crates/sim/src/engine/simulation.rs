@@ -100,7 +100,7 @@ impl<O: Observer> Simulation<O> {
         let stall_detector = StallDetector::new(network.host.rto_max, frame);
         let mut simulation = Self {
             schedule: Schedule::new(&network, stall_detector.next_check(Time::ZERO)),
-            record: Recorder::new(&network.record),
+            record: Recorder::new(&network.record, network.flows.len()),
             domains,
             tasks: 0,
             stall_detector,
@@ -212,6 +212,7 @@ impl<O: Observer> Simulation<O> {
         }
         let measured = now - self.measured_from;
         let flows = self.flow_reports();
+        self.sample_goodput(now);
         let numbers = 0..self.network.computations.len() as u32;
         let computations: Vec<_> = numbers.map(|number| self.domains.computation(number)).collect();
         let mut extra: Vec<_> = deadlock::pause_mismatches(&self.domains).map(audit::pause_problem).collect();
@@ -243,6 +244,7 @@ impl<O: Observer> Simulation<O> {
             ports,
             queues: self.record.queues,
             probes: self.record.probes,
+            goodput: self.record.goodput.map(|recorder| recorder.table),
             deadlock: self.deadlock,
             problems,
         };

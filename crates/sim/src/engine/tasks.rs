@@ -9,7 +9,7 @@ use crate::engine::schedule::{DEADLOCK_INTERVAL, Task};
 use crate::engine::simulation::Simulation;
 use crate::observe::Observer;
 use crate::spec::check::MAX_TIME;
-use crate::spec::fault::Change;
+use crate::spec::fault::{Change, Fault};
 
 impl<O: Observer> Simulation<O> {
     /// Runs the next task, or ends the run if nothing can happen any more.
@@ -29,6 +29,7 @@ impl<O: Observer> Simulation<O> {
             Task::Probes => self.record_probes(),
             Task::Deadlock => self.search_deadlock(),
             Task::StallCheck => self.check_for_stall(),
+            Task::Goodput => self.record_goodput(),
         }
     }
 
@@ -72,11 +73,20 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// A clause about a link that is down on the path of a flow, or on the way back.
+    /// A clause about a link on the path of a flow, or on the way back, that is down or loses all packets.
     fn link_down(&self, flow: u32) -> String {
         let path = self.domains.path(flow);
-        let down = path.iter().flatten().find(|&&port| self.domains.port(port).is_down());
-        down.map_or_else(String::new, |port| format!("; link {port}, on the path of flow {flow}, is down"))
+        let clause = |port: u32| {
+            let what = if self.domains.port(port).is_down() {
+                "is down"
+            } else if self.domains.loses_all(port) {
+                "loses all packets"
+            } else {
+                return None;
+            };
+            Some(format!("; link {port}, on the path of flow {flow}, {what}"))
+        };
+        path.iter().flatten().find_map(|&port| clause(port)).unwrap_or_default()
     }
 
     /// Ends the run if no flow can make progress.
@@ -112,27 +122,41 @@ impl<O: Observer> Simulation<O> {
             }
             self.domains.change(change);
             self.faults += 1;
-            // MAX means never, also for a fault at time zero.
-            let heard = now.0.checked_add(self.network.convergence.0).filter(|&at| at != Time::MAX.0);
-            if let (Change::Down | Change::Up, Some(at)) = (change.change, heard) {
-                self.schedule.set(Time(at), Task::Convergence);
+            if let Some(at) = self.heard_at(change) {
+                self.schedule.set(at, Task::Convergence);
             }
         }
     }
 
-    /// Reroutes around the links whose failure is as old as the convergence time.
+    /// When switches route by a change of a link: at once if an operator makes it, or after the convergence time; `None` if never.
+    fn heard_at(&self, fault: Fault) -> Option<Time> {
+        match fault.change {
+            Change::Drain | Change::Undrain => Some(fault.at),
+            // MAX means never, also for a fault at time zero.
+            Change::Down | Change::Up => {
+                fault.at.0.checked_add(self.network.convergence.0).map(Time).filter(|&at| at != Time::MAX)
+            }
+            Change::Rate(_) | Change::Loss(_) | Change::BitErrors(_) => None,
+        }
+    }
+
+    /// Reroutes around the links that are drained, and those whose failure is as old as the convergence time.
     fn converge(&mut self) {
         let now = self.now();
-        let heard = self.network.faults.iter().take_while(|fault| fault.at + self.network.convergence <= now);
-        let mut down = vec![false; self.network.ports.len()];
-        for fault in heard {
+        let links = self.network.ports.len();
+        let (mut down, mut drained) = (vec![false; links], vec![false; links]);
+        for &fault in self.network.faults.iter().take_while(|fault| fault.at <= now) {
+            let link = fault.link as usize;
             match fault.change {
-                Change::Down => down[fault.link as usize] = true,
-                Change::Up => down[fault.link as usize] = false,
-                Change::Rate(_) | Change::Loss(_) => {}
+                _ if self.heard_at(fault).is_none_or(|at| at > now) => {}
+                Change::Down => down[link] = true,
+                Change::Up => down[link] = false,
+                Change::Drain => drained[link] = true,
+                _ => drained[link] = false,
             }
         }
-        self.domains.reroute(&down);
+        let avoided: Vec<_> = down.iter().zip(&drained).map(|(&down, &drained)| down || drained).collect();
+        self.domains.reroute(&avoided);
     }
 
     /// Whether a pause of a link has to be reported, so that a search for a deadlock is scheduled.
@@ -174,6 +198,23 @@ impl<O: Observer> Simulation<O> {
         let spec = &self.network.record;
         self.record.queues(now, spec.ports.iter().map(|&port| all.port(port).queue(now)));
         self.schedule.set(now + spec.queue_interval, Task::Queues);
+    }
+
+    /// Records the goodput of groups of flows, and schedules the next record.
+    fn record_goodput(&mut self) {
+        let now = self.now();
+        if let Some(interval) = self.sample_goodput(now) {
+            self.schedule.set(now + interval, Task::Goodput);
+        }
+    }
+
+    /// Records what the groups of flows have received. Returns the interval until the next sample, if there is a record.
+    pub(super) fn sample_goodput(&mut self, now: Time) -> Option<Time> {
+        let recorder = self.record.goodput.as_mut()?;
+        self.domains.settle();
+        let domains = &self.domains;
+        recorder.sample(now, |flow| domains.receiver(flow).delivered);
+        Some(recorder.interval)
     }
 
     fn record_probes(&mut self) {

@@ -40,14 +40,16 @@ impl<O: Observer> Fabric<O> {
         pick(ports, length, nth)
     }
 
-    /// Chooses the port of a flowlet, by a random number if the packet begins one or the port is down.
+    /// Chooses the port of a flowlet, by a random number if the packet begins one, or if the port is down or routes now avoid it.
     fn flowlet(&mut self, switch: u32, packet: &Packet, number: u32) -> Option<u32> {
         let (now, gap) = (self.now, self.network.flowlet_gap);
         let key = (switch, packet.flow, packet.path);
+        let (ports, faults) = (self.routes.choices(switch, packet), !self.network.faults.is_empty());
         let down = |port: u32| self.ports[port as usize].is_down();
-        let port = match self.balanced.flowlet(key, now, gap).filter(|&port| !down(port)) {
+        let usable = |&port: &u32| !faults || (!down(port) && ports.contains(&port));
+        let port = match self.balanced.flowlet(key, now, gap).filter(usable) {
             Some(port) => port,
-            None => pick(self.routes.choices(switch, packet), down, |count| below(count, number))?,
+            None => pick(ports, down, |count| below(count, number))?,
         };
         self.balanced.remember(key, now, port);
         Some(port)

@@ -65,7 +65,7 @@ impl LinkRow {
         let event = match change {
             Change::Down => LinkEvent::Down,
             Change::Up => LinkEvent::Up,
-            Change::Rate(_) | Change::Loss(_) => return None,
+            _ => return None,
         };
         Some(Self { time, link, event, through: NIL, class: 0 })
     }

@@ -1,8 +1,9 @@
-//! Time series: queue lengths of ports and internal variables of senders, sampled at fixed intervals and stored in columns.
+//! Time series: queue lengths of ports, internal variables of senders and received payload, sampled at fixed intervals and stored in
+//! columns.
 
 use shallows_cc::units::{Bytes, Time};
 
-use crate::spec::network::RecordSpec;
+use crate::spec::flow::{GoodputSpec, RecordSpec};
 
 /// Queue lengths at fixed times.
 #[derive(Clone, Debug, Default)]
@@ -28,11 +29,68 @@ pub struct ProbeTable {
     pub value: Vec<f64>,
 }
 
-/// Recorder of both tables during a run.
+/// Payload that groups of flows have received.
+#[derive(Clone, Debug, Default)]
+pub struct GoodputTable {
+    /// Sampling times in picoseconds.
+    pub time: Vec<u64>,
+    /// For each group, the payload in bytes received by each of these times.
+    pub bytes: Vec<Vec<u64>>,
+    /// By flow: the first sampling time at which all that it received in the run was there; 0 if it received nothing.
+    pub last: Vec<u64>,
+}
+
+/// Recorder of the payload of groups of flows.
+#[derive(Debug)]
+pub struct GoodputRecorder {
+    pub table: GoodputTable,
+    /// The present interval between samples.
+    pub interval: Time,
+    groups: Vec<Vec<u32>>,
+    /// By flow: the payload at the last sample.
+    delivered: Vec<u64>,
+}
+
+impl GoodputRecorder {
+    fn new(spec: &GoodputSpec, flows: usize) -> Self {
+        let bytes = vec![Vec::new(); spec.flows.len()];
+        Self {
+            table: GoodputTable { time: Vec::new(), bytes, last: vec![0; flows] },
+            interval: spec.interval,
+            groups: spec.flows.clone(),
+            delivered: vec![0; flows],
+        }
+    }
+
+    /// Records a sample; `delivered` is the payload that a flow has received.
+    pub fn sample(&mut self, at: Time, delivered: impl Fn(u32) -> u64) {
+        for ((before, last), flow) in self.delivered.iter_mut().zip(&mut self.table.last).zip(0..) {
+            let now = delivered(flow);
+            if now != *before {
+                (*before, *last) = (now, at.0);
+            }
+        }
+        self.table.time.push(at.0);
+        for (series, flows) in self.table.bytes.iter_mut().zip(&self.groups) {
+            series.push(flows.iter().map(|&flow| self.delivered[flow as usize]).sum());
+        }
+        if self.table.time.len() >= MAX_SAMPLES {
+            self.interval = self.interval + self.interval;
+            let columns = std::iter::once(&mut self.table.time).chain(&mut self.table.bytes);
+            columns.for_each(|column| *column = column.iter().skip(1).step_by(2).copied().collect());
+        }
+    }
+}
+
+/// Number of samples of the payload at which every second one is forgotten.
+const MAX_SAMPLES: usize = 1024;
+
+/// Recorder of all tables during a run.
 #[derive(Debug, Default)]
 pub struct Recorder {
     pub queues: QueueTable,
     pub probes: ProbeTable,
+    pub goodput: Option<GoodputRecorder>,
     /// Expected index of the next name: every flow reports its variables in the same order.
     next_name: usize,
 }
@@ -41,10 +99,12 @@ pub struct Recorder {
 pub const MAX_ROWS: usize = 20_000_000;
 
 impl Recorder {
-    pub fn new(spec: &RecordSpec) -> Self {
+    /// A recorder for a run of this number of flows.
+    pub fn new(spec: &RecordSpec, flows: usize) -> Self {
         let recorded = if spec.queue_interval > Time::ZERO { spec.ports.len() } else { 0 };
         let queues = QueueTable { time: Vec::new(), bytes: vec![Vec::new(); recorded] };
-        Self { queues, probes: ProbeTable::default(), next_name: 0 }
+        let goodput = spec.goodput.as_ref().map(|spec| GoodputRecorder::new(spec, flows));
+        Self { queues, probes: ProbeTable::default(), goodput, next_name: 0 }
     }
 
     /// Returns true if the queue table has reached its maximum size.
@@ -90,5 +150,32 @@ impl Recorder {
             names.push(name);
             names.len() - 1
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One byte a microsecond, for 5000 samples' time: at the 1024th sample the interval doubles, and again at each further 512.
+    #[test]
+    fn payload_is_kept_at_even_times_however_long_a_run_is() {
+        let micros = Time::from_micros(1);
+        let spec = GoodputSpec { interval: micros, flows: vec![vec![0, 1], vec![1]] };
+        let mut recorder = GoodputRecorder::new(&spec, 3);
+        let mut now = Time::ZERO;
+        while now < micros * 5000 {
+            now = now + recorder.interval;
+            let received = now.0 / micros.0;
+            recorder.sample(now, |flow| if flow == 1 { received.min(1500) } else { received });
+        }
+        // 1024 at 1 us, 2048 at 2 us and 4096 at 4 us; then every 8 us.
+        assert_eq!(recorder.interval, micros * 8);
+        let GoodputTable { time, bytes, last } = recorder.table;
+        assert!(time.len() < MAX_SAMPLES && time.windows(2).all(|pair| pair[1] - pair[0] == 8 * micros.0));
+        assert_eq!(time[0], 8 * micros.0);
+        let at = 3000 / 8 - 1;
+        assert_eq!((bytes[0][at], bytes[1][at]), (3000 + 1500, 1500));
+        assert_eq!(last, [now.0, 1500 * micros.0, now.0]);
     }
 }

@@ -171,6 +171,12 @@ impl<O: Observer> ParallelNetwork<O> {
         self.domains[up].change(fault);
     }
 
+    /// Whether the wire of a link loses every packet, though the link is up.
+    pub fn loses_all(&self, link: u32) -> bool {
+        let end = self.partition.at_end(&self.network.ports[link as usize]);
+        end.is_some_and(|domain| self.domains[domain as usize].fabric.ports[link as usize].loses_all())
+    }
+
     /// Routes around the links that are `down`.
     pub fn reroute(&mut self, down: &[bool]) {
         let mut routes = Routes::clone(&self.domains[0].fabric.routes);

@@ -67,7 +67,7 @@ impl Port {
             Change::Rate(rate) => {
                 scheduler.slower = Some(Box::new(Clock::new(rate))).filter(|slower| slower.is_slower(config.clock))
             }
-            Change::Loss(_) => {}
+            Change::Drain | Change::Undrain | Change::Loss(_) | Change::BitErrors(_) => {}
         }
         scheduler.update_eligible();
         scheduler.invalidate_next();

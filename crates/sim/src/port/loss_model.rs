@@ -13,6 +13,8 @@ pub struct LossModel {
     delay: Time,
     clock: Clock,
     loss: f64,
+    /// Share of bits that are changed.
+    bit_errors: f64,
     /// Time at which the link last went down.
     cut_at: Time,
     draws: Rng,
@@ -30,6 +32,7 @@ impl LossModel {
             delay: spec.delay,
             clock: Clock::new(spec.rate),
             loss: 0.0,
+            bit_errors: 0.0,
             cut_at: Time::ZERO,
             draws: Rng::new(seed, WIRES + u64::from(number)),
             lost: 0,
@@ -40,9 +43,10 @@ impl LossModel {
     pub fn change(&mut self, now: Time, change: Change) {
         match change {
             Change::Down => self.cut_at = now,
-            Change::Up => {}
+            Change::Up | Change::Drain | Change::Undrain => {}
             Change::Rate(rate) => self.clock = Clock::new(rate),
-            Change::Loss(share) => self.loss = share,
+            Change::Loss(share) => (self.loss, self.bit_errors) = (share, 0.0),
+            Change::BitErrors(share) => (self.loss, self.bit_errors) = (0.0, share),
         }
     }
 
@@ -50,9 +54,16 @@ impl LossModel {
     /// was being sent or on the wire.
     pub fn loses(&mut self, now: Time, length: Bytes) -> bool {
         let begun = now.saturating_sub(self.delay + self.clock.time(length));
-        let lost = begun < self.cut_at || (self.loss > 0.0 && self.draws.uniform() < self.loss);
+        let loss = if self.bit_errors > 0.0 { any_of(self.bit_errors, 8 * length.0) } else { self.loss };
+        let lost = begun < self.cut_at || (loss > 0.0 && self.draws.uniform() < loss);
         self.lost += u64::from(lost);
         lost
+    }
+
+    /// Whether every packet is lost at random.
+    #[must_use]
+    pub fn loses_all(&self) -> bool {
+        self.loss >= 1.0 || self.bit_errors >= 1.0
     }
 
     /// Packets lost on the wire so far.
@@ -60,6 +71,22 @@ impl LossModel {
     pub fn lost(&self) -> u64 {
         self.lost
     }
+}
+
+/// The probability 1 - (1 - p)^n that at least one of `n` independent events of probability `p` happens.
+///
+/// From p(a + b) = p(a) + p(b) - p(a) p(b), which loses no digits of a small `p`, as 1 - p would.
+fn any_of(p: f64, n: u64) -> f64 {
+    let either = |a: f64, b: f64| a + b - a * b;
+    let (mut any, mut of_power, mut left) = (0.0, p, n);
+    while left > 0 {
+        if left & 1 == 1 {
+            any = either(any, of_power);
+        }
+        of_power = either(of_power, of_power);
+        left >>= 1;
+    }
+    any
 }
 
 #[cfg(test)]
@@ -84,6 +111,21 @@ mod tests {
         };
         assert!(!loses_if_cut_at(13_800));
         assert!(loses_if_cut_at(13_801));
+    }
+
+    /// 1 - (1 - 1e-6)^12000 = 1 - exp(12000 ln(1 - 1e-6)) = 0.0119282931 for 1500 B, and 64 B at 1e-15: 512e-15, where 1 - 1e-15 has
+    /// one digit left.
+    #[test]
+    fn a_frame_with_a_changed_bit_is_lost() {
+        assert!((any_of(1e-6, 12_000) / 0.011_928_293_1 - 1.0).abs() < 1e-8, "{}", any_of(1e-6, 12_000));
+        assert!((any_of(1e-15, 512) / 512e-15 - 1.0).abs() < 1e-9);
+        assert_eq!(any_of(1.0, 512), 1.0);
+        let mut loss_model = loss_model();
+        loss_model.change(Time::ZERO, Change::BitErrors(1e-6));
+        let mut lost = |length| (0..100_000).filter(|_| loss_model.loses(Time::from_micros(20), Bytes(length))).count();
+        // 1193 and 51 of 100,000, within five deviations.
+        let (frames, acks) = (lost(1500), lost(64));
+        assert!(frames.abs_diff(1193) < 172 && acks.abs_diff(51) < 36, "{frames} {acks}");
     }
 
     /// 100,000 packets at 1 %: 1000, within five deviations of 31.5.

@@ -203,6 +203,12 @@ impl Port {
         self.extras.as_mut()?.loss_model.as_deref_mut()
     }
 
+    /// Whether the wire loses every packet at random.
+    #[must_use]
+    pub fn loses_all(&self) -> bool {
+        self.extras.as_ref().and_then(|extras| extras.loss_model.as_ref()).is_some_and(|model| model.loses_all())
+    }
+
     /// Whether marks depend on what happens after a packet was enqueued, so that the port has to catch up before a delivery. Ports
     /// with classes mark packets no later than they begin to be sent.
     #[must_use]

@@ -56,6 +56,7 @@ impl Network {
         self.check_disciplines()?;
         self.check_ports()?;
         self.check_faults()?;
+        self.check_record()?;
         self.flows.iter().enumerate().try_for_each(|(at, flow)| {
             self.check_flow(at, flow)?;
             self.check_algorithm(at, flow)
@@ -200,13 +201,26 @@ impl Network {
         }
     }
 
+    fn check_record(&self) -> Result<(), String> {
+        let Some(goodput) = &self.record.goodput else { return Ok(()) };
+        if goodput.interval == Time::ZERO {
+            return Err("record.goodput.interval_ps = 0: expected 1 or more".to_owned());
+        }
+        match goodput.flows.iter().flatten().find(|&&flow| flow as usize >= self.flows.len()) {
+            Some(flow) => Err(format!("record.goodput.flows: {flow}: expected one of {}", self.flows.len())),
+            None => Ok(()),
+        }
+    }
+
     fn check_faults(&self) -> Result<(), String> {
         for (at, fault) in self.faults.iter().enumerate() {
             let Some(port) = self.ports.get(fault.link as usize) else {
                 return Err(format!("faults[{at}].link = {}: expected one of {}", fault.link, self.ports.len()));
             };
             let wrong = match fault.change {
-                Change::Loss(share) if !(0.0..1.0).contains(&share) => Some("a loss of at least 0 and below 1"),
+                Change::Loss(share) | Change::BitErrors(share) if !(0.0..=1.0).contains(&share) => {
+                    Some("a share from 0 to 1")
+                }
                 Change::Rate(rate) if rate.0 < MIN_RATE || rate > port.rate => Some("1 Mbps to the link's own rate"),
                 Change::Down | Change::Up | Change::Rate(_) if port.discipline.is_none() => {
                     Some("a link whose port has classes")

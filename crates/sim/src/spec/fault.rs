@@ -1,15 +1,17 @@
-//! Faults of links: a link goes down or up, slows down, or loses packets at random.
+//! Faults of links: a link goes down or up, is drained, slows down, or loses packets at random.
 //!
 //! A link that is down loses the packets on its wire and those that wait for it, and its port accepts none. A host whose NIC
 //! schedules its flows knows that its link is down and sends nothing. A slower link sends each frame at its usual rate and then
 //! rests. Both faults need a port with classes, since departures are not known in advance. Random loss affects the wire alone
-//! ([`crate::port::loss_model`]) and is possible at any port.
+//! ([`crate::port::loss_model`]) and is possible at any port: a share of all packets, or of all bits, so that long packets are lost
+//! more often.
 //!
 //! Pause frames are never lost: a real switch repeats them before they expire, the simulated one sends them once.
 //!
 //! Switches learn of a fault after the network's convergence time. Until then packets that are routed over a link that is down
 //! are lost; then flows, and the tables of switches that choose a port for each packet, are rerouted ([`crate::fabric::route`]). A
-//! switch that chooses for each packet sees at once which of its own links work.
+//! switch that chooses for each packet sees at once which of its own links work. An operator drains a link: it works, but from then
+//! on routes avoid it where there are others. Nobody learns of random loss, even if all packets are lost.
 
 use shallows_cc::units::{Rate, Time};
 
@@ -27,14 +29,24 @@ pub enum Change {
     /// The link sends at this rate, at most its own.
     #[serde(rename = "rate_bps")]
     Rate(Rate),
+    /// Routes avoid the link, which works.
+    #[serde(rename = "drain")]
+    Drain,
+    /// Routes no longer avoid the link.
+    #[serde(rename = "undrain")]
+    Undrain,
     /// The link loses this share of all packets at random.
     #[serde(rename = "loss")]
     Loss(f64),
+    /// The link changes this share of all bits, and loses packets with a changed bit.
+    #[serde(rename = "bit_errors")]
+    BitErrors(f64),
 }
 
 impl Kind for Change {
     fn kind() -> String {
-        r#""down" or "up" or {"rate_bps": u64} or {"loss": f64}"#.to_owned()
+        r#""down" or "up" or "drain" or "undrain" or {"rate_bps": u64} or {"loss": f64} or {"bit_errors": f64}"#
+            .to_owned()
     }
 }
 
@@ -44,10 +56,11 @@ request! {
     pub struct Fault as "Fault" {
         /// Time of the change.
         at: Time = "time_ps",
-        /// The link. Its port needs a discipline, unless the link only loses packets.
+        /// The link. Its port needs a discipline if the link goes down, comes up or changes its rate.
         link: u32,
-        /// The change: the link goes down or comes up, sends at this rate (at most its own), or loses this share of all packets
-        /// at random.
+        /// The change: the link goes down or comes up, routes avoid it or no longer do, it sends at this rate (at most its own), or
+        /// loses packets at random: this share of all, or those with a changed bit if it changes this share of all bits. A
+        /// loss of either kind replaces the one before.
         change: Change,
     }
 }

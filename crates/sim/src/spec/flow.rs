@@ -90,6 +90,16 @@ impl Cell for Application {
 }
 
 request! {
+    /// Samples of the payload that groups of flows have received.
+    pub struct GoodputSpec as "GoodputRecord" {
+        /// First interval between samples. It doubles, and every second sample is forgotten, whenever there are 1024.
+        interval: Time = "interval_ps",
+        /// Groups of flows.
+        flows: Vec<Vec<u32>>,
+    }
+}
+
+request! {
     /// What is sampled over time.
     #[derive(Default)]
     pub struct RecordSpec as "Record" {
@@ -101,5 +111,7 @@ request! {
         probe_interval: Time = "probe_interval_ps",
         /// Flows whose senders are sampled.
         flows: Vec<u32> = "probe_flows",
+        /// The payload that groups of flows have received, if it is sampled.
+        goodput: Option<GoodputSpec>,
     }
 }

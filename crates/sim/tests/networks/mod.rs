@@ -9,6 +9,7 @@ use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::engine::answer::Answer;
 use shallows_sim::engine::simulation::{Progress, Simulation};
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
+use shallows_sim::spec::flow::GoodputSpec;
 use shallows_sim::spec::network::{
     Application, ClassOf, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, Marking, Network, PortSpec,
     RecordSpec, Shaper, SharedSpec, Wait,
@@ -47,6 +48,10 @@ pub fn recorded(mut network: Network) -> Network {
         ports: (0..network.ports.len() as u32).collect(),
         probe_interval: Time::from_micros(50),
         flows: (0..network.flows.len() as u32).collect(),
+        goodput: Some(GoodputSpec {
+            interval: Time::from_nanos(100),
+            flows: vec![(0..network.flows.len() as u32).collect(), vec![0]],
+        }),
     };
     network
 }
