@@ -304,21 +304,29 @@ class Pool(Builder):
 
 
 class Fault(Builder):
-    """A table of `[[faults]]`: one change of one link, or of both links of a cable.
+    """A table of `[[faults]]`: what happens to links, or to all links of nodes, and for how long.
 
-    link: "s0->s1", "s0<->s1" for both ways, or a pattern such as "p1.*<->*"; required
-    kind: what happens to the link; required
-    at: when; default 0s
-    value: the rate, such as "2.5Gbps", or the probability of a loss, such as 1e-3
+    kind: what happens; required
+    link: "s0->s1", "s0<->s1" for both ways, or a pattern such as "p1.*<->*"
+    node: in place of a link: a switch or host, or a pattern such as "spine*"
+    at: when it begins; default 0s
+    until: when it ends; by default it lasts
+    value: the rate, such as "2.5Gbps"; the share that is left or lost; or the bit error rate
+    period: flap: from one failure to the next
+    duty: flap: the share of the period that links are down; 0.5
     """
 
     def __init__(
         self,
         *,
-        link: str,
-        kind: Literal["down", "up", "rate", "loss"],
+        kind: Literal["down", "up", "flap", "drain", "rate", "slow", "loss", "bit-errors", "silent-drop"],
+        link: str | None = None,
+        node: str | None = None,
         at: Time = "0s",
+        until: Time | None = None,
         value: Any | None = None,
+        period: Time | None = None,
+        duty: float | None = None,
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)

@@ -55,7 +55,8 @@ def _of_network(scenario: "Scenario") -> Iterable[str]:
         yield "network.marking"
     if scenario.trimming:
         yield "network.trimming"
-    yield from (f"faults.{n}" for n, one in enumerate(scenario.faults) if one.kind == "loss" and one.number)
+    faults = enumerate(scenario.faults)
+    yield from (f"faults.{n}" for n, one in faults if one.at_random and 0 < one.share < 1)
 
 
 def _has_choices(scenario: "Scenario") -> bool:

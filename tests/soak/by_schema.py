@@ -173,9 +173,15 @@ class Draw:
 
     def change(self):
         """What a fault changes, and to what."""
-        kind = self.one(("down", "up", "rate", "loss"))
-        value = {"rate": self.one(("1Mbps", self.quantity("bps"))), "loss": self.one((0.01, 0.5, 0.999, 1.0))}
-        return {"kind": kind} | ({"value": value[kind]} if kind in value else {})
+        kind = self.one(("down", "up", "flap", "drain", "rate", "slow", "loss", "bit-errors", "silent-drop"))
+        shares = dict.fromkeys(("slow", "loss", "silent-drop"), self.one((0.01, 0.5, 0.999, 1.0)))
+        value = {
+            "rate": self.one(("1Mbps", self.quantity("bps"))),
+            "bit-errors": self.one((1e-12, 1e-6, 1.0)),
+        }
+        value |= shares
+        flap = {"period": self.quantity("s"), "until": self.quantity("s")} if kind == "flap" else {}
+        return {"kind": kind} | flap | ({"value": value[kind]} if kind in value else {})
 
     def rows(self):
         """Rows of a trace."""

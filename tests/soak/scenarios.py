@@ -225,17 +225,34 @@ class Draw(Traffics):
     def fault(self, seconds):
         """A lawful one: no link becomes faster than it was."""
         at = self.random.randrange(len(self.wired.port_names))
-        link, kind = self.wired.port_names[at], self.one(("down", "down", "up", "rate", "loss"))
+        kinds = ("down", "down", "up", "rate", "loss", "flap", "drain", "slow", "bit-errors", "silent-drop")
+        link, kind = self.wired.port_names[at], self.one(kinds)
         table = {"link": link, "kind": kind, "at": self.one(("0s", self.time(seconds / 1e3, seconds)))}
         if kind == "rate":
             table["value"] = f"{max(10**6, round(self.wired.rate_bps[at] * self.one((0, 0.01, 0.5, 1))))}bps"
         elif kind == "loss":
             table["value"] = self.one((0.0, 1e-4, 0.01, 0.5, 0.999))
+        elif kind in ("slow", "bit-errors", "silent-drop"):
+            table["value"] = self.one(
+                {"slow": (0.1, 0.9), "bit-errors": (1e-9, 1e-6), "silent-drop": (0.5, 1)}[kind]
+            )
+        elif kind == "flap":
+            table["period"], table["until"] = (
+                self.time(seconds / 50, seconds),
+                self.time(seconds, 2 * seconds),
+            )
+            if self.maybe(0.5):
+                table["duty"] = self.one((0.01, 0.5, 0.9))
+        if kind not in ("up", "flap") and self.maybe(0.3):
+            table["until"] = self.time(1.1 * seconds, 2 * seconds)
         if self.maybe(0.3):
             table["link"] = table["link"].replace("->", "<->")
         if self.maybe(0.2) and kind in ("down", "up", "loss"):
             a, _, b = link.partition("#")[0].partition("->")
             table["link"] = self.one((f"{a[0]}*->{b}", f"{a}->*", f"{a}<->{b[:2]}*", "*->*", "p1.*<->*"))
+        if self.maybe(0.2):
+            table["node"] = self.one((link.partition("->")[0], "s*", "h*"))
+            del table["link"]
         return table
 
     def network(self):

@@ -43,7 +43,7 @@ def why(
         typer.Option(
             metavar="WHAT",
             help='Also run without it: "culprits" (the flows that a flow waited behind), or, of a task, '
-            "a traffic table, or a fault by its link or number: faults[0].",
+            "a traffic table, or a fault by its link, node or number: faults[0].",
         ),
     ] = None,
     slack: Annotated[

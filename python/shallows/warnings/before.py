@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shallows import defaults
+from shallows.faults import changes
 from shallows.scenario.classes import Lossless, algorithms_by_marking, lossless
 from shallows.settings import headroom
 from shallows.traffic import offered as offered_load
@@ -38,6 +39,7 @@ def of_scenario(scenario: "Scenario") -> list[str]:
         _overload,
         _realised_load,
         _dead_paths,
+        _nowhere_to_drain,
         _nothing_trims,
         _reordering_is_loss,
         _marks_of_sprayed_dcqcn,
@@ -133,11 +135,36 @@ def _dead_paths(scenario: "Scenario") -> list[str]:
 
 def _down_for_good(scenario: "Scenario") -> "Flags":
     """The links that are down at the end of the run."""
-    down = np.zeros(len(scenario.network.rate_bps), bool)
-    for fault in sorted(scenario.faults, key=lambda fault: fault.at):
-        if fault.kind in ("down", "up") and fault.at < scenario.duration:
-            down[fault.links(scenario.network)] = fault.kind == "down"
-    return down
+    return _last(scenario, {"down": True, "up": False})
+
+
+def _last(scenario: "Scenario", wanted: "dict[str, bool]") -> "Flags":
+    """For each link, the value of the last of the `wanted` changes; false without one."""
+    found = np.zeros(len(scenario.network.rate_bps), bool)
+    for one in changes(scenario):
+        if isinstance(one.change, str) and one.change in wanted and one.at < scenario.duration:
+            found[one.link] = wanted[one.change]
+    return found
+
+
+def _nowhere_to_drain(scenario: "Scenario") -> list[str]:
+    """Flows that keep to a drained link, because they have no other path."""
+    if not any(fault.kind == "drain" for fault in scenario.faults):
+        return []
+    network, flows = scenario.network, scenario.flows
+    drained = np.zeros(len(network.rate_bps), bool)
+    for one in changes(scenario):
+        drained[one.link] |= one.change == "drain"
+    columns = ("link_from", "link_to", "rate_bps", "delay_ps")
+    islands = replace(network, **{key: getattr(network, key)[~drained] for key in columns}).islands()
+    stay = int(np.sum(islands[flows.src] != islands[flows.dst]))
+    if not stay:
+        return []
+    name = network.port_names[int(np.flatnonzero(drained)[0])]
+    return [
+        f"{stay} of {len(flows)} flows have no path without {name} and other links that are drained, and "
+        "keep to them; drain links to which there is another path"
+    ]
 
 
 def _nothing_trims(scenario: "Scenario") -> list[str]:

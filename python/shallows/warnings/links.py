@@ -97,10 +97,10 @@ def _slowed_down(answer: "Answer") -> dict[int, int]:
     """The slowest rate in bit/s of each link that was slower for a time."""
     slower: dict[int, int] = {}
     for fault in answer.scenario.faults:
-        if fault.kind != "rate" or fault.at >= answer.ended_ps:
+        if fault.kind not in ("rate", "slow") or fault.at >= answer.ended_ps:
             continue
         for link in fault.links(answer.network):
-            rate = min(int(fault.number), slower.get(link, NEVER))
+            rate = min(fault.rate_of(int(answer.network.rate_bps[link])), slower.get(link, NEVER))
             if rate < answer.network.rate_bps[link]:
                 slower[link] = rate
     return slower

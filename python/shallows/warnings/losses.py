@@ -45,8 +45,7 @@ def _lost(answer: "Answer") -> int | None:
 
     None if links may have lost some in the warm-up, which are not counted.
     """
-    faults = (fault for fault in answer.scenario.faults if fault.kind in ("down", "loss"))
-    if any(fault.at < answer.warmup_ps for fault in faults):
+    if any(fault.loses and fault.at < answer.warmup_ps for fault in answer.scenario.faults):
         return None
     ports = answer.answer["ports"]
     return sum(int(ports[of].sum()) for of in ("dropped", "dropped_in_warmup", "lost", "trimmed"))

@@ -126,7 +126,7 @@ class TaskPath(Path):
         return None if messages is None else int(messages.step[flow - self._first])
 
     def counterfactual(self, what: str, on_progress: "OnProgress | None" = None) -> "TaskCounterfactual":
-        """The completion time without `what`, a traffic table or a fault ("s0->s1" or "faults[0]").
+        """The completion time without `what`, a traffic table or a fault ("s0->s1", "spine0" or "faults[0]").
 
         The scenario runs again twice for this. Raises `ScenarioError`.
         """

@@ -32,7 +32,7 @@ class TaskCounterfactual(NamedTuple):
 
     task: str
     what: str
-    """The name of the traffic table, or the link of the fault."""
+    """The name of the traffic table, or the link or node of the fault."""
     completion_ps: int
     share_ps: int
     """The time of the critical path that belongs to it."""
@@ -53,7 +53,7 @@ class _Removal(NamedTuple):
 
 
 def of_run(run: "Run", name: str, what: str, on_progress: "OnProgress | None" = None) -> TaskCounterfactual:
-    """The counterfactual of the task `name` of `run`; `what` is a tenant, or a fault by link or number.
+    """The counterfactual of the task `name` of `run`; `what` is a tenant, or a fault by link, node or number.
 
     Runs the scenario twice: to watch all messages of the task, and without `what`. Raises `ScenarioError`.
     """
@@ -80,17 +80,17 @@ def _removal(scenario: "Scenario", its: "Task", what: str) -> _Removal:
         gone = np.flatnonzero(flows.group == names.index(what)).tolist()
         gone += (len(flows) + np.flatnonzero(flows.computations.table == names.index(what))).tolist()
         return _Removal(frozenset(gone), {}, scenario)
-    faults = [i for i, fault in enumerate(scenario.faults) if what in (fault.link, f"faults[{i}]")]
+    faults = [i for i, fault in enumerate(scenario.faults) if what in (fault.name, f"faults[{i}]")]
     if not faults:
         known = [*(name for at, name in enumerate(names) if at != its.table)]
-        known += dict.fromkeys(fault.link for fault in scenario.faults)
+        known += dict.fromkeys(fault.name for fault in scenario.faults)
         expected = f"another traffic table or a fault: {', '.join(known) or 'there is none'}"
         raise ScenarioError("without", what, expected)
     links: dict[int, float] = {}
     for fault in (scenario.faults[i] for i in faults):
         for link in fault.links(scenario.network):
             own = int(scenario.network.rate_bps[link])
-            taken = 1 - fault.number / own if fault.kind == "rate" else 0.0
+            taken = 1 - fault.rate_of(own) / own
             links[link] = max(taken, links.get(link, 0.0))
     tables = scenario.tables
     tables["faults"] = [table for i, table in enumerate(tables["faults"]) if i not in faults]

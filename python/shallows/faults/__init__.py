@@ -1,0 +1,7 @@
+"""`[[faults]]`: changes of links and nodes during a run, and the flows that they affect."""
+
+from shallows.faults.changes import ASPECTS, Change, changes, of_links, to_core
+from shallows.faults.checks import check
+from shallows.faults.model import LEAST_RATE_BPS, Fault
+
+__all__ = ["ASPECTS", "LEAST_RATE_BPS", "Change", "Fault", "changes", "check", "of_links", "to_core"]

@@ -1,0 +1,117 @@
+"""The single changes of links that faults consist of, as the core applies them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from shallows.faults.model import Fault
+from shallows.switch import Schedule, with_classes
+from shallows.units import NEVER
+
+if TYPE_CHECKING:
+    from shallows.contract import Fault as FaultToCore
+    from shallows.scenario import Scenario
+    from shallows.topology import Network
+
+ASPECTS = {
+    **dict.fromkeys(("down", "up", "flap"), "state"),
+    "drain": "routes",
+    **dict.fromkeys(("rate", "slow"), "rate"),
+    **dict.fromkeys(("loss", "bit-errors", "silent-drop"), "loss"),
+}
+"""What each kind changes of a link. Faults that change different things may overlap."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change of one link.
+
+    at: picoseconds. fault: the number of its table. change: as in a request to the core. works: true if the
+    link then is as it was without faults, in what the fault changes.
+    """
+
+    at: int
+    fault: int
+    link: int
+    change: Any
+    works: bool
+
+
+def of_links(scenario: "Scenario", network: "Network | None" = None) -> list[list[int]]:
+    """The links of each fault."""
+    network = network or scenario.network
+    return [fault.links(network) for fault in scenario.faults]
+
+
+def changes(scenario: "Scenario", network: "Network | None" = None) -> list[Change]:
+    """All changes of a run in order of time; simultaneous ones in the order of the tables."""
+    network = network or scenario.network
+    every = [
+        Change(at, number, link, change, works)
+        for number, (fault, links) in enumerate(
+            zip(scenario.faults, of_links(scenario, network), strict=True)
+        )
+        for at, back in times(fault, scenario.duration_ps)
+        for link in links
+        for change, works in [_change(fault, int(network.rate_bps[link]), back)]
+    ]
+    return sorted(every, key=lambda one: one.at)
+
+
+def times(fault: Fault, end_ps: int | None) -> Iterator[tuple[int, bool]]:
+    """(picoseconds, whether the links then work again) of each change of one link of a fault.
+
+    `end_ps` is the end of the run, after which a flap has none.
+    """
+    if fault.kind != "flap":
+        yield fault.at, fault.kind == "up"
+        if fault.until is not None:
+            yield fault.until, True
+        return
+    end = flap_end(fault, end_ps)
+    for down in range(fault.at, end, fault.period or 1):
+        yield down, False
+        yield min(down + fault.down_ps, end), True
+
+
+def flap_end(fault: Fault, end_ps: int | None) -> int:
+    """When a flap ends: by itself, or with the run."""
+    return min(NEVER if one is None else one for one in (fault.until, end_ps))
+
+
+def flaps(fault: Fault, end_ps: int | None) -> int:
+    """How often the links of a fault change."""
+    if fault.kind != "flap":
+        return 1 if fault.until is None else 2
+    end = flap_end(fault, end_ps)
+    return 2 * -(-(end - fault.at) // (fault.period or 1))
+
+
+def _change(fault: Fault, own_bps: int, back: bool) -> tuple[Any, bool]:
+    """The change of a link of this rate in a request to the core, and whether it then works as before."""
+    aspect = ASPECTS[fault.kind]
+    if aspect == "state":
+        return ("up" if back else "down"), back
+    if aspect == "routes":
+        return ("undrain" if back else "drain"), back
+    if aspect == "rate":
+        rate = own_bps if back else fault.rate_of(own_bps)
+        return {"rate_bps": rate}, rate == own_bps
+    if fault.kind == "bit-errors" and not back:
+        return {"bit_errors": fault.share}, False
+    share = 0.0 if back else fault.share
+    return {"loss": share}, share == 0
+
+
+def to_core(
+    scenario: "Scenario", network: "Network", schedule: Schedule
+) -> "tuple[Schedule, list[FaultToCore]]":
+    """The schedule of ports and the faults in a request to the core.
+
+    A link that goes down or slows down needs a port with classes; where it has none it gets one class, as
+    large as its buffer.
+    """
+    every = changes(scenario, network)
+    scheduled = {one.link for one in every if ASPECTS[scenario.faults[one.fault].kind] in ("state", "rate")}
+    changed = with_classes(schedule, scheduled, network, scenario.network_options.buffer)
+    return changed, [{"time_ps": one.at, "link": one.link, "change": one.change} for one in every]

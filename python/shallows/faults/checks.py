@@ -1,0 +1,92 @@
+"""Faults that cannot be, or that are not what their author meant."""
+
+from collections import defaultdict
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from shallows.errors import ScenarioError, collect
+from shallows.faults.changes import ASPECTS, flaps
+from shallows.faults.model import LEAST_RATE_BPS, Fault
+from shallows.units import NEVER, RATE, TIME
+
+if TYPE_CHECKING:
+    from shallows.scenario import Scenario
+
+MOST_CHANGES = 200_000
+"""Changes of links in a run, which take about 60 MB."""
+
+
+def check(scenario: "Scenario") -> None:
+    """Raise `ScenarioError` for faults that hit no link, come too late, overlap, or make a link faster."""
+    links: dict[int, list[int]] = {}
+    collect(partial(_check, scenario, i, fault, links) for i, fault in enumerate(scenario.faults))
+    _check_number(scenario, links)
+    _check_overlaps(scenario, links)
+
+
+def _check(scenario: "Scenario", number: int, fault: Fault, links: dict[int, list[int]]) -> None:
+    try:
+        links[number] = fault.links(scenario.network)
+        _check_times(scenario, fault)
+        _check_rate(fault, [int(rate) for rate in scenario.network.rate_bps[links[number]]])
+    except ScenarioError as error:
+        raise error.under(f"faults[{number}]") from None
+
+
+def _check_times(scenario: "Scenario", fault: Fault) -> None:
+    if fault.at >= scenario.duration:
+        expected = f"a time before the end of the run, duration = {TIME.text(scenario.duration)}"
+        raise ScenarioError("at", TIME.text(fault.at), expected)
+    if fault.kind == "flap" and fault.until is None and scenario.duration == NEVER:
+        raise ScenarioError("until", None, 'a time such as "10ms": a run "until-done" has no end by itself')
+
+
+def _check_rate(fault: Fault, own_bps: list[int]) -> None:
+    own = min(own_bps)
+    if fault.kind == "rate" and fault.rate_of(own) > own:
+        raise ScenarioError("value", fault.value, f"at most the link's own rate, {RATE.text(own)}")
+    if fault.kind == "slow" and fault.rate_of(own) < LEAST_RATE_BPS:
+        least = RATE.text(LEAST_RATE_BPS)
+        raise ScenarioError("value", fault.value, f"a share that leaves {least} or more of {RATE.text(own)}")
+
+
+def _check_number(scenario: "Scenario", links: dict[int, list[int]]) -> None:
+    counts = [
+        len(links[number]) * flaps(fault, scenario.duration_ps)
+        for number, fault in enumerate(scenario.faults)
+    ]
+    if sum(counts) <= MOST_CHANGES:
+        return
+    number = counts.index(max(counts))
+    fault = scenario.faults[number]
+    said = f"fewer changes of links than {sum(counts):,}, at most {MOST_CHANGES:,}"
+    if fault.kind == "flap" and fault.period:
+        raise ScenarioError(f"faults[{number}].period", TIME.text(fault.period), f"a longer period: {said}")
+    raise ScenarioError(f"faults[{number}].{'link' if fault.link else 'node'}", fault.name, said)
+
+
+def _check_overlaps(scenario: "Scenario", links: dict[int, list[int]]) -> None:
+    """Refuse a fault that begins while another one with an end changes the same thing of the same link."""
+    of_link: dict[tuple[int, str], list[tuple[int, int, int]]] = defaultdict(list)
+    for number, fault in enumerate(scenario.faults):
+        for link in links[number]:
+            of_link[link, ASPECTS[fault.kind]].append((fault.at, _end(scenario, fault), number))
+    for (link, _), rows in of_link.items():
+        rows.sort()
+        for (begin, end, first), (other, its_end, second) in pairwise(rows):
+            if other < end or (other == begin and its_end > other):
+                port = scenario.network.port_names[link]
+                held = f"{TIME.text(begin)} to {TIME.text(max(end, its_end))}"
+                expected = (
+                    f"a time outside of {held}, during which another fault, faults[{first}], changes {port}"
+                )
+                at = TIME.text(scenario.faults[second].at)
+                raise ScenarioError(f"faults[{second}].at", at, expected)
+
+
+def _end(scenario: "Scenario", fault: Fault) -> int:
+    """When a fault ends by itself; its beginning if it lasts until another one."""
+    if fault.until is not None:
+        return fault.until
+    return scenario.duration if fault.kind == "flap" else fault.at

@@ -1,0 +1,200 @@
+"""A table of `[[faults]]`."""
+
+import json
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import field_validator, model_validator
+
+from shallows.errors import ScenarioError
+from shallows.limits import LINK_RATE
+from shallows.literal import is_table
+from shallows.table import Key, Table
+from shallows.units import RATE, TIME, OptionalInterval, OptionalTime, Time, did_you_mean
+
+if TYPE_CHECKING:
+    from shallows.topology import Network
+
+
+LEAST_RATE_BPS = LINK_RATE.least
+"""The least rate of a link, also after a fault."""
+MOST_BIT_ERRORS = 1e-3
+"""The largest bit error rate: it loses all but five in a million frames of 1500 B."""
+BOTH_ENDS = 'the two ends of a link, "s0->s1", or "s0<->s1" for both ways'
+EXPECTED = {
+    "rate": 'a rate such as "2.5Gbps"',
+    "slow": "the share of its rate that each link keeps, above 0 and below 1, such as 0.25",
+    "loss": "a share of at least 0 and below 1, such as 1e-3",
+    "silent-drop": "the share of packets that are lost, above 0 and at most 1, or no value for all",
+    "bit-errors": f"a bit error rate above 0 and at most {MOST_BIT_ERRORS:g}, such as 1e-9",
+}
+"""The value of each kind that has one."""
+
+
+class Fault(Table):
+    """A table of `[[faults]]`: what happens to links, or to all links of nodes, and for how long."""
+
+    link: str | None = Key(
+        None, description='"s0->s1", "s0<->s1" for both ways, or a pattern such as "p1.*<->*"'
+    )
+    node: str | None = Key(
+        None, description='in place of a link: a switch or host, or a pattern such as "spine*"'
+    )
+    kind: Literal["down", "up", "flap", "drain", "rate", "slow", "loss", "bit-errors", "silent-drop"] = Key(
+        description="what happens"
+    )
+    at: Time = Key("0s", description="when it begins")
+    until: OptionalTime = Key(None, description="when it ends; by default it lasts")
+    value: Any = Key(
+        None,
+        description='the rate, such as "2.5Gbps"; the share that is left or lost; or the bit error rate',
+    )
+    period: OptionalInterval = Key(None, description="flap: from one failure to the next")
+    duty: float | None = Key(
+        None, strict=True, description="flap: the share of the period that links are down; 0.5"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _kinds_are_no_keys(cls, table: Any) -> Any:
+        """Refuse a kind as a key: `kind` names the fault, and `value` is its amount."""
+        for kind in ("rate", "loss"):
+            if is_table(table) and isinstance(table.get(kind), str | int | float):
+                # Users often write rate for the probability of a loss.
+                meant = "loss" if table.get("kind") == "loss" and not isinstance(table[kind], str) else kind
+                value = json.dumps(table[kind])
+                raise ScenarioError(kind, table[kind], f'it as value: kind = "{meant}", value = {value}')
+        return table
+
+    @field_validator("link", mode="before")
+    @classmethod
+    def _two_ends(cls, link: Any) -> Any:
+        if link is not None and (not isinstance(link, str) or "->" not in link):
+            raise ValueError(BOTH_ENDS)
+        return link
+
+    @model_validator(mode="after")
+    def _means_something(self) -> "Fault":
+        if self.link is None and self.node is None:
+            raise ScenarioError("link", None, f'{BOTH_ENDS}; or node = "spine0"')
+        if self.link is not None and self.node is not None:
+            raise ScenarioError("node", self.node, "no such key beside link: a fault is of links or of nodes")
+        if self.until is not None:
+            self._check_until(self.until)
+        self._check_flap()
+        self._check_value()
+        return self
+
+    def _check_until(self, until: int) -> None:
+        if self.kind == "up":
+            raise ScenarioError("until", TIME.text(until), 'no such key: kind = "down" has one')
+        if until <= self.at:
+            expected = f"a time after at = {TIME.text(self.at)}, or no such key: the fault would last no time"
+            raise ScenarioError("until", TIME.text(until), expected)
+
+    def _check_flap(self) -> None:
+        if self.kind != "flap":
+            for key in ("period", "duty"):
+                if getattr(self, key) is not None:
+                    shown = TIME.text(self.period) if key == "period" and self.period else self.duty
+                    raise ScenarioError(key, shown, f'no such key: only kind = "flap" has a {key}')
+            return
+        if self.period is None:
+            raise ScenarioError("period", None, 'the time from one failure to the next, such as "1ms"')
+        if not 0 < self.down_share < 1:
+            raise ScenarioError("duty", self.duty, "a share of the period, above 0 and below 1, such as 0.1")
+        if not 0 < self.down_ps < self.period:
+            raise ScenarioError(
+                "period", TIME.text(self.period), "a longer one, so that duty is at least 1ps of it"
+            )
+
+    def _check_value(self) -> None:
+        value = self.value
+        if self.kind not in EXPECTED:
+            if value is not None:
+                raise ScenarioError("value", value, f'nothing: kind = "{self.kind}" has no value')
+        elif self.kind == "rate":
+            try:
+                RATE.parse(value, least=LEAST_RATE_BPS)
+            except ValueError as error:
+                raise ScenarioError("value", value, str(error)) from None
+        elif not _is_right(self.kind, value):
+            raise ScenarioError("value", value, EXPECTED[self.kind])
+
+    @property
+    def name(self) -> str:
+        """The link or the node that it names."""
+        return self.link or self.node or ""
+
+    @property
+    def down_share(self) -> float:
+        """The share of a flap's period during which links are down."""
+        return 0.5 if self.duty is None else self.duty
+
+    @property
+    def down_ps(self) -> int:
+        """Picoseconds of a flap's period during which links are down."""
+        return round((self.period or 0) * self.down_share)
+
+    @property
+    def share(self) -> float:
+        """Its value as a share: of packets or bits that are lost, or of the rate; 0 without one."""
+        if self.kind == "silent-drop":
+            return 1.0 if self.value is None else float(self.value)
+        return 0.0 if self.value is None or self.kind == "rate" else float(self.value)
+
+    @property
+    def loses(self) -> bool:
+        """True if packets are lost on its links."""
+        return self.kind in ("down", "flap") or (self.at_random and self.share > 0)
+
+    @property
+    def at_random(self) -> bool:
+        """True for the kinds that lose packets without a link going down."""
+        return self.kind in ("loss", "bit-errors", "silent-drop")
+
+    def rate_of(self, own_bps: int) -> int:
+        """The rate that it leaves to a link of this rate, in bit/s."""
+        if self.kind == "slow":
+            return round(own_bps * self.share)
+        return RATE.parse(self.value) if self.kind == "rate" else own_bps
+
+    def links(self, network: "Network") -> list[int]:
+        """The numbers of its links, of parallel ones all unless a number is given. Raises `ScenarioError`."""
+        if self.node is not None:
+            return _of_nodes(self.node, network)
+        name = self.link or ""
+        a, both, b = name.partition("<->")
+        try:
+            links = network.ports([f"{a}->{b}" if both else name])
+        except ValueError as error:
+            raise ScenarioError("link", name, f'{error.args[1]}, or "s0<->s1" for both ways') from None
+        # The two links of a cable follow each other.
+        return list(dict.fromkeys(way for link in links for way in (link, link ^ 1))) if both else links
+
+
+def _of_nodes(name: str, network: "Network") -> list[int]:
+    """All links to and from the nodes of this name or pattern."""
+    names = network.host_names + network.switch_names
+    found = {at for at, one in enumerate(names) if one == name}
+    found = found or {at for at, one in enumerate(names) if fnmatchcase(one, name)}
+    if not found:
+        what = "a pattern of at least one node" if set(name) & set("*?[") else "a node"
+        near = did_you_mean(name, names)
+        raise ScenarioError("node", name, f'{what} such as "{names[-1]}"{near}')
+    ends = zip(network.link_from.tolist(), network.link_to.tolist(), strict=True)
+    return [link for link, (a, b) in enumerate(ends) if a in found or b in found]
+
+
+def _is_right(kind: str, value: Any) -> bool:
+    """Whether this is a value of the kind."""
+    if kind == "silent-drop" and value is None:
+        return True
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return {
+        "slow": 0 < value < 1,
+        "loss": 0 <= value < 1,
+        "silent-drop": 0 < value <= 1,
+        "bit-errors": 0 < value <= MOST_BIT_ERRORS,
+    }[kind]
