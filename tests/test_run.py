@@ -95,7 +95,7 @@ def test_a_loaded_run_can_be_saved_over_itself(tmp_path):
 
 
 def test_many_rows_are_saved_in_pieces_and_in_order(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys.modules["shallows.results.answer"], "BATCH_ROWS", 2)
+    monkeypatch.setattr(sys.modules["shallows.results.batches"], "BATCH_ROWS", 2)
     run = fake.run()
     run.save(tmp_path)
     assert pyarrow.parquet.ParquetFile(tmp_path / "probes.parquet").num_row_groups == 2

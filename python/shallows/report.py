@@ -54,6 +54,22 @@ TRAFFIC = (
     ("exchange_p99_us", "p99 (us)", "{:.0f}"),
 )
 """Columns of the table of traffic: key of `summary["traffic"]`, title, format."""
+FAULTS = (
+    ("us", "{:.0f}", (("at_us", "from"), ("until_us", "until"), ("recovery_us", "recovery"))),
+    (
+        "Gbit/s",
+        "{:.2f}",
+        (
+            ("before_gbps", "before"),
+            ("during_gbps", "during"),
+            ("lowest_gbps", "lowest"),
+            ("after_gbps", "after"),
+        ),
+    ),
+    ("", "{:.2f}", (("inflation_p50", "inflation p50"), ("inflation_p99", "p99"))),
+    ("", "{:.0f}", (("affected", "flows"), ("stranded", "stranded"))),
+)
+"""Columns of the table of faults: unit and format of some, key of `summary["faults"]` and title of each."""
 QUANTITIES = {
     "queue_mean_pkt": "queue mean (packets)",
     "queue_p99_pkt": "queue p99 (packets)",
@@ -87,7 +103,7 @@ def run_report(summary: dict[str, Any]) -> list[Any]:
     lines += [*nothing_random({label: summary}), *_warnings({label: summary})]
     tables = [by_size({label: summary})] if _any_finished([summary]) else []
     few = _few([summary]) if tables else []
-    return ["\n".join(lines), *tables, *by_traffic(summary["traffic"]), *few]
+    return ["\n".join(lines), *tables, *by_traffic(summary["traffic"]), *by_fault(summary), *few]
 
 
 def _bottleneck(port: dict[str, Any], measured_s: float) -> Any:
@@ -153,6 +169,36 @@ def by_traffic(rows: list[dict[str, Any]]) -> Any:
         ]
         table.add_row(f"{row['traffic']}: {row.get('name', row['kind'])}, {row['cc']}", *cells)
     return ["", table]
+
+
+def by_fault(summary: dict[str, Any]) -> Any:
+    """Goodput before, during and after each fault, recovery time, inflation, and stranded flows."""
+    rows = summary.get("faults")  # absent in results of earlier versions
+    if not rows:
+        return []
+    titles: list[str] = []
+    cells: list[list[str]] = [[] for _ in rows]
+    for unit, form, columns in FAULTS:
+        values = [row[key] for row in rows for key, _ in columns]
+        factor, fitted = _magnitude(unit, values) if unit else (1, "")
+        titles += [
+            title + (f" ({fitted})" if unit and not place else "") for place, (_, title) in enumerate(columns)
+        ]
+        for row, mine in zip(rows, cells, strict=True):
+            mine += [_number(None if row[key] is None else row[key] * factor, form) for key, _ in columns]
+    table = plain_table("fault", titles)
+    for row, mine in zip(rows, cells, strict=True):
+        table.add_row(f"{row['fault']}: {row['kind']} {row['name']}", *mine)
+    return ["", table, *(line for row in rows for line in _stranded(row))]
+
+
+def _stranded(row: dict[str, Any]) -> list[str]:
+    """The flows that a fault stranded, by number and hosts, and why."""
+    if not row["stranded"]:
+        return []
+    more = row["stranded"] - len(row["stranded_flows"])
+    named = ", ".join(row["stranded_flows"]) + (f" and {more} more" if more else "")
+    return [f"stranded    by faults[{row['fault']}], as {row['stranded_because']}: flow {named}"]
 
 
 def comparison_report(comparison: "Comparison") -> list[Any]:

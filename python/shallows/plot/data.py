@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from shallows.results.bottlenecks import bottlenecks
 from shallows.results.tables import Names
 from shallows.summary import completed
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from shallows.results.run import Run
 
 RATE_BINS = 80
+GOODPUT_BINS = 200
 Labelled = list[tuple["Run", str]]
 """Runs with their labels in a figure."""
 
@@ -50,6 +53,41 @@ def _of_port(run: "Run", table: str, bottleneck: str) -> "tuple[dict[str, NDArra
     port = bottleneck if bottleneck in recorded else max(sorted(recorded), key=lambda name: mean[name])
     rows = columns["port"] == port
     return {name: values[rows] for name, values in columns.items()}, port
+
+
+def goodput_of_faults(run: "Run") -> "dict[str, tuple[NDArray[Any], NDArray[Any]]]":
+    """Times (ms) and goodput (Gbit/s) of the flows of a run's first fault, and of the others if any.
+
+    The first fault is the first of the summary. Each value is the mean of an interval; there are at most
+    `GOODPUT_BINS` intervals.
+    """
+    rows = run.summary.get("faults")
+    if not rows:
+        return {}
+    columns = table_columns(run, "goodput")
+    found: dict[str, tuple[NDArray[Any], NDArray[Any]]] = {}
+    for group in ("affected", "others"):
+        its = (columns["fault"] == rows[0]["fault"]) & (columns["flows"] == group)
+        time_us, gbps = columns["time_us"][its], columns["goodput_gbps"][its]
+        if not gbps.any():
+            continue
+        lasts = np.diff(time_us, prepend=0.0)
+        many = max(1, -(-len(time_us) // GOODPUT_BINS))
+        first = np.arange(0, len(time_us), many)
+        width = np.add.reduceat(lasts, first)
+        ends = np.cumsum(width)
+        found[group] = (ends - width / 2) / 1e3, np.add.reduceat(gbps * lasts, first) / width
+    return found
+
+
+def spans_of_faults(runs: Labelled) -> list[tuple[float, float]]:
+    """(begin, end) of every fault of the runs, in microseconds; a fault that lasts ends with its run."""
+    spans = {
+        (row["at_us"], row["until_us"] or run.summary["duration_s"] * 1e6): None
+        for run, _ in runs
+        for row in run.summary.get("faults") or ()
+    }
+    return list(spans)
 
 
 def port_title(drawn: dict[int, str]) -> str:

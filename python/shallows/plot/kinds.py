@@ -18,8 +18,10 @@ from shallows.plot.data import (
     decisions,
     finished,
     flow_labels,
+    goodput_of_faults,
     labelled,
     port_title,
+    spans_of_faults,
     table_columns,
 )
 from shallows.plot.style import (
@@ -72,6 +74,30 @@ def queue_close_up(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str
     ax.margins(x=0)
     ax.set_ylim(bottom=0)
     return bool(drawn)
+
+
+def goodput_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
+    """Goodput over time of the flows of a fault; for one run, of the others too. Faults are shaded."""
+    named = labelled(runs, labels)
+    drawn = False
+    for i, (run, label) in enumerate(named):
+        for group, (time_ms, gbps) in goodput_of_faults(run).items():
+            if group == "others" and len(named) > 1:
+                continue
+            drawn = True
+            shape = look(i + (group == "others")) | {"marker": "", "linewidth": 1.0}
+            shape["label"] = "flows over its links" if group == "affected" else "all other flows"
+            ax.plot(time_ms, gbps, **shape, gid=label)
+    for begin_us, end_us in spans_of_faults(named):
+        ax.axvspan(begin_us / 1e3, end_us / 1e3, color="#bb5566", alpha=0.15, linewidth=0)
+    label_axes(ax, "Goodput before, during and after the fault", "time (ms)", "goodput (Gbit/s)")
+    ax.set_ylim(bottom=0)
+    ax.margins(x=0)
+    shade_warmup(ax, named)
+    if drawn and len(named) == 1:
+        ax.set_ylim(top=1.25 * ax.get_ylim()[1])  # room for the legend
+        ax.legend(loc="upper right", ncols=2, fontsize="small")
+    return drawn
 
 
 def queue_cdf(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
@@ -234,6 +260,7 @@ def queues_by_port(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str
 
 
 PANELS = (
+    goodput_over_time,
     queue_over_time,
     queue_cdf,
     windows_over_time,

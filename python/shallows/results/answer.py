@@ -10,26 +10,34 @@ from numpy.typing import NDArray
 from shallows import summary as sums
 from shallows.contract import F64, U64, Flags
 from shallows.contract import Answer as CoreAnswer
-from shallows.results import classes, collectives, tasks
-from shallows.results.tables import Block, Names, stacked
+from shallows.results import batches, classes, collectives, recovery, tasks
+from shallows.results.tables import Block, Names
 from shallows.traffic import NO_FLOW
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
+    from shallows.faults.goodput import Record
     from shallows.scenario import Scenario
     from shallows.topology import Network
     from shallows.traffic import Flows
 
-BATCH_ROWS = 1 << 16
-DEAD_PATH = re.compile(r"cannot make progress: .*, on the path of flow \d+, is down$")
-"""The simulator's sentence about flows that wait for a link that is down: all packets are accounted for."""
+DEAD_PATH = re.compile(r"cannot make progress: .*, on the path of flow \d+, (is down|loses all packets)$")
+"""The simulator's sentence about flows that wait for a broken link: all packets are accounted for."""
 PORT_COUNTS = ("sent", "marked", "dropped", "dropped_in_warmup", "trimmed", "lost", "pauses")
 
 
 class Answer:
     """Converter from the answer of a world to summary and tables."""
 
-    def __init__(self, scenario: "Scenario", network: "Network", flows: "Flows", answer: CoreAnswer) -> None:
+    def __init__(
+        self,
+        scenario: "Scenario",
+        network: "Network",
+        flows: "Flows",
+        answer: CoreAnswer,
+        record: "Record | None" = None,
+    ) -> None:
+        self.record = record
         self.scenario, self.network, self.answer = scenario, network, answer
         self.mtu = float(scenario.mtu)
         self.ended_ps = answer["ended_ps"]
@@ -137,6 +145,7 @@ class Answer:
             "flows_by_size": sums.flows_by_size(flows, done=self.done),
             "traffic": self._traffic(),
             "load": self._load(),
+            "faults": self._faults(),
             "collectives": collectives.of_run(self.scenario, self.network, answer["flows"]),
             "tasks": tasks.of_run(self.scenario, self.network, answer),
             "random": None,  # this and the warnings are added by the runner
@@ -164,6 +173,14 @@ class Answer:
             }
             rows.append({"traffic": number} | its_names | statistics)
         return rows
+
+    def _faults(self) -> list[dict[str, Any]]:
+        """A row for each fault, with recovery time, inflation and stranded flows."""
+        if not self.record:
+            return []
+        return recovery.of_run(
+            self.scenario, self.network, self.record, self.answer, self.flow_columns, self.done
+        )
 
     def _drain(self) -> dict[str, float | None]:
         """Seconds from the start of the last flow to the end, and their share of the measured time.
@@ -271,6 +288,7 @@ class Answer:
             "ports": self._port_block,
             "queue_histograms": self._histogram_blocks,
             **({"classes": self._class_blocks} if self.scenario.classes else {}),
+            **({"goodput": self._goodput_blocks} if self.record else {}),
         }
 
     # Methods, not lambdas, because a run may be pickled and sent to another process.
@@ -302,18 +320,21 @@ class Answer:
     def _class_blocks(self) -> Iterable[Block]:
         return iter([classes.columns(self.answer["classes"], self.scenario, self.network)])
 
+    def _goodput_blocks(self) -> Iterable[Block]:
+        return recovery.blocks(self.answer)
+
     def _queue_blocks(self) -> Iterable[Block]:
-        return _merged(self._queues())
+        return batches.merged(self._queues())
 
     def _histogram_blocks(self) -> Iterable[Block]:
-        return _merged(self._histograms())
+        return batches.merged(self._histograms())
 
     def _queues(self) -> Iterator[Block]:
         time_ps, names = self.answer["queues"]["time_ps"], self.network.port_names
         if not len(time_ps):  # queues were not recorded, so the ports have no rows
             return
         for port, queue in zip(self.network.recorded_ports, self.answer["queues"]["bytes"], strict=True):
-            for rows in _pieces(len(time_ps)):
+            for rows in batches.pieces(len(time_ps)):
                 yield {
                     "time_us": time_ps[rows] / 1e6,
                     "port": Names(np.full(len(time_ps[rows]), port), names),
@@ -323,7 +344,7 @@ class Answer:
 
     def _probes(self) -> Iterator[Block]:
         answer = self.answer
-        for rows in _pieces(len(answer["probes"]["value"])):
+        for rows in batches.pieces(len(answer["probes"]["value"])):
             yield {
                 "time_us": answer["probes"]["time_ps"][rows] / 1e6,
                 "flow": answer["probes"]["flow"][rows],
@@ -370,27 +391,3 @@ def _since(later: U64, earlier: U64) -> F64:
 def _where(known: Flags, values: F64) -> F64:
     """`values` where `known`, NaN elsewhere."""
     return np.where(known, values, np.nan)
-
-
-def _merged(blocks: Iterable[Block]) -> Iterator[Block]:
-    """The same rows in blocks of at least `BATCH_ROWS`: each block of a file repeats all its names."""
-    waiting, rows = list[Block](), 0
-    for block in blocks:
-        waiting.append(block)
-        rows += len(block["time_us"])
-        if rows >= BATCH_ROWS:
-            yield _joined(waiting)
-            waiting, rows = [], 0
-    if waiting:
-        yield _joined(waiting)
-
-
-def _joined(blocks: list[Block]) -> Block:
-    if len(blocks) == 1:
-        return blocks[0]
-    return {column: stacked([block[column] for block in blocks]) for column in blocks[0]}
-
-
-def _pieces(rows: int) -> Iterator[slice]:
-    """Slices of at most `BATCH_ROWS` rows that cover `rows`."""
-    return (slice(start, start + BATCH_ROWS) for start in range(0, rows, BATCH_ROWS))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from shallows.errors import BooksError, ScenarioError
 from shallows.results import arrow, disk, paths, store, tables
 from shallows.results.answer import Answer
-from shallows.results.tables import ALL_TABLES
+from shallows.results.tables import ALL_TABLES, OPTIONAL
 
 if TYPE_CHECKING:
     import pandas
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from shallows import contract
     from shallows.export import Taps
+    from shallows.faults.goodput import Record
     from shallows.plot import Plots
     from shallows.scenario import Scenario
     from shallows.topology import Network
@@ -44,8 +45,8 @@ class Run:
     """A finished (or interrupted) run.
 
     `summary` is the dict of `summary.json`, `scenario_toml` the scenario with every default. `flows`,
-    `computations`, `queues`, `probes`, `ports`, `classes` and `queue_histograms` are pandas tables, built
-    when first used; `ALL_TABLES` names their columns with unit and definition.
+    `computations`, `queues`, `probes`, `ports`, `classes`, `goodput` and `queue_histograms` are pandas
+    tables, built when first used; `ALL_TABLES` names their columns with unit and definition.
 
     `blocks` maps the name of a table to a function that yields it in blocks: dicts of equally long columns
     (numpy arrays, NaN for a missing value, or `Names`). `answer` is the answer of the world; None for a run
@@ -77,13 +78,15 @@ class Run:
         answer: "contract.Answer",
         wall_s: float,
         world: str = "packet",
+        record: "Record | None" = None,
     ) -> "Run":
         """The run of an `answer` of the packet world (docs/crossing.md) or of another world.
 
         `network` has `port_names`, `host_names` and the columns of the links, `flows` the columns of the
-        flows and `cc_names`; times are in picoseconds, sizes in bytes. `wall_s` is the real time of the run.
+        flows and `cc_names`; times are in picoseconds, sizes in bytes. `wall_s` is the real time of the run,
+        `record` the groups of flows whose goodput was sampled.
         """
-        results = Answer(scenario, network, flows, answer)
+        results = Answer(scenario, network, flows, answer, record)
         return cls(scenario.to_toml(), {"world": world, **results.summary(wall_s)}, results.blocks(), results)
 
     @classmethod
@@ -152,8 +155,8 @@ class Run:
         return disk.read(self._folder / f"{name}.parquet", WHOLE)
 
     def _lacks(self, name: str) -> bool:
-        """True for a table that earlier versions did not save, and for that of classes without classes."""
-        optional = name in ("computations", "classes") and name not in self._blocks
+        """True for a table that earlier versions did not save, and for one of `OPTIONAL` without rows."""
+        optional = name in ("computations", *OPTIONAL) and name not in self._blocks
         return optional and not (self._folder / f"{name}.parquet").exists()
 
     def _check_saved(self, name: str) -> None:
@@ -197,6 +200,11 @@ class Run:
     def classes(self) -> "pandas.DataFrame":
         """Statistics of every traffic class at every port (pandas); empty without classes."""
         return tables.frame(self.columns("classes"))
+
+    @cached_property
+    def goodput(self) -> "pandas.DataFrame":
+        """Goodput over time of the flows of each fault, and of the others (pandas); empty without faults."""
+        return tables.frame(self.columns("goodput"))
 
     @cached_property
     def queue_histograms(self) -> "pandas.DataFrame":
@@ -318,7 +326,7 @@ class Run:
             **({"address": address} if address else {}),
         }
         for name, columns in ALL_TABLES.items():
-            if name == "classes" and self._lacks(name):
+            if name in OPTIONAL and self._lacks(name):
                 continue
             blocks = self._blocks[name]() if name in self._blocks else [self.columns(name)]
             disk.write(folder / f"{name}.parquet", columns, metadata, blocks)

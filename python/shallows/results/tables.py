@@ -126,8 +126,17 @@ ALL_TABLES = {
         "pauses": Column("uint64", "", "times a pause stopped the class after the warm-up"),
         "paused_us": Column("float64", "us", "time during which a pause stopped the class"),
     },
+    "goodput": {
+        "fault": Column("uint32", "", "number of the fault, `[[faults]]`, from 0"),
+        "flows": Column("name", "", "those whose paths use its links (`affected`), or all `others`"),
+        "time_us": Column("float64", "us", "end of the interval"),
+        "goodput_gbps": Column("float64", "Gbit/s", "payload that arrived in the interval, per time"),
+    },
 }
-"""The same with the table of classes, which a result has only if its scenario has classes."""
+"""The same with the tables that a result may have."""
+
+OPTIONAL = ("classes", "goodput")
+"""Tables that a result has only if its scenario has classes, or faults."""
 
 
 class Names(NamedTuple):

@@ -9,6 +9,7 @@ import numpy as np
 from shallows import contract, faults, switch
 from shallows.contract import Request
 from shallows.errors import ScenarioError
+from shallows.faults import goodput
 from shallows.memory import needs
 from shallows.scenario import classes
 from shallows.scenario.tables import FLOWLET_GAP, HostTable, NetworkTable
@@ -72,9 +73,13 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: 
 
     needs.check_run(scenario)
     started = time.perf_counter()
-    answer = _core.simulate(request(scenario), on_progress, threads)
+    asked = request(scenario)
+    record = goodput.record(scenario, asked)
+    if record:
+        asked["record"]["goodput"] = record
+    answer = _core.simulate(asked, on_progress, threads)
     wall_s = time.perf_counter() - started
-    return Run.from_answer(scenario, scenario.network, scenario.flows, answer, wall_s)
+    return Run.from_answer(scenario, scenario.network, scenario.flows, answer, wall_s, record=record)
 
 
 def request(scenario: "Scenario") -> Request:
