@@ -18,6 +18,8 @@ from shallows.warnings.before import offered
 EXCERPT = re.compile(r" *\d* \|")
 STRANGE = re.compile(r"\b(nan|inf|None)\b| -\d")
 LITTLE = 1 + 1e-6
+MOSTLY = {"loss": 0.9, "silent-drop": 0.9, "bit-errors": 1e-5}
+"""Values from which on a link loses nearly everything, at least of long frames."""
 LONG_S = 20.0
 """Of processor time: then a run is ended with what there is; only one that does not hear of it hangs."""
 
@@ -32,10 +34,11 @@ def _stop_after(seconds):
     return look
 
 
-def problem(text, world, save=False, threads=1, overrides=None):
+def problem(text, world, save=False, threads=1, overrides=None, named=False):
     """("refused", "ran", "accepted", "took long" or "collapsed", None or what is wrong, its kind first).
 
-    With `save` the run is saved and loaded again, with several `threads` it is done again on so many.
+    With `save` the run is saved and loaded again, with several `threads` (a number, or some) it is done again
+    on so many. With `named` every flow must finish, or be named with a reason.
     """
     try:
         scenario = prepare(sh.Scenario.from_toml(text), world=world, overrides=overrides)
@@ -54,15 +57,17 @@ def problem(text, world, save=False, threads=1, overrides=None):
         wrong = about_run(run, scenario)
         if run.interrupted and not wrong:
             return "took long", None
-        if threads > 1 and world == "packet" and not wrong:
-            wrong = _unlike(run, in_world(world, threads=threads)(scenario, _stop_after(2 * LONG_S)))
+        wrong = wrong or (_unnamed(run) if named else None)
+        for count in (threads,) if isinstance(threads, int) else threads:
+            if count > 1 and world == "packet" and not wrong:
+                wrong = _unlike(run, in_world(world, threads=count)(scenario, _stop_after(2 * LONG_S)))
         if save and not wrong:
             with tempfile.TemporaryDirectory() as folder:
                 wrong = about_run(sh.Run.load(run.save(folder + "/run")), scenario)
     except TooLargeError as error:
         return "refused", None if "expected at most" in str(error) else f"refusal without a sentence: {error}"
     except BooksError as error:
-        lawful = _collapsed(error, scenario) or _crowded(error, scenario)
+        lawful = not named and (_collapsed(error, scenario) or _crowded(error, scenario))
         return ("collapsed", None) if lawful else ("ran", f"books: {error}")
     except BaseException as error:
         return "ran", f"crash {type(error).__name__}: {error}"
@@ -76,6 +81,20 @@ def _about_warnings(scenario):
         return f"offered load: {load.min()} to {load.max()}"
     wrong = [said for said in scenario.warnings if STRANGE.search(said.replace("->", " to "))]
     return f"warning: {wrong[0]}" if wrong else None
+
+
+def _unnamed(run):
+    """A flow that neither finished nor is named as stranded, in a run that ends with its flows."""
+    stranded = [flow for row in run.summary["faults"] for flow in row["stranded_flows"]]
+    named = {int(flow.partition(" ")[0]) for flow in stranded}
+    many = any(row["stranded"] > len(row["stranded_flows"]) for row in run.summary["faults"])
+    begun = run.flows[run.flows.start_us.notna()]
+    left = begun.flow[begun.fct_us.isna() & ~begun.flow.isin(named)].tolist()
+    # Flows that wait for a stranded one have not begun.
+    waits = run.flows.start_us.isna().any() and not named
+    if (left and not many) or waits:
+        return f"stranded: flows {left[:5]} neither finished nor are named; {run.summary['warnings'][-1:]}"
+    return None
 
 
 def _unlike(run, other):
@@ -93,10 +112,11 @@ def _cut(scenario):
     """Whether a link stays down once all faults have happened, or loses nearly everything."""
     down, loses = {}, {}
     for fault in sorted(scenario.faults, key=lambda fault: fault.at):
+        lasts = fault.until is None
         if fault.kind in ("down", "up"):
-            down |= dict.fromkeys(fault.links(scenario.network), fault.kind == "down")
-        if fault.kind == "loss":
-            loses |= dict.fromkeys(fault.links(scenario.network), fault.value >= 0.9)
+            down |= dict.fromkeys(fault.links(scenario.network), fault.kind == "down" and lasts)
+        if fault.at_random:
+            loses |= dict.fromkeys(fault.links(scenario.network), fault.share >= MOSTLY[fault.kind] and lasts)
     return any(down.values()) or any(loses.values())
 
 
