@@ -25,7 +25,6 @@ DOWN = {"link": "leaf0<->spine0", "kind": "down", "at": "1ms"}
         (FABRIC, [DOWN], "1ms", None),
         (FABRIC, [DOWN, {**DOWN, "kind": "up", "at": "2ms"}], "never", None),
         (FABRIC, [{**DOWN, "kind": "up", "at": "2ms"}, DOWN], "never", None),
-        (FABRIC, [{**DOWN, "at": "11ms"}], "never", None),
         (FABRIC, [{**DOWN, "link": "leaf0->spine0"}], "never", "after that; write network.convergence"),
         (STAR, [{**DOWN, "link": "s0->h4"}], "1ms", "that; write another fault of the link, with kind = "),
         ({"kind": "dumbbell", "hosts": 2}, [{**DOWN, "link": "s0<->s1"}], "never", "write another"),
