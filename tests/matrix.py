@@ -35,6 +35,11 @@ EXPECTED = (
     ("expresspass", SPRAYING, 'network.balancing.*"flow": credits and the data they request need one path'),
     ("hpcc", SPRAYING, 'network.balancing.*"flow": records are compared between packets'),
     ("hpcc-roce", SPRAYING, 'network.balancing.*"flow": records are compared between packets'),
+    ("hpcc", ("classes",), "the records of a port describe its only queue"),
+    ("hpcc-roce", ("classes",), "the records of a port describe its only queue"),
+    ("rcp", ("classes",), "the rates of a port describe its only queue"),
+    ("ndp", ("classes",), "an algorithm without trimming, whose queues classes do not have"),
+    ("expresspass", ("classes",), "an algorithm without credits, whose queues classes do not have"),
 )
 """(algorithm, networks, sentence) of each refusal that the documentation states."""
 

@@ -8,6 +8,8 @@ from typer.testing import CliRunner
 import shallows as sh
 from shallows import cli
 from shallows.errors import ScenarioError
+from soak import failures
+from soak.checks import problem
 
 GBPS = 10 * 1460 / 1500
 """Payload per time on a link of 10 Gbit/s with frames of 1500 B."""
@@ -403,3 +405,12 @@ def test_why_runs_a_task_without_a_fault_of_a_node():
         assert cost.ran_ps == pytest.approx(plain * 1e6, abs=1)
         assert cost.expected_ps == pytest.approx(cost.ran_ps, rel=0.25)
         assert cost.completion_ps > 3 * cost.ran_ps
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_flows_of_failing_networks_finish_or_are_named(number):
+    """A fixed few of `python -m soak --grammar failures`."""
+    _, world, text = failures.text(7, number)
+    what, wrong = problem(text, world, **failures.how(7, number))
+    assert wrong is None, f"{wrong}\n{text}"
+    assert what == "ran"
