@@ -115,6 +115,11 @@ impl Pfc {
         self.ingress[link as usize].pausing
     }
 
+    /// Bytes that all links have brought, headroom included.
+    pub fn held(&self) -> Bytes {
+        self.ingress.iter().map(|ingress| ingress.held).sum()
+    }
+
     /// Bytes in the headroom of all links.
     pub fn in_headroom(&self) -> Bytes {
         self.ingress.iter().map(|ingress| ingress.in_headroom).sum()

@@ -27,40 +27,39 @@ pub enum Verdict {
 /// Memory in which switches keep the packets of a traffic class.
 #[derive(Debug)]
 struct ClassMemory {
-    /// Its pool at each switch; without shared memory one that never fills.
-    pool: SharedSpec,
-    /// The place of its pool among those of a switch.
-    place: usize,
-    shares: bool,
+    /// Its pool at each switch, and the place of the pool among those of a switch; `None` if its packets share no memory.
+    pool: Option<(SharedSpec, usize)>,
     pfc: Option<Pfc>,
 }
 
 impl ClassMemory {
     fn new(class: &TrafficClass, network: &Network) -> Self {
-        let pfc = class.pause.map(|spec| Pfc::new(spec, network));
-        match class.pool.map(|pool| pool as usize) {
-            Some(place) => Self { pool: network.pools[place], place, shares: true, pfc },
-            None => Self {
-                pool: SharedSpec { size: Bytes::MAX, alpha: 1.0 },
-                place: network.pools.len(),
-                shares: false,
-                pfc,
-            },
-        }
+        let pool = class.pool.map(|pool| (network.pools[pool as usize], pool as usize));
+        Self { pool, pfc: class.pause.map(|spec| Pfc::new(spec, network)) }
     }
 
     /// Whether packets with these flags count: with PFC only data does.
     #[inline(always)]
     fn counts(&self, flags: Flags) -> bool {
-        if self.pfc.is_some() { flags.is(PacketKind::Data) } else { self.shares }
+        if self.pfc.is_some() { flags.is(PacketKind::Data) } else { self.pool.is_some() }
     }
 
     /// How much of the class one port, or with PFC one link, may hold, where so much memory is free.
     #[inline(always)]
     fn threshold(&self, free: Bytes) -> Bytes {
-        match &self.pfc {
-            Some(pfc) if !self.shares => pfc.threshold(),
-            _ => free.scale(self.pool.alpha),
+        match (&self.pool, &self.pfc) {
+            (Some((pool, _)), _) => free.scale(pool.alpha),
+            (None, Some(pfc)) => pfc.threshold(),
+            (None, None) => Bytes::MAX,
+        }
+    }
+
+    /// Bytes of the class that no pool counts: those in headroom, and without a pool all that PFC counts.
+    fn uncounted(&self) -> Bytes {
+        match (&self.pool, &self.pfc) {
+            (_, None) => Bytes::ZERO,
+            (Some(_), Some(pfc)) => pfc.in_headroom(),
+            (None, Some(pfc)) => pfc.held(),
         }
     }
 
@@ -76,7 +75,7 @@ impl ClassMemory {
 pub struct Switches {
     /// By traffic class.
     classes: Vec<ClassMemory>,
-    /// Number of pools of each switch; the last one is that of classes without shared memory.
+    /// Number of pools of each switch.
     pools: usize,
     /// Memory in use, headroom apart, of each pool of node 0, then of node 1, and so on.
     used: Vec<Bytes>,
@@ -94,7 +93,7 @@ impl Switches {
             return Ok(None);
         }
         let classes = network.classes.iter().map(|class| ClassMemory::new(class, network)).collect();
-        let pools = network.pools.len() + 1;
+        let pools = network.pools.len();
         let reverse = if network.pauses() { links_back(network)? } else { Vec::new() };
         Ok(Some(Self { classes, pools, used: vec![Bytes::ZERO; pools * network.nodes as usize], reverse }))
     }
@@ -104,18 +103,21 @@ impl Switches {
         self.reverse.get(link as usize).copied().unwrap_or(NIL)
     }
 
-    /// The memory of a class, and how much of it is in use at a switch.
+    /// The memory of a class, and how much of its pool is in use at a switch.
     #[inline(always)]
-    fn at(&mut self, node: u32, class: u8) -> (&mut ClassMemory, &mut Bytes) {
+    fn at(&mut self, node: u32, class: u8) -> (&mut ClassMemory, Option<&mut Bytes>) {
         let memory = &mut self.classes[usize::from(class)];
-        let used = &mut self.used[node as usize * self.pools + memory.place];
+        let used = memory.pool.map(|(_, place)| &mut self.used[node as usize * self.pools + place]);
         (memory, used)
     }
 
-    /// Free memory of a switch for a class.
+    /// Free memory of a switch for a class; [`Bytes::MAX`] without a pool.
     #[inline(always)]
     fn free(&self, node: u32, memory: &ClassMemory) -> Bytes {
-        memory.pool.size.saturating_sub(self.used[node as usize * self.pools + memory.place])
+        let free = |(pool, place): (SharedSpec, usize)| {
+            pool.size.saturating_sub(self.used[node as usize * self.pools + place])
+        };
+        memory.pool.map_or(Bytes::MAX, free)
     }
 
     /// Whether packets with these flags count: with PFC only data does.
@@ -148,8 +150,8 @@ impl Switches {
         (class, length): (u8, Bytes),
         held: impl FnOnce() -> Bytes,
     ) -> Verdict {
+        let free = self.free(node, &self.classes[usize::from(class)]);
         let (memory, used) = self.at(node, class);
-        let free = memory.pool.size.saturating_sub(*used);
         let threshold = memory.threshold(free);
         let placement = match &mut memory.pfc {
             Some(pfc) => pfc.place(link, length, threshold),
@@ -158,7 +160,9 @@ impl Switches {
         };
         match placement {
             Placement::Shared => {
-                *used += length;
+                if let Some(used) = used {
+                    *used += length;
+                }
                 Verdict::Admit
             }
             Placement::Headroom { pause: false } => Verdict::Admit,
@@ -172,24 +176,23 @@ impl Switches {
     #[inline(always)]
     pub fn release(&mut self, node: u32, link: u32, class: u8, length: Bytes) -> bool {
         let (memory, used) = self.at(node, class);
-        let Some(pfc) = &mut memory.pfc else {
-            *used -= length;
-            return false;
-        };
-        *used -= length - pfc.release(link, length);
-        if !pfc.may_resume(link) {
+        let from_headroom = memory.pfc.as_mut().map_or(Bytes::ZERO, |pfc| pfc.release(link, length));
+        if let Some(used) = used {
+            *used -= length - from_headroom;
+        }
+        if !memory.pfc.as_ref().is_some_and(|pfc| pfc.may_resume(link)) {
             return false;
         }
-        let threshold = memory.resumes_at(memory.pool.size.saturating_sub(*used));
-        memory.pfc.as_mut().is_some_and(|pfc| pfc.resume(link, threshold))
+        let threshold = self.resumes_at(node, class);
+        self.classes[usize::from(class)].pfc.as_mut().is_some_and(|pfc| pfc.resume(link, threshold))
     }
 
     /// The memory in use by the counts, and by the packets that wait in ports.
     pub fn balance(&self, ports: &[Port], packets: &Slab) -> (Bytes, Bytes) {
         let waiting = ports.iter().flat_map(|port| port.waiting(packets));
         let counted = waiting.filter(|w| w.from != NIL && self.counts(Flags::of(w.kind).with_class(w.class)));
-        let headroom = self.classes.iter().filter_map(|class| class.pfc.as_ref()).map(Pfc::in_headroom).sum::<Bytes>();
-        (self.used.iter().copied().sum::<Bytes>() + headroom, counted.map(|w| w.length).sum())
+        let uncounted = self.classes.iter().map(ClassMemory::uncounted).sum::<Bytes>();
+        (self.used.iter().copied().sum::<Bytes>() + uncounted, counted.map(|w| w.length).sum())
     }
 
     /// Whether the switch at the end of `link` pauses a class of it.
