@@ -199,6 +199,9 @@ impl Port {
     /// Tells the marker of a packet that arrives, whether or not it is accepted.
     #[inline(always)]
     pub(super) fn observe_class_arrival(&mut self, now: Time, number: usize, at: u32, packets: &mut Slab) {
+        if !self.scheduler_mut().has_markers {
+            return;
+        }
         if self.scheduler_mut().classes[number].marker.is_none() {
             return self.observe_arrival(now, at, packets);
         }

@@ -156,6 +156,7 @@ impl Port {
         let marks_at_dequeue = self.marks_at_dequeue();
         let Some(PortExtras { scheduler, marker, loss_model }) = self.extras.as_deref_mut() else { return self };
         self.link.has_checks = marks_at_dequeue || loss_model.is_some();
+        scheduler.has_markers = marker.is_some() || scheduler.classes.iter().any(|class| class.marker.is_some());
         let PortConfig { clock, marking, .. } = *self.config;
         let lengths = [self.config.common_lengths()[FULL], MIN_FRAME];
         scheduler.set_below_threshold(|own| {

@@ -79,6 +79,8 @@ pub(super) struct Scheduler {
     pub rounds: Option<Box<Rounds>>,
     /// The class of the host's pacer.
     paced: Option<u8>,
+    /// Whether the port or a class has a marker.
+    pub has_markers: bool,
     /// Whether markers of classes wake at times of their own.
     pub class_wakes: bool,
     pub stalls: StallRecord,
