@@ -16,7 +16,14 @@ impl<O: Observer> Fabric<O> {
     /// through the port that its previous packet has just left.
     #[inline(never)]
     pub(super) fn choose(&mut self, switch: u32, at: u32) -> Option<u32> {
-        let (packet, balancing) = (self.packets[at], self.network.balancing);
+        let balancing = self.network.balancing;
+        if balancing == Balancing::Packet && self.network.faults.is_empty() {
+            let packet = &self.packets[at];
+            let ports = self.routes.choices(switch, packet);
+            let number = hash(switch, entropy(packet.flow, self.packets.header(at)));
+            return ports.get(below(ports.len(), number)).copied();
+        }
+        let packet = self.packets[at];
         let ports = self.routes.choices(switch, &packet);
         let number = match balancing {
             Balancing::RoundRobin => self.balanced.turn(ports)?,

@@ -8,8 +8,8 @@ use crate::spec::network::Network;
 /// The ports on shortest paths, for every switch and rack.
 #[derive(Clone, Debug)]
 pub(super) struct EcmpTable {
-    /// By host: its rack.
-    rack: Vec<u32>,
+    /// By host: its rack, and the switch from which all links to it come; [`NIL`] if they come from several.
+    hosts_at: Vec<(u32, u32)>,
     /// By host: the switches with links to it, and beginning and end of their part of `ports`.
     down: Vec<Vec<(u32, [u32; 2])>>,
     /// By rack and switch: beginning and end of its part of `ports`.
@@ -22,7 +22,7 @@ pub(super) struct EcmpTable {
 impl EcmpTable {
     pub fn new(network: &Network, search: &Search) -> Self {
         let mut table = Self {
-            rack: search.rack.clone(),
+            hosts_at: Vec::with_capacity(network.hosts as usize),
             down: vec![Vec::new(); network.hosts as usize],
             sets: Vec::with_capacity(search.racks.len() * (network.nodes - network.hosts) as usize),
             hosts: network.hosts,
@@ -39,6 +39,8 @@ impl EcmpTable {
             let (port, _) = parallel[0];
             table.down[port.to as usize].push((port.from, [begin, table.ports.len() as u32]));
         }
+        let above = |down: &[(u32, [u32; 2])]| if let [(switch, _)] = down { *switch } else { NIL };
+        table.hosts_at.extend(search.rack.iter().zip(&table.down).map(|(&rack, down)| (rack, above(down))));
         for rack in 0..search.racks.len() as u32 {
             let distance = search.distances(rack);
             for node in network.hosts..network.nodes {
@@ -57,8 +59,10 @@ impl EcmpTable {
 
     /// The ports of `switch` on shortest paths to `host`.
     pub fn of(&self, switch: u32, host: u32) -> &[u32] {
-        let direct = self.down[host as usize].iter().find(|(from, _)| *from == switch);
-        let set = || self.sets[(self.rack[host as usize] * self.switches + switch - self.hosts) as usize];
+        let (rack, above) = self.hosts_at[host as usize];
+        let has_link = above == switch || above == NIL;
+        let direct = has_link.then(|| self.down[host as usize].iter().find(|(from, _)| *from == switch)).flatten();
+        let set = || self.sets[(rack * self.switches + switch - self.hosts) as usize];
         let [begin, end] = direct.map_or_else(set, |&(_, set)| set);
         &self.ports[begin as usize..end as usize]
     }
