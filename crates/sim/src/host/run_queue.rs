@@ -23,7 +23,8 @@ struct Classes {
     queues: Vec<VecDeque<u32>>,
     /// `None` if every class has strict priority.
     rounds: Option<Box<Rounds>>,
-    waiting: usize,
+    /// The classes of which flows wait, a bit each.
+    waiting: u8,
 }
 
 impl RunQueue {
@@ -39,7 +40,7 @@ impl RunQueue {
 
     /// Number of flows.
     pub fn len(&self) -> usize {
-        self.classes.as_ref().map_or(self.flows.len(), |classes| classes.waiting)
+        self.classes.as_ref().map_or(self.flows.len(), |classes| classes.queues.iter().map(VecDeque::len).sum())
     }
 
     #[inline(always)]
@@ -49,9 +50,7 @@ impl RunQueue {
 
     /// Traffic classes of which flows wait, a bit for each.
     pub fn waiting_classes(&self) -> u8 {
-        let Some(classes) = &self.classes else { return u8::from(!self.flows.is_empty()) };
-        let bit = |(class, queue): (usize, &VecDeque<u32>)| u8::from(!queue.is_empty()) << class;
-        classes.queues.iter().enumerate().map(bit).sum()
+        self.classes.as_ref().map_or(u8::from(!self.flows.is_empty()), |classes| classes.waiting)
     }
 
     #[inline(always)]
@@ -92,7 +91,7 @@ impl RunQueue {
         self.flows.retain(|&ready| ready != flow);
         if let Some(classes) = &mut self.classes {
             classes.queues.iter_mut().for_each(|queue| queue.retain(|&ready| ready != flow));
-            classes.waiting = classes.queues.iter().map(VecDeque::len).sum();
+            (0..classes.queues.len()).for_each(|class| classes.note_empty(class));
         }
     }
 
@@ -111,16 +110,22 @@ impl Classes {
     #[cold]
     fn push(&mut self, flow: u32, class: u8) {
         self.queues[usize::from(class)].push_back(flow);
-        self.waiting += 1;
+        self.waiting |= 1 << class;
+    }
+
+    /// Notes that the queue of a class is empty, if it is.
+    fn note_empty(&mut self, class: usize) {
+        self.waiting &= !(u8::from(self.queues[class].is_empty()) << class);
     }
 
     fn pop(&mut self, longest: Bytes, may_send: impl Fn(u8) -> bool) -> Option<u32> {
         let Self { queues, rounds, waiting } = self;
-        let length = |class: usize| (!queues[class].is_empty() && may_send(class as u8)).then_some(longest);
+        let length = |class: usize| (*waiting >> class & 1 > 0 && may_send(class as u8)).then_some(longest);
         let first = (0..queues.len()).find(|&class| length(class).is_some())?;
         let class = rounds.as_ref().map_or(first, |rounds| rounds.next(first, length));
-        *waiting -= 1;
-        queues[class].pop_front()
+        let flow = queues[class].pop_front();
+        self.note_empty(class);
+        flow
     }
 }
 
