@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallows.contract import Answer, Request
+from shallows.contract import U32, Answer, Request
 
 class Bug(RuntimeError):  # noqa: N818 (its name in the core)
     """An invariant of the simulator does not hold: please report it."""
@@ -43,8 +43,8 @@ def tap(
 ) -> tuple[Answer, dict[str, Any]]:
     """The answer to a request, and every frame at the ports that are tapped."""
 
-def paths(request: Request) -> list[tuple[list[int], list[int]]]:
-    """The links on each flow's way there, and on the way back of what answers it."""
+def paths(request: Request, flows: U32 | None = None) -> list[tuple[list[int], list[int]]]:
+    """The links on the way there of each of these flows, by default all, and on its answers' way back."""
 
 def longest_chain(
     members: NDArray[np.uint32],

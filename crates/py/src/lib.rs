@@ -67,8 +67,8 @@ fn watch<'py>(
     let (network, asked) = Asked::by(request, on_progress)?;
     network.check().map_err(PyValueError::new_err)?;
     let watched = observed::watched(watched)?;
-    let ideal = observed::ideal(py, &network, &watched.flows)?;
     let record = Causes::new(&network, &watched).map_err(PyValueError::new_err)?;
+    let ideal = observed::ideal(py, &network, &watched.flows)?;
     let simulation = set_up(py, move || Simulation::observed(network, record))?.map_err(PyValueError::new_err)?;
     let (answer, record) = finish(py, Run::alone(simulation), &asked)?;
     let tables = observed::record(py, &record)?;
@@ -116,11 +116,17 @@ fn at<'py>(
     Ok((answer, moment::to_python(py, &snapshot)?))
 }
 
-/// For each flow the links of its path, and those of the path of its answers.
+/// For each of these flows, by default all, the links of its path, and those of the path of its answers.
 #[pyfunction]
-fn paths(request: &Bound<'_, PyDict>) -> PyResult<Vec<[Vec<u32>; 2]>> {
+#[pyo3(signature = (request, flows=None))]
+fn paths(request: &Bound<'_, PyDict>, flows: Option<PyReadonlyArray1<'_, u32>>) -> PyResult<Vec<[Vec<u32>; 2]>> {
     let network = request::network(request, &Raised::default())?;
-    network.check().and_then(|()| route::paths(&network)).map_err(PyValueError::new_err)
+    let flows = match flows {
+        Some(flows) => flows.as_array().to_vec(),
+        None => (0..network.flows.len() as u32).collect(),
+    };
+    let found = network.check().and_then(|()| route::paths(&network, &flows)).map_err(PyValueError::new_err)?;
+    Ok(found.into_iter().map(|both| both.map(|path| path.ports)).collect())
 }
 
 /// The longest chain of tasks, from the first start to the last end; see [`task_chain::longest_chain`].

@@ -4,13 +4,13 @@
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use shallows_cc::units::{Bytes, Time};
-use shallows_sim::engine::ideal::{busiest_path, ideal_hops};
+use shallows_cc::units::Time;
+use shallows_sim::engine::ideal::ideal_path;
 use shallows_sim::observe::causes::{self, BLOCKED_BY, CAUSE_KINDS, Cause, Causes, Watched};
 use shallows_sim::observe::frames::{self, BITS, Frames, Tap};
 use shallows_sim::observe::links::{Frame, LINK_EVENTS, LinkRow, OUTCOMES, outcome_number};
 use shallows_sim::packet::PACKET_KINDS;
-use shallows_sim::route::Routes;
+use shallows_sim::route::paths;
 use shallows_sim::spec::network::Network;
 
 use crate::table::{Table, column, item};
@@ -39,15 +39,9 @@ pub fn tap(dict: &Bound<'_, PyDict>) -> PyResult<Tap> {
 
 /// Time that the last frame of each of these flows would spend at each port of its path if that were empty.
 pub fn ideal<'py>(py: Python<'py>, network: &Network, flows: &[u32]) -> PyResult<Bound<'py, PyDict>> {
-    let routes = Routes::new(network).map_err(PyValueError::new_err)?;
     let mut rows = Vec::new();
-    for &flow in flows {
-        let bytes = network.flows.get(flow as usize).map_or(Bytes::MAX, |flow| flow.bytes);
-        if bytes < Bytes::MAX {
-            let (there, bytes) = busiest_path(network, &routes, flow);
-            let specs: Vec<_> = there.iter().map(|&port| network.ports[port as usize]).collect();
-            rows.extend(there.iter().zip(ideal_hops(bytes, &specs, network)).map(|(&link, hop)| (flow, link, hop)));
-        }
+    for (&flow, path) in flows.iter().zip(paths(network, flows).map_err(PyValueError::new_err)?) {
+        rows.extend(ideal_path(network, flow, &path).into_iter().map(|(link, hop)| (flow, link, hop)));
     }
     let table = Table::new(py, &rows);
     table.column("flow", |row| row.0)?;

@@ -127,8 +127,8 @@ fn a_flow_chooses_parallel_links_uniformly() {
     let (mut first, mut middle, mut last, mut both) = ([0; 2], [0; 4], [0; 2], [0; 8]);
     for seed in 0..3000 {
         network.seed = seed;
-        let all = paths(&network).expect("paths");
-        let [there, back] = &all[0];
+        let all = paths(&network, &[0]).expect("paths");
+        let [there, back] = all[0].each_ref().map(|path| &path.ports);
         let cable = |port: u32| port as usize / 2;
         first[cable(there[0])] += 1;
         middle[cable(there[1]) - 4] += 1;

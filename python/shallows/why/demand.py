@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PACKET_BYTES, HOP_BYTES, FRAME_BYTES = 1000, 300, 400
 """Memory of a packet of a watched flow with its cause, of its hop, and of a frame on its links."""
 PATH_BYTES = 500
-"""Memory of the path of a flow, watched or not."""
+"""Memory of the path of a watched flow."""
 LEAST_FRAME = 84
 """Bytes of the shortest frame on the wire."""
 Ways = Sequence[tuple[list[int], list[int]]]
@@ -33,8 +33,8 @@ def of_flows(
     sent, per_ps = _sent(run, scenario), scenario.network.rate_bps.astype(float) / (8e12 * LEAST_FRAME)
     watched_ps = np.zeros(len(sent))
     total, found = PATH_BYTES * float(len(ways)), list[float]()
-    for at, (flow, lasts_ps) in enumerate(zip(flows, (spans[1] - spans[0]).tolist(), strict=True)):
-        there, back = ways[flow] if one_way else ([], [])
+    for at, (way, lasts_ps) in enumerate(zip(ways, (spans[1] - spans[0]).tolist(), strict=True)):
+        there, back = way if one_way else ([], [])
         links = np.array([*there, *back], int) if one_way else np.arange(len(sent))
         before = np.minimum(sent[links], watched_ps[links] * per_ps[links]).sum()
         watched_ps[links] += lasts_ps

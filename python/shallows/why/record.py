@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallows.contract import U32, U64
+from shallows.contract import U64
 from shallows.errors import ScenarioError
 from shallows.memory import needs
 from shallows.results import arrow, disk, store
@@ -36,7 +36,7 @@ DATA_LIKE = ("data", "credit_request", "credit_stop", "rate_request")
 MARGIN_PS = 2_000_000
 """Added on both sides of a span, because times of a saved run are in microseconds."""
 Paths = list[tuple[list[int], list[int]]]
-"""For each flow the links of its path, and of that of its answers."""
+"""For each watched flow the links of its path, and of that of its answers."""
 TABLES = {
     "packets": {
         "flow": "number of the flow",
@@ -208,21 +208,21 @@ def of_flows(
     begin = np.maximum(start_ps[np.asarray(flows, np.uint32)].astype(float) - MARGIN_PS, 0)
     end = np.array(list(ends.values()), float) + MARGIN_PS
     spans = begin.astype(np.uint64), end.astype(np.uint64)
-    paths = _paths(scenario)
+    paths = _paths(scenario, flows)
     kept, left_out = _that_fit(run, scenario, flows, spans, paths, as_many_as_fit)
     its = spans[0][: len(kept)], spans[1][: len(kept)]
-    record = of_scenario(scenario, kept, its, on_progress, paths)
+    record = of_scenario(scenario, kept, its, on_progress, paths[: len(kept)])
     record.left_out = left_out
     rerun.check(run, record.fingerprint)
     return record
 
 
-def _paths(scenario: "Scenario") -> Paths:
-    """The links of each flow, and of its answers. Raises `TooLargeError` if they exceed the memory."""
+def _paths(scenario: "Scenario", flows: Sequence[int]) -> Paths:
+    """The links of these flows, and of their answers. Raises `TooLargeError` if they exceed the memory."""
     from shallows import _core
 
-    needs.check_run(scenario, "the second pass", demand.PATH_BYTES * len(scenario.flows), "fewer flows")
-    return _core.paths(rerun.request(scenario))
+    needs.check_run(scenario, "the second pass", demand.PATH_BYTES * len(flows), "fewer flows")
+    return _core.paths(rerun.request(scenario), np.asarray(flows, np.uint32))
 
 
 def _that_fit(
@@ -254,7 +254,7 @@ def of_scenario(
 ) -> Record:
     """The `Record` of a run of `scenario` for these flows, each within its span of times (ps).
 
-    `paths` are those of all flows, if they are known.
+    `paths` are those of these flows, if they are known.
     """
     from shallows import _core
 
@@ -262,7 +262,7 @@ def of_scenario(
     chosen = np.asarray(flows, np.uint32)
     if spans is None:
         spans = np.zeros(len(chosen), np.uint64), np.full(len(chosen), NEVER, np.uint64)
-    watched = {"flows": chosen, "spans": _spans(paths or _core.paths(request), scenario, chosen, *spans)}
+    watched = {"flows": chosen, "spans": _spans(paths or _core.paths(request, chosen), scenario, *spans)}
     answer, tables = _core.watch(request, watched, on_progress)
     if answer["interrupted"]:
         raise KeyboardInterrupt("in the second pass; the saved result is unchanged")
@@ -272,7 +272,6 @@ def of_scenario(
 def _spans(
     paths: Paths,
     scenario: "Scenario",
-    flows: U32,
     begin: U64,
     end: U64,
 ) -> dict[str, NDArray[Any]]:
@@ -280,9 +279,8 @@ def _spans(
     links = scenario.network.link_from
     everywhere = range(len(links))
     spans: dict[int, list[tuple[int, int]]] = {}
-    for flow, since, until in zip(flows.tolist(), begin.tolist(), end.tolist(), strict=True):
-        one_way = scenario.network_options.balancing == "flow"
-        there, back = paths[int(flow)]
+    one_way = scenario.network_options.balancing == "flow"
+    for (there, back), since, until in zip(paths, begin.tolist(), end.tolist(), strict=True):
         mine = [*there, *back] if one_way else everywhere
         for link in mine:
             spans.setdefault(link, []).append((since, until))

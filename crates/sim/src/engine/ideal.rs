@@ -2,7 +2,7 @@
 
 use shallows_cc::units::{Bytes, Time};
 
-use crate::fabric::route::Routes;
+use crate::fabric::route::{FlowPath, Routes};
 use crate::port::clock::Clock;
 use crate::spec::check::MAX_TIME;
 use crate::spec::network::{FlowSpec, Network, PortSpec};
@@ -52,16 +52,27 @@ fn sum(a: Time, b: Time) -> Time {
     Time(a.0.saturating_add(b.0))
 }
 
-/// The path of a flow, and the part of its payload that crosses this path last. Where hosts choose a port for each packet, equal paths
-/// take full packets in turn, as many as the host with fewer ports has.
-pub fn busiest_path(network: &Network, routes: &Routes, flow: u32) -> (Vec<u32>, Bytes) {
-    let [there, _] = routes.path(network, flow);
-    let paths = [false, true].map(|back| routes.first_ports(flow, back).len() as u64).into_iter().min().unwrap_or(1);
-    (there, busiest_share(network.flows[flow as usize].bytes, network.mss(), paths))
+/// The ports of a flow's path, each with the time that its last frame spends there if the path is empty; none for an unlimited flow.
+#[must_use]
+pub fn ideal_path(network: &Network, flow: u32, [there, back]: &[FlowPath; 2]) -> Vec<(u32, IdealHop)> {
+    let bytes = network.flows[flow as usize].bytes;
+    if bytes == Bytes::MAX {
+        return Vec::new();
+    }
+    let counts = if network.hosts_choose_ports() { [there.first.len(), back.first.len()] } else { [1; 2] };
+    let specs = specs(network, &there.ports);
+    let hops = ideal_hops(busiest_share(bytes, network.mss(), counts), &specs, network);
+    there.ports.iter().copied().zip(hops).collect()
 }
 
-/// The payload that the path with the last arrival carries, if `paths` equal paths take full packets in turn.
-fn busiest_share(bytes: Bytes, mss: Bytes, paths: u64) -> Bytes {
+fn specs(network: &Network, path: &[u32]) -> Vec<PortSpec> {
+    path.iter().map(|&port| network.ports[port as usize]).collect()
+}
+
+/// The payload that the path with the last arrival carries. Where hosts choose a port for each packet, equal paths take full packets in
+/// turn, as many as the host with fewer ports has; `counts` are the ports of both hosts.
+fn busiest_share(bytes: Bytes, mss: Bytes, counts: [usize; 2]) -> Bytes {
+    let paths = counts[0].min(counts[1]) as u64;
     let full_packets = (bytes.0 - 1) / mss.0;
     let last = Bytes(bytes.0 - full_packets * mss.0);
     // A full packet comes last unless the path of the last packet has one packet more than all others.
@@ -74,9 +85,10 @@ pub fn ideal_times(network: &Network, routes: &Routes) -> Vec<Time> {
         if flow.bytes == Bytes::MAX {
             return Time::ZERO;
         }
-        let (there, bytes) = busiest_path(network, routes, number);
-        let path: Vec<_> = there.iter().map(|&port| network.ports[port as usize]).collect();
-        let ideal = ideal_completion(bytes, &path, network);
+        let [there, _] = routes.path(network, number);
+        let counts = [false, true].map(|back| routes.first_ports(number, back).len());
+        let bytes = busiest_share(flow.bytes, network.mss(), counts);
+        let ideal = ideal_completion(bytes, &specs(network, &there), network);
         if ideal > MAX_TIME { Time::ZERO } else { ideal }
     };
     network.flows.iter().zip(0..).map(ideal).collect()
@@ -124,7 +136,7 @@ mod tests {
     /// the last of 1 B is the third on its path.
     #[test]
     fn equal_paths_take_packets_in_turn() {
-        let share = |bytes, paths| busiest_share(Bytes(bytes), Bytes(1000), paths).0;
+        let share = |bytes, paths| busiest_share(Bytes(bytes), Bytes(1000), [paths, 4]).0;
         assert_eq!([share(3001, 2), share(4001, 2), share(4001, 1), share(4000, 4)], [2000, 2001, 4001, 1000]);
     }
 

@@ -6,7 +6,8 @@ use shallows_cc::units::Rate;
 
 use super::ecmp::EcmpTable;
 use super::reverse_links::reverse_links;
-use super::shortest_paths::{FlowPath, Search};
+pub use super::shortest_paths::FlowPath;
+use super::shortest_paths::Search;
 use crate::packet::{NIL, Packet};
 use crate::spec::network::{Balancing, Control, Network};
 
@@ -47,7 +48,8 @@ impl Routes {
     /// A sentence that names the first flow without a path in one of the directions.
     pub fn new(network: &Network) -> Result<Self, String> {
         let search = Search::new(network, &[]);
-        let paths = search.paths(network);
+        let flows: Vec<_> = (0..network.flows.len() as u32).collect();
+        let paths = found(network, &search, &flows)?;
         let mut routes = Self {
             choices: (network.balancing != Balancing::Flow).then(|| EcmpTable::new(network, &search)),
             detours: None,
@@ -59,18 +61,10 @@ impl Routes {
         if network.hosts_choose_ports() {
             routes.spread = vec![[[0; 2]; 2]; network.flows.len()];
         }
-        let reverse_links = if needs_reverse_links(network) { reverse_links(&network.ports) } else { Vec::new() };
-        for ([there, back], (number, flow)) in paths.into_iter().zip(network.flows.iter().enumerate()) {
-            let missing = |back, from, to| format!("flow {number}: no path {back}from host {from} to {to}");
-            let there = there.ok_or_else(|| missing("", flow.src, flow.dst))?;
-            let credits = network.controls[flow.control as usize].waits_for_credits();
-            let back = match back {
-                _ if credits => same_links(network, &reverse_links, number, &there.ports)?,
-                back => back.ok_or_else(|| missing("back ", flow.dst, flow.src))?,
-            };
+        for (flow, [there, back]) in paths.into_iter().enumerate() {
             routes.offsets.push([0; 2]);
-            routes.set(number, 0, &there);
-            routes.set(number, 1, &back);
+            routes.set(flow, 0, &there);
+            routes.set(flow, 1, &back);
         }
         if !network.faults.is_empty() {
             routes.original.clone_from(&routes.offsets);
@@ -101,7 +95,10 @@ impl Routes {
         let search = Search::new(network, &down);
         self.detours = self.choices.is_some().then(|| EcmpTable::new(network, &search));
         self.offsets.clone_from(&self.original);
-        for ([there, back], (number, flow)) in search.paths(network).into_iter().zip(network.flows.iter().enumerate()) {
+        let flows: Vec<_> = (0..network.flows.len() as u32).collect();
+        for ([there, back], (number, flow)) in
+            search.paths(network, &flows).into_iter().zip(network.flows.iter().enumerate())
+        {
             let credits = network.controls[flow.control as usize].waits_for_credits();
             let back = if credits {
                 there.as_ref().and_then(|there| same_links(network, &reverse_links, number, &there.ports).ok())
@@ -210,13 +207,33 @@ impl Routes {
     }
 }
 
-/// The paths of each flow in both directions, as a run would choose them.
+/// The paths of these flows in both directions, as a run would choose them.
 ///
 /// # Errors
-/// A sentence that names a flow without a path.
-pub fn paths(network: &Network) -> Result<Vec<[Vec<u32>; 2]>, String> {
-    let routes = Routes::new(network)?;
-    Ok((0..network.flows.len() as u32).map(|flow| routes.path(network, flow)).collect())
+/// A sentence that names a flow without a path, or one that the network does not have.
+pub fn paths(network: &Network, flows: &[u32]) -> Result<Vec<[FlowPath; 2]>, String> {
+    let count = network.flows.len();
+    if let Some(flow) = flows.iter().find(|&&flow| flow as usize >= count) {
+        return Err(format!("flow {flow}: expected one of {count}"));
+    }
+    found(network, &Search::new(network, &[]), flows)
+}
+
+/// The paths of these flows; those of the packets that answer data that waits for credits are its links in reverse.
+fn found(network: &Network, search: &Search, flows: &[u32]) -> Result<Vec<[FlowPath; 2]>, String> {
+    let reverse_links = if needs_reverse_links(network) { reverse_links(&network.ports) } else { Vec::new() };
+    let path = |([there, back], &number): ([Option<FlowPath>; 2], &u32)| {
+        let flow = &network.flows[number as usize];
+        let missing = |back, from, to| format!("flow {number}: no path {back}from host {from} to {to}");
+        let there = there.ok_or_else(|| missing("", flow.src, flow.dst))?;
+        let credits = network.controls[flow.control as usize].waits_for_credits();
+        let back = match back {
+            _ if credits => same_links(network, &reverse_links, number as usize, &there.ports)?,
+            back => back.ok_or_else(|| missing("back ", flow.dst, flow.src))?,
+        };
+        Ok([there, back])
+    };
+    search.paths(network, flows).into_iter().zip(flows).map(path).collect()
 }
 
 /// The reverse links of a path, which data takes if it waits for credits.

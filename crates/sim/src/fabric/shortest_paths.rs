@@ -7,7 +7,8 @@ use crate::packet::NIL;
 use crate::spec::network::Network;
 
 /// One direction of a flow.
-pub(super) struct FlowPath {
+#[derive(Clone, Debug)]
+pub struct FlowPath {
     /// The ports of one of the shortest paths, the host's own included.
     pub ports: Vec<u32>,
     /// All ports of the host where shortest paths begin. Empty if each host has one port.
@@ -82,37 +83,46 @@ impl Search {
         }
     }
 
-    /// The paths of all flows, searched rack by rack.
-    pub fn paths(&self, network: &Network) -> Vec<Paths> {
-        let mut paths: Vec<Paths> = network.flows.iter().map(|_| [None, None]).collect();
+    /// The paths of these flows in their order, searched rack by rack.
+    pub fn paths(&self, network: &Network, flows: &[u32]) -> Vec<Paths> {
+        let mut paths: Vec<Paths> = flows.iter().map(|_| [None, None]).collect();
         if self.several {
             // Packets that answer leave by the port at which data arrives, which must be known before.
             let reverse = reverse_links(&network.ports);
-            self.search(network, &[0], &mut paths, |_| NIL);
+            self.search(network, (flows, &[0]), &mut paths, |_| NIL);
             let arrivals: Vec<_> = paths.iter().map(|[there, _]| there.as_ref().map_or(NIL, FlowPath::last)).collect();
-            let answers_by = |flow: u32| reverse.get(arrivals[flow as usize] as usize).copied().unwrap_or(NIL);
-            self.search(network, &[1], &mut paths, answers_by);
+            let answers_by = |place: u32| reverse.get(arrivals[place as usize] as usize).copied().unwrap_or(NIL);
+            self.search(network, (flows, &[1]), &mut paths, answers_by);
         } else {
-            self.search(network, &[0, 1], &mut paths, |_| NIL);
+            self.search(network, (flows, &[0, 1]), &mut paths, |_| NIL);
         }
         paths
     }
 
-    /// Searches the paths of all flows in some directions. `preferred` is the first port that a flow takes if shortest paths begin there.
-    fn search(&self, network: &Network, directions: &[usize], paths: &mut [Paths], preferred: impl Fn(u32) -> u32) {
-        let all = network.flows.iter().zip(0_u32..).flat_map(|(flow, number)| {
+    /// Searches the paths of some flows in some directions. `preferred` is the first port that a flow, given by its index in `flows`,
+    /// takes if shortest paths begin there.
+    fn search(
+        &self,
+        network: &Network,
+        (flows, directions): (&[u32], &[usize]),
+        paths: &mut [Paths],
+        preferred: impl Fn(u32) -> u32,
+    ) {
+        let all = flows.iter().zip(0_u32..).flat_map(|(&number, place)| {
+            let flow = &network.flows[number as usize];
             let rack = move |direction| self.rack[[flow.dst, flow.src][direction] as usize];
-            directions.iter().map(move |&direction| (rack(direction), number, direction))
+            directions.iter().map(move |&direction| (rack(direction), place, direction))
         });
         let mut wanted: Vec<_> = all.collect();
         wanted.sort_unstable();
         for same_rack in wanted.chunk_by(|a, b| a.0 == b.0) {
             let mut to_rack = ToRack { distance: self.distances(same_rack[0].0), closer: BTreeMap::new() };
-            for &(_, number, direction) in same_rack {
+            for &(_, place, direction) in same_rack {
+                let number = flows[place as usize];
                 let flow = &network.flows[number as usize];
                 let ends = if direction == 0 { (flow.src, flow.dst) } else { (flow.dst, flow.src) };
-                let path = self.walk(network, ends, (number, preferred(number)), &mut to_rack);
-                paths[number as usize][direction] = path;
+                let path = self.walk(network, ends, (number, preferred(place)), &mut to_rack);
+                paths[place as usize][direction] = path;
             }
         }
     }

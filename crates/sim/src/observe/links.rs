@@ -109,10 +109,16 @@ impl LinkTimes {
         network.ports.iter().map(Self::new).collect()
     }
 
+    /// Returns the time of the last bit of a frame that arrives at `at`.
+    #[must_use]
+    pub fn ended(&self, at: Time) -> Time {
+        at - self.delay
+    }
+
     /// Returns the times of the first and the last bit of a frame that arrives at `at`.
     #[must_use]
     pub fn sent(&self, at: Time, length: Bytes) -> (Time, Time) {
-        let ended = at - self.delay;
+        let ended = self.ended(at);
         let newest = self.clocks.iter().rev().find(|&&(sent_by, _)| ended > sent_by);
         let (_, clock) = newest.unwrap_or(&self.clocks[0]);
         (ended - clock.time(length), ended)
