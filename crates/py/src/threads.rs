@@ -100,12 +100,11 @@ impl<O: Observer> Run<O> {
         self.simulation.set_threads(self.threads);
     }
 
-    /// Continues for a step, or measures what threads gain.
+    /// Continues for a step.
     #[allow(clippy::disallowed_methods, reason = "it affects the length of a step, not the results")]
     pub fn step(&mut self) -> Progress {
-        if self.automatic && self.wait == 0 && !self.simulation.is_over() {
+        if self.automatic && self.wait == 0 {
             self.choose_threads();
-            return Progress::Running;
         }
         self.wait = self.wait.saturating_sub(1);
         let started = Instant::now();
