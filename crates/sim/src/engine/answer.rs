@@ -16,7 +16,7 @@ pub struct Deadlock {
     pub ports: Vec<u32>,
 }
 
-/// The results of a run.
+/// The results of a run. Its fields are the parts of the report: numbers of the run, tables, samples and the audit.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// A hash of all deliveries and completions: equal for the same network and seed, on every build and machine.

@@ -21,7 +21,7 @@ pub struct Need {
 /// If a task has no row in both columns.
 #[must_use]
 pub fn longest_chain(members: &[u32], needs: &[Need], lasts: &[f64], delays: &[f64]) -> f64 {
-    let followers = Followers::of(needs, lasts.len());
+    let needs_of = NeedsByTask::of(needs, lasts.len());
     let mut missing = vec![0_u32; lasts.len()];
     needs.iter().for_each(|need| missing[need.waiting as usize] += 1);
     let mut ready = vec![0.0_f64; lasts.len()];
@@ -32,11 +32,11 @@ pub fn longest_chain(members: &[u32], needs: &[Need], lasts: &[f64], delays: &[f
         let start = ready[task as usize] + delays[task as usize];
         let end = start + lasts[task as usize];
         last_end = last_end.max(end);
-        for need in &followers.needs[followers.range(task)] {
-            let follower = need.waiting as usize;
-            ready[follower] = ready[follower].max(if need.end { end } else { start });
-            missing[follower] -= 1;
-            if missing[follower] == 0 {
+        for need in &needs_of.needs[needs_of.range(task)] {
+            let waiting = need.waiting as usize;
+            ready[waiting] = ready[waiting].max(if need.end { end } else { start });
+            missing[waiting] -= 1;
+            if missing[waiting] == 0 {
                 open.push(need.waiting);
             }
         }
@@ -45,12 +45,12 @@ pub fn longest_chain(members: &[u32], needs: &[Need], lasts: &[f64], delays: &[f
 }
 
 /// Needs by the task that is needed.
-struct Followers {
+struct NeedsByTask {
     needs: Vec<Need>,
     first: Vec<usize>,
 }
 
-impl Followers {
+impl NeedsByTask {
     fn of(needs: &[Need], tasks: usize) -> Self {
         let mut needs = needs.to_vec();
         needs.sort_unstable_by_key(|need| need.needed);

@@ -165,7 +165,7 @@ mod tests {
         let mut recorder = GoodputRecorder::new(&spec, 3);
         let mut now = Time::ZERO;
         while now < micros * 5000 {
-            now = now + recorder.interval;
+            now += recorder.interval;
             let received = now.0 / micros.0;
             recorder.sample(now, |flow| if flow == 1 { received.min(1500) } else { received });
         }

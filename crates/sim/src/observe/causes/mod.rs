@@ -13,6 +13,7 @@ use crate::packet::{NIL, PacketKind};
 use crate::port::admission::Outcome;
 
 mod recorder;
+mod spans;
 
 pub use recorder::Causes;
 

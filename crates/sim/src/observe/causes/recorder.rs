@@ -5,6 +5,7 @@ use std::mem::discriminant;
 
 use shallows_cc::units::{Bytes, Time};
 
+use crate::observe::causes::spans::{NEVER, Spans};
 use crate::observe::causes::{Cause, CauseKind, FrameRow, HopRow, PacketRow, Watched};
 use crate::observe::links::{Frame, LinkRow, LinkTimes};
 use crate::observe::{BlockedBy, Hop, Kind, Observer, Readiness, Timer};
@@ -91,14 +92,8 @@ struct WatchedLink {
     times: LinkTimes,
     from_host: bool,
     to_host: bool,
-    /// The first span that has not ended; [`NEVER`] if there is none.
-    span: (Time, Time),
-    /// The spans after it.
-    later: VecDeque<(Time, Time)>,
+    spans: Spans,
 }
-
-/// Span after the end of all runs.
-const NEVER: (Time, Time) = (Time::MAX, Time::MAX);
 
 /// Recorder of causes, with the tables that it has recorded.
 #[derive(Debug)]
@@ -279,20 +274,17 @@ fn watched_links(network: &Network, watched: &Watched) -> Result<Vec<WatchedLink
         times,
         from_host: port.from < network.hosts,
         to_host: port.to < network.hosts,
-        span: NEVER,
-        later: VecDeque::new(),
+        spans: Spans::new(),
     };
     let mut links: Vec<_> = LinkTimes::all(network).into_iter().zip(&network.ports).map(link).collect();
     let count = links.len();
     for &(number, from, until) in &watched.spans {
         let link = links.get_mut(number as usize);
         let link = link.ok_or_else(|| format!("watched link {number}: expected one of {count}"))?;
-        if link.later.back().is_some_and(|&(_, before)| before >= from) || until < from {
+        if !link.spans.push(from, until) {
             return Err(format!("watched link {number}: expected spans in order that do not overlap"));
         }
-        link.later.push_back((from, until));
     }
-    links.iter_mut().for_each(|link| link.span = link.later.pop_front().unwrap_or(NEVER));
     Ok(links)
 }
 
@@ -324,15 +316,13 @@ impl Observer for Causes {
 
     #[inline]
     fn delivered(&mut self, now: Time, Hop { link, place, packet, header }: Hop<'_>) {
-        let WatchedLink { times, to_host, span, later, .. } = &mut self.watched_links[link as usize];
+        let WatchedLink { times, to_host, spans, .. } = &mut self.watched_links[link as usize];
         let to_host = *to_host;
         let InTransit { number, hop, offered, marked } = self.in_transit[place as usize];
         // A frame that was offered before the end of a span was in the queue then, even if it was sent later.
-        while span.1 < offered {
-            *span = later.pop_front().unwrap_or(NEVER);
-        }
+        let (from, _) = spans.from(offered);
         // Most frames are of no interest, so their times are not computed.
-        let in_span = now >= span.0 && times.ended(now) >= span.0;
+        let in_span = now >= from && times.ended(now) >= from;
         let (begun, ended) = if in_span || number != NIL { times.sent(now, packet.bytes()) } else { NEVER };
         if in_span {
             let (flow, kind, length) = (packet.flow, packet.flags.kind(), packet.length);
