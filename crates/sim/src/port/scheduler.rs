@@ -127,7 +127,6 @@ impl Scheduler {
     }
 
     /// Panics if the sums do not agree with the classes.
-    #[cfg(debug_assertions)]
     pub fn assert_consistent(&self) {
         let packets: usize = self.classes.iter().map(|class| class.queue.len()).sum();
         assert_eq!(packets == 0, self.fast.work == Time::ZERO, "work without packets, or packets without work");
