@@ -240,7 +240,7 @@ def test_the_largest_fabric_starts_in_seconds():
     ],
 )
 def test_ctrl_c_is_heard_while_the_largest_fabric_is_set_up(tmp_path, after_s):
-    """65,536 hosts; whether Python lays them out or Rust finds ways, it ends in ten seconds of processor time."""
+    """65,536 hosts; whether Python lays them out or Rust finds ways, it ends in ten seconds of its own time."""
     (tmp_path / "largest.toml").write_text(LARGEST)
     hear = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
     # Before that it is Python that starts.
@@ -291,6 +291,19 @@ def test_ctrl_c_while_the_command_line_is_read_is_one_line(tmp_path, method):
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.returncode == 130
     assert done.stderr == "shallows: interrupted before there was anything to save\n"
+
+
+@pytest.mark.parametrize("text", ["SchemaError: Field `cc`:\\n  KeyboardInterrupt: ", "another mistake"])
+def test_ctrl_c_while_pydantic_builds_a_model_is_one_line(place, text):
+    """Pydantic hides what interrupts it in an error of its own; other errors of it are mistakes of ours."""
+    body = (
+        "from pydantic_core import SchemaError\n"
+        f"def run(*_, **__): raise SchemaError('{text}')\n"
+        "packet.run = run"
+    )
+    done = broken_world(place, body)
+    assert (done.returncode == 130) == ("KeyboardInterrupt" in text)
+    assert ("Traceback" in done.stderr) == ("KeyboardInterrupt" not in text)
 
 
 def broken_world(tmp_path, body):

@@ -114,11 +114,22 @@ def main() -> None:
     except SystemExit as end:
         status.append(end.code)
         raise
-    except KeyboardInterrupt as when:
+    except BaseException as error:
+        when = _interruption(error)
+        if when is None:
+            raise
         from shallows.cli.status import interrupted
 
         status.append(interrupted(when))
         sys.exit(status[0])
+
+
+def _interruption(error: BaseException) -> KeyboardInterrupt | None:
+    """Ctrl-C, also where pydantic hides it in an error of its own while it builds the schema of a model."""
+    if isinstance(error, KeyboardInterrupt):
+        return error
+    hidden = type(error).__name__ == "SchemaError" and "KeyboardInterrupt" in str(error)
+    return KeyboardInterrupt() if hidden else None
 
 
 def _leave(status: list[Any]) -> None:
