@@ -241,12 +241,15 @@ def _ramp_to_write(key: str, balancing: str, wanted: dict[int, int], short: list
 
 def _short_headroom(scenario: "Scenario") -> list[str]:
     """Links that can need more memory behind a pause than they have."""
+    given = [of for of in lossless(scenario) if of.pauses.headroom != NEVER]
+    if not given:
+        return []
     needed = headroom.of_any_link(scenario.network, scenario.mtu)
     return [
         f'{of.key}.headroom = "{SIZE.text(of.pauses.headroom)}" and a link can need {SIZE.text(needed)}: '
         'packets are dropped in spite of pauses; write that or "auto"'
-        for of in lossless(scenario)
-        if of.pauses.headroom != NEVER and of.pauses.headroom < needed
+        for of in given
+        if of.pauses.headroom < needed
     ]
 
 
