@@ -115,6 +115,7 @@ def full_request():
     request["flows"]["after"] = {"flow": own, "predecessor": other}
     flags = np.zeros(flows, bool)
     request["flows"]["wait"] = {"needs": np.zeros(flows, np.uint32), "global": flags}
+    request["record"]["goodput"] = {"interval_ps": 1_000_000, "flows": [own]}
     request["faults"] = [{"time_ps": 1, "link": 0, "change": "up"}]
     return request
 
