@@ -240,7 +240,7 @@ def test_the_largest_fabric_starts_in_seconds():
     ],
 )
 def test_ctrl_c_is_heard_while_the_largest_fabric_is_set_up(tmp_path, after_s):
-    """65,536 hosts; whether Python lays them out or Rust finds ways, it ends in ten seconds of its own time."""
+    """65,536 hosts; while Python lays them out or Rust finds ways, it ends in ten seconds of its own."""
     (tmp_path / "largest.toml").write_text(LARGEST)
     hear = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
     # Before that it is Python that starts.

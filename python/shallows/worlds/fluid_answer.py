@@ -89,6 +89,7 @@ class FluidAnswer:
             "probes": probes,
             "probe_names": names,
             "books": self._books(),
+            "goodput": None,
             "threads": None,
             "lateness": None,
         }
