@@ -397,6 +397,7 @@ def test_faults_are_written_back():
 
 
 def test_why_runs_a_task_without_a_fault_of_a_node():
+    """The run is exact. The prediction keeps the windows of the slow host (docs/why.md)."""
     ring = {"kind": "all-reduce", "name": "ring", "size": "4MB"}
     tables = {"duration": "until-done", "traffic": [ring], "cc": "dctcp"}
     slow = {"node": "h1", "kind": "slow", "value": 0.25}

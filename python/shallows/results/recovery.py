@@ -1,4 +1,4 @@
-"""What each fault did: goodput before, during and after it, recovery time, inflation, and stranded flows."""
+"""Effects of each fault: goodput before, during and after, recovery time, inflation, stranded flows."""
 
 from collections import defaultdict
 from dataclasses import dataclass
