@@ -40,12 +40,22 @@ def once(monkeypatch):
     monkeypatch.setattr(kernel, "RUNS", 1)
 
 
+def compared(scenario):
+    """A scenario in both worlds, and what is beyond the distance on file.
+
+    One run of the kernel world may be disturbed. If it is too far, the median of three decides, as for users.
+    """
+    packet, kernel = sh.run(scenario), run_live(scenario)
+    if beyond(packet, kernel, distance(scenario)):
+        kernel = run_live(scenario, repeats=3)
+    return packet, kernel, beyond(packet, kernel, distance(scenario))
+
+
 def held(scenario):
-    """Both runs of a scenario, within the distance on file."""
-    scenario = Scenario.model_validate(scenario)
-    runs = sh.run(scenario), run_live(scenario)
-    assert beyond(*runs, distance(scenario)) == []
-    return [run.summary["bottleneck"] for run in runs]
+    """The bottleneck of both runs of a scenario, which are within the distance on file."""
+    packet, kernel, far = compared(Scenario.model_validate(scenario))
+    assert far == []
+    return packet.summary["bottleneck"], kernel.summary["bottleneck"]
 
 
 def test_the_table_of_the_documentation_is_the_one_that_tests_hold_runs_to():
@@ -96,17 +106,17 @@ def test_every_algorithm_is_as_near_as_the_table_says(cc, acks_every):
 @pytest.mark.thorough
 @pytest.mark.skipif(os.environ.get("SHALLOWS_SOAK") != "1", reason="minutes in real time: SHALLOWS_SOAK=1")
 def test_thirty_random_scenarios_are_near_or_refused():
-    far, compared = {}, 0
+    far, accepted = {}, 0
     for number in range(30):
         scenario = Scenario.model_validate(kernel_scenarios.draw("soak", number))
         try:
-            run = sh.run(scenario, world="kernel", repeats=1)
-        except (ScenarioError, BooksError):
+            *_, found = compared(scenario)
+        except (ScenarioError, BooksError, pytest.skip.Exception):
             continue
-        compared += 1
-        if found := beyond(sh.run(scenario), run, distance(scenario)):
+        accepted += 1
+        if found:
             far[number] = found
-    assert compared >= 10
+    assert accepted >= 10
     assert not far
 
 
