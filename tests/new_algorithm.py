@@ -70,7 +70,7 @@ def write(copy: Path) -> None:
 
 def built(copy: Path) -> None:
     """Step 4: its line on file; and the core, for Python."""
-    cargo(copy, "test", "-p", "shallows-sim", "--test", "dumbbell", "--", "--ignored")
+    cargo(copy, "test", "-p", "shallows-sim", "--test", "networks", "dumbbell", "--", "--ignored")
     cargo(copy, "build", "-p", "shallows-py")
     shutil.copy2(target(copy) / "debug/lib_core.so", copy / "python/shallows/_core.abi3.so")
 
@@ -90,7 +90,7 @@ def checked(copy: Path) -> None:
     """What the section says has to pass, and a run by the new name."""
     subprocess.run(["cargo", "fmt", "--check"], cwd=copy, check=True)
     cargo(copy, "test", "-p", "shallows-cc")
-    cargo(copy, "test", "-p", "shallows-sim", "--test", "dumbbell")
+    cargo(copy, "test", "-p", "shallows-sim", "--test", "networks", "dumbbell")
     tests = ["tests/test_supported_keys.py", "-k", "documents_tables"], ["tests/test_readme.py"]
     for words in tests:
         subprocess.run(

@@ -1,8 +1,6 @@
 //! Flows whose applications pause: over two links of 10 Gbps and a microsecond each, where a frame of 1500 B takes 1.2 us.
 
-mod networks;
-
-use networks::{assert_the_same_in_domains, control, fat_tree, flow, run, star, until_done};
+use crate::networks::{assert_the_same_in_domains, control, fat_tree, flow, run, star, until_done};
 use shallows_cc::units::{Bytes, Time};
 use shallows_sim::spec::network::{Application, FlowSpec, Network};
 

@@ -1,8 +1,6 @@
 //! Tasks that wait for others: flows and computations.
 
-mod networks;
-
-use networks::{assert_the_same_in_domains, control, fat_tree, flow, run, star, until_done};
+use crate::networks::{assert_the_same_in_domains, control, fat_tree, flow, run, star, until_done};
 use shallows_cc::units::{Bytes, Time};
 use shallows_sim::spec::network::{ComputationSpec, FlowSpec, Network, Wait};
 

@@ -1,9 +1,7 @@
 //! A small network from end to end: the same run twice, the numbers that a closed loop must give, and the
 //! fingerprint that every build and machine must give.
 
-mod networks;
-
-use networks::{MTU, RATE, control, credits_first, flow, host, trimming};
+use crate::networks::{MTU, RATE, control, credits_first, flow, host, trimming};
 use shallows_cc::catalog::{self, Marking, ROCE, SendControl};
 use shallows_cc::parameter::Values;
 use shallows_cc::port;
@@ -154,7 +152,7 @@ const HEAD: &str = "algorithm           used   queue     p99   fair  share  fing
 /// The closed loop of every algorithm in one table: share of the link used, mean and 99th percentile of the queue in
 /// packets, Jain's index of the four, milliseconds until the fifth has four fifths of its share; and a fingerprint, which release
 /// builds are held against too (tests/test_fingerprints.py). A changed constant shows here. If the change is
-/// meant: `cargo test -p shallows-sim --test dumbbell -- --ignored`, and look at the diff.
+/// meant: `cargo test -p shallows-sim --test networks dumbbell -- --ignored`, and look at the diff.
 #[test]
 fn every_algorithm_does_what_is_on_file() {
     let file = include_str!("algorithms.txt");

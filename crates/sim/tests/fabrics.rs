@@ -1,9 +1,7 @@
 //! Fingerprints on file of what one dumbbell does not have: a choice of ways, pauses, shared memory, priorities, stamps,
 //! flows that wait for others, credits over a tree, lone losses. Small and quick, so that a rebuilt part is held at once.
 
-mod networks;
-
-use networks::{
+use crate::networks::{
     MTU, assert_the_same_in_domains, control, credits_first, fat_tree, flow, lossless, marking, priority_first,
     recorded, run, scheduled, share, star, trimming, until_done,
 };
@@ -42,7 +40,7 @@ fn pauses(name: &str, shared: Option<SharedSpec>) -> Network {
 
 /// Twelve into one through a memory that they share with it, and drops where it is full.
 fn shared_memory() -> Network {
-    let mut network = scheduled(star(13), networks::one_class(), false);
+    let mut network = scheduled(star(13), crate::networks::one_class(), false);
     share(&mut network, Some(SharedSpec { size: Bytes(200_000), alpha: 1.0 }));
     network.controls = vec![control("cubic")];
     network.flows = (0..12).map(|src| flow(src, 12, Bytes(200_000))).collect();

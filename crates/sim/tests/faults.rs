@@ -1,8 +1,6 @@
 //! What happens to wires, held against arithmetic and theory.
 
-mod networks;
-
-use networks::{flow, leaf_spine, network, one_class, run, run_open, scheduled, up};
+use crate::networks::{flow, leaf_spine, network, one_class, run, run_open, scheduled, up};
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::engine::answer::Answer;
 use shallows_sim::spec::fault::{Change, Fault};

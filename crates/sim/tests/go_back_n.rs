@@ -1,8 +1,6 @@
 //! RoCE-like flows where buffers drop: every one ends.
 
-mod networks;
-
-use networks::{MTU, control, flow, marking, network, run, until_done};
+use crate::networks::{MTU, control, flow, marking, network, run, until_done};
 use shallows_cc::port::MarkAt;
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::spec::network::Network;

@@ -1,8 +1,6 @@
 //! Ports with classes, pauses and shared memory, from end to end.
 
-mod networks;
-
-use networks::{MTU, control, lossless};
+use crate::networks::{MTU, control, lossless};
 use shallows_cc::parameter::Values;
 use shallows_cc::port::{self, MarkAt};
 use shallows_cc::rng::Rng;
@@ -22,7 +20,7 @@ fn one_class(limit: Bytes) -> Discipline {
 
 /// Cables of 10 Gbps and a microsecond, and a fixed window of so many packets; switches' ports hold `buffer`.
 fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window: f64) -> Network {
-    let mut network = networks::network(hosts, nodes, cables);
+    let mut network = crate::networks::network(hosts, nodes, cables);
     for port in network.ports.iter_mut().filter(|port| port.from >= hosts) {
         port.buffer = buffer;
     }
@@ -42,7 +40,7 @@ fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window:
 
 /// A flow without end, which starts some microseconds late.
 fn flow(src: u32, dst: u32) -> FlowSpec {
-    FlowSpec { start: Time::from_micros(u64::from(src)), ..networks::flow(src, dst, Bytes::MAX) }
+    FlowSpec { start: Time::from_micros(u64::from(src)), ..crate::networks::flow(src, dst, Bytes::MAX) }
 }
 
 /// `senders` hosts around one switch, all sending to the last host.

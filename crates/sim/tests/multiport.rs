@@ -1,9 +1,7 @@
 //! Hosts with several ports, parallel links and planes (separate fabrics that share hosts). Expected values are counted by hand, or
 //! come from a network with one faster port a host.
 
-mod networks;
-
-use networks::{
+use crate::networks::{
     MTU, RATE, assert_the_same_in_domains, control, flow, network, recorded, run, scheduled, trimming, until_done,
 };
 use shallows_cc::units::{Bytes, Rate, Time};
@@ -101,7 +99,7 @@ fn a_plane_that_fails_takes_half_of_the_rate_and_gives_it_back() {
 /// Flows with one path each keep to a plane; those of the plane that fails take the other one once switches know.
 #[test]
 fn flows_with_one_path_leave_a_plane_that_fails() {
-    let mut network = with_classes_at_hosts(scheduled(planes(2, RATE), networks::one_class(), false));
+    let mut network = with_classes_at_hosts(scheduled(planes(2, RATE), crate::networks::one_class(), false));
     network.flows = (0..HOSTS).map(|src| flow(src, (src + HOSTS / 2) % HOSTS, Bytes(200 * MSS))).collect();
     let down = |link| Fault { at: Time::from_micros(30), link, change: Change::Down };
     network.faults = second_plane(&network).map(down).collect();

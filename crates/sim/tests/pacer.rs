@@ -1,10 +1,8 @@
 //! The pacer of a host: one bucket of tokens for all its paced flows, which the others pass (HULL, NSDI 2012 §3.3).
 
-mod networks;
-
 use std::sync::Arc;
 
-use networks::{MTU, assert_the_same_in_domains, control, fat_tree, flow, marking, run, star, until_done};
+use crate::networks::{MTU, assert_the_same_in_domains, control, fat_tree, flow, marking, run, star, until_done};
 use shallows_cc::event::{Ack, Loss};
 use shallows_cc::pacer::PacerSpec;
 use shallows_cc::port::MarkAt;

@@ -2,9 +2,7 @@
 //! what arithmetic says. Handley et al., SIGCOMM 2017: an incast ends within 10 % of the time that its link takes for the
 //! bytes; a permutation over a fat tree uses 95 % of it.
 
-mod networks;
-
-use networks::{MTU, RATE, control, fat_tree, flow, run, run_open, scheduled, star, trimming, until_done};
+use crate::networks::{MTU, RATE, control, fat_tree, flow, run, run_open, scheduled, star, trimming, until_done};
 use shallows_cc::units::{Bytes, Time};
 use shallows_sim::engine::answer::Answer;
 use shallows_sim::engine::ideal::ideal_completion;

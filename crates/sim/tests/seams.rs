@@ -1,8 +1,6 @@
 //! The seams of the network, each by a small use of it: packets that are sprayed, links that fail, somebody who looks on.
 
-mod networks;
-
-use networks::{MTU, control, fat_tree, flow, leaf_spine, one_class, run, scheduled, until_done, up};
+use crate::networks::{MTU, control, fat_tree, flow, leaf_spine, one_class, run, scheduled, until_done, up};
 use shallows_cc::units::{Bytes, Time};
 use shallows_sim::engine::answer::Answer;
 use shallows_sim::engine::simulation::{Progress, Simulation};

@@ -1,13 +1,11 @@
 //! Random finite scenarios over every algorithm and transport: every flow ends, and the books close.
 //!
-//! 200 of them in a test run; `SHALLOWS_SOAK=10000 cargo test --release -p shallows-sim --test soak` runs so many.
+//! 200 of them in a test run; `SHALLOWS_SOAK=10000 cargo test --release -p shallows-sim --test networks soak` runs so many.
 //! Each is made from its number alone: `SHALLOWS_SOAK_FROM=1234 SHALLOWS_SOAK=1` runs that one.
-
-mod networks;
 
 use std::fmt::Write;
 
-use networks::{
+use crate::networks::{
     MTU, assert_the_same_in_domains, control, fat_tree, flow, lossless, network, one_class, run_open, star, trimming,
     until_done,
 };

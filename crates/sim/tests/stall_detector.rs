@@ -1,8 +1,6 @@
 //! A stalled run stops and names a flow; a run that makes progress does not.
 
-mod networks;
-
-use networks::{MTU, control, flow, network, run, run_open, star, until_done};
+use crate::networks::{MTU, control, flow, network, run, run_open, star, until_done};
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::engine::simulation::{Progress, Simulation};
 use shallows_sim::spec::network::{FlowSpec, Network, Nic};

@@ -1,7 +1,5 @@
 //! Networks that several tests build upon.
 
-#![allow(dead_code, reason = "every test file uses a part of it")]
-
 use shallows_cc::catalog;
 use shallows_cc::parameter::Values;
 use shallows_cc::port::{self, MarkAt, credit::CreditShaper};

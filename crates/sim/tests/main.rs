@@ -1,0 +1,19 @@
+//! Tests of whole networks, in one program: linked once.
+
+mod application;
+mod classes;
+mod dependencies;
+mod dumbbell;
+mod fabrics;
+mod faults;
+mod go_back_n;
+mod lossless;
+mod measurement;
+mod multiport;
+mod networks;
+mod pacer;
+mod pulls;
+mod queueing;
+mod seams;
+mod soak;
+mod stall_detector;
