@@ -205,7 +205,7 @@ def read_back(given, folder):
 
 def test_random_scenarios_are_written_read_and_written_the_same(tmp_path):
     draw = random.Random(33)
-    for _ in range(1000):
+    for _ in range(300):
         once = read_back(random_scenario(draw), tmp_path)
         assert read_back(scenario(**once), tmp_path) == once
 

@@ -226,7 +226,7 @@ def command(place, *words):
 def test_killed_at_random_it_goes_on_and_ends_with_the_same_table(tmp_path, kills):
     """SIGKILL to the command and its workers; `make soak-saving` does it ten times over 1,000 runs."""
     (tmp_path / "short.toml").write_text(SCENARIO)
-    seeds, dice = ("500" if MANY else "20"), random.Random(kills)
+    seeds, dice = ("500" if MANY else "8"), random.Random(kills)
     undisturbed = command(tmp_path, "--seeds", seeds, "--out", "whole")
     assert undisturbed.wait(timeout=600) == 0, undisturbed.stderr.read()
     there, ran = set(), []
