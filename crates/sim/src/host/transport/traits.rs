@@ -80,12 +80,12 @@ pub trait TransportSender {
         }
     }
 
-    /// Returns the state after an event.
+    /// Returns the state after an event. A deadline that has passed, because fewer packets in flight have a shorter timeout, is now.
     #[inline(always)]
     fn status(&mut self, now: Time, queued: bool) -> SendStatus {
         SendStatus {
             readiness: if queued { None } else { Some(self.readiness(now)) },
-            timeout: self.arm_timer(),
+            timeout: self.arm_timer().map(|deadline| deadline.max(now)),
             wake: self.arm_wake(),
         }
     }

@@ -144,6 +144,20 @@ fn the_low_timeout_holds_for_few_frames_in_flight() {
     assert_eq!((send_until(&mut sender, 3145, 3200), sender.timeouts), (vec![1, 2], 1));
 }
 
+/// Eight frames are in flight, of which answers to six arrive 4 ms later: the low timeout of the two that are left has passed, so that it
+/// expires at once, and not in the past.
+#[test]
+fn a_low_timeout_that_has_passed_expires_at_once() {
+    let mut sender = dcqcn(8, false);
+    send_until(&mut sender, 0, 20);
+    for seq in 1..7 {
+        answer(&mut sender, 4000, 0, seq, None);
+    }
+    assert_eq!(sender.status(us(4000), true).timeout, Some(us(4000)));
+    sender.on_timer(us(4000));
+    assert_eq!(sender.timeouts, 1);
+}
+
 /// With eight frames in flight the high timeout holds, 10 ms after the first left.
 #[test]
 fn the_high_timeout_holds_for_many_frames_in_flight() {
