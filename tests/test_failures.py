@@ -410,6 +410,31 @@ def test_why_runs_a_task_without_a_fault_of_a_node():
         assert cost.completion_ps > 3 * cost.ran_ps
 
 
+def test_flows_that_never_get_a_whole_burst_through_are_stranded():
+    """Half of all packets vanish in one of two planes, and go-back-N needs four in a row.
+
+    They got some data in the second half of the run, but the run ended because they get no further.
+    """
+    planes = {**FABRIC, "leaves": 3, "spines": 3, "hosts_per_leaf": 3, "rate": "1Gbps", "planes": 2}
+    tables = {
+        "duration": "until-done",
+        "seed": 808696331,
+        "cc": "timely",
+        "topology": {**planes, "link_delay": "1us", "links_per_pair": 2},
+        "network": {"convergence": "2ms", "balancing": "packet", "pfc": True},
+        "hosts": {"rto_initial": "2ms", "rto_max": "4ms"},
+        "traffic": [
+            {"kind": "reduce-scatter", "size": "81736B", "start": "967us"},
+            {"kind": "all-to-all", "size": "214375B", "start": "439us"},
+        ],
+    }
+    result = run(fabric({"link": "p1.*<->*", "kind": "silent-drop", "at": "915us"}, **tables))
+    (row,) = result.summary["faults"]
+    unfinished = result.flows.flow[result.flows.fct_us.isna()].tolist()
+    assert 0 < row["stranded"] == len(unfinished)
+    assert [int(flow.split()[0]) for flow in row["stranded_flows"]] == unfinished
+
+
 @pytest.mark.parametrize("number", range(8))
 def test_flows_of_failing_networks_finish_or_are_named(number):
     """A fixed few of `python -m soak --grammar failures`."""

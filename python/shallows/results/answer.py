@@ -11,6 +11,7 @@ from shallows import summary as sums
 from shallows.contract import F64, U64, Flags
 from shallows.contract import Answer as CoreAnswer
 from shallows.results import batches, classes, collectives, recovery, tasks
+from shallows.results.recovery import DEAD_PATH
 from shallows.results.tables import Block, Names
 from shallows.traffic import NO_FLOW
 from shallows.units import NEVER
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from shallows.topology import Network
     from shallows.traffic import Flows
 
-DEAD_PATH = re.compile(r"cannot make progress: .*, on the path of flow \d+, (is down|loses all packets)$")
-"""The simulator's sentence about flows that wait for a broken link: all packets are accounted for."""
 PORT_COUNTS = ("sent", "marked", "dropped", "dropped_in_warmup", "trimmed", "lost", "pauses")
 
 

@@ -1,5 +1,6 @@
 """Effects of each fault: goodput before, during and after, recovery time, inflation, stranded flows."""
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,8 @@ RECOVERED = 0.9
 NAMED = 20
 """Stranded flows that a summary names."""
 GROUPS = ("affected", "others")
+DEAD_PATH = re.compile(r"cannot make progress: .*, on the path of flow \d+, (is down|loses all packets)$")
+"""The simulator's sentence about flows that wait for a broken link: all packets are accounted for."""
 
 
 @dataclass(frozen=True)
@@ -200,13 +203,18 @@ def _inflation(
 def _stranded(
     scenario: "Scenario", network: "Network", answer: "Answer", uses: "Flags", span: tuple[int, int | None]
 ) -> dict[str, Any]:
-    """Unfinished flows that received nothing in the second half of the time since the fault."""
+    """Unfinished flows that received nothing in the second half of the time since the fault.
+
+    All unfinished ones where the run ended because they cannot make progress: nothing more would arrive.
+    """
     goodput, of, flows = answer["goodput"], answer["flows"], scenario.flows
     assert goodput is not None, "it was recorded"
     (begin, end), ended = span, int(answer["ended_ps"])
     middle = begin + (ended - begin) // 2
-    waits = uses & (of["finish_ps"] == NEVER) & (flows.stop_ps >= ended) & (of["start_ps"] < middle)
-    stranded = np.flatnonzero(waits & (goodput["last_ps"] <= middle)).tolist()
+    unfinished = uses & (of["finish_ps"] == NEVER) & (flows.stop_ps >= ended) & (of["start_ps"] <= ended)
+    silent = (of["start_ps"] < middle) & (goodput["last_ps"] <= middle)
+    stalled = any(DEAD_PATH.search(problem) for problem in answer["books"]["problems"])
+    stranded = np.flatnonzero(unfinished & (stalled | silent)).tolist()
     hosts = network.host_names
     because = "the fault lasts" if end is None else "they wait for their retransmission timers"
     return {
