@@ -66,7 +66,7 @@ class Draw:
         network = {"mtu": f"{mtu}B", "balancing": self.one(("flow", "flow", "packet"))}
         if cc in ("dcqcn", "timely", "hpcc"):
             network["pfc"] = True
-        if cc == "ndp":
+        if cc in ("ndp", "rccc"):
             network |= {"trimming": True, "balancing": "packet"}
         traffic = self.traffic()
         endless = traffic["kind"] in ("long-lived", "staircase")

@@ -39,6 +39,7 @@ EXPECTED = (
     ("hpcc-roce", ("classes",), "the records of a port describe its only queue"),
     ("rcp", ("classes",), "the rates of a port describe its only queue"),
     ("ndp", ("classes",), "an algorithm without trimming, whose queues classes do not have"),
+    ("rccc", ("classes",), "an algorithm without trimming, whose queues classes do not have"),
     ("expresspass", ("classes",), "an algorithm without credits, whose queues classes do not have"),
 )
 """(algorithm, networks, sentence) of each refusal that the documentation states."""

@@ -25,7 +25,7 @@ ALGORITHMS += NEWER
 TOPOLOGIES = list(KINDS)
 RATES = ["100Mbps", "1Gbps", "10Gbps", "25Gbps", "100Gbps", "400Gbps", "800Gbps", "1600Gbps"]
 FRAMES = ["1500B", "4160B", "9000B"]
-SHORT_QUEUES = {"dctcp", "hull", "hpcc", "hpcc-roce", "dx", "timely", "rcp", "ndp", "expresspass"}
+SHORT_QUEUES = {"dctcp", "hull", "hpcc", "hpcc-roce", "dx", "timely", "rcp", "ndp", "rccc", "expresspass"}
 """Algorithms whose papers promise short queues."""
 LOSSLESS = {"dcqcn", "timely", "patched-timely", "patched-timely-pi"}
 """Algorithms of RoCE, whose papers assume PFC: senders begin at the link rate and go back N on a loss."""
@@ -127,7 +127,7 @@ def longest_queue(scenario, bdp_bytes, rate_bps):
         own = max(own, 2 * FLOWS * frame)
     if used.name == "timely":  # below t_low it only speeds up
         own = used.parameters["t_low"] * rate_bps / 8
-    if used.name == "ndp":  # queues of 8 packets (SIGCOMM 2017 §3.1)
+    if used.name in ("ndp", "rccc"):  # queues of 8 packets (SIGCOMM 2017 §3.1)
         own = 8 * frame
     return max(3 * bdp_bytes, own)
 

@@ -6,6 +6,7 @@ use crate::parameter::{Parameter, Preset, Values};
 use crate::port::Ecn;
 use crate::receiver::cnp::{Cnp, Silent};
 use crate::receiver::ecn_echo::{Accurate, Classic};
+use crate::receiver::granting::Granting;
 use crate::receiver::{CreditPath, Credits, Receiver};
 use crate::sender::{Decision, Path, Sender};
 use crate::units::{Bytes, Rate, Time};
@@ -51,8 +52,8 @@ pub enum SendControl {
     /// A credit of its receiver. Every port needs a class for credits ([`crate::port::credit`]), and credits take the reverse
     /// path of the frames that they call.
     OnCredits,
-    /// The first window of its algorithm, then one packet for each pull of its receiver, whose host paces the pulls of all its
-    /// flows. Ports that trim may cut data to its header.
+    /// The first window of its algorithm, then one packet, or the bytes of a credit, for each pull of its receiver, whose host
+    /// paces the pulls of all its flows. Ports that trim may cut data to its header.
     OnPulls,
 }
 
@@ -136,7 +137,7 @@ pub static CREDIT: Transport = Transport {
     honours: &["hosts.rto_initial"],
 };
 
-/// A first window at the rate of the link, then a packet for each pull of the receiver; full ports cut packets to headers.
+/// A first window at the rate of the link, then a packet or some bytes for each pull of the receiver; full ports cut packets to headers.
 pub static PULLED: Transport = Transport {
     name: "pulled",
     reliability: Reliability::Unordered,
@@ -166,6 +167,8 @@ pub(crate) const COMPLETIONS: Notification = Notification { name: "completions",
 pub(crate) const CREDITS: Notification = Notification { name: "credits (SIGCOMM 2017)", build: Silent::boxed };
 /// Pulls, which the transport handles.
 pub(crate) const PULLS: Notification = Notification { name: "pulls (SIGCOMM 2017)", build: Silent::boxed };
+/// Credit in bytes, which the transport handles.
+pub(crate) const GRANTS: Notification = Notification { name: "credit in bytes (NSDI 2022)", build: Granting::boxed };
 /// Marks echoed until the sender reacts.
 pub(crate) const CLASSIC_ECHO: Notification = Notification { name: "ecn echo (RFC 3168)", build: Classic::boxed };
 

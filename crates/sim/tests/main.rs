@@ -2,6 +2,7 @@
 
 mod application;
 mod classes;
+mod credit;
 mod dependencies;
 mod dumbbell;
 mod fabrics;

@@ -64,6 +64,18 @@ def _ended(index: Index, its: "Task", other: int, task: int) -> int:
 def _acknowledged(index: Index, flow: int) -> int:
     """When the sender of a message learned that all of it had arrived."""
     count = index.packets["seq"][index.last_data(flow)] + 1
+    if index.flow_is_called[index.cc[flow]]:
+        return _each_acknowledged(index, flow)
     answers = (packet for packet in index.of_flow(flow) if index.kind[packet] not in DATA_LIKE)
     last = (packet for packet in answers if index.packets["cumulative"][packet] >= count)
     return min(index.arrival(packet) for packet in last if not index.was_dropped(packet))
+
+
+def _each_acknowledged(index: Index, flow: int) -> int:
+    """The same where each packet is acknowledged by itself, and answers count pulls or bytes of credit."""
+    first: dict[int, int] = {}
+    for packet in index.of_flow(flow):
+        if index.kind[packet] == "ack" and not index.was_dropped(packet):
+            seq, arrival = index.packets["seq"][packet], index.arrival(packet)
+            first[seq] = min(first.get(seq, arrival), arrival)
+    return max(first.values())

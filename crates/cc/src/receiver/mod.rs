@@ -10,6 +10,7 @@ use crate::units::{Bytes, Rate, Time};
 pub mod cnp;
 pub mod ecn_echo;
 pub mod expresspass;
+pub(crate) mod granting;
 pub mod inigo;
 
 /// A data packet as the receiver sees it.
@@ -64,6 +65,22 @@ pub trait Receiver: Debug + Send {
     fn window(&self) -> Option<Bytes> {
         None
     }
+
+    /// Returns how it grants credit in bytes, if its transport is to grant any.
+    fn grants(&self) -> Option<Grants> {
+        None
+    }
+}
+
+/// How a receiver grants credit in bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Grants {
+    /// Share of its link at which its host grants credit.
+    pub rate: f64,
+    /// Payloads of full packets for which one pull grants credit at most.
+    pub pull: f64,
+    /// Unit of credit.
+    pub quantum: Bytes,
 }
 
 /// A notification point that a scenario can use instead of its algorithm's own.

@@ -18,6 +18,7 @@ pub mod inigo;
 pub mod ndp;
 pub mod patched_timely;
 pub mod patched_timely_pi;
+pub mod rccc;
 pub mod rcp;
 pub mod reno;
 pub mod swift;
@@ -72,6 +73,9 @@ algorithms! {
     ndp over PULLED: PULLS, Marking::Unused;
         "Sends a first window blindly, then a packet for each pull; full ports cut packets to headers.",
         "Handley et al., SIGCOMM 2017";
+    rccc over PULLED: GRANTS, Marking::Unused;
+        "Sends a first window on speculation, then the bytes for which its receiver grants credit.",
+        "Ultra Ethernet Specification 1.0; Olteanu et al., NSDI 2022 (EQDS)";
     rcp over RATED: ACCURATE_ECHO, Marking::Rates("rcp");
         "Sends at the least rate that the ports on its way offer.", "Dukkipati, Kobayashi, Zhang-Shen and McKeown, IWQoS 2005";
     expresspass over CREDIT granting expresspass: CREDITS, Marking::Unused;

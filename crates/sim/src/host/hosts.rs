@@ -117,11 +117,13 @@ impl Hosts {
         };
         let event = receiver.on_packet(fabric.now, at, flags, &mut fabric.packets);
         let endpoint = receiver.endpoint;
-        if receiver.joins_pull_pacer()
-            && self.pull_pacer.enqueue(fabric, endpoint, &mut self.nics)
-            && let Some(answer) = event.responses.now()
-        {
-            receiver.pull_with(answer, &mut fabric.packets);
+        if receiver.joins_pull_pacer() {
+            fabric.observer.owes_pull(fabric.now, flow);
+            if self.pull_pacer.enqueue(fabric, endpoint, receiver.pulls_with_answers(), &mut self.nics)
+                && let Some(answer) = event.responses.now()
+            {
+                receiver.pull_with(answer, &mut fabric.packets);
+            }
         }
         self.on_receiver_event(fabric, endpoint, event);
     }

@@ -1,11 +1,11 @@
 //! Pull pacer of each NIC: all its receivers that owe pulls take turns, and one pull leaves in the time that the NIC's link
-//! takes for a full frame. Data then arrives at the rate of the link and no faster.
+//! takes for a full frame, or for the bytes of its credit. Data then arrives at the rate of the link and no faster.
 //!
-//! Source: Handley et al., SIGCOMM 2017 §3.2.
+//! Source: Handley et al., SIGCOMM 2017 §3.2; for credit in bytes `UecPullPacer` of uet-htsim.
 
 use std::collections::VecDeque;
 
-use shallows_cc::units::{Rate, Time};
+use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::fabric::Fabric;
 use crate::fabric::route::Routes;
@@ -22,11 +22,22 @@ use crate::spec::network::{FlowSpec, Network};
 struct PullQueue {
     /// Flows that owe pulls, each once.
     flows: VecDeque<u32>,
-    /// Time of a full frame on the link.
+    /// Flows that may get credit before they ask for it, while no flow owes pulls.
+    slow: VecDeque<u32>,
+    /// Rate of the link, and its time for a full frame.
+    rate: Rate,
     spacing: Time,
     /// When the next pull may leave, and whether a timer is set for it.
     next: Time,
     timer_armed: bool,
+}
+
+impl PullQueue {
+    /// Removes the next flow, with whether it owes a pull.
+    fn pop(&mut self) -> Option<(u32, bool)> {
+        let owing = self.flows.pop_front().map(|flow| (flow, true));
+        owing.or_else(|| self.slow.pop_front().map(|flow| (flow, false)))
+    }
 }
 
 /// Pull pacers of all NICs; empty if no flow waits for pulls. Where hosts choose a port for each packet, the pacer of a flow's first
@@ -44,8 +55,10 @@ impl PullPacer {
         if !needed {
             return Self { queues: Vec::new(), nic: Vec::new() };
         }
-        let spacing = |port| network.ports[port as usize].rate.time_to_send(network.mtu);
-        let queue = |port| PullQueue { spacing: spacing(port), ..PullQueue::default() };
+        let queue = |port: u32| {
+            let rate = network.ports[port as usize].rate;
+            PullQueue { rate, spacing: rate.time_to_send(network.mtu), ..PullQueue::default() }
+        };
         let nic = |(flow, number): (&FlowSpec, u32)| nics.index(flow.dst, routes.first_ports(number, true)[0]);
         let several = network.has_multiport_hosts();
         Self {
@@ -59,25 +72,28 @@ impl PullPacer {
         self.nic.get(flow as usize).copied().unwrap_or(otherwise)
     }
 
-    /// Enqueues a flow that newly owes a pull. Returns true instead if a pull may leave now.
+    /// Enqueues a flow that newly owes a pull. Returns true instead if a pull may leave now, with the answer that `answers` says
+    /// there is.
     #[inline(always)]
     pub fn enqueue<O: Observer>(
         &mut self,
         fabric: &Fabric<O>,
         FlowEndpoint { flow, nic, .. }: FlowEndpoint,
+        answers: bool,
         nics: &mut Nics,
     ) -> bool {
         let now = fabric.now;
         let nic = self.nic_of(flow, nic);
         let queue = &mut self.queues[nic as usize];
-        if !queue.timer_armed && queue.next <= now {
-            queue.next = now + if nics.chooses { shared_spacing(fabric, flow) } else { queue.spacing };
+        if answers && !queue.timer_armed && queue.next <= now {
+            queue.next =
+                now + if nics.chooses { shared_spacing(fabric, flow, fabric.network.mtu) } else { queue.spacing };
             return true;
         }
         queue.flows.push_back(flow);
         if !queue.timer_armed {
             queue.timer_armed = true;
-            nics.timers.set(Timer { at: queue.next, kind: Kind::Pull, flow });
+            nics.timers.set(Timer { at: queue.next.max(now), kind: Kind::Pull, flow });
         }
         false
     }
@@ -94,30 +110,40 @@ impl PullPacer {
         let nic = self.nic_of(flow, nics.first_index(host));
         let queue = &mut self.queues[nic as usize];
         queue.timer_armed = false;
-        while let Some(flow) = queue.flows.pop_front() {
+        while let Some((flow, owes)) = queue.pop() {
             let Some(receiver) = receivers.get_mut(flow) else { continue };
             let endpoint = receiver.endpoint;
-            let Some((at, more)) = receiver.pull(fabric.now, &mut fabric.packets) else { continue };
-            if more {
+            let packets = &mut fabric.packets;
+            let pull = if owes { receiver.pull(fabric.now, packets) } else { receiver.slow_pull(fabric.now, packets) };
+            let Some(pull) = pull else { continue };
+            if pull.more && owes {
                 queue.flows.push_back(flow);
+            } else if pull.more || pull.slow {
+                queue.slow.push_back(flow);
             }
-            queue.next = fabric.now + if nics.chooses { shared_spacing(fabric, flow) } else { queue.spacing };
-            if let Some(&first) = queue.flows.front() {
+            let carries = pull.carries.unwrap_or(fabric.network.mtu);
+            queue.next = fabric.now
+                + match pull.carries {
+                    _ if nics.chooses => shared_spacing(fabric, flow, carries),
+                    Some(_) => queue.rate.time_to_send(carries),
+                    None => queue.spacing,
+                };
+            if let Some(&first) = queue.flows.front().or(queue.slow.front()) {
                 queue.timer_armed = true;
                 nics.timers.set(Timer { at: queue.next, kind: Kind::Pull, flow: first });
             }
             let port = nics.response_port(fabric, endpoint);
-            fabric.enqueue_own(port, Incoming::local(at));
+            fabric.enqueue_own(port, Incoming::local(pull.at));
             return;
         }
     }
 }
 
-/// Returns the time between pulls for all working ports by which data of a flow may arrive.
-fn shared_spacing<O: Observer>(fabric: &Fabric<O>, flow: u32) -> Time {
+/// Returns the time in which all working ports by which data of a flow may arrive carry so many bytes.
+fn shared_spacing<O: Observer>(fabric: &Fabric<O>, flow: u32, carries: Bytes) -> Time {
     let ports = fabric.routes.first_ports(flow, true).iter();
     let rate = |&port: &u32| fabric.network.ports[port as usize].rate.0;
     let works = |port: &&u32| !fabric.ports[**port as usize].is_down();
     let sum = ports.clone().filter(works).map(rate).sum::<u64>().max(ports.map(rate).min().unwrap_or(1));
-    Rate(sum).time_to_send(fabric.network.mtu)
+    Rate(sum).time_to_send(carries)
 }

@@ -2,7 +2,7 @@
 
 use shallows_cc::rng::Rng;
 use shallows_cc::sender::Path;
-use shallows_cc::units::Time;
+use shallows_cc::units::{Bytes, Time};
 
 use crate::fabric::route::Routes;
 use crate::host::nics::Nics;
@@ -10,7 +10,7 @@ use crate::host::path_selection::PathSelection;
 use crate::host::timestamps::TimestampModel;
 use crate::host::transport::{FlowEndpoint, FlowReceiver, FlowSender, ReceiverConfig, SenderConfig};
 use crate::port::clock::Clock;
-use crate::spec::network::{FlowSpec, MIN_FRAME, Network};
+use crate::spec::network::{Control, FlowSpec, MIN_FRAME, Network};
 
 /// First random stream of flows; streams below belong to ports.
 const FLOW_STREAMS: u64 = 1 << 32;
@@ -29,19 +29,12 @@ impl Setup<'_> {
         let network = self.network;
         let spec = &network.flows[flow as usize];
         let endpoint = self.endpoint(flow, false);
-        let mss = network.mss();
-        let line_rate = self.routes.first_rate(network, flow, false);
-        let ports = self.routes.first_ports(flow, false).len() as u32;
-        let paths = self.routes.path(network, flow);
-        let base_rtt = round_trip(network, &paths);
-        let switches = paths[0].len() as u32 - 1;
-        let initial_window = network.host.initial_window;
+        let path = self.path(flow, now, active);
+        let Path { mss, line_rate, base_rtt, seed, .. } = path;
         // RFC 6298 §2.2 after the sample R of a handshake: SRTT = R, RTTVAR = R/2, RTO = SRTT + 4 RTTVAR.
         let first_timeout = network.host.rto_initial.max(base_rtt * 3);
         // 8e12: bits in a byte, and picoseconds in a second.
         let product = u128::from(line_rate.0) * u128::from(base_rtt.0) / 8_000_000_000_000;
-        let (frame, seed) = (network.mtu, self.seed(flow));
-        let path = Path { mss, frame, initial_window, line_rate, ports, switches, base_rtt, seed, active, now };
         let control = &network.controls[spec.control as usize];
         let config = SenderConfig {
             bytes: spec.bytes,
@@ -53,6 +46,7 @@ impl Setup<'_> {
             base_rtt,
             product: product.div_ceil(u128::from(network.mtu.0)) as u32,
             first_timeout,
+            grants: control.grants(),
             control: control.sender(&path),
         };
         let mut sender = FlowSender::new(control.algorithm.transport, now, endpoint, config);
@@ -61,6 +55,30 @@ impl Setup<'_> {
         sender.paths = paths.map(Box::new);
         sender.leaves_gaps = network.host.gap > 0.0 && control.leaves_gaps();
         sender
+    }
+
+    /// Returns what the sender of a flow knows that starts now.
+    fn path(self, flow: u32, now: Time, active: u32) -> Path {
+        let network = self.network;
+        let paths = self.routes.path(network, flow);
+        Path {
+            mss: network.mss(),
+            frame: network.mtu,
+            initial_window: network.host.initial_window,
+            line_rate: self.routes.first_rate(network, flow, false),
+            ports: self.routes.first_ports(flow, false).len() as u32,
+            switches: paths[0].len() as u32 - 1,
+            base_rtt: round_trip(network, &paths),
+            seed: self.seed(flow),
+            active,
+            now,
+        }
+    }
+
+    /// Returns the credit that a receiver may grant before its sender asks for it: as much as the sender asks for at most.
+    fn credit_ahead(self, flow: u32, control: &Control) -> Bytes {
+        let window = |_| (control.algorithm.sender)(&control.values, &self.path(flow, Time::ZERO, 0)).decision().window;
+        control.grants().map_or(Bytes::ZERO, window)
     }
 
     /// Creates the receiver of a flow whose first packet has arrived.
@@ -77,6 +95,8 @@ impl Setup<'_> {
         let config = ReceiverConfig {
             bytes: spec.bytes,
             mss: network.mss(),
+            frame: network.mtu,
+            credit_ahead: self.credit_ahead(flow, control),
             ack_delay: network.host.ack_delay,
             pull_timeout: (network.host.rto_initial, network.host.rto_max),
             notification: control.notification(network.host.acks_every),

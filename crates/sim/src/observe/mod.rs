@@ -78,6 +78,10 @@ pub trait Observer: Send + 'static {
     #[inline]
     fn readiness(&mut self, _now: Time, _flow: u32, _readiness: Readiness, _window: Option<Bytes>) {}
 
+    /// The packet that has just arrived lets the receiver of a flow owe a pull, which waits for its turn.
+    #[inline]
+    fn owes_pull(&mut self, _now: Time, _flow: u32) {}
+
     /// Every byte of a flow has arrived.
     #[inline]
     fn finished(&mut self, _now: Time, _flow: u32) {}

@@ -199,7 +199,7 @@ pub enum Header {
     Pull {
         /// Departure from the receiver.
         left: Time,
-        /// Number of packets pulled so far.
+        /// What has been pulled so far: packets, or bytes of credit.
         number: u64,
     },
 }

@@ -9,6 +9,8 @@ pub struct PulledData {
     pub sent: Time,
     /// Sequence number in the flow.
     pub seq: u32,
+    /// The credit that its sender asks for, in bytes since the start; zero where pulls count packets.
+    pub target: u64,
 }
 
 /// Acknowledgement, positive or negative, of one packet of a flow with pulls.
@@ -20,9 +22,9 @@ pub struct PulledAnswer {
     pub delay: Time,
     /// Sequence number of the packet.
     pub seq: u32,
-    /// Number of packets pulled so far, trimmed ones and retransmissions included.
+    /// What has been pulled so far, trimmed packets and retransmissions included: packets, or bytes of credit.
     pub pulled: u64,
-    /// Whether this acknowledgement pulls the last of these.
+    /// Whether this acknowledgement pulls the last of these packets.
     pub is_pull: bool,
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use shallows_cc::catalog::{self, Algorithm, Marking, SendControl};
 use shallows_cc::parameter::{Parameter, Values};
 use shallows_cc::port::credit::CreditShaper;
-use shallows_cc::receiver::{AlternateReceiver, CreditPath, Credits, Receiver, SUBSTITUTES};
+use shallows_cc::receiver::{AlternateReceiver, CreditPath, Credits, Grants, Receiver, SUBSTITUTES};
 use shallows_cc::sender::{Path, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
@@ -122,6 +122,12 @@ impl Control {
     #[must_use]
     pub fn waits_for_credits(&self) -> bool {
         self.algorithm.transport.leave == SendControl::OnCredits
+    }
+
+    /// How its receivers grant credit in bytes, if they do.
+    #[must_use]
+    pub fn grants(&self) -> Option<Grants> {
+        if self.waits_for_pulls() { self.notification(1).grants() } else { None }
     }
 
     /// True if its flows send only on pulls.

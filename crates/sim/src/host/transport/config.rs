@@ -1,7 +1,7 @@
 //! Parameters from which the two ends of a flow are created.
 
 use shallows_cc::port::Ecn;
-use shallows_cc::receiver::{Credits, Receiver};
+use shallows_cc::receiver::{Credits, Grants, Receiver};
 use shallows_cc::rng::Rng;
 use shallows_cc::sender::Sender;
 use shallows_cc::units::{Bytes, Time};
@@ -39,6 +39,8 @@ pub struct SenderConfig<'a> {
     pub product: u32,
     /// Retransmission timeout before the first round-trip sample.
     pub first_timeout: Time,
+    /// How its receiver grants credit in bytes, if it does.
+    pub grants: Option<Grants>,
     pub control: Box<dyn Sender>,
 }
 
@@ -47,6 +49,10 @@ pub struct SenderConfig<'a> {
 pub struct ReceiverConfig {
     pub bytes: Bytes,
     pub mss: Bytes,
+    /// Length of a full frame.
+    pub frame: Bytes,
+    /// Credit that the receiver may grant before the sender asks for it, if it grants credit in bytes.
+    pub credit_ahead: Bytes,
     /// Maximum delay of an acknowledgement.
     pub ack_delay: Time,
     /// First and longest time without a packet after which a receiver that sends pulls repeats the newest.

@@ -10,7 +10,7 @@ use crate::host::transport::inband::InbandEcho;
 use crate::host::transport::irn::IrnReceiver;
 use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
-use crate::host::transport::pulled::PullReceiver;
+use crate::host::transport::pulled::{Pull, PullReceiver};
 use crate::host::transport::selective::SelectiveReceiver;
 use crate::host::transport::status::{ReceiverEvent, Responses};
 use crate::host::transport::traits::TransportReceiver;
@@ -188,6 +188,12 @@ impl FlowReceiver {
         if let AnyReceiver::Pull(receiver) = &mut self.receiver { receiver.joins_pull_pacer() } else { false }
     }
 
+    /// Returns whether an answer to data can be the pull as well.
+    #[inline]
+    pub const fn pulls_with_answers(&self) -> bool {
+        if let AnyReceiver::Pull(receiver) = &self.receiver { receiver.pulls_with_answers() } else { false }
+    }
+
     /// Makes the answer in slot `at` a pull as well.
     pub fn pull_with(&mut self, at: u32, packets: &mut Slab) {
         if let AnyReceiver::Pull(receiver) = &mut self.receiver {
@@ -195,12 +201,25 @@ impl FlowReceiver {
         }
     }
 
-    /// Creates a pull and returns its index, and whether the flow owes more pulls; none if it owes none.
-    pub fn pull(&mut self, now: Time, packets: &mut Slab) -> Option<(u32, bool)> {
+    /// Creates a pull; none if the flow owes none.
+    pub fn pull(&mut self, now: Time, packets: &mut Slab) -> Option<Pull> {
+        self.pull_by(packets, |receiver, out| receiver.pull(now, out))
+    }
+
+    /// Creates a slow pull, which grants credit before the sender asks for it.
+    pub fn slow_pull(&mut self, now: Time, packets: &mut Slab) -> Option<Pull> {
+        self.pull_by(packets, |receiver, out| receiver.slow_pull(now, out))
+    }
+
+    fn pull_by(
+        &mut self,
+        packets: &mut Slab,
+        pull: impl FnOnce(&mut PullReceiver, &mut PacketSink<'_>) -> Option<Pull>,
+    ) -> Option<Pull> {
         let AnyReceiver::Pull(receiver) = &mut self.receiver else { return None };
-        let pull = receiver.pull(now, &mut PacketSink::new(self.endpoint, packets))?;
+        let pull = pull(receiver, &mut PacketSink::new(self.endpoint, packets))?;
         if self.echoes_entropy {
-            packets[pull.0].set_entropy(self.entropy);
+            packets[pull.at].set_entropy(self.entropy);
         }
         Some(pull)
     }
@@ -274,6 +293,7 @@ mod tests {
             product: 100,
             host: &host,
             first_timeout: host.rto_initial,
+            grants: None,
             control: (row.sender)(&Values::defaults(row.parameters), &path),
         };
         let mut sender = FlowSender::new(row.transport, Time::ZERO, endpoint, config);

@@ -30,8 +30,6 @@ struct WatchedFlow {
     unanswered: u32,
     /// Newest credit or pull of the receiver; before the first, the packet that requested it.
     granted: (u32, Time),
-    /// Pulls that the receiver owes.
-    owed_pulls: u32,
     /// Window of the sender when `readiness` was determined.
     window: Bytes,
 }
@@ -45,15 +43,8 @@ impl WatchedFlow {
         newest: (NIL, Time::ZERO),
         unanswered: NIL,
         granted: (NIL, Time::ZERO),
-        owed_pulls: 0,
         window: Bytes::ZERO,
     };
-
-    /// Records that the receiver sends a pull.
-    fn on_pull(&mut self, packet: u32, now: Time) {
-        self.granted = (packet, now);
-        self.owed_pulls = self.owed_pulls.saturating_sub(1);
-    }
 
     const fn blocked_by(&self) -> Option<BlockedBy> {
         if let Readiness::Blocked(by) = self.readiness { Some(by) } else { None }
@@ -209,9 +200,8 @@ impl Causes {
         if let Some(watched) = self.flow(flow) {
             match kind {
                 PacketKind::Data | PacketKind::CreditRequest | PacketKind::CreditStop => watched.sent = number,
-                PacketKind::Credit => watched.granted = (number, now),
-                PacketKind::Pull => watched.on_pull(number, now),
-                _ if header.is_pull() => watched.on_pull(number, now),
+                PacketKind::Credit | PacketKind::Pull => watched.granted = (number, now),
+                _ if header.is_pull() => watched.granted = (number, now),
                 _ => {}
             }
         }
@@ -233,7 +223,7 @@ impl Causes {
     }
 
     /// Records that a packet of a watched flow has arrived at its host.
-    fn on_arrival(&mut self, now: Time, number: u32, (packet, header): (&Packet, &Header)) {
+    fn on_arrival(&mut self, now: Time, number: u32, packet: &Packet) {
         self.trigger = Trigger::Packet(number);
         let Some(watched) = self.flow(packet.flow) else { return };
         match packet.flags.kind() {
@@ -241,12 +231,6 @@ impl Causes {
                 watched.newest = (number, now);
                 if watched.unanswered == NIL {
                     watched.unanswered = number;
-                }
-                if let Header::PulledData(_) = header {
-                    watched.owed_pulls += 1;
-                    if watched.owed_pulls == 1 {
-                        watched.granted = (number, now);
-                    }
                 }
             }
             PacketKind::CreditRequest => watched.granted = (number, now),
@@ -315,7 +299,7 @@ impl Observer for Causes {
     }
 
     #[inline]
-    fn delivered(&mut self, now: Time, Hop { link, place, packet, header }: Hop<'_>) {
+    fn delivered(&mut self, now: Time, Hop { link, place, packet, .. }: Hop<'_>) {
         let WatchedLink { times, to_host, spans, .. } = &mut self.watched_links[link as usize];
         let to_host = *to_host;
         let InTransit { number, hop, offered, marked } = self.in_transit[place as usize];
@@ -340,7 +324,7 @@ impl Observer for Causes {
         if to_host {
             self.trigger = Trigger::Other;
             if number != NIL {
-                self.on_arrival(now, number, (packet, header));
+                self.on_arrival(now, number, packet);
             }
         }
     }
@@ -363,6 +347,14 @@ impl Observer for Causes {
         };
         if let Some(watched) = self.flow(flow) {
             *watched = WatchedFlow { readiness, since, cause, sent: NIL, ..old };
+        }
+    }
+
+    fn owes_pull(&mut self, now: Time, flow: u32) {
+        if let Trigger::Packet(packet) = self.trigger
+            && let Some(watched) = self.flow(flow)
+        {
+            watched.granted = (packet, now);
         }
     }
 

@@ -61,6 +61,7 @@ fn with_control(packets: u64, control: Constant) -> GoBackNSender {
         ecn: Ecn::Ect0,
         host: &host,
         first_timeout: host.rto_initial,
+        grants: None,
         control,
     })
 }
@@ -71,6 +72,8 @@ fn new_receiver(packets: u64) -> GoBackNReceiver {
     GoBackNReceiver::new(ReceiverConfig {
         bytes: MSS * packets,
         mss: MSS,
+        frame: Bytes(1500),
+        credit_ahead: Bytes::ZERO,
         ack_delay: Time::ZERO,
         pull_timeout: (Time::ZERO, Time::ZERO),
         retransmission: crate::spec::network::Retransmission::GoBackN,

@@ -44,6 +44,7 @@ fn with_control(packets: u64, sprayed: bool, control: Box<dyn Sender>) -> IrnSen
         base_rtt: us(8),
         product: 8,
         first_timeout: host.rto_initial,
+        grants: None,
         control,
     })
 }

@@ -10,9 +10,15 @@
 //! Pulls carry a count from the start of the flow, so that a pull makes up for lost ones before it. A packet that is not
 //! answered within the initial retransmission timeout, doubled for each failure, is sent again unsolicited. A receiver that has
 //! sent pulls and gets no packet for as long repeats the newest one.
+//!
+//! With RCCC ([`shallows_cc::sender::rccc`]) pulls grant credit in bytes: every packet carries a pull target, up to which the
+//! receiver may grant. Pulls leave by themselves, at the share of the link that the algorithm says. After a timeout without credit
+//! one packet leaves nevertheless, whose target asks for the rest; so does one if nothing is in flight and no credit is expected.
 
+mod allowance;
+mod debt;
 mod receive;
 mod send;
 
-pub use receive::PullReceiver;
+pub use receive::{Pull, PullReceiver};
 pub use send::PullSender;

@@ -1,11 +1,12 @@
 //! Receiver that answers every packet, and sends pulls.
 
-use shallows_cc::units::Time;
+use shallows_cc::units::{Bytes, Time};
 
 use crate::host::transport::config::ReceiverConfig;
 use crate::host::transport::lazy_timer::{Backoff, LazyTimer};
 use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
+use crate::host::transport::pulled::debt::Debt;
 use crate::host::transport::selective::Ranges;
 use crate::host::transport::status::Responses;
 use crate::host::transport::traits::TransportReceiver;
@@ -15,6 +16,19 @@ use crate::spec::network::MIN_FRAME;
 /// How often in a row a receiver repeats its newest pull: as often as Linux retransmits (`tcp_retries2`).
 const RETRIES: u32 = 15;
 
+/// A pull that leaves now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pull {
+    /// Its index.
+    pub at: u32,
+    /// Whether the flow is to send another one in its turn.
+    pub more: bool,
+    /// Whether it newly may send slow pulls, when no flow owes any.
+    pub slow: bool,
+    /// Bytes that the link carries until the next pull; none for a full frame.
+    pub carries: Option<Bytes>,
+}
+
 /// Receiver of one flow.
 #[derive(Debug)]
 pub struct PullReceiver {
@@ -23,12 +37,11 @@ pub struct PullReceiver {
     expected: u32,
     out_of_order: Ranges,
     delivered: u64,
-    /// Pulls that packets have earned and that the host has not sent.
-    owed: u64,
+    debt: Debt,
     /// Whether the flow is in the run queue of its host's pull pacer.
     queued: bool,
-    /// Number of packets pulled since the start.
-    pulled: u64,
+    /// Whether it is in the queue for slow pulls.
+    slow: bool,
     backoff: Backoff,
     deadline: Time,
     timer: LazyTimer,
@@ -42,9 +55,9 @@ impl PullReceiver {
             expected: 0,
             out_of_order: Ranges::default(),
             delivered: 0,
-            owed: 0,
+            debt: Debt::new(config.notification.grants(), (config.mss, config.frame), config.credit_ahead),
             queued: false,
-            pulled: 0,
+            slow: false,
             backoff: Backoff::new(initial, max),
             deadline: Time::MAX,
             timer: LazyTimer::DISARMED,
@@ -54,16 +67,18 @@ impl PullReceiver {
     /// Handles a packet, which is `whole` or trimmed.
     #[inline(always)]
     pub fn on_data(&mut self, now: Time, data: &PulledData, whole: bool, out: &mut PacketSink<'_>) -> Responses {
-        let answer = PulledAnswer::to(data, now, self.pulled);
+        let answer = PulledAnswer::to(data, now, self.debt.sent());
         if whole {
             self.accept(data.seq);
         }
-        let header = if self.has(data.seq) { Header::PulledAck(answer) } else { Header::PulledNack(answer) };
+        let arrived = self.has(data.seq);
+        let header = if arrived { Header::PulledAck(answer) } else { Header::PulledNack(answer) };
         self.backoff.reset();
         if self.complete() {
-            (self.owed, self.deadline) = (0, Time::MAX);
+            self.debt.cancel();
+            self.deadline = Time::MAX;
         } else {
-            self.owed += 1;
+            self.debt.on_packet(data.target, !arrived);
             self.deadline = now + self.backoff.current();
         }
         Responses::new(None, Some(out.put(MIN_FRAME, header)))
@@ -83,29 +98,42 @@ impl PullReceiver {
 
     /// Returns true if the flow owes pulls and is not in the run queue of the pull pacer; it must then join that queue.
     pub fn joins_pull_pacer(&mut self) -> bool {
-        self.owed > 0 && !std::mem::replace(&mut self.queued, true)
+        self.debt.owes() && !std::mem::replace(&mut self.queued, true)
+    }
+
+    /// Whether an answer to data can be the pull as well.
+    pub const fn pulls_with_answers(&self) -> bool {
+        self.debt.fits_an_answer()
     }
 
     /// Makes an answer that is about to leave a pull as well, because no other flow waits for one.
     pub fn pull_with(&mut self, answer: &mut Header) {
         if let Header::PulledAck(answer) | Header::PulledNack(answer) = answer {
-            self.owed -= 1;
-            self.pulled += 1;
-            (answer.pulled, answer.is_pull) = (self.pulled, true);
-            self.queued = self.owed > 0;
+            self.debt.pay();
+            (answer.pulled, answer.is_pull) = (self.debt.sent(), true);
+            self.queued = self.debt.owes();
         }
     }
 
-    /// Creates a pull and returns its index, and whether the flow owes more; none if everything has arrived meanwhile.
-    pub fn pull(&mut self, now: Time, out: &mut PacketSink<'_>) -> Option<(u32, bool)> {
-        self.queued = self.owed > 1;
-        self.owed = self.owed.checked_sub(1)?;
-        self.pulled += 1;
-        Some((self.pull_frame(now, out), self.queued))
+    /// Creates a pull; none if everything has arrived meanwhile.
+    pub fn pull(&mut self, now: Time, out: &mut PacketSink<'_>) -> Option<Pull> {
+        self.queued = false;
+        let carries = self.debt.owes().then(|| self.debt.pay())?;
+        self.queued = self.debt.owes();
+        let slow = !self.queued && self.debt.may_run_ahead() && !std::mem::replace(&mut self.slow, true);
+        Some(Pull { at: self.pull_frame(now, out), more: self.queued, slow, carries })
+    }
+
+    /// Creates a slow pull, which grants credit that the sender has not asked for; none if it has all that it may, or waits for credit.
+    pub fn slow_pull(&mut self, now: Time, out: &mut PacketSink<'_>) -> Option<Pull> {
+        self.slow = false;
+        let carries = (!self.queued && self.debt.may_run_ahead()).then(|| self.debt.pay())?;
+        self.slow = self.debt.may_run_ahead();
+        Some(Pull { at: self.pull_frame(now, out), more: self.slow, slow: false, carries })
     }
 
     fn pull_frame(&self, now: Time, out: &mut PacketSink<'_>) -> u32 {
-        out.put(MIN_FRAME, Header::Pull { left: now, number: self.pulled })
+        out.put(MIN_FRAME, Header::Pull { left: now, number: self.debt.sent() })
     }
 }
 
@@ -123,7 +151,7 @@ impl TransportReceiver for PullReceiver {
         if self.deadline > now {
             return Responses::NONE;
         }
-        let repeats = self.owed == 0;
+        let repeats = !self.debt.owes();
         if repeats {
             self.backoff.fail();
         }
@@ -148,12 +176,10 @@ impl TransportReceiver for PullReceiver {
 
 #[cfg(test)]
 mod tests {
-    use shallows_cc::parameter::Values;
-    use shallows_cc::receiver::ecn_echo::Accurate;
-    use shallows_cc::units::Bytes;
-
     use super::*;
     use crate::packet::Slab;
+    use shallows_cc::parameter::Values;
+    use shallows_cc::receiver::ecn_echo::Accurate;
 
     #[test]
     fn pulls_are_counted_beyond_32_bits() {
@@ -161,6 +187,8 @@ mod tests {
         let mut receiver = PullReceiver::new(ReceiverConfig {
             bytes: Bytes::MAX,
             mss: Bytes(1460),
+            frame: Bytes(1500),
+            credit_ahead: Bytes::ZERO,
             ack_delay: Time::ZERO,
             pull_timeout: (ms, ms),
             notification: Accurate::boxed(&Values::defaults(&[]), 1),
@@ -169,11 +197,11 @@ mod tests {
             timestamps: None,
             credits: None,
         });
-        receiver.pulled = u64::from(u32::MAX);
+        receiver.debt = Debt::of_pulls(u64::from(u32::MAX));
         let mut packets = Slab::default();
         let out = &mut PacketSink { packets: &mut packets, flow: 0, path: 0 };
-        receiver.on_data(ms, &PulledData { sent: Time::ZERO, seq: 0 }, false, out);
-        let (at, more) = receiver.pull(ms, out).expect("a trimmed packet is pulled again");
+        receiver.on_data(ms, &PulledData::default(), false, out);
+        let Pull { at, more, .. } = receiver.pull(ms, out).expect("a trimmed packet is pulled again");
         let Header::Pull { number, .. } = *packets.header(at) else { panic!("no pull") };
         assert_eq!((number, more), (1 << 32, false));
     }

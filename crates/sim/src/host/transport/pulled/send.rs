@@ -1,4 +1,4 @@
-//! Sender that sends one packet for each pull.
+//! Sender that sends one packet for each pull, or the bytes of its credit.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -10,6 +10,7 @@ use crate::host::transport::gate::Gate;
 use crate::host::transport::lazy_timer::{Backoff, LazyTimer};
 use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
+use crate::host::transport::pulled::allowance::Allowance;
 use crate::host::transport::status::{BlockedBy, Readiness};
 use crate::host::transport::traits::TransportSender;
 use crate::packet::header::{Header, PulledAnswer, PulledData};
@@ -27,7 +28,6 @@ enum State {
 }
 
 /// Sender of one flow.
-// The fields are one scoreboard and the counts of pulls; both change with every packet.
 #[derive(Debug)]
 pub struct PullSender {
     gate: Gate,
@@ -38,13 +38,7 @@ pub struct PullSender {
     packets: VecDeque<(Time, State)>,
     missing: BTreeSet<u32>,
     in_flight: u32,
-    /// Packets that may leave without a pull.
-    unsolicited: u64,
-    /// Number of packets that have been pulled, and of those that have been sent for a pull.
-    pulled: u64,
-    sent_for_pulls: u64,
-    /// Pulls that the packets sent should earn, less those that have arrived; lost and returned packets earn none.
-    expected_pulls: i64,
+    allowance: Allowance,
     /// Packets sent, in order; those that have been answered since are skipped.
     departures: VecDeque<(Time, u32)>,
     backoff: Backoff,
@@ -59,7 +53,7 @@ impl PullSender {
     pub fn new(config: SenderConfig<'_>) -> Self {
         let backoff = Backoff::new(config.first_timeout, config.host.rto_max);
         let (gate, message) = (Gate::new(config.control), Message::new(config.bytes, config.mss));
-        let first = gate.window.0.div_ceil(config.mss.0).clamp(1, u64::from(message.end));
+        let allowance = Allowance::new(gate.window, (config.mss, message.end), config.grants);
         Self {
             gate,
             message,
@@ -67,10 +61,7 @@ impl PullSender {
             packets: VecDeque::new(),
             missing: BTreeSet::new(),
             in_flight: 0,
-            unsolicited: first,
-            pulled: 0,
-            sent_for_pulls: 0,
-            expected_pulls: 0,
+            allowance,
             departures: VecDeque::new(),
             backoff,
             heard: Time::ZERO,
@@ -91,26 +82,22 @@ impl PullSender {
         match *header {
             Header::PulledAck(answer) => {
                 self.on_ack(now, &answer);
-                self.on_pull(answer.pulled);
+                self.allowance.on_pull(answer.pulled);
             }
             Header::PulledNack(answer) => {
-                self.on_missing(answer.sent, answer.seq);
-                self.on_pull(answer.pulled);
+                if self.on_missing(answer.sent, answer.seq) {
+                    self.allowance.on_trimmed(self.message.mss.0);
+                }
+                self.allowance.on_pull(answer.pulled);
             }
-            Header::PulledData(PulledData { sent, seq }) => {
+            Header::PulledData(PulledData { sent, seq, .. }) => {
                 if self.on_missing(sent, seq) {
-                    self.expected_pulls -= 1;
+                    self.allowance.on_returned();
                 }
             }
-            Header::Pull { number, .. } => self.on_pull(number),
+            Header::Pull { number, .. } => self.allowance.on_pull(number),
             _ => unreachable!("a packet of another transport: {header:?}"),
         }
-    }
-
-    /// Handles a pull, whose `number` counts all packets pulled since the start.
-    fn on_pull(&mut self, number: u64) {
-        self.expected_pulls -= number.saturating_sub(self.pulled).cast_signed();
-        self.pulled = self.pulled.max(number);
     }
 
     fn on_ack(&mut self, now: Time, answer: &PulledAnswer) {
@@ -173,28 +160,54 @@ impl PullSender {
         None
     }
 
+    /// Spends credit on a packet of this length and returns the pull target that it carries.
+    fn spend_credit(&mut self, length: Bytes, header: Bytes) -> u64 {
+        let Allowance::Credit(credit) = &mut self.allowance else { return 0 };
+        let (next, end) = (self.base + self.packets.len() as u32, self.message.end);
+        let left = u64::from(end - next) + self.missing.len() as u64;
+        let full = self.message.mss + header;
+        // The last packet counts as a full one while it is not alone.
+        let backlog =
+            if left == 1 && next < end { (self.message.payload(next) + header).max(MIN_FRAME) } else { full * left };
+        credit.on_send(length.0, backlog.0, full.0)
+    }
+
     fn deadline(&mut self) -> Time {
         // A packet from the receiver may have shortened the timeout, but does not make it expire in the past.
-        self.oldest().map_or(Time::MAX, |(sent, _)| (sent + self.backoff.current()).max(self.heard))
+        match self.oldest() {
+            Some((sent, _)) => (sent + self.backoff.current()).max(self.heard),
+            None if self.is_starved() => self.heard + self.backoff.current(),
+            None => Time::MAX,
+        }
+    }
+
+    /// Returns true if only credit for which it believes to have asked can let it send: the packet that asked may have been lost, and
+    /// a late answer to an earlier copy may have hidden that.
+    fn is_starved(&self) -> bool {
+        matches!(self.allowance, Allowance::Credit(_))
+            && self.in_flight == 0
+            && self.has_data()
+            && !self.allowance.allows(true)
+    }
+
+    fn has_data(&self) -> bool {
+        !self.missing.is_empty() || self.next() < self.message.end
     }
 }
 
 impl TransportSender for PullSender {
     #[inline]
     fn readiness(&mut self, _now: Time) -> Readiness {
-        let has_data = !self.missing.is_empty() || self.next() < self.message.end;
-        let may = self.pulled > self.sent_for_pulls || self.unsolicited > 0 || self.expected_pulls <= 0;
-        if has_data && may { Readiness::Ready } else { Readiness::Blocked(BlockedBy::Answer) }
+        if self.has_data() && self.allowance.allows(self.in_flight == 0) {
+            Readiness::Ready
+        } else {
+            Readiness::Blocked(BlockedBy::Answer)
+        }
     }
 
     // Missing packets leave before new ones.
     #[inline(always)]
     fn send(&mut self, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
-        if self.pulled > self.sent_for_pulls {
-            self.sent_for_pulls += 1;
-        } else {
-            self.unsolicited = self.unsolicited.saturating_sub(1);
-        }
         let seq = if let Some(seq) = self.missing.pop_first() {
             self.retransmits += 1;
             self.packets[(seq - self.base) as usize] = (now, State::InFlight);
@@ -204,10 +217,16 @@ impl TransportSender for PullSender {
             self.next() - 1
         };
         self.in_flight += 1;
-        self.expected_pulls += 1;
         self.departures.push_back((now, seq));
         let length = (self.message.payload(seq) + header).max(MIN_FRAME);
-        out.put_trimmable(length, Header::PulledData(PulledData { sent: now, seq }))
+        let target = match &mut self.allowance {
+            Allowance::Counted(pulls) => {
+                pulls.on_send();
+                0
+            }
+            Allowance::Credit(_) => self.spend_credit(length, header),
+        };
+        out.put_trimmable(length, Header::PulledData(PulledData { sent: now, seq, target }))
     }
 
     fn arm_timer(&mut self) -> Option<Time> {
@@ -215,7 +234,7 @@ impl TransportSender for PullSender {
         self.timer.arm(deadline)
     }
 
-    // Every packet whose timeout has expired is sent again.
+    // Every packet whose timeout has expired is sent again; without any, a flow that waits for credit asks again.
     fn on_timer(&mut self, now: Time) {
         self.timer.expire(now);
         let timeout = self.backoff.current();
@@ -224,11 +243,10 @@ impl TransportSender for PullSender {
             self.set_missing(seq);
             lost += 1;
         }
-        if lost > 0 {
+        if lost > 0 || self.is_starved() && self.heard + timeout <= now {
             self.timeouts += 1;
             self.backoff.fail();
-            self.unsolicited += lost;
-            self.expected_pulls -= lost.cast_signed();
+            self.allowance.on_timeout(lost);
         }
     }
 
@@ -262,6 +280,7 @@ impl TransportSender for PullSender {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::transport::pulled::allowance::PullCount;
     use crate::packet::Slab;
     use crate::spec::network::Network;
     use shallows_cc::catalog;
@@ -290,6 +309,7 @@ mod tests {
             product: 100,
             host: &host,
             first_timeout: host.rto_initial,
+            grants: None,
             control: (row.sender)(&values, &path),
         })
     }
@@ -330,8 +350,7 @@ mod tests {
     fn pulls_are_counted_beyond_32_bits() {
         let last = u64::from(u32::MAX);
         let mut flow = new_sender(u64::from(u32::MAX >> 1));
-        (flow.base, flow.pulled, flow.sent_for_pulls, flow.unsolicited) = ((u32::MAX >> 1) - 4, last, last, 0);
-        flow.expected_pulls = 3;
+        (flow.base, flow.allowance) = ((u32::MAX >> 1) - 4, Allowance::Counted(PullCount::used(last, 3)));
         flow.on_packet(US(1), &Header::Pull { left: US(0), number: last + 1 });
         assert_eq!(sends(&mut flow, US(1)), [(u32::MAX >> 1) - 4]);
         flow.on_packet(US(2), &Header::Pull { left: US(1), number: last + 3 });
@@ -343,7 +362,7 @@ mod tests {
     fn a_returned_header_waits_for_a_pull_if_one_is_expected() {
         let mut flow = new_sender(2);
         sends(&mut flow, US(0));
-        let back = |seq| Header::PulledData(PulledData { sent: US(0), seq });
+        let back = |seq| Header::PulledData(PulledData { sent: US(0), seq, target: 0 });
         flow.on_packet(US(10), &back(1));
         assert_eq!(sends(&mut flow, US(10)), []);
         flow.on_packet(US(11), &back(0));

@@ -226,6 +226,8 @@ mod tests {
         let config = ReceiverConfig {
             bytes,
             mss,
+            frame: Bytes(1500),
+            credit_ahead: Bytes::ZERO,
             ack_delay,
             pull_timeout,
             notification,

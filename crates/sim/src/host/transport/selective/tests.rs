@@ -37,6 +37,7 @@ fn with_prr(packets: u64, prr: bool) -> SelectiveSender {
         product: 100,
         host: &host,
         first_timeout: host.rto_initial,
+        grants: None,
         control,
     };
     SelectiveSender::new(config, 3)

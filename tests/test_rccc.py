@@ -1,0 +1,149 @@
+"""RCCC, the receiver credits of Ultra Ethernet: a receiver that grants bytes at 99 % of its link.
+
+crates/sim/tests/credit.rs compares it with results that the authors of its simulator published.
+"""
+
+import numpy as np
+import pytest
+
+import shallows as sh
+from shallows.runner import prepare
+from shallows.why import record, walk
+
+STAR = {
+    "duration": "until-done",
+    "cc": "rccc",
+    "topology": {"kind": "star", "hosts": 101, "rate": "10Gbps", "rtt": "20us"},
+    "traffic": [{"kind": "incast", "senders": 100, "size": "45KB"}],
+}
+TREE = {
+    "duration": "until-done",
+    "cc": "rccc",
+    "topology": {"kind": "fat-tree", "k": 4},
+    "network": {"balancing": "packet"},
+    "traffic": [{"kind": "shuffle", "size": "30KB"}],
+}
+
+
+def run(tables, **changes):
+    return sh.run(sh.Scenario(**tables).replace(changes))
+
+
+@pytest.mark.parametrize(("senders", "size"), [(100, 45_000), (100, 450_000), (10, 1_000_000)])
+def test_an_incast_takes_as_long_as_its_link_needs_at_the_pull_rate(senders, size):
+    """N * size * 8 / 0.99 C with headers, those of trimmed packets (64 B), and a round trip: within 2 %.
+
+    Queues of 50 packets are those of uet-htsim at 200 Gbps. Queues of 8 packets, the default, trim packets of
+    senders that overdraw their credit at the same time: the first case then takes 1.9 % longer than this, and
+    the second 3.5 %.
+    """
+    result = run(
+        STAR,
+        **{
+            "topology.hosts": senders + 1,
+            "traffic.0.senders": senders,
+            "traffic.0.size": f"{size}B",
+            "network.trimming": {"queue": 50, "headers": "50pkt"},
+        },
+    )
+    packets = -(-size // 1460)
+    needed_us = senders * (size + 40 * packets) * 8 / 9.9e3 + 20
+    needed_us += result.summary["network"]["trimmed"] * 64 * 8 / 10e3
+    assert 0.98 <= result.flows.fct_us.max() / needed_us <= 1.02
+    network, flows = result.summary["network"], result.summary["flows"]
+    assert network["dropped"] == network["lost"] == flows["timeouts"] == 0
+    assert network["trimmed"] > 0
+
+
+def test_the_example_ends_when_its_comment_says():
+    """64 MiB in frames of 4150 B at 198 Gbps, and 8 us for each of first window and last answer."""
+    result = sh.run("scenarios/rccc-incast.toml")
+    least_us = 64 * (1 << 20) * 4150 / 4086 * 8 / 198e3
+    assert 0.99 * least_us <= result.flows.fct_us.max() <= least_us + 16
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.9])
+def test_one_flow_gets_the_share_that_its_receiver_grants(rate):
+    """After the first window of 1.5 BDP, which is 20 of 1000 packets here, at the pull rate."""
+    result = run(
+        STAR,
+        cc={"name": "rccc", "rate": rate},
+        **{"topology.hosts": 2, "traffic.0.senders": 1, "traffic.0.size": "1460000B"},
+    )
+    first = 1.5 * 10e9 * 22.5e-6 / 8
+    least_us = (1_500_000 - first) * 8 / (10e3 * rate)
+    assert result.flows.fct_us.max() == pytest.approx(least_us + 42.5, rel=0.02)
+
+
+def test_it_is_the_same_on_any_number_of_threads():
+    one, three = (sh.run(sh.Scenario(**TREE), threads=threads) for threads in (1, 3))
+    assert one.summary["network"]["trimmed"] > 0
+    assert one.summary["fingerprint"] == three.summary["fingerprint"]
+
+
+@pytest.mark.parametrize("pull", [1, 4])
+@pytest.mark.parametrize("headers", ["64B", "16pkt"])
+@pytest.mark.parametrize("balancing", ["flow", "packet"])
+def test_why_explains_every_picosecond(headers, balancing, pull):
+    trimming = {"queue": 2, "headers": headers}
+    cc = {"name": "rccc", "pull": pull}
+    result = run(TREE, cc=cc, **{"network.balancing": balancing, "network.trimming": trimming})
+    assert result.summary["network"]["trimmed"] > 100
+    finished = np.flatnonzero(np.isfinite(result.flows.fct_us))
+    assert len(finished) == 240
+    for flow, its in walk.of_record(record.of_run(result, finished)).items():
+        assert sum(piece.length_ps for piece in its.pieces) == round(result.flows.fct_us[flow] * 1e6)
+        ends = zip(its.pieces, its.pieces[1:], strict=False)
+        assert all(one.end_ps == next_.begin_ps for one, next_ in ends)
+
+
+def test_why_names_the_wait_for_credit():
+    """Two frames and a first window of one: the second waits for 1500 B to come and a pull of 64 B to return.
+
+    1500 B take 1.2 us on each of two links, the pull 51.2 ns, and each way 10 us. The pull leaves 51.2 ns
+    after the acknowledgement, whose transmission is not a wait for credit.
+    """
+    tables = {"name": "rccc", "window_bdp": 0}
+    result = run(STAR, cc=tables, **{"traffic.0.senders": 1, "traffic.0.size": "2920B"})
+    assert result.flows.fct_us.max() == pytest.approx(12.4 + 0.0512 + 10.1024 + 12.4, abs=0.001)
+    told = result.why([0]).by_cause()
+    assert told["credit"] == pytest.approx(12.4e6 + 10.1024e6, rel=0.005)
+    assert told["transmission"] == pytest.approx(2.4e6, rel=0.05)
+
+
+def test_why_says_that_each_of_many_waited_for_its_turn():
+    """100 in turn: nearly all of the time of each is that of the others."""
+    result = run(STAR)
+    told = result.why([int(result.flows.fct_us.idxmax())]).by_cause()
+    assert told["credit"] / sum(told.values()) > 0.9
+
+
+@pytest.mark.parametrize("loss", [1e-3, 1e-2, 0.1])
+def test_what_links_lose_is_sent_again(loss):
+    faults = [
+        {"link": "s0<->h0", "kind": "loss", "value": loss},
+        {"link": "h9<->s0", "kind": "loss", "value": loss},
+    ]
+    result = run(STAR, faults=faults)
+    assert result.summary["books"]["closed"]
+    assert result.summary["flows"]["finished"] == 100
+    assert result.summary["network"]["dropped"] == 0
+
+
+def test_compare_gives_it_the_network_of_ndp():
+    both = sh.compare(sh.Scenario(**TREE | {"cc": "dctcp", "network": {}}), ["rccc", "ndp"])
+    options = [both.runs[name].scenario.network_options for name in ("rccc", "ndp")]
+    assert all(one.trimming and one.balancing == "packet" for one in options)
+    assert options[0] == options[1]
+
+
+def test_a_network_that_drops_is_named():
+    said = run(STAR, **{"network.trimming": False}).summary["warnings"]
+    assert any("rccc needs ports that trim packets" in one for one in said)
+
+
+@pytest.mark.parametrize(("world", "message"), [("fluid", "a fluid has"), ("kernel", "its ports are FIFOs")])
+def test_other_worlds_refuse_it(world, message):
+    scenario = sh.Scenario(**STAR).replace({"duration": "10ms", "network.trimming": True})
+    with pytest.raises(sh.ScenarioError, match=message):
+        prepare(scenario.replace({"topology.hosts": 4, "traffic.0.senders": 3}), world=world)
