@@ -176,6 +176,27 @@ def test_a_ramp_within_the_queues_of_sprayed_packets():
     assert not sprayed(rate="40Gbps")
 
 
+def test_a_step_within_the_queues_of_sprayed_packets():
+    """20 frames at 500 Mbps, where the default is 10; at 1 Gbps it is 20. Links of hosts do not count."""
+    slow = {**FABRIC, "rate": "1Gbps", "spine_rate": "500Mbps"}
+
+    def found(balancing="reps", cc="dctcp", topology=slow, **network):
+        network["balancing"] = balancing
+        hosts = {"loss_detection": "rack"}
+        return said("is short for", topology=topology, cc=cc, hosts=hosts, network=network)
+
+    (text,) = found()
+    assert "network.marking.threshold is short" in text
+    assert "at ports of 500Mbps" in text
+    assert text.endswith('write network.marking.threshold = "30KB"')
+    assert not found(marking={"kind": "step", "threshold": "20pkt"})
+    assert not found("queue")
+    assert not found("flow")
+    assert not found(cc="reno")
+    assert not found(topology={**slow, "spine_rate": "1Gbps"})
+    assert not found(topology={**slow, "rate": "100Mbps", "spine_rate": "1Gbps"})
+
+
 def test_a_ramp_of_a_class_within_the_queues_of_sprayed_packets():
     classes = [{"name": "tcp"}, {"name": "roce"}]
     traffic = [{**LONG[0], "class": "roce"}]

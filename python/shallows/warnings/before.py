@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shallows import defaults
 from shallows.faults import changes
-from shallows.scenario.classes import Lossless, algorithms_by_marking, lossless
+from shallows.scenario.classes import Lossless, lossless
 from shallows.settings import headroom
 from shallows.traffic import offered as offered_load
 from shallows.traffic.kinds import Incast
 from shallows.traffic.poisson import Poisson
-from shallows.units import NEVER, RATE, SIZE, TIME
+from shallows.units import NEVER, SIZE, TIME
+from shallows.warnings import sprayed
 from shallows.warnings.paths import paths_of
 
 if TYPE_CHECKING:
@@ -25,12 +25,6 @@ CARRIED = 1 + 1e-9
 """The largest offered load of a port that is not overloaded, with rounding."""
 FAR = 1.2
 """The factor by which a realised load may differ from the stated one."""
-CHANCE = ("packet", "oblivious", "bitmap", "reps")
-"""Choices of a path for each packet that do not look at queues beforehand."""
-FAST = 40 * 10**9
-"""The fastest host of DCQCN's paper, in bit/s."""
-SHARE = 0.9
-"""A ramp that begins below this share of the wanted queue is short."""
 
 
 def of_scenario(scenario: "Scenario") -> list[str]:
@@ -42,7 +36,8 @@ def of_scenario(scenario: "Scenario") -> list[str]:
         _nowhere_to_drain,
         _nothing_trims,
         _reordering_is_loss,
-        _marks_of_sprayed_dcqcn,
+        sprayed.short_ramps,
+        sprayed.short_steps,
         _short_headroom,
         _pauses_before_marks,
         _priority_without_end,
@@ -196,47 +191,6 @@ def _reordering_is_loss(scenario: "Scenario") -> list[str]:
                 f'with {", ".join(names)}; write hosts.{key} = "{value}"'
             )
     return found
-
-
-def _marks_of_sprayed_dcqcn(scenario: "Scenario") -> list[str]:
-    """Ramps for DCQCN that begin within the queues of packets that are sprayed without a view of queues.
-
-    A mark on any path cuts the rate of the whole flow. Above 40 Gbps, the rate of its paper, so many packets
-    leave between two increases by timer that hardly any may be marked.
-    """
-    network, balancing = scenario.network, scenario.network_options.balancing
-    host_bps = defaults.Scale.of(network, scenario.mtu).host_bps
-    if balancing not in CHANCE or host_bps <= FAST or len(network.link_from) // 2 < network.nodes:
-        return []
-    used = algorithms_by_marking(scenario)
-    found: list[str] = []
-    for key, (marking, algorithms) in used.items():
-        if marking == "none" or marking.kind != "red" or all(one.name != "dcqcn" for one in algorithms):
-            continue
-        wanted: dict[int, int] = {}
-        short: list[int] = []
-        for rate in defaults.distinct(network.rate_bps[~network.is_nic]).tolist():
-            points, _ = marking.at_rates(np.array([rate], np.uint64))
-            wanted[rate] = defaults.sprayed_kmin(rate, scenario.mtu)
-            if points[0]["parameters"]["kmin"] < SHARE * wanted[rate]:
-                short.append(rate)
-        if short:
-            found.append(_ramp_to_write(key, balancing, wanted, short))
-    return found
-
-
-def _ramp_to_write(key: str, balancing: str, wanted: dict[int, int], short: list[int]) -> str:
-    def value(times: int) -> str:
-        texts = {RATE.text(rate): f'"{SIZE.text(times * size)}"' for rate, size in wanted.items()}
-        if len(set(texts.values())) == 1:
-            return next(iter(texts.values()))
-        return "{ " + ", ".join(f'"{rate}" = {text}' for rate, text in texts.items()) + " }"
-
-    return (
-        f'{key}.kmin is short for network.balancing = "{balancing}" at ports of {RATE.text(short[0])}: '
-        "sprayed packets queue by chance, and a mark on any path cuts the whole flow of dcqcn; write "
-        f"{key}.kmin = {value(1)} and {key}.kmax = {value(defaults.SPRAYED_KMAX)}"
-    )
 
 
 def _short_headroom(scenario: "Scenario") -> list[str]:
