@@ -1,5 +1,7 @@
 """Hosts that choose paths by entropy values, and switches that choose in turn or by flowlet."""
 
+import tomllib
+
 import numpy as np
 import pytest
 
@@ -26,29 +28,50 @@ def share(cc, paths, gbps, balancing="reps", **tables):
     return many / goodput(crossing(cc, 1, gbps, network=network | {"balancing": "flow"}, **tables))
 
 
-@pytest.mark.parametrize("paths", [4, 16, 64])
-@pytest.mark.parametrize("gbps", [400, 1600])
-def test_dctcp_with_rack_fills_equal_paths_by_reps(paths, gbps):
-    assert 0.98 <= share("dctcp", paths, gbps, hosts=BY_TIME) <= 1.001
+def by_reps(cc, paths, gbps):
+    """The share by REPS with the markings that warnings recommend."""
+    if cc == "dctcp":
+        # The default step is less than 20 frames of 1500 B below 1 Gbps.
+        slow = {"marking": {"kind": "step", "threshold": "20pkt"}} if gbps < paths else {}
+        return share(cc, paths, gbps, hosts=BY_TIME, network=slow)
+    if cc == "dcqcn":
+        # HPCC's ramp, 4 KB per Gbps of the port, but at least 20 frames.
+        kmin = max(4 * gbps / paths, 30)
+        marking = {"kind": "red", "kmin": f"{kmin}KB", "kmax": f"{4 * kmin}KB"}
+        return share(cc, paths, gbps, hosts=BY_FRAME, network={"marking": marking})
+    # Swift adds one packet in each round trip, so it begins with 12 for each path and what 20 us hold.
+    hosts = {**BY_FRAME, "initial_window": f"{18 * paths + 2.5 * gbps}KB"}
+    return share(cc, paths, gbps, hosts=hosts)
 
 
-def dcqcn_by_reps(paths, gbps):
-    """With HPCC's ramp, 4 KB per Gbps of the port, but at least 20 frames."""
-    kmin = max(4 * gbps / paths, 30)
-    marking = {"kind": "red", "kmin": f"{kmin}KB", "kmax": f"{4 * kmin}KB"}
-    return share("dcqcn", paths, gbps, hosts=BY_FRAME, network={"marking": marking})
+ALGORITHMS = ["dctcp", "dcqcn", "swift-roce"]
+SHORT = [(4, 10), (64, 10), (64, 100), (16, 400)]
 
 
-@pytest.mark.parametrize(("paths", "gbps"), [(4, 400), (16, 400), (64, 400), (64, 1600), (16, 100)])
-def test_dcqcn_over_irn_fills_equal_paths_by_reps(paths, gbps):
-    assert 0.98 <= dcqcn_by_reps(paths, gbps) <= 1.001
+@pytest.mark.parametrize(("paths", "gbps"), SHORT)
+@pytest.mark.parametrize("cc", ALGORITHMS)
+def test_equal_paths_are_filled_by_reps(cc, paths, gbps):
+    """DCTCP with RACK, DCQCN and Swift over IRN, where a frame takes from 0.5 to 77 us on each path."""
+    assert 0.98 <= by_reps(cc, paths, gbps) <= 1.001
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("paths", [4, 8, 16, 32, 64])
-@pytest.mark.parametrize("gbps", [100, 400, 1600])
-def test_dcqcn_over_irn_fills_all_of_these(paths, gbps):
-    assert 0.98 <= dcqcn_by_reps(paths, gbps) <= 1.001
+@pytest.mark.parametrize("gbps", [10, 100, 400, 1600])
+@pytest.mark.parametrize("cc", ALGORITHMS)
+def test_all_of_these_are_filled_by_reps(cc, paths, gbps):
+    assert 0.98 <= by_reps(cc, paths, gbps) <= 1.001
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("mtu", ["1500B", "4160B", "9000B"])
+@pytest.mark.parametrize(("paths", "gbps"), [(64, 10), (16, 100), (64, 100), (64, 400)])
+def test_frames_of_all_sizes_fill_paths_with_a_step_of_20(paths, gbps, mtu):
+    """SIGCOMM 2010 section 3.5, its threshold at 1 Gbps."""
+    network = {"mtu": mtu, "marking": {"kind": "step", "threshold": "20pkt"}}
+    scale = int(mtu[:-1]) / 1500 * 400 / gbps
+    times = {"duration": f"{4000 * scale:.0f}us", "warmup": f"{2000 * scale:.0f}us"}
+    assert 0.98 <= share("dctcp", paths, gbps, hosts=BY_TIME, network=network, **times) <= 1.001
 
 
 def test_a_ramp_for_one_path_is_too_short_for_sprayed_dcqcn():
@@ -56,22 +79,43 @@ def test_a_ramp_for_one_path_is_too_short_for_sprayed_dcqcn():
     assert share("dcqcn", 16, 400, hosts=BY_FRAME) < 0.9
 
 
-def test_irns_limit_holds_dcqcn_back_where_a_frame_takes_half_a_round_trip():
-    """64 paths of 156 Mbps: twice the product of rate and empty round trip in flight, and no more."""
-    marking = {"kind": "red", "kmin": "30KB", "kmax": "120KB"}
-    tables = {"network": {"marking": marking}, "duration": "200ms", "warmup": "100ms"}
-    irn = share("dcqcn", 64, 10, hosts=BY_FRAME, **tables)
-    assert 0.9 < irn < 0.98
-    tables = {"duration": "200ms", "warmup": "100ms", "hosts": BY_TIME}
-    held, free = (share({"name": "fixed", "window": f"{n}pkt"}, 64, 10, **tables) for n in (280, 1000))
-    assert held == pytest.approx(irn, rel=0.02)
+# 64 paths of 156 Mbps: a frame takes 76.8 us on both links of each and 1.2 us on those of the hosts, and an
+# acknowledgement 6.7 us in all. With eight times 1 us the empty round trip is 171 us.
+# The host sends 143 frames in this time, 2.2 for each path.
+SLOW = {"duration": "160ms", "warmup": "80ms"}
+
+
+def test_a_default_step_is_too_short_where_a_frame_takes_half_a_round_trip():
+    """A step of five frames: DCTCP grows only in round trips without a mark on any of 64 paths."""
+    assert 0.5 < share("dctcp", 64, 10, hosts=BY_TIME, **SLOW) < 0.9
+
+
+def test_two_products_in_flight_are_too_few_where_a_frame_takes_half_a_round_trip():
+    """A constant window of 286 frames, 4.5 for each path; IRN allows 20 more than the product for each."""
+    held, free = (
+        share({"name": "fixed", "window": f"{n}pkt"}, 64, 10, hosts=BY_TIME, **SLOW) for n in (286, 1400)
+    )
+    assert 0.9 < held < 0.98
     assert free > 0.995
 
 
-@pytest.mark.parametrize(("paths", "gbps"), [(4, 10), (4, 400), (16, 400), (32, 400), (64, 1600)])
-def test_swift_over_irn_fills_equal_paths_by_reps(paths, gbps):
-    hosts = {**BY_FRAME, "initial_window": f"{2.5 * gbps}KB"}
-    assert 0.98 <= share("swift-roce", paths, gbps, hosts=hosts) <= 1.001
+def test_a_target_of_the_rule_for_fast_links_is_too_short_where_a_frame_takes_half_a_round_trip():
+    """5/4 of 171 us: the queue of half a frame on each path."""
+    cc = {"name": "swift-roce", "base_target": "214us"}
+    assert share(cc, 64, 10, hosts={**BY_FRAME, "initial_window": "1MB"}, **SLOW) < 0.5
+
+
+@pytest.mark.parametrize("cc", ["dctcp", "dcqcn"])
+def test_what_a_warning_says_to_write_fills_the_paths(cc):
+    """Both defaults are short at ports of 625 Mbps or of 25 Gbps."""
+    hosts, gbps = (BY_TIME, 10) if cc == "dctcp" else (BY_FRAME, 400)
+    scenario = crossing(cc, 32, gbps, hosts=hosts, network={"balancing": "reps"})
+    (text,) = [one for one in scenario.warnings if "is short for" in one]
+    written = tomllib.loads(text.partition("; write ")[2].replace(" and ", "\n"))
+    made = scenario.set("network.marking", written["network"]["marking"])
+    assert not made.warnings
+    one = goodput(crossing(cc, 1, gbps, hosts=hosts, network={"balancing": "flow"}))
+    assert 0.98 <= goodput(made) / one <= 1.001
 
 
 @pytest.mark.parametrize("paths", [4, 16, 64])

@@ -30,7 +30,7 @@ def closed_form(flows, gbps=100, frame=1000):
     """Round trip in microseconds."""
     packet = frame * 8e-3 / gbps
     empty = 2 * (SWITCHES + 1) + (SWITCHES + 1) * (packet + 64 * 8e-3 / gbps)
-    base = max(25, 1.25 * empty) + SWITCHES
+    base = max(25, 1.25 * empty, empty + 5 * packet) + SWITCHES
     rtt = base
     for _ in range(200):
         scaled = ALPHA / math.sqrt(rtt / (flows * packet)) - ALPHA / math.sqrt(MOST)

@@ -99,6 +99,9 @@ pub struct Path {
     pub switches: u32,
     /// Round trip of a full packet and its acknowledgement, with all queues empty.
     pub base_rtt: Time,
+    /// Queue that the slowest link of the path needs to stay busy, as a time: that of a few full packets, and of more where the
+    /// network sprays packets.
+    pub least_queue: Time,
     /// Seed of the flow's random draws ([`crate::rng`]).
     pub seed: u64,
     /// Other active flows of the same sender.

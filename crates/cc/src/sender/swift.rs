@@ -29,8 +29,10 @@
 //! | - | `base_target` and `max_cwnd` grow with the path (below) |
 //!
 //! The target has to be above the round trip of the empty path, or the window falls to its minimum. By default it is 25 us on paths of
-//! up to 20 us, and 5/4 of the empty path's round trip on longer ones. By default the window ends at 256 packets,
-//! or at twice what the link sends in the target delay if that is more.
+//! up to 20 us, and 5/4 of the empty path's round trip on longer ones; but it allows at least the queue that the slowest link needs to
+//! stay busy ([`Path::least_queue`]). Below 10 Gbps a quarter of the round trip holds one or two packets: 50 flows that share 100 Mbps
+//! left 3.5 % of the link idle. By default the window ends at 256 packets, or at twice what the link sends in the target delay if
+//! that is more.
 
 use crate::event::{Ack, Loss, LossKind};
 use crate::parameter::{Parameter, Preset, Values, flag, number, packets, time};
@@ -48,8 +50,11 @@ pub const PARAMETERS: &[Parameter] = &[
     number("beta", "beta", 0.8, 1e-9..=1.0).meaning("multiplicative decrease").source(ISEKAI),
     number("max_mdf", "max_mdf", 0.5, 1e-9..=0.999).meaning("largest cut in a round trip").source(ISEKAI),
     time("base_target", "base_target", 0.0, 0.0..=10.0)
-        .meaning("target delay of a path without hops; 0: 25 us, or 5/4 of the empty path's round trip if that is more")
-        .source("25 us: Google's simulator of Falcon (google/isekai); longer paths: ours"),
+        .meaning(
+            "target delay of a path without hops; 0: 25 us, 5/4 of the empty path's round trip, or that round trip and 5 full \
+             packets at its slowest link (20 if packets are sprayed), whichever is most",
+        )
+        .source("25 us: Google's simulator of Falcon (google/isekai); longer and slower paths: ours"),
     time("per_hop", "h", 1e-6, 0.0..=1.0).meaning("target delay of each switch on the path").source(ISEKAI),
     time("fs_range", "fs_range", 100e-6, 0.0..=10.0).meaning("largest addition of flow scaling").source(ISEKAI),
     packets("fs_min_cwnd", "fs_min_cwnd", 0.1, 1e-6..=1e6)
@@ -156,7 +161,8 @@ struct Target {
 impl Target {
     fn new(values: &Values, path: &Path) -> Self {
         let stated = values.get("base_target");
-        let base = if stated > 0.0 { stated } else { (path.base_rtt.as_secs() * 1.25).max(25e-6) };
+        let needed = (path.base_rtt + path.least_queue).as_secs();
+        let base = if stated > 0.0 { stated } else { (path.base_rtt.as_secs() * 1.25).max(25e-6).max(needed) };
         let range = values.get("fs_range");
         let [least, most] = ["fs_min_cwnd", "fs_max_cwnd"].map(|name| 1.0 / values.get(name).sqrt());
         // Without a range of windows there is nothing to scale.
@@ -328,6 +334,17 @@ mod tests {
         let path = Path { switches: 1, base_rtt: Time::from_micros(100), ..Path::default() };
         let target = Target::new(&Values::defaults(PARAMETERS), &path);
         assert!((target.at(256.0) - 126e-6).abs() < 1e-9);
+    }
+
+    /// 32 us of an empty path and 20 packets of 1500 B at 1.5 Gbps, 8 us each, and a hop; a stated target stays.
+    #[test]
+    fn the_target_allows_the_queue_of_a_slow_link() {
+        let (base_rtt, least_queue) = (Time::from_micros(32), Time::from_micros(160));
+        let path = Path { switches: 1, base_rtt, least_queue, ..Path::default() };
+        let mut values = Values::defaults(PARAMETERS);
+        assert!((Target::new(&values, &path).at(256.0) - 193e-6).abs() < 1e-9);
+        values.set("base_target", 50e-6).expect("a parameter");
+        assert!((Target::new(&values, &path).at(256.0) - 51e-6).abs() < 1e-9);
     }
 
     /// By hand: hosts take 10 ms, which cuts their window by half, from 256 to 128 and 64 packets. That of the fabric grows from 100.

@@ -15,6 +15,13 @@ use crate::spec::network::{Control, FlowSpec, MIN_FRAME, Network};
 /// First random stream of flows; streams below belong to ports.
 const FLOW_STREAMS: u64 = 1 << 32;
 
+/// Full frames that the slowest link of a path queues at least while it is busy: two flows keep two in flight each (RFC 8257 §3.3), and
+/// one more is being sent. The default step of a port has the same bound.
+const QUEUED: u64 = 5;
+/// The same where packets are sprayed, because they queue by chance: DCTCP's threshold at 1 Gbps (SIGCOMM 2010 §3.5). Over 16 to 64
+/// paths by REPS a DCTCP flow leaves links idle with steps of less than 16 to 20 frames of 1500 to 9000 B.
+const QUEUED_WHERE_SPRAYED: u64 = 20;
+
 /// The parts of a run from which the ends of flows are created.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
@@ -30,21 +37,20 @@ impl Setup<'_> {
         let spec = &network.flows[flow as usize];
         let endpoint = self.endpoint(flow, false);
         let path = self.path(flow, now, active);
-        let Path { mss, line_rate, base_rtt, seed, .. } = path;
+        let Path { mss, base_rtt, seed, .. } = path;
         // RFC 6298 §2.2 after the sample R of a handshake: SRTT = R, RTTVAR = R/2, RTO = SRTT + 4 RTTVAR.
         let first_timeout = network.host.rto_initial.max(base_rtt * 3);
-        // 8e12: bits in a byte, and picoseconds in a second.
-        let product = u128::from(line_rate.0) * u128::from(base_rtt.0) / 8_000_000_000_000;
+        let sprayed = network.balancing.sprays();
         let control = &network.controls[spec.control as usize];
         let config = SenderConfig {
             bytes: spec.bytes,
             mss,
             ecn: control.algorithm.ecn(&control.values),
             has_int: control.asks_for_records(),
-            sprayed: network.balancing.sprays(),
+            sprayed,
             host: &network.host,
             base_rtt,
-            product: product.div_ceil(u128::from(network.mtu.0)) as u32,
+            in_flight_limit: in_flight_limit(&path, sprayed),
             first_timeout,
             grants: control.grants(),
             control: control.sender(&path),
@@ -69,6 +75,7 @@ impl Setup<'_> {
             ports: self.routes.first_ports(flow, false).len() as u32,
             switches: paths[0].len() as u32 - 1,
             base_rtt: round_trip(network, &paths),
+            least_queue: least_queue(network, &paths[0]),
             seed: self.seed(flow),
             active,
             now,
@@ -124,6 +131,26 @@ impl Setup<'_> {
     }
 }
 
+/// Returns the full frames that a host may have in flight over RoCE with selective retransmission: a bandwidth-delay product of the
+/// empty path (BDP-FC, IRN §3.2). Sprayed frames wait on the longest of several paths, for as long as an empty round trip or the least
+/// queue.
+fn in_flight_limit(path: &Path, sprayed: bool) -> u32 {
+    // 8e12: bits in a byte, and picoseconds in a second.
+    let frames = |time: Time| {
+        let bytes = u128::from(path.line_rate.0) * u128::from(time.0) / 8_000_000_000_000;
+        u32::try_from(bytes.div_ceil(u128::from(path.frame.0))).unwrap_or(u32::MAX)
+    };
+    let product = frames(path.base_rtt);
+    if sprayed { product.saturating_mul(2).max(frames(path.base_rtt + path.least_queue)) } else { product }
+}
+
+/// Returns the time of the least queue at the slowest of these ports.
+fn least_queue(network: &Network, path: &[u32]) -> Time {
+    let times = path.iter().map(|&port| network.ports[port as usize].rate.time_to_send(network.mtu));
+    let frames = if network.balancing.sprays() { QUEUED_WHERE_SPRAYED } else { QUEUED };
+    times.max().unwrap_or(Time::ZERO) * frames
+}
+
 /// Returns the round-trip time of a full frame and its acknowledgement over empty ports.
 fn round_trip(network: &Network, [there, back]: &[Vec<u32>; 2]) -> Time {
     let cross = |path: &[u32], frame| {
@@ -131,4 +158,25 @@ fn round_trip(network: &Network, [there, back]: &[Vec<u32>; 2]) -> Time {
         ports.fold(Time::ZERO, |sum, port| sum + port.delay + Clock::new(port.rate).time(frame))
     };
     cross(there, network.mtu) + cross(back, MIN_FRAME)
+}
+
+#[cfg(test)]
+mod tests {
+    use shallows_cc::units::{Bytes, Rate};
+
+    use super::*;
+
+    /// By hand, frames of 1500 B: at 10 Gbps over links of 156.25 Mbps, where twenty frames take 1536 us, and at 100 Gbps over links of
+    /// that rate. 10 Gbps send 142.5 frames in 171 us and 1422.5 in 1707 us; 100 Gbps send 100 in 12 us and 120 in 14.4 us.
+    #[test]
+    fn sprayed_frames_may_wait_for_as_long_as_the_least_queue() {
+        for (gbps, rtt_ns, queue_ns, one_path, sprayed) in
+            [(10, 171_000, 1_536_000, 143, 1423), (100, 12_000, 2400, 100, 200)]
+        {
+            let (line_rate, base_rtt) = (Rate::from_gbps(gbps), Time::from_nanos(rtt_ns));
+            let (frame, least_queue) = (Bytes(1500), Time::from_nanos(queue_ns));
+            let path = Path { frame, line_rate, base_rtt, least_queue, ..Path::default() };
+            assert_eq!([false, true].map(|sprayed| in_flight_limit(&path, sprayed)), [one_path, sprayed]);
+        }
+    }
 }

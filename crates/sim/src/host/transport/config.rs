@@ -35,8 +35,8 @@ pub struct SenderConfig<'a> {
     pub host: &'a HostSpec,
     /// Round trip of a full frame and its acknowledgement over the empty path.
     pub base_rtt: Time,
-    /// Full frames that the host can send in that time.
-    pub product: u32,
+    /// Largest number of full frames in flight over RoCE with selective retransmission.
+    pub in_flight_limit: u32,
     /// Retransmission timeout before the first round-trip sample.
     pub first_timeout: Time,
     /// How its receiver grants credit in bytes, if it does.

@@ -57,7 +57,7 @@ fn with_control(packets: u64, control: Constant) -> GoBackNSender {
         has_int: false,
         sprayed: false,
         base_rtt: Time::from_micros(100),
-        product: 100,
+        in_flight_limit: 100,
         ecn: Ecn::Ect0,
         host: &host,
         first_timeout: host.rto_initial,

@@ -12,7 +12,8 @@
 //!
 //! The paper knows one path for each flow. Where packets are sprayed, frames are lost by time
 //! ([`crate::host::transport::rack`]), retransmissions too. There the limit counts frames in flight, and is two products,
-//! because frames wait on the longest of several paths.
+//! because frames wait on the longest of several paths; or more where paths are slow, what the host sends in an empty round trip and
+//! the time of the least queue ([`shallows_cc::sender::Path::least_queue`]).
 //!
 //! The algorithm receives the same acknowledgements as with go-back-N: those of the last frame of each segment.
 //!

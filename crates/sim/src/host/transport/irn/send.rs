@@ -43,7 +43,6 @@ pub struct IrnSender {
 impl IrnSender {
     pub fn new(config: SenderConfig<'_>) -> Self {
         let timer = RetransmissionTimer::new(&config);
-        let products = if config.sprayed { 2 } else { 1 };
         let tolerance = if config.sprayed { Tolerance::Sprayed } else { Tolerance::None };
         Self {
             bursts: Bursts::new(config.control.segments(), config.mss),
@@ -53,7 +52,7 @@ impl IrnSender {
             unacked: 0,
             next: 0,
             sprayed: config.sprayed,
-            cap: (config.product * products).max(1),
+            cap: config.in_flight_limit.max(1),
             rack: Rack::new(tolerance),
             recover: 0,
             unreported: Bytes::ZERO,

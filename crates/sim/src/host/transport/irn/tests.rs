@@ -42,7 +42,7 @@ fn with_control(packets: u64, sprayed: bool, control: Box<dyn Sender>) -> IrnSen
         sprayed,
         host: &host,
         base_rtt: us(8),
-        product: 8,
+        in_flight_limit: if sprayed { 16 } else { 8 },
         first_timeout: host.rto_initial,
         grants: None,
         control,

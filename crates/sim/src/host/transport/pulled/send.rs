@@ -306,7 +306,7 @@ mod tests {
             has_int: false,
             sprayed: false,
             base_rtt: Time::from_micros(100),
-            product: 100,
+            in_flight_limit: 100,
             host: &host,
             first_timeout: host.rto_initial,
             grants: None,

@@ -34,7 +34,7 @@ fn with_prr(packets: u64, prr: bool) -> SelectiveSender {
         has_int: false,
         sprayed: false,
         base_rtt: Time::from_micros(100),
-        product: 100,
+        in_flight_limit: 100,
         host: &host,
         first_timeout: host.rto_initial,
         grants: None,
