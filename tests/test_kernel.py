@@ -129,7 +129,7 @@ def test_the_program_refuses_what_it_does_not_know_and_what_it_would_ignore(chan
 @needs_kernel
 def test_dx_keeps_the_queue_that_dctcp_and_reno_do_not():
     runs = {cc: run_live(TWO, cc__name=cc) for cc in ("dctcp", "reno")}
-    runs["dx"] = run_live(TWO, repeats=3)
+    runs["dx"] = run_live(TWO)
     delay = {cc: queueing_us(run) for cc, run in runs.items()}
     goodput = {cc: run.summary["flows"]["goodput_gbps"] for cc, run in runs.items()}
     assert delay["dctcp"] >= 8 * delay["dx"]
@@ -144,7 +144,7 @@ def test_dx_keeps_the_queue_that_dctcp_and_reno_do_not():
 def test_dx_finds_its_headroom_and_with_it_the_link(rate, rtt):
     """Three flows: nine tenths of the link with a fifth of DCTCP's queue, as near as stamps allow."""
     network = {"topology__rate": rate, "topology__rtt": rtt}
-    dx, dctcp = (run_live(THREE, repeats=3, cc=cc, **network).summary for cc in ("dx", "dctcp"))
+    dx, dctcp = (run_live(THREE, cc=cc, **network).summary for cc in ("dx", "dctcp"))
     assert dx["lateness"]["headroom_us"] >= 10
     assert dx["bottleneck"]["utilization"] >= 0.9
     assert dx["bottleneck"]["queue_mean_pkt"] < dctcp["bottleneck"]["queue_mean_pkt"] / 5
@@ -160,7 +160,7 @@ def test_a_window_of_one_packet_does_not_wait_for_a_delayed_ack():
     """
     changes = {"cc": "dx", "hosts.acks_every": 2, "topology.rate": "100Mbps", "topology.rtt": "200us"}
     packet = sh.run(THREE, overrides=changes).summary["bottleneck"]["utilization"]
-    run = run_live(THREE, repeats=3, **{key.replace(".", "__"): value for key, value in changes.items()})
+    run = run_live(THREE, **{key.replace(".", "__"): value for key, value in changes.items()})
     assert packet == pytest.approx(0.825, abs=0.01)
     assert packet <= run.summary["bottleneck"]["utilization"] <= 1
 
