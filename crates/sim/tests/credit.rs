@@ -62,7 +62,7 @@ fn incast(row: Row) -> Network {
     (queues.classes[1].limit, queues.classes[1].turn) = (Limit::Packets(queue as u32), Some(100_000));
     let mut network = scheduled(network, queues, false);
     network.balancing = Balancing::Packet;
-    network.controls = vec![rccc(&[("pull", 1.0), ("quantum", 512.0)])];
+    network.controls = vec![rccc(&[("pull", 1.01), ("quantum", 512.0)])];
     let spread = row.starts.split_whitespace().map(|start| Time::from_micros(start.parse().expect("microseconds")));
     let starts = spread.chain(std::iter::repeat(Time::ZERO));
     let sender = |(src, start)| FlowSpec { start, ..flow(src, row.senders, Bytes(row.mebibytes << 20)) };
@@ -89,10 +89,12 @@ fn is_known(row: &Row) -> bool {
     (row.gbps, row.senders, row.mebibytes, row.starts.is_empty()) == (800, 2, 1, false)
 }
 
-/// By how much last completions differ from the printed ones: the median, and the most.
+/// By how much last completions differ from the printed ones: the median, and the most. The shortest runs come first.
 fn differences(wanted: impl Fn(&Row) -> bool) -> [f64; 2] {
     let mut differences = Vec::new();
-    for row in rows().into_iter().filter(|row| !is_known(row) && wanted(row)) {
+    let mut compared: Vec<_> = rows().into_iter().filter(|row| !is_known(row) && wanted(row)).collect();
+    compared.sort_by_key(|row| u64::from(row.senders) * row.mebibytes);
+    for row in compared {
         let ours = last_heard(row, &run(incast(row)));
         println!(
             "{} {} {} {} {} {:?} {ours:.3}",
@@ -109,12 +111,14 @@ fn differences(wanted: impl Fn(&Row) -> bool) -> [f64; 2] {
     [differences[differences.len() / 2], *differences.last().expect("rows")]
 }
 
-/// The limits of 3 and 8 % were written down before the first run. The median is 0.0 %: 0.5 % shows a rate of 1 instead of 0.99.
+/// The limits of 3 and 8 % were written down before the first run. A rate of 1 instead of 0.99 moves the median by 1 %. Pulls of seven quanta
+/// instead of eight let 128 senders overdraw their credit by a frame in six turns and fill the queue of 50 packets at 200 Gbps: 6 %.
 #[test]
 fn incasts_end_when_those_of_uet_htsim_do() {
-    let [median, most] = differences(|row| row.mebibytes <= 2 && row.senders <= 8);
+    let many = |row: &Row| (row.gbps, row.spines, row.senders, row.mebibytes) == (200, 64, 128, 1);
+    let [median, most] = differences(|row| row.mebibytes <= 2 && row.senders <= 8 || many(row));
     println!("{median} {most}");
-    assert!(median < 0.005 && most < 0.08, "{median} {most}");
+    assert!(median < 0.005 && most < 0.03, "{median} {most}");
 }
 
 #[test]

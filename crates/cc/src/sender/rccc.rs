@@ -49,12 +49,12 @@ pub const PRESETS: &[Preset] = &[
     Preset { name: "uet-1.0", values: &[], source: "uet-htsim 40ccb05" },
     Preset {
         name: "uet-2024",
-        values: &[("pull", 1.0), ("quantum", 512.0)],
-        source: "uet-htsim f1f54d0 (2024-07-30), which made the published results",
+        values: &[("pull", 1.01), ("quantum", 512.0)],
+        source: "uet-htsim f1f54d0 (2024-07-30), which made the published results: eight quanta to a pull, 4096 B; a payload has 4086 B",
     },
     Preset {
         name: "eqds",
-        values: &[("pull", 1.0), ("quantum", 512.0), ("window_bdp", 1.0)],
+        values: &[("pull", 1.01), ("quantum", 512.0), ("window_bdp", 1.0)],
         source: "Olteanu et al., NSDI 2022; csg-htsim 841d9e7, eqds.cpp: 512-byte quanta, eight to a pull of one packet",
     },
 ];
