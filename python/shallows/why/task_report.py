@@ -226,4 +226,5 @@ def as_json(
             }
             for number, length in slack.items()
         ],
+        "slack_is_lower_bound": None if slack is None else path.slack_is_lower_bound,
     }
