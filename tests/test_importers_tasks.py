@@ -341,3 +341,21 @@ trigger id 4 oneshot
     ends = flows["start_us"] + flows["fct_us"]
     assert flows["start_us"][2] == pytest.approx(ends[1], abs=2.1)
     assert ends[2] <= flows["start_us"][3] <= ends[2] + 2.5
+
+
+def test_a_table_of_flows_may_need_only_some_of_its_predecessors(folder):
+    """Flow c starts with the end of a, 1000 B, and not with that of b, 100 kB."""
+    text = "id,start_us,src,dst,bytes,after,needs\na,0,0,1,1000,,\nb,0,2,1,100000,,0\nc,2,1,3,1000,a b,1\n"
+    scenario = imported({"a.csv": text})
+    of = tasks(scenario)
+    assert (of["c"]["needs"], of["c"]["after"]) == (1, ["a", "b"])
+    flows = sh.run(scenario).flows
+    ends = flows["start_us"] + flows["fct_us"]
+    assert ends[0] < ends[1]
+    assert flows["start_us"][2] == pytest.approx(ends[0] + 2)
+
+
+def test_a_flow_that_needs_more_than_it_has_is_refused(folder):
+    text = "id,src,dst,bytes,after,needs\na,0,1,1000,,\nc,1,3,1000,a,2\n"
+    assert "needs = 2" in refused({"a.csv": text})
+    assert 'a.csv:3:14: needs = "x": expected a whole number' in refused({"a.csv": text.replace(",2", ",x")})

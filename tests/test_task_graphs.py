@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 import shallows as sh
 from shallows import cli
 from shallows.traffic.task_graph import TaskGraph
+from trace_queries import ask
 
 US = 1_000_000
 MTU, HEADER = 1500, 40
@@ -198,9 +199,20 @@ RACE = [
 """The message starts at 30 us and ends at 34.4 us; the last computation ends at 90 us."""
 
 
-def test_a_run_with_tasks_is_exported(tmp_path):
-    """A frame of 1500 B takes 1.2 us: "ask" leaves h0 at 10 + 1 us, "answer" h1 at 11 + 4.4 + 20 us."""
-    sh.run(scenario(CHAIN)).save(tmp_path / "run")
+SENT = {
+    "chain": (CHAIN, [("h0->s0", 11_000_000, 12_200_000), ("h1->s0", 35_400_000, 36_600_000)]),
+    "race": (RACE, [("h0->s0", 30_000_000, 31_200_000)]),
+}
+"""Tasks, and when their data leaves which port.
+
+A frame of 1500 B takes 1.2 us: "ask" leaves h0 at 10 + 1 us, "answer" h1 at 11 + 4.4 + 20 us.
+"go" leaves h0 after two of three.
+"""
+
+
+@pytest.mark.parametrize(("tasks", "expected"), SENT.values(), ids=SENT)
+def test_a_run_with_tasks_is_exported(tasks, expected, tmp_path):
+    sh.run(scenario(tasks)).save(tmp_path / "run")
     files = ["--perfetto", tmp_path / "a.pftrace", "--pcap", tmp_path / "a.pcapng", "--csv", tmp_path / "csv"]
     words = ["export", str(tmp_path / "run"), "--port", "h?->s0", *map(str, files)]
     told = CliRunner().invoke(cli.app, words)
@@ -210,7 +222,14 @@ def test_a_run_with_tasks_is_exported(tmp_path):
     sent = [
         (row["port"], int(row["begun_ps"]), int(row["ended_ps"])) for row in rows if row["kind"] == "data"
     ]
-    assert sent == [("h0->s0", 11_000_000, 12_200_000), ("h1->s0", 35_400_000, 36_600_000)]
+    assert sent == expected
+    lives = [(begun, begun + MESSAGE_PS) for _, begun, _ in expected]
+    rows = csv.DictReader((tmp_path / "csv" / "flows.csv").open())
+    assert [(int(row["start_ps"]), int(row["finish_ps"])) for row in rows] == lives
+    (slices,) = ask(
+        tmp_path / "a.pftrace", "select ts, dur from slice where name like 'flow %' order by name"
+    )
+    assert slices == [(begun // 1000, (end - begun) // 1000) for begun, end in lives]
 
 
 @pytest.mark.parametrize("tasks", [CHAIN, RACE, partly(random_tasks(3))], ids=["chain", "race", "k of n"])

@@ -17,6 +17,7 @@ NAMES = {
     "id": ("id", "flow_id", "flow"),
     "after": ("after", "depends_on"),
     "behind": ("behind",),
+    "needs": ("needs",),
 }
 """The names of columns that mean the same, in lower case."""
 TIMES = ("start", "start_time", "arrival", "time")
@@ -133,6 +134,7 @@ class _Reader:
         if ends[0] == ends[1]:
             self.source.refuse(row[self.places["dst"]], "dst", "two different hosts")
         start, name, after, behind = (of(key) for key in ("start", "id", "after", "behind"))
+        needs = of("needs")
         unit = self.unit or "s"
         return Task(
             name.text if name else str(at),
@@ -141,6 +143,7 @@ class _Reader:
             delay_ps=self.source.time(start, "start", UNITS[unit], unit) if start else 0,
             after=after.text.split() if after else [],
             behind=behind.text.split() if behind else [],
+            needs=self.source.whole(needs, "needs", 0, 2**32 - 1) if needs and needs.text else 0,
             word=row[0],
         )
 
