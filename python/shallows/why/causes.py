@@ -38,6 +38,9 @@ CAUSES = {
     "timeout": Cause("loss, timeout", "from a frame's loss until a timeout sent it again", "#a02c60"),
     "dependency": Cause("other flow", "the flow that it waits for had not ended", "#8c8c8c"),
     "delay": Cause("delay", "the fixed delay between the end of that wait and the start", "#b0a48c"),
+    "processor": Cause(
+        "processor", "a computation of another task kept the processor of the host busy", "#f0b98d"
+    ),
     "computation": Cause("computation", "a processor of the host computed", "#dd8452"),
     "application": Cause("application", "the application waited of itself", "#c7c7c7"),
 }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from shallows.why import record, rerun, task_choice, task_pauses, walk
+from shallows.why import processors, record, rerun, task_choice, task_pauses, walk
 from shallows.why.index import Index
 from shallows.why.path import Path, Piece, sums
 
@@ -192,10 +192,13 @@ def waited_for(flows: "Flows", task: "Task", number: int) -> list[Edge]:
     """The tasks of which one was the last that `number` waited for; none if it started by itself.
 
     There are several only if the results do not say which: they have no times of acknowledgements and of the
-    last data sent.
+    last data sent, nor when a computation was ready that waited for those of other tasks. An edge of one of
+    these may have ended before `end_ps`.
     """
+    if processors.waits_behind_others(flows, task, number):
+        return _all_edges(flows, task, number)
     busy = task_choice.before_on_processor(flows, task, number)
-    if busy is not None and busy in task.computations:
+    if busy is not None:
         return [Edge(busy, "computed", int(task.finish_ps[busy]))]
     ready = int(task.start_ps[number]) - task_choice.delay_ps(flows, number)
     after, behind = task_choice.predecessors(flows, number)
@@ -210,6 +213,23 @@ def waited_for(flows: "Flows", task: "Task", number: int) -> list[Edge]:
         return [Edge(ended[0], "received" if ended[0] < len(flows) else "computed", ready)]
     acknowledged = [Edge(other, "acknowledged", ready) for other in after if not ends_here(other)]
     return acknowledged + [Edge(other, "sent", ready) for other in behind]
+
+
+def _all_edges(flows: "Flows", task: "Task", number: int) -> list[Edge]:
+    """All predecessors of a task, each with the latest time at which it may have ended."""
+    after, behind = task_choice.predecessors(flows, number)
+    here, _ = task_choice.hosts(flows, number)
+    start = int(task.start_ps[number])
+
+    def until(other: int) -> Until:
+        source, target = task_choice.hosts(flows, other)
+        if other >= len(flows):
+            return "computed"
+        return "received" if target == here or source != here else "acknowledged"
+
+    return [Edge(other, until(other), start) for other in after] + [
+        Edge(other, "sent", start) for other in behind
+    ]
 
 
 def _last_edge(flows: "Flows", task: "Task") -> Edge:
@@ -241,6 +261,11 @@ def messages_of(index: Index, task: "Task") -> list[Message]:
         else:
             pieces = _UNTIL[edge.until](index, edge.flow, edge.end_ps)
         before = waited_for(flows, task, edge.flow)
+        turns = processors.turns(index, task, edge.flow)
+        if turns:
+            before = _needed(index, task, edge.flow, before)
+            waits = [Piece(*turn[:2], "processor", None, turn.computation, "data", 0) for turn in turns]
+            pieces, start = waits + pieces, turns[0].begin_ps
         # A first task starts by itself; another rank may have started earlier.
         ready, cause = (before[0].end_ps, "delay") if before else (task.begin_ps, "application")
         if ready < start:
@@ -249,6 +274,15 @@ def messages_of(index: Index, task: "Task") -> list[Message]:
         if not before:
             return found[::-1]
         edge = before[0] if len(before) == 1 else _last(index, before)
+
+
+def _needed(index: Index, task: "Task", number: int, edges: list[Edge]) -> list[Edge]:
+    """The edge with which a task had as many predecessors as it needs; none if it has no predecessors."""
+    ends = processors.ends_of(index, task, number)
+    known = (edge._replace(end_ps=end) for edge, (_, end) in zip(edges, ends, strict=True))
+    ended = sorted(known, key=lambda edge: edge.end_ps)
+    enough = task_choice.needs(index.record.scenario.flows, number) or len(ended)
+    return ended[enough - 1 : enough]
 
 
 def _last(index: Index, edges: list[Edge]) -> Edge:

@@ -10,7 +10,7 @@ import numpy as np
 
 from shallows.errors import ScenarioError
 from shallows.scenario import classes
-from shallows.why import record, rerun, task, task_choice, walk
+from shallows.why import processors, record, rerun, task, task_choice, walk
 from shallows.why.counterfactual import times_without
 from shallows.why.index import Index
 from shallows.why.pauses import Pauses
@@ -122,11 +122,16 @@ class _Costs:
                 sending += piece.length_ps - its
             elif piece.flow is not None:
                 named += piece.length_ps - its
-            elif piece.cause not in ("propagation", "delay", "application"):
+            elif piece.cause not in ("propagation", "delay", "application", "computation"):
                 nobody += piece.length_ps - its
         # Data that is sent again takes longer than on the empty path.
         nobody += max(0, sending - self._sending_ps(flow))
         return mine + nobody if mine > named + nobody else mine
+
+    def waited_ps(self, its: "Task", number: int) -> tuple[int, int]:
+        """How long a computation waited for those of other tasks, and would have without the tenant."""
+        of = self._index, its, number
+        return processors.wait_ps(*of), processors.wait_ps(*of, besides=self._removal.flows)
 
     def _sending_ps(self, flow: int) -> int:
         """The transmission time of a message on the empty path."""
@@ -152,6 +157,8 @@ class _Costs:
     def _same_connection(self, flow: int, other: int) -> bool:
         """True if `other` is a message of the same connection: these meet only where one of them is late."""
         flows = self._index.record.scenario.flows
+        if max(flow, other) >= len(flows):
+            return False
         ends = zip(flows.src[[flow, other]], flows.dst[[flow, other]], strict=True)
         return len(set(ends)) == 1 and flows.group[flow] == flows.group[other]
 
@@ -180,7 +187,11 @@ def _longest(index: Index, its: "Task", costs: _Costs, ideal_ps: "NDArray[np.int
         before += [sent[other] for other in behind if other in sent]
         # The last of the predecessors that it needs; 0 is all.
         enough = task_choice.needs(flows, flow) or len(before)
-        begin = sorted(before)[:enough][-1] + task_choice.delay_ps(flows, flow) if before else start
+        waited, waits = costs.waited_ps(its, flow)
+        begin = start - waited
+        if before:
+            begin = sorted(before)[:enough][-1] + task_choice.delay_ps(flows, flow)
+        begin += waits
         busy = task_choice.before_on_processor(flows, its, flow)
         begin = max(begin, ends.get(busy, 0) if busy is not None else 0)
         if flow >= len(flows):

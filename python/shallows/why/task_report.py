@@ -195,7 +195,8 @@ def as_json(
                 "cause": wait.cause,
                 "port": None if wait.port is None else names[wait.port],
                 "behind_task": wait.behind,
-                "behind_flows": sorted(others),
+                "behind_flows": sorted(other for other in others if other < len(flows)),
+                "behind_computations": sorted(other - len(flows) for other in others if other >= len(flows)),
                 "ps": length,
             }
             for wait, (length, others) in waits(path).items()

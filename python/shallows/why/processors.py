@@ -1,0 +1,97 @@
+"""Waits for the processor of a host, which other tasks keep busy."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from shallows.why import task_choice
+from shallows.why.record import DATA_LIKE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shallows.traffic import Flows
+    from shallows.why.index import Index
+    from shallows.why.task_choice import Task
+
+
+class Turn(NamedTuple):
+    """A span of time in which a computation kept a processor busy that another one waited for."""
+
+    begin_ps: int
+    end_ps: int
+    computation: int
+    """Its number as a task, after those of all flows."""
+
+
+def waits_behind_others(flows: "Flows", task: "Task", number: int) -> bool:
+    """True if a computation of another task kept the processor busy until this one started."""
+    busy = task_choice.before_on_processor(flows, task, number)
+    return busy is not None and busy not in task.computations
+
+
+def turns(index: "Index", task: "Task", number: int) -> list[Turn]:
+    """What kept the processor busy while a computation of the task was ready, in order.
+
+    None unless another task's was the last. Nothing before the beginning of the task.
+    """
+    flows, found = index.record.scenario.flows, list[Turn]()
+    if not waits_behind_others(flows, task, number):
+        return found
+    ready, now = max(_ready_ps(index, task, number), task.begin_ps), number
+    while (busy := task_choice.before_on_processor(flows, task, now)) is not None:
+        end = int(task.start_ps[now])
+        if end <= ready:
+            break
+        found.append(Turn(max(int(task.start_ps[busy]), ready), end, busy))
+        now = busy
+    return found[::-1]
+
+
+def wait_ps(index: "Index", task: "Task", number: int, besides: "Iterable[int]" = ()) -> int:
+    """How long a computation waited for other tasks, without the computations `besides`."""
+    gone = frozenset(besides)
+    its = (turn for turn in turns(index, task, number) if turn.computation not in gone)
+    return sum(turn.end_ps - turn.begin_ps for turn in its)
+
+
+def _ready_ps(index: "Index", task: "Task", number: int) -> int:
+    """When the last of the predecessors that a computation needs had ended, plus its delay."""
+    flows = index.record.scenario.flows
+    enough = task_choice.needs(flows, number)
+    ends = sorted(ended for _, ended in ends_of(index, task, number))
+    last = ends[enough - 1 if enough else -1] if ends else 0
+    return last + task_choice.delay_ps(flows, number)
+
+
+def ends_of(index: "Index", task: "Task", number: int) -> list[tuple[int, int]]:
+    """Each predecessor of a task, and when it had ended for it: received, acknowledged, sent or computed."""
+    after, behind = task_choice.predecessors(index.record.scenario.flows, number)
+    ends = [(other, _ended(index, task, other, number)) for other in after]
+    return ends + [(other, index.packets["left_ps"][index.last_data(other)]) for other in behind]
+
+
+def _ended(index: "Index", its: "Task", other: int, number: int) -> int:
+    """When a predecessor had ended at the host of a task."""
+    flows = index.record.scenario.flows
+    here, _ = task_choice.hosts(flows, number)
+    source, target = task_choice.hosts(flows, other)
+    return int(its.finish_ps[other]) if target == here or source != here else _acknowledged(index, other)
+
+
+def _acknowledged(index: "Index", flow: int) -> int:
+    """When the sender of a message learned that all of it had arrived."""
+    count = index.packets["seq"][index.last_data(flow)] + 1
+    if index.flow_is_called[index.cc[flow]]:
+        return _each_acknowledged(index, flow)
+    answers = (packet for packet in index.of_flow(flow) if index.kind[packet] not in DATA_LIKE)
+    last = (packet for packet in answers if index.packets["cumulative"][packet] >= count)
+    return min(index.arrival(packet) for packet in last if not index.was_dropped(packet))
+
+
+def _each_acknowledged(index: "Index", flow: int) -> int:
+    """The same where each packet is acknowledged by itself, and answers count pulls or bytes of credit."""
+    first: dict[int, int] = {}
+    for packet in index.of_flow(flow):
+        if index.kind[packet] == "ack" and not index.was_dropped(packet):
+            seq, arrival = index.packets["seq"][packet], index.arrival(packet)
+            first[seq] = min(first.get(seq, arrival), arrival)
+    return max(first.values())
