@@ -172,6 +172,7 @@ impl<O: Observer> Domain<O> {
     }
 
     /// Lets the host behind a port send, if the port is its NIC.
+    #[inline(always)]
     fn transmit_behind(&mut self, port: u32) {
         let node = self.fabric.ports[port as usize].from;
         if node < self.network.hosts {

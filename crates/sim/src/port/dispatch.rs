@@ -218,10 +218,13 @@ impl Port {
     }
 
     /// Removes data that is about to be sent, if the congestion point drops it. Marks it, if the point does so.
+    #[inline(always)]
     pub fn drop_head(&mut self, now: Time, packets: &mut Slab) -> Option<(u32, Departure)> {
-        if !self.scheduler()?.fast.judges_heads || !self.is_due(now) {
-            return None;
-        }
+        if self.scheduler()?.fast.judges_heads && self.is_due(now) { self.judge_head(now, packets) } else { None }
+    }
+
+    #[inline(never)]
+    fn judge_head(&mut self, now: Time, packets: &mut Slab) -> Option<(u32, Departure)> {
         self.scheduler_mut().catch_up_pacer(now);
         let chosen = self.scheduler_mut().pick_now(now, packets)?;
         let (of_port, scheduler) = extras(&mut self.extras);
