@@ -7,6 +7,7 @@ use shallows_cc::units::Time;
 use crate::packet::NIL;
 use crate::port::clock::Clock;
 use crate::port::link::LinkTarget;
+use crate::queue::event_queue::Crossing;
 use crate::spec::network::{Network, PortSpec};
 
 /// Stands for the domain of a split switch.
@@ -71,12 +72,15 @@ impl Ownership {
         self.partition.of_port(port) == self.domain
     }
 
-    /// The median time of a full frame over the links of this domain, and the number of these links.
-    pub fn crossing(&self, network: &Network) -> (Time, usize) {
+    /// The median time of a full frame over the links of this domain, and how many links and frames these are.
+    pub fn crossing(&self, network: &Network) -> Crossing {
         let owned = network.ports.iter().filter(|port| self.owns_port(port));
-        let mut times: Vec<_> = owned.map(|port| port.delay + Clock::new(port.rate).time(network.mtu)).collect();
+        let sending = |port: &PortSpec| Clock::new(port.rate).time(network.mtu);
+        let mut times: Vec<_> = owned.clone().map(|port| port.delay + sending(port)).collect();
         times.sort_unstable();
-        (times.get(times.len() / 2).copied().unwrap_or(Time::ZERO), times.len())
+        let time = times.get(times.len() / 2).copied().unwrap_or(Time::ZERO);
+        let frames = owned.map(|port| time.0 / sending(port).0.max(1)).sum();
+        Crossing { time, links: times.len(), frames }
     }
 
     /// The place at which packets on the link of a port arrive, as seen from this domain.

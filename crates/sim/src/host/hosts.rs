@@ -53,7 +53,7 @@ impl Hosts {
     pub fn new(network: Arc<Network>, routes: &Routes, ownership: Ownership) -> Self {
         let flows = network.flows.len();
         let here = |host| ownership.owns(host);
-        let mut nics = Nics::new(&network, ownership.crossing(&network).0, here);
+        let mut nics = Nics::new(&network, ownership.crossing(&network).time, here);
         let mut timers = Vec::new();
         for (flow, number) in network.flows.iter().zip(0..) {
             if flow.starts_by_itself() && here(flow.src) {

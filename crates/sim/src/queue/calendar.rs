@@ -11,7 +11,7 @@ use crate::queue::heap::{Heap4, Key};
 const SMALL: usize = 20;
 
 /// The number of buckets.
-pub const BUCKETS: u64 = 128;
+pub const BUCKETS: u64 = 512;
 
 /// The queue. It has more than twelve fields because it is a heap, a ring of buckets and the sorted keys of the current buckets.
 #[derive(Debug)]

@@ -38,12 +38,36 @@ const fn many(wakes: bool) -> usize {
     }
 }
 
-/// Buckets in the time that a packet takes over a link: a bucket should hold few events, but some.
-const fn buckets_per_crossing(links: usize) -> u64 {
-    if links < 256 { 32 } else { 64 }
+/// What the events of a domain depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct Crossing {
+    /// The typical time of a full frame over a link.
+    pub time: Time,
+    /// The number of links.
+    pub links: usize,
+    /// The number of full frames that these links hold in that time.
+    pub frames: u64,
 }
 
-const _: () = assert!(BUCKETS >= 2 * buckets_per_crossing(usize::MAX), "an event of the next hop falls into a bucket");
+impl Crossing {
+    /// Buckets in the time of a crossing: a bucket should hold few events, but some.
+    const fn buckets(self) -> u64 {
+        match self {
+            Self { links: ..256, .. } => 32,
+            Self { frames: ..2048, .. } => 64,
+            _ => MAX_BUCKETS,
+        }
+    }
+}
+
+/// The most buckets in the time of a crossing.
+const MAX_BUCKETS: u64 = 256;
+
+/// The logarithm of the longest bucket in picoseconds: a round of all buckets takes at most half the span of a key, so that the epoch
+/// can move in time.
+const MAX_BUCKET_BITS: u32 = (SPAN / 2 / BUCKETS).ilog2();
+
+const _: () = assert!(BUCKETS >= 2 * MAX_BUCKETS, "an event of the next hop falls into a bucket");
 
 /// Time before entity.
 impl Key for u64 {
@@ -71,10 +95,10 @@ pub struct EventQueue {
 }
 
 impl EventQueue {
-    /// An empty queue for a network in which a packet takes about `crossing` over each of `links` links. It knows `prefetch_depth`
-    /// events in advance once there are many. `wakes` tells whether ports with classes will push wake-ups.
-    pub fn new((crossing, links): (Time, usize), prefetch_depth: usize, wakes: bool) -> Self {
-        let bits = (crossing.0 / buckets_per_crossing(links)).max(1).ilog2();
+    /// An empty queue. It knows `prefetch_depth` events in advance once there are many. `wakes` tells whether ports with classes will
+    /// push wake-ups.
+    pub fn new(crossing: Crossing, prefetch_depth: usize, wakes: bool) -> Self {
+        let bits = (crossing.time.0 / crossing.buckets()).max(1).ilog2().min(MAX_BUCKET_BITS);
         let keys = CalendarQueue::new(ENTITY_BITS + bits, many(wakes), prefetch_depth);
         Self { epoch: 0, keys, round: BUCKETS << bits }
     }
@@ -173,10 +197,14 @@ mod tests {
 
     use super::*;
 
+    fn crossing(time: Time) -> Crossing {
+        Crossing { time, links: 1000, frames: 1000 }
+    }
+
     #[test]
     fn events_come_out_by_time_and_in_one_order_at_the_same_time() {
         let order = |events: &[(u64, u32)]| {
-            let mut queue = EventQueue::new((Time::from_micros(2), 1000), 0, false);
+            let mut queue = EventQueue::new(crossing(Time::from_micros(2)), 0, false);
             events.iter().for_each(|&(at, entity)| queue.push(Time(at), entity));
             std::iter::from_fn(|| {
                 let (at, entity, _) = queue.pop_before(Time::MAX)?;
@@ -201,7 +229,7 @@ mod tests {
     #[test]
     fn events_come_out_in_the_order_of_a_sorted_set() {
         for depth in [0, 11] {
-            let mut queue = EventQueue::new((Time::from_nanos(2200), 1000), depth, false);
+            let mut queue = EventQueue::new(crossing(Time::from_nanos(2200)), depth, false);
             let (mut all, mut draws) = (BTreeSet::new(), Rng::new(7, 0));
             let (mut now, mut in_buckets, mut known) = (Time::ZERO, 0, 0);
             for round in 0..400_000_u32 {
@@ -246,7 +274,7 @@ mod tests {
     fn at_the_same_time_each_of_two_is_first_half_the_time() {
         for (a, b) in [(0, 1), (3, 40), (511, 512), (0, MAX_ENTITIES as u32 - 1)] {
             let first = |frame: u64| {
-                let mut queue = EventQueue::new((Time::from_micros(2), 1000), 0, false);
+                let mut queue = EventQueue::new(crossing(Time::from_micros(2)), 0, false);
                 queue.push(Time(frame * 1_200_000), a);
                 queue.push(Time(frame * 1_200_000), b);
                 queue.peek().map(|next| next.1) == Some(a)
@@ -258,7 +286,7 @@ mod tests {
 
     #[test]
     fn time_passes_the_span_of_a_key() {
-        let mut queue = EventQueue::new((Time::from_micros(2), 1000), 0, false);
+        let mut queue = EventQueue::new(crossing(Time::from_micros(2)), 0, false);
         let step = Time::from_millis(700);
         queue.push(step, 4);
         queue.push(Time(step.0 + 1), 9);
