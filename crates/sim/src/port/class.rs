@@ -10,9 +10,6 @@ use crate::port::marker::Marker;
 use crate::port::token_bucket::Bucket;
 use crate::spec::ports::{ClassOf, ClassSpec, Discipline, Limit};
 
-/// The longest possible frame.
-const LONGEST: Bytes = Bytes(u16::MAX as u64);
-
 /// Counters of a class after the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassReport {
@@ -70,8 +67,8 @@ pub(super) struct Class {
     pub marker: Option<Box<Marker>>,
     /// Whether a packet that finds the class full is trimmed, if it may be, instead of dropped.
     pub trims: bool,
-    /// Whether a full frame, and a shortest one, that finds nothing before it is never marked.
-    pub below_threshold: [bool; 2],
+    /// Whether a full frame, and a shortest one, that finds nothing before it has room and is never marked.
+    pub accepts: [bool; 2],
     pub report: ClassReport,
 }
 
@@ -86,17 +83,13 @@ impl Class {
             report: ClassReport::default(),
             trims: spec.trims,
             marker: None,
-            below_threshold: [true; 2],
+            accepts: [true; 2],
         }
     }
 
-    /// Whether the class, if empty, sends a frame of any length at once.
+    /// Whether neither a pause nor a token bucket holds back the packets of the class.
     pub fn is_unrestricted(&self) -> bool {
-        let holds_any = match self.limit {
-            Limit::Bytes(limit) => limit >= LONGEST,
-            Limit::Packets(limit) => limit > 0,
-        };
-        holds_any && self.paused_since.is_none() && self.bucket.is_none()
+        self.paused_since.is_none() && self.bucket.is_none()
     }
 
     /// Whether the tokens for a packet of this length are there now.

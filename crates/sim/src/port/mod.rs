@@ -78,6 +78,9 @@ pub struct Port {
     pub from: u32,
 }
 
+/// The longest possible frame.
+const LONGEST: Bytes = Bytes(u16::MAX as u64);
+
 /// Parts that few ports have, each in cache lines of its own.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
@@ -159,11 +162,17 @@ impl Port {
         scheduler.has_markers = marker.is_some() || scheduler.classes.iter().any(|class| class.marker.is_some());
         let PortConfig { clock, marking, .. } = *self.config;
         let lengths = [self.config.common_lengths()[FULL], MIN_FRAME];
-        scheduler.set_below_threshold(|own| {
+        // The marker of a class consumes a draw for each frame that the port only counts. With such markers only classes with room for
+        // any frame count, so that draws stay the same.
+        let own_markers = scheduler.classes.iter().any(|class| class.marker.is_some());
+        scheduler.set_accepts(|class| {
+            let own = class.marker.as_deref();
             lengths.map(|length| {
                 let queue = clock.bytes(clock.time(length));
                 let unmarked = own.is_some() || !marking.marks(queue);
-                unmarked && own.or(marker.as_ref()).is_none_or(|marker| marker.is_below_threshold(queue))
+                let marker = own.or(marker.as_ref());
+                let has_room = class.has_room(if own_markers { LONGEST } else { length }, 0);
+                has_room && unmarked && marker.is_none_or(|marker| marker.is_below_threshold(queue))
             })
         });
         self

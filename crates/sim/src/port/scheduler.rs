@@ -12,7 +12,7 @@ use crate::port::admission::ClassOverride;
 use crate::port::class::{Class, ClassTable, Waiting};
 use crate::port::clock::Clock;
 use crate::port::config::PortConfig;
-use crate::port::marker::{DrainingQueue, Marker};
+use crate::port::marker::DrainingQueue;
 use crate::port::pick::{Pick, Rounds, WeightedTurn, pick};
 use crate::port::stall::StallRecord;
 use crate::port::state::State;
@@ -145,11 +145,10 @@ impl Scheduler {
         &self.classes[self.fast.table.data_class(traffic_class)]
     }
 
-    /// Sets for each class whether a full frame, and a shortest one, that finds nothing before it is never marked;
-    /// `is_below_threshold` tells it for a marker of the class, or for that of the port.
-    pub fn set_below_threshold(&mut self, is_below_threshold: impl Fn(Option<&Marker>) -> [bool; 2]) {
+    /// Sets for each class whether it accepts a full frame, and a shortest one, that finds nothing before it, without a mark.
+    pub fn set_accepts(&mut self, accepts: impl Fn(&Class) -> [bool; 2]) {
         for class in &mut self.classes {
-            class.below_threshold = is_below_threshold(class.marker.as_deref());
+            class.accepts = accepts(class);
         }
         self.update_eligible();
     }
@@ -158,7 +157,7 @@ impl Scheduler {
     pub fn update_eligible(&mut self) {
         self.fast.eligible = 0;
         for (number, class) in self.classes.iter().enumerate().take(COUNTED) {
-            let [full, shortest] = class.below_threshold.map(u8::from);
+            let [full, shortest] = class.accepts.map(u8::from);
             if self.slower.is_none() && class.is_unrestricted() {
                 self.fast.eligible |= (shortest << 1 | full) << (2 * number);
             }

@@ -179,6 +179,26 @@ fn what_is_only_counted_adds_up_to_the_same() {
     }
 }
 
+/// A class of 100 B: a shortest frame is sent at once and only counted, a full one finds no room, idle port or not.
+#[test]
+fn a_class_counts_the_frames_that_it_has_room_for() {
+    let (rate, delay) = (RATE, Time::ZERO);
+    let spec = PortSpec { from: 0, to: 1, rate, delay, buffer: Bytes::MAX, marking: None, discipline: Some(0) };
+    let small = ClassSpec { limit: Limit::Bytes(Bytes(100)), ..ClassSpec::OPEN };
+    let discipline = Discipline::new(vec![small], vec![ClassOf(PACKET_KINDS.map(|_| 0))]);
+    let (mut port, mut packets) =
+        (Port::new(&spec, Bytes(1538)).scheduled(&discipline, Rng::new(1, 0)), Slab::default());
+    let mut send = |length: u64, at: u64| {
+        let packet = packets.insert(Packet::new(0, Bytes(length), Ecn::NotEct, &Header::Bare), Header::Bare);
+        port.send_if_idle(Time::from_micros(at), Incoming::local(packet), &mut packets).is_some()
+    };
+    assert_eq!(
+        [(1538, 0), (64, 0), (64, 1), (1538, 2)].map(|(length, at)| send(length, at)),
+        [false, true, true, false]
+    );
+    assert_eq!(port.scheduler_mut().fast.counted(), 2);
+}
+
 #[test]
 fn counts_of_16_bits_hold_any_number_of_frames() {
     let (mut port, mut packets) = (lossless(None, None), Slab::default());
