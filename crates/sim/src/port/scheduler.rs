@@ -238,16 +238,18 @@ impl Scheduler {
         }
         let pick = self.pick(now, packets);
         if pick.at > now {
-            self.cache(pick);
+            self.cache(now, pick);
             return None;
         }
         pick.class.map(usize::from)
     }
 
-    /// Stores the next choice. With turns or a pacer the class depends on what happens until then.
+    /// Stores the next choice, made for the time `made_for`. With a pacer, or with a turn and a choice for a later time, the class
+    /// depends on what happens until then.
     #[inline(always)]
-    fn cache(&mut self, pick: Pick) {
-        let class = if self.turn.is_none() && self.paced.is_none() { pick.class } else { None };
+    fn cache(&mut self, made_for: Time, pick: Pick) {
+        let is_final = self.paced.is_none() && (self.turn.is_none() || pick.at == made_for);
+        let class = pick.class.filter(|_| is_final);
         self.next = Pick { at: pick.at, class };
     }
 
@@ -255,7 +257,7 @@ impl Scheduler {
     #[inline]
     pub fn reschedule(&mut self, free: Time, packets: &Slab) {
         let pick = if self.fast.work > Time::ZERO { self.pick(free, packets) } else { Pick::NONE };
-        self.cache(pick);
+        self.cache(free, pick);
     }
 
     /// Forgets the next choice, because the queue or what stalls it has changed.
