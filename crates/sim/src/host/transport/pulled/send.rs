@@ -27,7 +27,7 @@ enum State {
     Arrived,
 }
 
-/// Sender of one flow.
+/// Sender of one flow. Its thirteen fields are the packets and their states, what lets them leave, the timer, and two counts.
 #[derive(Debug)]
 pub struct PullSender {
     gate: Gate,
