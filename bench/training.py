@@ -1,13 +1,15 @@
 """Time and memory of a data-parallel training iteration over a ring of all hosts, and the cost of its tasks.
 
-    python bench/training.py [HOSTS [BUCKETS [BUCKET]]]
+    python bench/training.py [HOSTS [BUCKETS [BUCKET [ROUNDS]]]]
 
-Prints CPU seconds of the run, of the same messages with their start times fixed and without dependencies and
-computations (the same packets at the same times, so the difference is what tasks cost), and of the search for
-the critical path; packet-hops, and peak memory. bench/README.md has the numbers.
+Prints CPU seconds of the run, of the search for the critical path, and of the same messages with their start
+times fixed and without dependencies and computations: the same packets at almost the same times, so the
+difference is what tasks cost. Prints peak memory too, and the medians of the rounds. bench/README.md has the
+numbers.
 """
 
 import resource
+import statistics
 import sys
 import time
 
@@ -52,7 +54,7 @@ def peak_gb() -> float:
 
 
 def timed(what: str, work):
-    """The result of `work`, after its CPU seconds are printed."""
+    """The result of `work` and its CPU seconds, which are printed."""
     begun = time.process_time()
     result = work()
     spent = time.process_time() - begun
@@ -60,26 +62,44 @@ def timed(what: str, work):
     return result, spent
 
 
+def without_tasks(made: sh.Scenario, answer):
+    """A request of the messages of a run, each at the time when it started, without their dependencies."""
+    asked = packet.request(made)
+    asked["flows"] |= {"start_ps": answer["flows"]["start_ps"], "after": None, "behind": None}
+    none = {key: asked["computations"][key][:0] for key in ("host", "duration_ps", "start_ps", "processor")}
+    asked["computations"] = none
+    return asked
+
+
+def measured(made: sh.Scenario, again) -> dict[str, float]:
+    """CPU seconds of one round of all measurements; `again` makes the scenario anew."""
+    seconds: dict[str, float] = {}
+    run, seconds["run"] = timed("whole run, with drawing and results", lambda: sh.run(again()))
+    path, seconds["path"] = timed("critical path", lambda: run.why(task="training"))
+    print(path, path.by_cause())
+    asked = packet.request(made)
+    answer, seconds["tasks"] = timed("core, with tasks", lambda: _core.simulate(asked, None, 1))
+    alone = without_tasks(made, answer)
+    name = "core, the same messages without tasks"
+    other, seconds["alone"] = timed(name, lambda: _core.simulate(alone, None, 1))
+    hops = other["packet_hops"] / answer["packet_hops"]
+    late = np.abs(other["flows"]["finish_ps"].astype(float) - answer["flows"]["finish_ps"]).max()
+    print(f"without tasks: {hops:.4f} times the packet-hops; ends differ by up to {late / 1e6:.2f} us")
+    return seconds
+
+
 def main() -> None:
     hosts, buckets = (int(of) for of in [*sys.argv[1:3], 1024, 2][:2])
-    made = scenario(hosts, buckets, sys.argv[3] if len(sys.argv) > 3 else "25MB")
-    flows, _ = timed("tasks drawn", lambda: made.flows)
+    bucket = sys.argv[3] if len(sys.argv) > 3 else "25MB"
+    rounds = int(sys.argv[4]) if len(sys.argv) > 4 else 1
+    made, _ = timed("tasks drawn", lambda: scenario(hosts, buckets, bucket))
+    flows = made.flows
     print(f"{len(flows):,} messages, {len(flows.computations):,} computations, {len(flows.after):,} waits")
-    run, _ = timed("whole run", lambda: sh.run(made))
-    row = run.summary["tasks"][0]
-    print({key: value for key, value in row.items() if key != "steps"})
-    print(f"{run.summary['packet_hops']:,} packet-hops in {run.summary['wall_s']:.1f} s")
-    asked = packet.request(made)
-    answer, with_tasks = timed("core, with tasks", lambda: _core.simulate(asked, None, 1))
-    alone = packet.request(made)
-    alone["flows"] |= {"start_ps": answer["flows"]["start_ps"], "after": None, "behind": None}
-    none = {key: alone["computations"][key][:0] for key in ("host", "duration_ps", "start_ps", "processor")}
-    alone["computations"] = none
-    again, without = timed("core, the same messages without tasks", lambda: _core.simulate(alone, None, 1))
-    same = np.array_equal(again["flows"]["finish_ps"], answer["flows"]["finish_ps"])
-    print(f"tasks cost {with_tasks / without - 1:+.1%}; the same times: {same}")
-    path, _ = timed("critical path", lambda: run.why(task="training"))
-    print(path, path.by_cause())
+    each = [measured(made, lambda: scenario(hosts, buckets, bucket)) for _ in range(rounds)]
+    seconds = {key: statistics.median(one[key] for one in each) for key in each[0]}
+    print("medians:", {key: round(value, 2) for key, value in seconds.items()})
+    print(f"critical path / run {seconds['path'] / seconds['run']:.2f}", end=", ")
+    print(f"tasks cost {seconds['tasks'] / seconds['alone'] - 1:+.1%} of the core's time")
 
 
 if __name__ == "__main__":
