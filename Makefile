@@ -23,7 +23,7 @@ sweep: build
 	    --over traffic.0.load=0.05:0.3:0.05 --seeds 10 --baseline dctcp \
 	    --metric slowdown_p99 --metric queue_mean_pkt --plot --out results/websearch-sweep
 
-# The tests before a commit, on all cores: less than three minutes on two idle cores once everything is built. The targets
+# The tests before a commit, on all cores: less than ten minutes on two cores once everything is built. The targets
 # `kernel`, `thorough`, `types` and `papers` run the others.
 test: build .venv/test-ready
 	$(HEARTBEAT) cargo test --locked --workspace --quiet
