@@ -1,6 +1,6 @@
 """Every topology with every algorithm on defaults, from 100 Mbps to 1.6 Tbps, with frames of 1500 to 9000 B.
 
-Four long flows share the port to one host. `SHALLOWS_MATRIX=full` runs all 4,080 combinations (ten minutes of
+Four long flows share the port to one host. `SHALLOWS_MATRIX=full` runs all 5,040 combinations (ten minutes of
 processor time); otherwise a subset has every algorithm with every rate once, and every topology and frame.
 """
 
@@ -16,7 +16,7 @@ from shallows.scenario import Scenario
 from shallows.topology import KINDS
 from shallows.units import RATE
 
-NEWER = ("swift", "swift-roce", "hpcc-roce")
+NEWER = ("swift", "swift-roce", "hpcc-roce", "rccc")
 """They come last, so that the others keep their topologies and frames."""
 ALGORITHMS = [
     row["name"] for row in catalog() if row["name"] not in ("fixed", *NEWER)
