@@ -29,7 +29,7 @@ test: build .venv/test-ready
 	$(HEARTBEAT) cargo test --locked --workspace --quiet
 	$(HEARTBEAT) $(BIN)/python -m pytest --numprocesses auto -m "not kernel and not thorough and not paper and not types"
 
-# Real TCP in real time, on an otherwise idle machine, as root: three minutes.
+# Real TCP in real time, on an otherwise idle machine, as root: five minutes.
 kernel: build .venv/test-ready
 	$(BIN)/python -m pytest -m kernel
 

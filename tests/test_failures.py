@@ -435,6 +435,29 @@ def test_flows_that_never_get_a_whole_burst_through_are_stranded():
     assert [int(flow.split()[0]) for flow in row["stranded_flows"]] == unfinished
 
 
+def test_a_link_that_loses_all_is_named_wherever_packets_may_take_it():
+    """The path on file of the flows leads over the first plane, but switches choose queues of the second one."""
+    planes = {**FABRIC, "spines": 1, "hosts_per_leaf": 1, "rate": "25Gbps", "planes": 2, "links_per_pair": 2}
+    tables = {
+        "duration": "until-done",
+        "seed": 21306483,
+        "cc": "inigo",
+        "topology": {**planes, "link_delay": "1us"},
+        "network": {"convergence": "10us", "balancing": "queue"},
+        "hosts": {"rto_initial": "2ms", "rto_max": "4ms", "rto_min": "100us", "loss_detection": "rack"},
+        "traffic": [
+            {"kind": "all-gather", "size": "137132B", "start": "1445us"},
+            {"kind": "incast", "senders": 1, "size": "188252B", "to": 0, "start": "434us"},
+        ],
+    }
+    result = run(fabric({"link": "p1.*<->*", "kind": "silent-drop", "at": "873us"}, **tables))
+    (row,) = result.summary["faults"]
+    unfinished = result.flows.flow[result.flows.fct_us.isna()].tolist()
+    assert 0 < row["stranded"] == len(unfinished)
+    (said,) = (text for text in result.summary["warnings"] if "loses all packets" in text)
+    assert re.search(r"link \S*p1\.\S+, on the path of flow \d+, loses all packets", said)
+
+
 @pytest.mark.parametrize("number", range(8))
 def test_flows_of_failing_networks_finish_or_are_named(number):
     """A fixed few of `python -m soak --grammar failures`."""

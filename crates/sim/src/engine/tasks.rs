@@ -73,9 +73,8 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// A clause about a link on the path of a flow, or on the way back, that is down or loses all packets.
+    /// A clause about a link that packets of a flow take, or those on the way back, and that is down or loses all packets.
     fn link_down(&self, flow: u32) -> String {
-        let path = self.domains.path(flow);
         let clause = |port: u32| {
             let what = if self.domains.port(port).is_down() {
                 "is down"
@@ -86,7 +85,7 @@ impl<O: Observer> Simulation<O> {
             };
             Some(format!("; link {port}, on the path of flow {flow}, {what}"))
         };
-        path.iter().flatten().find_map(|&port| clause(port)).unwrap_or_default()
+        self.domains.ports_of(flow).into_iter().find_map(clause).unwrap_or_default()
     }
 
     /// Ends the run if no flow can make progress.

@@ -2,6 +2,8 @@
 //!
 //! The paths of a flow, in both directions, are computed once. A packet carries its position on its path.
 
+use std::collections::BTreeSet;
+
 use shallows_cc::units::Rate;
 
 use super::ecmp::EcmpTable;
@@ -190,12 +192,37 @@ impl Routes {
 
     /// The ports among which `switch` chooses for this packet.
     pub fn choices(&self, switch: u32, packet: &Packet) -> &[u32] {
-        let host = packet.path ^ BY_DESTINATION;
+        self.toward(switch, packet.path ^ BY_DESTINATION)
+    }
+
+    /// The ports among which `switch` chooses for packets to `host`.
+    fn toward(&self, switch: u32, host: u32) -> &[u32] {
         let detours = self.detours.as_ref().map(|choices| choices.of(switch, host)).filter(|ports| !ports.is_empty());
         detours.or_else(|| self.choices.as_ref().map(|choices| choices.of(switch, host))).unwrap_or(&[])
     }
 
-    /// All ports of a flow, from its sender to its receiver and in the other direction.
+    /// All ports that packets of a flow may take: those of its path, then others among which hosts and switches choose.
+    pub fn all_ports(&self, network: &Network, flow: u32) -> Vec<u32> {
+        let mut ports = self.path(network, flow).concat();
+        if self.choices.is_none() {
+            return ports;
+        }
+        let spec = &network.flows[flow as usize];
+        let mut seen = BTreeSet::new();
+        for (host, back) in [(spec.dst, false), (spec.src, true)] {
+            let mut open = self.first_ports(flow, back).to_vec();
+            while let Some(port) = open.pop() {
+                let node = network.ports[port as usize].to;
+                if seen.insert(port) && node >= network.hosts {
+                    open.extend(self.toward(node, host));
+                }
+            }
+        }
+        ports.extend(seen);
+        ports
+    }
+
+    /// All ports of a flow's path, from its sender to its receiver and in the other direction.
     pub fn path(&self, network: &Network, flow: u32) -> [Vec<u32>; 2] {
         let spec = &network.flows[flow as usize];
         let [there, back] = self.offsets[flow as usize];

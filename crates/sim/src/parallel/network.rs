@@ -150,9 +150,9 @@ impl<O: Observer> ParallelNetwork<O> {
         self.domains.iter().filter_map(|domain| domain.hosts.first_live()).min()
     }
 
-    /// The ports of a flow from its sender to its receiver, and back.
-    pub fn path(&self, flow: u32) -> [Vec<u32>; 2] {
-        self.domains[0].fabric.routes.path(&self.network, flow)
+    /// The ports that packets of a flow may take, there and back.
+    pub fn ports_of(&self, flow: u32) -> Vec<u32> {
+        self.domains[0].fabric.routes.all_ports(&self.network, flow)
     }
 
     /// Reads the internals of a flow that is live; `since` is the time since they were last read.
