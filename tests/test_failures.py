@@ -436,7 +436,7 @@ def test_flows_that_never_get_a_whole_burst_through_are_stranded():
 
 
 def test_a_link_that_loses_all_is_named_wherever_packets_may_take_it():
-    """The path on file of the flows leads over the first plane, but switches choose queues of the second one."""
+    """The path on file of a flow leads over the first plane, but hosts choose the second one too."""
     planes = {**FABRIC, "spines": 1, "hosts_per_leaf": 1, "rate": "25Gbps", "planes": 2, "links_per_pair": 2}
     tables = {
         "duration": "until-done",
