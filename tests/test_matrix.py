@@ -60,14 +60,18 @@ def topology(kind, rate):
     return table | ({"rtt": "20us"} if "rtt" in KINDS[kind].model_fields else {})
 
 
-def settling_ps(used):
-    """Picoseconds that senders of RoCE need to settle after all have begun at the link rate.
+def settling_ps(used, frames, rtt_ps):
+    """Picoseconds that senders need to settle, of RoCE after all have begun at the link rate.
 
-    DCQCN's alpha falls by g in each tau. TIMELY falls to its least rate, and then adds delta with every
-    segment, but once a round trip at most: its rate grows e times in seg / delta, and a quarter of the link,
-    which is 250 deltas, takes e**5.5 or 250 round trips. Twice and three times as long are allowed.
+    Swift adds `ai` packets in each round trip, from ten packets to a share of the BDP, which has `frames`;
+    half as long again is allowed. DCQCN's alpha falls by g in each tau. TIMELY falls to its least rate, and
+    then adds delta with every segment, but once a round trip at most: its rate grows e times in seg / delta,
+    and a quarter of the link, which is 250 deltas, takes e**5.5 or 250 round trips. Twice and three times as
+    long are allowed.
     """
     given = used.parameters
+    if used.name.startswith("swift"):
+        return 1.5 * rtt_ps * frames / FLOWS / given["ai"]
     if used.name == "dcqcn":
         return 10**12 * given["tau"] / given["g"]
     if used.name not in LOSSLESS:
@@ -85,7 +89,8 @@ def measured(kind, cc, rate, frame):
     scale = Scale.of(plain.network, plain.mtu)
     port_bps = int(scale.port_bps.min())
     frame_ps = plain.mtu * 8 * 10**12 // port_bps
-    half_ps = int(max(400 * scale.rtt_ps, 4000 * frame_ps, settling_ps(plain.algorithms[0])))
+    settling = settling_ps(plain.algorithms[0], scale.in_flight(port_bps) / plain.mtu, scale.rtt_ps)
+    half_ps = int(max(400 * scale.rtt_ps, 4000 * frame_ps, settling))
     last = plain.network.hosts - 1
     whole = Scenario(
         duration=f"{2 * half_ps}ps",
