@@ -7,26 +7,13 @@ import numpy as np
 import pytest
 
 import shallows as sh
+import test_pulls
 from shallows.runner import prepare
 from shallows.why import record, walk
+from test_pulls import run
 
-STAR = {
-    "duration": "until-done",
-    "cc": "rccc",
-    "topology": {"kind": "star", "hosts": 101, "rate": "10Gbps", "rtt": "20us"},
-    "traffic": [{"kind": "incast", "senders": 100, "size": "45KB"}],
-}
-TREE = {
-    "duration": "until-done",
-    "cc": "rccc",
-    "topology": {"kind": "fat-tree", "k": 4},
-    "network": {"balancing": "packet"},
-    "traffic": [{"kind": "shuffle", "size": "30KB"}],
-}
-
-
-def run(tables, **changes):
-    return sh.run(sh.Scenario(**tables).replace(changes))
+STAR = test_pulls.STAR | {"cc": "rccc"}
+TREE = test_pulls.TREE | {"cc": "rccc"}
 
 
 @pytest.mark.parametrize(("senders", "size"), [(100, 45_000), (100, 450_000), (10, 1_000_000)])

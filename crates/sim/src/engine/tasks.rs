@@ -73,7 +73,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// A clause about a link that packets of a flow take, or those on the way back, and that is down or loses all packets.
+    /// A clause about a link that is down or loses all packets, and that packets of a flow, or those on the way back, may take.
     fn link_down(&self, flow: u32) -> String {
         let clause = |port: u32| {
             let what = if self.domains.port(port).is_down() {

@@ -72,8 +72,8 @@ impl PullPacer {
         self.nic.get(flow as usize).copied().unwrap_or(otherwise)
     }
 
-    /// Enqueues a flow that newly owes a pull. Returns true instead if a pull may leave now, with the answer that `answers` says
-    /// there is.
+    /// Enqueues a flow that newly owes a pull. `answers` says whether an answer to data can be the pull as well; if it can, and a
+    /// pull may leave now, the flow is not enqueued and this returns true.
     #[inline(always)]
     pub fn enqueue<O: Observer>(
         &mut self,
