@@ -146,6 +146,37 @@ def test_a_buffer_holds_a_bandwidth_delay_product():
     assert 2_500_000 <= scenario("100Gbps", "reno").network_options.buffer <= 2_600_000
 
 
+@pytest.mark.parametrize(
+    ("rate", "rtt", "cc", "expected"),
+    [
+        ("400Gbps", "10us", {"name": "swift"}, 4234 * 1500),  # 25 + 2 + 100 us: 6.35 MB
+        ("400Gbps", "10us", {"name": "swift-roce"}, 4234 * 1500),
+        ("400Gbps", "10us", {"name": "swift@htsim"}, 4204 * 1500),  # 20 + 40 / 6.55 + 100 us
+        ("400Gbps", "10us", {"name": "swift", "base_target": "50us", "fs_range": "30us"}, 2734 * 1500),
+        ("1600Gbps", "10us", {"name": "swift", "per_hop": "0us"}, 16_667 * 1500),  # 125 us: 25 MB
+        ("10Gbps", "10us", {"name": "swift"}, 375_000),  # 127 us are 159 KB
+        ("100Gbps", "2ms", {"name": "swift"}, 16_670 * 1500),  # the product: 2000.375 us
+        ("400Gbps", "8us", {"name": "timely"}, 270 * 1500),  # the product: 8.095 us
+        ("400Gbps", "8us", {"name": "dx"}, 270 * 1500),
+        ("400Gbps", "8us", {"name": "reno"}, 270 * 1500),
+    ],
+)
+def test_a_buffer_holds_the_queue_that_the_target_of_swift_allows(rate, rtt, cc, expected):
+    """By hand for two switches, in whole frames of 1500 B; other algorithms keep the product."""
+    found = scenario(rate, cc, rtt)
+    assert found.network_options.buffer == expected
+    assert scenario(rate, cc, rtt, network={"buffer": "545KB"}).network_options.buffer == 545_000
+
+
+def test_a_sprayed_target_of_swift_allows_twenty_frames():
+    """Three switches, frames of 9000 B at 25 Gbps: 57.6 instead of 25 us, and 103 us."""
+    fabric = {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 2, "rate": "25Gbps"}
+    for balancing, frames in (("flow", 45), ("packet", 56)):
+        network = {"mtu": "9000B", "balancing": balancing}
+        found = scenario(cc="swift", topology=fabric, network=network)
+        assert found.network_options.buffer == frames * 9000, balancing
+
+
 def test_memory_and_pauses_follow_the_fastest_port():
     shared = {"network": {"shared": True, "pfc": True}}
     assert scenario("40Gbps", **shared).network_options.shared.size == 12_000_000

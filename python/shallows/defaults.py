@@ -5,9 +5,9 @@ prints a value the rule gives that value: 1 and 10 Gbps for DCTCP, 10 to 40 Gbps
 Gbps for TIMELY. docs/scenario.md has the rules as a table.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -97,6 +97,17 @@ def longest_round_trip(network: "Network", frame: int) -> int:
         return 0
     bits = 8.0 * 10**12 * (frame + ACK_BYTES)
     took = 2.0 * network.delay_ps.astype(float) + bits / network.rate_bps.astype(float)
+    return _longest(network, took)
+
+
+def most_switches(network: "Network") -> int:
+    """Switches on the longest of the paths of fewest links, searched as `longest_round_trip`."""
+    if not network.hosts or not len(network.link_from):
+        return 0
+    return max(0, _longest(network, np.ones(len(network.link_from))) - 1)
+
+
+def _longest(network: "Network", took: "NDArray[np.float64]") -> int:
     farthest = longest = 0
     for _ in range(2):
         times = _times_from(network, farthest, took)[: network.hosts]
@@ -198,15 +209,34 @@ MARKING: dict[str, dict[str, Callable[[int, Scale], float]]] = {
 """Parameters of markings that follow the rate of the port: value = "recommended", the default."""
 
 
-def buffer(scale: Scale, largest_threshold: int) -> int:
+def buffer(scale: Scale, largest_threshold: int, allowed: float = 0) -> int:
     """Bytes of each switch port: 250 packets, or the bandwidth-delay product (Villamizar and Song 1994).
 
     The product is that of the slowest port, where queues form. Twice the largest marking threshold is the
-    least.
+    least, and so are the bytes of queue that the target delay of an algorithm has `allowed`.
     """
-    in_flight = scale.whole_frames(scale.in_flight(scale.slowest))
-    least = max(BUFFER, in_flight, 2 * largest_threshold, LEAST_BUFFER_FRAMES * scale.frame)
+    needed = scale.whole_frames(max(scale.in_flight(scale.slowest), allowed))
+    least = max(BUFFER, needed, 2 * largest_threshold, LEAST_BUFFER_FRAMES * scale.frame)
     return min(least, limits.SIZE.most)
+
+
+SWIFT = ("swift", "swift-roce")
+SWIFT_BASE_S, SWIFT_SHARE = 25e-6, 4
+"""The least default target of Swift, and the part of the empty round trip that it adds (swift.rs)."""
+
+
+def swift_queue(given: Mapping[str, Any], scale: Scale, switches: int, *, sprayed: bool) -> float:
+    """Bytes of queue at the slowest port that the largest target delay of Swift allows.
+
+    given: its parameters. switches: those on the longest path. By default the target exceeds the empty round
+    trip r by max(25 us - r, r / 4, 5 or 20 frames at the slowest link), and r lies between 0 and R. A target
+    that is stated counts in full, because a path may be short. Flow scaling adds `fs_range` at most (SIGCOMM
+    2020 §3.5).
+    """
+    frames_s = 8 * scale.frame * (SPRAYED_FRAMES if sprayed else LEAST_FRAMES) / max(scale.slowest, 1)
+    own = max(SWIFT_BASE_S, scale.rtt_ps / 1e12 / SWIFT_SHARE, frames_s)
+    target_s = (given["base_target"] or own) + switches * given["per_hop"] + given["fs_range"]
+    return scale.slowest / 8 * target_s
 
 
 def memory(scale: Scale) -> int:

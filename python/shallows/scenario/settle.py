@@ -91,7 +91,16 @@ def _buffer(scenario: "Scenario", scale: "Scale") -> int:
     if options.shared or options.pfc:
         return NEVER
     marks = options.marking != "none" or bool(scenario.classes)
-    return defaults.buffer(scale, scenario.marking_begins if marks else 0)
+    return defaults.buffer(scale, scenario.marking_begins if marks else 0, _allowed(scenario, scale))
+
+
+def _allowed(scenario: "Scenario", scale: "Scale") -> float:
+    """Bytes of queue that the target delay of Swift allows; 0 without Swift."""
+    targets = [used.parameters for used in scenario.algorithms if used.name in defaults.SWIFT]
+    if not targets:
+        return 0
+    switches, sprayed = defaults.most_switches(scenario.network), scenario.network_options.sprays
+    return max(defaults.swift_queue(given, scale, switches, sprayed=sprayed) for given in targets)
 
 
 def _fullest(scenario: "Scenario") -> int:
