@@ -40,7 +40,12 @@ def write(
     sonic: Annotated[bool, typer.Option("--sonic", help="Print entries for config_db.json.")] = False,
     mlx5: Annotated[bool, typer.Option("--mlx5", help="Print commands for a NIC of NVIDIA.")] = False,
     ports: Annotated[str, typer.Option(metavar="NAMES", help="Ports of the switch.")] = "Ethernet0",
-    queues: Annotated[str, typer.Option(metavar="NUMBERS", help="Queues of the traffic, such as 3,4.")] = "3",
+    queues: Annotated[
+        str,
+        typer.Option(
+            metavar="NUMBERS", help="Queues of the traffic, such as 3,4; with classes one for each, in order."
+        ),
+    ] = "3",
     interface: Annotated[str, typer.Option(metavar="NAME", help="Interface of the NIC.")] = "eth0",
 ) -> int:
     """Print a scenario as settings, and name what is rounded or has no counterpart."""
@@ -101,4 +106,4 @@ def _queues(text: str) -> list[int]:
     numbers = text.split(",")
     if not all(number.isdigit() and int(number) < 8 for number in numbers):
         raise ScenarioError("--queues", text, 'numbers from 0 to 7, such as "3,4"')
-    return sorted({int(number) for number in numbers})
+    return [int(number) for number in numbers]
