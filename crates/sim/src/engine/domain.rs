@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use shallows_cc::units::Time;
 
-use crate::engine::prefetch::{prefetch_depth, prefetch_next};
+use crate::engine::prefetch::Lookahead;
 use crate::fabric::ownership::Ownership;
 use crate::fabric::route::Routes;
 use crate::fabric::{Delivery, Fabric};
@@ -26,6 +26,7 @@ use crate::spec::network::Network;
 pub struct Domain<O> {
     pub fabric: Fabric<O>,
     pub hosts: Hosts,
+    lookahead: Lookahead,
     network: Arc<Network>,
     /// Events so far, stale wake-ups included.
     events: u64,
@@ -49,11 +50,12 @@ impl<O: Observer> Domain<O> {
         ownership: Ownership,
         observer: O,
     ) -> Result<Self, String> {
-        let depth = prefetch_depth(network, &ownership);
-        let fabric = Fabric::new(Arc::clone(network), Arc::clone(routes), &ownership, depth, observer)?;
+        let lookahead = Lookahead::new(network, &ownership);
+        let fabric = Fabric::new(Arc::clone(network), Arc::clone(routes), &ownership, lookahead.depth(), observer)?;
         Ok(Self {
             fabric,
             hosts: Hosts::new(Arc::clone(network), routes, ownership),
+            lookahead,
             network: Arc::clone(network),
             events: 0,
             stale_wakes: 0,
@@ -108,12 +110,13 @@ impl<O: Observer> Domain<O> {
     #[inline]
     pub fn run(&mut self, limit: Time, events: u64) -> u64 {
         let mut left = events;
+        self.fabric.events.announce(self.lookahead.pays(self.fabric.packets.live()));
         while left > 0 && !self.fabric.interrupt {
             let timer = self.hosts.nics.timers.next();
             match self.fabric.events.pop_before(timer.min(limit)) {
                 Some((at, entity, known)) => {
                     if known {
-                        prefetch_next(&self.fabric, &self.hosts);
+                        self.lookahead.advance(&mut self.fabric, &self.hosts);
                     }
                     self.dispatch(at, entity);
                     self.fabric.events.finish();

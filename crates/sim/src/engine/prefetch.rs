@@ -13,98 +13,219 @@ use crate::fabric::Fabric;
 use crate::fabric::ownership::Ownership;
 use crate::host::hosts::Hosts;
 use crate::host::nics::Nic;
-use crate::packet::Packet;
-use crate::port::link::Link;
+use crate::packet::{PACKET_SIZE, Packet};
 use crate::spec::network::Network;
 
 /// Links of a domain up to which prefetching does not pay, because what their events touch stays in the caches: with 6,144 links it
 /// costs a seventh of the time, with 49,152 it saves a third (bench/README.md). Debug builds, which run the tests, always prefetch.
 const CACHED_LINKS: usize = if cfg!(debug_assertions) { 0 } else { 8192 };
 
-/// Numbers of events that come before each of the four events for which something is prefetched.
-const BEFORE: [usize; 4] = [2, 4, 7, 10];
+/// Links with classes from which prefetching pays while more than [`CACHED_PACKETS`] are in flight: each packet that waits in a class
+/// touches about ten cache lines.
+const CACHED_CLASSES: usize = CACHED_LINKS / 8;
 
-/// The number of events that the queue of a domain has to know in advance; 0 if nothing is prefetched.
-pub fn prefetch_depth(network: &Network, ownership: &Ownership) -> usize {
-    let links = network.ports.iter().filter(|port| ownership.owns_port(port)).count();
-    if links > CACHED_LINKS { BEFORE[BEFORE.len() - 1] + 1 } else { 0 }
+/// Packets in flight up to which they stay in the caches: 1.5 MiB.
+const CACHED_PACKETS: u64 = if cfg!(debug_assertions) { 0 } else { (3 << 19) / PACKET_SIZE as u64 };
+
+/// Numbers of events that come before the event for which a step prefetches something, from the first step to the last.
+const BEFORE: [usize; 6] = [14, 11, 8, 5, 3, 1];
+
+/// The known events, and how far their chains have been followed.
+#[derive(Debug, Default)]
+pub struct Lookahead {
+    /// By the number of known events so far, modulo the size.
+    chains: [Chain; 16],
+    now: usize,
+    /// The number of packets in flight from which something is prefetched.
+    from_packets: u64,
+    active: bool,
 }
 
-/// Prefetches one more element of the chain of each event that has just come nearer.
-#[inline(never)]
-pub fn prefetch_next<O>(fabric: &Fabric<O>, hosts: &Hosts) {
-    let [near, soon, later, far] = BEFORE.map(|before| fabric.events.peek_nth(before));
-    if let Some(port) = far.and_then(|(_, entity)| fabric.ports.get(entity as usize)) {
-        port.prefetch();
-    }
-    if let Some((link, packet)) = later.and_then(|(_, entity)| head(fabric, entity)) {
-        prefetch(packet);
-        if link.to < fabric.network.hosts {
-            prefetch(fabric.packets.header(link.head()));
-        }
-    }
-    if let Some((_, entity)) = soon {
-        let port = match head(fabric, entity) {
-            Some((link, packet)) => {
-                if let Some(behind) = fabric.packets.get(packet.next as usize) {
-                    prefetch(behind);
-                }
-                prefetch_endpoint(hosts, link.to, packet);
-                next_port(fabric, hosts, link, packet)
-            }
-            None => hosts.nics.get(entity.wrapping_sub(fabric.ports.len() as u32)).map(Nic::port),
+const _: () = assert!(BEFORE[0] + 1 < 16);
+
+/// What is known of an event that comes soon.
+#[derive(Clone, Copy, Debug, Default)]
+enum Chain {
+    /// Nothing.
+    #[default]
+    Unknown,
+    /// A packet arrives over a link.
+    Link { at: Time, link: u32 },
+    /// The packet is known as well.
+    Packet { at: Time, link: u32, packet: u32 },
+    /// And the port that forwards it, or through which its host may send a response.
+    Forwarded { at: Time, packet: u32, port: u32 },
+    /// A NIC becomes idle.
+    Nic(u32),
+    /// A port with classes may send.
+    Wake(u32),
+}
+
+impl Lookahead {
+    /// What a domain of a network needs.
+    pub fn new(network: &Network, ownership: &Ownership) -> Self {
+        let owned = network.ports.iter().filter(|port| ownership.owns_port(port));
+        let classes = owned.clone().filter(|port| port.discipline.is_some()).count();
+        let from_packets = match owned.count() {
+            links if links > CACHED_LINKS => 0,
+            _ if classes > CACHED_CLASSES => CACHED_PACKETS,
+            _ => u64::MAX,
         };
-        if let Some(port) = port {
+        Self { from_packets, ..Self::default() }
+    }
+
+    /// The number of events that the event queue has to know in advance; 0 if nothing is ever prefetched.
+    pub const fn depth(&self) -> usize {
+        if self.from_packets == u64::MAX { 0 } else { BEFORE[0] + 1 }
+    }
+
+    /// Returns whether prefetching pays with so many packets in flight. Events that came while it did not are forgotten.
+    pub fn pays(&mut self, packets: u64) -> bool {
+        let was = std::mem::replace(&mut self.active, packets >= self.from_packets);
+        if self.active && !was {
+            self.chains = Default::default();
+        }
+        self.active
+    }
+
+    /// Prefetches one more element of the chain of each event that has just come nearer. Call it before each event that was known.
+    #[inline(never)]
+    pub fn advance<O>(&mut self, fabric: &mut Fabric<O>, hosts: &Hosts) {
+        self.now = self.now.wrapping_add(1);
+        let [begin, packet, port, queue, class, end] = BEFORE.map(|before| (self.now + before + 1) % 16);
+        self.chains[begin] = first(fabric, hosts);
+        self.chains[packet] = second(fabric, self.chains[packet]);
+        self.chains[port] = third(fabric, hosts, self.chains[port]);
+        fourth(fabric, self.chains[queue]);
+        fifth(fabric, hosts, self.chains[class]);
+        sixth(fabric, self.chains[end]);
+        if fabric.network.chooses_by_packet()
+            && let Chain::Forwarded { packet, port, .. } = self.chains[self.now % 16]
+            && fabric.ports[port as usize].from >= fabric.network.hosts
+        {
+            fabric.foreseen = (packet, port);
+        }
+    }
+}
+
+/// The link over which a packet arrives, or the port that may send.
+#[inline(always)]
+fn first<O>(fabric: &Fabric<O>, hosts: &Hosts) -> Chain {
+    let Some((at, entity)) = fabric.events.peek_nth(BEFORE[0]) else { return Chain::Unknown };
+    let (links, nics) = (fabric.ports.len() as u32, hosts.nics.count());
+    let (port, chain) = if entity < links {
+        (entity, Chain::Link { at, link: entity })
+    } else if entity - links < nics {
+        return Chain::Nic(entity - links);
+    } else {
+        (entity - links - nics, Chain::Wake(entity - links - nics))
+    };
+    fabric.ports[port as usize].prefetch();
+    chain
+}
+
+/// The packet, or the scheduler of the port.
+#[inline(always)]
+fn second<O>(fabric: &Fabric<O>, chain: Chain) -> Chain {
+    match chain {
+        Chain::Link { at, link } => {
+            let link_state = &fabric.ports[link as usize].link;
+            let (packet, to) = (link_state.head(), link_state.to);
+            let Some(head) = fabric.packets.get(packet as usize) else { return Chain::Unknown };
+            prefetch(head);
+            if to < fabric.network.hosts || fabric.network.chooses_by_packet() {
+                prefetch(fabric.packets.header(packet));
+            }
+            return Chain::Packet { at, link, packet };
+        }
+        Chain::Wake(port) => fabric.ports[port as usize].prefetch_scheduler(),
+        _ => {}
+    }
+    chain
+}
+
+/// The port that forwards the packet, or the flow that receives it, and the packet behind it; or the class that waits.
+#[inline(always)]
+fn third<O>(fabric: &Fabric<O>, hosts: &Hosts, chain: Chain) -> Chain {
+    match chain {
+        Chain::Packet { at, link, packet } => {
+            let node = fabric.ports[link as usize].link.to;
+            let Some(head) = fabric.packets.get(packet as usize) else { return Chain::Unknown };
+            if let Some(behind) = fabric.packets.get(head.next as usize) {
+                prefetch(behind);
+            }
+            // A pause or its end goes no further.
+            let port = if head.flags.for_neighbour() {
+                None
+            } else if node < fabric.network.hosts {
+                prefetch_endpoint(hosts, node, head);
+                hosts.nics.first_of(node).map(Nic::port)
+            } else {
+                fabric.foresee(node, packet)
+            };
+            let Some(port) = port else { return Chain::Unknown };
             fabric.ports[port as usize].prefetch();
+            return Chain::Forwarded { at, packet, port };
         }
+        Chain::Nic(nic) => _ = hosts.nics.get(nic).map(|nic| fabric.ports[nic.port() as usize].prefetch()),
+        Chain::Wake(port) => fabric.ports[port as usize].prefetch_waiting_class(),
+        _ => {}
     }
-    if let Some((at, entity)) = near {
-        match head(fabric, entity) {
-            Some((link, packet)) => prefetch_queue(fabric, next_port(fabric, hosts, link, packet), at, packet),
-            None => prefetch_sender(hosts, entity.wrapping_sub(fabric.ports.len() as u32)),
+    chain
+}
+
+/// The queue that the packet finds, or the place of the first packet that waits.
+#[inline(always)]
+fn fourth<O>(fabric: &Fabric<O>, chain: Chain) {
+    match chain {
+        Chain::Forwarded { at, packet, port } => {
+            let port = &fabric.ports[port as usize];
+            port.prefetch_queue(at, &fabric.packets[packet]);
+            if let Some(last) = fabric.packets.get(port.link.tail() as usize) {
+                prefetch(last);
+            }
         }
+        Chain::Wake(port) => _ = fabric.ports[port as usize].first_waiting().map(prefetch),
+        _ => {}
     }
 }
 
-/// The link with this number, and the packet that arrives over it next.
-fn head<O>(fabric: &Fabric<O>, entity: u32) -> Option<(&Link, &Packet)> {
-    let link = &fabric.ports.get(entity as usize)?.link;
-    Some((link, fabric.packets.get(link.head() as usize)?))
-}
-
-/// The port that forwards a packet at the end of a link, or the first port of the host there, which may send the response.
-fn next_port<O>(fabric: &Fabric<O>, hosts: &Hosts, link: &Link, packet: &Packet) -> Option<u32> {
-    let is_host = link.to < fabric.network.hosts;
-    if is_host { hosts.nics.first_of(link.to).map(Nic::port) } else { fabric.routes.peek(packet) }
-}
-
-/// Prefetches what a packet that enters a port at a given time changes besides the port itself.
-fn prefetch_queue<O>(fabric: &Fabric<O>, port: Option<u32>, at: Time, packet: &Packet) {
-    let Some(port) = port else { return };
-    let port = &fabric.ports[port as usize];
-    port.prefetch_queue(at, packet.bytes());
-    if let Some(last) = fabric.packets.get(port.link.tail() as usize) {
-        prefetch(last);
+/// The class that the packet joins, or the first packet that waits and the last one on the link.
+#[inline(always)]
+fn fifth<O>(fabric: &Fabric<O>, hosts: &Hosts, chain: Chain) {
+    match chain {
+        Chain::Forwarded { at, packet, port } => {
+            fabric.ports[port as usize].prefetch_class(at, &fabric.packets[packet]);
+        }
+        Chain::Nic(nic) => {
+            let first = hosts.nics.get(nic).and_then(Nic::first);
+            first.and_then(|flow| hosts.senders.get(flow)).map(prefetch_all);
+        }
+        Chain::Wake(port) => {
+            let port = &fabric.ports[port as usize];
+            let first = port.first_waiting().map(|waiting| waiting.packet);
+            for packet in [first, Some(port.link.tail())].into_iter().flatten() {
+                fabric.packets.get(packet as usize).map(prefetch);
+            }
+        }
+        _ => {}
     }
 }
 
-/// Prefetches the sender or receiver that a packet is for, if `node` is a host. A PFC frame is for neither.
-fn prefetch_endpoint(hosts: &Hosts, node: u32, packet: &Packet) {
-    let Some(nic) = hosts.nics.first_of(node) else { return };
-    prefetch(nic);
-    if packet.flags.for_neighbour() {
-        return;
+/// The end of that class.
+#[inline(always)]
+fn sixth<O>(fabric: &Fabric<O>, chain: Chain) {
+    if let Chain::Forwarded { at, packet, port } = chain {
+        fabric.ports[port as usize].prefetch_end_of_class(at, &fabric.packets[packet]);
     }
+}
+
+/// Prefetches the NIC of a host, and the sender or receiver that a packet is for.
+fn prefetch_endpoint(hosts: &Hosts, host: u32, packet: &Packet) {
+    hosts.nics.first_of(host).map(prefetch);
     if packet.flags.for_sender() {
         hosts.senders.get(packet.flow).map(prefetch_all);
     } else {
         hosts.receivers.get(packet.flow).map(prefetch_all);
-    }
-}
-
-/// Prefetches the sender that a host serves next.
-fn prefetch_sender(hosts: &Hosts, host: u32) {
-    if let Some(sender) = hosts.nics.get(host).and_then(Nic::first).and_then(|flow| hosts.senders.get(flow)) {
-        prefetch_all(sender);
     }
 }

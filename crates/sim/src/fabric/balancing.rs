@@ -3,11 +3,27 @@
 use crate::fabric::Fabric;
 use crate::fabric::ecmp::{below, entropy, entropy_of_host, hash, pick};
 use crate::observe::Observer;
-use crate::packet::Packet;
+use crate::packet::{NIL, Packet};
 use crate::spec::network::Balancing;
 
 /// Full frames in a step of the depth by which switches compare queues.
 const QUEUE_STEP: u64 = 4;
+
+impl<O> Fabric<O> {
+    /// The port through which `switch` will forward a packet that arrives soon, if that depends on the packet alone.
+    #[inline]
+    pub fn foresee(&self, switch: u32, at: u32) -> Option<u32> {
+        let fixed = self.routes.peek(&self.packets[at]);
+        fixed.or_else(|| self.network.chooses_by_packet().then(|| self.choose_by_packet(switch, at)).flatten())
+    }
+
+    fn choose_by_packet(&self, switch: u32, at: u32) -> Option<u32> {
+        let packet = &self.packets[at];
+        let ports = self.routes.choices(switch, packet);
+        let number = hash(switch, entropy(packet.flow, self.packets.header(at)));
+        ports.get(below(ports.len(), number)).copied()
+    }
+}
 
 impl<O: Observer> Fabric<O> {
     /// Chooses a port for a packet without a fixed path, among those whose link works if there are any.
@@ -17,11 +33,14 @@ impl<O: Observer> Fabric<O> {
     #[inline(never)]
     pub(super) fn choose(&mut self, switch: u32, at: u32) -> Option<u32> {
         let balancing = self.network.balancing;
-        if balancing == Balancing::Packet && self.network.faults.is_empty() {
-            let packet = &self.packets[at];
-            let ports = self.routes.choices(switch, packet);
-            let number = hash(switch, entropy(packet.flow, self.packets.header(at)));
-            return ports.get(below(ports.len(), number)).copied();
+        if self.network.chooses_by_packet() {
+            // A header that returns to its sender from here needs another port.
+            let (packet, port) = std::mem::replace(&mut self.foreseen, (NIL, NIL));
+            if packet != at {
+                return self.choose_by_packet(switch, at);
+            }
+            debug_assert_eq!(self.choose_by_packet(switch, at), Some(port), "foreseen for another switch");
+            return Some(port);
         }
         let packet = self.packets[at];
         let ports = self.routes.choices(switch, &packet);

@@ -14,7 +14,7 @@ use crate::fabric::ownership::Ownership;
 use crate::fabric::route::Routes;
 use crate::fabric::shared_buffer::Switches;
 use crate::observe::{Hop, Observer};
-use crate::packet::{MAX_PACKETS, Packet, PacketKind, Slab};
+use crate::packet::{MAX_PACKETS, NIL, Packet, PacketKind, Slab};
 use crate::port::Port;
 use crate::port::admission::{ClassOverride, DropReason, Incoming};
 use crate::port::link::LinkTarget;
@@ -64,6 +64,8 @@ pub struct Fabric<O> {
     pub ports: Vec<Port>,
     pub routes: Arc<Routes>,
     balanced: Balanced,
+    /// The packet that arrives now and its next port, if that has been foreseen; else [`NIL`].
+    pub foreseen: (u32, u32),
     outbox: Outbox,
     /// Packet memories of the switches, if they share memory or pause links.
     pub switches: Option<Switches>,
@@ -115,6 +117,7 @@ impl<O: Observer> Fabric<O> {
             check_at_packets: network.max_packets.min(MAX_PACKETS),
             routes,
             balanced: Balanced::new(&network),
+            foreseen: (NIL, NIL),
             outbox: Outbox::new(&network, ownership),
             switches: Switches::new(&network)?,
             pauses_due: VecDeque::new(),

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use shallows_cc::units::{Bytes, Time};
 
+use crate::arch::prefetch::prefetch;
 use crate::packet::{Flags, KIND_BITS, MAX_CLASSES, PacketKind, Slab};
 use crate::port::admission::ClassOverride;
 use crate::port::marker::Marker;
@@ -12,21 +13,22 @@ use crate::spec::ports::{ClassOf, ClassSpec, Discipline, Limit};
 
 /// Counters of a class after the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct ClassReport {
-    /// Packets sent.
-    pub sent: u64,
-    /// Their bytes on the wire.
-    pub sent_bytes: Bytes,
-    /// Packets dropped because the class was full.
-    pub dropped: u64,
-    /// Packets that the port marked.
-    pub marked: u64,
     /// Sum of the times from the arrival of each sent packet until its last bit was sent, in picoseconds.
     pub sojourn: u128,
     /// Integral of the backlog over time, in byte-picoseconds.
     pub area: u128,
+    /// Packets sent.
+    pub sent: u64,
+    /// Their bytes on the wire.
+    pub sent_bytes: Bytes,
     /// The largest backlog, including the packet being sent.
     pub largest: Bytes,
+    /// Packets dropped because the class was full.
+    pub dropped: u64,
+    /// Packets that the port marked.
+    pub marked: u64,
     /// Number of pauses.
     pub pauses: u64,
     /// Total time of the pauses.
@@ -46,38 +48,47 @@ impl ClassReport {
 
 /// A queued packet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Waiting {
+pub(crate) struct Waiting {
     pub packet: u32,
     /// The link that brought the packet, or [`crate::packet::NIL`].
     pub from: u32,
     pub since: Time,
 }
 
-/// A class. The fields that decide whether its first packet may be sent lie in one cache line, the counters in another.
+/// A class. What every packet needs lies in two cache lines: the queue and its limits, and the first counters.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Class {
     pub queue: VecDeque<Waiting>,
-    pub paused_since: Option<Time>,
-    pub bucket: Option<Box<Bucket>>,
     /// Length of the queue.
     pub bytes: Bytes,
     pub limit: Limit,
+    /// What may hold back its packets; `None` as long as nothing does.
+    pub restriction: Option<Box<Restriction>>,
+    pub report: ClassReport,
     /// Marks by the queue of the class, if the class has a marking of its own.
     pub marker: Option<Box<Marker>>,
     /// Whether a packet that finds the class full is trimmed, if it may be, instead of dropped.
     pub trims: bool,
     /// Whether a full frame, and a shortest one, that finds nothing before it has room and is never marked.
     pub accepts: [bool; 2],
-    pub report: ClassReport,
+}
+
+/// A pause or a token bucket of a class.
+#[derive(Debug, Default)]
+pub(super) struct Restriction {
+    pub paused_since: Option<Time>,
+    bucket: Option<Bucket>,
 }
 
 impl Class {
     pub fn new(spec: &ClassSpec) -> Self {
         Self {
             queue: VecDeque::new(),
-            paused_since: None,
-            bucket: spec.shaper.as_ref().map(|shaper| Box::new(Bucket::new(shaper))),
+            restriction: spec
+                .shaper
+                .as_ref()
+                .map(|shaper| Box::new(Restriction { paused_since: None, bucket: Some(Bucket::new(shaper)) })),
             bytes: Bytes::ZERO,
             limit: spec.limit,
             report: ClassReport::default(),
@@ -87,16 +98,46 @@ impl Class {
         }
     }
 
+    /// Prefetches what every packet changes.
+    pub fn prefetch(&self) {
+        prefetch(&self.queue);
+        prefetch(&self.report);
+    }
+
+    /// The beginning of the pause, if the class is paused.
+    #[inline]
+    pub fn paused_since(&self) -> Option<Time> {
+        self.restriction.as_ref().and_then(|restriction| restriction.paused_since)
+    }
+
+    #[inline]
+    pub fn is_paused(&self) -> bool {
+        self.paused_since().is_some()
+    }
+
     /// Whether neither a pause nor a token bucket holds back the packets of the class.
     pub fn is_unrestricted(&self) -> bool {
-        self.paused_since.is_none() && self.bucket.is_none()
+        self.restriction.as_ref().is_none_or(|held| held.paused_since.is_none() && held.bucket.is_none())
+    }
+
+    #[inline]
+    fn bucket(&mut self) -> Option<&mut Bucket> {
+        self.restriction.as_mut().and_then(|restriction| restriction.bucket.as_mut())
+    }
+
+    /// Lets the pacer, if the bucket is one, set its rate.
+    pub fn catch_up_pacer(&mut self, now: Time) {
+        let waiting = self.bytes;
+        if let Some(bucket) = self.bucket() {
+            bucket.catch_up(now, waiting);
+        }
     }
 
     /// Whether the tokens for a packet of this length are there now.
     #[inline]
     pub fn has_tokens(&mut self, now: Time, length: Bytes) -> bool {
         let waiting = self.bytes;
-        self.bucket.as_mut().is_none_or(|bucket| {
+        self.bucket().is_none_or(|bucket| {
             bucket.catch_up(now, waiting);
             bucket.is_ready(now, length)
         })
@@ -115,11 +156,13 @@ impl Class {
     /// queue is empty or paused.
     #[inline]
     pub fn eligible_at(&self, now: Time, packets: &Slab) -> Option<Time> {
-        if self.queue.is_empty() || self.paused_since.is_some() {
+        let first = self.queue.front()?;
+        let Some(restriction) = &self.restriction else { return Some(now) };
+        if restriction.paused_since.is_some() {
             return None;
         }
-        let Some(bucket) = &self.bucket else { return Some(now) };
-        let ready = bucket.ready_at(packets[self.queue.front()?.packet].bytes());
+        let Some(bucket) = &restriction.bucket else { return Some(now) };
+        let ready = bucket.ready_at(packets[first.packet].bytes());
         Some(if ready <= now { now } else { bucket.retry_at(ready) })
     }
 
@@ -141,14 +184,14 @@ impl Class {
     /// Tells the pacer, if there is one, of a packet that arrives.
     #[inline]
     pub fn observe_arrival(&mut self, length: Bytes) {
-        if let Some(bucket) = &mut self.bucket {
+        if let Some(bucket) = self.bucket() {
             bucket.arrive(length);
         }
     }
 
     #[inline(always)]
     pub fn consume_tokens(&mut self, now: Time, length: Bytes) {
-        if let Some(bucket) = &mut self.bucket {
+        if let Some(bucket) = self.bucket() {
             bucket.consume(now, length);
         }
     }
@@ -156,7 +199,7 @@ impl Class {
 
 /// The class of a packet by class override, traffic class and kind. Each word holds the classes of all kinds, four bits each, so
 /// that the part without override fills a cache line, and its first half those of four traffic classes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ClassTable([[u64; MAX_CLASSES]; 2]);
 
 impl ClassTable {

@@ -4,6 +4,7 @@ use shallows_cc::port::Drops;
 use shallows_cc::port::step::Step;
 use shallows_cc::units::{Bytes, MIN_FRAME, Time};
 
+use crate::port::class::ClassTable;
 use crate::port::clock::Clock;
 use crate::spec::ports::PortSpec;
 
@@ -23,13 +24,16 @@ pub struct PortConfig {
     /// The most common lengths, full and shortest frames, and the time to send each. A length is zero if the port drops or marks
     /// such a frame even when it is idle.
     common: [(Bytes, Time); 2],
+    /// The class of a packet, at a port with classes.
+    pub(super) table: ClassTable,
 }
 
 impl PortConfig {
     pub(super) fn new(&PortSpec { rate, delay, buffer, .. }: &PortSpec, mtu: Bytes) -> Self {
         let clock = Clock::new(rate);
         let common = [mtu, MIN_FRAME].map(|length| (length, clock.time(length)));
-        let mut config = Self { clock, delay, buffer, marking: Step::NEVER, drops: Drops::Nothing, common };
+        let (marking, drops, table) = (Step::NEVER, Drops::Nothing, ClassTable::default());
+        let mut config = Self { clock, delay, buffer, marking, drops, common, table };
         config.keep_common(|length| length <= buffer);
         config
     }

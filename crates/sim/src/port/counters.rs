@@ -8,6 +8,10 @@ use shallows_cc::units::Time;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Counters {
+    /// The largest backlog.
+    pub(super) largest: Time,
+    /// Packets trimmed to their header.
+    pub trimmed: u64,
     /// Sum of the times from arrival to departure, in picoseconds.
     pub sojourn: u128,
     /// Twice the integral of the backlog over time, in square picoseconds, once every segment has ended.
@@ -18,12 +22,8 @@ pub struct Counters {
     pub marked: u64,
     /// Length of the accepted packets.
     pub sent_bytes: u64,
-    /// The largest backlog.
-    pub(super) largest: Time,
     /// Packets dropped because the queue or the shared memory was full.
     pub dropped: u64,
-    /// Packets trimmed to their header.
-    pub trimmed: u64,
 }
 
 /// Counters of the warm-up that the audit needs.

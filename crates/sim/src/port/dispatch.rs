@@ -2,6 +2,8 @@
 //!
 //! A caller of [`Port::dispatch`] calls [`Port::next_wake`] after it.
 
+use std::sync::Arc;
+
 use shallows_cc::port::{HeadAction, MarkAt};
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
@@ -10,7 +12,7 @@ use super::config::FULL;
 use super::{Port, PortExtras};
 use crate::packet::{Flags, Slab};
 use crate::port::admission::{ClassOverride, Departure, DropReason, Enqueued, Incoming};
-use crate::port::class::Waiting;
+use crate::port::class::{ClassTable, Waiting};
 use crate::port::marker::{Look, Marker};
 use crate::port::scheduler::Scheduler;
 use crate::port::state::{Event, State};
@@ -21,6 +23,7 @@ impl Port {
     #[must_use]
     pub fn scheduled(mut self, discipline: &Discipline, draws: Rng) -> Self {
         self.extras().scheduler = Scheduler::new(discipline, draws);
+        Arc::make_mut(&mut self.config).table = ClassTable::new(discipline);
         self.with_fast_path()
     }
 
@@ -29,6 +32,12 @@ impl Port {
     #[must_use]
     pub fn is_scheduled(&self) -> bool {
         self.scheduler().is_some()
+    }
+
+    /// The class of a packet, at a port with classes.
+    #[inline]
+    pub(super) fn class_for(&self, flags: Flags, class: ClassOverride) -> usize {
+        self.config.table.class(flags, class)
     }
 
     #[inline]
@@ -44,21 +53,18 @@ impl Port {
         if self.busy_until > now || fast.idle_until > now {
             return false;
         }
-        let number = scheduler.class_for(flags, ClassOverride::None);
+        let number = self.class_for(flags, ClassOverride::None);
         if fast.work == Time::ZERO && fast.is_eligible(number, FULL) {
             return true;
         }
         let class = &scheduler.classes[number];
-        class.queue.is_empty() && class.paused_since.is_none()
+        class.queue.is_empty() && !class.is_paused()
     }
 
     /// Backlog of the packet's class in bytes: queued frames plus the unsent part of the frame in transmission.
     #[must_use]
     pub fn held(&self, now: Time, flags: Flags, class: ClassOverride) -> Bytes {
-        match self.scheduler() {
-            Some(scheduler) => self.held_in(now, scheduler.class_for(flags, class)),
-            None => self.queue(now),
-        }
+        if self.is_scheduled() { self.held_in(now, self.class_for(flags, class)) } else { self.queue(now) }
     }
 
     /// Backlog of a class in bytes.
@@ -96,7 +102,7 @@ impl Port {
         let packet = &packets[incoming.packet];
         let length = packet.bytes();
         let sending = self.config.clock.time(length);
-        let chosen = fast.table.class(packet.flags, incoming.class);
+        let chosen = self.config.table.class(packet.flags, incoming.class);
         let class = &mut classes[chosen];
         let marker = class.marker.as_deref_mut().or(of_port.as_mut());
         let queue = self.config.clock.bytes(sending);
@@ -109,7 +115,7 @@ impl Port {
         }
         // A marker with times of its own may have to look first.
         let behind = marker.as_ref().is_some_and(|marker| marker.is_behind());
-        if behind || class.paused_since.is_some() || !class.has_tokens(now, length) || !class.has_room(length, 0) {
+        if behind || class.is_paused() || !class.has_tokens(now, length) || !class.has_room(length, 0) {
             return None;
         }
         class.send_directly(now, length, sending);
@@ -145,25 +151,25 @@ impl Port {
         let before = self.state(now);
         let Incoming { packet: at, from, class } = incoming;
         let (length, flags) = (packets[at].bytes(), packets[at].flags);
-        let number = self.scheduler_mut().class_for(flags, class);
+        let number = self.class_for(flags, class);
         self.observe_class_arrival(now, number, at, packets);
         let held = self.held_in(now, number) + length;
         let Self { busy_until, config, extras: all, histogram, counters, .. } = self;
         let (of_port, scheduler) = extras(all);
-        let Scheduler { fast, classes, next, stalls, bytes, .. } = scheduler;
+        let Scheduler { fast, classes, next_at, next_class, waiting, stalls, bytes, has_markers, .. } = scheduler;
         let being_sent = usize::from(*busy_until > now && fast.is_sending(number));
         let class = &mut classes[number];
         if !class.has_room(held, being_sent) {
             return self.overflow(now, incoming, packets);
         }
         let backlog = fast.work + config.clock.time(length) + busy_until.saturating_sub(now);
-        let own = class.marker.is_some();
-        let marker = class.marker.as_deref_mut().or(of_port.as_mut());
+        let own = *has_markers && class.marker.is_some();
         let queue = if own { held } else { config.clock.bytes(backlog) };
         let look = Look { now, queue, class: number as u8 };
+        let marker = if *has_markers { class.marker.as_deref_mut().or(of_port.as_mut()) } else { None };
         let rejected = match marker {
             Some(marker) => marker.rejects(look, &packets[at], || fast.counted()),
-            None => config.marking.marks(look.queue) && packets[at].is_dropped_by(config.drops),
+            None => config.marking.marks(queue) && packets[at].is_dropped_by(config.drops),
         };
         if rejected {
             class.report.dropped += 1;
@@ -173,23 +179,27 @@ impl Port {
         class.report.largest = class.report.largest.max(held);
         class.observe_arrival(length);
         class.queue.push_back(Waiting { packet: at, from, since: now });
+        *waiting |= 1 << number;
         class.bytes += length;
         if class.queue.len() == 1 {
             let eligible = class.eligible_at(now.max(*busy_until), packets);
-            next.class = None;
-            next.at = next.at.min(eligible.unwrap_or(Time::MAX));
+            *next_class = None;
+            *next_at = (*next_at).min(eligible.unwrap_or(Time::MAX));
         }
         stalls.close(now, fast.work, *busy_until, histogram);
         fast.work += config.clock.time(length);
         *bytes += length;
         stalls.open(now, fast.work, *busy_until, histogram);
         counters.largest = counters.largest.max(fast.work + busy_until.saturating_sub(now));
-        let marked = match class.marker.as_deref_mut().or(of_port.as_mut()) {
+        let marker = if *has_markers { class.marker.as_deref_mut().or(of_port.as_mut()) } else { None };
+        let marked = match marker {
             Some(marker) => marker.at == MarkAt::Enqueue && marker.marks(look, (at, packets), || fast.counted()),
             None => config.marking.marks(queue) && packets[at].mark(),
         };
-        class.report.marked += u64::from(marked);
-        counters.marked += u64::from(marked);
+        if marked {
+            class.report.marked += 1;
+            counters.marked += 1;
+        }
         self.assert_transition(now, before, Event::Enqueue);
         Enqueued::queued(marked, None)
     }
@@ -214,13 +224,13 @@ impl Port {
     #[inline]
     #[must_use]
     pub fn is_due(&self, now: Time) -> bool {
-        self.busy_until <= now && self.scheduler().is_some_and(|scheduler| scheduler.next.at <= now)
+        self.busy_until <= now && self.scheduler().is_some_and(|scheduler| scheduler.next_at <= now)
     }
 
     /// Removes data that is about to be sent, if the congestion point drops it. Marks it, if the point does so.
     #[inline(always)]
     pub fn drop_head(&mut self, now: Time, packets: &mut Slab) -> Option<(u32, Departure)> {
-        if self.scheduler()?.fast.judges_heads && self.is_due(now) { self.judge_head(now, packets) } else { None }
+        if self.scheduler()?.judges_heads && self.is_due(now) { self.judge_head(now, packets) } else { None }
     }
 
     #[inline(never)]
@@ -271,6 +281,9 @@ impl Port {
         }
         let class = &mut scheduler.classes[chosen];
         let waiting = class.queue.pop_front().expect("a class is picked for its first packet");
+        if class.queue.is_empty() {
+            scheduler.waiting &= !(1 << chosen);
+        }
         let packet = &packets[waiting.packet];
         let (length, kind, traffic_class) = (packet.bytes(), packet.flags.kind(), packet.flags.class());
         let sending = config.clock.time(length);
@@ -284,15 +297,17 @@ impl Port {
         if stalled {
             scheduler.stalls.open(now, scheduler.fast.work, *busy_until, histogram);
         }
-        let Scheduler { fast, classes, bytes, stalls, .. } = scheduler;
+        let Scheduler { fast, classes, bytes, stalls, has_markers, .. } = scheduler;
         let class = &mut classes[chosen];
-        let left_behind = if class.marker.is_some() { class.bytes } else { *bytes };
-        let marker = class.marker.as_deref_mut().or(of_port.as_mut());
-        if let Some(marker) = marker.filter(|marker| marker.at == MarkAt::Dequeue) {
-            let look = Look { now, queue: left_behind, class: chosen as u8 };
-            let marked = marker.marks(look, (waiting.packet, packets), || fast.counted());
-            class.report.marked += u64::from(marked);
-            counters.marked += u64::from(marked);
+        if *has_markers {
+            let left_behind = if class.marker.is_some() { class.bytes } else { *bytes };
+            let marker = class.marker.as_deref_mut().or(of_port.as_mut());
+            if let Some(marker) = marker.filter(|marker| marker.at == MarkAt::Dequeue) {
+                let look = Look { now, queue: left_behind, class: chosen as u8 };
+                let marked = marker.marks(look, (waiting.packet, packets), || fast.counted());
+                class.report.marked += u64::from(marked);
+                counters.marked += u64::from(marked);
+            }
         }
         let waited = stalls.waited(now, waiting.since);
         class.report.count(length, waited, sending, 1);
@@ -314,7 +329,7 @@ impl Port {
     pub fn next_wake(&mut self) -> Option<Time> {
         let busy_until = self.busy_until;
         let scheduler = self.scheduler_mut();
-        let wanted = scheduler.next.at.max(busy_until);
+        let wanted = scheduler.next_at.max(busy_until);
         (wanted < scheduler.wake).then(|| {
             scheduler.wake = wanted;
             wanted

@@ -4,7 +4,6 @@
 use shallows_cc::units::{Bytes, Time};
 
 use super::Port;
-use crate::arch::prefetch::prefetch;
 use crate::packet::{Packet, Slab};
 use crate::port::admission::{ClassOverride, DropReason, Enqueued, Incoming, Outcome};
 use crate::port::marker::Look;
@@ -31,7 +30,7 @@ impl Port {
                 if !fast.has_classes || fast.work > Time::ZERO || fast.idle_until > now {
                     return None;
                 }
-                let class = fast.table.class(packet.flags, incoming.class);
+                let class = self.config.table.class(packet.flags, incoming.class);
                 let Some((length, sending)) = common.filter(|&(length, _)| fast.is_eligible(class, length)) else {
                     return self.send_uncounted(now, incoming, packets);
                 };
@@ -118,7 +117,7 @@ impl Port {
     /// Counts a packet that is dropped before it reaches the queue, which the marker observes.
     pub fn drop_unadmitted(&mut self, now: Time, at: u32, packets: &mut Slab) {
         if self.is_scheduled() {
-            let number = self.scheduler_mut().class_for(packets[at].flags, ClassOverride::None);
+            let number = self.class_for(packets[at].flags, ClassOverride::None);
             self.observe_class_arrival(now, number, at, packets);
             self.scheduler_mut().classes[number].report.dropped += 1;
         } else {
@@ -130,21 +129,6 @@ impl Port {
     /// Counts a header that finds no room and cannot return to its sender.
     pub fn drop_header(&mut self) {
         self.counters.dropped += 1;
-    }
-
-    /// Prefetches what a packet needs that finds the port idle.
-    pub(crate) fn prefetch(&self) {
-        prefetch(&self.busy_until);
-    }
-
-    /// Prefetches what a packet of this length that arrives at `then` needs if it finds a queue.
-    pub(crate) fn prefetch_queue(&self, then: Time, length: Bytes) {
-        if self.busy_until > then {
-            let backlog = self.busy_until - then;
-            prefetch(&self.counters);
-            self.histogram.prefetch(backlog);
-            self.histogram.prefetch(backlog + self.config.clock.time(length));
-        }
     }
 
     /// Whether the port is a FIFO that marks at most by a step, over a wire without faults.

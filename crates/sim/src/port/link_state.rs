@@ -28,14 +28,15 @@ impl Port {
     /// Pauses or resumes the data of a traffic class.
     pub fn pause(&mut self, now: Time, traffic_class: u8, pause: bool) {
         let before = self.state(now);
+        let data = self.config.table.data_class(traffic_class);
         let scheduler = self.scheduler_mut();
-        let data = scheduler.fast.table.data_class(traffic_class);
         let class = &mut scheduler.classes[data];
-        if pause && class.paused_since.is_none() {
-            class.paused_since = Some(now);
+        let paused_since = &mut class.restriction.get_or_insert_default().paused_since;
+        if pause && paused_since.is_none() {
+            *paused_since = Some(now);
             class.report.pauses += 1;
-            scheduler.next.class = None;
-        } else if !pause && let Some(since) = class.paused_since.take() {
+            scheduler.next_class = None;
+        } else if !pause && let Some(since) = paused_since.take() {
             class.report.paused += scheduler.stalls.waited(now, since);
             scheduler.invalidate_next();
         }
@@ -46,13 +47,14 @@ impl Port {
     /// Whether the data of a traffic class is paused.
     #[must_use]
     pub fn is_paused(&self, traffic_class: u8) -> bool {
-        self.scheduler().is_some_and(|scheduler| scheduler.data(traffic_class).paused_since.is_some())
+        let data = self.config.table.data_class(traffic_class);
+        self.scheduler().is_some_and(|scheduler| scheduler.classes[data].is_paused())
     }
 
     /// Whether the data of any traffic class is paused.
     #[must_use]
     pub fn pauses_any(&self) -> bool {
-        self.scheduler().is_some_and(|scheduler| scheduler.classes.iter().any(|class| class.paused_since.is_some()))
+        self.scheduler().is_some_and(|scheduler| scheduler.classes.iter().any(Class::is_paused))
     }
 
     /// Applies a fault of the link.
@@ -98,6 +100,9 @@ impl Port {
         let length = packets[waiting.packet].bytes();
         let (sending, waited) = (config.clock.time(length), scheduler.stalls.waited(now, waiting.since));
         class.bytes -= length;
+        if class.queue.is_empty() {
+            scheduler.waiting &= !(1 << number);
+        }
         scheduler.fast.work -= sending;
         scheduler.bytes -= length;
         counters.area += u128::from(sending.0) * u128::from(2 * waited.0);

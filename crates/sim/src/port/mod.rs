@@ -30,6 +30,7 @@ mod link_state;
 pub mod loss_model;
 mod marker;
 pub(crate) mod pick;
+mod prefetch;
 mod report;
 mod scheduler;
 #[cfg(test)]
@@ -68,14 +69,14 @@ pub struct Port {
     idle_frames: [u32; 2],
     /// The link.
     pub link: Link,
-    counters: Counters,
     histogram: Histogram,
-    /// Time to send the packets accepted since the warm-up.
-    work: Time,
-    /// Counters of the warm-up, if there was one.
-    warmup: Option<Box<Warmup>>,
     /// The node of the port.
     pub from: u32,
+    /// Counters of the warm-up, if there was one.
+    warmup: Option<Box<Warmup>>,
+    /// Time to send the packets accepted since the warm-up.
+    work: Time,
+    counters: Counters,
 }
 
 /// The longest possible frame.
@@ -117,7 +118,7 @@ impl Port {
             None => {
                 let mut marker = Marker::new(marking.point(rate), marking.at, draws);
                 marker.drops = marking.drops();
-                self.extras().scheduler.fast.judges_heads = marker.judges_heads;
+                self.extras().scheduler.judges_heads = marker.judges_heads;
                 self.extras().marker = Some(marker);
             }
         }
@@ -131,7 +132,7 @@ impl Port {
         let mut marker = Marker::new(marking.point(rate), marking.at, draws);
         marker.drops = drops;
         let scheduler = &mut self.extras().scheduler;
-        scheduler.fast.judges_heads |= marker.judges_heads;
+        scheduler.judges_heads |= marker.judges_heads;
         scheduler.class_wakes |= marker.is_behind();
         scheduler.classes[number].marker = Some(Box::new(marker));
         self.with_fast_path()

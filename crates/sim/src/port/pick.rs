@@ -4,6 +4,7 @@
 //! Source of the round robin: Shreedhar and Varghese, SIGCOMM 1995. Differs: turns hold a full frame or more, so that a class with
 //! a packet that may be sent always sends one in its turn.
 
+use std::num::NonZeroU32;
 use std::ops::Range;
 
 use shallows_cc::units::{Bytes, Time};
@@ -13,26 +14,29 @@ use crate::spec::ports::ClassSpec;
 /// A turn for one class: after `every` packets of other classes one of its packets goes first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WeightedTurn {
-    class: usize,
-    every: u32,
+    every: NonZeroU32,
     /// Packets of other classes that were sent since the last turn, while something waited in `class`.
     since: u32,
+    class: u8,
 }
 
 impl WeightedTurn {
     pub fn new(classes: &[ClassSpec]) -> Option<Self> {
-        classes.iter().enumerate().find_map(|(class, spec)| Some(Self { class, every: spec.turn?, since: 0 }))
+        classes
+            .iter()
+            .enumerate()
+            .find_map(|(class, spec)| Some(Self { every: NonZeroU32::new(spec.turn?)?, since: 0, class: class as u8 }))
     }
 
     /// The class that has the turn.
     pub fn class(&self) -> usize {
-        self.class
+        self.class.into()
     }
 
     /// Counts a packet of the class `sent`; `waits` says whether something waits in the class that has the turn.
     #[inline]
     pub fn count(&mut self, sent: usize, waits: bool) {
-        self.since = if waits && sent != self.class { self.since.saturating_add(1) } else { 0 };
+        self.since = if waits && sent != self.class() { self.since.saturating_add(1) } else { 0 };
     }
 }
 
@@ -45,34 +49,32 @@ pub(super) struct Pick {
     pub class: Option<u8>,
 }
 
-impl Default for Pick {
-    fn default() -> Self {
-        Self::NONE
-    }
-}
-
 impl Pick {
     /// No class waits to be served.
     pub const NONE: Self = Self { at: Time::MAX, class: None };
 }
 
-/// Picks the class to serve at `now`, or else the first one that may be served later. `eligible_at` is the time at which each of
-/// the classes may be served, `None` if it is empty or paused.
+/// Picks the class to serve at `now`, or else the first one that may be served later. `waiting` has a bit for each class in which a
+/// packet waits, and `eligible_at` is the time at which one of them may be served, `None` if it is paused.
 #[inline(always)]
 pub(super) fn pick(
     now: Time,
     turn: Option<WeightedTurn>,
-    classes: usize,
+    waiting: u16,
     eligible_at: impl Fn(usize) -> Option<Time>,
 ) -> Pick {
     if let Some(turn) = turn
-        && turn.since >= turn.every
-        && eligible_at(turn.class) == Some(now)
+        && turn.since >= turn.every.get()
+        && waiting >> turn.class & 1 > 0
+        && eligible_at(turn.class()) == Some(now)
     {
-        return Pick { at: now, class: Some(turn.class as u8) };
+        return Pick { at: now, class: Some(turn.class) };
     }
     let mut first = Pick::NONE;
-    for class in 0..classes {
+    let mut rest = waiting;
+    while rest > 0 {
+        let class = rest.trailing_zeros() as usize;
+        rest &= rest - 1;
         match eligible_at(class) {
             Some(at) if at <= now => return Pick { at: now, class: Some(class as u8) },
             Some(at) if at < first.at => first = Pick { at, class: Some(class as u8) },
@@ -146,7 +148,8 @@ mod tests {
     const NOW: Time = Time(100);
 
     fn pick_of(turn: Option<WeightedTurn>, states: &[Option<u64>]) -> (u64, Option<u8>) {
-        let pick = pick(NOW, turn, states.len(), |class| states[class].map(Time));
+        let waiting = states.iter().rev().fold(0, |bits, state| bits << 1 | u16::from(state.is_some()));
+        let pick = pick(NOW, turn, waiting, |class| states[class].map(Time));
         (pick.at.0, pick.class)
     }
 
@@ -170,7 +173,7 @@ mod tests {
     /// Three to one: three packets of class 0, then one of class 1, while both wait.
     #[test]
     fn a_turn_comes_after_so_many_packets_of_others() {
-        let mut turn = WeightedTurn { class: 1, every: 3, since: 0 };
+        let mut turn = WeightedTurn { every: NonZeroU32::new(3).expect("three"), since: 0, class: 1 };
         let mut serve = |states: &[Option<u64>]| {
             let (_, class) = pick_of(Some(turn), states);
             let class = class.expect("one may send");

@@ -152,7 +152,7 @@ impl Port {
         scheduler.stalls.close(now, scheduler.fast.work, self.busy_until, &mut self.histogram);
         let mut classes = Vec::new();
         for class in &scheduler.classes {
-            let pausing = class.paused_since.map_or(Time::ZERO, |since| scheduler.stalls.waited(now, since));
+            let pausing = class.paused_since().map_or(Time::ZERO, |since| scheduler.stalls.waited(now, since));
             let mut report = ClassReport { paused: class.report.paused + pausing, ..class.report };
             for waiting in &class.queue {
                 let held = scheduler.stalls.waited(now, waiting.since);

@@ -7,9 +7,9 @@
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 
-use crate::packet::{Flags, Slab};
-use crate::port::admission::ClassOverride;
-use crate::port::class::{Class, ClassTable, Waiting};
+use crate::arch::prefetch::prefetch;
+use crate::packet::Slab;
+use crate::port::class::{Class, Waiting};
 use crate::port::clock::Clock;
 use crate::port::config::PortConfig;
 use crate::port::marker::DrainingQueue;
@@ -37,9 +37,6 @@ pub(super) struct FastPath {
     pub sending: u8,
     /// Whether the port has classes.
     pub has_classes: bool,
-    /// Whether a marker judges packets that are about to leave.
-    pub judges_heads: bool,
-    pub table: ClassTable,
 }
 
 impl FastPath {
@@ -67,23 +64,29 @@ impl FastPath {
 #[repr(C, align(64))]
 pub(super) struct Scheduler {
     pub fast: FastPath,
-    /// The earliest time at which a packet may be sent, as far as is known, and the class to serve then.
-    pub next: Pick,
+    /// The earliest time at which a packet may be sent, as far as is known.
+    pub next_at: Time,
+    /// The class to serve then; `None` if the choice has to be made at that time.
+    pub next_class: Option<u8>,
+    /// A bit for each class in which a packet waits.
+    pub waiting: u16,
+    /// The class of the host's pacer.
+    paced: Option<u8>,
+    /// Whether the port or a class has a marker.
+    pub has_markers: bool,
+    /// Whether a marker judges packets that are about to leave.
+    pub judges_heads: bool,
     /// The earliest wake on the event queue.
     pub wake: Time,
     /// Length of all that waits.
     pub bytes: Bytes,
     pub classes: Box<[Class]>,
+    pub stalls: StallRecord,
     pub turn: Option<WeightedTurn>,
-    /// The turns of classes that share the link by weight; `None` if all classes have strict priority.
-    pub rounds: Option<Box<Rounds>>,
-    /// The class of the host's pacer.
-    paced: Option<u8>,
-    /// Whether the port or a class has a marker.
-    pub has_markers: bool,
     /// Whether markers of classes wake at times of their own.
     pub class_wakes: bool,
-    pub stalls: StallRecord,
+    /// The turns of classes that share the link by weight; `None` if all classes have strict priority.
+    pub rounds: Option<Box<Rounds>>,
     /// The rate of the link while it is slower than its own.
     pub slower: Option<Box<Clock>>,
     /// End of the rest during which the link went down. Its frame is still on the wire, and no later one may overtake it.
@@ -103,7 +106,8 @@ pub(super) struct Trimming {
 impl Scheduler {
     pub fn new(discipline: &Discipline, draws: Rng) -> Self {
         Self {
-            fast: FastPath { has_classes: true, table: ClassTable::new(discipline), ..FastPath::default() },
+            fast: FastPath { has_classes: true, ..FastPath::default() },
+            next_at: Time::MAX,
             wake: Time::MAX,
             classes: discipline.classes.iter().map(Class::new).collect(),
             turn: WeightedTurn::new(&discipline.classes),
@@ -112,6 +116,12 @@ impl Scheduler {
             trimming: Trimming { draws, trimmed: None },
             ..Self::default()
         }
+    }
+
+    /// Prefetches what every packet that waits changes, besides its class.
+    pub fn prefetch(&self) {
+        prefetch(&self.fast);
+        prefetch(&self.classes);
     }
 
     /// State of the port, which `busy_until` and the queue determine.
@@ -129,20 +139,14 @@ impl Scheduler {
     /// Panics if the sums do not agree with the classes.
     pub fn assert_consistent(&self) {
         let packets: usize = self.classes.iter().map(|class| class.queue.len()).sum();
+        let waits = |number: usize| self.waiting >> number & 1 > 0;
+        assert!(
+            (0..).zip(&self.classes).all(|(number, class)| waits(number) != class.queue.is_empty()),
+            "classes that wait"
+        );
         assert_eq!(packets == 0, self.fast.work == Time::ZERO, "work without packets, or packets without work");
         assert_eq!(self.bytes, self.classes.iter().map(|class| class.bytes).sum(), "bytes of the classes");
-        assert!(packets > 0 || self.next.at == Time::MAX, "a class is to be served and nothing waits");
-    }
-
-    /// The class of a packet.
-    #[inline]
-    pub fn class_for(&self, flags: Flags, class: ClassOverride) -> usize {
-        self.fast.table.class(flags, class)
-    }
-
-    /// The class that pauses of a traffic class stop.
-    pub fn data(&self, traffic_class: u8) -> &Class {
-        &self.classes[self.fast.table.data_class(traffic_class)]
+        assert!(packets > 0 || self.next_at == Time::MAX, "a class is to be served and nothing waits");
     }
 
     /// Sets for each class whether it accepts a full frame, and a shortest one, that finds nothing before it, without a mark.
@@ -194,8 +198,8 @@ impl Scheduler {
     #[inline]
     pub fn catch_up_pacer(&mut self, now: Time) {
         let class = self.paced.map(|paced| &mut self.classes[usize::from(paced)]);
-        if let Some(Class { bucket: Some(bucket), bytes, .. }) = class {
-            bucket.catch_up(now, *bytes);
+        if let Some(class) = class {
+            class.catch_up_pacer(now);
         }
     }
 
@@ -205,7 +209,7 @@ impl Scheduler {
         if self.fast.idle_until > now {
             return Pick { at: self.fast.idle_until, class: None };
         }
-        let first = pick(now, self.turn, self.classes.len(), |class| self.classes[class].eligible_at(now, packets));
+        let first = pick(now, self.turn, self.waiting, |class| self.classes[class].eligible_at(now, packets));
         match &self.rounds {
             Some(rounds) => self.pick_by_weight(rounds, first, (now, packets)),
             None => first,
@@ -232,9 +236,10 @@ impl Scheduler {
     /// The class to serve now; `None` if no packet may be sent yet.
     #[inline(always)]
     pub fn pick_now(&mut self, now: Time, packets: &Slab) -> Option<usize> {
-        if self.next.at == now && self.next.class.is_some() {
-            debug_assert_eq!(self.pick(now, packets), self.next, "the cached choice is out of date");
-            return self.next.class.map(usize::from);
+        if self.next_at == now && self.next_class.is_some() {
+            let cached = Pick { at: self.next_at, class: self.next_class };
+            debug_assert_eq!(self.pick(now, packets), cached, "the cached choice is out of date");
+            return self.next_class.map(usize::from);
         }
         let pick = self.pick(now, packets);
         if pick.at > now {
@@ -250,7 +255,7 @@ impl Scheduler {
     fn cache(&mut self, made_for: Time, pick: Pick) {
         let is_final = self.paced.is_none() && (self.turn.is_none() || pick.at == made_for);
         let class = pick.class.filter(|_| is_final);
-        self.next = Pick { at: pick.at, class };
+        (self.next_at, self.next_class) = (pick.at, class);
     }
 
     /// Works out the next choice, for the time `free` at which the link becomes free.
@@ -262,19 +267,18 @@ impl Scheduler {
 
     /// Forgets the next choice, because the queue or what stalls it has changed.
     pub fn invalidate_next(&mut self) {
-        let at = if self.fast.work > Time::ZERO { Time::ZERO } else { Time::MAX };
-        self.next = Pick { at, class: None };
+        self.next_at = if self.fast.work > Time::ZERO { Time::ZERO } else { Time::MAX };
+        self.next_class = None;
     }
 
     /// Counts a packet of this class for the turn of another one, and for its own turn.
     #[inline(always)]
     pub fn count_turn(&mut self, sent: usize, length: Bytes) {
         if let Some(rounds) = &mut self.rounds {
-            rounds.charge(sent, length, self.classes[sent].queue.is_empty());
+            rounds.charge(sent, length, self.waiting >> sent & 1 == 0);
         }
         if let Some(turn) = &mut self.turn {
-            let waits = !self.classes[turn.class()].queue.is_empty();
-            turn.count(sent, waits);
+            turn.count(sent, self.waiting >> turn.class() & 1 > 0);
         }
     }
 

@@ -1,13 +1,16 @@
 //! Tests of ports with classes.
 
+use std::mem::offset_of;
+
 use shallows_cc::port::MarkAt;
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 
 use super::admission::{Enqueued, Incoming};
-use super::class::{Class, ClassTable};
+use super::class::{Class, ClassReport, ClassTable};
 use super::marker::Marker;
 use super::scheduler::{FastPath, Scheduler};
+use super::stall::StallRecord;
 use super::{Port, PortExtras};
 use crate::packet::PacketKind::{Ack, Data};
 use crate::packet::header::{Header, TcpAck};
@@ -26,14 +29,24 @@ const RATE: Rate = Rate::from_gbps(10);
 
 #[test]
 fn a_packet_that_is_sent_at_once_needs_one_line_besides_its_ports() {
-    assert_eq!(std::mem::offset_of!(Scheduler, fast), 0);
-    assert_eq!((std::mem::offset_of!(FastPath, table), size_of::<ClassTable>()), (32, 2 * 64));
-    assert_eq!(std::mem::offset_of!(PortExtras, scheduler), 0);
+    assert_eq!(offset_of!(Scheduler, fast), 0);
+    assert_eq!((size_of::<FastPath>(), size_of::<ClassTable>()), (32, 2 * 64));
+    assert_eq!(offset_of!(PortExtras, scheduler), 0);
     // A packet that is shown to a marker or to its class needs up to three more.
     assert!(size_of::<Option<Marker>>() <= 64);
-    assert_eq!(std::mem::offset_of!(PortExtras, marker) % 64, 0);
-    assert_eq!(std::mem::offset_of!(Class, limit), 64);
+    assert_eq!(offset_of!(PortExtras, marker) % 64, 0);
     assert_eq!(size_of::<Class>(), 192);
+}
+
+/// Two lines of the port and two of its class, besides those of the port itself, hold what it changes.
+#[test]
+fn a_packet_that_waits_needs_two_lines_of_the_scheduler_and_two_of_its_class() {
+    assert_eq!(offset_of!(Scheduler, classes), 64);
+    let last = offset_of!(Scheduler, stalls) + offset_of!(StallRecord, total);
+    assert!(last <= 128, "{last}");
+    assert_eq!(offset_of!(Class, report), 64);
+    let hot = [offset_of!(ClassReport, sojourn), offset_of!(ClassReport, area), offset_of!(ClassReport, largest)];
+    assert!(hot.iter().all(|&at| at < 64), "{hot:?}");
 }
 
 /// A shaped class of acknowledgements before an open one of data.

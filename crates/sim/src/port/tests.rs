@@ -216,7 +216,7 @@ fn frames_that_find_the_port_idle_add_up() {
 
 #[test]
 fn a_packet_that_finds_the_port_idle_needs_one_line_and_one_that_arrives_too() {
-    assert_eq!(std::mem::offset_of!(Port, counters), 64);
+    assert_eq!(std::mem::offset_of!(Port, histogram), 64);
     assert_eq!(size_of::<Port>(), 192);
 }
 

@@ -21,7 +21,7 @@ impl Port {
     pub(super) fn overflow(&mut self, now: Time, incoming: Incoming, packets: &mut Slab) -> Enqueued {
         let packet = &packets[incoming.packet];
         let kind = packet.flags.kind();
-        let number = self.scheduler_mut().class_for(packet.flags, incoming.class);
+        let number = self.class_for(packet.flags, incoming.class);
         if kind == PacketKind::Trimmed {
             return Enqueued::returned();
         }
@@ -59,8 +59,8 @@ impl Port {
         let header = Flags::of(PacketKind::Trimmed);
         let held = self.held(now, header, ClassOverride::None) + MIN_FRAME;
         let busy = self.busy_until > now;
+        let headers = self.class_for(header, ClassOverride::None);
         let scheduler = self.scheduler_mut();
-        let headers = scheduler.class_for(header, ClassOverride::None);
         scheduler.classes[headers].has_room(held, usize::from(busy && scheduler.fast.is_sending(headers)))
     }
 

@@ -39,6 +39,8 @@ pub struct CalendarQueue<K: Key> {
     refill_at: usize,
     /// The number of keys that should be known in advance.
     prefetch_depth: usize,
+    /// Whether [`Self::pop`] tells that the known keys have come nearer.
+    pub announces: bool,
     /// The number of keys in the heap from which they are divided into buckets: at least, and now.
     least_many: usize,
     many: usize,
@@ -60,6 +62,7 @@ impl<K: Key> CalendarQueue<K> {
             next: K::NONE,
             refill_at: 0,
             prefetch_depth,
+            announces: prefetch_depth > 0,
             least_many: many,
             many,
         }
@@ -78,7 +81,7 @@ impl<K: Key> CalendarQueue<K> {
     }
 
     /// Pops the least key; call [`Self::finish`] once everything that it causes has been pushed. True if the keys of
-    /// [`Self::peek_nth`] have come one nearer.
+    /// [`Self::peek_nth`] have come one nearer and this is announced.
     #[inline(always)]
     pub fn pop(&mut self) -> bool {
         if self.next >= self.heap.first() {
@@ -90,7 +93,7 @@ impl<K: Key> CalendarQueue<K> {
         if self.at >= self.refill_at {
             self.open_bucket();
         }
-        self.prefetch_depth > 0
+        self.announces
     }
 
     /// Ends the handling of the popped key: nothing more is pushed because of it.

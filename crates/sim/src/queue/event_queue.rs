@@ -103,6 +103,11 @@ impl EventQueue {
         Self { epoch: 0, keys, round: BUCKETS << bits }
     }
 
+    /// Whether [`Self::pop_before`] tells that the known events have come nearer.
+    pub fn announce(&mut self, announces: bool) {
+        self.keys.announces = announces;
+    }
+
     /// The next event.
     #[inline]
     #[must_use]
@@ -125,7 +130,7 @@ impl EventQueue {
     }
 
     /// Pops the next event if it is before `limit`; call [`Self::finish`] once everything that it causes has been pushed. The last
-    /// value is true if the events of [`Self::peek_nth`] have come one nearer.
+    /// value is true if the events of [`Self::peek_nth`] have come one nearer and this is announced.
     #[inline(always)]
     pub fn pop_before(&mut self, limit: Time) -> Option<(Time, u32, bool)> {
         let (at, entity) = self.peek().filter(|&(at, _)| at < limit)?;

@@ -177,6 +177,13 @@ impl Network {
         self.balancing.sprays() && self.has_multiport_hosts()
     }
 
+    /// Whether the choice of a switch depends on nothing but the packet.
+    #[inline]
+    #[must_use]
+    pub fn chooses_by_packet(&self) -> bool {
+        self.balancing == Balancing::Packet && self.faults.is_empty()
+    }
+
     /// Number of entities that the event queue holds: links, ports of hosts, and ports where some have classes.
     #[must_use]
     pub fn entities(&self) -> usize {
