@@ -3,7 +3,8 @@
 use crate::networks::{MTU, control, flow, network, run, run_open, star, until_done};
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::engine::simulation::{Progress, Simulation};
-use shallows_sim::spec::network::{FlowSpec, Network, Nic};
+use shallows_sim::spec::fault::{Change, Fault};
+use shallows_sim::spec::network::{Balancing, FlowSpec, Network, Nic};
 
 /// From host 0 to 1; the switch's port towards host 1 holds `buffer`.
 fn narrow(name: &str, buffer: Bytes) -> Network {
@@ -24,6 +25,25 @@ fn retransmissions_that_repeat_for_ever_end_the_run() {
         // Fifteen timeouts of at most a second each, noticed at the next look.
         assert!(answer.ended <= Time::from_secs(15.0 * 1.5 + 1.0), "{name}: {}", answer.ended);
         assert_eq!(run(narrow(name, MTU)).flows[0].delivered, 30_000, "{name}");
+    }
+}
+
+/// Two paths lead there and back, and each packet takes one at random. One link loses all packets, and the buffer beside it holds none:
+/// the run names the link that fails, whichever of the two the flow's own path is, and on the way back too.
+#[test]
+fn a_sprayed_flow_that_is_stuck_names_the_link_on_any_of_its_paths() {
+    let cables = [(0, 2), (2, 3), (2, 4), (3, 5), (4, 5), (5, 1)];
+    for (fails, narrow) in [(2, 4), (4, 2), (7, 9), (9, 7)] {
+        let mut network = network(2, 6, &cables);
+        network.ports[narrow].buffer = Bytes(20);
+        network.balancing = Balancing::Packet;
+        network.controls = vec![control("reno")];
+        network.faults = vec![Fault { at: Time::ZERO, link: fails, change: Change::Loss(1.0) }];
+        network.flows = vec![flow(0, 1, Bytes(30_000))];
+        let answer = run_open(until_done(network));
+        let [problem] = &answer.problems[..] else { panic!("{fails}: {:?}", answer.problems) };
+        let named = format!("; link {fails}, on the path of flow 0, loses all packets");
+        assert!(problem.starts_with("flow 0 cannot make progress") && problem.ends_with(&named), "{fails}: {problem}");
     }
 }
 
