@@ -45,3 +45,18 @@ def test_a_result_is_coloured_by_its_busier_direction(tmp_path):
     file = tmp_path / "network.png"
     done = CliRunner().invoke(cli.app, ["draw", str(tmp_path / "run"), "--out", str(file)])
     assert (done.exit_code, file.stat().st_size > 1000) == (0, True)
+
+
+def test_only_parallel_cables_are_beside_each_other():
+    """Of three cables two are beside their places; a number in the name of a node is not one of a cable."""
+    edges = [
+        ["h#3", "s#1", "10Gbps", "1us"],
+        *[["s#1", "t", "10Gbps", "1us"]] * 3,
+        ["t", "b", "10Gbps", "1us"],
+    ]
+    traffic = [{"kind": "long-lived", "flows": 1, "from": "h#3", "to": "b"}]
+    table = {"kind": "graph", "edges": edges, "hosts": ["h#3", "b"]}
+    net = Scenario(topology=table, cc="reno", traffic=traffic, duration="1ms").network
+    place = topology.places(net, topology.tiers(net))
+    begin = topology.curves(net, place)[:, 0, 0] - place[net.link_from[0::2], 0]
+    assert begin == pytest.approx([0, 0, topology.APART, 2 * topology.APART, 0])

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MOST_NAMES = 40
 """The most nodes of a tier whose names are drawn."""
+COLOURS = "viridis_r"
+"""The colours of utilization from 0 to 1."""
 ARC_POINTS = 17
 APART = 0.004
 """The distance of parallel links, as a share of the width."""
@@ -37,7 +39,7 @@ def network(net: "Network", title: str, used: "F64 | None" = None) -> "Figure":
         if used is None:
             lines.set_color("#888888")
         else:
-            lines.set(array=np.maximum(used[0::2], used[1::2]), cmap="viridis_r", clim=(0, 1))
+            lines.set(array=np.maximum(used[0::2], used[1::2]), cmap=COLOURS, clim=(0, 1))
             drawing.colorbar(lines, ax=ax, label="utilization", shrink=0.8)
         ax.add_collection(lines)
         _nodes(ax, net, tier, place)
@@ -76,16 +78,29 @@ def places(net: "Network", tier: "NDArray[np.intp]") -> "F64":
     return place
 
 
-def _cables(net: "Network", place: "F64") -> LineCollection:
-    """A line for each cable: an arc inside a tier. Cables between two nodes are beside each other."""
-    numbers = [name.rpartition("#")[2] for name in net.port_names[0::2]]
-    shift = np.array([APART * int(number) if number.isdecimal() else 0.0 for number in numbers])
+def curves(net: "Network", place: "F64") -> "F64":
+    """The curve of each cable, [cables, 3, 2]: (x, y) of its begin, control point and end (quadratic Bézier).
+
+    A cable inside a tier is an arc. Cables between two nodes are beside each other.
+    """
+    named = zip(net.port_names[0::2], net.pair_names[0::2], strict=True)
+    shift = np.array([APART * int(name[len(pair) + 1 :] or 0) for name, pair in named])  # "s0->s1#2"
     begin, end = place[net.link_from[0::2]], place[net.link_to[0::2]]
-    along = np.linspace(0, 1, ARC_POINTS)
-    lines = begin[:, None] + along[:, None] * (end - begin)[:, None]
-    lines[:, :, 0] += shift[:, None]
-    height = np.where(begin[:, 1] == end[:, 1], np.abs(end - begin)[:, 0], 0)
-    lines[:, :, 1] += height[:, None] * 4 * along * (1 - along)
+    found = np.stack([begin, (begin + end) / 2, end], axis=1)
+    found[:, :, 0] += shift[:, None]
+    found[:, 1, 1] += np.where(begin[:, 1] == end[:, 1], 2 * np.abs(end - begin)[:, 0], 0)
+    return found
+
+
+def points(curve: "F64", along: "F64") -> "F64":
+    """The points [cables, along, 2] of curves [cables, 3, 2] at the shares `along` of their ways."""
+    weights = np.stack([(1 - along) ** 2, 2 * along * (1 - along), along**2], axis=1)
+    return np.einsum("as,csx->cax", weights, curve)
+
+
+def _cables(net: "Network", place: "F64") -> LineCollection:
+    """A line for each cable."""
+    lines = points(curves(net, place), np.linspace(0, 1, ARC_POINTS))
     return LineCollection(list(lines), linewidths=0.7)
 
 
