@@ -14,8 +14,13 @@ if TYPE_CHECKING:
     from rich.table import Column, Table
 
 
-def document(title: str, links: Mapping[str, str], parts: Sequence[str], style: str = "") -> str:
-    """The HTML of a page: `links` (`{id: name}`) lead to its `parts`, HTML; `style` is CSS of its own."""
+def document(
+    title: str, links: Mapping[str, str], parts: Sequence[str], style: str = "", script: str = ""
+) -> str:
+    """The HTML of a page: `links` (`{id: name}`) lead to its `parts`, HTML.
+
+    `style` is CSS and `script` JavaScript of its own.
+    """
     named = "".join(f'<a href="#{key}">{names.html(name)}</a>' for key, name in links.items())
     nav = f"<nav>{named}</nav>" if len(links) > 1 else ""
     return "\n".join(
@@ -24,17 +29,18 @@ def document(title: str, links: Mapping[str, str], parts: Sequence[str], style: 
             GENERATOR,
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="color-scheme" content="light dark">',
-            f"<title>{names.html(title)}</title><style>{_beside('page.css')}{style}</style></head><body>",
+            f"<title>{names.html(title)}</title><style>{beside('page.css')}{style}</style></head><body>",
             nav,
             *parts,
-            f"<script>{_beside('page.js')}</script>",
+            f"<script>{beside('page.js')}{script}</script>",
             "</body></html>\n",
         ]
     )
 
 
 @cache
-def _beside(name: str) -> str:
+def beside(name: str) -> str:
+    """The text of a file of this package, such as `page.css`."""
     return files("shallows.pages").joinpath(name).read_text("utf-8")
 
 

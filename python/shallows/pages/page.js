@@ -14,13 +14,18 @@ for (const chart of document.querySelectorAll(".chart")) {
     for (const [name, value] of Object.entries({ x1: found.at, x2: found.at, y1: ax.box[1], y2: ax.box[1] + ax.box[3] }))
       cursor.setAttribute(name, value);
     svg.append(cursor); chart.append(tip);
-    tip.replaceChildren(...found.lines); tip.hidden = false;
-    const frame = chart.getBoundingClientRect(), wide = tip.offsetWidth, left = event.clientX - frame.left + 14;
-    tip.style.left = `${Math.max(0, left + wide > frame.width ? left - wide - 28 : left)}px`;
-    tip.style.top = `${Math.max(0, event.clientY - frame.top - tip.offsetHeight - 8)}px`;
+    beside(event, tip, chart, found.lines);
   };
   chart.addEventListener("pointermove", show); chart.addEventListener("pointerdown", show);
   chart.addEventListener("pointerleave", hide);
+}
+
+// Shows lines in a tip within a frame, beside the pointer.
+function beside(event, tip, frame, lines) {
+  tip.replaceChildren(...lines); tip.hidden = false;
+  const box = frame.getBoundingClientRect(), wide = tip.offsetWidth, left = event.clientX - box.left + 14;
+  tip.style.left = `${Math.max(0, left + wide > box.width ? left - wide - 28 : left)}px`;
+  tip.style.top = `${Math.max(0, event.clientY - box.top - tip.offsetHeight - 8)}px`;
 }
 
 // Where a value is along a side of its axes, from 0 to 1.
