@@ -1,5 +1,6 @@
-"""`shallows draw`: a figure of a scenario's network."""
+"""`shallows draw`: a figure of a scenario's network, or the page of a result's network over time."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -12,9 +13,12 @@ from shallows.cli.status import DONE, with_status
 @with_status
 def draw(
     what: Annotated[str, typer.Argument(metavar="SCENARIO|RESULT", help="A scenario or a result's folder.")],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="A .png, .pdf or .svg file.")] = Path(
-        "network.png"
-    ),
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", metavar="FILE", help="A .png, .pdf or .svg file; .html: the network of RESULT over time."
+        ),
+    ] = Path("network.png"),
     trust: Trust = False,
 ) -> int:
     """Draw the network of SCENARIO, or that of RESULT with the utilization of its links as colour."""
@@ -25,6 +29,8 @@ def draw(
     from shallows.scenario import Scenario
 
     extras.need("plot", "draw")
+    if out.suffix.lower() in files.PAGE.ends:
+        return _page(what, out)
     files.check(out, files.FIGURE)
     from shallows.plot import topology
 
@@ -36,4 +42,23 @@ def draw(
     drawing = topology.network(scenario.network, scenario.name, used)
     files.save_figure(drawing, out, out.suffix.removeprefix("."), scenario.name)
     print(f"written {out}")
+    return DONE
+
+
+def _page(what: str, out: Path) -> int:
+    """Write the page of a result's network over time."""
+    from shallows.errors import ScenarioError
+    from shallows.pages import frames, report, topology
+    from shallows.results import Run, files
+    from shallows.scenario import Scenario
+
+    files.check(out, files.PAGE)
+    if not Path(what).is_dir():
+        scenario = Scenario.load(what)
+        folder = f"{scenario.name}-sampled"
+        run = frames.how_to_run(scenario, Path(what), folder)
+        then = shlex.join(["shallows", "draw", folder, "--out", str(out)])
+        expected = f"a result, because nothing has happened in a scenario; run it first: {run} && {then}"
+        raise ScenarioError(f"{out} shows a network over time", file=what, expected=expected)
+    print(f"written {report.write(out, topology.network(Run.load(what)))}")
     return DONE

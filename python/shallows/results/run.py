@@ -313,6 +313,11 @@ class Run:
         return report.write(file, report.of_run(self, paths))
 
     @property
+    def folder(self) -> Path | None:
+        """The folder from which this run was loaded; None for a new run."""
+        return self._folder if self.answer is None else None
+
+    @property
     def address(self) -> str | None:
         """The address for which a sweep saved this run; None if no sweep did."""
         return self._address

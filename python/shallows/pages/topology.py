@@ -1,0 +1,222 @@
+"""The page of a network over time: its drawing, in which a slider chooses the moment."""
+
+import zlib
+from base64 import b64encode
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shallows import names
+from shallows.pages import frames
+from shallows.pages.document import beside, document
+from shallows.pages.drawing import Drawing
+from shallows.pages.frames import Frames
+from shallows.pages.palette import QUEUE, UTILIZATION, style
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shallows.results.run import Run
+    from shallows.topology import Network
+
+ROWS = 8
+"""Rows of the table of the longest queues."""
+MILLISECONDS_FROM_US = 10_000.0
+"""Runs that last longer have their times in milliseconds."""
+MOST_UNITS = 4095
+"""The most units of the longest queue; more would only enlarge the page."""
+CLOSE = 0.02
+"""The largest error of the utilization of a port that needs no warning."""
+
+
+def network(run: "Run") -> str:
+    """The page (HTML) of the network of a `Run` over time; `pages.report.write` writes it to a file.
+
+    The colour of each half of a cable is the utilization of the port at that end, from 0 to 1: the share of
+    the samples of a frame (`record.queues`) at which the port was sending. The dots are queues in full
+    frames. A frame merges samples if there are more than `frames.MOST_FRAMES`: their mean utilization and
+    their largest queue. Raises `ScenarioError` if the run has no samples of ports.
+    """
+    net = run.scenario.network
+    shown = frames.of_run(run, net)
+    packed = _Packed(shown, run.scenario.mtu)
+    title = f"{run.summary['name']}: the network over time"
+    times = _times(shown)
+    drawing = Drawing(net, shown, packed.percent, packed.share)
+    moment = shown.busiest
+    body = [
+        f"<h1>{names.html(title)}</h1>",
+        f'<p class="soft">{names.html(_source(run))}</p>',
+        '<div class="network">',
+        f'<p class="static moment">The busiest moment, {times[moment]}. '
+        "With JavaScript this page shows every other moment.</p>",
+        _player(shown, moment),
+        f'<div class="map">{drawing.svg(moment, f"{title}, at {times[moment]}")}</div>',
+        _legend(packed, net, shown),
+        _table(packed, net, shown, moment),
+        f'<script type="application/json">{names.script(_data(net, shown, packed, times, drawing))}</script>',
+        "</div>",
+        f'<h2>How to read it</h2><p class="soft">{" ".join(_notes(run, net, shown))}</p>',
+    ]
+    return document(title, {}, body, beside("network.css") + style(), beside("network.js"))
+
+
+class _Packed:
+    """The numbers of a page as small integers: utilization in percent, queues in `unit` bytes, [P, F]."""
+
+    def __init__(self, shown: Frames, mtu: int) -> None:
+        self.mtu, self.most_bytes = mtu, int(shown.queue_bytes.max())
+        self.unit = -(-self.most_bytes // MOST_UNITS) or 1
+        self.percent: NDArray[np.uint8] = np.rint(100 * shown.utilization).astype(np.uint8)
+        self.queue: NDArray[np.uint16] = np.rint(shown.queue_bytes / self.unit).astype(np.uint16)
+        self.most = int(self.queue.max())
+        waiting = self.queue * float(self.unit) > mtu  # more than a frame in transmission
+        self.share = np.where(waiting, self.queue / max(self.most, 1), 0.0)
+
+    def text(self) -> str:
+        """Bytes of utilization, then low and high bytes of the queues, compressed."""
+        columns = self.percent, self.queue & 0xFF, self.queue >> 8
+        whole = b"".join(column.astype(np.uint8).tobytes() for column in columns)
+        return b64encode(zlib.compress(whole, 9)).decode()
+
+    def frames(self, row: int, frame: int) -> str:
+        """A queue in full frames."""
+        return f"{int(self.queue[row, frame]) * self.unit / self.mtu:.1f}"
+
+
+def _data(
+    net: "Network", shown: Frames, packed: _Packed, times: list[str], drawing: Drawing
+) -> dict[str, Any]:
+    """What network.js reads."""
+    rates, its_rate = np.unique(net.rate_bps, return_inverse=True)
+    return {
+        "links": shown.links.tolist(),
+        "ports": [names.line(name) for name in net.port_names],
+        "rates": [_rate(float(rate)) for rate in rates],
+        "rate": its_rate.tolist(),
+        "edges": [float(f"{edge:.9g}") for edge in shown.edges_us],
+        "times": times,
+        "samples": shown.samples.tolist(),
+        "down": shown.down,
+        "unit": packed.unit,
+        "mtu": packed.mtu,
+        "most": packed.most,
+        "radius": drawing.radius,
+        "widths": [drawing.width(0), drawing.wide],
+        "rows": ROWS,
+        "data": packed.text(),
+    }
+
+
+def _rate(bps: float) -> str:
+    for unit, size in (("Tbit/s", 1e12), ("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
+        if bps >= size:
+            return f"{bps / size:.6g} {unit}"
+    return f"{bps:.6g} bit/s"
+
+
+def _times(shown: Frames) -> list[str]:
+    """The time of each frame: of its sample, or from its begin to its end."""
+    scale, unit = (1e3, "ms") if shown.edges_us[-1] > MILLISECONDS_FROM_US else (1.0, "us")
+    edges = shown.edges_us / scale
+    digits = int(np.clip(2 - np.floor(np.log10(max(float(np.diff(edges).min()), 1e-3))), 0, 3))
+    texts = [f"{edge:.{digits}f}" for edge in edges]
+    if shown.samples.max() == 1:
+        return [f"{text} {unit}" for text in texts[:-1]]
+    return [f"{begin} to {end} {unit}" for begin, end in pairwise(texts)]
+
+
+def _source(run: "Run") -> str:
+    of = run.summary
+    line = f"{', '.join(of['cc'])}, {of['world']} world: shallows {of['version']}, seed {of['seed']}"
+    return line + (f", fingerprint {of['fingerprint']}" if of["fingerprint"] else "")
+
+
+def _player(shown: Frames, moment: int) -> str:
+    """The button, the slider, and the total of the queues over time above it."""
+    queues = shown.queue_bytes.sum(axis=0, dtype=np.float64)
+    heights = 1 - queues / max(float(queues.max()), 1.0)
+    many = len(heights)
+    steps = "".join(f"V{height:.3g}H{place}" for place, height in enumerate(heights.tolist(), 1))
+    return (
+        '<div class="player" hidden><button type="button">▶ Play</button><div class="track">'
+        f'<svg viewBox="0 0 {many} 1" preserveAspectRatio="none" aria-hidden="true">'
+        f'<path class="trend" d="M0 1{steps}V1Z"/><path class="now" d="M{moment + 0.5} 0V1"/></svg>'
+        f'<input type="range" min="0" max="{many - 1}" step="1" value="{moment}" aria-label="Time"></div>'
+        "<output></output></div>"
+    )
+
+
+def _legend(packed: _Packed, net: "Network", shown: Frames) -> str:
+    most = f"{packed.most_bytes / packed.mtu:.1f} frames ({packed.most_bytes / 1e3:.3g} KB)"
+    bars = (
+        ("Utilization of the port at this end", "u", UTILIZATION, ("0 %", "50 %", "100 %")),
+        (f"Queue at the port, full frames of {packed.mtu} B", "q", QUEUE, ("0", most)),
+    )
+    drawn = "".join(
+        f'<div>{title}<div class="bar" style="background: linear-gradient(to right, '
+        f'{", ".join(f"var(--{key}{share})" for share in range(0, 101, 10))})"></div>'
+        f'<span class="ends">{"".join(f"<span>{end}</span>" for end in ends)}</span></div>'
+        for title, key, _, ends in bars
+    )
+    marks = ""
+    if shown.down:
+        line = '<path class="down" d="M0 6H32"/><path class="cross" d="M12 2l8 8m0-8l-8 8"/>'
+        marks += f'<span><svg viewBox="0 0 32 12" aria-hidden="true">{line}</svg>failed now</span>'
+    if len(shown.links) < len(net.port_names):
+        line = '<path d="M0 6H32"/>'
+        marks += f'<span><svg viewBox="0 0 32 12" aria-hidden="true">{line}</svg>not recorded</span>'
+    return f'<div class="legend">{drawn}<div class="marks">{marks}</div></div>'
+
+
+def _table(packed: _Packed, net: "Network", shown: Frames, moment: int) -> str:
+    """The longest queues at a moment; network.js replaces the rows."""
+    keys = packed.percent[:, moment], packed.queue[:, moment]
+    order = np.lexsort((-np.arange(len(shown.links)), *keys))[::-1][:ROWS]
+    rows = "".join(
+        f'<tr><td>{names.html(net.port_names[shown.links[row]])}</td><td class="number">'
+        f'{packed.percent[row, moment]} %</td><td class="number">{packed.frames(row, moment)}</td></tr>'
+        for row in order.tolist()
+    )
+    head = '<th>port</th><th class="number">utilization</th><th class="number">queue (frames)</th>'
+    return (
+        "<h2>Longest queues at this time</h2>"
+        f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+    )
+
+
+def _notes(run: "Run", net: "Network", shown: Frames) -> list[str]:
+    """What the picture shows and how far it can be trusted, in HTML."""
+    total, many = int(shown.samples.sum()), int(shown.samples[0])
+    notes = [
+        "Each half of a cable has the colour of the port at its end: the share of the samples of its queue "
+        "at which it was sending. A dot is a queue of more than a full frame; it includes the frame in "
+        "transmission, and its area and its colour grow with it. "
+        "The curve above the slider is the sum of all queues."
+    ]
+    if many > 1:
+        notes.append(
+            f"A frame of this picture merges {many} samples, {total} in {len(shown.samples)} frames: "
+            "it has their mean utilization and their largest queue."
+        )
+    else:
+        notes.append("A frame of this picture is a single sample, so a port is either sending or not.")
+    if len(shown.links) < len(net.port_names):
+        notes.append(
+            f"{len(shown.links)} of {len(net.port_names)} ports were recorded; "
+            "with <code>--set record.ports=all</code> a run records all."
+        )
+    if shown.error is not None:
+        notes.append(
+            f"After the warm-up, the samples of each port give its exact utilization within "
+            f"{100 * shown.error:.1f} percentage points."
+        )
+        if shown.error > CLOSE:
+            notes.append(
+                "Shorter intervals come closer, and so do intervals that are no round number, such as "
+                '<code>record.queues = "1.007us"</code>: they do not keep the phase of senders.'
+            )
+    if np.asarray(run.columns("ports")["pauses"], float).sum():
+        notes.append("A port that a pause stops with a queue counts as sending.")
+    return notes
