@@ -48,7 +48,7 @@ def draw(
 def _page(what: str, out: Path) -> int:
     """Write the page of a result's network over time."""
     from shallows.errors import ScenarioError
-    from shallows.pages import frames, report, topology
+    from shallows.pages import moments, report, topology
     from shallows.results import Run, files
     from shallows.scenario import Scenario
 
@@ -56,7 +56,7 @@ def _page(what: str, out: Path) -> int:
     if not Path(what).is_dir():
         scenario = Scenario.load(what)
         folder = f"{scenario.name}-sampled"
-        run = frames.how_to_run(scenario, Path(what), folder)
+        run = moments.how_to_run(scenario, Path(what), folder)
         then = shlex.join(["shallows", "draw", folder, "--out", str(out)])
         expected = f"a result, because nothing has happened in a scenario; run it first: {run} && {then}"
         raise ScenarioError(f"{out} shows a network over time", file=what, expected=expected)

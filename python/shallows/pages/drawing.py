@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shallows import names
-from shallows.pages.frames import Frames
+from shallows.pages.moments import Moments
 from shallows.plot import topology
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ DOT_AT = 0.3
 
 
 class Drawing:
-    """The drawing of a network. `percent` and `share` are utilization and queue of the frames, [P, F]."""
+    """The drawing of a network. `percent` and `share` are utilization and queue of the moments, [P, M]."""
 
-    def __init__(self, net: "Network", shown: Frames, percent: "NDArray[np.uint8]", share: "F64") -> None:
+    def __init__(self, net: "Network", shown: Moments, percent: "NDArray[np.uint8]", share: "F64") -> None:
         self.net, self.shown, self.percent, self.share = net, shown, percent, share
         self.tier = topology.tiers(net)
         place = topology.places(net, self.tier)
@@ -49,8 +49,9 @@ class Drawing:
         return np.stack([x, self.height - BOTTOM - TIER * (place[..., 1] - self.lowest)], axis=-1)
 
     def svg(self, moment: int, title: str) -> str:
-        """The SVG with the colours of a frame. `title` is for screen readers."""
-        size = f'viewBox="0 0 {WIDTH:g} {self.height:.0f}" style="--wide:{2.5 * self.wide:.1f}"'
+        """The SVG with the colours of a moment. `title` is for screen readers."""
+        sizes = f"--wide:{2.5 * self.wide:.1f};--ring:{self.radius / 12:.2f}"
+        size = f'viewBox="0 0 {WIDTH:g} {self.height:.0f}" style="{sizes}"'
         cables = f'<g class="cables" stroke-width="{self.width(0):.2f}">{"".join(self._cables(moment))}</g>'
         label = f'role="img" aria-label="{names.html(title)}"'
         return f"<svg {size} {label}>{cables}{''.join(self._nodes())}</svg>"
@@ -78,7 +79,7 @@ class Drawing:
             fill = f' style="fill:var(--q{round(100 * share)})"' if share else ""
             radius = f"{self.radius * share**0.5:.2f}"
             yield f'<circle class="queue" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"{fill}/>'
-        for cable in sorted({link // 2 for link, _, _ in self.shown.down}):
+        for cable in sorted({fault.link // 2 for fault in self.shown.down}):
             shown = " shown" if failed & {2 * cable, 2 * cable + 1} else ""
             middle = _pair(halves[2 * cable][2] - 5)
             yield f'<path class="cross{shown}" data-cable="{cable}" d="M{middle}l10 10m0-10l-10 10"/>'

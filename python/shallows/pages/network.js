@@ -1,4 +1,4 @@
-// The frames of a network over time: a slider, a play button, and what a cable carries (topology.py).
+// The moments of a network over time: a slider, a play button, and what a cable carries (topology.py).
 {
   const root = document.querySelector(".network"), its = JSON.parse(root.querySelector("script").textContent);
   const map = root.querySelector(".map svg"), player = root.querySelector(".player");
@@ -8,10 +8,10 @@
   const row = new Map(its.links.map((link, i) => [link, i])), shapes = halves.map(shape);
   const tip = document.createElement("div");
   const PER_SECOND = 12, NEAR_PX = 12;
-  let frame = +slider.value, used, queue, failed = new Set(), at = null, timer = null;
+  let moment = +slider.value, used, queue, faults = [], at = null, timer = null;
   tip.className = "tip"; tip.hidden = true; root.append(tip);
 
-  // The numbers of the frames: bytes of utilization in percent, then low and high bytes of queues, all by port.
+  // The numbers of the moments: bytes of utilization in percent, then low and high bytes of queues, all by port.
   async function unpacked() {
     const packed = Uint8Array.from(atob(its.data), letter => letter.charCodeAt(0));
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
@@ -20,15 +20,15 @@
     queue = Uint16Array.from({ length: values }, (_, i) => bytes[values + i] + 256 * bytes[2 * values + i]);
   }
 
-  // Draws a frame; `now` sets every element, not only those that differ from the frame drawn before.
+  // Draws a moment; `now` sets every element, not only those that differ from the moment drawn before.
   function draw(to, now = false) {
-    const frames = its.samples.length;
+    const moments = its.samples.length;
     its.links.forEach((link, i) => {
-      const percent = used[i * frames + to], long = queue[i * frames + to];
-      if (now || percent !== used[i * frames + frame]) colour(halves[link].style, percent);
-      if (now || long !== queue[i * frames + frame]) dot(dots[link], long * its.unit > its.mtu ? long / its.most : 0);
+      const percent = used[i * moments + to], long = queue[i * moments + to];
+      if (now || percent !== used[i * moments + moment]) colour(halves[link].style, percent);
+      if (now || long !== queue[i * moments + moment]) dot(dots[link], long * its.unit > its.mtu ? long / its.most : 0);
     });
-    frame = to;
+    moment = to;
     fail();
     slider.value = to;
     output.value = its.times[to];
@@ -49,21 +49,24 @@
     circle.style.fill = `var(--q${Math.round(100 * share)})`;
   }
 
-  // Links that are down at some time of the frame.
+  // The faults at some time of the moment; those that are down are drawn as failed.
   function fail() {
-    const begin = its.edges[frame], end = its.edges[frame + 1];
-    failed = new Map(its.down.filter(([, from, to]) => from < end && to > begin).map(([link, from, to]) => [link, [from, to]]));
-    for (const [link] of its.down) halves[link].classList.toggle("down", failed.has(link));
+    const begin = its.edges[moment], end = its.edges[moment + 1];
+    faults = its.faults.filter(([, from, to]) => from < end && to > begin);
+    const failed = new Set(faults.filter(isDown).map(([link]) => link));
+    for (const [link] of its.faults.filter(isDown)) halves[link].classList.toggle("down", failed.has(link));
     for (const [cable, cross] of crosses) cross.classList.toggle("shown", failed.has(2 * cable) || failed.has(2 * cable + 1));
   }
 
-  function percent(link) { return `${used[row.get(link) * its.samples.length + frame]} %`; }
-  function frames(link) { return (queue[row.get(link) * its.samples.length + frame] * its.unit / its.mtu).toFixed(1); }
+  function isDown([, , , what]) { return what === "down"; }
+
+  function percent(link) { return `${used[row.get(link) * its.samples.length + moment]} %`; }
+  function frames(link) { return (queue[row.get(link) * its.samples.length + moment] * its.unit / its.mtu).toFixed(1); }
 
   // The ports with the longest queues, as a table.
   function busiest() {
     const body = root.querySelector("tbody"), many = its.samples.length;
-    const order = its.links.map((link, i) => [queue[i * many + frame], used[i * many + frame], -i, link]);
+    const order = its.links.map((link, i) => [queue[i * many + moment], used[i * many + moment], -i, link]);
     const first = [];
     for (let place = 0; place < Math.min(its.rows, order.length); place++) {
       let best = place;
@@ -122,19 +125,19 @@
     head.textContent = its.ports[link];
     const rate = its.rates[its.rate[link]];
     lines.push(line(row.has(link) ? `${rate}, utilization ${percent(link)}, queue ${frames(link)} frames` : `${rate}, not recorded`));
-    if (failed.has(link)) lines.push(line(`down from ${failed.get(link).map(time => `${number(time)} us`).join(" to ")}`));
-    return lines;
+    const mine = faults.filter(fault => fault[0] === link);
+    return [...lines, ...mine.map(([, from, to, what]) => line(`${what} from ${number(from)} to ${number(to)} us`))];
   }
 
   function play(on) {
     clearInterval(timer);
-    timer = on ? setInterval(() => frame + 1 < its.samples.length ? draw(frame + 1) : play(false), 1000 / PER_SECOND) : null;
+    timer = on ? setInterval(() => moment + 1 < its.samples.length ? draw(moment + 1) : play(false), 1000 / PER_SECOND) : null;
     button.textContent = on ? "❚❚ Pause" : "▶ Play";
     root.dataset.playing = on;
   }
 
   button.addEventListener("click", () => {
-    if (timer === null && frame + 1 >= its.samples.length) draw(0);
+    if (timer === null && moment + 1 >= its.samples.length) draw(0);
     play(timer === null);
   });
   slider.addEventListener("input", () => { play(false); draw(+slider.value); });
@@ -142,7 +145,7 @@
   map.addEventListener("pointerleave", () => { at = null; tip.hidden = true; for (const one of map.querySelectorAll(".on")) one.classList.remove("on"); });
   unpacked().then(() => {
     player.hidden = false; root.querySelector(".static").hidden = true; play(false);
-    draw(frame, true);
+    draw(moment, true);
     root.dataset.ready = true;
   }).catch(() => root.querySelector(".static").append(" This browser cannot unpack them: it has no DecompressionStream."));
 }

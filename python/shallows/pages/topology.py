@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shallows import names
-from shallows.pages import frames
+from shallows.pages import moments
 from shallows.pages.document import beside, document
 from shallows.pages.drawing import Drawing
-from shallows.pages.frames import Frames
+from shallows.pages.moments import Moments
 from shallows.pages.palette import QUEUE, UTILIZATION, style
+from shallows.units import MOST_ROWS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,12 +35,12 @@ def network(run: "Run") -> str:
     """The page (HTML) of the network of a `Run` over time; `pages.report.write` writes it to a file.
 
     The colour of each half of a cable is the utilization of the port at that end, from 0 to 1: the share of
-    the samples of a frame (`record.queues`) at which the port was sending. The dots are queues in full
-    frames. A frame merges samples if there are more than `frames.MOST_FRAMES`: their mean utilization and
+    the samples of a moment (`record.queues`) at which the port was sending. The dots are queues in full
+    frames. A moment merges samples if there are more than `moments.MOST_MOMENTS`: their mean utilization and
     their largest queue. Raises `ScenarioError` if the run has no samples of ports.
     """
     net = run.scenario.network
-    shown = frames.of_run(run, net)
+    shown = moments.of_run(run, net)
     packed = _Packed(shown, run.scenario.mtu)
     title = f"{run.summary['name']}: the network over time"
     times = _times(shown)
@@ -63,9 +64,9 @@ def network(run: "Run") -> str:
 
 
 class _Packed:
-    """The numbers of a page as small integers: utilization in percent, queues in `unit` bytes, [P, F]."""
+    """The numbers of a page as small integers: utilization in percent, queues in `unit` bytes, [P, M]."""
 
-    def __init__(self, shown: Frames, mtu: int) -> None:
+    def __init__(self, shown: Moments, mtu: int) -> None:
         self.mtu, self.most_bytes = mtu, int(shown.queue_bytes.max())
         self.unit = -(-self.most_bytes // MOST_UNITS) or 1
         self.percent: NDArray[np.uint8] = np.rint(100 * shown.utilization).astype(np.uint8)
@@ -80,25 +81,25 @@ class _Packed:
         whole = b"".join(column.astype(np.uint8).tobytes() for column in columns)
         return b64encode(zlib.compress(whole, 9)).decode()
 
-    def frames(self, row: int, frame: int) -> str:
+    def frames(self, row: int, moment: int) -> str:
         """A queue in full frames."""
-        return f"{int(self.queue[row, frame]) * self.unit / self.mtu:.1f}"
+        return f"{int(self.queue[row, moment]) * self.unit / self.mtu:.1f}"
 
 
 def _data(
-    net: "Network", shown: Frames, packed: _Packed, times: list[str], drawing: Drawing
+    net: "Network", shown: Moments, packed: _Packed, times: list[str], drawing: Drawing
 ) -> dict[str, Any]:
     """What network.js reads."""
     rates, its_rate = np.unique(net.rate_bps, return_inverse=True)
     return {
         "links": shown.links.tolist(),
         "ports": [names.line(name) for name in net.port_names],
-        "rates": [_rate(float(rate)) for rate in rates],
+        "rates": [moments.rate(float(rate)) for rate in rates],
         "rate": its_rate.tolist(),
         "edges": [float(f"{edge:.9g}") for edge in shown.edges_us],
         "times": times,
         "samples": shown.samples.tolist(),
-        "down": shown.down,
+        "faults": shown.faults,
         "unit": packed.unit,
         "mtu": packed.mtu,
         "most": packed.most,
@@ -109,18 +110,12 @@ def _data(
     }
 
 
-def _rate(bps: float) -> str:
-    for unit, size in (("Tbit/s", 1e12), ("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
-        if bps >= size:
-            return f"{bps / size:.6g} {unit}"
-    return f"{bps:.6g} bit/s"
-
-
-def _times(shown: Frames) -> list[str]:
-    """The time of each frame: of its sample, or from its begin to its end."""
+def _times(shown: Moments) -> list[str]:
+    """The time of each moment: of its sample, or from its begin to its end."""
     scale, unit = (1e3, "ms") if shown.edges_us[-1] > MILLISECONDS_FROM_US else (1.0, "us")
     edges = shown.edges_us / scale
-    digits = int(np.clip(2 - np.floor(np.log10(max(float(np.diff(edges).min()), 1e-3))), 0, 3))
+    step = float(np.diff(edges).min()) or 100.0  # a single sample has no interval
+    digits = int(np.clip(2 - np.floor(np.log10(max(step, 1e-3))), 0, 3))
     texts = [f"{edge:.{digits}f}" for edge in edges]
     if shown.samples.max() == 1:
         return [f"{text} {unit}" for text in texts[:-1]]
@@ -133,7 +128,7 @@ def _source(run: "Run") -> str:
     return line + (f", fingerprint {of['fingerprint']}" if of["fingerprint"] else "")
 
 
-def _player(shown: Frames, moment: int) -> str:
+def _player(shown: Moments, moment: int) -> str:
     """The button, the slider, and the total of the queues over time above it."""
     queues = shown.queue_bytes.sum(axis=0, dtype=np.float64)
     heights = 1 - queues / max(float(queues.max()), 1.0)
@@ -148,7 +143,7 @@ def _player(shown: Frames, moment: int) -> str:
     )
 
 
-def _legend(packed: _Packed, net: "Network", shown: Frames) -> str:
+def _legend(packed: _Packed, net: "Network", shown: Moments) -> str:
     most = f"{packed.most_bytes / packed.mtu:.1f} frames ({packed.most_bytes / 1e3:.3g} KB)"
     bars = (
         ("Utilization of the port at this end", "u", UTILIZATION, ("0 %", "50 %", "100 %")),
@@ -170,7 +165,7 @@ def _legend(packed: _Packed, net: "Network", shown: Frames) -> str:
     return f'<div class="legend">{drawn}<div class="marks">{marks}</div></div>'
 
 
-def _table(packed: _Packed, net: "Network", shown: Frames, moment: int) -> str:
+def _table(packed: _Packed, net: "Network", shown: Moments, moment: int) -> str:
     """The longest queues at a moment; network.js replaces the rows."""
     keys = packed.percent[:, moment], packed.queue[:, moment]
     order = np.lexsort((-np.arange(len(shown.links)), *keys))[::-1][:ROWS]
@@ -186,7 +181,7 @@ def _table(packed: _Packed, net: "Network", shown: Frames, moment: int) -> str:
     )
 
 
-def _notes(run: "Run", net: "Network", shown: Frames) -> list[str]:
+def _notes(run: "Run", net: "Network", shown: Moments) -> list[str]:
     """What the picture shows and how far it can be trusted, in HTML."""
     total, many = int(shown.samples.sum()), int(shown.samples[0])
     notes = [
@@ -197,11 +192,11 @@ def _notes(run: "Run", net: "Network", shown: Frames) -> list[str]:
     ]
     if many > 1:
         notes.append(
-            f"A frame of this picture merges {many} samples, {total} in {len(shown.samples)} frames: "
+            f"A moment of this page merges {many} samples, {total} in {len(shown.samples)} moments: "
             "it has their mean utilization and their largest queue."
         )
     else:
-        notes.append("A frame of this picture is a single sample, so a port is either sending or not.")
+        notes.append("A moment of this page is a single sample, so a port is either sending or not.")
     if len(shown.links) < len(net.port_names):
         notes.append(
             f"{len(shown.links)} of {len(net.port_names)} ports were recorded; "
@@ -217,6 +212,23 @@ def _notes(run: "Run", net: "Network", shown: Frames) -> list[str]:
                 "Shorter intervals come closer, and so do intervals that are no round number, such as "
                 '<code>record.queues = "1.007us"</code>: they do not keep the phase of senders.'
             )
-    if np.asarray(run.columns("ports")["pauses"], float).sum():
+    ended_us, last_us = run.summary["duration_s"] * 1e6, float(shown.edges_us[-1])
+    if last_us < 0.999 * ended_us and total > 1:
+        notes.append(
+            f"The samples end at {last_us:.6g} us, though the run ended at {ended_us:.6g} us: "
+            f"a run keeps at most {MOST_ROWS:,} of them."
+        )
+    return [*notes, *_caveats(run)]
+
+
+def _caveats(run: "Run") -> list[str]:
+    """Ports that seem to be sending and are not, or the reverse."""
+    notes: list[str] = []
+    if any(np.asarray(run.columns(table)["pauses"], float).any() for table in ("ports", "classes")):
         notes.append("A port that a pause stops with a queue counts as sending.")
+    if run.summary["world"] == "fluid":
+        notes.append(
+            "A fluid has no frame in transmission, so a port without a queue counts as not sending, "
+            "whatever it carries."
+        )
     return notes

@@ -1,9 +1,9 @@
-"""The samples of a run's ports as the frames of a moving picture: utilization, queues, failed links."""
+"""The samples of a run's ports as the moments of a page: utilization, queues, failed links."""
 
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,28 +20,37 @@ if TYPE_CHECKING:
     from shallows.scenario import Scenario
     from shallows.topology import Network
 
-MOST_FRAMES = 240
-"""The most frames of a picture: 20 s at 12 frames per second."""
+MOST_MOMENTS = 240
+"""The most moments of a page: 20 s at 12 moments per second."""
 MOST_VALUES = 1_200_000
-"""The most values of utilization in a page: those of 5,000 ports in all frames. A value takes up to 3 B."""
-SAMPLES, FEWEST_FRAMES = 10, 60
-"""Samples that a frame has at least, where at least so many frames remain."""
+"""The most values of utilization in a page: those of 5,000 ports in all moments. A value takes up to 3 B."""
+SAMPLES, FEWEST_MOMENTS = 10, 60
+"""Samples that a moment has at least, where at least so many moments remain."""
 ADVISED_SAMPLES = 5000
-"""Samples of each port that an error advises: 20 for each frame."""
+"""Samples of each port that an error advises: 20 for each moment."""
 ADVISED_PS = 1_007_000
 """The interval that an error advises where nothing says how long a run will be."""
 ODD = 1.007
 """The factor of advised intervals. Round ones may keep the phase of senders that repeat in round times."""
 
 
-@dataclass(frozen=True)
-class Frames:
-    """The frames of a run: P ports, F frames.
+class Fault(NamedTuple):
+    """What a fault makes of a link from one time to another, in microseconds: "down", or other words."""
 
-    links: the numbers of the recorded links, [P]. edges_us: when each frame begins, and the end of the last
-    one, [F + 1]. samples: how many samples each frame has, [F]. utilization: the share of these samples at
-    which the port was sending, [P, F]. queue_bytes: the largest queue in them, [P, F]. down: (link, from, to)
-    of each failure, in microseconds. error: the largest difference between the utilization that the samples
+    link: int
+    from_us: float
+    until_us: float
+    what: str
+
+
+@dataclass(frozen=True)
+class Moments:
+    """The moments of a run: P ports, M moments.
+
+    links: the numbers of the recorded links, [P]. edges_us: when each moment begins, and the end of the last
+    one, [M + 1]. samples: how many samples each moment has, [M]. utilization: the share of these samples at
+    which the port was sending, [P, M]. queue_bytes: the largest queue in them, [P, M]. faults: what
+    faults make of links, and when. error: the largest difference between the utilization that the samples
     of a port give and its exact one, both after the warm-up; None if nothing can be compared.
     """
 
@@ -50,23 +59,28 @@ class Frames:
     samples: "NDArray[np.intp]"
     utilization: "F64"
     queue_bytes: "NDArray[np.uint32]"
-    down: list[tuple[int, float, float]]
+    faults: list[Fault]
     error: float | None
 
     @property
     def busiest(self) -> int:
-        """The frame with the longest queues in total; of several the one with the highest utilization."""
+        """The moment with the longest queues in total; of several the one with the highest utilization."""
         queues = self.queue_bytes.sum(axis=0, dtype=np.float64)
         return int(np.lexsort((self.utilization.sum(axis=0), queues))[-1])
 
-    def failed(self, frame: int) -> set[int]:
-        """The links that are down at any time of a frame."""
-        begin, end = self.edges_us[frame], self.edges_us[frame + 1]
-        return {link for link, since, until in self.down if since < end and until > begin}
+    @property
+    def down(self) -> list[Fault]:
+        """The times when links are down."""
+        return [fault for fault in self.faults if fault.what == "down"]
+
+    def failed(self, moment: int) -> set[int]:
+        """The links that are down at any time of a moment."""
+        begin, end = self.edges_us[moment], self.edges_us[moment + 1]
+        return {one.link for one in self.down if one.from_us < end and one.until_us > begin}
 
 
-def of_run(run: "Run", network: "Network") -> Frames:
-    """The `Frames` of a run. Raises `ScenarioError` with the keys to write if it sampled no port."""
+def of_run(run: "Run", network: "Network") -> Moments:
+    """The `Moments` of a run. Raises `ScenarioError` with the keys to write if it sampled no port."""
     queues = run.columns("queues")
     ports, bytes_ = queues["port"], np.asarray(queues["queue_bytes"])
     if not isinstance(ports, Names) or not len(bytes_):
@@ -76,31 +90,31 @@ def of_run(run: "Run", network: "Network") -> Frames:
     # The rows of a port are together, and all ports have the same times.
     bytes_ = bytes_.reshape(len(links), -1)
     times_us = np.asarray(queues["time_us"], float)[: bytes_.shape[1]]
-    down = failures(run, network)
-    sending = _sending(bytes_, times_us, links, down)
+    changed = faults(run, network)
+    sending = _sending(bytes_, times_us, links, changed)
     starts = _starts(len(times_us), len(links))
     samples = np.diff(np.append(starts, len(times_us)))
     step = times_us[1] - times_us[0] if len(times_us) > 1 else 0.0
-    return Frames(
+    return Moments(
         links,
         np.append(times_us[starts], times_us[-1] + step),
         samples,
         np.add.reduceat(sending, starts, axis=1, dtype=np.float64) / samples,
         np.maximum.reduceat(bytes_, starts, axis=1),
-        down,
+        changed,
         _error(run, network, links, sending[:, times_us >= run.summary["warmup_s"] * 1e6]),
     )
 
 
 def _starts(samples: int, ports: int) -> "NDArray[np.intp]":
-    """The first sample of each frame: as many frames as a page may have, of several samples if possible."""
-    most = max(1, min(MOST_FRAMES, MOST_VALUES // ports))
-    many = max(-(-samples // most), min(SAMPLES, samples // FEWEST_FRAMES), 1)
+    """The first sample of each moment: as many moments as a page may have, of several samples if possible."""
+    most = max(1, min(MOST_MOMENTS, MOST_VALUES // ports))
+    many = max(-(-samples // most), min(SAMPLES, samples // FEWEST_MOMENTS), 1)
     return np.arange(0, samples, many)
 
 
 def _sending(
-    queue: "NDArray[Any]", times_us: "F64", links: "NDArray[np.intp]", down: list[tuple[int, float, float]]
+    queue: "NDArray[Any]", times_us: "F64", links: "NDArray[np.intp]", changed: list[Fault]
 ) -> "Flags":
     """Whether each port was sending at each sample, [P, T]: the frame in transmission is in its queue.
 
@@ -108,23 +122,52 @@ def _sending(
     """
     sending = queue > 0
     place = {link: row for row, link in enumerate(links.tolist())}
-    for link, since, until in down:
-        if link in place:
+    for link, since, until, what in changed:
+        if what == "down" and link in place:
             sending[place[link], (times_us > since) & (times_us <= until)] = False
     return sending
 
 
-def failures(run: "Run", network: "Network") -> list[tuple[int, float, float]]:
-    """(link, from, to) of each time that a link was down in a run, in microseconds, in order of the ends."""
-    ended, since = run.summary["duration_s"] * 1e6, dict[int, float]()
-    found: list[tuple[int, float, float]] = []
-    for change in changes(run.scenario, network) if run.scenario.faults else ():
-        at = change.at / 1e6
-        if change.change == "down" and at < ended:
-            since.setdefault(change.link, at)
-        elif change.change == "up" and change.link in since:
-            found.append((change.link, since.pop(change.link), min(at, ended)))
-    return [*found, *((link, at, ended) for link, at in since.items())]
+def faults(run: "Run", network: "Network") -> list[Fault]:
+    """Each change of a link and its time in a run, in order of the beginnings; see `Fault`."""
+    if not run.scenario.faults:
+        return []
+    ended_ps = round(run.summary["duration_s"] * 1e12)
+    now: dict[tuple[int, str], tuple[int, str]] = {}
+    found: list[Fault] = []
+    for change in changes(run.scenario, network):
+        if change.at >= ended_ps:
+            break
+        key = change.link, ASPECTS[run.scenario.faults[change.fault].kind]
+        what = "" if change.works else _what(change.change)
+        if key in now and now[key][1] != what:
+            found.append(_fault(key[0], *now.pop(key), change.at))
+        if what:
+            now.setdefault(key, (change.at, what))
+    found += [_fault(link, *since, ended_ps) for (link, _), since in now.items()]
+    return sorted(found, key=lambda one: (one.from_us, one.link))
+
+
+def _fault(link: int, from_ps: int, what: str, until_ps: int) -> Fault:
+    return Fault(link, from_ps / 1e6, until_ps / 1e6, what)
+
+
+def _what(change: Any) -> str:
+    """A change of a link that does not work as before, as in a request to the core, in words."""
+    if change in ("down", "drain"):
+        return "down" if change == "down" else "drained"
+    ((key, value),) = change.items()
+    if key == "rate_bps":
+        return f"slowed to {rate(value)}"
+    return f"loses {100 * value:g} % of packets" if key == "loss" else f"bit errors, {value:g} of all bits"
+
+
+def rate(bps: float) -> str:
+    """A rate in the largest unit that it reaches."""
+    for unit, size in (("Tbit/s", 1e12), ("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
+        if bps >= size:
+            return f"{bps / size:.6g} {unit}"
+    return f"{bps:.6g} bit/s"
 
 
 def _error(run: "Run", network: "Network", links: "NDArray[np.intp]", sending: "Flags") -> float | None:
