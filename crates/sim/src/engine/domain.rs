@@ -110,7 +110,7 @@ impl<O: Observer> Domain<O> {
     #[inline]
     pub fn run(&mut self, limit: Time, events: u64) -> u64 {
         let mut left = events;
-        self.fabric.events.announce(self.lookahead.pays(self.fabric.packets.live()));
+        self.fabric.events.set_lookahead(self.lookahead.pays(self.fabric.packets.live()));
         while left > 0 && !self.fabric.interrupt {
             let timer = self.hosts.nics.timers.next();
             match self.fabric.events.pop_before(timer.min(limit)) {

@@ -39,8 +39,8 @@ pub struct CalendarQueue<K: Key> {
     refill_at: usize,
     /// The number of keys that should be known in advance.
     prefetch_depth: usize,
-    /// Whether [`Self::pop`] tells that the known keys have come nearer.
-    pub announces: bool,
+    /// Whether the caller looks ahead at the known keys, so that [`Self::pop`] tells when they have come nearer.
+    pub lookahead: bool,
     /// The number of keys in the heap from which they are divided into buckets: at least, and now.
     least_many: usize,
     many: usize,
@@ -62,7 +62,7 @@ impl<K: Key> CalendarQueue<K> {
             next: K::NONE,
             refill_at: 0,
             prefetch_depth,
-            announces: prefetch_depth > 0,
+            lookahead: prefetch_depth > 0,
             least_many: many,
             many,
         }
@@ -81,7 +81,7 @@ impl<K: Key> CalendarQueue<K> {
     }
 
     /// Pops the least key; call [`Self::finish`] once everything that it causes has been pushed. True if the keys of
-    /// [`Self::peek_nth`] have come one nearer and this is announced.
+    /// [`Self::peek_nth`] have come one nearer, and the caller looks ahead.
     #[inline(always)]
     pub fn pop(&mut self) -> bool {
         if self.next >= self.heap.first() {
@@ -93,7 +93,7 @@ impl<K: Key> CalendarQueue<K> {
         if self.at >= self.refill_at {
             self.open_bucket();
         }
-        self.announces
+        self.lookahead
     }
 
     /// Ends the handling of the popped key: nothing more is pushed because of it.

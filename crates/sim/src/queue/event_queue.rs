@@ -103,9 +103,9 @@ impl EventQueue {
         Self { epoch: 0, keys, round: BUCKETS << bits }
     }
 
-    /// Whether [`Self::pop_before`] tells that the known events have come nearer.
-    pub fn announce(&mut self, announces: bool) {
-        self.keys.announces = announces;
+    /// Sets whether the caller looks ahead at the known events, so that [`Self::pop_before`] tells when they have come nearer.
+    pub fn set_lookahead(&mut self, lookahead: bool) {
+        self.keys.lookahead = lookahead;
     }
 
     /// The next event.
@@ -130,7 +130,7 @@ impl EventQueue {
     }
 
     /// Pops the next event if it is before `limit`; call [`Self::finish`] once everything that it causes has been pushed. The last
-    /// value is true if the events of [`Self::peek_nth`] have come one nearer and this is announced.
+    /// value is true if the events of [`Self::peek_nth`] have come one nearer, and the caller looks ahead.
     #[inline(always)]
     pub fn pop_before(&mut self, limit: Time) -> Option<(Time, u32, bool)> {
         let (at, entity) = self.peek().filter(|&(at, _)| at < limit)?;
