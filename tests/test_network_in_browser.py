@@ -77,23 +77,43 @@ def rgb(colours, percent):
     return f"rgb({red}, {green}, {blue})"
 
 
+def drawn(browser):
+    """Every colour, width, dot, failure and row of the page."""
+    return browser.run("""const all = (which, look) => [...document.querySelectorAll(which)].map(look);
+        const width = one => (+one.style.strokeWidth).toFixed(2);
+        return [all(".half", one => [one.style.stroke, width(one), one.getAttribute("class")]),
+            all(".cross", one => one.getAttribute("class")), all("td", one => one.innerText),
+            all("circle.queue", one => one.getAttribute("r")).map(Number),
+            all("circle.queue", one => +one.getAttribute("r") && one.style.fill)];""")
+
+
+def test_the_script_draws_the_busiest_moment_as_it_was_drawn_without_it(opened, made, tmp_path):
+    by_script = drawn(opened)
+    still = tmp_path / "still.html"
+    still.write_text(re.sub(r"<script>.*?</script>", "", made[1].read_text(), flags=re.DOTALL))
+    opened.go(still.as_uri())
+    assert drawn(opened) == by_script
+
+
 @pytest.mark.parametrize("at_us", [50.0, 105.0, 250.0, 335.0, 1000.0, 2995.0])
 def test_the_slider_shows_what_was_recorded_at_its_time(opened, made, at_us):
     run, page = made
     found, net = data(page.read_text()), run.scenario.network
     edges = found["edges"]
-    frame = next(at for at in range(len(edges) - 1) if edges[at] <= at_us < edges[at + 1])
-    move(opened, frame)
+    moment = next(at for at in range(len(edges) - 1) if edges[at] <= at_us < edges[at + 1])
+    move(opened, moment)
     most = int(run.queues.queue_bytes.max())
     for port in ("a->s", "s->b", "s->a", f"{ODD}->s"):
-        percent, longest = recorded(run, port, edges[frame], edges[frame + 1])
+        percent, longest = recorded(run, port, edges[moment], edges[moment + 1])
         stroke, fill, radius, _ = looks(opened, net.port(port))
         assert stroke == rgb("viridis_r", percent), port
         share = longest / most if longest > 1500 else 0
         assert radius == pytest.approx(found["radius"] * share**0.5, abs=0.05)
         if share:
             assert fill in {rgb("OrRd", round(100 * share) + off) for off in (-1, 0, 1)}
-    assert opened.run("return document.querySelector('output').value") == found["times"][frame]
+    assert opened.run("return document.querySelector('output').value") == found["times"][moment]
+    label = opened.run("return document.querySelector('.map svg').getAttribute('aria-label')")
+    assert label == f"slope: the network over time, at {found['times'][moment]}"
     assert opened.complaints() == []
 
 

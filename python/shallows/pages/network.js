@@ -32,6 +32,7 @@
     fail();
     slider.value = to;
     output.value = its.times[to];
+    map.setAttribute("aria-label", `${its.title}, at ${its.times[to]}`);
     slider.setAttribute("aria-valuetext", its.times[to]);
     player.querySelector(".now").setAttribute("d", `M${to + .5} 0V1`);
     busiest();

@@ -46,6 +46,7 @@ def network(run: "Run") -> str:
     times = _times(shown)
     drawing = Drawing(net, shown, packed.percent, packed.share)
     moment = shown.busiest
+    numbers = names.script(_data(title, net, shown, packed, times, drawing))
     body = [
         f"<h1>{names.html(title)}</h1>",
         f'<p class="soft">{names.html(_source(run))}</p>',
@@ -56,7 +57,7 @@ def network(run: "Run") -> str:
         f'<div class="map">{drawing.svg(moment, f"{title}, at {times[moment]}")}</div>',
         _legend(packed, net, shown),
         _table(packed, net, shown, moment),
-        f'<script type="application/json">{names.script(_data(net, shown, packed, times, drawing))}</script>',
+        f'<script type="application/json">{numbers}</script>',
         "</div>",
         f'<h2>How to read it</h2><p class="soft">{" ".join(_notes(run, net, shown))}</p>',
     ]
@@ -87,11 +88,12 @@ class _Packed:
 
 
 def _data(
-    net: "Network", shown: Moments, packed: _Packed, times: list[str], drawing: Drawing
+    title: str, net: "Network", shown: Moments, packed: _Packed, times: list[str], drawing: Drawing
 ) -> dict[str, Any]:
     """What network.js reads."""
     rates, its_rate = np.unique(net.rate_bps, return_inverse=True)
     return {
+        "title": title,
         "links": shown.links.tolist(),
         "ports": [names.line(name) for name in net.port_names],
         "rates": [moments.rate(float(rate)) for rate in rates],
