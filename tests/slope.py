@@ -28,6 +28,18 @@ def scenario(**tables):
     return sh.Scenario(**{**given, **tables})
 
 
+def paused():
+    """Pauses: t holds 30 KB, so that s has a queue, sends at a tenth of its rate, and is paused otherwise."""
+    edges = [["a", "s", "10Gbps", "1us"], ["s", "t", "10Gbps", "1us"], ["t", "b", "1Gbps", "1us"]]
+    return scenario(
+        topology={"kind": "graph", "edges": edges, "hosts": ["a", "b"]},
+        faults=[],
+        network={"pfc": {"threshold": "30KB"}},
+        traffic=[{"kind": "trace", "flows": [[100e-6, "a", "b", 3000 * 1460]]}],
+        cc={"name": "fixed", "window": "9000pkt"},
+    )
+
+
 def data(page):
     return json.loads(re.search(r'<script type="application/json">(.*?)</script>', page)[1])
 

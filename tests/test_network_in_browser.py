@@ -9,7 +9,9 @@ import pytest
 import shallows as sh
 import webdriver
 from shallows.pages import moments, report, topology
-from slope import ODD, data, recorded, scenario
+from shallows.why.pauses import Pauses
+from shallows.why.record import of_scenario
+from slope import ODD, data, paused, recorded, scenario
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +161,27 @@ def test_the_pointer_tells_of_a_fault_while_it_lasts(opened, made):
         told = tips(opened)[0].split("\n")
         assert told[0] == f"{ODD}->s"
         assert told.count("down from 500 to 900 us") == lines
+
+
+def test_a_paused_port_is_dashed_and_named(opened, tmp_path):
+    """By samples a share is known to one of the 13 of a moment, by the events of the link exactly."""
+    run = sh.run(paused())
+    page = report.write(tmp_path / "paused.html", topology.network(run))
+    opened.go(page.as_uri())
+    until(opened, "return document.querySelector('.network').dataset.ready")
+    link, edges = run.scenario.network.port("s->t"), data(page.read_text())["edges"]
+    spans = [pause for pause in Pauses(of_scenario(run.scenario, [])).all if pause.link == link]
+    opened.point(*along(opened, link, 0.5))
+    for at in (3, *range(120, 150, 3)):
+        move(opened, at)
+        begin, end = edges[at] * 1e6, edges[at + 1] * 1e6
+        inside = (max(min(pause.until_ps, end) - max(pause.since_ps, begin), 0) for pause in spans)
+        exact = 100 * sum(inside) / (end - begin)
+        said = re.search(r"paused for (\d+) % of the time", tips(opened)[0])
+        shown = int(said[1]) if said else 0
+        assert shown == pytest.approx(exact, abs=100 / 13 + 1)
+        look = f"return document.querySelectorAll('.half')[{link}].classList.contains('paused')"
+        assert opened.run(look) == (shown >= 50)
 
 
 def test_play_goes_on_and_stops(opened):

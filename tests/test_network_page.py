@@ -11,7 +11,7 @@ import shallows as sh
 from shallows import cli
 from shallows.errors import ScenarioError
 from shallows.pages import moments, topology
-from slope import FAULT, ODD, SAMPLED, SHORT, data, recorded, scenario
+from slope import FAULT, ODD, SAMPLED, SHORT, data, paused, recorded, scenario
 
 
 def shallows(*words):
@@ -104,6 +104,30 @@ def test_a_port_that_is_down_does_not_send():
     inside = (shown.edges_us[:-1] > 300) & (shown.edges_us[1:] < 2000)
     assert inside.sum() > 100
     assert shown.utilization[row, inside].max() == 0
+
+
+def test_a_paused_port_does_not_send():
+    run = sh.run(paused())
+    net = run.scenario.network
+    shown = moments.of_run(run, net)
+    row = shown.links.tolist().index(net.port("s->t"))
+    late = shown.edges_us[:-1] > 1000
+    assert shown.utilization[row, late].mean() == pytest.approx(0.1, abs=0.02)
+    assert shown.paused[row, late].mean() == pytest.approx(0.9, abs=0.02)
+    assert shown.error < 0.01
+    exact = float(run.ports.set_index("port").paused_us["s->t"]) / 3000
+    assert (shown.paused[row] * shown.samples).sum() / shown.samples.sum() == pytest.approx(exact, abs=0.01)
+    assert "The scenario ran again" in topology.network(run)
+
+
+def test_a_run_that_cannot_be_repeated_says_that_pauses_mislead():
+    run = sh.run(paused())
+    run.summary["fingerprint"] = "0123456789abcdef"
+    shown = moments.of_run(run, run.scenario.network)
+    assert shown.paused is None
+    page = topology.network(run)
+    assert "A port that a pause stops with a queue counts as sending" in page
+    assert "paused for" not in re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
 
 
 def test_a_page_of_a_saved_run_is_that_of_the_run(made):

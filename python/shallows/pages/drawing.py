@@ -24,15 +24,26 @@ LETTER, MOST_LETTERS = 6.2, 14
 """The width of a letter, and the most letters of a name; longer ones are cut."""
 THIN = 0.45
 """The width of an idle cable, as a share of a busy one's."""
+PAUSED = 50
+"""The least percentage of a moment for which a port is drawn as paused."""
 DOT_AT = 0.3
 """Where the dot of a queue is on its half of a cable."""
 
 
 class Drawing:
-    """The drawing of a network. `percent` and `share` are utilization and queue of the moments, [P, M]."""
+    """The drawing of a network. `percent`, `share` and `paused` are utilization, queue and pauses of the
+    moments, [P, M].
+    """
 
-    def __init__(self, net: "Network", shown: Moments, percent: "NDArray[np.uint8]", share: "F64") -> None:
-        self.net, self.shown, self.percent, self.share = net, shown, percent, share
+    def __init__(
+        self,
+        net: "Network",
+        shown: Moments,
+        percent: "NDArray[np.uint8]",
+        share: "F64",
+        paused: "NDArray[np.uint8] | None",
+    ) -> None:
+        self.net, self.shown, self.percent, self.share, self.paused = net, shown, percent, share, paused
         self.tier = topology.tiers(net)
         place = topology.places(net, self.tier)
         curves = topology.curves(net, place)
@@ -67,12 +78,14 @@ class Drawing:
         arcs = self.curves[:, 0, 1] == self.curves[:, 2, 1]
         for link, (begin, control, end) in enumerate(halves):
             path = f"Q{_pair(control)} {_pair(end)}" if arcs[link // 2] else f"L{_pair(end)}"
-            down = " down" if link in failed else ""
+            kind = " down" if link in failed else ""
             look = ""
             if link in row:
+                if self.paused is not None and self.paused[row[link], moment] >= PAUSED:
+                    kind += " paused"
                 percent = int(self.percent[row[link], moment])
                 look = f' style="stroke:var(--u{percent});stroke-width:{self.width(percent):.2f}"'
-            yield f'<path class="half{down}" d="M{_pair(begin)}{path}"{look}/>'
+            yield f'<path class="half{kind}" d="M{_pair(begin)}{path}"{look}/>'
         dots = topology.points(halves, np.array([DOT_AT]))[:, 0]
         for link, (x, y) in enumerate(dots.tolist()):
             share = float(self.share[row[link], moment]) if link in row else 0.0

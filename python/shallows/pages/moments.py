@@ -9,6 +9,7 @@ import numpy as np
 
 from shallows.errors import ScenarioError
 from shallows.faults import ASPECTS, changes
+from shallows.pages import pauses
 from shallows.results.tables import Names
 from shallows.units import MOST_ROWS, NEVER, TIME
 
@@ -49,15 +50,17 @@ class Moments:
 
     links: the numbers of the recorded links, [P]. edges_us: when each moment begins, and the end of the last
     one, [M + 1]. samples: how many samples each moment has, [M]. utilization: the share of these samples at
-    which the port was sending, [P, M]. queue_bytes: the largest queue in them, [P, M]. faults: what
-    faults make of links, and when. error: the largest difference between the utilization that the samples
-    of a port give and its exact one, both after the warm-up; None if nothing can be compared.
+    which the port was sending, [P, M]. paused: the share at which a pause kept it from sending, [P, M]; None
+    without pauses, and if nothing says when they were. queue_bytes: the largest queue in them, [P, M].
+    faults: what faults make of links, and when. error: the largest difference between the utilization that
+    the samples of a port give and its exact one, both after the warm-up; None if nothing can be compared.
     """
 
     links: "NDArray[np.intp]"
     edges_us: "F64"
     samples: "NDArray[np.intp]"
     utilization: "F64"
+    paused: "F64 | None"
     queue_bytes: "NDArray[np.uint32]"
     faults: list[Fault]
     error: float | None
@@ -92,6 +95,9 @@ def of_run(run: "Run", network: "Network") -> Moments:
     times_us = np.asarray(queues["time_us"], float)[: bytes_.shape[1]]
     changed = faults(run, network)
     sending = _sending(bytes_, times_us, links, changed)
+    paused = pauses.at_samples(run, links, times_us) if pauses.has_some(run) else None
+    if paused is not None:
+        sending &= ~paused
     starts = _starts(len(times_us), len(links))
     samples = np.diff(np.append(starts, len(times_us)))
     step = times_us[1] - times_us[0] if len(times_us) > 1 else 0.0
@@ -99,7 +105,8 @@ def of_run(run: "Run", network: "Network") -> Moments:
         links,
         np.append(times_us[starts], times_us[-1] + step),
         samples,
-        np.add.reduceat(sending, starts, axis=1, dtype=np.float64) / samples,
+        _means(sending, starts),
+        None if paused is None else _means(paused, starts),
         np.maximum.reduceat(bytes_, starts, axis=1),
         changed,
         _error(run, network, links, sending[:, times_us >= run.summary["warmup_s"] * 1e6]),
@@ -111,6 +118,12 @@ def _starts(samples: int, ports: int) -> "NDArray[np.intp]":
     most = max(1, min(MOST_MOMENTS, MOST_VALUES // ports))
     many = max(-(-samples // most), min(SAMPLES, samples // FEWEST_MOMENTS), 1)
     return np.arange(0, samples, many)
+
+
+def _means(flags: "Flags", starts: "NDArray[np.intp]") -> "F64":
+    """The share of the samples of each moment with a flag, [P, M]."""
+    samples = np.diff(np.append(starts, flags.shape[1]))
+    return np.add.reduceat(flags, starts, axis=1, dtype=np.float64) / samples
 
 
 def _sending(

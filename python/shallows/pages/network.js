@@ -8,15 +8,16 @@
   const row = new Map(its.links.map((link, i) => [link, i])), shapes = halves.map(shape);
   const tip = document.createElement("div");
   const PER_SECOND = 12, NEAR_PX = 12;
-  let moment = +slider.value, used, queue, faults = [], at = null, timer = null;
+  let moment = +slider.value, used, queue, paused, faults = [], at = null, timer = null;
   tip.className = "tip"; tip.hidden = true; root.append(tip);
 
-  // The numbers of the moments: bytes of utilization in percent, then low and high bytes of queues, all by port.
+  // The numbers of the moments: bytes of utilization in percent, then low and high bytes of queues, then of pauses, by port.
   async function unpacked() {
     const packed = Uint8Array.from(atob(its.data), letter => letter.charCodeAt(0));
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-    const bytes = new Uint8Array(await new Response(stream).arrayBuffer()), values = bytes.length / 3;
+    const bytes = new Uint8Array(await new Response(stream).arrayBuffer()), values = bytes.length / (its.paused === null ? 3 : 4);
     used = bytes.subarray(0, values);
+    paused = its.paused === null ? null : bytes.subarray(3 * values);
     queue = Uint16Array.from({ length: values }, (_, i) => bytes[values + i] + 256 * bytes[2 * values + i]);
   }
 
@@ -26,6 +27,7 @@
     its.links.forEach((link, i) => {
       const percent = used[i * moments + to], long = queue[i * moments + to];
       if (now || percent !== used[i * moments + moment]) colour(halves[link].style, percent);
+      if (paused) halves[link].classList.toggle("paused", paused[i * moments + to] >= its.paused);
       if (now || long !== queue[i * moments + moment]) dot(dots[link], long * its.unit > its.mtu ? long / its.most : 0);
     });
     moment = to;
@@ -125,7 +127,9 @@
     const head = document.createElement("b"), lines = [head];
     head.textContent = its.ports[link];
     const rate = its.rates[its.rate[link]];
+    const stopped = paused && row.has(link) ? paused[row.get(link) * its.samples.length + moment] : 0;
     lines.push(line(row.has(link) ? `${rate}, utilization ${percent(link)}, queue ${frames(link)} frames` : `${rate}, not recorded`));
+    if (stopped) lines.push(line(`paused for ${stopped} % of the time`));
     const mine = faults.filter(fault => fault[0] === link);
     return [...lines, ...mine.map(([, from, to, what]) => line(`${what} from ${number(from)} to ${number(to)} us`))];
   }

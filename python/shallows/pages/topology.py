@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shallows import names
-from shallows.pages import moments
+from shallows.pages import moments, pauses
 from shallows.pages.document import beside, document
-from shallows.pages.drawing import Drawing
+from shallows.pages.drawing import PAUSED, Drawing
 from shallows.pages.moments import Moments
 from shallows.pages.palette import QUEUE, UTILIZATION, style
 from shallows.units import MOST_ROWS
@@ -44,7 +44,7 @@ def network(run: "Run") -> str:
     packed = _Packed(shown, run.scenario.mtu)
     title = f"{run.summary['name']}: the network over time"
     times = _times(shown)
-    drawing = Drawing(net, shown, packed.percent, packed.share)
+    drawing = Drawing(net, shown, packed.percent, packed.share, packed.paused)
     moment = shown.busiest
     numbers = names.script(_data(title, net, shown, packed, times, drawing))
     body = [
@@ -72,14 +72,15 @@ class _Packed:
         self.unit = -(-self.most_bytes // MOST_UNITS) or 1
         self.percent: NDArray[np.uint8] = np.rint(100 * shown.utilization).astype(np.uint8)
         self.queue: NDArray[np.uint16] = np.rint(shown.queue_bytes / self.unit).astype(np.uint16)
+        self.paused = None if shown.paused is None else np.rint(100 * shown.paused).astype(np.uint8)
         self.most = int(self.queue.max())
         waiting = self.queue * float(self.unit) > mtu  # more than a frame in transmission
         self.share = np.where(waiting, self.queue / max(self.most, 1), 0.0)
 
     def text(self) -> str:
-        """Bytes of utilization, then low and high bytes of the queues, compressed."""
-        columns = self.percent, self.queue & 0xFF, self.queue >> 8
-        whole = b"".join(column.astype(np.uint8).tobytes() for column in columns)
+        """Bytes of utilization, then low and high bytes of the queues, then of pauses if any, compressed."""
+        columns = self.percent, self.queue & 0xFF, self.queue >> 8, self.paused
+        whole = b"".join(column.astype(np.uint8).tobytes() for column in columns if column is not None)
         return b64encode(zlib.compress(whole, 9)).decode()
 
     def frames(self, row: int, moment: int) -> str:
@@ -105,6 +106,7 @@ def _data(
         "unit": packed.unit,
         "mtu": packed.mtu,
         "most": packed.most,
+        "paused": PAUSED if packed.paused is not None else None,
         "radius": drawing.radius,
         "widths": [drawing.width(0), drawing.wide],
         "rows": ROWS,
@@ -146,7 +148,8 @@ def _player(shown: Moments, moment: int) -> str:
 
 
 def _legend(packed: _Packed, net: "Network", shown: Moments) -> str:
-    most = f"{packed.most_bytes / packed.mtu:.1f} frames ({packed.most_bytes / 1e3:.3g} KB)"
+    size, unit = (1e6, "MB") if packed.most_bytes >= 1e6 else (1e3, "KB")
+    most = f"{packed.most_bytes / packed.mtu:.1f} frames ({packed.most_bytes / size:.3g} {unit})"
     bars = (
         ("Utilization of the port at this end", "u", UTILIZATION, ("0 %", "50 %", "100 %")),
         (f"Queue at the port, full frames of {packed.mtu} B", "q", QUEUE, ("0", most)),
@@ -157,14 +160,19 @@ def _legend(packed: _Packed, net: "Network", shown: Moments) -> str:
         f'<span class="ends">{"".join(f"<span>{end}</span>" for end in ends)}</span></div>'
         for title, key, _, ends in bars
     )
-    marks = ""
-    if shown.down:
-        line = '<path class="down" d="M0 6H32"/><path class="cross" d="M12 2l8 8m0-8l-8 8"/>'
-        marks += f'<span><svg viewBox="0 0 32 12" aria-hidden="true">{line}</svg>failed now</span>'
-    if len(shown.links) < len(net.port_names):
-        line = '<path d="M0 6H32"/>'
-        marks += f'<span><svg viewBox="0 0 32 12" aria-hidden="true">{line}</svg>not recorded</span>'
-    return f'<div class="legend">{drawn}<div class="marks">{marks}</div></div>'
+    cross = '<path class="cross" d="M12 2l8 8m0-8l-8 8"/>'
+    marks = (
+        (bool(shown.down), "down", cross, "failed now"),
+        (packed.paused is not None, "paused", "", f"paused for {PAUSED} % of the time or more"),
+        (len(shown.links) < len(net.port_names), "", "", "not recorded"),
+    )
+    lines = "".join(
+        f'<span><svg viewBox="0 0 32 12" aria-hidden="true"><path class="{kind}" d="M0 6H32"/>{over}</svg>'
+        f"{meaning}</span>"
+        for there, kind, over, meaning in marks
+        if there
+    )
+    return f'<div class="legend">{drawn}<div class="marks">{lines}</div></div>'
 
 
 def _table(packed: _Packed, net: "Network", shown: Moments, moment: int) -> str:
@@ -220,14 +228,19 @@ def _notes(run: "Run", net: "Network", shown: Moments) -> list[str]:
             f"The samples end at {last_us:.6g} us, though the run ended at {ended_us:.6g} us: "
             f"a run keeps at most {MOST_ROWS:,} of them."
         )
-    return [*notes, *_caveats(run)]
+    return [*notes, *_caveats(run, shown)]
 
 
-def _caveats(run: "Run") -> list[str]:
+def _caveats(run: "Run", shown: Moments) -> list[str]:
     """Ports that seem to be sending and are not, or the reverse."""
     notes: list[str] = []
-    if any(np.asarray(run.columns(table)["pauses"], float).any() for table in ("ports", "classes")):
-        notes.append("A port that a pause stops with a queue counts as sending.")
+    if shown.paused is not None:
+        notes.append("The scenario ran again to find when pauses stopped ports, which then are not sending.")
+    elif pauses.has_some(run):
+        notes.append(
+            "A port that a pause stops with a queue counts as sending: of a scenario with several classes, "
+            "of an interrupted run, and of a run of another version nothing says when that was."
+        )
     if run.summary["world"] == "fluid":
         notes.append(
             "A fluid has no frame in transmission, so a port without a queue counts as not sending, "
