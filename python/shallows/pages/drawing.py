@@ -26,7 +26,7 @@ THIN = 0.45
 """The width of an idle cable, as a share of a busy one's."""
 PAUSED = 50
 """The least percentage of a moment for which a port is drawn as paused."""
-DOT_AT = 0.3
+DOT_AT = 0.42
 """Where the dot of a queue is on its half of a cable."""
 
 
