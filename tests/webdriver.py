@@ -69,8 +69,13 @@ class Browser:
         return self._ask("POST", f"{self._session}/goog/cdp/execute", asked)
 
     def point(self, x, y):
-        """Move the mouse to a place in the window."""
+        """Move the mouse to a place in the window, and wait until the page, once per frame, has noticed."""
         self.devtools("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        self.devtools(
+            "Runtime.evaluate",
+            expression="new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))",
+            awaitPromise=True,
+        )
 
     def emulate(self, media="", **features):
         """Show the page as printed (`media` "print"), or as somebody prefers it."""
