@@ -28,6 +28,8 @@ PAUSED = 50
 """The least percentage of a moment for which a port is drawn as paused."""
 DOT_AT = 0.42
 """Where the dot of a queue is on its half of a cable."""
+RING = 10
+"""The radius of a dot over the width of the ring that separates it from others."""
 
 
 class Drawing:
@@ -61,7 +63,7 @@ class Drawing:
 
     def svg(self, moment: int, title: str) -> str:
         """The SVG with the colours of a moment. `title` is for screen readers."""
-        sizes = f"--wide:{2.5 * self.wide:.1f};--ring:{self.radius / 12:.2f}"
+        sizes = f"--wide:{2.5 * self.wide:.1f}"
         size = f'viewBox="0 0 {WIDTH:g} {self.height:.0f}" style="{sizes}"'
         cables = f'<g class="cables" stroke-width="{self.width(0):.2f}">{"".join(self._cables(moment))}</g>'
         label = f'role="img" aria-label="{names.html(title)}"'
@@ -89,9 +91,10 @@ class Drawing:
         dots = topology.points(halves, np.array([DOT_AT]))[:, 0]
         for link, (x, y) in enumerate(dots.tolist()):
             share = float(self.share[row[link], moment]) if link in row else 0.0
-            fill = f' style="fill:var(--q{round(100 * share)})"' if share else ""
-            radius = f"{self.radius * share**0.5:.2f}"
-            yield f'<circle class="queue" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"{fill}/>'
+            radius = self.radius * share**0.5
+            ring = f'stroke-width="{radius / RING:.2f}"'
+            look = f' {ring} style="fill:var(--q{round(100 * share)})"' if share else ""
+            yield f'<circle class="queue" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.2f}"{look}/>'
         for cable in sorted({fault.link // 2 for fault in self.shown.down}):
             shown = " shown" if failed & {2 * cable, 2 * cable + 1} else ""
             middle = _pair(halves[2 * cable][2] - 5)

@@ -48,7 +48,9 @@
   }
 
   function dot(circle, share) {
-    circle.setAttribute("r", (its.radius * Math.sqrt(share)).toFixed(2));
+    const radius = its.radius * Math.sqrt(share);
+    circle.setAttribute("r", radius.toFixed(2));
+    circle.setAttribute("stroke-width", (radius / its.ring).toFixed(2));
     circle.style.fill = `var(--q${Math.round(100 * share)})`;
   }
 

@@ -7,13 +7,13 @@ from shallows.plot.topology import COLOURS
 
 UTILIZATION = COLOURS
 QUEUE = "OrRd"
-DARKEST = 0.18
-"""Where the colours begin on a dark page, on which the first ones are hardly visible."""
+DARKEST, LIGHTEST = 0.18, 0.3
+"""Where the colours begin on a dark page, and those of queues on a light one: the first are hard to see."""
 
 
 def style() -> str:
     """CSS: `--u0` to `--u100` and `--q0` to `--q100`, by percent; in the dark the last are the brightest."""
-    light = _variables("u", UTILIZATION) + _variables("q", QUEUE)
+    light = _variables("u", UTILIZATION) + _variables("q", QUEUE, LIGHTEST)
     dark = _variables("u", _reversed(UTILIZATION), DARKEST) + _variables("q", _reversed(QUEUE), DARKEST)
     return f":root{{{light}}}@media screen and (prefers-color-scheme: dark){{:root{{{dark}}}}}"
 

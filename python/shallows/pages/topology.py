@@ -10,7 +10,7 @@ import numpy as np
 from shallows import names
 from shallows.pages import moments, pauses
 from shallows.pages.document import beside, document
-from shallows.pages.drawing import PAUSED, Drawing
+from shallows.pages.drawing import PAUSED, RING, Drawing
 from shallows.pages.moments import Moments
 from shallows.pages.palette import QUEUE, UTILIZATION, style
 from shallows.units import MOST_ROWS
@@ -108,6 +108,7 @@ def _data(
         "most": packed.most,
         "paused": PAUSED if packed.paused is not None else None,
         "radius": drawing.radius,
+        "ring": RING,
         "widths": [drawing.width(0), drawing.wide],
         "rows": ROWS,
         "data": packed.text(),
