@@ -169,16 +169,13 @@ def map_(
         typer.Option("--over", metavar="KEY=RANGE", help="flows=2:100, delay=0us:100us:1us, or a,b,c."),
     ],
     flows: FlowCount = None, rate: LinkRate = None, delay: Delay = None, settings: Settings = None,
-    engine: Annotated[
-        str, typer.Option(help="numba, or jax (needs the extra jax; uses a GPU if there is one).")
-    ] = "numba",
     as_json: Json = False, plot: Plot = None, csv_file: Csv = None,
 ) -> None:  # fmt: skip
     """Margins over one or more parameters."""
     from shallows.fluid.maps import margin_map
 
     built = _model(model, flows, rate, delay, settings)
-    result = margin_map(built, _axes(built, over, "--over"), engine=engine)
+    result = margin_map(built, _axes(built, over, "--over"))
     show(of_map(result, as_json), as_json)
     if csv_file:
         write_csv(csv_file, map_columns(result))

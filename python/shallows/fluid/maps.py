@@ -1,7 +1,7 @@
 """Margins over a grid of parameters, a hundred thousand points in seconds."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 
@@ -17,8 +17,6 @@ from shallows.fluid.model import Model, Status
 from shallows.fluid.system import COMPLEX, FLOAT, Equations
 
 POINTS_IN_ONE_PIECE = 4096
-Engine = Callable[[Model, F64, F64, int | None], tuple[F64, F64]]
-"""(rest, out) of `_margins`, from a model, its constants [points, constants], flows [points] and threads."""
 
 
 @compiled(
@@ -81,21 +79,13 @@ class MarginMap:
         return self.exists & (self.phase_margin_deg > 0)
 
 
-ENGINES = ("numba", "jax")
-
-
-def margin_map(
-    model: Model, over: Mapping[str, ArrayLike], workers: int | None = None, engine: str = "numba"
-) -> MarginMap:
+def margin_map(model: Model, over: Mapping[str, ArrayLike], workers: int | None = None) -> MarginMap:
     """The `MarginMap` of `model` over a grid.
 
-    over: parameter -> its values in SI units. workers: threads, all cores if None. engine: "numba", or
-    "jax", which needs the extra of that name and uses a GPU where JAX finds one.
+    over: parameter -> its values in SI units. workers: threads, all cores if None.
     Points that a model cannot be made of, such as a kmax below kmin, have no fixed point.
-    Raises ScenarioError for a parameter the model does not have, values of which it can take none, or an
-    engine that is not there.
+    Raises ScenarioError for a parameter the model does not have, or values of which it can take none.
     """
-    margins = _engine(engine)
     known = {spec.name for spec in fields(model) if not isinstance(spec.metadata["kind"], tuple)}
     for name in over:
         if name not in known:
@@ -112,7 +102,7 @@ def margin_map(
     constants = np.array(constants).reshape(-1, constants.shape[-1])
     flows = np.array(np.broadcast_to(points.flows, shape), float).ravel()
 
-    rest, out = margins(model, constants, flows, workers)
+    rest, out = _points(model, constants, flows, workers)
     rest[~possible.ravel(), 0], out[~possible.ravel()] = Status.NONE, np.nan
     status = rest[:, 0].astype(int).reshape(shape)
     phase, crossover = out[:, 0].reshape(shape), out[:, 1].reshape(shape)
@@ -128,20 +118,7 @@ def margin_map(
     )
 
 
-def _engine(name: str) -> Engine:
-    """The function that fills the points of a map. Raises ScenarioError with what to install."""
-    if name not in ENGINES:
-        raise ScenarioError("engine", name, " or ".join(ENGINES))
-    if name == "numba":
-        return _by_numba
-    try:
-        from shallows.fluid.jax_maps import margins
-    except ModuleNotFoundError as error:
-        raise ScenarioError("engine", name, f"JAX, which `pip install jax` brings ({error})") from None
-    return margins
-
-
-def _by_numba(model: Model, constants: F64, flows: F64, workers: int | None) -> tuple[F64, F64]:
+def _points(model: Model, constants: F64, flows: F64, workers: int | None) -> tuple[F64, F64]:
     """(rest, out) of `_margins` for constants [points, constants] and flows [points]."""
     system = model.system
     S, K = len(system.shared), len(system.flow)
