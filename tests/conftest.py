@@ -2,11 +2,10 @@
 
 import os
 import signal
-import subprocess
-import sys
 
 import pytest
 
+import commands
 from shallows import algorithm
 
 
@@ -14,6 +13,12 @@ from shallows import algorithm
 def _own_record_of_trusted_code(tmp_path_factory):
     """Tests, and the commands that they start, leave the user's record of trusted code alone."""
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _server_of_commands():
+    """Commands, and the sweeps of this process, are forks of one server that has imported what they need."""
+    commands.start_server()
 
 
 TRUE_CATALOG = algorithm.catalog
@@ -83,21 +88,16 @@ def interrupted():
 
     It is told to say how far it is at once, so that nothing depends on how fast this machine is.
     """
-    code = "from shallows import progress; progress.SILENT_S = 0; from shallows.cli import main; main()"
-    # What a shell starts in the background ignores Ctrl-C, and so would this.
-    hear = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
+    code = f"from shallows import progress; progress.SILENT_S = 0; {commands.MAIN}"
 
     def run(folder, *words, runs=1):
-        command = [sys.executable, "-c", code, *words]
-        process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True, **hear)
-        said, moving = [], set()
-        for line in process.stderr:
-            said.append(line)
+        process = commands.Process(*words, cwd=folder, code=code)
+        moving = set()
+        for line in process.error_lines():
             moving |= {line.partition(": ")[0]} if " simulated, " in line else set()
             if len(moving) == runs:
                 break
         process.send_signal(signal.SIGINT)
-        said.append(process.stderr.read())
-        return process.wait(timeout=600), "".join(said)
+        return process.wait(), process.communicate()[1]
 
     return run

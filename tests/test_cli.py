@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import commands
 import shallows as sh
 from shallows import cli
 
 ENDLESS = 'kind = "long-lived"\nflows = 2'
 SCENARIO = Path(__file__).with_name("small.toml").read_text()
 LONG = SCENARIO.partition('kind = "incast"')[0].replace("until-done", "3000s") + ENDLESS
-COMMAND = [sys.executable, "-c", "from shallows.cli import main; main()"]
 
 
 @pytest.fixture
@@ -47,7 +47,9 @@ def process(place):
     """Runs a command in a process of its own."""
 
     def run(*words):
-        return subprocess.run([*COMMAND, *words], cwd=place, capture_output=True, text=True, timeout=600)
+        return subprocess.run(
+            [*commands.COMMAND, *words], cwd=place, capture_output=True, text=True, timeout=600
+        )
 
     return run
 
@@ -287,8 +289,7 @@ def test_ctrl_c_while_the_command_line_is_read_is_one_line(tmp_path, method):
         f"{'cli.Commands' if method == 'get_command' else 'TyperGroup'}.{method} = interrupted\n"
         "cli.main()"
     )
-    words = [sys.executable, "-c", code, "run", "small.toml"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    done = commands.run("run", "small.toml", cwd=tmp_path, code=code)
     assert done.returncode == 130
     assert done.stderr == "shallows: interrupted before there was anything to save\n"
 
@@ -309,8 +310,7 @@ def test_ctrl_c_while_pydantic_builds_a_model_is_one_line(place, text):
 def broken_world(tmp_path, body):
     """A command line whose packet world is replaced by `body`."""
     code = f"import shallows.worlds.packet as packet\n{body}\nfrom shallows.cli import main; main()"
-    command = [sys.executable, "-c", code, "run", "small.toml", "--out", "out"]
-    return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    return commands.run("run", "small.toml", "--out", "out", cwd=tmp_path, code=code)
 
 
 def test_open_books_are_saved_and_fail(place):
@@ -338,8 +338,7 @@ def test_what_a_users_algorithm_raises_is_no_bug_of_shallows(place):
         "    def on_loss(self, now, loss): pass\n"
         "    def decision(self): return self.window\n"
     )
-    command = [sys.executable, "-m", "shallows", "run", "small.toml", "--cc", "./mine.py:Endless"]
-    done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=600)
+    done = commands.run("run", "small.toml", "--cc", "./mine.py:Endless", cwd=place)
     assert done.returncode == 1
     assert "RecursionError" in done.stderr
     assert "report" not in done.stderr

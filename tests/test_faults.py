@@ -2,16 +2,14 @@
 
 import json
 import resource
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import commands
 from shallows.results import Run
 
 FAULTS = sorted((Path(__file__).parent / "faults").glob("*.toml"))
-COMMAND = [sys.executable, "-c", "from shallows.cli import main; main()", "run"]
 THOROUGH = {"rows"}
 """Takes 12 s."""
 MOST_S, MOST_BYTES, MOST_GBPS = 60, 8 * 2**30, 10
@@ -61,15 +59,7 @@ def _limits():
 def test_a_fault_is_refused_or_runs_right(path, tmp_path):
     home = tmp_path / "a" / "b"
     home.mkdir(parents=True)
-    done = subprocess.run(
-        [*COMMAND, str(path), "--json"],
-        capture_output=True,
-        text=True,
-        cwd=home,
-        timeout=STILL_S,
-        preexec_fn=_limits,
-        check=False,
-    )
+    done = commands.run("run", path, "--json", cwd=home, timeout=STILL_S, first=_limits)
     assert "Traceback" not in done.stderr
     assert "panicked" not in done.stderr
     beside = {entry for entry in tmp_path.rglob("*") if home / "results" not in entry.parents}

@@ -2,11 +2,10 @@
 
 import re
 import resource
-import subprocess
-import sys
 
 import pytest
 
+import commands
 import shallows as sh
 from shallows.memory import bounds, needs
 from shallows.traffic.flows import Draws
@@ -178,8 +177,7 @@ def test_a_process_with_a_limit_refuses_and_is_not_killed(tmp_path):
         "import resource\nresource.setrlimit(resource.RLIMIT_DATA, (1500000000, 1500000000))\n"
         "from shallows.cli import main; main()"
     )
-    words = [sys.executable, "-c", code, "run", "s.toml"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = commands.run("run", "s.toml", cwd=tmp_path, code=code)
     assert done.returncode == 2, done.stderr
     assert "RLIMIT_DATA" in done.stderr
     assert "traffic[0]" in done.stderr

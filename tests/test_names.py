@@ -1,17 +1,14 @@
 """Names are data: no name that a user may choose breaks a terminal, a page, a figure or a reference."""
 
-import subprocess
-import sys
-
 import pytest
 
+import commands
 import shallows as sh
 from shallows import names
 from shallows.errors import ScenarioError
 from shallows.report import print_parts, run_report
 from shallows.scenario import Scenario
 
-COMMAND = [sys.executable, "-c", "from shallows.cli import main; main()"]
 HOSTILE = ["s[red]", "[/x]", "<!--<script>", "$\\frac$", "_hidden", "a&b", ":smile:"]
 
 
@@ -39,7 +36,7 @@ def test_a_hostile_name_is_shown_letter_by_letter(tmp_path, name, capsys):
 
     assert plot.save(run.figure(), tmp_path)
     for words in (["at", "run", "20us"], ["why", "run", "0", "--figure", "why.png"]):
-        done = subprocess.run([*COMMAND, *words], cwd=tmp_path, capture_output=True, text=True)
+        done = commands.run(*words, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert name in done.stdout
 

@@ -2,18 +2,19 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import commands
 import fake_packet_run as fake
 import shallows as sh
 from shallows.errors import ScenarioError
 from shallows.results import files
 
-COMMAND = [sys.executable, "-c", "from shallows.cli import main; main()"]
 SCENARIO = """
 duration = "1ms"
 cc = "dctcp"
@@ -34,12 +35,8 @@ def place(tmp_path):
     return tmp_path
 
 
-def ran(place, *words, code=None, **environment):
-    command = [sys.executable, "-c", code] if code else COMMAND
-    environment = {**os.environ, **environment}
-    return subprocess.run(
-        [*command, *words], cwd=place, capture_output=True, text=True, env=environment, timeout=600
-    )
+def ran(place, *words, **options):
+    return commands.run(*words, cwd=place, **options)
 
 
 BREAKS = (
@@ -152,13 +149,11 @@ def test_sigterm_saves_what_exists(place):
     scenario = SCENARIO.replace("1ms", "3000s").replace('"trace"', '"long-lived"')
     (place / "a.toml").write_text(scenario.replace('file = "flows.csv"', "flows = 2"))
     code = "from shallows import progress; progress.SILENT_S = 0; from shallows.cli import main; main()"
-    command = [sys.executable, "-c", code, "run", "a.toml", "--out", "out"]
-    process = subprocess.Popen(command, cwd=place, stderr=subprocess.PIPE, text=True)
-    for line in process.stderr:
+    process = commands.Process("run", "a.toml", "--out", "out", cwd=place, code=code)
+    for line in process.error_lines():
         if " simulated, " in line:
             break
-    process.terminate()
-    process.stderr.read()
+    process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=60) == 130
     assert sh.Run.load(place / "out").interrupted
 

@@ -15,6 +15,7 @@ import pandas
 import pytest
 from scipy.special import stdtrit
 
+import commands
 import shallows as sh
 from shallows import examples
 from shallows.errors import ScenarioError
@@ -26,8 +27,6 @@ from shallows.sweeps.report import sweep_report
 from shallows.sweeps.result import NUMBERS
 from shallows.sweeps.speed import Speed
 
-MANY = os.environ.get("SHALLOWS_SOAK") == "1"
-COMMAND = [sys.executable, "-c", "from shallows.cli import main; main()"]
 SCENARIO = """
 name = "short"
 duration = "10ms"
@@ -217,18 +216,16 @@ def test_a_process_that_dies_costs_its_own_run_only(scenario, tmp_path):
 
 
 def command(place, *words):
-    options = {"cwd": place, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen([*COMMAND, "sweep", "short.toml", "--cc", "dctcp", "--cc", "dx", *words],
-                            start_new_session=True, **options)  # fmt: skip
+    return commands.Process("sweep", "short.toml", "--cc", "dctcp", "--cc", "dx", *words, cwd=place)
 
 
-@pytest.mark.parametrize("kills", [10 if MANY else 3])
-def test_killed_at_random_it_goes_on_and_ends_with_the_same_table(tmp_path, kills):
-    """SIGKILL to the command and its workers; `make soak-saving` does it ten times over 1,000 runs."""
+@pytest.mark.parametrize(("kills", "seeds"), [(3, "8"), pytest.param(10, "500", marks=pytest.mark.thorough)])
+def test_killed_at_random_it_goes_on_and_ends_with_the_same_table(tmp_path, kills, seeds):
+    """SIGKILL to the command and its workers."""
     (tmp_path / "short.toml").write_text(SCENARIO)
-    seeds, dice = ("500" if MANY else "8"), random.Random(kills)
+    dice = random.Random(kills)
     undisturbed = command(tmp_path, "--seeds", seeds, "--out", "whole")
-    assert undisturbed.wait(timeout=600) == 0, undisturbed.stderr.read()
+    assert undisturbed.wait() == 0, undisturbed.communicate()
     there, ran = set(), []
     for _ in range(kills):
         process = command(tmp_path, "--seeds", seeds, "--out", "out")
@@ -237,7 +234,7 @@ def test_killed_at_random_it_goes_on_and_ends_with_the_same_table(tmp_path, kill
         while process.poll() is None and len(list(tmp_path.glob("out/runs/run=*"))) < enough:
             time.sleep(0.001)
         time.sleep(dice.uniform(0, 0.02))
-        os.killpg(process.pid, signal.SIGKILL)
+        process.kill_group()
         process.wait()
         now = {path.name: path.stat().st_ino for path in tmp_path.glob("out/runs/run=*")}
         assert there <= now.items(), "a finished run was lost or repeated"
@@ -258,7 +255,7 @@ def test_workers_end_with_the_command_that_is_killed(tmp_path):
     while not list(tmp_path.glob("out/runs/run=*")):
         time.sleep(0.01)
     group = os.getpgid(process.pid)
-    process.kill()
+    process.send_signal(signal.SIGKILL)
     process.wait()
     ends = time.monotonic() + 60
     while time.monotonic() < ends:
@@ -298,7 +295,7 @@ def test_the_tables_of_all_runs_are_one_data_set(scenario, tmp_path):
 
 def test_dask_with_a_worker_killed_gives_the_same_table(scenario, tmp_path):
     distributed = pytest.importorskip("distributed")
-    seeds = 40 if MANY else 12
+    seeds = 12
     reference = swept(scenario, tmp_path / "local", seeds=seeds).table
     with (
         distributed.LocalCluster(
@@ -708,8 +705,7 @@ def test_a_run_that_memory_cannot_hold_is_refused_too(tmp_path):
         "bounds.free = lambda: bounds.Free(1_000_000, 'the machine')\n"
         "from shallows.cli import main; main()"
     )
-    words = [sys.executable, "-c", code, "run", "short.toml"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = commands.run("run", "short.toml", cwd=tmp_path, code=code)
     assert done.returncode == 2
     assert "about 98 MB of memory" in done.stderr
     assert not (tmp_path / "results" / "short").exists() or not list(

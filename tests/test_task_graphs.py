@@ -2,10 +2,6 @@
 
 import csv
 import json
-import os
-import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -13,6 +9,7 @@ import pandas
 import pytest
 from typer.testing import CliRunner
 
+import commands
 import shallows as sh
 from shallows import cli
 from shallows.traffic.task_graph import TaskGraph
@@ -260,9 +257,7 @@ def sweep(folder, out):
         "--out",
         out,
     ]
-    command = [sys.executable, "-c", "from shallows.cli import main; main()", *words]
-    options = {"cwd": folder, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, start_new_session=True, **options)
+    return commands.Process(*words, cwd=folder)
 
 
 def test_a_sweep_of_tasks_that_is_killed_goes_on(tmp_path):
@@ -271,13 +266,13 @@ def test_a_sweep_of_tasks_that_is_killed_goes_on(tmp_path):
     process = sweep(tmp_path, "out")
     while process.poll() is None and len(list(tmp_path.glob("out/runs/run=*"))) < 3:
         time.sleep(0.001)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    process.kill_group()
+    process.wait()
     there = {path.name: path.stat().st_ino for path in tmp_path.glob("out/runs/run=*")}
     assert 3 <= len(there) < len(LENGTHS_US)
     for out in ("out", "whole"):
         again = sweep(tmp_path, out)
-        told = again.communicate(timeout=600)
+        told = again.communicate()
         assert again.returncode == 0, told
     now = {path.name: path.stat().st_ino for path in tmp_path.glob("out/runs/run=*")}
     assert there.items() <= now.items(), "a finished run was lost or repeated"

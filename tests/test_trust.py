@@ -1,17 +1,15 @@
 """Python code of others runs only if the user says so, and results depend on all the code that they used."""
 
 import shutil
-import subprocess
-import sys
 
 import pytest
 
+import commands
 import shallows as sh
 from shallows import trust
 from shallows.results.address import address
 from shallows.sweeps.result import Sweep
 
-COMMAND = [sys.executable, "-c", "from shallows.cli import main; main()"]
 MINE = """
 from helper import GAIN
 open("{ran}", "a").write("ran ")
@@ -48,7 +46,7 @@ def place(tmp_path, monkeypatch):
 def ran(place, *words):
     """(status, stderr, whether the code of `mine.py` was executed)."""
     (place / "ran").unlink(missing_ok=True)
-    done = subprocess.run([*COMMAND, *words], cwd=place, capture_output=True, text=True, timeout=600)
+    done = commands.run(*words, cwd=place)
     assert "Traceback" not in done.stderr
     return done.returncode, done.stderr, (place / "ran").exists()
 

@@ -1,13 +1,12 @@
 """Algorithms written in Python: the same decisions as the catalog's, and exceptions of their own."""
 
-import subprocess
-import sys
 import traceback
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+import commands
 import shallows as sh
 from shallows import cli, user_algorithms
 from shallows.scenario import Scenario
@@ -203,9 +202,7 @@ def test_a_class_in_a_file_runs_from_the_command_line_and_again_from_its_result(
     assert one.scenario.cc.parameters == {"increase": 2.0, "keep": 0.5, "late": 20e-6, "ecn_too": False}
     (tmp_path / "elsewhere").mkdir()
     script = "import shallows as sh; run = sh.run('../one/scenario.toml'); print(run.summary['fingerprint'])"
-    again = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path / "elsewhere", capture_output=True, text=True, check=True
-    )
+    again = commands.run(cwd=tmp_path / "elsewhere", code=script)
     assert again.stdout.strip() == one.summary["fingerprint"]
     probes = one.probes
     assert set(probes[probes.name == "increase_pkt"].value) == {2.0}

@@ -169,7 +169,7 @@ def _pooled(
     try:
         while left or flying:
             while left and len(flying) < 2 * workers:
-                with _without_main():
+                with without_main():
                     future = pool.submit(perform, left[0], folder)
                 flying[future] = left.popleft()
             done, _ = wait(flying, return_when=FIRST_COMPLETED)
@@ -186,7 +186,7 @@ def _pooled(
 
 
 @contextmanager
-def _without_main() -> Generator[None]:
+def without_main() -> Generator[None]:
     """Hide the user's script from new processes, which would run it again and need nothing of it.
 
     It may come from standard input, or start the sweep without asking for `__name__ == "__main__"`.
