@@ -9,12 +9,15 @@ export VIRTUAL_ENV := $(CURDIR)/.venv
 # The build backend is packaging/backend.py, which calls maturin.
 export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
 
-.PHONY: site generated run sweep test kernel thorough types papers wheel docs soak soak-saving attack soak-attach live loom bench counts peers lint build locks clean
+# The core for `make run` and for tests is built quickly; tests/test_fingerprints.py holds its fingerprints to those of the release
+# build, which the wheel, `make counts`, `make peers` and `make bench` use.
+PROFILE ?= quick
 
-# The first example: web-search traffic over the 192 servers of the DX paper, under DCTCP and under DX. The core is built with
-# a profile of itself if llvm-profdata is installed: faster, with the same results.
-run: .venv/ready
-	@$(BIN)/python bench/guided.py develop --release --locked
+.PHONY: run sweep build release test test-rust test-python lint papers kernel docs site types thorough new-algorithm counts soak wheel \
+    loom oldest-rust live nightly attack soak-attach mutants generated bench peers locks clean
+
+# The first example: web-search traffic over the 192 servers of the DX paper, under DCTCP and under DX.
+run: build
 	$(BIN)/shallows compare scenarios/websearch-tree.toml --cc dctcp --cc dx@ns-2-multi-hop --out results/websearch-tree
 
 # The sweep of the README: loads up to 30 %, below the saturation of the uplinks, ten seeds each. Minutes.
@@ -23,11 +26,14 @@ sweep: build
 	    --over traffic.0.load=0.05:0.3:0.05 --seeds 10 --baseline dctcp \
 	    --metric slowdown_p99 --metric queue_mean_pkt --plot --out results/websearch-sweep
 
-# The tests before a commit, on all cores: less than ten minutes on two cores once everything is built. The targets
-# `kernel`, `thorough`, `types` and `papers` run the others.
-test: build .venv/test-ready
+# The tests before a commit, on all cores: three minutes on two cores once everything is built. `.ci/run` runs the others too.
+test: test-rust test-python
+
+test-rust:
 	$(HEARTBEAT) cargo test --locked --workspace --quiet
-	$(HEARTBEAT) $(BIN)/python -m pytest --numprocesses auto -m "not kernel and not thorough and not paper and not types"
+
+test-python: build .venv/test-ready
+	$(HEARTBEAT) $(BIN)/python -m pytest --numprocesses auto
 
 # Real TCP in real time, on an otherwise idle machine, as root: five minutes.
 kernel: build .venv/test-ready
@@ -48,20 +54,23 @@ papers: build .venv/test-ready
 
 # The program of the kernel world. Needs Linux, clang, libelf-dev, zlib1g-dev and libbpf-dev; only running it needs root.
 live: .venv/ready
-	cargo build --locked --release --package shallows-live --features bpf
-	install target/release/shallows-live $(BIN)/shallows-live
+	cargo build --locked --profile $(PROFILE) --package shallows-live --features bpf
+	install target/$(PROFILE)/shallows-live $(BIN)/shallows-live
 
-# Saves results under 500 kills, 20 full disks and 50 simultaneous runs; kills a sweep of 1,000 runs ten times; runs one on
-# Dask. About twelve minutes.
-soak-saving: build .venv/test-ready
-	SHALLOWS_SOAK=1 $(BIN)/python -m pytest tests/test_saving.py
-	SHALLOWS_SOAK=1 $(BIN)/python -m pytest tests/test_sweeps.py -k killed
+# What takes longer than a landing may: from the commit that is checked out, with a table of results in docs/nightly.md. Hours.
+# NIGHTLY="soak attack" runs some of its parts.
+nightly: build .venv/test-ready
+	$(BIN)/python tests/nightly.py $(NIGHTLY)
 
 # 500 kills of every writing command, 20 full disks, 200 bad folders and 100 large scenarios in a control group of 2 GB, from a seed
 # that is printed: half an hour, as root.
 # ATTACK="--seed 7 --kills 50" repeats the first fifty kills of a seed.
 attack: build .venv/test-ready
 	cd tests && ../$(BIN)/python -m attack $(ATTACK)
+
+# Random mutations of one line, of which the fast suite should find nine in ten. MUTANTS="--seed 7" repeats or resumes a seed. Hours.
+mutants: build .venv/test-ready
+	$(BIN)/python tests/mutants.py $(MUTANTS)
 
 # 200 random sequences of attach, rename, another namespace, kill -9 and detach. About three minutes, as root.
 soak-attach: build live
@@ -82,23 +91,28 @@ bench: build
 	$(BIN)/python bench/paired.py --rounds 3
 
 # Instructions per packet-hop against bench/scenarios.toml. Needs valgrind, and says so if it is missing.
-counts: build
-	$(BIN)/python bench/instructions.py
+counts: release
+	PYTHONPATH=target/release-package $(BIN)/python bench/instructions.py
 
-# A wheel in dist/ for Linux with glibc 2.34 or later and Python 3.11 or later; tests/wheel.sh then tries it in an environment
-# with Python alone.
-wheel: .venv/ready
-	rm -rf dist
-	$(BIN)/python packaging/backend.py $(BIN)/python bench/guided.py build --release --locked --out dist
+# A wheel in dist/ for Linux with glibc 2.34 or later and Python 3.11 or later, and its package in target/release-package. The core
+# is built with a profile of itself if llvm-profdata is installed: faster, with the same results.
+release: .venv/ready
+	rm -rf dist target/release-package
+	$(HEARTBEAT) $(BIN)/python packaging/backend.py $(BIN)/python bench/guided.py build --release --locked --out dist
+	$(BIN)/python -m zipfile --extract dist/*.whl target/release-package
+
+# Tries the wheel in an environment with Python alone, and holds its fingerprints to those of the other builds.
+wheel: release .venv/test-ready
 	tests/wheel.sh dist/*.whl
+	PYTHONPATH=target/release-package $(BIN)/python -m pytest tests/test_fingerprints.py
 
 # Documentation of the crates; a warning of rustdoc is an error.
 docs:
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 
 # Shallows beside ns-3. Needs Debian's libns3-dev, and says so if it is missing.
-peers: build
-	$(BIN)/python bench/peers
+peers: release .venv/test-ready
+	PYTHONPATH=target/release-package $(BIN)/python bench/peers
 
 lint: .venv/lint-ready
 	cargo fmt --check
@@ -115,13 +129,24 @@ generated: build .venv/lint-ready
 	$(BIN)/python packaging/builders.py
 	$(BIN)/python packaging/tables.py
 
+# Adding an algorithm as CONTRIBUTING.md says edits only the files that it names.
+new-algorithm: build .venv/test-ready
+	$(HEARTBEAT) $(BIN)/python tests/new_algorithm.py
+
+# The oldest Rust that Cargo.toml allows.
+oldest-rust:
+	oldest=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); \
+	if rustup run "$$oldest" rustc --version || rustup toolchain install "$$oldest" --profile minimal; then \
+	    rustup run "$$oldest" cargo check --locked --workspace --target-dir target/oldest; \
+	else echo "Rust $$oldest cannot be installed here: only $$(rustc --version) was tested"; fi
+
 # The documentation site, in site/; a broken link is an error.
 site: build .venv/lint-ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 # Builds the Rust core into the package; cargo skips what is up to date.
 build: .venv/ready
-	@$(HEARTBEAT) $(BIN)/maturin develop --release --locked 2>&1 | tee .venv/build.log \
+	@$(HEARTBEAT) $(BIN)/maturin develop --profile $(PROFILE) --locked 2>&1 | tee .venv/build.log \
 	    | grep --line-buffered -E '^( +(Compiling|Finished)|…)' \
 	    || { cat .venv/build.log; exit 1; }
 
