@@ -35,13 +35,13 @@ test-rust:
 test-python: build .venv/test-ready
 	$(HEARTBEAT) $(BIN)/python -m pytest --numprocesses auto
 
-# Real TCP in real time, on an otherwise idle machine, as root: five minutes.
+# Real TCP in real time, on an otherwise idle machine, as root: two minutes.
 kernel: build .venv/test-ready
-	$(BIN)/python -m pytest -m kernel
+	$(BIN)/python -m pytest -m "kernel and not nightly"
 
 # More cases of what `make test` checks for some: every example on two, three, four and eight threads, ns-3, kills.
 thorough: build .venv/test-ready
-	$(BIN)/python -m pytest --numprocesses auto -m thorough
+	$(BIN)/python -m pytest --numprocesses auto -m "thorough and not nightly"
 
 # A type checker over users' programs.
 types: build .venv/lint-ready

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "nightly.md"
 PYTHON = ".venv/bin/python"
 PARTS = {
-    "thorough": f"{PYTHON} -m pytest --numprocesses auto -m thorough",
+    "python": f"SHALLOWS_SOAK=1 {PYTHON} -m pytest --numprocesses auto -m 'nightly and not kernel'",
     "kernel": f"SHALLOWS_SOAK=1 {PYTHON} -m pytest -m kernel",
     "rust": "SHALLOWS_SOAK=10000 SHALLOWS_DOMAINS=2000 cargo test --release --package shallows-sim soak",
     "soak": "make soak SOAK_SECONDS=36000 SOAK='--count 5000'",

@@ -63,6 +63,7 @@ def test_the_table_of_the_documentation_is_the_one_that_tests_hold_runs_to():
 
 
 @needs_kernel
+@pytest.mark.nightly
 @pytest.mark.parametrize("cc", ["reno", "dctcp"])
 @pytest.mark.parametrize("flows", [1, 3])
 def test_a_hosts_own_link_has_backpressure(cc, flows):
@@ -81,6 +82,7 @@ def test_dx_in_a_parking_lot_is_refused():
 
 
 @needs_kernel
+@pytest.mark.nightly
 def test_dx_uses_the_link_with_delayed_acks_too():
     """Acks of two packets told the delay of the second, which waits behind the first: 77 % of the link."""
     topology = {"kind": "dumbbell", "hosts": 2, "rate": "50Mbps", "edge_rate": "1Gbps", "rtt": "8ms"}
@@ -90,6 +92,7 @@ def test_dx_uses_the_link_with_delayed_acks_too():
 
 
 @needs_kernel
+@pytest.mark.nightly
 @pytest.mark.parametrize("cc", ["reno", "dctcp", "dx", {"name": "inigo", "dilation": False}])
 @pytest.mark.parametrize("acks_every", [1, 2])
 def test_every_algorithm_is_as_near_as_the_table_says(cc, acks_every):
@@ -103,7 +106,7 @@ def test_every_algorithm_is_as_near_as_the_table_says(cc, acks_every):
 
 
 @needs_kernel
-@pytest.mark.thorough
+@pytest.mark.nightly
 @pytest.mark.skipif(os.environ.get("SHALLOWS_SOAK") != "1", reason="minutes in real time: SHALLOWS_SOAK=1")
 def test_thirty_random_scenarios_are_near_or_refused():
     far, accepted = {}, 0
