@@ -7,7 +7,6 @@ diagram. `text` is nothing to run: a message, or a folder, whose files the block
 """
 
 import json
-import os
 import re
 import shlex
 from pathlib import Path
@@ -28,14 +27,14 @@ TARGETS = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M))
 FILE = re.compile(r"[\w-]+\.(?:toml|json|parquet|csv|png|pdf)\b")
 
 
-LONG = ("gpus",)
-MINUTE = pytest.mark.skipif(os.environ.get("SHALLOWS_SOAK") != "1", reason="a minute: SHALLOWS_SOAK=1")
-"""Pages whose commands take more than a few seconds."""
+MARKS = {"gpus": pytest.mark.nightly} | dict.fromkeys(
+    ("README", "advise", "results", "sweeps"), pytest.mark.thorough
+)
+"""Pages whose commands take a minute, and those that take more than a few seconds."""
 
 
 def _marked(page):
-    marks = (pytest.mark.thorough, MINUTE) if page.stem in LONG else ()
-    return pytest.param(page, marks=marks, id=page.stem)
+    return pytest.param(page, marks=MARKS.get(page.stem, ()), id=page.stem)
 
 
 @pytest.mark.parametrize("page", [_marked(page) for page in WITH_BLOCKS])

@@ -81,6 +81,7 @@ def test_the_package_and_its_command_line_import_neither_tables_nor_figures(tmp_
 PAIRS, MOST_PAIRS = 9, 45
 
 
+@pytest.mark.nightly
 def test_a_short_run_takes_at_most_two_and_a_half_times_what_its_libraries_take_to_load(tmp_path):
     """In processor time, in pairs, more where needed: as installed, no checkout is asked what was edited."""
     installed = tmp_path / "installed"

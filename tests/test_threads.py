@@ -124,7 +124,7 @@ def test_an_algorithm_in_python_goes_on_one_thread():
 
 def test_the_fastest_links_without_delay_give_the_same_results():
     # A window is half the time of the smallest frame at the highest rate: 64 B at 10 Tbps take 51 ps.
-    shortest = {"topology.rate": "10Tbps", "topology.link_delay": "0s", "traffic.0.flows": 20}
+    shortest = {"topology.rate": "10Tbps", "topology.link_delay": "0s", "traffic.0.flows": 4}
     request = packet.request(Scenario.load("websearch-fat-tree", shortest))
     alone, together = (_core.simulate(request, None, threads) for threads in (1, 2))
     assert apart(alone, together) == []

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import control
 import numpy as np
 import pytest
 
@@ -93,6 +92,8 @@ def test_both_cuts_agree_on_stability(model):
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
 def test_python_control_computes_the_same_margins(model):
+    import control  # seconds, which tests that are collected only need not take
+
     loop = linearise(model).loop()
     _, phase_margin, _, crossover = control.margin(loop.to_control(np.geomspace(100, 1e5, 4000)))
     assert phase_margin == pytest.approx(loop.margins().phase_margin_deg, abs=0.01)
@@ -101,6 +102,8 @@ def test_python_control_computes_the_same_margins(model):
 
 def test_matrices_make_a_state_space_for_python_control():
     """Without delay the closed common mode is x' = (A0 + A1) x, whose poles are the roots."""
+    import control  # seconds, which tests that are collected only need not take
+
     linear = linearise(dcqcn(10, 0))
     now, delayed = linear.common
     plant = control.ss(now + sum(A for _, A in delayed), np.zeros((4, 1)), np.eye(4), np.zeros((4, 1)))
