@@ -7,7 +7,6 @@ from shallows import _core, catalog
 from shallows.errors import ScenarioError
 from shallows.runner import run
 from shallows.scenario import Scenario
-from shallows.sweeps.cost import packet_hops
 from shallows.worlds.packet import request
 
 LEFT, RIGHT = [f"h{i}" for i in range(4)], [f"h{i}" for i in range(4, 8)]
@@ -126,21 +125,6 @@ def test_traffic_in_a_server_takes_nvlink():
     ports = run(made).ports.set_index("port").utilization
     assert ports["h0->nv0"] > 0.9
     assert ports["h0->leaf0"] == 0
-
-
-@pytest.mark.parametrize(("planes", "links"), [(1, 1), (2, 1), (4, 2)])
-def test_estimates_know_that_sprayed_flows_use_all_ports(planes, links):
-    """By one path each, flows over four planes would make a sixth of the hops."""
-    topology = {**TWO_LEAVES, "leaves": 4, "spines": 4, "planes": planes, "links_per_pair": links}
-    made = Scenario(
-        topology={**topology, "rate": f"{400 // planes}Gbps"},
-        cc="ndp",
-        network={"balancing": "packet"},
-        traffic=[{"kind": "long-lived"}],
-        duration="300us",
-    )
-    hops = run(made).summary["packet_hops"]
-    assert packet_hops(made) / hops == pytest.approx(1, abs=0.3)
 
 
 @pytest.mark.thorough

@@ -19,13 +19,11 @@ import commands
 import shallows as sh
 from shallows import examples
 from shallows.errors import ScenarioError
-from shallows.memory import bounds
-from shallows.sweeps import estimate, executors, plans, speed, statistics
-from shallows.sweeps.cost import packet_hops
+from shallows.memory import bounds, needs
+from shallows.sweeps import executors, plans, statistics
 from shallows.sweeps.jobs import place_of
 from shallows.sweeps.report import sweep_report
 from shallows.sweeps.result import NUMBERS
-from shallows.sweeps.speed import Speed
 
 SCENARIO = """
 name = "short"
@@ -293,6 +291,7 @@ def test_the_tables_of_all_runs_are_one_data_set(scenario, tmp_path):
 # Where
 
 
+@pytest.mark.thorough
 def test_dask_with_a_worker_killed_gives_the_same_table(scenario, tmp_path):
     distributed = pytest.importorskip("distributed")
     seeds = 12
@@ -511,7 +510,7 @@ def test_until_adds_seeds_until_the_interval_is_narrow(scenario, tmp_path):
     assert len(result.table) == 2 * len(result.about["seeds"])
 
 
-# Figures and estimates
+# Figures and memory
 
 
 def test_a_figure_has_a_line_and_a_band_for_each_algorithm(scenario, tmp_path):
@@ -563,135 +562,6 @@ def test_many_series_stay_apart():
     assert len(set(looks)) == 21
 
 
-UNFORESEEN = {"pause-deadlock": "that pauses stop every packet is what the run is there to find out"}
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=UNFORESEEN[name]))
-        if name in UNFORESEEN
-        else name
-        for name in examples.names()
-    ],
-)
-def test_the_estimate_of_work_holds_within_a_factor_of_two(name, tmp_path):
-    """Time in one of five pairs: a neighbour who slows one half of a pair leaves, a wrong one stays."""
-    for _ in range(5):
-        scenario = sh.Scenario.load(examples.find(name))
-        expected = estimate.of_scenario(scenario)
-        began = time.process_time()
-        run = sh.run(scenario, threads=1, out=tmp_path / "run")
-        took = time.process_time() - began
-        assert 0.5 < packet_hops(scenario) / run.summary["packet_hops"] < 2
-        if expected.cpu_s < 2 * took + 0.1 and took < 2 * expected.cpu_s + 0.1:
-            return
-    pytest.fail(f"estimated {expected.cpu_s:.3f} s of CPU, took {took:.3f} s")
-
-
-ACROSS = {"kind": "long-lived", "from": list(range(128)), "to": [(i + 64) % 128 for i in range(128)]}
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        pytest.param({"traffic": [ACROSS], "duration": "3ms"}, id="one flow a host, over all equal paths"),
-        pytest.param({"duration": "10ms"}, id="most flows come later, those that are there seldom meet"),
-    ],
-)
-def test_the_estimate_of_work_knows_the_ways_of_a_fat_tree(changes):
-    scenario = sh.Scenario.load("websearch-fat-tree", changes)
-    hops = sh.run(scenario).summary["packet_hops"]
-    assert 0.5 < packet_hops(scenario) / hops < 2
-
-
-def test_the_estimate_of_work_counts_the_few_largest_flows():
-    """One of 2,000 flows has half of all bytes."""
-    rows = [[i * 1e-6, i % 7, 7, 1460] for i in range(2000)]
-    rows[1003][3] = 1460 * 2000
-    made = sh.Scenario(
-        topology=sh.Star(hosts=8),
-        cc="dctcp",
-        traffic=[{"kind": "trace", "flows": rows}],
-        duration="until-done",
-    )
-    assert packet_hops(made) / sh.run(made).summary["packet_hops"] == pytest.approx(1, abs=0.1)
-
-
-class Mine:
-    """An algorithm of a user, which tells that it was made."""
-
-    made = 0
-
-    def __init__(self, initial_window, line_rate):
-        Mine.made += 1
-
-    def on_ack(self, now, ack):
-        pass
-
-    def on_loss(self, now, loss):
-        pass
-
-    def decision(self):
-        return 2
-
-
-def test_speed_is_measured_in_the_scenario_but_without_code_of_a_user(monkeypatch):
-    """The first flow of each algorithm starts at once; others keep their distance from it."""
-    traffic = [
-        {"kind": "long-lived", "flows": 4, "stagger": "1ms", "jitter": "0s"},
-        {"kind": "long-lived", "flows": 1, "start": "7ms", "jitter": "0s", "cc": Mine},
-    ]
-    made = sh.Scenario(topology=sh.Dumbbell(), cc="dctcp", traffic=traffic, duration="10ms")
-    requests, simulate = [], speed._core.simulate
-    monkeypatch.setattr(speed._core, "simulate", lambda *asked: requests.append(asked[0]) or simulate(*asked))
-    assert estimate.of_scenario(made).cpu_s > 0
-    assert [list(asked["flows"]["start_ps"] // 10**9) for asked in requests] == [[0, 1, 2, 3, 0]]
-    assert [one.get("user_algorithm") for one in requests[0]["ccs"]] == [None, speed.Aimd]
-    assert Mine.made == 0
-
-
-def test_the_estimate_of_work_counts_packets_that_are_sent_again():
-    """Go-back-N over sprayed paths sends each packet several times, which only the first events show."""
-    hosts = 64
-    made = sh.Scenario(
-        duration="until-done",
-        topology={"kind": "leaf-spine", "leaves": 8, "spines": 8, "hosts_per_leaf": 8, "rate": "100Gbps"},
-        network={"pfc": True, "balancing": "packet"},
-        cc="dcqcn",
-        traffic=[{"kind": "trace", "flows": [[0, at, (at + 9) % hosts, 600_000] for at in range(hosts)]}],
-    )
-    hops = sh.run(made).summary["packet_hops"]
-    assert hops > 5 * packet_hops(made)
-    assert 0.5 < hops / estimate.of_scenario(made).hops < 2
-
-
-def test_ctrl_c_ends_the_measurement_of_speed(scenario, monkeypatch):
-    monkeypatch.setattr(speed._core, "simulate", lambda *_: {"interrupted": True})
-    with pytest.raises(KeyboardInterrupt):
-        estimate.of_scenario(scenario)
-
-
-def test_a_sweep_measures_the_speed_of_some_points(scenario, monkeypatch):
-    """40 points, 20 measured: those between take the speed of the one before."""
-    asked = []
-    monkeypatch.setattr(estimate, "measured", lambda one, _: asked.append(one) or Speed(0, 1e-6, 1.5))
-    jobs = plans.plan(scenario, ["dctcp"], {"traffic.0.flows": "1:40:1"}, 3).jobs()
-    expected = estimate.of_jobs(jobs)
-    assert [one.traffic[0].flows for one in asked] == list(range(1, 41, 2))
-    modelled = 3 * sum(packet_hops(scenario.set("traffic.0.flows", flows)) for flows in range(1, 41))
-    assert expected.hops == pytest.approx(1.5 * modelled)
-
-
-@pytest.mark.parametrize(("world", "cc"), [("fluid", "dctcp"), ("kernel", "bbr")])
-def test_runs_of_other_worlds_are_counted_and_not_told_in_packet_hops(world, cc):
-    jobs = plans.plan(sh.Scenario.load("kernel-two"), [cc], {}, 2, world).jobs()
-    said = estimate.sentence(estimate.of_jobs(jobs, 2))
-    assert said.startswith("2 runs; ")
-    assert "hops" not in said
-    assert estimate.sentence(estimate.of_jobs([], 2)) == "0 runs: all are there already"
-
-
 def test_what_memory_cannot_hold_is_refused_with_the_estimate(scenario, monkeypatch, tmp_path):
     monkeypatch.setattr(bounds, "free", lambda: bounds.Free(150_000_000, "the machine"))
     with pytest.raises(sh.ScenarioError, match=r"about 196 MB of memory for 2 at a time.*--workers 1"):
@@ -713,25 +583,17 @@ def test_a_run_that_memory_cannot_hold_is_refused_too(tmp_path):
     )
 
 
-def test_a_comparison_says_what_it_will_take(tmp_path, monkeypatch):
-    """Two runs, two at a time: twice the packet-hops of one; and no more memory than there is."""
+def test_a_comparison_that_memory_cannot_hold_is_refused(tmp_path, monkeypatch):
     from typer.testing import CliRunner
 
     from shallows import cli
-    from shallows.cli import run as cli_run
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "short.toml").write_text(SCENARIO)
-    monkeypatch.setattr(estimate, "is_small", lambda _: False)
-    monkeypatch.setattr(cli_run, "WORTH_TELLING_S", 0)
-    words = ["compare", "short.toml", "--cc", "dctcp", "--cc", "dx", "--threads", "2"]
-    done = CliRunner().invoke(cli.app, words)
-    assert done.exit_code == 0, done.output
-    hops = sum(sh.run("short.toml", overrides={"cc": cc}).summary["packet_hops"] for cc in ("dctcp", "dx"))
-    assert f"2 runs, about {hops / 1e6:.3g} M packet-hops" in done.stderr
-    assert "on 2 at a time" in done.stderr
     monkeypatch.setattr(bounds, "free", lambda: bounds.Free(150_000_000, "the machine"))
-    done = CliRunner().invoke(cli.app, words)
+    done = CliRunner().invoke(
+        cli.app, ["compare", "short.toml", "--cc", "dctcp", "--cc", "dx", "--threads", "2"]
+    )
     assert done.exit_code == 2
     assert "--threads 1" in done.stderr
 
@@ -745,7 +607,7 @@ def test_the_estimate_of_memory_holds_within_a_factor_of_two(tmp_path):
         "print(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
-    expected = estimate.of_scenario(sh.Scenario.load(examples.find(scenario), overrides)).memory_bytes
+    expected = needs.of_run(sh.Scenario.load(examples.find(scenario), overrides))
     assert 0.5 < expected / (int(done.stdout) * 1024) < 2
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Show = Callable[[int, int, int], None]
 
 # Seconds before the first line, and between lines, without a terminal.
-SILENT_S = 10
+FIRST_S, SILENT_S = 2, 10
 # Seconds before preparations are reported.
 SLOW_S = 2
 
@@ -79,6 +79,13 @@ class Progress:
             raise KeyboardInterrupt
 
 
+def duration(seconds: float) -> str:
+    """ "40 s", "12 min", "3.5 h"."""
+    if seconds < 90:
+        return f"{seconds:.0f} s" if seconds >= 1 else f"{seconds * 1e3:.0f} ms"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
 def _silent(now_ps: int, packet_hops: int, flows_finished: int) -> None:
     """Shows nothing."""
 
@@ -101,15 +108,19 @@ def _bar(bars: "Bars", scenario: "Scenario", label: str) -> Show:
 
 def _line(scenario: "Scenario", label: str) -> Show:
     share, speed = _share_done(scenario), _speed()
-    due = time.monotonic() + SILENT_S
+    began = time.monotonic()
+    due = began + min(FIRST_S, SILENT_S)
 
     def show(now_ps: int, packet_hops: int, flows_finished: int) -> None:
         nonlocal due
-        if time.monotonic() < due:
+        now, finished = time.monotonic(), share(now_ps, flows_finished)
+        if now < due:
             return
-        due = time.monotonic() + SILENT_S
-        done = f"{share(now_ps, flows_finished):.1%} done, {flows_finished} flows finished"
+        due = now + SILENT_S
+        done = f"{finished:.1%} done, {flows_finished} flows finished"
         said = f"{label}: {done}, {now_ps / 1e9:.1f} ms simulated, {speed(packet_hops)}"
+        if 0 < finished < 1:
+            said += f", about {duration((now - began) * (1 / finished - 1))} left"
         print(said, file=sys.stderr, flush=True)
 
     return show

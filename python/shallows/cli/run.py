@@ -19,11 +19,9 @@ from shallows.errors import NamedOverrides, ScenarioError
 if TYPE_CHECKING:
     from shallows.comparison import Comparison
     from shallows.results.run import Run
-    from shallows.scenario import Scenario
 
 
 EXAMPLE = "traffic.0.flows=20"
-WORTH_TELLING_S = 3
 
 ScenarioFile = Annotated[
     str,
@@ -90,8 +88,6 @@ def run(
         folder = _place(out, prepared.file, lambda: paths.of_run(prepared, world))
         if html:
             pages.check(html, folder)
-    if world == "packet":
-        _foretell([prepared])
     with Progress() as progress:
         result = simulate(prepared, progress.of(prepared))
     try:
@@ -120,6 +116,7 @@ def compare(
 ) -> int:
     """Run SCENARIO under several algorithms, or in several worlds: one table, one figure, a folder a run."""
     from shallows.comparison import Comparison, prepare_all, run_all
+    from shallows.memory.needs import check_runs
     from shallows.progress import Progress
     from shallows.report import comparison_report
     from shallows.results import paths
@@ -130,8 +127,7 @@ def compare(
     if html:
         pages.check(html, folder)
     packets = [prepared for world, prepared in jobs.values() if world == "packet"]
-    if packets:
-        _foretell(packets, threads or os.cpu_count() or 1)
+    check_runs(packets, min(threads or os.cpu_count() or 1, len(packets)), "--threads")
     with Progress() as bars:
         comparison = Comparison(run_all(jobs, bars, threads), len(jobs))
     numbers: dict[str, Any] = {label: run.summary for label, run in comparison.runs.items()}
@@ -142,18 +138,6 @@ def compare(
     finally:
         _tell(numbers, comparison_report(comparison), json_)
     return _finish(comparison, saved, extras.has("plot"), html)
-
-
-def _foretell(scenarios: "list[Scenario]", at_a_time: int = 1) -> None:
-    """Print the expected duration of long runs. Refuse runs that do not fit into memory."""
-    from shallows.sweeps import estimate
-
-    if all(map(estimate.is_small, scenarios)):
-        return
-    expected = estimate.of_scenarios(scenarios, at_a_time)
-    estimate.check(expected, "--threads")
-    if expected.cpu_s > WORTH_TELLING_S:
-        print(estimate.sentence(expected), file=sys.stderr, flush=True)
 
 
 def _place(out: Path | None, source: str | None, usual: Callable[[], Path]) -> Path:

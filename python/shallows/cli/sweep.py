@@ -85,7 +85,6 @@ def sweep(
     """Run SCENARIO for every combination; what is done already is not repeated."""
     from shallows import extras
     from shallows.sweeps import running
-    from shallows.sweeps.estimate import check, sentence
     from shallows.sweeps.progress import Progress
 
     if plot or x or heatmap:
@@ -95,13 +94,13 @@ def sweep(
         overrides=settings(set_, EXAMPLE),
     )  # fmt: skip
     folder = out or running.default_folder(asked)
-    expected = running.expected(asked, folder, workers, on)
-    _say(sentence(expected))
+    missing = running.missing(asked, folder)
+    _say(f"{len(missing)} run{'s'[: len(missing) != 1]}" if missing else "0 runs: all are there already")
     for warning in asked.warnings():
         _say(f"warning     {names.terminal(warning)}")
     if dry_run:
         return _rehearse(asked, folder, on)
-    check(expected)
+    running.check_memory(missing, workers, on)
     with Progress() as bar:
         result = running.run(asked, folder, on=on, workers=workers, until=given["until"],
                               metric=given["metric"][0] if given["metric"] else None, bar=bar)  # fmt: skip

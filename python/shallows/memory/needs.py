@@ -54,6 +54,17 @@ def check_run(scenario: "Scenario", what: str = "the run", more: float = 0, inst
     check(what, need, instead if more > parts[most] else _INSTEAD[most])
 
 
+def check_runs(scenarios: "Iterable[Scenario]", at_a_time: int, fewer_by: str) -> None:
+    """Raise `TooLargeError` unless `at_a_time` runs of the largest of these scenarios fit into memory.
+
+    `fewer_by` is the option that limits the concurrent runs.
+    """
+    left, each = bounds.free(), max(map(of_run, scenarios), default=0.0)
+    fit = int(left.amount // each) if left is not None and each else 0
+    instead = f"{fit} fit, use {fewer_by} {fit}" if 0 < fit < at_a_time else "a smaller scenario"
+    check(f"{at_a_time} at a time", each * at_a_time, instead)
+
+
 def check_page(scenarios: "Iterable[Scenario]") -> None:
     """Raise `TooLargeError` unless a page of runs of these scenarios fits into memory."""
     need = BASE_BYTES + sum(DRAWN_BYTES * samples(one) + ENTRY_BYTES * len(one.flows) for one in scenarios)

@@ -1,7 +1,7 @@
 """Hundreds of runs of one scenario: swept keys, algorithms, seeds; their table, intervals and figures.
 
 `plans` lists the runs, `jobs` is one of them, `executors` runs them, `running` combines these; `result` is
-the outcome, `statistics` has the intervals, `figures` the figures, `estimate` the expected cost.
+the outcome, `statistics` has the intervals, `figures` the figures.
 """
 
 from importlib import import_module
@@ -17,7 +17,7 @@ _MODULES = {"Sweep": "shallows.sweeps.result", "sweep": "shallows.sweeps.running
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name when it is used: a single run needs only `estimate`."""
+    """Import a name when it is used: a single run needs none."""
     if name in _MODULES:
         return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'shallows.sweeps' has no attribute {name!r}")

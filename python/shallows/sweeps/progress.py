@@ -4,6 +4,8 @@ import sys
 import time
 from typing import Any, Self
 
+from shallows.progress import duration
+
 SILENT_S = 10
 
 
@@ -50,13 +52,6 @@ class Progress:
     def _remaining(self) -> str:
         passed = time.monotonic() - self.began
         return duration(passed * (self.total - self.done) / max(self.done - self.first, 1))
-
-
-def duration(seconds: float) -> str:
-    """ "40 s", "12 min", "3.5 h"."""
-    if seconds < 90:
-        return f"{seconds:.0f} s" if seconds >= 1 else f"{seconds * 1e3:.0f} ms"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def _bar() -> Any:

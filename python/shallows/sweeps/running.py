@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never
 
 from shallows.errors import ScenarioError
+from shallows.memory.needs import check_runs
 from shallows.results import inventory, store
 from shallows.results.paths import ROOT
 from shallows.runner import World, refuse_unknown
-from shallows.sweeps import estimate, plans
+from shallows.sweeps import plans
 from shallows.sweeps.executors import rows_of, usable_cores
 from shallows.sweeps.file import of_file, share_of
 from shallows.sweeps.jobs import SET_ASIDE, perform, place_of, verified
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from shallows.scenario import Scenario
-    from shallows.sweeps.plans import Plan
+    from shallows.sweeps.plans import Job, Plan
     from shallows.sweeps.progress import Progress
 
 FIRST_SEEDS = 5
@@ -77,7 +78,7 @@ def sweep(
     plan, options = asked(
         scenario, cc, over, seeds=seeds, until=until, metric=metric, world=world, overrides=overrides
     )
-    estimate.check(expected(plan, out or default_folder(plan), workers, executor))
+    check_memory(missing(plan, out or default_folder(plan)), workers, executor)
     metric = options["metric"][0] if options["metric"] else None
     with Progress(shown=progress) as bar:
         result = run(plan, out, on=executor, workers=workers, until=options["until"], metric=metric, bar=bar)
@@ -110,13 +111,24 @@ def asked(
     }
 
 
-def expected(
-    plan: "Plan", folder: str | os.PathLike[str], workers: int | None = None, on: Any = None
-) -> estimate.Estimate:
-    """The `Estimate` of the missing runs of a `Plan`."""
-    left = [job for job in plan.jobs() if not place_of(job, Path(folder, "runs")).exists()]
-    here = on in (None, "local")
-    return estimate.of_jobs(left, (workers or usable_cores()) if here else None)
+def missing(plan: "Plan", folder: str | os.PathLike[str]) -> "list[Job]":
+    """The jobs of a `Plan` whose results are not in `folder`."""
+    return [job for job in plan.jobs() if not place_of(job, Path(folder, "runs")).exists()]
+
+
+def check_memory(jobs: "list[Job]", workers: int | None = None, on: Any = None) -> None:
+    """Raise `ScenarioError` if this machine lacks the memory for `jobs`; other machines are not checked.
+
+    The first seed of each point stands for the others.
+    """
+    if on not in (None, "local"):
+        return
+    points: dict[str, Job] = {}
+    for job in jobs:
+        if job.world == "packet":
+            points.setdefault(repr([value for key, value in job.settings.items() if key != "seed"]), job)
+    at_a_time = min(workers or usable_cores(), len(jobs))
+    check_runs((job.make() for job in points.values()), at_a_time, "--workers")
 
 
 def read(scenario: Any, overrides: Mapping[str, Any]) -> "tuple[Scenario, dict[str, Any]]":
