@@ -84,7 +84,7 @@ soak: build .venv/test-ready
 
 # Every order in which two threads can run between two barriers (loom): a minute, most of it for the build.
 loom:
-	RUSTFLAGS="--cfg loom" cargo test --locked --quiet --package shallows-sim --lib --release --target-dir target/loom loom
+	RUSTFLAGS="--cfg loom" $(HEARTBEAT) cargo test --locked --quiet --package shallows-sim --lib --profile quick --target-dir target/loom loom
 
 # Time per packet-hop and memory of the benchmark scenarios. bench/paired.py COMMIT compares with a commit.
 bench: build
@@ -137,7 +137,7 @@ new-algorithm: build .venv/test-ready
 oldest-rust:
 	oldest=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); \
 	if rustup run "$$oldest" rustc --version || rustup toolchain install "$$oldest" --profile minimal; then \
-	    rustup run "$$oldest" cargo check --locked --workspace --target-dir target/oldest; \
+	    CFLAGS=-O0 rustup run "$$oldest" cargo check --locked --workspace --target-dir target/oldest; \
 	else echo "Rust $$oldest cannot be installed here: only $$(rustc --version) was tested"; fi
 
 # The documentation site, in site/; a broken link is an error.

@@ -48,12 +48,17 @@ def promised(text: str) -> set[str]:
 
 
 def copied(copy: Path) -> None:
-    """What git tracks, as it is in the working tree."""
+    """What git tracks, as it is in the working tree, and what cargo has built of other packages.
+
+    Sources are newer in the copy, so that cargo builds the crates of the workspace anew.
+    """
+    if (ROOT / "target/quick").exists():
+        shutil.copytree(ROOT / "target/quick", target(copy) / "quick")
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     for name in filter(None, listed.stdout.split("\0")):
         if (ROOT / name).is_file():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, copy / name, follow_symlinks=False)
+            shutil.copy(ROOT / name, copy / name, follow_symlinks=False)
 
 
 def write(copy: Path) -> None:
@@ -71,8 +76,8 @@ def write(copy: Path) -> None:
 def built(copy: Path) -> None:
     """Step 4: its line on file; and the core, for Python."""
     cargo(copy, "test", "-p", "shallows-sim", "--test", "networks", "dumbbell", "--", "--ignored")
-    cargo(copy, "build", "-p", "shallows-py")
-    shutil.copy2(target(copy) / "debug/lib_core.so", copy / "python/shallows/_core.abi3.so")
+    cargo(copy, "build", "-p", "shallows-py", "--profile", "quick")
+    shutil.copy2(target(copy) / "quick/lib_core.so", copy / "python/shallows/_core.abi3.so")
 
 
 def changed(copy: Path) -> set[Path]:
@@ -109,7 +114,7 @@ def ran(copy: Path, name: str) -> dict[str, Any]:
 
 
 def cargo(copy: Path, *words: str) -> None:
-    """In debug."""
+    """A command of cargo."""
     command, sub, rest = "cargo", words[0], words[1:]
     env = environment(copy) | {"CARGO_TARGET_DIR": str(target(copy))}
     subprocess.run([command, sub, "--locked", "--quiet", *rest], cwd=copy, env=env, check=True)
