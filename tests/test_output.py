@@ -179,6 +179,7 @@ WRITERS = {
     "papers/documentation.py": "figures of the documentation",
     "papers/drawn.py": "figures of the documentation",
     "papers/recorded.py": "a record in the repository",
+    "plot/drawing.py": "a figure that the user saves",
 }
 """The files that write, and why they may."""
 

@@ -228,11 +228,14 @@ class Comparison:
         networks = {label: tables["network"] for label, tables in saved.items()}
         return fitting.differences(networks) + fitting.unused(saved)
 
-    def figure(self) -> "Figure":
-        """The four-panel matplotlib figure, the runs drawn over each other."""
+    def figure(self, **options: Any) -> "Figure":
+        """The four-panel matplotlib figure, the runs drawn over each other.
+
+        `options` are `size`, `names`, `caption`, `since` and `until`; see `shallows.plot.figure`.
+        """
         from shallows import plot
 
-        return plot.figure(list(self.runs.values()), labels=list(self.runs))
+        return plot.figure(list(self.runs.values()), labels=list(self.runs), **options)
 
     def html(self, file: str | PathLike[str], paths: Any = None) -> Path:
         """Write a self-contained page of this comparison to `file`; return its path.

@@ -207,22 +207,14 @@ def draw(
 
     Its caption names the model and its settings, except those that are swept.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
     from shallows import version
-    from shallows.plot import STYLE, small_print
+    from shallows.plot import Drawing, small_print
 
-    with matplotlib.rc_context(STYLE | {"text.parse_math": True}):
-        figure, axes = plt.subplots(*shape, figsize=(6.4, 2.9 * shape[0] + 0.6), layout="constrained")
-        paint(axes)
+    figure = Drawing((6.4, 2.9 * shape[0] + 0.6), style={"text.parse_math": True})
+    with figure.styled():
+        paint(figure.subplots(*shape))
         small_print(figure, "  ·  ".join([*_settings(model, swept), f"shallows {version.version()}"]))
-    try:
-        files.draw(figure, path, dpi=150)
-    finally:
-        plt.close(figure)
+    files.draw(figure, path, dpi=150)
 
 
 def _settings(model: "Model", swept: Collection[str]) -> list[str]:

@@ -42,7 +42,7 @@ def bode(
     response = loop.response(omega)
     style = _look(index)
     if np.isfinite(margins.crossover_rad_s):
-        said = f"{margins.phase_margin_deg:.1f}° at {margins.crossover_rad_s:.0f} rad/s"
+        said = f"phase margin {margins.phase_margin_deg:.1f}° at {margins.crossover_rad_s:.0f} rad/s"
         label = f"{label}: {said}" if label else said
     angle = _continuous_phase(loop, omega, response, margins)
     magnitude.semilogx(omega, 20 * np.log10(np.abs(response)), label=label, **style)

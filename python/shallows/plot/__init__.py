@@ -1,8 +1,7 @@
 """Figures of runs. `figure(runs)` puts four panels together."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,8 +9,9 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from shallows import names
-from shallows.plot.data import Labelled, labelled, unlabelled
+from shallows.names import figure as escape
+from shallows.plot.data import Labelled, excerpts, labelled, unlabelled
+from shallows.plot.drawing import Drawing, legend_above, small_print, wrap_title
 from shallows.plot.kinds import (
     OF_WORLDS,
     PANELS,
@@ -21,13 +21,14 @@ from shallows.plot.kinds import (
     goodput_over_time,
     queue_cdf,
     queue_close_up,
+    queue_cycles,
     queue_over_time,
     queues_by_port,
     rates_over_time,
     slowdown_by_size,
     windows_over_time,
 )
-from shallows.plot.style import CHARACTERS_IN, COLOURS, DASHES, MARKERS, STYLE, look
+from shallows.plot.style import COLOURS, COLUMN_IN, DASHES, MARKERS, STYLE, look
 from shallows.results.files import save_figure
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ __all__ = [
     "panels",
     "queue_cdf",
     "queue_close_up",
+    "queue_cycles",
     "queue_over_time",
     "queues_by_port",
     "rates_over_time",
@@ -64,35 +66,52 @@ __all__ = [
 ]
 
 
-class Drawing(Figure):
-    """A figure that a notebook displays, with or without pyplot."""
-
-    def _repr_png_(self) -> bytes:
-        image = BytesIO()
-        self.savefig(image, format="png", dpi=110)
-        return image.getvalue()
-
-
-def figure(runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> Figure:
+def figure(
+    runs: "Run | Sequence[Run]",
+    labels: Sequence[str] | None = None,
+    *,
+    size: float | tuple[float, float] | None = None,
+    names: Mapping[str, str] | None = None,
+    caption: bool = True,
+    since: str | None = None,
+    until: str | None = None,
+) -> Drawing:
     """A matplotlib Figure of the first four `PANELS` for which these runs have data, or of `OF_WORLDS`.
 
-    `runs` is one `Run` or a list; `labels` name them (their algorithms unless given). The caption holds what
-    is needed to reproduce the figure.
+    `runs` is one `Run` or a list; `labels` name them (their algorithms unless given), and `names` replaces
+    labels: `{"hpcc": "HPCC"}`. `size` is the width in inches, such as 3.33 for one column, or a pair with the
+    height.
+    The caption holds what is needed to reproduce the figure. `since` and `until` ("20ms") limit the panels
+    over time. Raises `ScenarioError` for a window of time without samples.
     """
-    named = labelled(runs, labels)
-    with matplotlib.rc_context(STYLE):
-        shown = panels(*unlabelled(named))[:4]
-        rows = 1 if len(shown) <= 2 else 2
-        columns = max(1, -(-len(shown) // rows))
-        drawing = Drawing(figsize=(3.6 * columns, 2.35 * rows + 0.6), dpi=200, layout="constrained")
+    renamed = [(run, (names or {}).get(label, label)) for run, label in labelled(runs, labels)]
+    named = excerpts(renamed, since, until)
+    shown = panels(*unlabelled(named))[:4]
+    width, columns = _width(size, len(shown))
+    rows = max(1, -(-len(shown) // columns))
+    height = size[1] if isinstance(size, tuple) else 2.35 * rows + 0.6
+    drawing = Drawing((width, height))
+    with drawing.styled():
         for letter, panel, at in zip("abcd", shown, range(1, 5), strict=False):
             ax = drawing.add_subplot(rows, columns, at)
             panel(ax, *unlabelled(named))
             ax.set_title(f"({letter}) {ax.get_title(loc='left')}")
+            wrap_title(ax, columns)
         if len(named) > 1:
-            drawing.legend(handles=_keys(named), loc="outside upper center", ncols=min(len(named), 7))
-        small_print(drawing, _small_print(named))
+            keys = [Line2D([], [], **look(i)) for i in range(len(named))]
+            legend_above(drawing, keys, [escape(label) for _, label in named])
+        if caption:
+            small_print(drawing, _small_print(named))
     return drawing
+
+
+def _width(size: float | tuple[float, float] | None, panels: int) -> tuple[float, int]:
+    """(width in inches, columns of panels) of a figure."""
+    columns = min(panels, 2) or 1
+    if size is None:
+        return 3.6 * columns, columns
+    width = size[0] if isinstance(size, tuple) else size
+    return width, 1 if width < COLUMN_IN else columns
 
 
 def panels(runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> list[Panel]:
@@ -102,12 +121,12 @@ def panels(runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> 
     return [panel for panel in (PANELS if len(worlds) == 1 else OF_WORLDS) if _has_data(panel, named)]
 
 
-def single(panel: Panel, runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> Figure:
+def single(panel: Panel, runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> Drawing:
     """A matplotlib Figure of one panel alone."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(4.2, 2.8), dpi=200, layout="constrained")
-        panel(figure.add_subplot(), runs, labels)
-    return figure
+    drawing = Drawing((4.2, 2.8))
+    with drawing.styled():
+        panel(drawing.add_subplot(), runs, labels)
+    return drawing
 
 
 class Plots:
@@ -137,26 +156,8 @@ def save(drawing: Figure, folder: str | Path) -> list[Path]:
     return paths
 
 
-def small_print(drawing: Figure, text: str) -> None:
-    """Write a caption below a figure, at the right, in as many lines as needed."""
-    most = int(drawing.get_figwidth() * CHARACTERS_IN)
-    lines = [""]
-    for part in names.figure(text).split("  ·  "):
-        joined = f"{lines[-1]}  ·  {part}" if lines[-1] else part
-        if len(joined) > most and lines[-1]:
-            lines.append(part)
-        else:
-            lines[-1] = joined
-    drawing.supxlabel("\n".join(lines), fontsize=5.5, color="#555555", x=0.995, ha="right")
-
-
 def _has_data(panel: Panel, runs: Labelled) -> bool:
     return panel(Figure().add_subplot(), *unlabelled(runs))
-
-
-def _keys(runs: Labelled) -> list[Line2D]:
-    """Legend entries: the colour, dash and marker of each run."""
-    return [Line2D([], [], **look(i), label=names.figure(label)) for i, (_, label) in enumerate(runs)]
 
 
 def _small_print(runs: Labelled) -> str:

@@ -1,13 +1,16 @@
 """The data of runs that figures show."""
 
+import tomllib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from shallows.errors import ScenarioError
 from shallows.results.bottlenecks import bottlenecks
 from shallows.results.tables import Names
 from shallows.summary import completed
+from shallows.units import SIZE, TIME
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
 
 RATE_BINS = 80
 GOODPUT_BINS = 200
+SERIES = ("queues", "probes", "goodput")
+"""Tables with a sample of a time in each row."""
 Labelled = list[tuple["Run", str]]
 """Runs with their labels in a figure."""
 
@@ -27,10 +32,72 @@ def labelled(runs: "Run | Sequence[Run]", labels: Sequence[str] | None) -> Label
     return list(zip(several, labels, strict=True))
 
 
+class Excerpt:
+    """A run whose samples are those of a window of time, for figures: from `since_us` to `until_us`."""
+
+    def __init__(self, run: "Run", since_us: float, until_us: float) -> None:
+        self._run, self.window_us = run, (since_us, until_us)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._run, name)
+
+
+def excerpts(runs: Labelled, since: str | None, until: str | None) -> Labelled:
+    """The runs, or excerpts of them from `since` to `until`, times such as "20ms".
+
+    Raises `ScenarioError` for an empty window, or one in which no run has a sample.
+    """
+    if since is None and until is None:
+        return runs
+    begin = _time_us("since", since) if since else 0.0
+    end = _time_us("until", until) if until else max(run.summary["duration_s"] for run, _ in runs) * 1e6
+    if begin >= end:
+        raise ScenarioError(
+            "until", until, f"a time after {since or 'the start'}, and before the end of the run"
+        )
+    cut = [(cast("Run", Excerpt(run, begin, end)), label) for run, label in runs]
+    if not any(len(table_columns(run, table)["time_us"]) for run, _ in cut for table in SERIES):
+        raise ScenarioError(
+            "since", since, "a window of time with samples; record.queues sets how often they come"
+        )
+    return cut
+
+
+def _time_us(key: str, text: str) -> float:
+    try:
+        return TIME.parse(text) / 1e6
+    except ValueError as error:
+        raise ScenarioError(key, text, str(error)) from None
+
+
 def table_columns(run: "Run", table: str) -> "dict[str, NDArray[Any]]":
     """The columns of a table as numpy arrays, text as objects."""
-    columns = run.columns(table).items()
-    return {name: values.texts() if isinstance(values, Names) else values for name, values in columns}
+    columns = {
+        name: values.texts() if isinstance(values, Names) else values
+        for name, values in run.columns(table).items()
+    }
+    if table in SERIES and isinstance(run, Excerpt):
+        begin, end = run.window_us
+        rows = (columns["time_us"] >= begin) & (columns["time_us"] <= end)
+        columns = {name: values[rows] for name, values in columns.items()}
+    return columns
+
+
+def window_ms(runs: Labelled) -> tuple[float, float] | None:
+    """The window of time of excerpts in milliseconds; None for whole runs."""
+    first = runs[0][0]
+    return (first.window_us[0] / 1e3, first.window_us[1] / 1e3) if isinstance(first, Excerpt) else None
+
+
+def thresholds_pkt(run: "Run") -> list[float]:
+    """Thresholds of the marking in full frames, where all ports have the same; empty without marking."""
+    network = tomllib.loads(run.scenario_toml).get("network", {})
+    marking = network.get("marking", {})
+    values = [marking[key] for key in ("threshold", "kmin", "kmax") if key in marking]
+    if not values or not all(isinstance(value, str) for value in values):
+        return []  # no marking, or a threshold for each rate
+    mtu = SIZE.parse(network["mtu"])
+    return [SIZE.parse(value, frame=mtu) / mtu for value in values]
 
 
 def at_bottlenecks(named: Labelled, table: str) -> Iterator[tuple[int, str, str, dict[str, "NDArray[Any]"]]]:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from shallows import names
 from shallows.plot.data import (
     RATE_BINS,
+    Labelled,
     at_bottlenecks,
     decision,
     decisions,
@@ -26,17 +28,21 @@ from shallows.plot.data import (
 )
 from shallows.plot.style import (
     CLOSE_UP,
+    CYCLES,
     FLOWS_PER_SIZE_BIN,
     MOST_FLOWS,
     band_title,
     bin_means,
     draw_bundle,
     draw_series,
+    draw_thresholds,
+    hidden_cycle,
     label_axes,
     legend_beside,
     line_style,
     logarithmic,
     look,
+    marked_line,
     shade_warmup,
 )
 
@@ -59,20 +65,41 @@ def queue_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[st
         dense |= draw_series(ax, columns["time_us"] / 1e3, columns["queue_pkt"], i, label, len(named) > 1)
     label_axes(ax, f"Queue at {port_title(drawn)}{band_title(dense)}", "time (ms)", "queue (packets)")
     shade_warmup(ax, named)
+    draw_thresholds(ax, named)
     return bool(drawn)
+
+
+def queue_cycles(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
+    """The last `CYCLES` cycles of the bottleneck's queue, where `queue_over_time` hides them in its bins."""
+    named = labelled(runs, labels)
+    series = [columns for _, _, _, columns in at_bottlenecks(named, "queues")]
+    samples = [hidden_cycle(columns["queue_pkt"]) for columns in series]
+    longest = max((length for length in samples if length is not None), default=None)
+    if longest is None:
+        return False
+    return _close_up(ax, named, CYCLES * longest)
 
 
 def queue_close_up(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
     """Queue of the bottleneck at the end of the run, every sample drawn."""
+    return _close_up(ax, labelled(runs, labels), CLOSE_UP)
+
+
+def _close_up(ax: "Axes", named: Labelled, samples: int) -> bool:
+    """Draw the last `samples` of the bottleneck's queue."""
     drawn: dict[int, str] = {}
-    named = labelled(runs, labels)
+    span_ms = 0.0
     for i, label, port, columns in at_bottlenecks(named, "queues"):
         drawn[i] = port
-        time_us, queue = (columns[key][-CLOSE_UP:] for key in ("time_us", "queue_pkt"))
-        ax.plot(time_us / 1e3, queue, **line_style(i, label), linewidth=1.0)
-    label_axes(ax, f"Queue at {port_title(drawn)}, last {CLOSE_UP} samples", "time (ms)", "queue (packets)")
-    ax.margins(x=0)
+        time_us, queue = (columns[key][-samples:] for key in ("time_us", "queue_pkt"))
+        span_ms = max(span_ms, float(np.ptp(time_us)) / 1e3)
+        ax.plot(time_us / 1e3, queue, **line_style(i, label) | {"linewidth": 1.0})
+    label_axes(ax, f"Queue at {port_title(drawn)}, last {span_ms:.2g} ms", "time (ms)", "queue (packets)")
+    ax.margins(x=0, y=0.1)
     ax.set_ylim(bottom=0)
+    ax.xaxis.set_major_locator(MaxNLocator(5))
+    ax.ticklabel_format(axis="x", useOffset=False)
+    draw_thresholds(ax, named)
     return bool(drawn)
 
 
@@ -110,7 +137,7 @@ def queue_cdf(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | N
         # both edges of every bin: the curve is flat where the queue never was
         edges = np.column_stack([columns["from_pkt"], columns["below_pkt"]]).ravel()
         shares = np.column_stack([np.append(0, share[:-1]), share]).ravel()
-        ax.plot(edges, shares, **line_style(i, label))
+        ax.plot(edges, shares, **marked_line(i, label, len(edges)))
     label_axes(ax, f"Distribution of the queue at {port_title(drawn)}", "queue (packets)", "share of time")
     ax.set_ylim(0, 1.01)
     ax.set_xlim(left=0)
@@ -174,25 +201,19 @@ def slowdown_by_size(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[s
         which = np.searchsorted(np.unique(edges)[1:-1], size, side="right")
         bins = [(size[which == b], slowdown[which == b]) for b in np.unique(which)]
         middle = [np.median(sizes) / 1e3 for sizes, _ in bins]
-        for share, line, face in ((0.50, "-", look(i)["color"]), (0.99, "--", "white")):
-            ax.plot(
-                middle,
-                [np.quantile(values, share) for _, values in bins],
-                color=look(i)["color"],
-                linestyle=line,
-                marker=look(i)["marker"],
-                markerfacecolor=face,
-                linewidth=1.0,
-                gid=f"{label}, p{100 * share:.0f}",
-            )
+        for share, face in ((0.50, look(i)["color"]), (0.99, "white")):
+            quantiles = [np.quantile(values, share) for _, values in bins]
+            shape = look(i) | {"markerfacecolor": face, "linewidth": 1.0}
+            ax.plot(middle, quantiles, **shape, gid=f"{label}, p{100 * share:.0f}")
     label_axes(ax, "Slowdown by flow size", "flow size (KB)", "fct / ideal fct")
     if drawn:
         logarithmic(ax.xaxis)
         logarithmic(ax.yaxis)
         ax.set_ylim(bottom=1)
+        grey = {"color": "#444444", "linestyle": "", "marker": "o"}
         keys = [
-            Line2D([], [], color="#444444", linestyle="--", marker="o", markerfacecolor="white", label="p99"),
-            Line2D([], [], color="#444444", linestyle="-", marker="o", label="p50"),
+            Line2D([], [], **grey, markerfacecolor="white", label="p99"),
+            Line2D([], [], **grey, label="p50"),
         ]
         legend_beside(ax, handles=keys)
     return drawn
@@ -205,7 +226,7 @@ def fct_cdf(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | Non
         _, fct_us = finished(run, "fct_us")
         if len(fct_us):
             drawn = True
-            ax.ecdf(fct_us / 1e3, **line_style(i, label))
+            ax.ecdf(fct_us / 1e3, **marked_line(i, label, len(fct_us)))
     label_axes(ax, "Completion times", "fct (ms)", "share of flows")
     if drawn:
         logarithmic(ax.xaxis)
@@ -249,9 +270,9 @@ def queues_by_port(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str
         queue = np.sort(table_columns(run, "ports")["queue_mean_pkt"])[::-1]
         queue = queue[queue > 0]
         if len(queue):
-            drawn = True
+            drawn |= len(queue) > 1  # one point is no distribution
             place = np.arange(1, len(queue) + 1)
-            ax.plot(place, queue, **line_style(i, label))
+            ax.plot(place, queue, **marked_line(i, label, len(queue)))
     label_axes(ax, "Mean queue of each port", "port, largest queue first", "queue (packets)")
     if drawn:
         logarithmic(ax.xaxis)
@@ -262,6 +283,7 @@ def queues_by_port(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str
 PANELS = (
     goodput_over_time,
     queue_over_time,
+    queue_cycles,
     queue_cdf,
     windows_over_time,
     slowdown_by_size,

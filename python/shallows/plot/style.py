@@ -9,7 +9,7 @@ import matplotlib.ticker
 import numpy as np
 
 from shallows import names
-from shallows.plot.data import RATE_BINS, Labelled
+from shallows.plot.data import RATE_BINS, Labelled, thresholds_pkt, window_ms
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,9 +48,14 @@ DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (3, 1)), (
 MARKERS = ("o", "s", "^", "D", "v", "P", "x")
 TIME_BINS = 240
 CLOSE_UP = 500  # samples of the queue
+CYCLES = 8  # of a queue, in a close-up
+SAMPLES_IN_CYCLE = 6  # the fewest that show its form
+MARKERS_IN_LINE = 6
 MOST_FLOWS = 6  # flows with a line each; more are drawn as mean and range
 FLOWS_PER_SIZE_BIN = 100
 CHARACTERS_IN = 23  # characters per inch of a caption
+COLUMN_IN = 5.0
+"""Figures narrower than this are for one column of a paper: panels stand below each other."""
 
 
 def look(i: int) -> dict[str, Any]:
@@ -58,6 +63,12 @@ def look(i: int) -> dict[str, Any]:
     again = i // 7
     dash, marker = DASHES[(i + 3 * again) % 7], MARKERS[(i + 2 * again) % 7]
     return {"color": COLOURS[i % 7], "linestyle": dash, "marker": marker}
+
+
+def marked_line(i: int, name: str, points: int) -> dict[str, Any]:
+    """The style of a line with a few markers, which tell runs apart also without colour."""
+    every = max(1, points // MARKERS_IN_LINE)
+    return look(i) | {"gid": name, "markevery": (i * every // 3, every)}
 
 
 def line_style(i: int, name: str) -> dict[str, Any]:
@@ -68,10 +79,11 @@ def line_style(i: int, name: str) -> dict[str, Any]:
 def shade_warmup(ax: "Axes", runs: Labelled) -> None:
     """Shade the warm-up, which the statistics exclude. Both axes start at 0."""
     ax.margins(x=0)
-    ax.set_xlim(left=0)
+    ax.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(5))
+    ax.set_xlim(*(window_ms(runs) or (0, None)))
     ax.set_ylim(bottom=0)
     ends_ms = min(run.summary["warmup_s"] for run, _ in runs) * 1e3
-    if ends_ms > 0:
+    if ends_ms > ax.get_xlim()[0]:
         ax.axvspan(0, ends_ms, color="#eeeeee", linewidth=0, zorder=0)
         at = ax.get_xaxis_transform()  # x in data, y in fractions of the height
         ax.text(0, 0.98, " warm-up", transform=at, ha="left", va="top", fontsize=6, color="#777777")
@@ -106,13 +118,46 @@ def draw_series(
         counts = np.diff(np.append(starts, len(x)))
         x, y = np.add.reduceat(x, starts) / counts, np.add.reduceat(y, starts) / counts
         ax.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
-    # shift markers of different lines
-    every = max(1, len(x) // 8)
-    marker = {"marker": look(i)["marker"], "markevery": (i * every // 3, every)} if marks else {}
-    ax.plot(
-        x, y, color=colour, label=names.figure(name) if legend else None, gid=name, linewidth=1.0, **marker
-    )
+    shape = marked_line(i, name, len(x)) if marks or legend else line_style(i, name)
+    ax.plot(x, y, label=names.figure(name) if legend else None, **shape | {"linewidth": 1.0})
     return dense
+
+
+def hidden_cycle(queue: "F64") -> int | None:
+    """The samples of one cycle of a queue whose cycles are shorter than two time bins; None if it has none.
+
+    The second half of the samples is judged, by the highest peak of its autocorrelation: 1 for equal cycles.
+    """
+    if len(queue) <= 2 * TIME_BINS:
+        return None
+    later = queue[len(queue) // 2 :][: 1 << 14]
+    centred = later - later.mean()
+    if not centred.any():
+        return None
+    spectrum = np.fft.rfft(centred, 2 * len(centred))
+    likeness = np.fft.irfft(np.abs(spectrum) ** 2)[: len(centred) // 2]
+    likeness /= likeness[0] * (1 - np.arange(len(likeness)) / len(centred))
+    unlike = np.flatnonzero(likeness < 0)
+    if not len(unlike):
+        return None
+    peak = int(unlike[0] + np.argmax(likeness[unlike[0] :]))
+    if likeness[peak] <= 0.5:
+        return None
+    close = np.flatnonzero(likeness[unlike[0] : peak + 1] > 0.9 * likeness[peak])
+    cycle = int(unlike[0] + close[0])  # the first peak, not a multiple of it
+    return cycle if SAMPLES_IN_CYCLE <= cycle < 2 * len(queue) / TIME_BINS else None
+
+
+def draw_thresholds(ax: "Axes", runs: Labelled) -> None:
+    """Draw the marking thresholds that all runs share, within the range of the data."""
+    shared = [thresholds_pkt(run) for run, _ in runs]
+    for value in shared[0] if all(one == shared[0] for one in shared) else ():
+        if value <= 1.5 * ax.dataLim.y1:
+            ax.axhline(value, color="#555555", linewidth=0.7, linestyle=(0, (1, 2)), zorder=1)
+            ax.annotate(
+                f"marking {value:.3g}", (1, value), xycoords=("axes fraction", "data"), xytext=(-2, -1.5),
+                textcoords="offset points", ha="right", va="top", fontsize=6, color="#555555",
+            )  # fmt: skip
 
 
 def bin_means(line: "NDArray[Any]", time_ms: "F64", value: "F64", width_ms: float) -> "F64":
@@ -142,8 +187,15 @@ def label_axes(ax: "Axes", title: str, x: str, y: str) -> None:
     ax.set_ylabel(y)
 
 
-def legend_beside(ax: "Axes", **of: Any) -> None:
-    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=2, borderaxespad=0.2, **of)
+def legend_beside(ax: "Axes", **options: Any) -> None:
+    """Draw a legend at the right of a panel, or inside it where the figure is as narrow as a column."""
+    figure = ax.get_figure()
+    if figure is not None and figure.get_figwidth() < COLUMN_IN:
+        ax.legend(loc="best", handlelength=2.8, fontsize=7, **options)
+    else:
+        ax.legend(
+            loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=2.8, borderaxespad=0.2, **options
+        )
 
 
 def logarithmic(axis: "Axis") -> None:

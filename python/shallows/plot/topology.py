@@ -2,13 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-import matplotlib
 import numpy as np
 from matplotlib.collections import LineCollection
 
 from shallows import names
 from shallows.plot import Drawing, small_print
-from shallows.plot.style import STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,8 +29,8 @@ def network(net: "Network", title: str, used: "F64 | None" = None) -> "Figure":
     """A Figure of a network. `used` colours each cable by the busier of its two links, from 0 to 1."""
     tier = tiers(net)
     place = places(net, tier)
-    with matplotlib.rc_context({**STYLE, "axes.grid": False}):
-        drawing = Drawing(figsize=(7.2, 1.2 + 0.9 * np.ptp(tier)), dpi=200, layout="constrained")
+    drawing = Drawing((7.2, 1.2 + 0.9 * float(np.ptp(tier))), style={"axes.grid": False})
+    with drawing.styled():
         ax = drawing.add_subplot()
         ax.set_axis_off()
         lines = _cables(net, place)

@@ -131,7 +131,13 @@ def draw(figure: "Figure", file: store.Place, **how: Any) -> Path:
 
 
 def save_figure(figure: "Figure", path: Path, kind: str, title: str | None = None, **how: Any) -> None:
-    """Save a figure as `kind` to `path`, with the mark of our figures in its metadata."""
+    """Save a figure as `kind` to `path`, with the mark of our figures in its metadata.
+
+    A PDF has fonts of type 42: IEEE and ACM refuse those of type 3, matplotlib's default.
+    """
+    import matplotlib
+
     key = "Software" if kind == "png" else "Creator"
     metadata = {key: CREATOR} | ({"Title": title} if title else {})
-    figure.savefig(path, format=kind, metadata=metadata, **how)
+    with matplotlib.rc_context({"pdf.fonttype": 42, "ps.fonttype": 42}):
+        figure.savefig(path, format=kind, metadata=metadata, **how)

@@ -341,11 +341,14 @@ class Run:
     def _summary_json(self) -> str:
         return json.dumps(self.summary, indent=2) + "\n"
 
-    def figure(self) -> "Figure":
-        """The four-panel matplotlib figure of this run; see `shallows.plot.figure`."""
+    def figure(self, **options: Any) -> "Figure":
+        """The four-panel matplotlib figure of this run.
+
+        `options` are `size`, `names`, `caption`, `since` and `until`; see `shallows.plot.figure`.
+        """
         from shallows import plot
 
-        return plot.figure([self])
+        return plot.figure([self], **options)
 
     @property
     def plot(self) -> "Plots":

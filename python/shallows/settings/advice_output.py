@@ -160,13 +160,10 @@ def _table(title: str, columns: tuple[str, ...]) -> Any:
 
 def figure(advice: "Advice") -> "Figure":
     """Margin against the longest queue: the Pareto front of each additive step, and what ran in packets."""
-    import matplotlib
-    from matplotlib.figure import Figure
+    from shallows.plot import Drawing
 
-    from shallows.plot import STYLE
-
-    with matplotlib.rc_context(STYLE):
-        drawn = Figure(figsize=(5.2, 3.3), layout="constrained", dpi=200)
+    drawn = Drawing((5.2, 3.3))
+    with drawn.styled():
         draw(drawn.subplots(), advice)
     return drawn
 

@@ -97,12 +97,18 @@ def draw(ax: "Axes", explanation: "Explanation") -> None:
         ax.plot([port.bdp_bytes] * 2, [row - 0.38, row + 0.25], color="black", ls=":", zorder=3)
         ax.annotate("BDP", (port.bdp_bytes, row - 0.4), fontsize=6.5, ha="center", va="top")
     ax.set_xscale("log")
+    ax.xaxis.set_major_formatter(_tick)
     smallest = min((level.bytes for port in ports for level in port.levels if level.bytes > 0), default=1e3)
     ax.set_xlim(min(smallest, *(port.bdp_bytes for port in ports)) / 3, None)
     ax.set_yticks(np.arange(len(ports)), [RATE.text(port.rate_bps) for port in ports])
     ax.set_ylim(-0.7, len(ports) - 0.1)
-    ax.set_xlabel("queue (bytes)")
+    ax.set_xlabel("queue")
     ax.grid(axis="y", visible=False)
+
+
+def _tick(size: float, _: int) -> str:
+    """The text of a tick."""
+    return _short(size)
 
 
 def _short(size: float) -> str:
@@ -118,15 +124,12 @@ def _colour(key: str) -> str:
 
 def page(explanation: "Explanation") -> str:
     """One HTML file with the tables and the figure."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
     from shallows.pages.chart import chart
     from shallows.pages.document import document, html, section
-    from shallows.plot import STYLE
+    from shallows.plot import Drawing
 
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(7.0, 0.9 + 1.3 * len(explanation.ports)), layout="constrained")
+    figure = Drawing((7.0, 0.9 + 1.3 * len(explanation.ports)))
+    with figure.styled():
         draw(figure.subplots(), explanation)
         drawn = chart(figure, "thresholds", "Thresholds within the buffer")
     title = f"Settings of {explanation.scenario.name}"

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import numpy as np
+from matplotlib.ticker import NullLocator
 
 from shallows import names as escape
 from shallows.contract import F64
 from shallows.errors import ScenarioError
-from shallows.plot import STYLE, Drawing, look, small_print
+from shallows.plot.drawing import Drawing, legend_above, small_print
+from shallows.plot.style import look
 from shallows.sweeps.report import label, plus_minus
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from shallows.sweeps.result import Sweep
 
@@ -25,7 +26,7 @@ Rows = Sequence[Row]
 """Of `Sweep.intervals`."""
 PANEL_IN = (3.1, 2.3)
 MOST_PANELS = 24
-MOST_TICKS = 8
+TICK_CHARACTER_IN = 0.062  # width of a character of a tick
 MOST_NUMBERS = 60  # the most cells of a heat map that show their numbers
 
 
@@ -35,12 +36,17 @@ def figure(
     y: str | Sequence[str] | None = None,
     by: str = "cc",
     baseline: str | None = None,
-) -> "Figure":
+    *,
+    size: tuple[float, float] | None = None,
+    names: Mapping[str, str] | None = None,
+    caption: bool = True,
+) -> Drawing:
     """The mean of `y` against `x`, with its interval over seeds as a band, and a line per value of `by`.
 
     `x` is a swept key (by default the first), `y` one metric or several, `by` a column. Further swept keys
     make small multiples, a column of panels per value and a row per metric. With `baseline`, it shows
-    differences from that algorithm.
+    differences from that algorithm. `size` is (width, height) in inches, `names` replaces those of series
+    (`{"hpcc": "HPCC"}`), and the caption holds what is needed to reproduce the figure.
     """
     x = sweep.column(x) if x else next(iter(sweep.swept.values()), None)
     if x is None:
@@ -50,56 +56,70 @@ def figure(
     further = [column for column in sweep.swept.values() if column not in (x, by)]
     rows = sweep.intervals(metrics, list(dict.fromkeys([x, by, *further, "cc"])), baseline)
     panels = list(dict.fromkeys(tuple(row[column] for column in further) for row in rows))
-    names = list(dict.fromkeys(_name(row, by) for row in rows))
+    series = list(dict.fromkeys(_name(row, by) for row in rows))
+    renamed: dict[str, str] = {**(names or {})}
     _check_panels(len(panels) * len(metrics))
-    with matplotlib.rc_context(STYLE):
-        down, across = (len(metrics), len(panels)) if further else (1, len(metrics))
-        size = PANEL_IN[0] * across + 1.2 * (len(names) > 6), PANEL_IN[1] * down + 0.7
-        drawing = Drawing(figsize=size, dpi=200, layout="constrained")
+    down, across = (len(metrics), len(panels)) if further else (1, len(metrics))
+    drawing = Drawing(size or (PANEL_IN[0] * across, PANEL_IN[1] * down + 0.7))
+    with drawing.styled():
         axes = drawing.subplots(down, across, squeeze=False, sharex=True, sharey="row" if further else False)
         axes = axes if further else axes.T
         for metric, row_of_axes in zip(metrics, axes, strict=True):
             for panel, ax in zip(panels, row_of_axes, strict=True):
                 its = [row for row in rows if row["metric"] == metric and _at(row, further) == panel]
-                _lines(ax, its, x, by, names, baseline)
+                _lines(ax, its, x, by, series, baseline)
                 _label(ax, row_of_axes[0] is ax, ax in axes[-1] or not further, x, its, metric, baseline)
                 if panel and ax in axes[0]:
                     ax.set_title(", ".join(_pairs(further, panel)))
-        _keys(drawing, axes[0][0], names)
-        small_print(drawing, _small_print(sweep, rows))
+        handles, keys = axes[0][0].get_legend_handles_labels()
+        if len(keys) > 1:
+            legend_above(drawing, handles, [escape.figure(str(renamed.get(key, key))) for key in keys])
+        if caption:
+            small_print(drawing, _small_print(sweep, rows))
     return drawing
 
 
-def heatmap(sweep: "Sweep", x: str, y: str, of: str) -> "Figure":
+def heatmap(
+    sweep: "Sweep",
+    x: str,
+    y: str,
+    of: str,
+    *,
+    size: tuple[float, float] | None = None,
+    names: Mapping[str, str] | None = None,
+    caption: bool = True,
+) -> Drawing:
     """The mean of `of` over the swept keys `x` and `y`, on one scale, a column of panels per algorithm.
 
-    Further swept keys make small multiples, a row of panels per value.
+    Further swept keys make small multiples, a row of panels per value. `size`, `names` and `caption` are
+    those of `figure`.
     """
     x, y = sweep.column(x), sweep.column(y)
     further = [column for column in sweep.swept.values() if column not in (x, y)]
     rows = sweep.intervals(of, list(dict.fromkeys([x, y, *further, "cc"])))
     across, up = ([*dict.fromkeys(row[column] for row in rows)] for column in (x, y))
-    names = list(dict.fromkeys(row["cc"] for row in rows))
+    algorithms: list[str] = list(dict.fromkeys(row["cc"] for row in rows))
+    renamed: dict[str, str] = {**(names or {})}
     panels = list(dict.fromkeys(_at(row, further) for row in rows))
-    _check_panels(len(names) * len(panels))
+    _check_panels(len(algorithms) * len(panels))
     means = [row["mean"] for row in rows]
-    with matplotlib.rc_context(STYLE | {"axes.grid": False}):
-        drawing = Drawing(
-            figsize=_size(len(across), len(up), len(names), len(panels)), dpi=200, layout="constrained"
-        )
-        axes = drawing.subplots(len(panels), len(names), squeeze=False, sharex=True, sharey=True)
+    usual = _size(len(across), len(up), len(algorithms), len(panels))
+    drawing = Drawing(size or usual, style={"axes.grid": False})
+    with drawing.styled():
+        axes = drawing.subplots(len(panels), len(algorithms), squeeze=False, sharex=True, sharey=True)
         scale = matplotlib.colors.Normalize(np.nanmin(means), np.nanmax(means))
         image = None
         for panel, row_of_axes in zip(panels, axes, strict=True):
-            for name, ax in zip(names, row_of_axes, strict=True):
+            for name, ax in zip(algorithms, row_of_axes, strict=True):
                 its = [row for row in rows if row["cc"] == name and _at(row, further) == panel]
                 image = _cells(ax, its, (x, across), (y, up), scale)
-                ax.set_title(", ".join([name, *_pairs(further, panel)]))
+                ax.set_title(", ".join([renamed.get(name, name), *_pairs(further, panel)]))
             row_of_axes[0].set_ylabel(y)
         for ax in axes[-1]:
             ax.set_xlabel(x)
         drawing.colorbar(image, ax=axes.ravel().tolist(), label=label(of))
-        small_print(drawing, _small_print(sweep, rows, "±"))
+        if caption:
+            small_print(drawing, _small_print(sweep, rows, "±"))
     return drawing
 
 
@@ -159,16 +179,42 @@ def _label(
     ax: "Axes", first: bool, last: bool, x: str, rows: Rows, metric: str, baseline: str | None
 ) -> None:
     places, unit = _scale([row[x] for row in rows])
-    if unit is None:
-        ax.set_xticks(list(places.values()), list(places))
-    elif len(places) <= MOST_TICKS:
-        ax.set_xticks(sorted(places.values()))
+    if unit is not None and _is_geometric(sorted(set(places.values()))):
+        ax.set_xscale("log")
+        ax.xaxis.set_minor_locator(NullLocator())
+    _ticks(ax, {text.removesuffix(unit or "").strip(): place for text, place in places.items()})
     if last:
         ax.set_xlabel(f"{x} ({unit})" if unit else x)
     if first:
         ax.set_ylabel(label(metric) + (f", less {baseline}'s" if baseline else ""))
     if not baseline and all(row["low"] >= 0 for row in rows if math.isfinite(row["low"])):
         ax.set_ylim(bottom=0)
+
+
+def _is_geometric(values: Sequence[float]) -> bool:
+    """True if positive values span a decade or so, and their ratios vary less than their differences."""
+    if len(values) < 3 or values[0] <= 0 or values[-1] < 8 * values[0]:
+        return False
+    ratios, steps = np.diff(np.log(values)), np.diff(values)
+    return bool(np.std(ratios) / np.mean(ratios) < np.std(steps) / np.mean(steps))
+
+
+def _ticks(ax: "Axes", places: Mapping[str, float]) -> None:
+    """Label the values of a key as they were typed, without those that would touch their neighbour."""
+    low, high = min(places.values()), max(places.values())
+    figure = ax.get_figure()
+    columns = ax.get_subplotspec().get_gridspec().ncols if ax.get_subplotspec() else 1  # type: ignore[union-attr]
+    width = 0.8 * figure.get_figwidth() / columns - 0.4 if figure is not None else 2.0
+    of_axis = np.log if ax.get_xscale() == "log" else np.asarray
+    span = float(of_axis(high) - of_axis(low)) or 1.0
+    kept: dict[str, float] = {}
+    free = -math.inf
+    for text, place in sorted(places.items(), key=lambda item: item[1]):
+        centre = float(of_axis(place) - of_axis(low)) / span * width
+        half = (len(text) + 1.5) * TICK_CHARACTER_IN / 2
+        if centre - half >= free:
+            kept[text], free = place, centre + half
+    ax.set_xticks(list(kept.values()), list(kept))
 
 
 def _scale(values: Sequence[Any]) -> tuple[dict[str, float], str | None]:
@@ -186,14 +232,6 @@ def _numbers(ax: "Axes", values: F64, scale: Any, texts: Mapping[tuple[int, int]
         dark = scale(values[row, column]) < 0.5
         ax.text(column, row, text.replace(" ± ", "\n± "), ha="center", va="center", fontsize=5.5,
                 color="white" if dark else "black")  # fmt: skip
-
-
-def _keys(drawing: "Figure", ax: "Axes", names: list[str]) -> None:
-    handles, labels = ax.get_legend_handles_labels()
-    if len(names) > 6:
-        drawing.legend(handles, labels, loc="outside right upper", handlelength=3.5)
-    elif len(names) > 1:
-        drawing.legend(handles, labels, loc="outside upper center", ncols=len(labels), handlelength=3)
 
 
 def _at(row: Row, columns: Sequence[str]) -> tuple[Any, ...]:

@@ -193,19 +193,24 @@ class Sweep:
         y: str | Sequence[str] | None = None,
         by: str = "cc",
         baseline: str | None = None,
+        **options: Any,
     ) -> "Figure":
-        """A matplotlib Figure of the mean of `y` against `x`, with its interval as a band; see
-        `sweeps.figures`.
+        """A matplotlib Figure of the mean of `y` against `x`, with its interval as a band.
+
+        `options` are `size`, `names` and `caption`; see `sweeps.figures.figure`.
         """
         from shallows.sweeps import figures
 
-        return figures.figure(self, x, y, by, baseline)
+        return figures.figure(self, x, y, by, baseline, **options)
 
-    def heatmap(self, x: str, y: str, of: str) -> "Figure":
-        """A matplotlib Figure: the mean of `of` over two swept keys, a panel for each algorithm."""
+    def heatmap(self, x: str, y: str, of: str, **options: Any) -> "Figure":
+        """A matplotlib Figure: the mean of `of` over two swept keys, a panel for each algorithm.
+
+        `options` are `size`, `names` and `caption`; see `sweeps.figures.figure`.
+        """
         from shallows.sweeps import figures
 
-        return figures.heatmap(self, x, y, of)
+        return figures.heatmap(self, x, y, of, **options)
 
     def check_books(self) -> Self:
         """Return the sweep; raise `BooksError` if the books of a run do not close."""

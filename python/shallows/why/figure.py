@@ -4,13 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from matplotlib import rc_context
 from matplotlib.collections import PolyCollection
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from shallows.contract import F64
-from shallows.plot import STYLE
+from shallows.plot import Drawing
 from shallows.report import SIZES
 from shallows.why.causes import CAUSES, WAITS
 from shallows.why.report import others
@@ -51,16 +49,16 @@ class Bar(NamedTuple):
     """Lower and upper edge in its row, in proportion to its share of the span."""
 
 
-def waterfall(path: "Path", record: "Record", size: float = BROAD) -> Figure:
-    """A `Figure`: the path of a flow, place by place over time, above the queues where it waited.
+def waterfall(path: "Path", record: "Record", size: float = BROAD) -> Drawing:
+    """A `Drawing`: the path of a flow, place by place over time, above the queues where it waited.
 
     With more than `MOST_BARS` bars, each bar is a step of time, and its height is the share of a cause.
     """
-    with rc_context(STYLE):
-        waited = list(path.by_port(*WAITS))[:MOST_PORTS]
-        bars = _bars(path, record)
-        heights = [max(1.6, 0.22 * len(_rows(bars))), *[1.1] * len(waited)]
-        figure = Figure(figsize=(size, sum(heights) + 1.2), layout="constrained")
+    waited = list(path.by_port(*WAITS))[:MOST_PORTS]
+    bars = _bars(path, record)
+    heights = [max(1.6, 0.22 * len(_rows(bars))), *[1.1] * len(waited)]
+    figure = Drawing((size, sum(heights) + 1.2))
+    with figure.styled():
         axes = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
         _draw_path(axes[0], path, bars)
         for ax, port in zip(axes[1:], waited, strict=True):
@@ -239,8 +237,8 @@ def _extremes(times: F64, values: NDArray[Any]) -> tuple[F64, NDArray[Any]]:
     return times[kept], values[kept]
 
 
-def tail(paths: "Paths", size: float = BROAD) -> Figure:
-    """A `Figure` of many flows: shares of causes by decile of slowdown, and by size."""
+def tail(paths: "Paths", size: float = BROAD) -> Drawing:
+    """A `Drawing` of many flows: shares of causes by decile of slowdown, and by size."""
     everyone = sorted(paths.values(), key=lambda one: one.fct_ps / max(one.ideal_ps, 1))
     deciles: list[list[int]] = [
         part.tolist() for part in np.array_split(np.arange(len(everyone)), min(DECILES, len(everyone)))
@@ -251,9 +249,9 @@ def tail(paths: "Paths", size: float = BROAD) -> Figure:
     for high, title in SIZES.items():
         sizes[title] = [one for one in everyone if low <= flow_bytes[one.flow] < (high or np.inf)]
         low = high
-    with rc_context(STYLE):
-        beside = size == BROAD
-        figure = Figure(figsize=(size, 3.4 if beside else 5.6), layout="constrained")
+    beside = size == BROAD
+    figure = Drawing((size, 3.4 if beside else 5.6))
+    with figure.styled():
         left, right = figure.subplots(*((1, 2) if beside else (2, 1)), sharey=True)
         causes = list(paths.by_cause())
         slowdowns = [[everyone[at] for at in part] for part in deciles]

@@ -4,11 +4,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib import rc_context
 from matplotlib.collections import PolyCollection
-from matplotlib.figure import Figure
 
-from shallows.plot import STYLE
+from shallows.plot import Drawing
 from shallows.why import task_choice, task_report
 from shallows.why.causes import CAUSES
 
@@ -32,12 +30,11 @@ Box = tuple[float, float, float, float]
 """A bar: microseconds from, microseconds to, lower edge, upper edge."""
 
 
-def waterfall(path: "TaskPath", size: float = 7.2) -> Figure:
-    """A `Figure` with a row for each host: its messages in grey, and the parts of the path by cause."""
+def waterfall(path: "TaskPath", size: float = 7.2) -> Drawing:
+    """A `Drawing` with a row for each host: its messages in grey, and the parts of the path by cause."""
     hosts, rows = path.record.scenario.network.host_names, _rows(path)
-    with rc_context(STYLE):
-        height = min(TALLEST, 0.34 * len(rows)) + 1.6
-        figure = Figure(figsize=(size, height), layout="constrained")
+    figure = Drawing((size, min(TALLEST, 0.34 * len(rows)) + 1.6))
+    with figure.styled():
         ax = figure.subplots()
         _draw_messages(ax, path, rows)
         _draw_path(ax, path, rows)

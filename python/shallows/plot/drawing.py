@@ -1,0 +1,86 @@
+"""The figure class of Shallows: every figure keeps the style in which it was made until it is saved.
+
+matplotlib makes ticks and embeds fonts when a figure is saved, by the settings of that moment.
+"""
+
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from shallows import names
+from shallows.plot.style import CHARACTERS_IN, COLUMN_IN, STYLE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+
+    from matplotlib.axes import Axes
+
+HANDLE_IN, CHARACTER_IN, TITLE_IN = 0.55, 0.062, 0.067
+"""Widths in inches of the line of an entry of a legend, and of characters at 8 and at 8.5 points."""
+
+
+class Drawing(Figure):
+    """A figure in the style of Shallows. Journals take it as it is saved: its PDF has fonts of type 42.
+
+    `size` is (width, height) in inches; `style` replaces settings of `STYLE`. A notebook displays it, with or
+    without pyplot.
+    """
+
+    def __init__(self, size: tuple[float, float], *, style: dict[str, Any] | None = None) -> None:
+        self._style = STYLE | (style or {})
+        with self.styled():
+            super().__init__(figsize=size, dpi=200, layout="constrained")
+
+    def styled(self) -> "AbstractContextManager[None]":
+        """The context in which this figure is drawn."""
+        return matplotlib.rc_context(self._style)
+
+    def savefig(self, *arguments: Any, **options: Any) -> None:
+        """Save the figure, as matplotlib does, in its own style."""
+        with self.styled():
+            super().savefig(*arguments, **options)
+
+    def _repr_png_(self) -> bytes:
+        image = BytesIO()
+        self.savefig(image, format="png", dpi=110)
+        return image.getvalue()
+
+
+def legend_above(drawing: Figure, handles: "Sequence[Any]", labels: "Sequence[str]") -> None:
+    """Draw a legend above the panels, in as many rows as the width of the figure needs."""
+    widest = max(map(len, labels)) * CHARACTER_IN + HANDLE_IN
+    columns = max(1, min(len(labels), int(drawing.get_figwidth() / widest)))
+    drawing.legend(
+        handles, labels, loc="outside upper center", ncols=columns, handlelength=2.8, columnspacing=1.2
+    )
+
+
+def small_print(drawing: Figure, text: str) -> None:
+    """Write a caption below a figure, at the right, in as many lines as needed."""
+    most = int(drawing.get_figwidth() * CHARACTERS_IN)
+    parts = names.figure(text).split("  ·  ")
+    lines = _lines([line for part in parts for line in _lines(part.split(", "), ", ", most)], "  ·  ", most)
+    drawing.supxlabel("\n".join(lines), fontsize=5.5, color="#555555", x=0.995, ha="right")
+
+
+def wrap_title(ax: "Axes", columns: int) -> None:
+    """Break the title of a panel, one of `columns`, where it would be wider than the panel."""
+    figure = ax.get_figure()
+    width = (figure.get_figwidth() if figure is not None else COLUMN_IN) / columns
+    title = ax.get_title(loc="left")
+    ax.set_title("\n".join(_lines(title.split(" "), " ", int((width - 0.4) / TITLE_IN))))
+
+
+def _lines(parts: list[str], between: str, most: int) -> list[str]:
+    """Lines of at most `most` characters made of `parts`, of which none is broken."""
+    lines = [""]
+    for part in parts:
+        joined = f"{lines[-1]}{between}{part}" if lines[-1] else part
+        if len(joined) > most and lines[-1]:
+            lines.append(part)
+        else:
+            lines[-1] = joined
+    return lines

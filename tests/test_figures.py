@@ -1,0 +1,281 @@
+"""Figures as they are saved: fonts that journals take, texts within the page, ticks apart, stored images.
+
+`python tests/test_figures.py` writes tests/images anew, to be looked at.
+"""
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.testing.compare import compare_images
+from matplotlib.text import Text
+
+import fake_packet_run as fake
+import shallows as sh
+from shallows import cli, plot
+from shallows.errors import ScenarioError
+from shallows.plot import style
+from shallows.results import files
+from shallows.sweeps.result import NUMBERS, Sweep
+
+IMAGES = Path(__file__).with_name("images")
+ONE_COLUMN_IN, TWO_COLUMNS_IN = 3.33, 7.0
+TOLERANCE = 3.0  # root mean square of 255 levels; an axis or a line that moves makes 10 and more
+
+
+def swept(values, metric="queue_mean_pkt", key="network.buffer", ccs=("dctcp", "dx")):
+    """A sweep with made-up numbers over `values` of a key."""
+    numbers = dict.fromkeys(NUMBERS, 1.0)
+    rows = [
+        {
+            "run": f"{cc}{value}{seed}", "cc": cc, "at": value, "seed": seed, "failure": None,
+            "fingerprint": f"{cc}{value}{seed}", **numbers, metric: 10 * (i + 1) + j + 0.1 * seed,
+        }
+        for i, cc in enumerate(ccs)
+        for j, value in enumerate(values)
+        for seed in (1, 2, 3)
+    ]  # fmt: skip
+    about = {"name": "by hand", "seeds": [1, 2, 3], "interrupted": False, "version": "0"}
+    return Sweep(rows, {key: "at"}, ".", about)
+
+
+def sawtooth(samples=20_000, cycle=40, noise=0.0):
+    """A run whose queue is a sawtooth of `cycle` samples."""
+    dice = np.random.default_rng(1)
+    times = np.arange(samples, dtype=np.uint64) * np.uint64(fake.US)
+    packets = 50 + np.arange(samples) % cycle * 0.5 + dice.normal(0, noise, samples) * (noise > 0)
+    queues = {"time_ps": times, "bytes": (packets * 1500).astype(np.uint32)[None, :]}
+    return fake.run(queues=queues, ended_ps=samples * fake.US)
+
+
+@pytest.fixture(scope="module")
+def compared():
+    changes = {"duration": "2ms", "warmup": "0s", "traffic.0.flows": 4, "record.queues": "10us"}
+    return sh.compare("dctcp-40", ["dctcp", "dx", "reno"], overrides=changes)
+
+
+KINDS = {
+    "run": lambda compared, width: plot.figure([compared.runs["dctcp"]], size=width),
+    "compare": lambda compared, width: compared.figure(size=width),
+    "sweep": lambda compared, width: swept([1, 2, 4, 8, 16]).figure(
+        x="at", y="queue_mean_pkt", size=(width, 2.2)
+    ),
+    "heat map": lambda compared, width: two_keys().heatmap("at", "load", "queue_mean_pkt", size=(width, 3)),
+    "why": lambda compared, width: sh.run(Path(__file__).with_name("small.toml")).why(slowest=4).figure(),
+    "network": lambda compared, width: network(),
+}
+"""A figure of each kind, of a width in inches where the kind has one."""
+
+
+def two_keys():
+    rows = [row | {"load": load} for load in (0.2, 0.4) for row in swept([1, 2, 4]).rows]
+    about = {"name": "by hand", "seeds": [1, 2, 3], "interrupted": False, "version": "0"}
+    return Sweep(rows, {"network.buffer": "at", "traffic.0.load": "load"}, ".", about)
+
+
+def network():
+    from shallows.plot import topology
+
+    scenario = sh.Scenario.load("websearch-fat-tree", {"topology.k": 4})
+    return topology.network(scenario.network, scenario.name)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pdf_has_fonts_of_type_42_only(kind, compared, tmp_path):
+    """Also where a user saves the figure, and where a function of ours does."""
+    figure = KINDS[kind](compared, TWO_COLUMNS_IN)
+    figure.savefig(tmp_path / "mine.pdf")
+    files.save_figure(figure, tmp_path / "ours.pdf", "pdf")
+    for name in ("mine.pdf", "ours.pdf"):
+        kinds = set(re.findall(rb"/Subtype /(Type\d+|CIDFontType\d)", (tmp_path / name).read_bytes()))
+        assert kinds == {b"Type0", b"CIDFontType2"}, kinds
+
+
+def test_a_pdf_of_a_command_has_fonts_of_type_42_only(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(cli.app, ["fluid", "margin", "dcqcn", "--flows", "10", "--plot", "a.pdf"])
+    assert done.exit_code == 0, done.output
+    assert b"/Type3" not in (tmp_path / "a.pdf").read_bytes()
+    assert b"/CIDFontType2" in (tmp_path / "a.pdf").read_bytes()
+
+
+def outside(ax):
+    """Labels of ticks beyond the limits of the axes, which are there and not drawn."""
+    for axis, place in ((ax.xaxis, 0), (ax.yaxis, 1)):
+        low, high = sorted(axis.get_view_interval())
+        for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
+            if not low <= tick.label1.get_position()[place] <= high:
+                yield tick.label1
+
+
+def texts(figure):
+    """(text, its box in inches) of every text that is drawn."""
+    canvas = FigureCanvasAgg(figure)
+    with figure.styled():
+        canvas.draw()
+    renderer = canvas.get_renderer()
+    hidden = {label for ax in figure.axes for label in outside(ax)}
+    for text in figure.findobj(Text):
+        if text.get_visible() and text.get_text().strip() and text not in hidden:
+            box = text.get_window_extent(renderer)
+            yield text, [side / figure.dpi for side in (box.x0, box.y0, box.x1, box.y1)]
+
+
+@pytest.mark.parametrize("width", [ONE_COLUMN_IN, TWO_COLUMNS_IN])
+@pytest.mark.parametrize("kind", ["run", "compare", "sweep"])
+def test_texts_are_within_the_page(kind, width, compared):
+    figure = KINDS[kind](compared, width)
+    assert figure.get_figwidth() == width
+    page = [*figure.get_size_inches()]
+    within = 0
+    for text, (left, low, right, high) in texts(figure):
+        assert left > -0.02, text.get_text()
+        assert low > -0.02, text.get_text()
+        assert right < page[0] + 0.02, text.get_text()
+        assert high < page[1] + 0.02, text.get_text()
+        within += 1
+    assert within > 5
+
+
+@pytest.mark.parametrize(
+    ("values", "shown", "scale"),
+    [
+        ([0.125, 0.5, 1, 4, 8], ["0.125", "0.5", "1", "4", "8"], "log"),
+        (["90pkt", "120pkt", "150pkt"], ["90", "120", "150"], "linear"),
+        ([round(0.05 * i, 2) for i in range(1, 19)], None, "linear"),
+        ([2**i for i in range(16)], None, "log"),
+    ],
+)
+@pytest.mark.parametrize("width", [ONE_COLUMN_IN, TWO_COLUMNS_IN])
+def test_ticks_are_as_typed_and_apart(values, shown, scale, width):
+    figure = swept(values).figure(x="at", y="queue_mean_pkt", size=(width, 2.2))
+    (ax,) = figure.axes
+    assert ax.get_xscale() == scale
+    boxes = [(text.get_text(), box) for text, box in texts(figure) if text in ax.get_xticklabels()]
+    assert {text for text, _ in boxes} <= {str(value).removesuffix("pkt") for value in values}
+    assert [text for text, _ in boxes] == (shown or [text for text, _ in boxes])
+    assert len(boxes) >= 3
+    for (one, left), (other, right) in pairwise(boxes):
+        assert left[2] + 0.02 < right[0], f"{one} touches {other}"
+
+
+def test_series_have_the_names_of_the_paper_and_a_legend_in_rows():
+    names = {"dctcp": "Data Center TCP", "dx": "DX with measured delays", "reno": "NewReno", "cubic": "CUBIC"}
+    result = swept([1, 2, 3], ccs=tuple(names))
+    figure = result.figure(x="at", y="queue_mean_pkt", size=(3.33, 2.2), names=names, caption=False)
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == list(names.values())
+    boxes = [box for text, box in texts(figure) if text in legend.get_texts()]
+    assert min(box[0] for box in boxes) > 0
+    assert max(box[2] for box in boxes) < 3.33
+    assert len({round(box[1], 2) for box in boxes}) > 1, "one row"
+    assert not figure.get_supxlabel()
+
+
+def test_dashes_and_markers_tell_runs_apart_in_every_panel(compared):
+    """So the legend above the panels is true of each of them."""
+    figure = compared.figure()
+    (legend,) = figure.legends
+    keys = {line.get_color(): (line.get_linestyle(), line.get_marker()) for line in legend.get_lines()}
+    assert len(keys) == 3
+    for ax in figure.axes:
+        named = [line for line in ax.lines if line.get_gid() in compared.runs]
+        for line in named:
+            dash, marker = keys[line.get_color()]
+            assert line.get_linestyle() in (dash, "None"), ax.get_title(loc="left")
+            assert line.get_marker() == marker, ax.get_title(loc="left")
+
+
+def test_a_cycle_that_bins_hide_gets_a_panel():
+    """A sawtooth of 40 samples in 20,000, two to a bin: eight of them are shown, each sample drawn."""
+    figure = plot.figure([sawtooth()])
+    titles = [ax.get_title(loc="left") for ax in figure.axes]
+    assert titles[1] == "(b) Queue at s0->h1, last 0.32 ms"
+    (line,) = figure.axes[1].lines
+    assert len(line.get_xdata()) == 8 * 40
+    assert np.ptp(line.get_ydata()) == pytest.approx(0.5 * 39)
+
+
+@pytest.mark.parametrize("noise", [0, 3])
+def test_the_cycle_of_a_queue_is_found(noise):
+    run = sawtooth(noise=noise)
+    columns = run.columns("queues")
+    assert style.hidden_cycle(columns["queue_pkt"]) == pytest.approx(40, abs=2)
+
+
+def test_noise_and_cycles_that_can_be_seen_have_no_panel_of_their_own():
+    dice = np.random.default_rng(2)
+    times = np.arange(20_000.0)
+    assert style.hidden_cycle(dice.normal(50, 5, 20_000)) is None
+    assert style.hidden_cycle(np.sin(times / 2000)) is None
+    assert style.hidden_cycle(np.full(20_000, 3.0)) is None
+    assert style.hidden_cycle(np.arange(100.0) % 10) is None
+
+
+def test_the_marking_threshold_is_drawn():
+    run = sh.run(
+        "dctcp-40", overrides={"duration": "2ms", "warmup": "0s", "network.marking.threshold": "20pkt"}
+    )
+    ax = run.plot.queue_over_time()
+    assert [line.get_ydata()[0] for line in ax.lines if len(set(line.get_ydata())) == 1][-1] == 20
+    assert "marking 20" in [text.get_text() for text in ax.texts]
+
+
+def test_a_window_of_time_is_drawn_alone(compared):
+    run = compared.runs["dctcp"]
+    ax = plot.figure([run], since="500us", until="1ms").axes[0]
+    assert ax.get_xlim() == (0.5, 1.0)
+    shown = ax.lines[0].get_xdata()
+    times = run.columns("queues")["time_us"] / 1e3
+    assert list(shown) == list(times[(times >= 0.5) & (times <= 1.0)])
+    with pytest.raises(ScenarioError, match=r"until = \"100us\": expected a time after 1ms"):
+        plot.figure([run], since="1ms", until="100us")
+    with pytest.raises(ScenarioError, match="a window of time with samples"):
+        plot.figure([run], since="1000001ns", until="1000002ns")
+    with pytest.raises(ScenarioError, match="since"):
+        plot.figure([run], since="soon")
+
+
+def test_no_label_shows_the_commands_of_a_formatter(compared):
+    """Logarithmic axes wrote `$\\mathdefault{10^{5}}$`, because names in figures are no formulas."""
+    from shallows.settings import explain, page
+
+    explained = page.page(explain.explain(sh.Scenario.load("roce-fabric")))
+    assert "mathdefault" not in explained
+    for kind, make in KINDS.items():
+        for text, _ in texts(make(compared, TWO_COLUMNS_IN)):
+            assert "$" not in text.get_text(), kind
+
+
+STORED = {
+    "cycles": lambda: plot.figure([sawtooth()], caption=False),
+    "cycles-narrow": lambda: plot.figure([sawtooth()], size=ONE_COLUMN_IN, caption=False),
+    "sweep": lambda: swept([1, 2, 4, 8, 16]).figure(x="at", y="queue_mean_pkt", caption=False),
+    "sweep-narrow": lambda: swept([0.125, 0.5, 1, 4, 8]).figure(
+        x="at", y="queue_mean_pkt", size=(ONE_COLUMN_IN, 2.2), names={"dx": "DX"}, caption=False
+    ),
+    "heat-map": lambda: two_keys().heatmap("at", "load", "queue_mean_pkt", caption=False),
+    "network": network,
+}
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_a_figure_is_the_stored_one(name, tmp_path):
+    if matplotlib.__version__.rpartition(".")[0] != (IMAGES / "matplotlib").read_text().strip():
+        pytest.skip(f"the images were stored with another matplotlib than {matplotlib.__version__}")
+    made = tmp_path / f"{name}.png"
+    STORED[name]().savefig(made, dpi=80)
+    assert compare_images(IMAGES / f"{name}.png", made, TOLERANCE) is None
+
+
+if __name__ == "__main__":
+    IMAGES.mkdir(exist_ok=True)
+    (IMAGES / "matplotlib").write_text(matplotlib.__version__.rpartition(".")[0] + "\n")
+    for stored, make in STORED.items():
+        make().savefig(IMAGES / f"{stored}.png", dpi=80)
