@@ -160,7 +160,7 @@ class Answer:
             "traffic": self._traffic(),
             "load": self._load(),
             "faults": self._faults(),
-            "collectives": collectives.of_run(self.scenario, self.network, answer["flows"]),
+            "collectives": collectives.of_run(self.scenario, self.network, answer),
             "tasks": tasks.of_run(self.scenario, self.network, answer),
             "random": None,  # this and the warnings are added by the runner
             "warnings": [],
