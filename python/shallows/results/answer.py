@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shallows import settling
 from shallows import summary as sums
 from shallows.contract import F64, U64, Flags
 from shallows.contract import Answer as CoreAnswer
@@ -161,6 +163,7 @@ class Answer:
             "load": self._load(),
             "faults": self._faults(),
             "collectives": collectives.of_run(self.scenario, self.network, answer),
+            "unsettled": self.unsettled,
             "tasks": tasks.of_run(self.scenario, self.network, answer),
             "random": None,  # this and the warnings are added by the runner
             "warnings": [],
@@ -252,6 +255,11 @@ class Answer:
     def dead_paths(self) -> list[str]:
         """The flows that waited for links that were down when the run ended, a sentence each."""
         return [problem for problem in self._said if DEAD_PATH.search(problem)]
+
+    @cached_property
+    def unsettled(self) -> list[dict[str, Any]]:
+        """Tables of flows without an end whose rates had not settled."""
+        return settling.of_answer(self)
 
     @property
     def one_way(self) -> bool:

@@ -17,6 +17,7 @@ def of_run(answer: "Answer") -> list[str]:
         measurement.nothing_measured,
         measurement.dead_paths,
         measurement.not_begun,
+        measurement.unsettled,
         measurement.coarse,
         measurement.not_recorded,
         losses.short_rto_max,
