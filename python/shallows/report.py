@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from shallows import names
+from shallows import headline, names
 from shallows.summary import FEW, bounds, is_of_few
 
 if TYPE_CHECKING:
@@ -80,6 +80,8 @@ QUANTITIES = {
 }
 """Titles for `quantity` of the rows of `Comparison.distances`."""
 
+DIGITS = {"us": "{:.1f}", "Gbit/s": "{:.2f}"}
+"""The digits of numbers in headlines."""
 MORE_THAN = (
     "> at least that: flows were unfinished when the run ended, and count with their time until then; "
     'a longer duration, or "until-done", gives the number'
@@ -99,13 +101,14 @@ def run_report(summary: dict[str, Any]) -> list[Any]:
     early = f", interrupted at {summary['interrupted_at_s']:g} s" if summary.get("interrupted") else ""
     lines = [
         f"{summary['name']}: {label}, {summary['world']} world, seed {summary['seed']}{early}",
+        *headline.lines(summary, lambda value, unit: _quantity(value, DIGITS[unit], unit)),
         *_bottleneck(port, summary["duration_s"] - summary["warmup_s"]),
         f"flows       {_accounts(flows)}",
         f"goodput     {_quantity(flows['goodput_gbps'], '{:.3f}', 'Gbit/s')}, "
         f"Jain {_number(flows['jain'], '{:.3f}')}, "
         f"{flows['retransmits']} retransmits, {flows['timeouts']} timeouts",
     ]
-    lines += [*_mechanisms(summary), *_drain(summary), *_loads(summary), _speed(summary)]
+    lines += [*_mechanisms(summary), _speed(summary)]
     lines += [*nothing_random({label: summary}), *_warnings({label: summary})]
     tables = [by_size({label: summary})] if _any_finished([summary]) else []
     notes = _notes([summary]) if tables else []
@@ -152,13 +155,6 @@ def _has_credits(labels: "Iterable[str]") -> bool:
 
     ports = {row["name"]: row["port"] for row in catalog()}
     return any(ports.get(label.partition("@")[0]) == "credit" for label in labels)
-
-
-def _drain(summary: dict[str, Any]) -> Any:
-    share = summary.get("drain_share")  # absent in results of earlier versions
-    if not share:
-        return []
-    return [f"drain       the last {share:.0%} of the measured time came after the last flow's start"]
 
 
 def by_traffic(rows: list[dict[str, Any]]) -> Any:
@@ -226,24 +222,31 @@ def comparison_report(comparison: "Comparison") -> list[Any]:
         table.add_row(fitted, *(cell + mark for cell, mark in zip(cells, marks, strict=True)))
     summaries = {label: run.summary for label, run in comparison.runs.items()}
     sizes = [by_size(summaries)] if _any_finished(summaries.values()) else []
-    tenants = _tenants(comparison)
-    loads = _loads(next(iter(summaries.values())))  # arrivals are the same in every run
+    loads = headline.loads(next(iter(summaries.values())))  # arrivals are the same in every run
     mechanisms = [f"{label}: {line}" for label, of in summaries.items() for line in _mechanisms(of)]
     notes = [*_notes(summaries.values()), *comparison.networks, *loads, *nothing_random(summaries)]
     said = [*mechanisms, *notes, *_warnings(summaries)]
-    return [*sizes, *tenants, table, *said, *_distances(comparison.distances)]
+    return [*_answers(comparison), *sizes, table, *said, *_distances(comparison.distances)]
 
 
-def _tenants(comparison: "Comparison") -> list[Any]:
-    """The completion time of each tenant, if there are any."""
+def _answers(comparison: "Comparison") -> list[Any]:
+    """Completion times and bandwidths of each collective and task, and the recovery from each fault."""
     from shallows.results.tenants import completion_us
 
+    summaries = [run.summary for run in comparison.runs.values()]
+    rows = [*headline.job_rows(summaries), *headline.fault_rows(summaries)]
+    known = headline.job_tables(summaries[0]).values()
     times = [completion_us(run) for run in comparison.runs.values()]
-    if not times[0]:
+    others = [name for name in times[0] if name not in known]
+    if not rows and not others:
         return []
-    table = plain_table("completion (us)", list(comparison.runs))
-    for name in times[0]:
-        table.add_row(name, *(_number(of[name], "{:.1f}") if of[name] else "unfinished" for of in times))
+    table = plain_table("", list(comparison.runs))
+    for title, key, of in rows:
+        fitted, cells = _statistics(title, of, key, "{:.2f}" if key.startswith("busbw") else "{:.1f}")
+        table.add_row(fitted, *cells)
+    for name in others:
+        cells = [_number(of[name], "{:.1f}") if of[name] else "unfinished" for of in times]
+        table.add_row(f"{name}: completion (us)", *cells)
     return [table]
 
 
@@ -346,14 +349,6 @@ def by_size(summaries: dict[str, dict[str, Any]]) -> Any:
         if counts != ["0"]:
             table.add_row(SIZES[rows[0]["below_bytes"]], *cells, ", ".join(counts))
     return table
-
-
-def _loads(summary: dict[str, Any]) -> Any:
-    return [
-        f"load        traffic[{load['traffic']}]: {load['realised']:.3f} of the {load['of']} "
-        f"({load['stated']:g} stated)"
-        for load in summary["load"]
-    ]
 
 
 def _accounts(flows: dict[str, Any]) -> Any:

@@ -211,6 +211,9 @@ def traffic_statistics(
         "offered": int(np.sum(its)),
         "finished": int(np.sum(np.isfinite(flows["fct_us"][its]))),
         "goodput_gbps": _gbps(goodput_bytes[its], measured_s),
+        **{
+            f"goodput_{name}_gbps": value for name, value in _extremes(flows["goodput_gbps"][endless]).items()
+        },
         "jain": jain(flows["goodput_gbps"][endless]),
         "completed": int(np.sum(counted.done)),
         "unfinished": int(np.sum(counted.unfinished)),
@@ -219,6 +222,14 @@ def traffic_statistics(
         "exchanges_unfinished": int(np.sum(exchanges.unfinished)),
         **of_exchanges,
         "more_than": least,
+    }
+
+
+def _extremes(goodput: Column) -> dict[str, float | None]:
+    """The least and the most goodput; None without any."""
+    known = goodput[np.isfinite(goodput)]
+    return {
+        name: float(of(known)) if len(known) else None for name, of in (("least", np.min), ("most", np.max))
     }
 
 
