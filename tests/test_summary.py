@@ -1,5 +1,7 @@
 """The summary against numbers worked by hand; the flows are those of fake_packet_run."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -7,8 +9,8 @@ import fake_packet_run as fake
 import shallows as sh
 from shallows import warnings
 from shallows.errors import ScenarioError
-from shallows.report import run_report
-from shallows.summary import jain, quantile
+from shallows.report import print_parts, run_report
+from shallows.summary import Counted, completion_statistics, jain, statistic
 
 
 def test_jain_of_one_two_three():
@@ -22,9 +24,70 @@ def test_jain_of_nothing_is_none():
     assert jain([float("nan"), 2.0]) == 1.0
 
 
+P99 = partial(np.quantile, q=0.99)
+
+
 def test_quantile_interpolates_between_neighbours():
-    assert quantile([20.0, 100.0], 0.99) == pytest.approx(20 + 0.99 * 80)
-    assert quantile([], 0.5) is None
+    assert statistic(np.array([20.0, 100.0]), np.array([True, True]), P99) == (pytest.approx(99.2), None)
+    assert statistic(np.zeros(0), np.zeros(0, bool), P99) == (None, None)
+
+
+def test_a_percentile_that_unfinished_flows_could_move_is_a_lower_bound():
+    """Of 101 flows the 99th percentile is the 100th; the last may be unfinished, the 100th may not."""
+    times, finished = np.arange(1.0, 102.0), np.ones(101, bool)
+    finished[100] = False
+    assert statistic(times, finished, P99) == (100, None)
+    finished[99] = False
+    assert statistic(times, finished, P99) == (None, 100)
+    # A flow cut off after 1 us could be the slowest: the percentile is 100 or 101, within 1 %.
+    finished[:] = True
+    finished[0] = False
+    assert statistic(times, finished, P99) == (100.5, None)
+    # Of times that double, it is the 100th or the 101st, and they are far apart.
+    assert statistic(2.0**times, finished, P99) == (None, 2.0**100)
+    assert statistic(times, finished, np.mean) == (None, 51)
+
+
+def test_no_statistic_is_over_survivors_alone():
+    """Of 32 flows that began at 0 four finish after 73 us; the others run for 1000 us and more."""
+    count, done = 32, np.arange(32) < 4
+    flows = {
+        "start_us": np.zeros(count),
+        "bytes": np.full(count, 5e5),
+        "fct_us": np.where(done, 73.0, np.nan),
+        "ideal_us": np.full(count, 10.0),
+        "slowdown": np.where(done, 7.3, np.nan),
+    }
+    found = completion_statistics(Counted.of(flows, 0, None, 1000))
+    assert found["fct_p99_us"] is found["fct_p50_us"] is found["fct_mean_us"] is found["slowdown_p99"] is None
+    assert found["more_than"]["fct_p50_us"] == found["more_than"]["fct_p99_us"] == 1000
+    assert found["more_than"]["fct_mean_us"] == pytest.approx((4 * 73 + 28 * 1000) / 32)
+    assert found["more_than"]["slowdown_p99"] == 100
+
+
+def test_flows_that_began_outside_the_measured_time_are_not_unfinished():
+    """In the warm-up, in the cool-down, after the end, never, and one without an end."""
+    flows = {
+        "start_us": np.array([5.0, 85.0, 105.0, np.nan, 50.0, 50.0]),
+        "bytes": np.array([1.0, 1.0, 1.0, 1.0, np.nan, 1.0]),
+        **{key: np.full(6, np.nan) for key in ("fct_us", "slowdown", "ideal_us")},
+    }
+    assert Counted.of(flows, 10, 80, 100).unfinished.tolist() == [False] * 5 + [True]
+    assert Counted.of(flows, 10, None, 100).unfinished.tolist() == [False, True, False, False, False, True]
+
+
+def test_a_report_prints_lower_bounds_and_how_many_finished(capsys):
+    """Of three flows that count one ran for 100 us, 1.25 times its ideal, when the run ended."""
+    print_parts(run_report(fake.run().summary))
+    text = capsys.readouterr().out
+    assert "> at least that: flows were unfinished" in text
+    assert "> 1.25 / > 1.25*" in text
+    assert "1/2" in text  # of its size class
+    assert "2/3" in text  # of its table
+    ends = fake.column([120, 210, 50, 290, 300, 300, 300]) * fake.US
+    done = fake.column([9_000, 90_000, 90_000, 90_000, 40_000, 80_000, 120_000])
+    print_parts(run_report(fake.run(flows__finish_ps=ends, flows__delivered_bytes=done).summary))
+    assert ">" not in capsys.readouterr().out.replace("->", "")
 
 
 def test_the_bottleneck_is_the_port_that_queues_most():
@@ -78,7 +141,8 @@ def test_a_port_that_the_scenario_names_is_the_bottleneck():
 
 def test_flows():
     # In the 200 us after the warm-up: 9 + 90 + 30 + 150 KB. Completion times 20 and 100 us (slowdown 2 and
-    # 1.25); the one of 50 us began in the warm-up. Those without an end had 1, 2 and 3 Gbit/s.
+    # 1.25); the one of 50 us began in the warm-up. One is cut off after 100 us (slowdown 1.25 or more), so
+    # the median is 100 us. Those without an end had 1, 2 and 3 Gbit/s.
     assert fake.run().summary["flows"] == {
         "offered": 7,
         "finished": 3,
@@ -88,16 +152,19 @@ def test_flows():
         "goodput_gbps": pytest.approx(279_000 * 8 / 200e-6 / 1e9),
         "jain": pytest.approx(36 / 42),
         "completed": 2,
-        "fct_mean_us": pytest.approx(60),
-        "fct_p50_us": pytest.approx(60),
-        "fct_p95_us": pytest.approx(20 + 0.95 * 80),
-        "fct_p99_us": pytest.approx(99.2),
-        "fct_p999_us": pytest.approx(20 + 0.999 * 80),
-        "slowdown_mean": pytest.approx(1.625),
-        "slowdown_p50": pytest.approx(1.625),
-        "slowdown_p95": pytest.approx(1.25 + 0.95 * 0.75),
-        "slowdown_p99": pytest.approx(1.25 + 0.99 * 0.75),
-        "slowdown_p999": pytest.approx(1.25 + 0.999 * 0.75),
+        "unfinished": 1,
+        **dict.fromkeys(("fct_mean_us", "fct_p95_us", "fct_p99_us", "fct_p999_us")),
+        "fct_p50_us": pytest.approx(100),
+        **dict.fromkeys(f"slowdown_{name}" for name in ("mean", "p50", "p95", "p99", "p999")),
+        "more_than": {
+            "fct_mean_us": pytest.approx(220 / 3),
+            **{f"fct_{name}_us": pytest.approx(100) for name in ("p95", "p99", "p999")},
+            "slowdown_mean": pytest.approx(1.5),
+            "slowdown_p50": pytest.approx(1.25),
+            "slowdown_p95": pytest.approx(1.25 + 0.9 * 0.75),
+            "slowdown_p99": pytest.approx(1.25 + 0.98 * 0.75),
+            "slowdown_p999": pytest.approx(1.25 + 0.998 * 0.75),
+        },
         "retransmits": 3,
         "timeouts": 1,
     }
@@ -119,10 +186,10 @@ def test_what_each_table_of_traffic_got():
     assert (sized["traffic"], sized["kind"], sized["cc"]) == (0, "trace", "dctcp")
     assert (sized["offered"], sized["finished"], sized["jain"]) == (4, 3, None)
     assert sized["goodput_gbps"] == pytest.approx(129_000 * 8 / 200e-6 / 1e9)
-    assert (sized["fct_p50_us"], sized["exchange_p50_us"]) == (pytest.approx(60), None)
-    # 2 and 1.25 times the ideal, as of all flows that end
-    assert sized["slowdown_p50"] == pytest.approx(1.625)
-    assert sized["slowdown_p99"] == pytest.approx(1.25 + 0.99 * 0.75)
+    assert (sized["fct_p50_us"], sized["exchange_p50_us"]) == (pytest.approx(100), None)
+    # 2, 1.25, and 1.25 or more times the ideal, as of all flows that end
+    assert (sized["completed"], sized["unfinished"], sized["slowdown_p50"]) == (2, 1, None)
+    assert sized["more_than"]["slowdown_p99"] == pytest.approx(1.25 + 0.98 * 0.75)
     assert endless["slowdown_p99"] is None
     assert endless["goodput_gbps"] == pytest.approx(6)
     assert (endless["finished"], endless["jain"], endless["fct_p99_us"]) == (0, pytest.approx(36 / 42), None)
@@ -137,17 +204,31 @@ def test_an_exchange_counts_where_its_response_does():
     assert run.summary["traffic"][1]["exchange_p50_us"] is None
 
 
+def test_an_exchange_counts_as_unfinished_where_its_request_waits():
+    """Flow 3 answers flow 0, which began at 100 us; at the end of the run, at 300 us, it is not complete."""
+    flows = fake.flows()
+    flows.answers[1] = flows.answers[3] = 0
+    run = fake.Run.from_answer(fake.scenario(), fake.network(), flows, fake.answer(), 1.0)
+    row = run.summary["traffic"][0]
+    assert (row["exchanges"], row["exchanges_unfinished"], row["exchange_p50_us"]) == (1, 1, None)
+    assert row["more_than"]["exchange_mean_us"] == pytest.approx((110 + 200) / 2)
+
+
 def test_flows_by_size():
     small, medium, *larger = fake.run().summary["flows_by_size"]
     assert small == {
         "below_bytes": 10_000,
         "count": 1,
+        "unfinished": 0,
+        "more_than": {},
         **{f"fct_{name}_us": pytest.approx(20) for name in ("mean", "p50", "p95", "p99", "p999")},
         **{f"slowdown_{name}": pytest.approx(2) for name in ("mean", "p50", "p95", "p99", "p999")},
     }
-    assert (medium["below_bytes"], medium["count"], medium["fct_mean_us"]) == (100_000, 1, pytest.approx(100))
+    assert (medium["below_bytes"], medium["count"], medium["fct_mean_us"]) == (100_000, 1, None)
     assert [row["below_bytes"] for row in larger] == [1_000_000, 10_000_000, None]
     assert all(row["count"] == 0 and row["slowdown_p99"] is None for row in larger)
+    # The one that is cut off has 90 KB too.
+    assert (medium["unfinished"], medium["more_than"]["fct_p99_us"]) == (1, pytest.approx(100))
 
 
 def test_a_size_on_the_edge_belongs_to_the_larger_bin():

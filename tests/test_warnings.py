@@ -307,9 +307,10 @@ def test_an_algorithm_whose_packets_nothing_trims_repairs_losses():
         "traffic": [{"kind": "incast", "size": "500KB"}],
     }
     said = warnings(**tables, network={"shared": {"size": "4MB"}})
-    assert len(said) == 2
+    assert len(said) == 3
     assert "ndp needs ports that trim packets" in said[0]
     assert "the repair of losses" in said[1]
+    assert "most of their time in timeouts of hosts.rto_initial = 10ms" in said[2]
     assert warnings(**tables) == []
 
 

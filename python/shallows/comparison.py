@@ -1,6 +1,7 @@
 """The same scenario under several algorithms, or in several worlds, with differences between worlds."""
 
 import csv
+import json
 import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -190,7 +191,8 @@ class Comparison:
         """The table as a pandas DataFrame, a row for each algorithm."""
         import pandas
 
-        return pandas.DataFrame(self.rows).set_index("cc")
+        rows = [{**row, "more_than": json.dumps(row["more_than"] or {})} for row in self.rows]
+        return pandas.DataFrame(rows).set_index("cc")
 
     @property
     def by_size(self) -> "pd.DataFrame":
@@ -318,6 +320,7 @@ def row(summary: dict[str, Any], bottleneck: dict[str, Any]) -> dict[str, Any]:
         **{key: bottleneck[key] for key in ("port", "utilization", "queue_mean_pkt", "queue_p99_pkt")},
         **{key: bottleneck[key] for key in ("delay_mean_us", "backlog_p99_us", "dropped")},
         **{key: flows[key] for key in ("goodput_gbps", "jain", "offered", "finished", "completed")},
+        **{key: flows.get(key) for key in ("unfinished", "more_than")},  # absent in some saved runs
         **{
             key: flows[key]
             for key in ("fct_mean_us", "fct_p99_us", "slowdown_p50", "slowdown_p99", "timeouts")

@@ -4,8 +4,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from shallows import names
-from shallows.summary import FEW, is_of_few
+from shallows import headline, names
+from shallows.summary import FEW, bounds, is_of_few
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -80,6 +80,14 @@ QUANTITIES = {
 }
 """Titles for `quantity` of the rows of `Comparison.distances`."""
 
+DIGITS = {"us": "{:.1f}", "Gbit/s": "{:.2f}"}
+"""The digits of numbers in headlines."""
+MORE_THAN = (
+    "> at least that: flows were unfinished when the run ended, and count with their time until then; "
+    'a longer duration, or "until-done", gives the number'
+)
+"""The meaning of the sign before a lower bound."""
+
 MAGNITUDES = {
     "Gbit/s": ((0.1, 1, "Gbit/s"), (1e-4, 1e3, "Mbit/s"), (0, 1e6, "kbit/s")),
     "us": ((1e8, 1e-6, "s"), (1e6, 1e-3, "ms"), (0, 1, "us")),
@@ -93,17 +101,18 @@ def run_report(summary: dict[str, Any]) -> list[Any]:
     early = f", interrupted at {summary['interrupted_at_s']:g} s" if summary.get("interrupted") else ""
     lines = [
         f"{summary['name']}: {label}, {summary['world']} world, seed {summary['seed']}{early}",
+        *headline.lines(summary, lambda value, unit: _quantity(value, DIGITS[unit], unit)),
         *_bottleneck(port, summary["duration_s"] - summary["warmup_s"]),
         f"flows       {_accounts(flows)}",
         f"goodput     {_quantity(flows['goodput_gbps'], '{:.3f}', 'Gbit/s')}, "
         f"Jain {_number(flows['jain'], '{:.3f}')}, "
         f"{flows['retransmits']} retransmits, {flows['timeouts']} timeouts",
     ]
-    lines += [*_mechanisms(summary), *_drain(summary), *_loads(summary), _speed(summary)]
+    lines += [*_mechanisms(summary), _speed(summary)]
     lines += [*nothing_random({label: summary}), *_warnings({label: summary})]
     tables = [by_size({label: summary})] if _any_finished([summary]) else []
-    few = _few([summary]) if tables else []
-    return ["\n".join(lines), *tables, *by_traffic(summary["traffic"]), *by_fault(summary), *few]
+    notes = _notes([summary]) if tables else []
+    return ["\n".join(lines), *tables, *by_traffic(summary["traffic"]), *by_fault(summary), *notes]
 
 
 def _bottleneck(port: dict[str, Any], measured_s: float) -> Any:
@@ -148,26 +157,22 @@ def _has_credits(labels: "Iterable[str]") -> bool:
     return any(ports.get(label.partition("@")[0]) == "credit" for label in labels)
 
 
-def _drain(summary: dict[str, Any]) -> Any:
-    share = summary.get("drain_share")  # absent in results of earlier versions
-    if not share:
-        return []
-    return [f"drain       the last {share:.0%} of the measured time came after the last flow's start"]
-
-
 def by_traffic(rows: list[dict[str, Any]]) -> Any:
     """Results of the flows of each traffic table, if there are several."""
     if len(rows) < 2:
         return []
-    columns = [column for column in TRAFFIC if any(row.get(column[0]) is not None for row in rows)]
-    fitted = [fit(title, [row.get(key) for row in rows], form) for key, title, form in columns]
-    table = plain_table("traffic", [title for title, _ in fitted])
+    columns = [column for column in TRAFFIC if any(_or_bound(row, column[0]) is not None for row in rows)]
+    fitted = [_statistics(title, rows, key, form) for key, title, form in columns]
+    counts = [finished(row["completed"], row.get("unfinished")) for row in rows]
+    some = any(row.get("unfinished") for row in rows)
+    table = plain_table("traffic", [title for title, _ in fitted] + ["finished"] * some)
     for number, row in enumerate(rows):
         cells = [
             column[number] + _mark(key, row["exchanges" if key.startswith("exchange") else "completed"])
             for (key, _, _), (_, column) in zip(columns, fitted, strict=True)
         ]
-        table.add_row(f"{row['traffic']}: {row.get('name', row['kind'])}, {row['cc']}", *cells)
+        named = f"{row['traffic']}: {row.get('name', row['kind'])}, {row['cc']}"
+        table.add_row(named, *cells, *[counts[number]] * some)
     return ["", table]
 
 
@@ -179,13 +184,13 @@ def by_fault(summary: dict[str, Any]) -> Any:
     titles: list[str] = []
     cells: list[list[str]] = [[] for _ in rows]
     for unit, form, columns in FAULTS:
-        values = [row[key] for row in rows for key, _ in columns]
+        values = [_or_bound(row, key) for row in rows for key, _ in columns]
         factor, fitted = _magnitude(unit, values) if unit else (1, "")
         titles += [
             title + (f" ({fitted})" if unit and not place else "") for place, (_, title) in enumerate(columns)
         ]
         for row, mine in zip(rows, cells, strict=True):
-            mine += [_number(None if row[key] is None else row[key] * factor, form) for key, _ in columns]
+            mine += [_cell(row, key, form, factor) for key, _ in columns]
     table = plain_table("fault", titles)
     for row, mine in zip(rows, cells, strict=True):
         table.add_row(f"{row['fault']}: {row['kind']} {row['name']}", *mine)
@@ -204,35 +209,44 @@ def _stranded(row: dict[str, Any]) -> list[str]:
 def comparison_report(comparison: "Comparison") -> list[Any]:
     """The table of a comparison, and slowdown by flow size if flows finished."""
     rows = comparison.rows
-    shown = [row for row in ROWS if any(r[row[0]] is not None for r in rows)]
+    shown = [row for row in ROWS if any(_or_bound(r, row[0]) is not None for r in rows)]
     if not any(r["finished"] for r in rows):
         shown = [row for row in shown if row[0] not in ("finished", "timeouts")]
     table = plain_table("", [r["cc"] for r in rows])
     for key, title, form in shown:
-        fitted, cells = fit(title, [r[key] for r in rows], form)
+        fitted, cells = _statistics(title, rows, key, form)
+        if key == "completed":
+            cells = [finished(r["completed"], r["unfinished"]) for r in rows]
         counts = [r["completed"] if key.startswith(("fct", "slowdown")) else None for r in rows]
         marks = [_mark(key, count) for count in counts]
         table.add_row(fitted, *(cell + mark for cell, mark in zip(cells, marks, strict=True)))
     summaries = {label: run.summary for label, run in comparison.runs.items()}
     sizes = [by_size(summaries)] if _any_finished(summaries.values()) else []
-    tenants = _tenants(comparison)
-    loads = _loads(next(iter(summaries.values())))  # arrivals are the same in every run
+    loads = headline.loads(next(iter(summaries.values())))  # arrivals are the same in every run
     mechanisms = [f"{label}: {line}" for label, of in summaries.items() for line in _mechanisms(of)]
-    notes = [*_few(summaries.values()), *comparison.networks, *loads, *nothing_random(summaries)]
+    notes = [*_notes(summaries.values()), *comparison.networks, *loads, *nothing_random(summaries)]
     said = [*mechanisms, *notes, *_warnings(summaries)]
-    return [*sizes, *tenants, table, *said, *_distances(comparison.distances)]
+    return [*_answers(comparison), *sizes, table, *said, *_distances(comparison.distances)]
 
 
-def _tenants(comparison: "Comparison") -> list[Any]:
-    """The completion time of each tenant, if there are any."""
+def _answers(comparison: "Comparison") -> list[Any]:
+    """Completion times and bandwidths of each collective and task, and the recovery from each fault."""
     from shallows.results.tenants import completion_us
 
+    summaries = [run.summary for run in comparison.runs.values()]
+    rows = [*headline.job_rows(summaries), *headline.fault_rows(summaries)]
+    known = headline.job_tables(summaries[0]).values()
     times = [completion_us(run) for run in comparison.runs.values()]
-    if not times[0]:
+    others = [name for name in times[0] if name not in known]
+    if not rows and not others:
         return []
-    table = plain_table("completion (us)", list(comparison.runs))
-    for name in times[0]:
-        table.add_row(name, *(_number(of[name], "{:.1f}") if of[name] else "unfinished" for of in times))
+    table = plain_table("", list(comparison.runs))
+    for title, key, of in rows:
+        fitted, cells = _statistics(title, of, key, "{:.2f}" if key.startswith("busbw") else "{:.1f}")
+        table.add_row(fitted, *cells)
+    for name in others:
+        cells = [_number(of[name], "{:.1f}") if of[name] else "unfinished" for of in times]
+        table.add_row(f"{name}: completion (us)", *cells)
     return [table]
 
 
@@ -241,14 +255,47 @@ def _mark(metric: str, count: int | None) -> str:
     return "*" if count and is_of_few(metric, count) else ""
 
 
-def _few(summaries: Iterable[dict[str, Any]]) -> list[str]:
-    """The meaning of the mark, if a 99th percentile has it."""
-    counts = [row["count"] for summary in summaries for row in summary["flows_by_size"]]
-    return (
-        [f"* percentile with fewer than {FEW} flows beyond it"]
-        if any(_mark("slowdown_p99", n) for n in counts)
-        else []
+def _notes(summaries: Iterable[dict[str, Any]]) -> list[str]:
+    """The meaning of the signs at percentiles, if they are there."""
+    of_sizes = [row for summary in summaries for row in summary["flows_by_size"]]
+    notes: list[str] = []
+    if any(_mark("slowdown_p99", row["count"]) for row in of_sizes):
+        notes.append(f"* percentile with fewer than {FEW} flows beyond it")
+    if any(row.get("more_than") for row in of_sizes):
+        notes.append(MORE_THAN)
+    return notes
+
+
+def finished(completed: int, unfinished: int | None) -> str:
+    """How many of the flows that count have finished, such as "4/32"; one number if all have."""
+    return f"{completed}/{completed + unfinished}" if unfinished else str(completed)
+
+
+def unfinished_flows(summary: dict[str, Any]) -> list[str]:
+    """That some flows with an end have not finished."""
+    flows = summary["flows"]
+    counts = finished(flows["completed"], flows.get("unfinished"))
+    return [f"{counts} flows finished"] if flows.get("unfinished") else []
+
+
+def _or_bound(row: dict[str, Any], key: str) -> Any:
+    """A number of a row of a summary; its lower bound if unfinished flows make it unknown."""
+    value = row.get(key)
+    return value if value is not None else bounds(row).get(key)
+
+
+def _cell(row: dict[str, Any], key: str, form: str, factor: float = 1) -> str:
+    """The number for `key`, times a factor; "> 12" if it is known to be at least 12."""
+    value = _or_bound(row, key)
+    return ("> " if row.get(key) is None and value is not None else "") + _number(
+        value if value is None or factor == 1 else value * factor, form
     )
+
+
+def _statistics(title: str, rows: Sequence[dict[str, Any]], key: str, form: str) -> tuple[str, list[str]]:
+    """The title and the cells of a row or column, in the unit that fits the largest number."""
+    factor, title = _fitting(title, [_or_bound(row, key) for row in rows])
+    return title, [_cell(row, key, form, factor) for row in rows]
 
 
 def nothing_random(summaries: dict[str, dict[str, Any]]) -> list[str]:
@@ -293,22 +340,15 @@ def by_size(summaries: dict[str, dict[str, Any]]) -> Any:
     table = plain_table("slowdown p50 / p99", list(summaries))
     table.add_column("flows", justify="right")
     for rows in zip(*(summary["flows_by_size"] for summary in summaries.values()), strict=True):
-        counts = list(dict.fromkeys(str(row["count"]) for row in rows))
+        counts = list(dict.fromkeys(finished(row["count"], row.get("unfinished")) for row in rows))
         cells = [
-            _two(row["slowdown_p50"], row["slowdown_p99"]) + _mark("slowdown_p99", row["count"])
+            " / ".join(_cell(row, key, "{:.2f}") for key in ("slowdown_p50", "slowdown_p99"))
+            + _mark("slowdown_p99", row["count"])
             for row in rows
         ]
         if counts != ["0"]:
             table.add_row(SIZES[rows[0]["below_bytes"]], *cells, ", ".join(counts))
     return table
-
-
-def _loads(summary: dict[str, Any]) -> Any:
-    return [
-        f"load        traffic[{load['traffic']}]: {load['realised']:.3f} of the {load['of']} "
-        f"({load['stated']:g} stated)"
-        for load in summary["load"]
-    ]
 
 
 def _accounts(flows: dict[str, Any]) -> Any:
@@ -357,11 +397,9 @@ def _spread(spread: dict[str, Any]) -> Any:
 
 
 def _any_finished(summaries: Iterable[dict[str, Any]]) -> bool:
-    return any(row["count"] for summary in summaries for row in summary["flows_by_size"])
-
-
-def _two(p50: float | None, p99: float | None) -> str:
-    return f"{_number(p50, '{:.2f}')} / {_number(p99, '{:.2f}')}"
+    return any(
+        row["count"] or row.get("unfinished") for summary in summaries for row in summary["flows_by_size"]
+    )
 
 
 def _number(value: float | None, form: str) -> str:
@@ -376,13 +414,19 @@ def _quantity(value: float | None, form: str, unit: str) -> str:
 
 def fit(title: str, values: Sequence[float | None], form: str) -> tuple[str, list[str]]:
     """The title of a row or column and its numbers, in the unit that fits the largest."""
+    factor, title = _fitting(title, values)
+    return title, [
+        _number(value if value is None or factor == 1 else value * factor, form) for value in values
+    ]
+
+
+def _fitting(title: str, values: Sequence[float | None]) -> tuple[float, str]:
+    """The factor to the unit that fits the largest value, and the title with that unit."""
     for unit in MAGNITUDES:
         if f"({unit})" in title:
             factor, fitted = _magnitude(unit, values)
-            values = [value if value is None else value * factor for value in values]
-            title = title.replace(f"({unit})", f"({fitted})")
-            break
-    return title, [_number(value, form) for value in values]
+            return factor, title.replace(f"({unit})", f"({fitted})")
+    return 1, title
 
 
 def _magnitude(unit: str, values: Sequence[float | None]) -> tuple[float, str]:

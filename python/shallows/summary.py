@@ -6,7 +6,9 @@ the two nearest flows, as numpy does; those of queues come from the world, weigh
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -73,10 +75,81 @@ def shared_bottleneck(
     return max(common, key=lambda port: sum(means[port] or 0.0 for means in queue_means), default=None)
 
 
+PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+"""The percentiles of completion times and slowdowns, by the word in their names."""
+FEW = 10
+"""A percentile with fewer flows beyond it is uncertain, and marked."""
+RESOLUTION = 0.01
+"""A statistic is known if unfinished flows can move it by at most this share."""
+ENDLESS = 1e300
+"""The largest time of an unfinished flow; finite, because interpolation yields NaN beside infinity."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The flows that statistics of completion times are over: two masks, and the least time of each flow.
+
+    These are flows with an end that began after the warm-up, before the cool-down and before the end of the
+    run. `done` marks those that finished, `unfinished` the others. `least` has the columns `fct_us` and
+    `slowdown`, and for unfinished flows lower bounds: their time from the start to the end of the run.
+    """
+
+    done: NDArray[np.bool_]
+    unfinished: NDArray[np.bool_]
+    least: Columns
+
+    @classmethod
+    def of(cls, flows: Columns, warmup_us: float, cooldown_us: float | None, ended_us: float) -> "Counted":
+        """Those of a flow table, `flows`, of a run with these times."""
+        began, finished = flows["start_us"], np.isfinite(flows["fct_us"])
+        within = (began >= warmup_us) & (began < (cooldown_us or math.inf))
+        fct_us = np.where(finished, flows["fct_us"], np.fmax(ended_us - began, 0.0))
+        slowdown = np.where(finished, flows["slowdown"], fct_us / flows["ideal_us"])
+        unfinished = within & ~finished & np.isfinite(flows["bytes"]) & (began < ended_us)
+        return cls(finished & within, unfinished, {"fct_us": fct_us, "slowdown": slowdown})
+
+    def among(self, its: Column) -> "Counted":
+        """Those of the flows that `its` marks."""
+        return Counted(self.done & its, self.unfinished & its, self.least)
+
+    def statistic(self, key: str, of: Callable[[Column], float]) -> tuple[float | None, float | None]:
+        """A statistic of the column `key` of `least`; see `statistic`."""
+        return statistic(self.least[key][its := self.done | self.unfinished], self.done[its], of)
+
+
+def statistic(
+    least: Column, finished: Column, of: Callable[[Column], float]
+) -> tuple[float | None, float | None]:
+    """A mean or quantile of completion times: (value, None), or (None, lower bound) if it is unknown.
+
+    `least` holds completion times, and lower bounds for flows that have not `finished`. The true statistic
+    is at least `of(least)`, and at most that with arbitrarily long times of unfinished flows. It is known if
+    the two differ by at most `RESOLUTION`. (None, None) without flows.
+    """
+    if not len(least):
+        return None, None
+    low = float(of(least))
+    if finished.all():
+        return low, None
+    high = float(of(np.where(finished, least, ENDLESS)))
+    return ((low + high) / 2, None) if high <= low * (1 + RESOLUTION) else (None, low)
+
+
+def known(statistics: Mapping[str, tuple[float | None, float | None]]) -> dict[str, Any]:
+    """Keys of a summary for `{key: statistic}`: the values, and in `more_than` bounds of unknown ones."""
+    least = {key: bound for key, (_, bound) in statistics.items() if bound is not None}
+    return {key: value for key, (value, _) in statistics.items()} | {"more_than": least}
+
+
+def bounds(row: Mapping[str, Any]) -> dict[str, float]:
+    """The lower bounds of the unknown numbers of a row of a summary; absent in earlier versions."""
+    return row.get("more_than") or {}
+
+
 def flow_statistics(
-    flows: Columns, *, done: Column, measured_s: float, goodput_bytes: Column, not_begun: int
+    flows: Columns, *, counted: Counted, measured_s: float, goodput_bytes: Column, not_begun: int
 ) -> dict[str, Any]:
-    """`summary["flows"]`: counts over all flows, completion times over those that `done` marks.
+    """`summary["flows"]`: counts over all flows, completion times over those that are `counted`.
 
     `flows` holds the columns of the flow table (NaN for a missing value; `bytes` NaN is unlimited);
     `goodput_bytes` the payload that each flow delivered in the `measured_s` after the warm-up; `not_begun`
@@ -91,29 +164,22 @@ def flow_statistics(
         "lost": 0,  # a flow is never given up: the transport retries for ever
         "goodput_gbps": _gbps(goodput_bytes, measured_s),
         "jain": jain(flows["goodput_gbps"][np.isnan(flows["bytes"])]),
-        "completed": int(np.sum(done)),
-        **completion_statistics(flows, done),
+        "completed": int(np.sum(counted.done)),
+        "unfinished": int(np.sum(counted.unfinished)),
+        **completion_statistics(counted),
         "retransmits": int(np.sum(flows["retransmits"])),
         "timeouts": int(np.sum(flows["timeouts"])),
     }
 
 
-PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
-"""The percentiles of completion times and slowdowns, by the word in their names."""
-FEW = 10
-"""A percentile with fewer flows beyond it is uncertain, and marked."""
-
-
-def completion_statistics(flows: Columns, of: Column) -> dict[str, float | None]:
-    """Mean and `PERCENTILES` of the completion times and slowdowns of the flows that `of` marks."""
-    fct_us, slowdown = flows["fct_us"][of], flows["slowdown"][of]
-    shares = PERCENTILES.items()
-    return {
-        "fct_mean_us": mean(fct_us),
-        **{f"fct_{name}_us": quantile(fct_us, share) for name, share in shares},
-        "slowdown_mean": mean(slowdown),
-        **{f"slowdown_{name}": quantile(slowdown, share) for name, share in shares},
-    }
+def completion_statistics(counted: Counted) -> dict[str, Any]:
+    """Mean and `PERCENTILES` of completion times and slowdowns, as in `known`."""
+    found: dict[str, tuple[float | None, float | None]] = {}
+    for key, form in (("fct_us", "fct_{}_us"), ("slowdown", "slowdown_{}")):
+        found[form.format("mean")] = counted.statistic(key, np.mean)
+        for name, share in PERCENTILES.items():
+            found[form.format(name)] = counted.statistic(key, partial(np.quantile, q=share))
+    return known(found)
 
 
 def is_of_few(metric: str, count: int | None) -> bool:
@@ -124,35 +190,65 @@ def is_of_few(metric: str, count: int | None) -> bool:
     return share is not None and count is not None and round(count * (1 - share), 9) < FEW
 
 
-TRAFFIC_COLUMNS = ("bytes", "start_us", "fct_us", "exchange_us", "slowdown", "goodput_gbps")
-"""Columns of the flow table that `traffic_statistics` reads."""
-
-
 def traffic_statistics(
-    flows: Columns, *, done: Column, measured_s: float, goodput_bytes: Column
+    flows: Columns,
+    *,
+    its: Column,
+    counted: Counted,
+    exchanges: Counted,
+    measured_s: float,
+    goodput_bytes: Column,
 ) -> dict[str, Any]:
-    """A row of `summary["traffic"]`, as in `flow_statistics`, for the flows of one table."""
-    exchange_us = flows["exchange_us"][done & np.isfinite(flows["exchange_us"])]
+    """A row of `summary["traffic"]`, as in `flow_statistics`, for the flows that `its` marks.
+
+    `exchanges` are the responses that count, with `exchange_us` in its `least`.
+    """
+    endless = its & np.isnan(flows["bytes"])
+    counted, exchanges = counted.among(its), exchanges.among(its)
+    of_flows, of_exchanges = completion_statistics(counted), known(_exchanges(exchanges))
+    least = of_flows.pop("more_than") | of_exchanges.pop("more_than")
     return {
-        "offered": len(done),
-        "finished": int(np.sum(np.isfinite(flows["fct_us"]))),
-        "goodput_gbps": _gbps(goodput_bytes, measured_s),
-        "jain": jain(flows["goodput_gbps"][np.isnan(flows["bytes"])]),
-        "completed": int(np.sum(done)),
-        **completion_statistics(flows, done),
-        "exchanges": len(exchange_us),
-        **{f"exchange_{name}_us": value for name, value in mean_p50_p99(exchange_us).items()},
+        "offered": int(np.sum(its)),
+        "finished": int(np.sum(np.isfinite(flows["fct_us"][its]))),
+        "goodput_gbps": _gbps(goodput_bytes[its], measured_s),
+        **{
+            f"goodput_{name}_gbps": value for name, value in _extremes(flows["goodput_gbps"][endless]).items()
+        },
+        "jain": jain(flows["goodput_gbps"][endless]),
+        "completed": int(np.sum(counted.done)),
+        "unfinished": int(np.sum(counted.unfinished)),
+        **of_flows,
+        "exchanges": int(np.sum(exchanges.done)),
+        "exchanges_unfinished": int(np.sum(exchanges.unfinished)),
+        **of_exchanges,
+        "more_than": least,
     }
 
 
-def flows_by_size(flows: Columns, *, done: Column) -> list[dict[str, Any]]:
+def _extremes(goodput: Column) -> dict[str, float | None]:
+    """The least and the most goodput; None without any."""
+    known = goodput[np.isfinite(goodput)]
+    return {
+        name: float(of(known)) if len(known) else None for name, of in (("least", np.min), ("most", np.max))
+    }
+
+
+def _exchanges(counted: Counted) -> dict[str, tuple[float | None, float | None]]:
+    shares = {"p50": 0.50, "p99": 0.99}
+    return {"exchange_mean_us": counted.statistic("exchange_us", np.mean)} | {
+        f"exchange_{name}_us": counted.statistic("exchange_us", partial(np.quantile, q=share))
+        for name, share in shares.items()
+    }
+
+
+def flows_by_size(flows: Columns, counted: Counted) -> list[dict[str, Any]]:
     """`summary["flows_by_size"]`: a row for each of `SIZE_BINS`, empty ones included."""
     rows: list[dict[str, Any]] = []
     lower = 0
     for below in SIZE_BINS:
-        inside = done & (flows["bytes"] >= lower) & (flows["bytes"] < (below or math.inf))
-        counted = {"below_bytes": below, "count": int(np.sum(inside))}
-        rows.append(counted | completion_statistics(flows, inside))
+        inside = counted.among((flows["bytes"] >= lower) & (flows["bytes"] < (below or math.inf)))
+        counts = {"count": int(np.sum(inside.done)), "unfinished": int(np.sum(inside.unfinished))}
+        rows.append({"below_bytes": below} | counts | completion_statistics(inside))
         lower = below
     return rows
 
@@ -203,29 +299,6 @@ def _sentence(flows: Column, what: str) -> str:
 
 def _gbps(payload_bytes: Column, over_s: float) -> float | None:
     return float(np.sum(payload_bytes)) * 8e-9 / over_s if over_s > 0 else None
-
-
-def completed(flows: Columns, warmup_us: float, cooldown_us: float | None) -> NDArray[np.bool_]:
-    """Flows whose completion times count: limited, finished, started after the warm-up and before the time
-    `cooldown_us` of the cool-down, if there is one.
-    """
-    within = (flows["start_us"] >= warmup_us) & (flows["start_us"] < (cooldown_us or math.inf))
-    return np.isfinite(flows["fct_us"]) & within
-
-
-def mean_p50_p99(values: Column) -> dict[str, float | None]:
-    """Mean, median and 99th percentile of `values`; None each when there are none."""
-    return {"mean": mean(values), "p50": quantile(values, 0.50), "p99": quantile(values, 0.99)}
-
-
-def mean(values: Column) -> float | None:
-    """The mean; None without values."""
-    return float(np.mean(values)) if len(values) else None
-
-
-def quantile(values: Column, share: float) -> float | None:
-    """The quantile for `share`, interpolated linearly; None without values."""
-    return float(np.quantile(values, share)) if len(values) else None
 
 
 def json_number(value: "np.generic[Any] | float | None") -> Any:

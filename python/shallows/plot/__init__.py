@@ -29,6 +29,7 @@ from shallows.plot.kinds import (
     windows_over_time,
 )
 from shallows.plot.style import COLOURS, COLUMN_IN, DASHES, MARKERS, STYLE, look
+from shallows.report import unfinished_flows
 from shallows.results.files import save_figure
 
 if TYPE_CHECKING:
@@ -165,4 +166,6 @@ def _small_print(runs: Labelled) -> str:
     # Runs in real time have no fingerprint.
     prints = ", ".join(f"{label} {run.summary['fingerprint'] or ''}".rstrip() for run, label in runs)
     early = "  ·  interrupted" if any(run.interrupted for run, _ in runs) else ""
-    return f"{first['name']}  ·  seed {first['seed']}  ·  shallows {first['version']}  ·  {prints}{early}"
+    counts = "".join(f"  ·  {label}: {of}" for run, label in runs for of in unfinished_flows(run.summary))
+    about = f"{first['name']}  ·  seed {first['seed']}{counts}"
+    return f"{about}  ·  shallows {first['version']}  ·  {prints}{early}"

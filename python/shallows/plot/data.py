@@ -9,7 +9,6 @@ import numpy as np
 from shallows.errors import ScenarioError
 from shallows.results.bottlenecks import bottlenecks
 from shallows.results.tables import Names
-from shallows.summary import completed
 from shallows.units import SIZE, TIME
 
 if TYPE_CHECKING:
@@ -181,14 +180,6 @@ def flow_labels(run: "Run", flows: "NDArray[Any]") -> list[str]:
     cc = table_columns(run, "flows")["cc"][flows]
     several = len(set(cc)) > 1
     return [f"flow {one}, {its}" if several else f"flow {one}" for one, its in zip(flows, cc, strict=True)]
-
-
-def finished(run: "Run", column: str) -> "tuple[NDArray[Any], NDArray[Any]]":
-    """Size and `column` of the flows whose completion times count."""
-    flows = table_columns(run, "flows")
-    begins_s, ends_s = run.summary["warmup_s"], run.summary.get("cooldown_at_s")
-    rows = completed(flows, begins_s * 1e6, ends_s and ends_s * 1e6)
-    return flows["bytes"][rows], flows[column][rows]
 
 
 def unlabelled(labelled: Labelled) -> "tuple[list[Run], list[str]]":

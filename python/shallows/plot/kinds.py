@@ -5,6 +5,7 @@ data. To add a panel, write such a function and list it in `PANELS`.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,6 @@ from shallows.plot.data import (
     at_bottlenecks,
     decision,
     decisions,
-    finished,
     flow_labels,
     goodput_of_faults,
     labelled,
@@ -30,6 +30,7 @@ from shallows.plot.style import (
     CLOSE_UP,
     CYCLES,
     FLOWS_PER_SIZE_BIN,
+    MORE_THAN,
     MOST_FLOWS,
     band_title,
     bin_means,
@@ -193,18 +194,23 @@ def slowdown_by_size(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[s
     """Median and 99th percentile of the slowdown by flow size, in bins with equally many flows."""
     drawn = False
     for i, (run, label) in enumerate(labelled(runs, labels)):
-        size, slowdown = finished(run, "slowdown")
-        if len(np.unique(size)) < 2:
+        flows, size = run.counted, table_columns(run, "flows")["bytes"]
+        sizes = size[flows.done | flows.unfinished]
+        if len(np.unique(sizes)) < 2:
             continue
         drawn = True
-        edges = np.quantile(size, np.linspace(0, 1, int(np.clip(len(size) // FLOWS_PER_SIZE_BIN, 2, 20)) + 1))
-        which = np.searchsorted(np.unique(edges)[1:-1], size, side="right")
-        bins = [(size[which == b], slowdown[which == b]) for b in np.unique(which)]
-        middle = [np.median(sizes) / 1e3 for sizes, _ in bins]
+        count = int(np.clip(len(sizes) // FLOWS_PER_SIZE_BIN, 2, 20))
+        edges = np.unique(np.quantile(sizes, np.linspace(0, 1, count + 1)))[1:-1]
+        which = np.searchsorted(edges, size, side="right")
+        bins = [flows.among(which == b) for b in np.unique(np.searchsorted(edges, sizes, side="right"))]
+        middle = np.array([np.median(size[part.done | part.unfinished]) for part in bins]) / 1e3
         for share, face in ((0.50, look(i)["color"]), (0.99, "white")):
-            quantiles = [np.quantile(values, share) for _, values in bins]
+            pairs = [part.statistic("slowdown", partial(np.quantile, q=share)) for part in bins]
+            values, bounds = (np.array(column, float) for column in zip(*pairs, strict=True))
             shape = look(i) | {"markerfacecolor": face, "linewidth": 1.0}
-            ax.plot(middle, quantiles, **shape, gid=f"{label}, p{100 * share:.0f}")
+            ax.plot(middle, values, **shape, gid=f"{label}, p{100 * share:.0f}")
+            if np.isfinite(bounds).any():
+                ax.plot(middle, bounds, **shape | {"linestyle": "", "marker": MORE_THAN})
     label_axes(ax, "Slowdown by flow size", "flow size (KB)", "fct / ideal fct")
     if drawn:
         logarithmic(ax.xaxis)
@@ -220,13 +226,16 @@ def slowdown_by_size(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[s
 
 
 def fct_cdf(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
-    """Share of the finished flows that completed within this time."""
+    """Share of the flows with an end that are known to have completed within this time."""
     drawn = False
     for i, (run, label) in enumerate(labelled(runs, labels)):
-        _, fct_us = finished(run, "fct_us")
+        flows = run.counted
+        fct_us = flows.least["fct_us"][flows.done]
         if len(fct_us):
             drawn = True
-            ax.ecdf(fct_us / 1e3, **marked_line(i, label, len(fct_us)))
+            curve = ax.ecdf(fct_us / 1e3, **marked_line(i, label, len(fct_us)))
+            share = len(fct_us) / (len(fct_us) + np.sum(flows.unfinished))
+            curve.set_ydata(share * np.asarray(curve.get_ydata()))
     label_axes(ax, "Completion times", "fct (ms)", "share of flows")
     if drawn:
         logarithmic(ax.xaxis)

@@ -5,6 +5,7 @@ Runs differ by colour (the palette of Okabe and Ito, safe for colour-blind reade
 
 from typing import TYPE_CHECKING, Any
 
+import matplotlib.markers
 import matplotlib.ticker
 import numpy as np
 
@@ -46,6 +47,7 @@ STYLE = {
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (3, 1)), (0, (8, 2)), "-")
 MARKERS = ("o", "s", "^", "D", "v", "P", "x")
+MORE_THAN = matplotlib.markers.CARETUP  # of a lower bound: a statistic that unfinished flows could move
 TIME_BINS = 240
 CLOSE_UP = 500  # samples of the queue
 CYCLES = 8  # of a queue, in a close-up

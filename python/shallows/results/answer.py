@@ -1,12 +1,14 @@
 """The answer of a world as the summary and the tables of a run."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shallows import settling
 from shallows import summary as sums
 from shallows.contract import F64, U64, Flags
 from shallows.contract import Answer as CoreAnswer
@@ -44,12 +46,11 @@ class Answer:
         self.measured_ps = self.ended_ps - self.warmup_ps
         # In real time the ports are read when the processor is free, at a recorded time.
         self.ports_measured_ps = answer["measured_ps"]
-        self.loads = flows.loads
+        self.loads, self.answers = flows.loads, flows.answers
         self.start_ps = answer["flows"]["start_ps"]
         self.flow_columns = self._flows(flows)
         self.cooldown_ps = scenario.cooldown_ps
-        ends_us = None if self.cooldown_ps is None else self.cooldown_ps / 1e6
-        self.done = sums.completed(self.flow_columns, self.warmup_ps / 1e6, ends_us)
+        self.counted = self._counted(self.flow_columns)
         self.port_columns = self._ports()
 
     def _flows(self, flows: "Flows") -> dict[str, Any]:
@@ -89,6 +90,22 @@ class Answer:
         answered = (flows.answers != NO_FLOW) & finished
         request = np.where(answered, flows.answers, 0)
         return _where(answered, _since(self.answer["flows"]["finish_ps"], self.start_ps[request]))
+
+    def _counted(self, flows: Mapping[str, Any]) -> sums.Counted:
+        """The flows whose completion times count."""
+        ends_us = None if self.cooldown_ps is None else self.cooldown_ps / 1e6
+        return sums.Counted.of(flows, self.warmup_ps / 1e6, ends_us, self.ended_ps / 1e6)
+
+    def _counted_exchanges(self) -> sums.Counted:
+        """The responses whose exchanges count. One that has not begun counts where its request does."""
+        columns, answers = self.flow_columns, self.answers
+        answering = answers != NO_FLOW
+        asked_us: F64 = columns["start_us"][np.where(answering, answers, 0)]
+        began_us: F64 = np.where(np.isnan(columns["start_us"]), asked_us, columns["start_us"])
+        counted = self._counted({**columns, "start_us": began_us}).among(answering)
+        finished, waited_us = np.isfinite(columns["exchange_us"]), self.ended_ps / 1e6 - asked_us
+        exchange_us: F64 = np.where(finished, columns["exchange_us"], waited_us)
+        return sums.Counted(counted.done, counted.unfinished, {"exchange_us": exchange_us})
 
     def _goodput(self, flows: "Flows", fct_ps: F64, limited: Flags) -> F64:
         """Gbit/s of every flow over its lifetime; without an end, over the time after the warm-up."""
@@ -136,16 +153,17 @@ class Answer:
             "network": self._network(),
             "flows": sums.flow_statistics(
                 flows,
-                done=self.done,
+                counted=self.counted,
                 measured_s=self.measured_ps / 1e12,
                 goodput_bytes=answer["flows"]["goodput_bytes"],
                 not_begun=int(np.sum(self.start_ps >= self.ended_ps)),
             ),
-            "flows_by_size": sums.flows_by_size(flows, done=self.done),
+            "flows_by_size": sums.flows_by_size(flows, self.counted),
             "traffic": self._traffic(),
             "load": self._load(),
             "faults": self._faults(),
-            "collectives": collectives.of_run(self.scenario, self.network, answer["flows"]),
+            "collectives": collectives.of_run(self.scenario, self.network, answer),
+            "unsettled": self.unsettled,
             "tasks": tasks.of_run(self.scenario, self.network, answer),
             "random": None,  # this and the warnings are added by the runner
             "warnings": [],
@@ -155,14 +173,16 @@ class Answer:
     def _traffic(self) -> list[dict[str, Any]]:
         """A row for each traffic table, with the results of its flows."""
         flows, rows = self.flow_columns, list[dict[str, Any]]()
-        goodput_bytes = self.answer["flows"]["goodput_bytes"]
+        exchanges = self._counted_exchanges()
         for number, table in enumerate(self.scenario.traffic):
             its = flows["traffic"] == number
             statistics = sums.traffic_statistics(
-                {name: flows[name][its] for name in sums.TRAFFIC_COLUMNS},
-                done=self.done[its],
+                flows,
+                its=its,
+                counted=self.counted,
+                exchanges=exchanges,
                 measured_s=self.measured_ps / 1e12,
-                goodput_bytes=goodput_bytes[its],
+                goodput_bytes=self.answer["flows"]["goodput_bytes"],
             )
             names = sorted({flows["cc"].names[code] for code in flows["cc"].codes[its]})
             its_names = {
@@ -178,7 +198,7 @@ class Answer:
         if not self.record:
             return []
         return recovery.of_run(
-            self.scenario, self.network, self.record, self.answer, self.flow_columns, self.done
+            self.scenario, self.network, self.record, self.answer, self.flow_columns, self.counted
         )
 
     def _drain(self) -> dict[str, float | None]:
@@ -235,6 +255,11 @@ class Answer:
     def dead_paths(self) -> list[str]:
         """The flows that waited for links that were down when the run ended, a sentence each."""
         return [problem for problem in self._said if DEAD_PATH.search(problem)]
+
+    @cached_property
+    def unsettled(self) -> list[dict[str, Any]]:
+        """Tables of flows without an end whose rates had not settled."""
+        return settling.of_answer(self)
 
     @property
     def one_way(self) -> bool:

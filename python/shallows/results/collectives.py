@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallows.contract import U64
-from shallows.traffic import Collective
+from shallows.traffic import Collective, offered
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 def of_run(scenario: "Scenario", network: "Network", answer: "Mapping[str, Any]") -> list[dict[str, Any]]:
     """`summary["collectives"]`: a row for each group of each collective.
 
-    `answer` holds the columns `start_ps`, `finish_ps` and `ideal_ps` of the flows.
+    `answer` is that of the world.
     """
-    flows = scenario.flows
+    flows, ended_ps, answer = scenario.flows, answer["ended_ps"], answer["flows"]
     rows: list[dict[str, Any]] = []
     for number, messages in enumerate(flows.messages):
         table = scenario.traffic[number]
@@ -47,18 +47,28 @@ def of_run(scenario: "Scenario", network: "Network", answer: "Mapping[str, Any]"
                     "ranks": ranks,
                     "size_bytes": table.size,
                 }
-                | _times(answer["start_ps"][mine], answer["finish_ps"][mine], step, ideal_ps)
+                | _times(answer["start_ps"][mine], answer["finish_ps"][mine], step, ideal_ps, ended_ps)
                 | _last(network, flows.dst[mine], answer["finish_ps"][mine])
             )
             _bandwidths(rows[-1], table.bus_factor(ranks))
     return rows
 
 
-def _times(start_ps: U64, finish_ps: U64, step: NDArray[np.integer], ideal_ps: float) -> dict[str, Any]:
-    """Completion time, ideal and steps; a step lasts from the end of the step before to its own."""
+def _times(
+    start_ps: U64, finish_ps: U64, step: NDArray[np.integer], ideal_ps: float, ended_ps: int
+) -> dict[str, Any]:
+    """Completion time, ideal and steps; a step lasts from the end of the step before to its own.
+
+    Until the end of the run, an unfinished collective has taken the time in `more_than`.
+    """
     ideal_us = ideal_ps / 1e6
     if (finish_ps == NEVER).any():
-        return {"completion_us": None, "ideal_us": ideal_us, "slowdown": None, "steps_us": None}
+        least_us = max(ended_ps - int(start_ps.min()), 0) / 1e6
+        bounds = {"completion_us": least_us, "slowdown": least_us / ideal_us}
+        bounds |= dict.fromkeys(("algbw_gb_per_s", "busbw_gb_per_s"), 0.0)
+        return {"completion_us": None, "ideal_us": ideal_us, "slowdown": None, "steps_us": None} | {
+            "more_than": bounds
+        }
     ends = np.zeros(int(step.max()) + 1, np.uint64)
     np.maximum.at(ends, step, finish_ps - start_ps.min())
     completion_us = float(ends.max()) / 1e6
@@ -68,6 +78,7 @@ def _times(start_ps: U64, finish_ps: U64, step: NDArray[np.integer], ideal_ps: f
         "ideal_us": ideal_us,
         "slowdown": completion_us / ideal_us,
         "steps_us": steps_us.tolist(),
+        "more_than": {},
     }
 
 
@@ -114,13 +125,18 @@ def _critical_ps(flows: "Flows", mine: slice, step: NDArray[np.integer], ideal_p
 
 
 def _sending_ps(scenario: "Scenario", network: "Network", flows: "Flows", mine: slice) -> float:
-    """The least time that all ports of the hosts need for the frames of the group."""
+    """The least time that every link needs for its part of the group's frames.
+
+    Equal paths share them equally. In networks that are too large for that, the ports of a host together.
+    """
     payload = scenario.frame.payload
     frames = (flows.bytes[mine] + np.uint64(payload - 1)) // np.uint64(payload)
-    wire = flows.bytes[mine] + frames * np.uint64(scenario.mtu - payload)
-    nics = network.is_nic
-    rate = np.bincount(network.link_from[nics], network.rate_bps[nics].astype(float), network.hosts)
-    busiest = [
-        np.bincount(ends[mine], wire.astype(float), network.hosts) / rate for ends in (flows.src, flows.dst)
-    ]
-    return float(np.max(busiest)) * 8e12
+    bits = 8.0 * (flows.bytes[mine] + frames * np.uint64(scenario.mtu - payload)).astype(np.float64)
+    needed_s = offered.load(network, [offered.Offered(flows.src[mine], flows.dst[mine], bits)])
+    if np.isnan(needed_s).any():
+        nics = network.is_nic
+        rate = np.bincount(network.link_from[nics], network.rate_bps[nics].astype(float), network.hosts)
+        needed_s = np.array(
+            [np.bincount(of[mine], bits, network.hosts) / rate for of in (flows.src, flows.dst)]
+        )
+    return float(np.max(needed_s)) * 1e12

@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from shallows import faults
 from shallows.contract import F64
 from shallows.defaults import Scale
 from shallows.results.tables import Names
-from shallows.summary import quantile
+from shallows.summary import Counted, known
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
@@ -62,12 +63,12 @@ def of_run(
     record: "Record",
     answer: "Answer",
     columns: "Mapping[str, Any]",
-    done: "Flags",
+    counted: Counted,
 ) -> list[dict[str, Any]]:
     """`summary["faults"]`: a row for each table of `[[faults]]` that breaks something within the run.
 
-    `record` are the flows of each fault; `columns` are those of the table of flows, of which `done` marks
-    those in statistics. Of many tables, the first 32 have rows.
+    `record` are the flows of each fault; `columns` are those of the table of flows, of which those in
+    statistics are `counted`. Of many tables, the first 32 have rows.
     """
     goodput = answer.get("goodput")
     if goodput is None:
@@ -88,19 +89,21 @@ def of_run(
         over = end if end is not None else ended
         if times["recovery_us"] is not None:
             over = max(end or 0, begin + times["recovery_us"] * 1e6)
+        inflation = _inflation(columns, counted, uses, begin / 1e6, over / 1e6)
         rows.append(
             {"fault": number, "name": fault.name, "kind": fault.kind}
             | {"at_us": begin / 1e6, "until_us": None if end is None else end / 1e6}
             | {"links": len(fault.links(network)), "affected": int(uses.sum())}
             | times
-            | _inflation(columns, done, uses, begin / 1e6, over / 1e6)
+            | inflation
+            | {"more_than": times["more_than"] | inflation["more_than"]}
             | _stranded(scenario, network, answer, uses, (begin, end))
         )
     return rows
 
 
 _MEASURED = ("before_gbps", "lowest_gbps", "during_gbps", "after_gbps", "recovery_us")
-"""Keys of a row that follow from goodput over time."""
+"""Keys of a row that follow from goodput over time, besides `more_than`."""
 
 
 @dataclass(frozen=True)
@@ -113,10 +116,13 @@ class _Fault:
     last: int
     window: int
 
-    def recovery(self, series: Series, before_from: int | None) -> dict[str, float | None]:
-        """Goodput before, at its lowest, during and after the fault, and the recovery time."""
+    def recovery(self, series: Series, before_from: int | None) -> dict[str, Any]:
+        """Goodput before, at its lowest, during and after the fault, and the recovery time.
+
+        If flows have not recovered, that is more than the time until goodput was last averaged.
+        """
         if before_from is None or self.last <= self.begin:
-            return dict.fromkeys(_MEASURED)
+            return {**dict.fromkeys(_MEASURED), "more_than": {}}
         before = float(series.gbps(before_from, self.begin))
         starts = np.append(self.begin, series.time_ps[series.time_ps > self.begin])
         starts = starts[starts + self.window <= self.last]
@@ -124,12 +130,14 @@ class _Fault:
         recovery = self._recovery(starts, means >= RECOVERED * before) if before > 0 and len(starts) else None
         over = self.end if recovery is None else max(self.end or 0, self.begin + recovery)
         over = self.last if over is None else min(over, self.last)
+        failed = recovery is None and before > 0 and len(starts) > 0
         return {
             "before_gbps": before,
             "lowest_gbps": float(means.min()) if len(means) else None,
             "during_gbps": float(series.gbps(self.begin, over)) if over > self.begin else None,
             "after_gbps": float(series.gbps(over, self.last)) if over < self.last else None,
             "recovery_us": None if recovery is None else recovery / 1e6,
+            "more_than": {"recovery_us": float(starts[-1] - self.begin) / 1e6} if failed else {},
         }
 
     def _recovery(self, starts: F64, fine: "Flags") -> int | None:
@@ -188,16 +196,24 @@ def _last_finish(uses: "Flags", answer: "Answer", ended: int) -> int:
 
 
 def _inflation(
-    columns: "Mapping[str, Any]", done: "Flags", uses: "Flags", begin_us: float, over_us: float
-) -> dict[str, float | None]:
-    """Quantiles of the slowdown of flows that the fault affected, divided by those of all others."""
+    columns: "Mapping[str, Any]", counted: Counted, uses: "Flags", begin_us: float, over_us: float
+) -> dict[str, Any]:
+    """Quantiles of the slowdown of flows that the fault affected, divided by those of all others.
+
+    Where those of the affected flows are unknown, because some are unfinished, `more_than` has a lower bound.
+    """
     start, finish = columns["start_us"], columns["start_us"] + columns["fct_us"]
-    hit = done & uses & (start < over_us) & (finish > begin_us)
-    found: dict[str, float | None] = {}
+    hit = uses & (start < over_us) & ~(finish <= begin_us)
+    found: dict[str, tuple[float | None, float | None]] = {}
     for name, share in (("p50", 0.5), ("p99", 0.99)):
-        its, others = (quantile(columns["slowdown"][of], share) for of in (hit, done & ~hit))
-        found[f"inflation_{name}"] = its / others if its is not None and others else None
-    return found
+        quantile = partial(np.quantile, q=share)
+        value, bound = counted.among(hit).statistic("slowdown", quantile)
+        others, _ = counted.among(~hit).statistic("slowdown", quantile)
+        found[f"inflation_{name}"] = (
+            value and others and value / others,
+            bound and others and bound / others,
+        )
+    return known(found)
 
 
 def _stranded(

@@ -14,10 +14,13 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from shallows.errors import BooksError, ScenarioError
 from shallows.results import arrow, disk, paths, store, tables
 from shallows.results.answer import Answer
 from shallows.results.tables import ALL_TABLES, OPTIONAL
+from shallows.summary import Counted
 
 if TYPE_CHECKING:
     import pandas
@@ -139,6 +142,16 @@ class Run:
             blocks = self._blocks[name]() if name in self._blocks else [self._saved(name)]
             self._columns[name] = tables.joined(name, blocks)
         return self._columns[name]
+
+    @property
+    def counted(self) -> Counted:
+        """The flows that statistics of completion times are over."""
+        summary, columns = self.summary, self.columns("flows")
+        wanted = ("start_us", "fct_us", "bytes", "ideal_us", "slowdown")
+        flows = {name: np.asarray(columns[name], float) for name in wanted}
+        ends_s = summary.get("cooldown_at_s")  # absent in results of earlier versions
+        ends_us = None if ends_s is None else ends_s * 1e6
+        return Counted.of(flows, summary["warmup_s"] * 1e6, ends_us, summary["duration_s"] * 1e6)
 
     def table(self, name: str) -> "pyarrow.Table":
         """One of `ALL_TABLES` as a pyarrow table, with unit and definition in the metadata of each column.

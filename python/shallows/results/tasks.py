@@ -38,7 +38,7 @@ def of_run(scenario: "Scenario", network: "Network", answer: "Mapping[str, Any]"
         names = table.step_names(int(step.max()) + 1)
         ideal, computed = _least(flows, members, answer["flows"]["ideal_ps"])
         row = {"traffic": number, "name": flows.names[number], "kind": table.kind}
-        row |= _times(start, finish, ideal, computed)
+        row |= _times(start, finish, ideal, computed, answer["ended_ps"])
         row |= _stragglers(network, flows, members, finish)
         rows.append(row | {"steps": _spans(start, finish, step, names)})
     return rows
@@ -56,12 +56,22 @@ def _steps(flows: "Flows", table: int) -> NDArray[Any]:
     return messages.step
 
 
-def _times(start: Any, finish: Any, ideal: float | None, computed: float | None) -> dict[str, Any]:
-    """`exposed_us` is the completion time beyond the computations and their waits for each other."""
+def _times(
+    start: Any, finish: Any, ideal: float | None, computed: float | None, ended_ps: int
+) -> dict[str, Any]:
+    """`exposed_us` is the completion time beyond the computations and their waits for each other.
+
+    Until the end of the run, an unfinished task has taken the time in `more_than`.
+    """
     over = not (finish == NEVER).any()
     completion_us = float(finish.max() - start.min()) / 1e6 if over else None
     ideal_us, computation_us = (None if of is None else of / 1e6 for of in (ideal, computed))
     exposed_us = completion_us - computation_us if completion_us and computation_us is not None else None
+    bounds: dict[str, float] = {}
+    if not over:
+        least_us = max(ended_ps - int(start.min()), 0) / 1e6
+        bounds = {"completion_us": least_us, "exposed_us": max(least_us - (computation_us or 0), 0)}
+        bounds |= {"slowdown": least_us / ideal_us} if ideal_us else {}
     return {
         "completion_us": completion_us,
         "ideal_us": ideal_us,
@@ -69,6 +79,7 @@ def _times(start: Any, finish: Any, ideal: float | None, computed: float | None)
         "computation_us": computation_us,
         "exposed_us": exposed_us,
         "exposed_share": exposed_us / completion_us if completion_us and exposed_us is not None else None,
+        "more_than": bounds,
     }
 
 

@@ -33,11 +33,14 @@ def _headline(advice: "Advice") -> str:
     difference = best.measured.difference
     clear = difference.high < 0 or difference.low > 0
     verdict = "not clearly different" if not clear else "lower" if difference.high < 0 else "higher"
+    compared = f"{verdict}, difference {_difference(difference)}"
+    if not np.isfinite(difference.mean):
+        compared = f"{own.measured.unfinished} of its flows are unfinished"
     lines = [
         f"Setting {best.name} is recommended. In packets its {metric} is {_mean(best)}, and {_mean(own)} "
-        f"with the scenario's own settings: {verdict}, difference {_difference(difference)}."
+        f"with the scenario's own settings: {compared}."
     ]
-    if np.isfinite(best.measured.longer):
+    if np.isfinite([best.measured.longer, own.measured.longer]).all():
         longer = f"{best.measured.longer:.3g}, and {own.measured.longer:.3g}"
         lines.append(f"The mean slowdown of longer flows is {longer} with the scenario's own settings.")
     if own.faults:
@@ -77,6 +80,8 @@ def _value(value: Any) -> str:
 
 def _mean(one: "Candidate") -> str:
     metric = one.measured.metric
+    if one.measured.unfinished:
+        return f"more than {_short(one.measured.least)}"
     return f"{_short(metric.mean)} ± {_short(metric.half_width)}" if metric.n > 1 else _short(metric.mean)
 
 
@@ -86,6 +91,8 @@ def _short(number: float) -> str:
 
 
 def _difference(of: "Interval") -> str:
+    if not np.isfinite(of.mean):
+        return "unknown"
     sign = "+" if of.mean > 0 else ""
     return f"{sign}{_short(of.mean)} ± {_short(of.half_width)}" if of.n > 1 else f"{sign}{_short(of.mean)}"
 
@@ -189,7 +196,7 @@ def draw(ax: "Axes", advice: "Advice") -> None:
         size = 11 if best else 5
         label = "recommended" if best else "own" if one is advice.own else None
         ax.plot(*place, shape, color=colour, markersize=size, label=label, linestyle="none", zorder=3)
-        text = f"{one.name}: {one.measured.metric.mean:.3g}"
+        text = f"{one.name}: {_mean(one).partition(' ± ')[0]}"
         # left above and right below in turn, because neighbours on a front are close
         beside = {"ha": "right", "xytext": (-5, 4)} if number % 2 else {"ha": "left", "xytext": (5, -9)}
         ax.annotate(text, place, fontsize=7, textcoords="offset points", zorder=4, **beside)

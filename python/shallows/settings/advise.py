@@ -8,6 +8,7 @@ in the packet world over several seeds, and long-lived flows alone with the best
 Where the two worlds disagree, packets decide.
 """
 
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -139,6 +140,7 @@ def advise(
     folder = Path(out) if out else ROOT / scenario.name / "advice"
     tried = [own.settings, *(one.settings for one in chosen)]
     found = trials(scenario, tried, seeds, metric, folder / "settings", progress)
+    _check_runs(scenario, found)
     ranked = _ranked([replace(one, trial=trial) for one, trial in zip((own, *chosen), found, strict=True)])
     own = next(one for one in ranked if one.name == OWN)
     settles = [one.settles_s for one in ranked if np.isfinite(one.settles_s)]
@@ -241,6 +243,22 @@ def _inline(table: Mapping[str, Any]) -> str:
     return "{ " + ", ".join(f'{key} = "{value}"' for key, value in table.items()) + " }"
 
 
+def _check_runs(scenario: "Scenario", found: Sequence[Trial]) -> None:
+    """Raise `ScenarioError` if runs are too short to rank settings, with how long they should be."""
+    own, needed_s = found[0], max(one.needed_s for one in found)
+    if own.needed_s:
+        needed_ms = math.ceil(needed_s * 1e3)
+        expected = (
+            "runs that settle: rates of flows without an end still rise while links have room, and at their "
+            f"pace need about {own.needed_s * 1e3:.3g} ms, with other settings up to {needed_s * 1e3:.3g} "
+            f'ms; write warmup = "{needed_ms}ms" and duration = "{2 * needed_ms}ms", or more'
+        )
+        raise ScenarioError("duration", TIME.text(scenario.duration), expected)
+    if all(one.unfinished for one in found):
+        expected = f"a longer time: with every setting flows are unfinished, {own.unfinished} with its own"
+        raise ScenarioError("duration", TIME.text(scenario.duration), expected)
+
+
 def _ranked(measured: Sequence[Candidate]) -> list[Candidate]:
     """Those first that have no faults in packets, by their metric; the scenario's own is the first given."""
     own = measured[0].measured
@@ -248,7 +266,10 @@ def _ranked(measured: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _sorted(judged: Sequence[Candidate]) -> list[Candidate]:
-    return sorted(judged, key=lambda one: (len(one.faults), one.measured.metric.mean))
+    def order(one: Candidate) -> tuple[int, float]:
+        return len(one.faults), float(np.nan_to_num(one.measured.metric.mean, nan=np.inf))
+
+    return sorted(judged, key=order)
 
 
 def _compared(ranked: Sequence[Candidate], places: Places) -> list[Candidate]:

@@ -52,13 +52,16 @@ class Corner:
 
     @property
     def disagreement(self) -> str:
-        """A sentence if the queues differ by more than 20 %; else an empty text."""
+        """A sentence if the queues differ by more than 20 %, or the model has none; else an empty text."""
         if abs(self.difference) <= FAR:
             return ""
         stops = f", with {self.stops} pauses or drops" if self.stops else ""
+        expects = f"expects a queue of {self.expected_bytes / 1e3:.1f} KB"
+        if np.isnan(self.expected_bytes):
+            expects = "has no fixed point"
         return (
-            f"{self.where}, long-lived: the fluid model expects a queue of {self.expected_bytes / 1e3:.1f} "
-            f"KB, packets have {self.queue_bytes / 1e3:.1f} KB{self.reason}{stops}"
+            f"{self.where}, long-lived: the fluid model {expects}, packets have {self.queue_bytes / 1e3:.1f} "
+            f"KB{self.reason}{stops}"
         )
 
 

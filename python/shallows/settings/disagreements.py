@@ -61,7 +61,9 @@ def _queues(scenario: "Scenario", best: "Candidate", metric: "Metric") -> list[s
             f"setting {best.name}: the fluid model expects a queue of {expected / 1e3:.1f} KB, packets have "
             f"{packets / 1e3:.1f} KB"
         )
-    if best.settles_s * 1e12 > scenario.warmup_ps:
+    if not np.isfinite(best.settles_s):
+        found.append(f"setting {best.name}: in the fluid model the queue does not settle")
+    elif best.settles_s * 1e12 > scenario.warmup_ps:
         found.append(
             f"setting {best.name}: the fluid model needs up to {best.settles_s * 1e3:.3g} ms to settle, and "
             f"the runs measure from {scenario.warmup_ps / 1e9:.3g} ms on: give a longer warmup and duration"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,8 @@ class Trial:
     metric: interval over seeds; difference: from the first setting, seed by seed. longer: mean slowdown of
     flows that are not short, NaN without any. goodput_gbps, pauses, dropped: means over seeds. drift: mean
     change of the queue from the first to the second half of the measured time, as a share; NaN if flows end.
+    unfinished: flows of all seeds that make the metric unknown, which is then at least `least`. needed_s:
+    when flows without an end would settle, 0 if they have.
     """
 
     metric: Interval
@@ -41,12 +44,17 @@ class Trial:
     pauses: float
     dropped: float
     drift: float
+    unfinished: int = 0
+    least: float = np.nan
+    needed_s: float = 0.0
 
     def faults(self, own: "Trial") -> tuple[str, ...]:
         """What sets it back, whatever its metric, the worst first; own: of the scenario's own settings."""
         share = self.goodput_gbps / own.goodput_gbps if own.goodput_gbps else 1.0
         stops = self.pauses > own.pauses or self.dropped > own.dropped
         found = {
+            f"{self.unfinished} flows unfinished": self.unfinished > 0,
+            f"rates that rise for about {self.needed_s * 1e3:.3g} ms": self.needed_s > 0,
             f"{share:.1%} of the goodput": share < GOODPUT,
             "more pauses or drops": stops,
             f"the queue changes by {self.drift:.0%}": self.drift > DRIFT,
@@ -74,14 +82,16 @@ class Metric:
         short = (ending <= SHORT).any()
         return cls("p99 slowdown of flows up to 100 KB" if short else "p99 slowdown", True, bool(short))
 
-    def value(self, run: "Run") -> float:
-        """Its value in one run."""
+    def value(self, run: "Run") -> tuple[float, float, int]:
+        """Its value in one run; if unfinished flows make it unknown, NaN, a lower bound and their number."""
         if not self.ends:
-            return float(run.summary["bottleneck"]["queue_mean_pkt"]) * run.scenario.mtu / 1e3
-        flows = run.flows
-        ended = flows[flows["slowdown"].notna()]
-        chosen = (ended[ended["bytes"] <= SHORT] if self.short else ended)["slowdown"]
-        return float(chosen.quantile(0.99)) if len(chosen) else np.nan
+            return float(run.summary["bottleneck"]["queue_mean_pkt"]) * run.scenario.mtu / 1e3, np.nan, 0
+        its = np.asarray(run.columns("flows")["bytes"], float) <= (SHORT if self.short else np.inf)
+        counted = run.counted.among(its)
+        value, least = counted.statistic("slowdown", partial(np.quantile, q=0.99))
+        if value is None and least is not None:
+            return np.nan, least, int(counted.unfinished.sum())
+        return np.nan if value is None else value, np.nan, 0
 
 
 def trials(
@@ -121,10 +131,13 @@ def swept(
 
 
 def _measured(run: "Run", metric: Metric) -> tuple[float, ...]:
-    flows, network = run.flows, run.summary["network"]
-    longer = flows["slowdown"][(flows["bytes"] > SHORT) & flows["slowdown"].notna()]
+    network = run.summary["network"]
+    value, least, unfinished = metric.value(run)
+    long = np.asarray(run.columns("flows")["bytes"], float) > SHORT
+    longer, _ = run.counted.among(long).statistic("slowdown", np.mean)
+    needed_s = max((row["needed_s"] for row in run.summary["unsettled"]), default=0.0)
     return (
-        metric.value(run), float(longer.mean()) if len(longer) else np.nan,
+        value, least, unfinished, needed_s, np.nan if longer is None else longer,
         run.summary["flows"]["goodput_gbps"], network["pauses"], network["dropped"],
         np.nan if metric.ends else drift(run),
     )  # fmt: skip
@@ -139,7 +152,15 @@ def drift(run: "Run") -> float:
 
 
 def _trial(of: Sequence[tuple[float, ...]], reference: Sequence[tuple[float, ...]]) -> Trial:
-    values, *rest = zip(*of, strict=True)
-    first = [one[0] for one in reference]
-    means = (float(np.mean(one)) for one in rest)
-    return Trial(statistics.mean(values), statistics.paired(values, first), *means)
+    values, least, unfinished, needed_s, *rest = zip(*of, strict=True)
+    longer, goodput, pauses, dropped, change = (float(np.mean(one)) for one in rest)
+    missing, first = int(sum(unfinished)), [one[0] for one in reference]
+    if missing:
+        metric = difference = statistics.unfinished(len(values))
+    else:
+        metric, difference = statistics.mean(values), statistics.paired(values, first)
+    if any(one[2] for one in reference):
+        difference = statistics.unfinished(len(values))
+    bound = float(np.mean(np.where(np.isnan(least), values, least))) if missing else np.nan
+    measured = longer, goodput, pauses, dropped, change
+    return Trial(metric, difference, *measured, missing, bound, max(needed_s))

@@ -13,8 +13,9 @@ from shallows import names as escape
 from shallows.contract import F64
 from shallows.errors import ScenarioError
 from shallows.plot.drawing import Drawing, legend_above, small_print
-from shallows.plot.style import look
-from shallows.sweeps.report import label, plus_minus
+from shallows.plot.style import MORE_THAN, look
+from shallows.sweeps.report import estimate, label
+from shallows.sweeps.statistics import UNFINISHED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -102,12 +103,12 @@ def heatmap(
     renamed: dict[str, str] = {**(names or {})}
     panels = list(dict.fromkeys(_at(row, further) for row in rows))
     _check_panels(len(algorithms) * len(panels))
-    means = [row["mean"] for row in rows]
+    means = [row["mean"] for row in rows if math.isfinite(row["mean"])] or [0.0]
     usual = _size(len(across), len(up), len(algorithms), len(panels))
     drawing = Drawing(size or usual, style={"axes.grid": False})
     with drawing.styled():
         axes = drawing.subplots(len(panels), len(algorithms), squeeze=False, sharex=True, sharey=True)
-        scale = matplotlib.colors.Normalize(np.nanmin(means), np.nanmax(means))
+        scale = matplotlib.colors.Normalize(min(means), max(means))
         image = None
         for panel, row_of_axes in zip(panels, axes, strict=True):
             for name, ax in zip(algorithms, row_of_axes, strict=True):
@@ -137,7 +138,7 @@ def _cells(ax: "Axes", rows: Rows, x: tuple[str, list[Any]], y: tuple[str, list[
     texts: dict[tuple[int, int], str] = {}
     for row in rows:
         at = up.index(row[up_by]), across.index(row[across_by])
-        values[at], texts[at] = row["mean"], plus_minus(row["mean"], row["low"], row["high"])
+        values[at], texts[at] = row["mean"], estimate(row)
     image = ax.imshow(values, norm=scale, cmap="cividis", origin="lower", aspect="auto")
     ax.set_xticks(range(len(across)), [str(value) for value in across])
     ax.set_yticks(range(len(up)), [str(value) for value in up])
@@ -171,6 +172,9 @@ def _lines(ax: "Axes", rows: Rows, x: str, by: str, names: list[str], baseline: 
         if few.any():
             hollow = {"linestyle": "", "marker": shape["marker"], "color": shape["color"], "mfc": "white"}
             ax.plot(at[few], mean[few], **hollow, clip_on=False)
+        bounds = np.array([math.nan if baseline else row["more_than"] for row in its], float)[order]
+        if np.isfinite(bounds).any():
+            ax.plot(at, bounds, linestyle="", marker=MORE_THAN, color=shape["color"], clip_on=False)
     if baseline:
         ax.axhline(0, color="#555555", linewidth=0.6)
 
@@ -229,8 +233,9 @@ def _numbers(ax: "Axes", values: F64, scale: Any, texts: Mapping[tuple[int, int]
     if values.size > MOST_NUMBERS:
         return
     for (row, column), text in texts.items():
-        dark = scale(values[row, column]) < 0.5
-        ax.text(column, row, text.replace(" ± ", "\n± "), ha="center", va="center", fontsize=5.5,
+        dark = np.isfinite(values[row, column]) and scale(values[row, column]) < 0.5
+        lines = text.replace(" ± ", "\n± ").replace(" (", "\n(")
+        ax.text(column, row, lines, ha="center", va="center", fontsize=5.5,
                 color="white" if dark else "black")  # fmt: skip
 
 
@@ -254,10 +259,12 @@ def _check_panels(count: int) -> None:
 
 
 def _small_print(sweep: "Sweep", rows: Rows, spread: str = "bands") -> str:
-    about, methods = sweep.about, sorted({row["method"] for row in rows})
+    about, methods = sweep.about, sorted({row["method"] for row in rows} - {UNFINISHED})
     seeds = about["seeds"]
     span = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
     few = "  ·  hollow: few flows" if any(row["few"] for row in rows) else ""
+    if any(row["method"] == UNFINISHED for row in rows):
+        few += "  ·  carets: at least that, because flows are unfinished"
     early = "  ·  interrupted" if sweep.interrupted else ""
     spread += f" {', '.join(methods)}{few}"
     return f"{about['name']}  ·  {span}, {spread}  ·  shallows {about['version']}{early}"

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from shallows import user_algorithms
 from shallows.errors import ScenarioError
-from shallows.results import Run, store
+from shallows.results import Run, jobs, store
 from shallows.runner import in_world
-from shallows.summary import PERCENTILES
+from shallows.summary import PERCENTILES, bounds
 
 if TYPE_CHECKING:
     from shallows.sweeps.plans import Job
@@ -43,6 +43,7 @@ METRICS = {
         "offered",
         "finished",
         "completed",
+        "unfinished",
         *COMPLETION,
         "retransmits",
         "timeouts",
@@ -55,29 +56,52 @@ NUMBERS = (*(key for keys in METRICS.values() for key in keys), "packet_hops")
 """The numeric columns of that table."""
 SIZES = {"10KB": 10_000, "100KB": 100_000, "1MB": 1_000_000, "10MB": 10_000_000, "more": None}
 """The size classes of `flows_by_size` by their names in metrics."""
-PART = re.compile(rf"(?:traffic\.(\d+)|size\.({'|'.join(SIZES)}))\.({'|'.join(('completed', *COMPLETION))})")
-"""A metric of the flows of one traffic table, or of one size class."""
+OF_FLOWS = ("completed", "unfinished", *COMPLETION)
+"""Metrics of the flows of one traffic table or size class."""
+OF_JOBS = ("completion_us", "ideal_us", "slowdown", "algbw_gb_per_s", "busbw_gb_per_s", "exposed_us")
+"""Metrics of a collective or a task, by its traffic table; see `shallows.results.jobs`."""
+OF_FAULTS = ("recovery_us", "before_gbps", "lowest_gbps", "during_gbps", "after_gbps", "stranded")
+"""Metrics of one table of faults."""
+PART = re.compile(
+    rf"traffic\.(\d+)\.({'|'.join((*OF_FLOWS, *OF_JOBS))})"
+    rf"|size\.({'|'.join(SIZES)})\.({'|'.join(OF_FLOWS)})"
+    rf"|faults\.(\d+)\.({'|'.join(OF_FAULTS)})"
+)
+"""A metric of one traffic table, of one size class, or of one fault."""
 
 
 def is_metric(name: str) -> bool:
-    """True for a number of all flows, or of those of a traffic table or a size class."""
+    """True for a number of all flows, of a traffic table, of a size class or of a fault."""
     return name in NUMBERS or PART.fullmatch(name) is not None
 
 
-def part_of(place: Path, metrics: "list[str]") -> dict[str, Any]:
-    """Such metrics of parts of the flows, from the summary of the run in `place`."""
+def part_of(place: Path, metrics: "list[str]") -> tuple[dict[str, Any], dict[str, float]]:
+    """Such metrics of the run in `place`, from its summary, and lower bounds of those that are unknown."""
     summary = json.loads((place / "summary.json").read_text("utf-8"))
-    return {metric: _of_part(summary, metric) for metric in metrics}
+    values: dict[str, Any] = {}
+    least: dict[str, float] = {}
+    for metric in metrics:
+        row, key = _of_part(summary, metric)
+        values[metric] = row.get(key)
+        if key in bounds(row):
+            least[metric] = bounds(row)[key]
+    return values, least
 
 
-def _of_part(summary: dict[str, Any], metric: str) -> Any:
-    found = PART.fullmatch(metric)
-    assert found
-    number, size, key = found.groups()
-    if size:
-        row = next(row for row in summary["flows_by_size"] if row["below_bytes"] == SIZES[size])
-        return row.get("count" if key == "completed" else key)
-    return next((row.get(key) for row in summary["traffic"] if row["traffic"] == int(number)), None)
+def _of_part(summary: dict[str, Any], metric: str) -> tuple[dict[str, Any], str]:
+    """The row of a summary that has a metric of a part, and its key there."""
+    part, number, key = metric.split(".")
+    rows: list[dict[str, Any]] = summary[
+        {"traffic": "traffic", "size": "flows_by_size", "faults": "faults"}[part]
+    ]
+    if part == "size":
+        row = next(row for row in rows if row["below_bytes"] == SIZES[number])
+        return row, "count" if key == "completed" else key
+    if key in OF_JOBS:
+        return jobs.of_table(summary, int(number)), key
+    where = "fault" if part == "faults" else part
+    none: dict[str, Any] = {}
+    return next((row for row in rows if row[where] == int(number)), none), key
 
 
 def perform(job: "Job", folder: Path) -> dict[str, Any]:
@@ -100,19 +124,19 @@ def perform(job: "Job", folder: Path) -> dict[str, Any]:
         return row(job, failure=f"{type(error).__name__}: {error}, in line {last.lineno} of {last.filename}")
 
 
-def perform_all(jobs: "list[Job]", folder: Path) -> list[dict[str, Any]]:
+def perform_all(several: "list[Job]", folder: Path) -> list[dict[str, Any]]:
     """The rows of several jobs, one after the other."""
-    return [perform(job, folder) for job in jobs]
+    return [perform(job, folder) for job in several]
 
 
-def verified(jobs: "list[Job]", folder: Path) -> "tuple[list[Job], dict[str, str]]":
+def verified(asked: "list[Job]", folder: Path) -> "tuple[list[Job], dict[str, str]]":
     """The jobs whose runs are in the sweep's `folder`, and `{run: problem}` of those that were set aside.
 
     A run is damaged, or was saved for another address: swapped, copied from elsewhere or edited.
     """
     there: list[Job] = []
     wrong: dict[str, str] = {}
-    for job in jobs:
+    for job in asked:
         place = place_of(job, folder / "runs")
         if not os.path.lexists(place):
             continue
@@ -162,6 +186,7 @@ def row(job: "Job", summary: dict[str, Any] | None = None, failure: str | None =
         "packet_hops": summary["packet_hops"] if summary else None,
         "port": summary["bottleneck"]["port"] if summary else None,
         **metrics,
+        "more_than": bounds(summary["flows"]) if summary else {},
     }
 
 

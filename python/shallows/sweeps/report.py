@@ -1,12 +1,13 @@
 """A sweep as tables for a terminal (rich renderables)."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shallows import randomness, texts
-from shallows.report import ROWS, plain_table
+from shallows.report import MORE_THAN, ROWS, finished, plain_table
 from shallows.sweeps import statistics
+from shallows.sweeps.jobs import COMPLETION, OF_JOBS
 
 if TYPE_CHECKING:
     from shallows.sweeps.result import Sweep
@@ -21,6 +22,13 @@ LABELS = {key: title for key, title, _ in ROWS} | {
     "slowdown_mean": "slowdown mean",
     "slowdown_p95": "slowdown p95",
     "slowdown_p999": "slowdown p99.9",
+    "unfinished": "flows unfinished",
+    "completion_us": "completion (us)",
+    "ideal_us": "ideal (us)",
+    "exposed_us": "exposed communication (us)",
+    "algbw_gb_per_s": "algbw (GB/s)",
+    "busbw_gb_per_s": "busbw (GB/s)",
+    "recovery_us": "recovery (us)",
     "marked": "marked (packets)",
     "pauses": "pauses",
     "retransmits": "retransmits (packets)",
@@ -59,12 +67,23 @@ def _titles(metric: str, baseline: str | None) -> list[str]:
 
 
 def _cells(row: dict[str, Any], baseline: str | None) -> list[str]:
-    cell = plus_minus(row["mean"], row["low"], row["high"]) + ("*" if row["few"] else "")
+    cell = estimate(row) + ("*" if row["few"] else "")
     if not baseline:
         return [cell]
     if row["cc"] == baseline:
         return [cell, "-"]
     return [cell, plus_minus(row["difference"], row["difference_low"], row["difference_high"])]
+
+
+def estimate(row: Mapping[str, Any]) -> str:
+    """The mean of a row with its interval, and how many of the flows finished if some did not."""
+    if row["method"] != statistics.UNFINISHED:
+        text = plus_minus(row["mean"], row["low"], row["high"])
+    else:
+        text = f"> {row['more_than']:.4g}"
+    is_of_flows = row["metric"].rpartition(".")[2] in (*COMPLETION, *OF_JOBS)
+    counts = finished(row["completed"], row["unfinished"]) if is_of_flows and row["unfinished"] else ""
+    return f"{text} ({counts})" if counts else text
 
 
 def plus_minus(mean: float, low: float, high: float) -> str:
@@ -80,11 +99,14 @@ def plus_minus(mean: float, low: float, high: float) -> str:
 
 def _method(rows: list[dict[str, Any]]) -> list[str]:
     named = {row[key] for row in rows for key in ("method", "difference_method") if row.get(key)}
-    named -= {statistics.ONE_RUN}
+    named -= {statistics.ONE_RUN, statistics.UNFINISHED}
     notes = [f"± over seeds: {', '.join(sorted(named))}"] if named else []
     if any(row["few"] for row in rows):
         notes.append("* percentile of few flows")
-    return ["; ".join(notes)] if notes else []
+    lines = ["; ".join(notes)] if notes else []
+    if any(row["unfinished"] for row in rows):
+        lines.append("(finished/begun) flows, of all seeds")
+    return lines + [MORE_THAN] * any(row["method"] == statistics.UNFINISHED for row in rows)
 
 
 def _nothing_random(sweep: "Sweep", rows: list[dict[str, Any]]) -> list[str]:

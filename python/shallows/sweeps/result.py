@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from shallows.errors import BooksError, ScenarioError
 from shallows.results import Run, arrow, store
-from shallows.summary import is_of_few
+from shallows.summary import bounds, is_of_few
 from shallows.sweeps import saved, statistics
 from shallows.sweeps.jobs import NUMBERS, PART, is_metric, part_of
 
@@ -87,7 +87,9 @@ class Sweep:
 
         `by` are the columns that define a group, by default all that differ; each seed is averaged over the
         others first. With `baseline`, an algorithm of the sweep, differences from it are added: paired by
-        seed, if both have the same seeds. `few` marks percentiles with fewer than ten flows beyond.
+        seed, if both have the same seeds. `few` marks percentiles with fewer than ten flows beyond. Where
+        unfinished flows make a number unknown in some run, its mean is NaN, and `more_than` is a lower bound;
+        `completed` and `unfinished` count the flows of all runs of the group.
         """
         import pandas
 
@@ -113,12 +115,16 @@ class Sweep:
             named = dict(zip(columns, group, strict=True))
             for metric in metrics:
                 values = _by_seed(seeds, metric)
-                if _one_run(seeds):
+                known = _is_known(seeds, metric)
+                if not known:
+                    of = statistics.unfinished(len(values))
+                elif _one_run(seeds):
                     of = statistics.one_run(next(iter(values.values())))
                 else:
                     of = statistics.mean(list(values.values()), confidence)
                 few = any(_few(row, metric) for rows_ in seeds.values() for row in rows_)
                 entry = {**named, "metric": metric, **of._asdict(), "few": few}
+                entry |= {"more_than": math.nan if known else _least(seeds, metric), **_counts(seeds, metric)}
                 if baseline is not None and "cc" in columns:
                     other = tuple(baseline if key == "cc" else value for key, value in named.items())
                     entry |= _difference(seeds, groups.get(other, {}), metric, confidence)
@@ -132,10 +138,13 @@ class Sweep:
             for metric in metrics
             if PART.fullmatch(metric) and not all(metric in row for row in self.rows)
         ]
-        wanted = {key: None for one in parts for key in (one, _completed(one))}
+        wanted = list(dict.fromkeys(key for one in parts for key in (one, *_counting(one))))
         for row in self.rows if parts else ():
-            place = self.folder / "runs" / f"run={row['run']}"
-            row |= wanted if row["failure"] else part_of(place, list(wanted))
+            values, least = dict.fromkeys(wanted), dict[str, float]()
+            if not row["failure"]:
+                values, least = part_of(self.folder / "runs" / f"run={row['run']}", wanted)
+            row |= values
+            row["more_than"] = {**bounds(row), **least}
             self.__dict__.pop("table", None)  # it is made again, with these columns
 
     @property
@@ -155,7 +164,8 @@ class Sweep:
     def default_metrics(self) -> list[str]:
         """The default metrics: slowdown if flows finished, queue, goodput."""
         wanted = ("slowdown_p99", "queue_mean_pkt", "goodput_gbps")
-        return [key for key in wanted if any(row[key] is not None for row in self.rows)] or ["queue_mean_pkt"]
+        have = [key for key in wanted if any(row[key] is not None or key in bounds(row) for row in self.rows)]
+        return have or ["queue_mean_pkt"]
 
     def narrow(self, share: float, metric: str | None = None) -> bool:
         """True if every interval of `metric` is within `share` of its mean to either side."""
@@ -259,7 +269,10 @@ def check_metric(name: str) -> str:
     if not is_metric(name):
         from shallows.units import did_you_mean
 
-        parts = "or such as size.10KB.slowdown_p99 and traffic.0.slowdown_p99"
+        parts = (
+            "or such as size.10KB.slowdown_p99, traffic.0.slowdown_p99, traffic.0.busbw_gb_per_s and "
+            "faults.0.recovery_us"
+        )
         expected = f"one of {', '.join(NUMBERS)}, {parts}{did_you_mean(name, NUMBERS)}"
         raise ScenarioError("metric", name, expected)
     return name
@@ -283,7 +296,9 @@ def _difference(seeds: Seeds, others: Seeds, metric: str, confidence: float) -> 
     """Columns of the difference from the baseline `others`, paired where seeds are shared."""
     values, reference = _by_seed(seeds, metric), _by_seed(others, metric)
     both = [seed for seed in values if seed in reference]
-    if both and _one_run(seeds) and _one_run(others):
+    if not (_is_known(seeds, metric) and _is_known(others, metric)):
+        of = statistics.unfinished(len(both))
+    elif both and _one_run(seeds) and _one_run(others):
         of = statistics.one_run(values[both[0]] - reference[both[0]])
     elif both:
         of = statistics.paired([values[s] for s in both], [reference[s] for s in both], confidence)
@@ -299,21 +314,41 @@ def _difference(seeds: Seeds, others: Seeds, metric: str, confidence: float) -> 
 
 
 def _width(row: dict[str, Any]) -> float:
-    """Half an interval as a share of its mean; 0 for a run that no further seed changes."""
-    if row["method"] == statistics.ONE_RUN:
+    """Half an interval as a share of its mean; 0 where no further seed changes it."""
+    if row["method"] in (statistics.ONE_RUN, statistics.UNFINISHED):
         return 0.0
     half = (row["high"] - row["low"]) / 2
     return half / abs(row["mean"]) if row["mean"] else (0.0 if half == 0 else math.inf)
 
 
 def _few(row: dict[str, Any], metric: str) -> bool:
-    return is_of_few(metric.rpartition(".")[2], row[_completed(metric)])
+    return is_of_few(metric.rpartition(".")[2], row.get(_counting(metric)[0]))
 
 
-def _completed(metric: str) -> str:
-    """The metric that counts the flows of `metric`."""
+def _counting(metric: str) -> tuple[str, str]:
+    """The metrics that count the flows of `metric`: those that completed, and those that are unfinished."""
     part = metric.rpartition(".")[0]
-    return f"{part}.completed" if part else "completed"
+    if part.startswith("faults"):
+        return "completed", "unfinished"
+    return (f"{part}.completed", f"{part}.unfinished") if part else ("completed", "unfinished")
+
+
+def _counts(seeds: Seeds, metric: str) -> dict[str, int]:
+    """Numbers of the flows of all runs, as columns of a summary."""
+    rows = [row for of in seeds.values() for row in of]
+    named = zip(("completed", "unfinished"), _counting(metric), strict=True)
+    return {name: int(sum(row.get(key) or 0 for row in rows)) for name, key in named}
+
+
+def _is_known(seeds: Seeds, metric: str) -> bool:
+    """False if unfinished flows make the metric of some run unknown."""
+    return not any(metric in bounds(row) for rows in seeds.values() for row in rows)
+
+
+def _least(seeds: Seeds, metric: str) -> float:
+    """The mean over seeds, with the lower bounds of unknown values."""
+    known = [[bounds(row).get(metric, row[metric]) for row in rows] for rows in seeds.values()]
+    return statistics.mean([_mean(values) for values in known]).mean
 
 
 def _mean(values: list[Any]) -> float:

@@ -22,6 +22,8 @@ from shallows.contract import F64
 CONFIDENCE = 0.95
 ONE_RUN = "one run: seeds change nothing"
 """The method of an interval without width: runs that draw nothing random are one run."""
+UNFINISHED = "unknown: flows are unfinished"
+"""The method of a mean that unfinished flows make unknown in some run."""
 
 
 class Interval(NamedTuple):
@@ -47,6 +49,11 @@ def mean(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
 def one_run(value: float) -> Interval:
     """The number of a run that is the same with every seed; it has no interval."""
     return Interval(value, math.nan, math.nan, 1, ONE_RUN)
+
+
+def unfinished(n: int) -> Interval:
+    """The mean of `n` values of which some are unknown: one over the others would prefer runs with losses."""
+    return Interval(math.nan, math.nan, math.nan, n, UNFINISHED)
 
 
 def paired(values: Sequence[float], baseline: Sequence[float], confidence: float = CONFIDENCE) -> Interval:

@@ -87,7 +87,9 @@ class Tasks(Kind):
     @model_validator(mode="after")
     def _sends(self) -> Self:
         if all(task.size is None for task in self.tasks):
-            raise ScenarioError("tasks", "computations only", "one message or more")
+            raise ScenarioError(
+                "tasks", "computations only", "one message or more: computations alone send nothing"
+            )
         return self
 
     def flow_count(self, network: "Network") -> tuple[str, int]:

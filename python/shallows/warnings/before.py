@@ -171,8 +171,8 @@ def _nothing_trims(scenario: "Scenario") -> list[str]:
     table = next((key for key in ("shared", "pfc") if getattr(options, key)), None)
     why = f" beside network.{table}" if table else ""
     return [
-        f"{', '.join(names)} needs ports that trim packets, and here they drop them{why}: lost packets wait "
-        f"for timeouts; write {f'no network.{table}' if table else 'network.trimming = true'}"
+        f"{', '.join(names)} needs ports that trim packets, and here they drop them{why}: a lost packet can "
+        f"wait for a timeout; write {f'no network.{table}' if table else 'network.trimming = true'}"
     ]
 
 
@@ -201,7 +201,7 @@ def _short_headroom(scenario: "Scenario") -> list[str]:
     needed = headroom.of_any_link(scenario.network, scenario.mtu)
     return [
         f'{of.key}.headroom = "{SIZE.text(of.pauses.headroom)}" and a link can need {SIZE.text(needed)}: '
-        'packets are dropped in spite of pauses; write that or "auto"'
+        'packets can be dropped in spite of pauses; write that or "auto"'
         for of in given
         if of.pauses.headroom < needed
     ]
@@ -215,8 +215,8 @@ def _pauses_before_marks(scenario: "Scenario") -> list[str]:
         if of.marking_begins is not None and of.marking_begins >= begins:
             texts = [SIZE.text(size, scenario.mtu) for size in (begins, of.marking_begins)]
             found.append(
-                f"{key} = {texts[0]} pauses a link before a port marks, from {texts[1]} on: "
-                "data from one link is limited by pauses, not by the algorithm"
+                f"{key} = {texts[0]} can pause a link before a port marks, from {texts[1]} on: "
+                "pauses can limit data from one link before the algorithm does"
             )
     return found
 

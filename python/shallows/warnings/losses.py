@@ -1,20 +1,28 @@
 """Warnings about losses, retransmissions and timeouts."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shallows.scenario.classes import lossless
+from shallows.traffic import Collective, Tasks, Training
 from shallows.units import NEVER, TIME
 from shallows.warnings.paths import about, of_algorithms, of_transport, paths_of, round_trip
 
 if TYPE_CHECKING:
+    from shallows.contract import F64, Flags
     from shallows.results.answer import Answer
 
 RESENT_SHARE, RESENT_PACKETS = 0.2, 100
 """A run with more retransmissions, as a share of them and the delivered packets, measures loss recovery."""
 RESENT_TIMES = 2
 """Retransmissions beyond so many times the losses repeat packets that were not lost."""
+BUSY = 0.5
+"""The link of a host is busy from this utilization on."""
+MOST_TIME, SLOW_SHARE = 0.5, 0.01
+"""Timeouts that are this share of the time of a job, or of this share of the flows, make a warning."""
+JOBS = (Collective, Tasks, Training)
 TIMES_THEORY = 4
 """Synchronised flows explain at most so many times the drops of theory."""
 
@@ -75,24 +83,37 @@ def _waits(answer: "Answer") -> str:
 
 
 def many_losses(answer: "Answer") -> list[str]:
-    """So many retransmissions that the goodput is that of the loss recovery, not of the algorithm.
-
-    An algorithm whose packets are trimmed expects to send packets again.
-    """
-    payload, flows = answer.scenario.frame.payload, answer.scenario.flows
-    trims = bool(answer.scenario.trimming)
-    its = ~np.array([trims and used.trims for used in flows.ccs])[flows.cc]
+    """So many retransmissions or drops that the goodput is that of the repair, not of the algorithm."""
+    its = _that_repair(answer)
     again = int(answer.flow_columns["retransmits"][its].sum())
-    first = float(answer.answer["flows"]["delivered_bytes"][its].sum()) / payload
-    if again < RESENT_PACKETS:
-        return _more_drops_than_theory(answer)
+    first = float(answer.answer["flows"]["delivered_bytes"][its].sum()) / answer.scenario.frame.payload
     sent = f"{again} packets were sent again beside {first:.0f} that were delivered"
     needless = _far_above_losses(answer, again, sent)
     if needless:
         return needless
-    if again >= RESENT_SHARE * (again + first):
+    if again >= max(RESENT_PACKETS, RESENT_SHARE * (again + first)):
+        trimmed = int(answer.answer["ports"]["trimmed"].sum())
+        if 2 * trimmed > again:
+            return [
+                f"{sent}, because ports trimmed {trimmed}, and links of their hosts were busy: this run "
+                "measures the repair of losses; let hosts send to different receivers at a time"
+            ]
         return [f"{sent}: this run measures the repair of losses"]
-    return _more_drops_than_theory(answer)
+    return _more_drops_than_theory(answer) or _mostly_dropped(answer)
+
+
+def _that_repair(answer: "Answer") -> "Flags":
+    """The flows whose retransmissions count.
+
+    Where packets are trimmed, a packet that is sent again costs nothing unless the link of its host is busy.
+    """
+    flows, nics = answer.flow_columns, answer.network.is_nic
+    again, trimmed = int(flows["retransmits"].sum()), int(answer.answer["ports"]["trimmed"].sum())
+    if 2 * trimmed <= again:
+        return np.ones(len(flows["retransmits"]), bool)
+    busy = np.zeros(answer.network.hosts)
+    np.maximum.at(busy, answer.network.link_from[nics], answer.port_columns["utilization"][nics])
+    return busy[flows["src"].codes] >= BUSY
 
 
 def _far_above_losses(answer: "Answer", again: int, sent: str) -> list[str]:
@@ -102,13 +123,92 @@ def _far_above_losses(answer: "Answer", again: int, sent: str) -> list[str]:
     if lost is None or deadlock or again < RESENT_PACKETS + RESENT_TIMES * lost:
         return []
     said = f"{sent}, and {lost} were lost"
-    if answer.scenario.network_options.balancing != "flow" or answer.scenario.faults:
+    if _several_paths(answer):
         return [f"{said}: packets took several paths, and hosts took reordered ones for lost"]
     if of_transport(answer, "roce").any():
         key = "pfc of its class" if answer.scenario.classes else "network.pfc"
         instead = "" if lossless(answer.scenario) else f"; {key} = true prevents losses"
         return [f"{said}: receivers of RoCE discard what follows a loss{instead}"]
     return [f"{said}: the others only waited, {_waits(answer)}"]
+
+
+def _several_paths(answer: "Answer") -> bool:
+    """True if packets of a flow may take several paths: sprayed, or detours around faults."""
+    network, options = answer.network, answer.scenario.network_options
+    has_cycle = len(network.link_from) // 2 >= network.nodes
+    rerouted = bool(answer.scenario.faults) and options.convergence != NEVER
+    return has_cycle and (options.balancing != "flow" or rerouted)
+
+
+def _mostly_dropped(answer: "Answer") -> list[str]:
+    """Drops that are a large part of all packets, whether flows repair them or not."""
+    ports = answer.answer["ports"]
+    dropped = int(ports["dropped"].sum() + ports["dropped_in_warmup"].sum())
+    arrived = float(answer.answer["flows"]["delivered_bytes"].sum()) / answer.scenario.frame.payload
+    enough = max(RESENT_PACKETS, RESENT_SHARE * (dropped + arrived))
+    if dropped < enough or of_transport(answer, "credit").any():
+        return []
+    marks = answer.scenario.network_options.marking != "none" and not ports["marked"].any()
+    why = ": ports that mark drop packets that are not ECN-capable" if marks else ""
+    return [f"{dropped} packets were dropped beside {arrived:.0f} that were delivered{why}"]
+
+
+def dropped_in_spite_of_pauses(answer: "Answer") -> list[str]:
+    """Drops in a network whose pauses should prevent them, because the memory behind a pause is short."""
+    scenario = answer.scenario
+    dropped = sum(int(answer.answer["ports"][of].sum()) for of in ("dropped", "dropped_in_warmup"))
+    given = [] if scenario.classes else [of for of in lossless(scenario) if of.pauses.headroom != NEVER]
+    if not dropped or not given:
+        return []
+    return [f"{dropped} packets were dropped in spite of pauses: {given[0].key}.headroom is short"]
+
+
+def long_timeouts(answer: "Answer") -> list[str]:
+    """Collectives, tasks and flows that spend most of their time in timeouts."""
+    least_us = _least_timeouts(answer) / 1e6
+    waited_us = answer.flow_columns["timeouts"] * least_us
+    if not waited_us.any():
+        return []
+    hosts, flow = answer.scenario.hosts, int(np.argmax(waited_us))
+    key = "rto_min" if of_algorithms(answer.scenario, "hosts.rto_min")[flow] else "rto_initial"
+    timeout = f"hosts.{key} = {TIME.text(getattr(hosts, key) or 0)}"
+    said = [
+        f"{answer.scenario.flows.names[number]}: timeouts of {timeout} are at least {share:.0%} of its time, "
+        f"{count} in all: prevent the losses, or write a shorter one"
+        for number, count, share in _jobs_in_timeouts(answer, waited_us)
+    ]
+    if said:
+        return said
+    counted = answer.counted
+    fct_us, of = counted.least["fct_us"], counted.done | counted.unfinished
+    slow = of & (waited_us >= MOST_TIME * fct_us) & (waited_us > 0)
+    if slow.sum() < max(1, SLOW_SHARE * of.sum()):
+        return []
+    return [
+        f"{slow.sum()} of {of.sum()} flows spent most of their time in timeouts of {timeout} or more: "
+        "prevent the losses, or write a shorter one"
+    ]
+
+
+def _least_timeouts(answer: "Answer") -> "F64":
+    """For each flow the shortest timeout that it can have, in picoseconds."""
+    hosts = answer.scenario.hosts
+    shortest, first = float(hosts.rto_min or 0), float(hosts.rto_initial or 0)
+    by_key = {key: of_algorithms(answer.scenario, f"hosts.{key}") for key in ("rto_min", "rto_initial")}
+    return np.where(by_key["rto_min"], shortest, np.where(by_key["rto_initial"], first, 0.0))
+
+
+def _jobs_in_timeouts(answer: "Answer", waited_us: "F64") -> "Iterator[tuple[int, int, float]]":
+    """Collectives and tasks of which one flow alone waited for most of the time: table, timeouts, share."""
+    columns = answer.flow_columns
+    ends_us = columns["start_us"] + answer.counted.least["fct_us"]
+    for number, table in enumerate(answer.scenario.traffic):
+        its = columns["traffic"] == number
+        if isinstance(table, JOBS) and np.isfinite(columns["start_us"][its]).any():
+            took_us = float(np.nanmax(ends_us[its]) - np.nanmin(columns["start_us"][its]))
+            share = float(waited_us[its].max()) / took_us if took_us else 0.0
+            if share >= MOST_TIME:
+                yield number, int(columns["timeouts"][its].sum()), min(share, 1.0)
 
 
 def _more_drops_than_theory(answer: "Answer") -> list[str]:

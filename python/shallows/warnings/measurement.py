@@ -40,6 +40,17 @@ def not_begun(answer: "Answer") -> list[str]:
     ]
 
 
+def unsettled(answer: "Answer") -> list[str]:
+    """Flows without an end that still took more of links with room when the run ended."""
+    return [
+        f"flows of traffic[{row['traffic']}] have not settled: in the second half of the run they rose from "
+        f"{row['from_gbps']:.3g} to {row['to_gbps']:.3g} Gbit/s, and used no link to more than "
+        f"{row['utilization']:.0%}; at this pace they need about {row['needed_s'] * 1e3:.3g} ms; write a "
+        "longer warmup and duration"
+        for row in answer.unsettled
+    ]
+
+
 def coarse(answer: "Answer") -> list[str]:
     """The measured time of flows without an end is shorter than `FRAMES` frames of a host's link."""
     if not answer.measured_ps or not np.isnan(answer.flow_columns["bytes"]).any():

@@ -35,6 +35,8 @@ class Counterfactual(NamedTuple):
     """Its completion time with no other flow; None if that exceeds twice the original time."""
     ran_ps: int | None
     """Its completion time without the culprits; None likewise."""
+    cc: str = ""
+    """Its algorithm."""
 
     @property
     def expected_ps(self) -> int:
@@ -52,7 +54,8 @@ def of_path(path: "Path", scenario: "Scenario", on_progress: "OnProgress | None"
     everybody = set(range(scenario.flow_count)) - needed
     alone = _completion(scenario, path, everybody, on_progress)
     ran = _completion(scenario, path, set(culprits) - needed, on_progress)
-    return Counterfactual(path.flow, path.fct_ps, list(culprits), sum(culprits.values()), alone, ran)
+    cc = scenario.flows.cc_names[int(scenario.flows.cc[path.flow])]
+    return Counterfactual(path.flow, path.fct_ps, list(culprits), sum(culprits.values()), alone, ran, cc)
 
 
 def _completion(

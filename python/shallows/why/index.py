@@ -65,6 +65,7 @@ class Index:
         self.cc: list[int] = record.scenario.flows.cc.tolist()
         self.cuts = WindowCuts(self)
         self.first_loss = self._first_losses()
+        self._losses: dict[int, list[tuple[int, int]]] | None = None
         self._of_flow: dict[int, list[int]] | None = None
 
     def _copies(self) -> dict[int, tuple[int | None, int | None]]:
@@ -105,6 +106,17 @@ class Index:
         answers = (packet for packet in self.of_flow(flow) if self.kind[packet] not in DATA_LIKE)
         arrived = (packet for packet in answers if not self.was_dropped(packet))
         return next((packet for packet in arrived if self.arrival(packet) == time), None)
+
+    def last_loss(self, flow: int, time: int) -> int | None:
+        """The port at which a packet of the flow, data or answer, was last dropped or lost before `time`."""
+        if self._losses is None:
+            self._losses = {}
+            for packet, hops in enumerate(self.hops_of):
+                if hops and self.was_dropped(packet):
+                    at, port = (self.hops[name][hops[-1]] for name in ("offered_ps", "link"))
+                    self._losses.setdefault(self.packets["flow"][packet], []).append((at, port))
+        before = [loss for loss in self._losses.get(flow, ()) if loss[0] < time]
+        return max(before)[1] if before else None
 
     def _first_losses(self) -> dict[int, int]:
         """For each flow: the time when its first data packet was dropped or lost."""

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 MOST = 5
 """The most culprits of each kind in a report."""
 
+OF_DELAY = ("hpcc", "hpcc-roce", "swift", "swift-roce")
+"""Algorithms whose windows are cut for reasons that name no flow."""
 NAMED = 20
 """Flows left out that a report names."""
 
@@ -57,7 +59,18 @@ def of_without(found: "Iterable[Counterfactual]") -> list[Any]:
         alone, ran = ("no end" if ps is None else us(ps) for ps in (one.alone_ps, one.ran_ps))
         numbers = [us(one.fct_ps), us(one.share_ps), str(len(one.culprits)), alone]
         table.add_row(str(one.flow), *numbers, us(one.expected_ps), ran)
-    return ["", table]
+    return ["", table, *upper_bounds(one.cc for one in found)]
+
+
+def upper_bounds(algorithms: "Iterable[str]") -> list[str]:
+    """That times are upper bounds, if one of these algorithms cuts its window for a longer delay."""
+    names = list(dict.fromkeys(name for name in algorithms if name.partition("@")[0] in OF_DELAY))
+    if not names:
+        return []
+    return [
+        f"expected without: an upper bound with {', '.join(names)}, whose windows are also cut by delays or "
+        "link loads that name no flow"
+    ]
 
 
 def us(ps: float) -> str:

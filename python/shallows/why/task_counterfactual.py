@@ -40,6 +40,8 @@ class TaskCounterfactual(NamedTuple):
     """The completion time without it that the messages predict."""
     ran_ps: int | None
     """The completion time in a run without it; None if that exceeds twice the original time."""
+    cc: str = ""
+    """The algorithm of the task."""
 
 
 class _Removal(NamedTuple):
@@ -71,7 +73,9 @@ def of_run(run: "Run", name: str, what: str, on_progress: "OnProgress | None" = 
     starts, finishes = times_without(request, set(removal.flows), until, on_progress)
     first, last = int(starts[its.members].min()), int(finishes[its.members].max())
     ran = last - first if last < until else None
-    return TaskCounterfactual(its.name, what, end - begin, share, expected, ran)
+    flows = scenario.flows
+    cc = flows.cc_names[int(flows.cc[flows.group == its.table][0])]
+    return TaskCounterfactual(its.name, what, end - begin, share, expected, ran, cc)
 
 
 def _removal(scenario: "Scenario", its: "Task", what: str) -> _Removal:

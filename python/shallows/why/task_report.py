@@ -123,11 +123,12 @@ def _messages(path: "TaskPath") -> "Table":
 def of_without(found: "Iterable[TaskCounterfactual]") -> list[Any]:
     """The completion times of a task without tenants and faults: predicted, and from runs."""
     columns = ["completion (us)", "its share of the path", "expected without", "ran without"]
-    table = plain_table("without", columns)
+    table, algorithms = plain_table("without", columns), list[str]()
     for one in found:
         ran = "no end" if one.ran_ps is None else us(one.ran_ps)
         table.add_row(one.what, us(one.completion_ps), us(one.share_ps), us(one.expected_ps), ran)
-    return ["", table]
+        algorithms.append(one.cc)
+    return ["", table, *report.upper_bounds(algorithms)]
 
 
 def of_slack(path: "TaskPath", slack: "Mapping[int, int]") -> list[Any]:

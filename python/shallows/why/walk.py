@@ -283,7 +283,8 @@ class _Walk:
         if why == "paced":
             self._add_pace(packet, since, now)
         else:
-            self._add(packet, since, now, HELD[why])
+            port = self.index.last_loss(self.flow, now) if why == "timed_out" else None
+            self._add(packet, since, now, HELD[why], port=port)
         if why in ("delayed", "granted"):
             sent = self.index.kind[by] in CALLS
             return ("left" if sent else "came", by, since)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from shallows import contract, faults, switch
+from shallows import contract, faults, settling, switch
 from shallows.contract import Request
 from shallows.errors import ScenarioError
 from shallows.faults import goodput
@@ -75,8 +75,7 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: 
     started = time.perf_counter()
     asked = request(scenario)
     record = goodput.record(scenario, asked)
-    if record:
-        asked["record"]["goodput"] = record
+    asked["record"]["goodput"] = record or settling.record(scenario)
     answer = _core.simulate(asked, on_progress, threads)
     wall_s = time.perf_counter() - started
     return Run.from_answer(scenario, scenario.network, scenario.flows, answer, wall_s, record=record)

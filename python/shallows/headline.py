@@ -1,0 +1,150 @@
+"""The answers with which a report begins, by what the traffic is for."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from shallows.results import jobs
+from shallows.summary import bounds
+
+OPEN_LOOP = ("poisson", "shuffle", "trace", "incast")
+"""Kinds of traffic whose arrivals do not wait for the network."""
+MOST = 8
+"""Tables of one kind that have a line each."""
+Number = Callable[[float, str], str]
+"""A number in the unit that fits it, from a number and its unit."""
+
+
+def lines(summary: Mapping[str, Any], number: Number) -> list[str]:
+    """Lines on collectives, tasks, flows without an end, loads, the drain and faults."""
+    return [
+        *_jobs(summary, number),
+        *_shares(summary, number),
+        *_open_loop(summary),
+        *_faults(summary, number),
+    ]
+
+
+def job_tables(summary: Mapping[str, Any]) -> dict[int, str]:
+    """The numbers and names of the traffic tables that are collectives or tasks."""
+    rows = (*summary.get("collectives", ()), *summary.get("tasks", ()))
+    return {row["traffic"]: row["name"] for row in rows}
+
+
+def _jobs(summary: Mapping[str, Any], number: Number) -> list[str]:
+    told: list[str] = []
+    tables = job_tables(summary)
+    for table, name in list(tables.items())[:MOST]:
+        row, kind = jobs.of_table(summary, table), "task" if _is_task(summary, table) else "collective"
+        groups = sum(one["traffic"] == table for one in summary["collectives"])
+        which = f"{name}, slowest of {groups} groups" if groups > 1 else name
+        told.append(f"{kind:<12}{which}: {_time(row, number)}{_ideal(row, number)}{_rates(row, number)}")
+    return told + ([f"            and {len(tables) - MOST} more"] if len(tables) > MOST else [])
+
+
+def _is_task(summary: Mapping[str, Any], table: int) -> bool:
+    return any(row["traffic"] == table for row in summary["tasks"])
+
+
+def _time(row: Mapping[str, Any], number: Number) -> str:
+    if row["completion_us"] is not None:
+        return number(row["completion_us"], "us")
+    least = bounds(row).get("completion_us")
+    return "unfinished" if least is None else f"unfinished after {number(least, 'us')}"
+
+
+def _ideal(row: Mapping[str, Any], number: Number) -> str:
+    if not row["ideal_us"]:
+        return ""
+    times = f" ({row['slowdown']:.2f} times that)" if row["slowdown"] else ""
+    return f", ideal {number(row['ideal_us'], 'us')}{times}"
+
+
+def _rates(row: Mapping[str, Any], number: Number) -> str:
+    if row.get("busbw_gb_per_s") is not None:
+        return f", algbw {row['algbw_gb_per_s']:.2f} GB/s, busbw {row['busbw_gb_per_s']:.2f} GB/s"
+    if row.get("exposed_us") is not None:
+        share = row["exposed_us"] / row["completion_us"]
+        return f", exposed communication {number(row['exposed_us'], 'us')} ({share:.0%})"
+    return ""
+
+
+def _shares(summary: Mapping[str, Any], number: Number) -> list[str]:
+    """The shares of flows without an end."""
+    rows = [row for row in summary["traffic"] if row.get("goodput_least_gbps") is not None]
+    told: list[str] = []
+    for row in rows[:MOST]:
+        count, ends = row["offered"], [row[f"goodput_{of}_gbps"] for of in ("least", "most")]
+        each = "" if count == 1 else f", each {number(ends[0], 'Gbit/s')} to {number(ends[1], 'Gbit/s')}"
+        fair = f", Jain {row['jain']:.3f}" if count > 1 and row["jain"] is not None else ""
+        total = number(row["goodput_gbps"], "Gbit/s")
+        told.append(f"shares      {row['name']}: {_flows(count)}, {total} in all{each}{fair}")
+    return told
+
+
+def loads(summary: Mapping[str, Any]) -> list[str]:
+    """Stated and realised loads."""
+    return [
+        f"load        traffic[{load['traffic']}]: {load['realised']:.3f} of the {load['of']} "
+        f"({load['stated']:g} stated)"
+        for load in summary["load"]
+    ]
+
+
+def _open_loop(summary: Mapping[str, Any]) -> list[str]:
+    """Loads, and how long the network emptied after the last arrival."""
+    told = loads(summary)
+    share = summary.get("drain_share")  # absent in results of earlier versions
+    is_open = any(row["kind"] in OPEN_LOOP for row in summary["traffic"])
+    if share and share < 1 and is_open:  # without later arrivals the whole run would be drain
+        told.append(f"drain       the last {share:.0%} of the measured time came after the last flow's start")
+    return told
+
+
+def _faults(summary: Mapping[str, Any], number: Number) -> list[str]:
+    told: list[str] = []
+    for row in (summary.get("faults") or ())[:MOST]:
+        least = bounds(row).get("recovery_us")
+        if row["recovery_us"] is not None:
+            said = (
+                f"recovered after {number(row['recovery_us'], 'us')}"
+                if row["recovery_us"]
+                else "goodput never fell"
+            )
+        elif least is not None:
+            said = f"not recovered within {number(least, 'us')}"
+        else:
+            continue
+        told.append(f"fault       {row['fault']}: {row['kind']} {row['name']}: {said}")
+    return told
+
+
+def _flows(count: int) -> str:
+    return "one flow" if count == 1 else f"{count} flows"
+
+
+def job_rows(summaries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, list[dict[str, Any]]]]:
+    """Rows of a comparison: title, key and the numbers of each run, of each collective and task."""
+    titles = (
+        ("completion_us", "{}: completion (us)"),
+        ("ideal_us", "{}: ideal (us)"),
+        ("busbw_gb_per_s", "{}: busbw (GB/s)"),
+        ("exposed_us", "{}: exposed communication (us)"),
+    )
+    return [
+        (title.format(name), key, rows)
+        for table, name in job_tables(summaries[0]).items()
+        for rows in [[jobs.of_table(summary, table) for summary in summaries]]
+        for key, title in titles
+        if any(row.get(key) is not None or key in bounds(row) for row in rows)
+    ]
+
+
+def fault_rows(summaries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, list[dict[str, Any]]]]:
+    """Rows of a comparison: the recovery time of each fault."""
+    of_runs = [{row["fault"]: row for row in summary.get("faults") or ()} for summary in summaries]
+    every = dict.fromkeys(number for of in of_runs for number in of)
+    none: dict[str, Any] = {}
+    return [
+        (f"faults[{number}]: recovery (us)", "recovery_us", [of.get(number, none) for of in of_runs])
+        for number in every
+    ]

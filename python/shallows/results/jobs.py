@@ -1,0 +1,28 @@
+"""The job of a traffic table: a collective or a task, from the rows of a summary."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from shallows.summary import bounds
+
+LARGEST = ("completion_us", "ideal_us", "slowdown", "exposed_us")
+SMALLEST = ("algbw_gb_per_s", "busbw_gb_per_s")
+
+
+def of_table(summary: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """The numbers of the job of a traffic table; those of its slowest group. Empty if it is no job.
+
+    A number is None while a group is unfinished; `more_than` has a lower bound of its completion time.
+    """
+    rows = [row for row in (*summary["collectives"], *summary["tasks"]) if row["traffic"] == number]
+    found: dict[str, Any] = {}
+    least: dict[str, float] = {}
+    for key in (*LARGEST, *SMALLEST) if rows else ():
+        values = [row.get(key) for row in rows]
+        found[key] = None if None in values else (min if key in SMALLEST else max)(values)
+        if found[key] is None:
+            known = [bounds(row).get(key, row.get(key)) for row in rows]
+            each = [value for value in known if value is not None]
+            if len(each) == len(rows):
+                least[key] = (min if key in SMALLEST else max)(each)
+    return found | {"more_than": least} if rows else {}

@@ -1,0 +1,118 @@
+"""Warnings that depend on what happened in a run."""
+
+import pytest
+
+import shallows as sh
+from shallows.errors import ScenarioError
+
+
+def only(word, **tables):
+    """The warnings with this word of a run."""
+    return [text for text in sh.run(sh.Scenario(**tables)).summary["warnings"] if word in text]
+
+
+LOSSY = {
+    "duration": "until-done",
+    "cc": "dcqcn",
+    "topology": {"kind": "star", "hosts": 4, "rate": "100Gbps", "rtt": "4us"},
+    "network": {"pfc": True},
+    "traffic": [{"kind": "all-to-all", "size": "400KB", "name": "train"}],
+    "faults": [{"link": "h1->s0", "kind": "loss", "value": 0.3}],
+}
+"""Messages of 8 us, and a link that loses a third of all frames: a lost last one waits for 10 ms."""
+
+
+def test_timeouts_that_are_most_of_a_completion_time_are_named():
+    """The flow with most timeouts waited at least 10 ms for each of them."""
+    run = sh.run(sh.Scenario(**LOSSY))
+    (said,) = [text for text in run.summary["warnings"] if "timeouts of" in text]
+    share = run.flows.timeouts.max() * 10_000 / run.summary["collectives"][0]["completion_us"]
+    assert said.startswith(
+        f"train: timeouts of hosts.rto_initial = 10ms are at least {share:.0%} of its time"
+    )
+    assert f"{run.flows.timeouts.sum()} in all" in said
+    assert 0.5 < share <= 1
+    assert not only("timeouts of", **{key: value for key, value in LOSSY.items() if key != "faults"})
+
+
+def test_drops_that_nobody_sends_again_are_a_warning():
+    """TIMELY is not ECN-capable: a step of 10 packets drops its packets beyond."""
+    marks = {
+        "duration": "10ms",
+        "warmup": "2ms",
+        "topology": {"kind": "dumbbell", "hosts": 4, "rate": "25Gbps", "rtt": "40us"},
+        "cc": "timely",
+        "traffic": [{"kind": "long-lived", "flows": 4}],
+    }
+    made = {**marks, "network": {"marking": {"kind": "step", "threshold": "10pkt"}}}
+    (said,) = only("were dropped beside", **made)
+    assert "not ECN-capable" in said
+    run = sh.run(sh.Scenario(**made)).summary["network"]
+    assert int(said.split()[0]) == run["dropped"] + run["dropped_in_warmup"]
+    assert not only("were dropped beside", **marks)
+
+
+def test_a_shuffle_whose_packets_are_trimmed_is_a_warning():
+    """All hosts send to host 0 first, then to 1: with a rotated order hardly a packet is trimmed."""
+    tables = {"duration": "until-done", "cc": "ndp"}
+    star = {"kind": "star", "hosts": 32, "rate": "100Gbps", "rtt": "4us"}
+    shuffle = [{"kind": "shuffle", "size": "125KB", "jitter": "0s"}]
+    (said,) = only("trimmed", **tables, topology=star, traffic=shuffle)
+    assert "this run measures the repair of losses" in said
+    assert not only("trimmed", **tables, topology=star, traffic=[{"kind": "all-to-all", "size": "4MB"}])
+
+
+def test_short_headroom_is_a_possibility_before_and_a_count_after_a_run():
+    made = {
+        "duration": "until-done",
+        "topology": {"kind": "star", "hosts": 17, "rate": "400Gbps", "rtt": "8us"},
+        "cc": "dcqcn",
+        "network": {"pfc": {"headroom": "10KB"}},
+    }
+    calm = sh.Scenario(**made, traffic=[{"kind": "incast", "senders": 1, "size": "10KB"}])
+    (said,) = calm.warnings
+    assert "packets can be dropped in spite of pauses" in said
+    assert sh.run(calm).summary["warnings"] == [said]
+    burst = sh.run(sh.Scenario(**made | {"duration": "20ms"}, traffic=[{"kind": "long-lived"}])).summary
+    (said,) = [text for text in burst["warnings"] if "were dropped in spite of pauses" in text]
+    assert int(said.split()[0]) == burst["network"]["dropped"] + burst["network"]["dropped_in_warmup"] > 0
+
+
+def test_one_path_is_not_called_several():
+    """A link that loses packets in a dumbbell, and timeouts that are too short."""
+    said = only(
+        "sent again",
+        duration="4s",
+        topology={"kind": "dumbbell", "hosts": 1, "rate": "1Gbps", "rtt": "20ms"},
+        cc="reno",
+        network={"buffer": "unlimited"},
+        hosts={"rto_min": "1ms"},
+        traffic=[{"kind": "long-lived", "flows": 1}],
+        faults=[{"link": "s0->s1", "kind": "loss", "value": 0.0025}],
+    )
+    assert said
+    assert not any("several paths" in text for text in said)
+
+
+@pytest.mark.parametrize(("edge", "warned"), [("25Gbps", True), ("50Gbps", False)])
+def test_flows_that_a_full_queue_locks_out(edge, warned):
+    """One flow has all of the link, and a fair share is a quarter of 25 Gbps less headers."""
+    said = only(
+        "fair share",
+        duration="40ms",
+        warmup="20ms",
+        topology={"kind": "dumbbell", "hosts": 4, "rate": "25Gbps", "rtt": "40us", "edge_rate": edge},
+        cc="swift-roce",
+        network={"buffer": "20pkt"},
+        traffic=[{"kind": "long-lived", "flows": 4, "stagger": "2ms"}],
+    )
+    assert len(said) == warned
+    for text in said:
+        assert text.startswith("3 of 4 flows without an end")
+        assert "of 6.08 Gbit/s at s0->s1" in text
+
+
+def test_computations_alone_are_explained():
+    tasks = [{"kind": "tasks", "tasks": [{"name": "a", "host": "h0", "compute": "1ms"}]}]
+    with pytest.raises(ScenarioError, match="one message or more: computations alone send nothing"):
+        sh.Scenario(duration="until-done", topology={"kind": "star", "hosts": 3}, cc="dctcp", traffic=tasks)
