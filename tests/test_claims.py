@@ -4,11 +4,11 @@ from math import inf
 
 import pytest
 
-from shallows.papers import PAPERS, recorded, store
-from shallows.papers.claim import Band, ClaimError, Figure, Mutation, Paper, below, near, within
-from shallows.papers.documentation import ROOT
-from shallows.papers.survey import claims, figures, measure, measured, seeds
-from shallows.papers.verdict import CANNOT, FAILS, HOLDS, SHAPE, judge, passes
+from validation import PAPERS, recorded, store
+from validation.claim import Band, ClaimError, Figure, Mutation, Paper, below, near, within
+from validation.documentation import ROOT
+from validation.survey import claims, figures, measure, measured, seeds
+from validation.verdict import CANNOT, FAILS, HOLDS, SHAPE, judge, passes
 
 CLAIMS = claims()
 TESTED = [claim for claim in CLAIMS if not claim.cannot]

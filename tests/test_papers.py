@@ -10,15 +10,15 @@ import pytest
 from typer.testing import CliRunner
 
 import webdriver
-from shallows.cli import app
-from shallows.papers import PAPERS, recorded, store
-from shallows.papers.claim import Figure, Mutation, Paper, Plot, within
-from shallows.papers.documentation import PAGES, ROOT, rendered
-from shallows.papers.figures import draw
-from shallows.papers.page import page
-from shallows.papers.reach import Axis, extent, points
-from shallows.papers.survey import claims, measure, survey
-from shallows.papers.verdict import FAILS, HOLDS, judge
+from validation import PAPERS, recorded, store
+from validation.claim import Figure, Mutation, Paper, Plot, within
+from validation.cli import app
+from validation.documentation import PAGES, ROOT, rendered
+from validation.figures import draw
+from validation.page import page
+from validation.reach import Axis, extent, points
+from validation.survey import claims, measure, survey
+from validation.verdict import FAILS, HOLDS, judge
 
 
 def made_up(*bands, plot=None):
@@ -87,7 +87,7 @@ def test_nothing_is_measured_twice_and_other_content_is_measured_anew(tmp_path, 
     (claim,) = claims(["ED8"])
     kept = store.Store(tmp_path)
     (first,) = survey([claim], kept, quick=True, threads=1)
-    monkeypatch.setattr("shallows.papers.survey.ProcessPoolExecutor", None)
+    monkeypatch.setattr("validation.survey.ProcessPoolExecutor", None)
     (second,) = survey([claim], kept, quick=True, threads=1)
     assert first == second
     assert kept.get(claim.figure, 1, True, {"input:r_ai": 1e6}) is None
@@ -117,7 +117,7 @@ def test_what_runs_a_scenario_is_covered_by_the_key_of_a_measurement():
     covered = set(store._sources())
     assert {Path(module.__file__) for module in (shallows.scenario, shallows.traffic, packet)} <= covered
     assert any(path.suffix == ".csv" for path in covered)
-    assert not any("papers" in path.relative_to(store._PACKAGE).parts for path in covered)
+    assert not any("cli" in path.relative_to(store._PACKAGE).parts for path in covered)
 
 
 def test_quick_mode_leaves_on_file_what_full_mode_found():
@@ -137,9 +137,8 @@ def test_quick_mode_leaves_on_file_what_full_mode_found():
 
 def test_a_report_in_quick_mode_says_what_it_left_on_file(tmp_path, monkeypatch):
     monkeypatch.setattr(recorded, "FILE", tmp_path / "recorded.json")
-    monkeypatch.setattr("shallows.papers.documentation.PAGES", ())
+    monkeypatch.setattr("validation.documentation.PAGES", ())
     report = [
-        "papers",
         "report",
         "ED2",
         "ED8",
@@ -167,8 +166,7 @@ def test_a_killed_survey_leaves_no_process_behind(tmp_path):
     command = [
         sys.executable,
         "-m",
-        "shallows",
-        "papers",
+        "validation",
         "run",
         "DX21",
         "--threads",
@@ -199,11 +197,11 @@ def test_the_documentation_says_what_is_on_file():
     for name in PAGES:
         text = (ROOT / name).read_text()
         assert "<!-- papers: " in text, name
-        assert rendered(text, content) == text, f"{name}: shallows papers report --record"
+        assert rendered(text, content) == text, f"{name}: python -m validation report --record"
 
 
 def test_list_shows_every_claim_with_its_verdict():
-    result = CliRunner().invoke(app, ["papers", "list"])
+    result = CliRunner().invoke(app, ["list"])
     assert result.exit_code == 0
     shown = re.findall(r"^(?:DX|XP|PO|ED|IN)\d+", result.stdout, re.MULTILINE)
     assert shown == [claim.id for claim in claims()]
@@ -212,7 +210,6 @@ def test_list_shows_every_claim_with_its_verdict():
 
 def test_figures_are_drawn_into_a_folder(tmp_path):
     draw_two = [
-        "papers",
         "draw",
         "XP1",
         "ED4",
@@ -230,12 +227,12 @@ def test_figures_are_drawn_into_a_folder(tmp_path):
 
 
 def test_an_unknown_format_is_a_mistake(tmp_path):
-    result = CliRunner().invoke(app, ["papers", "draw", "XP1", "--format", "bmp", "--out", str(tmp_path)])
+    result = CliRunner().invoke(app, ["draw", "XP1", "--format", "bmp", "--out", str(tmp_path)])
     assert result.exit_code == 2
 
 
 def test_an_unknown_claim_is_a_mistake():
-    result = CliRunner().invoke(app, ["papers", "run", "DX99"])
+    result = CliRunner().invoke(app, ["run", "DX99"])
     assert result.exit_code == 2
 
 

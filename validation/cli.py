@@ -1,0 +1,228 @@
+"""`python -m validation list | run | report | draw`: five papers, claim by claim."""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shallows.cli.settings import at_least, settings
+from shallows.cli.status import DONE, with_status
+
+if TYPE_CHECKING:
+    from validation.claim import Claim, Figure, Measured
+    from validation.reach import Extent
+    from validation.survey import Outcome, Sample
+    from validation.verdict import Finding
+
+app = typer.Typer(
+    help="Five papers, claim by claim.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
+)
+
+STORE = Path("results", "papers")
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer seeds and flows; marked in every output.")]
+Threads = Annotated[
+    int | None, typer.Option(callback=at_least(1), help="Measurements at a time; all cores if absent.")
+]
+Folder = Annotated[Path, typer.Option("--store", metavar="DIR", help="Where measurements are kept.")]
+Ids = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="ID", help="Claims (DX7), figures (dx-fig-8) or papers (dx); all if absent."),
+]
+
+
+@app.command("list")
+@with_status
+def list_(ids: Ids = None, json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> int:
+    """List claims with verdict, our interval, the paper's value and the commit, as last recorded."""
+    from validation import recorded
+    from validation.survey import claims
+
+    content = recorded.load()
+    lines = [_line(claim, content) for claim in claims(ids)]
+    if json_:
+        print(json.dumps(lines, indent=2))
+        return DONE
+    _table(lines)
+    print(recorded.origins(content) if content else "nothing recorded")
+    return DONE
+
+
+def _line(claim: "Claim", content: dict[str, Any]) -> dict[str, str]:
+    from validation import recorded
+
+    entry = content.get("claims", {}).get(claim.id)
+    band = claim.bands[0] if claim.bands else None
+    return {
+        "id": claim.id,
+        "source": claim.source,
+        "verdict": entry["verdict"] if entry else "not recorded",
+        "measured": band.metric if band else "",
+        "here": recorded.interval(entry, band.metric) if band and entry else "",
+        "paper": (band.said or band.expected) if band else "",
+        "commit": entry["commit"] if entry else "",
+    }
+
+
+def _table(lines: Sequence[Mapping[str, str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="")
+    for name in ("id", "source", "verdict", "measured", "here", "paper", "commit"):
+        table.add_column(name, overflow="fold")
+    for line in lines:
+        table.add_row(*line.values())
+    Console(highlight=False, width=None if sys.stdout.isatty() else 160).print(table)
+
+
+@app.command()
+@with_status
+def run(
+    ids: Ids = None,
+    quick: Quick = False,
+    change: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--perturb",
+            metavar="KEY=VALUE",
+            help="Change a parameter (dx.headroom) or a key of a scenario (dx-10:topology.rtt).",
+        ),
+    ] = None,
+    threads: Threads = None,
+    store: Folder = STORE,
+) -> int:
+    """Measure claims, and print their bands."""
+    from validation.reach import Extent
+
+    for finding, _ in _survey(ids, store, quick, threads, settings(change, "dx.headroom=50us")):
+        if isinstance(finding, Extent):
+            _print_reach(finding)
+        else:
+            _print(finding)
+    return DONE
+
+
+def _print(finding: "Finding") -> None:
+    claim = finding.claim
+    print(f"{claim.id}, {claim.source}: {finding.verdict}. {claim.text}")
+    for band, ok in finding.checked:
+        said = f", the paper {band.said}" if band.said else ""
+        here, expected = finding.estimates[band.metric].text, finding.expected(band)
+        print(f"  {'yes' if ok else 'NO '} {band.metric}: {here}, expected {expected}{said}")
+
+
+def _print_reach(found: "Extent") -> None:
+    print(f"{found.row.id}: {found.row.headline} {found.summary}")
+    for axis, points in found.axes.items():
+        for point in points:
+            numbers = ", ".join(f"{name} {one.text}" for name, one in point.estimates.items())
+            print(f"  {'NO ' if point.missed else 'yes'} {axis.at(point.value)}: {numbers}")
+
+
+def _survey(
+    ids: Sequence[str] | None,
+    store: Path,
+    quick: bool,
+    threads: int | None,
+    change: Mapping[str, str] | None = None,
+) -> "Iterator[Outcome]":
+    from validation.store import Store
+    from validation.survey import claims, figures, reaches, seeds, survey
+
+    chosen, kept = [*claims(ids), *reaches(ids)], Store(store)
+    every = [*figures(claims(ids)), *reaches(ids)]
+    missing = sum(kept.get(row, seed, quick, change) is None for row in every for seed in seeds(row, quick))
+    done = 0
+
+    def tick(row: "Measured", seed: int) -> None:
+        nonlocal done
+        done += 1
+        shown = sys.stderr.isatty()
+        if shown or done % 50 == 0:
+            line = f"{done} of {missing} measured ({row.id}, seed {seed})"
+            print(f"\r{line}    " if shown else line, end="" if shown else "\n", file=sys.stderr, flush=True)
+
+    try:
+        yield from survey(chosen, kept, quick=quick, threads=threads, change=change, on_done=tick)
+    finally:
+        if done and sys.stderr.isatty():
+            print(file=sys.stderr)
+
+
+@app.command()
+@with_status
+def report(
+    ids: Ids = None,
+    quick: Quick = False,
+    threads: Threads = None,
+    store: Folder = STORE,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The page.")] = Path("results", "papers.html"),
+    record: Annotated[
+        bool, typer.Option("--record", help="Record the findings, and update the documentation.")
+    ] = False,
+) -> int:
+    """Measure what is missing, and write one self-contained HTML page."""
+    from shallows import __version__
+    from shallows.results import files
+    from validation import PAPERS
+    from validation.page import page
+    from validation.reach import Extent
+
+    files.check(out, files.PAGE)
+    every = list(_survey(ids, store, quick, threads))
+    results = {one.claim.id: (one, samples) for one, samples in every if not isinstance(one, Extent)}
+    order = [claim.id for paper in PAPERS for claim in paper.claims]
+    results = {id_: results[id_] for id_ in order if id_ in results}
+    extents = [(one, samples) for one, samples in every if isinstance(one, Extent)]
+    files.write_text(out, page(PAPERS, results, __version__, quick, extents))
+    if record:
+        from validation.documentation import picture
+
+        _record([finding for finding, _ in every], __version__, quick)
+        picture(results)
+    verdicts = [finding.verdict for finding, _ in results.values()]
+    counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
+    print(f"{counts}: {out}")
+    return DONE
+
+
+def _record(found: "Sequence[Finding | Extent]", commit: str, quick: bool) -> None:
+    from validation import recorded
+    from validation.documentation import write
+
+    content, kept = recorded.record(recorded.load(), found, commit, quick)
+    recorded.save(content)
+    write(content)
+    if kept:
+        print(f"{', '.join(kept)}: left on file as full mode found it")
+
+
+@app.command()
+@with_status
+def draw(
+    ids: Ids = None,
+    quick: Quick = False,
+    threads: Threads = None,
+    store: Folder = STORE,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the figures.")] = Path(
+        "results", "figures"
+    ),
+    form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="png, svg or pdf.")] = "png",
+) -> int:
+    """Draw the papers' figures from our runs, with the printed points as hollow marks."""
+    from shallows.errors import ScenarioError
+    from validation.drawn import FORMATS, save
+    from validation.reach import Extent
+
+    if form not in FORMATS:
+        raise ScenarioError("--format", form, "png, svg or pdf")
+    drawn: dict[str, tuple[Figure, list[Sample]]] = {}
+    for found, samples in _survey(ids, store, quick, threads):
+        if not isinstance(found, Extent) and samples:
+            drawn[found.claim.figure.id] = (found.claim.figure, samples)
+    paths = save(drawn.values(), out, form)
+    print(f"{len(paths)} figures: {out}")
+    return DONE
