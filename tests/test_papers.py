@@ -1,5 +1,6 @@
 """Surveys of claims, the store of their measurements, the report, the documentation and the figures."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from time import monotonic, sleep
 import pytest
 from typer.testing import CliRunner
 
+import shallows as sh
+import shallows.fluid
 import webdriver
 from validation import PAPERS, recorded, store
 from validation.claim import Figure, Mutation, Paper, Plot, within
@@ -19,6 +22,48 @@ from validation.page import page
 from validation.reach import Axis, extent, points
 from validation.survey import claims, measure, survey
 from validation.verdict import FAILS, HOLDS, judge
+
+PUBLIC = {
+    "shallows.fluid.dcqcn_cycles",
+    "shallows.fluid.expresspass_rounds",
+    "shallows.fluid.linear",
+    "shallows.fluid.published",
+    "shallows.fluid.trajectory",
+    "shallows.sweeps.statistics",
+}
+"""Modules that the documentation names, beside `shallows` and `shallows.fluid`, which list their names."""
+
+
+def is_public(name):
+    module, _, last = name.rpartition(".")
+    listed = {"shallows": {*sh.__all__, "__version__"}, "shallows.fluid": set(shallows.fluid.__all__)}
+    return last in listed.get(module, ()) or not {module, name}.isdisjoint(PUBLIC)
+
+
+def private(text):
+    """What a file imports from Shallows that users do not have: "module.name"."""
+    names = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    return [name for name in names if name.startswith("shallows.") and not is_public(name)]
+
+
+def test_claims_use_what_users_have():
+    found = {path.name: private(path.read_text()) for path in (ROOT / "validation").rglob("*.py")}
+    assert {name: names for name, names in found.items() if names} == {}
+    pages = "".join(path.read_text() for path in (ROOT / "docs").glob("*.md"))
+    assert [name for name in PUBLIC if name not in pages] == []
+
+
+def test_an_import_of_an_internal_module_is_found():
+    text = (
+        "import shallows.runner\nfrom shallows import Run, examples\nfrom shallows.fluid import Dcqcn, red\n"
+    )
+    assert private(text) == ["shallows.runner", "shallows.examples", "shallows.fluid.red"]
+    assert private("def f():\n    from shallows.worlds import packet") == ["shallows.worlds.packet"]
 
 
 def made_up(*bands, plot=None):

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from shallows.cli.settings import at_least, settings
-from shallows.cli.status import DONE, with_status
+import shallows as sh
 
 if TYPE_CHECKING:
     from validation.claim import Claim, Figure, Measured
@@ -17,15 +17,30 @@ if TYPE_CHECKING:
     from validation.survey import Outcome, Sample
     from validation.verdict import Finding
 
+
+class Commands(TyperGroup):
+    """The commands. A wrong id, change or file is one message on stderr, with status 2."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except (sh.ScenarioError, OSError) as error:
+            raise typer.BadParameter(str(error)) from None
+
+
 app = typer.Typer(
-    help="Five papers, claim by claim.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
+    cls=Commands,
+    help="Five papers, claim by claim.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
 )
 
 STORE = Path("results", "papers")
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer seeds and flows; marked in every output.")]
-Threads = Annotated[
-    int | None, typer.Option(callback=at_least(1), help="Measurements at a time; all cores if absent.")
-]
+Threads = Annotated[int | None, typer.Option(min=1, help="Measurements at a time; all cores if absent.")]
 Folder = Annotated[Path, typer.Option("--store", metavar="DIR", help="Where measurements are kept.")]
 Ids = Annotated[
     list[str] | None,
@@ -34,8 +49,9 @@ Ids = Annotated[
 
 
 @app.command("list")
-@with_status
-def list_(ids: Ids = None, json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> int:
+def list_(
+    ids: Ids = None, json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+) -> None:
     """List claims with verdict, our interval, the paper's value and the commit, as last recorded."""
     from validation import recorded
     from validation.survey import claims
@@ -44,10 +60,9 @@ def list_(ids: Ids = None, json_: Annotated[bool, typer.Option("--json", help="P
     lines = [_line(claim, content) for claim in claims(ids)]
     if json_:
         print(json.dumps(lines, indent=2))
-        return DONE
+        return
     _table(lines)
     print(recorded.origins(content) if content else "nothing recorded")
-    return DONE
 
 
 def _line(claim: "Claim", content: dict[str, Any]) -> dict[str, str]:
@@ -79,7 +94,6 @@ def _table(lines: Sequence[Mapping[str, str]]) -> None:
 
 
 @app.command()
-@with_status
 def run(
     ids: Ids = None,
     quick: Quick = False,
@@ -93,16 +107,24 @@ def run(
     ] = None,
     threads: Threads = None,
     store: Folder = STORE,
-) -> int:
+) -> None:
     """Measure claims, and print their bands."""
     from validation.reach import Extent
 
-    for finding, _ in _survey(ids, store, quick, threads, settings(change, "dx.headroom=50us")):
+    for finding, _ in _survey(ids, store, quick, threads, _changes(change)):
         if isinstance(finding, Extent):
             _print_reach(finding)
         else:
             _print(finding)
-    return DONE
+
+
+def _changes(texts: Sequence[str] | None) -> dict[str, str]:
+    """{key: value} of KEY=VALUE texts."""
+    pairs = [text.partition("=") for text in texts or []]
+    for key, _, value in pairs:
+        if not (key and value):
+            raise sh.ScenarioError("--perturb", key + value, "KEY=VALUE, such as dx.headroom=50us")
+    return {key.strip(): value.strip() for key, _, value in pairs}
 
 
 def _print(finding: "Finding") -> None:
@@ -153,7 +175,6 @@ def _survey(
 
 
 @app.command()
-@with_status
 def report(
     ids: Ids = None,
     quick: Quick = False,
@@ -163,30 +184,27 @@ def report(
     record: Annotated[
         bool, typer.Option("--record", help="Record the findings, and update the documentation.")
     ] = False,
-) -> int:
+) -> None:
     """Measure what is missing, and write one self-contained HTML page."""
-    from shallows import __version__
-    from shallows.results import files
     from validation import PAPERS
     from validation.page import page
     from validation.reach import Extent
 
-    files.check(out, files.PAGE)
     every = list(_survey(ids, store, quick, threads))
     results = {one.claim.id: (one, samples) for one, samples in every if not isinstance(one, Extent)}
     order = [claim.id for paper in PAPERS for claim in paper.claims]
     results = {id_: results[id_] for id_ in order if id_ in results}
     extents = [(one, samples) for one, samples in every if isinstance(one, Extent)]
-    files.write_text(out, page(PAPERS, results, __version__, quick, extents))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(page(PAPERS, results, sh.__version__, quick, extents), "utf-8")
     if record:
         from validation.documentation import picture
 
-        _record([finding for finding, _ in every], __version__, quick)
+        _record([finding for finding, _ in every], sh.__version__, quick)
         picture(results)
     verdicts = [finding.verdict for finding, _ in results.values()]
     counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
     print(f"{counts}: {out}")
-    return DONE
 
 
 def _record(found: "Sequence[Finding | Extent]", commit: str, quick: bool) -> None:
@@ -201,7 +219,6 @@ def _record(found: "Sequence[Finding | Extent]", commit: str, quick: bool) -> No
 
 
 @app.command()
-@with_status
 def draw(
     ids: Ids = None,
     quick: Quick = False,
@@ -211,18 +228,16 @@ def draw(
         "results", "figures"
     ),
     form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="png, svg or pdf.")] = "png",
-) -> int:
+) -> None:
     """Draw the papers' figures from our runs, with the printed points as hollow marks."""
-    from shallows.errors import ScenarioError
     from validation.drawn import FORMATS, save
     from validation.reach import Extent
 
     if form not in FORMATS:
-        raise ScenarioError("--format", form, "png, svg or pdf")
+        raise sh.ScenarioError("--format", form, "png, svg or pdf")
     drawn: dict[str, tuple[Figure, list[Sample]]] = {}
     for found, samples in _survey(ids, store, quick, threads):
         if not isinstance(found, Extent) and samples:
             drawn[found.claim.figure.id] = (found.claim.figure, samples)
     paths = save(drawn.values(), out, form)
     print(f"{len(paths)} figures: {out}")
-    return DONE

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shallows.contract import F64
+from validation.runs import F64
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

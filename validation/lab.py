@@ -2,19 +2,18 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from shallows import examples
-from shallows.fluid.model import Model
+import shallows as sh
+from shallows.fluid import Model
 
 if TYPE_CHECKING:
-    from shallows.results.run import Run
-    from shallows.scenario import Scenario
     from validation.claim import Measured
 
-SCENARIOS = examples.folder()
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
 V = TypeVar("V")
 M = TypeVar("M", bound=Model)
 
@@ -52,37 +51,34 @@ class Lab:
         self.used.add(key)
         return self.change[key]
 
-    def run(self, name: str, changes: Mapping[str, Any] | None = None, **more: Any) -> "Run":
+    def run(self, name: str, changes: Mapping[str, Any] | None = None, **more: Any) -> sh.Run:
         """The packet run of scenarios/NAME.toml with `changes`; the keywords have `__` for dots."""
-        from shallows.scenario import Scenario
-        from shallows.worlds import packet
-
         if name not in self.row.runs:
             raise ValueError(f"{self.row.id} runs the scenario {name}; add it to `runs` of the figure")
         changes = {**(changes or {}), **{key.replace("__", "."): value for key, value in more.items()}}
         port = self.row.runs[name]
         recorded = {"record.ports": [port]} if port else {}
-        scenario = Scenario.load(SCENARIOS / f"{name}.toml").replace(
+        scenario = sh.Scenario.load(SCENARIOS / f"{name}.toml").replace(
             {"seed": self.seed, **recorded, **self._swapped(changes), **self._of_scenario(name)}
         )
         scenario = self._with_parameters(scenario)
         options = " ".join(f"--set {key}={_text(value)}" for key, value in changes.items())
         self.ran.append(f"shallows run scenarios/{name}.toml {options} --seed {self.seed}".replace("  ", " "))
-        run = packet.run(scenario).check_books()
+        run = sh.run(scenario, threads=1)
         self._measured[id(run)] = port
         return run
 
-    def port(self, run: "Run", name: str | None = None) -> dict[str, Any]:
+    def port(self, run: sh.Run, name: str | None = None) -> dict[str, Any]:
         """The statistics of the port that the figure names for this scenario, or of the port `name`."""
         table = run.ports.set_index("port")
         return table.loc[name or self._port_of(run)].to_dict()
 
-    def queue(self, run: "Run", after_us: float = 0) -> Any:
+    def queue(self, run: sh.Run, after_us: float = 0) -> Any:
         """The queue samples of the figure's port after `after_us`."""
         table = run.queues
         return table[(table.port == self._port_of(run)) & (table.time_us >= after_us)]
 
-    def _port_of(self, run: "Run") -> str:
+    def _port_of(self, run: sh.Run) -> str:
         port = self._measured[id(run)]
         if not port:
             raise ValueError(f"{self.row.id} measures a port; name it in `runs` of the figure")
@@ -107,7 +103,7 @@ class Lab:
         self.used.update(keys)
         return {key.partition(":")[2]: self.change[key] for key in keys}
 
-    def _with_parameters(self, scenario: "Scenario") -> "Scenario":
+    def _with_parameters(self, scenario: sh.Scenario) -> sh.Scenario:
         changes: dict[str, Any] = {}
         for key, value in self.change.items():
             algorithm, _, parameter = key.partition(".")

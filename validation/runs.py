@@ -2,10 +2,15 @@
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from shallows.results.run import Run
+    from shallows import Run
+
+F64 = NDArray[np.float64]
 
 BOTTLENECK = "s0->s1"
 """The port of a dumbbell that all flows cross."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
-import shallows
+import shallows as sh
 from validation import lab
 from validation.lab import SCENARIOS
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from validation.claim import Measured
     from validation.survey import Sample
 
-_PACKAGE = Path(shallows.__file__).parent
+_PACKAGE = Path(sh.__file__).parent
 _APART = (
     "cli*",
     "__main__.py",
@@ -84,9 +84,7 @@ def key(row: "Measured", change: Mapping[str, Any] | None = None) -> str:
 @cache
 def _core() -> str:
     """The compiled core and the package's Python, without the modules of `_APART`."""
-    from shallows import _core as core
-
-    digest = hashlib.sha256(Path(core.__file__).read_bytes())
+    digest = hashlib.sha256()
     for file in [*_sources(), Path(lab.__file__)]:
         digest.update(file.read_bytes())
     return digest.hexdigest()
@@ -97,7 +95,7 @@ def _sources() -> list[Path]:
     return [
         path
         for path in sorted(_PACKAGE.rglob("*"))
-        if path.suffix in (".py", ".csv")
+        if path.suffix in (".py", ".csv", ".so", ".pyd")
         and not any(fnmatch(path.relative_to(_PACKAGE).parts[0], one) for one in _APART)
     ]
 

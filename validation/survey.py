@@ -3,13 +3,13 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from difflib import get_close_matches
 from multiprocessing import get_context
 from threading import Thread
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
-from shallows.errors import ScenarioError
-from shallows.units import did_you_mean
+import shallows as sh
 from validation.claim import Claim, Figure, Measured
 from validation.lab import Lab
 from validation.reach import Extent, Reach, extent
@@ -40,8 +40,8 @@ def claims(ids: Sequence[str] | None = None) -> list[Claim]:
         return [claim for paper in PAPERS for claim in paper.claims]
     for one in ids:
         if one not in known:
-            expected = f"a claim or a paper of `python -m validation list`{did_you_mean(one, known)}"
-            raise ScenarioError("papers", one, expected)
+            near = "".join(f"; did you mean {found!r}?" for found in get_close_matches(one, known, 1))
+            raise sh.ScenarioError("ID", one, f"an id of `python -m validation list`{near}")
     return [claim for one in ids for claim in known[one]]
 
 

@@ -7,7 +7,7 @@ from validation.dx.paper import DX, LINK, SIMULATED
 from validation.runs import BOTTLENECK, probe
 
 if TYPE_CHECKING:
-    from shallows.results.run import Run
+    from shallows import Run
     from validation.lab import Lab
 
 

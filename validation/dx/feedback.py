@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shallows.contract import F64
 from validation.claim import Mutation, Plot, below, near, within
 from validation.dx.paper import DX, FRAME_US, LINK
-from validation.runs import BOTTLENECK, probe
+from validation.runs import BOTTLENECK, F64, probe
 
 if TYPE_CHECKING:
-    from shallows.results.run import Run
+    from shallows import Run
     from validation.lab import Lab
 
 BACK_US = 177

@@ -4,11 +4,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shallows.contract import F64
 from shallows.fluid import dcqcn_cycles
 from validation.claim import Mutation, Plot, near
 from validation.ecn_or_delay.paper import DCQCN, ECN_OR_DELAY, GBPS, LINK_40G
-from validation.runs import BOTTLENECK, probe
+from validation.runs import BOTTLENECK, F64, probe
 
 if TYPE_CHECKING:
     from validation.lab import Lab

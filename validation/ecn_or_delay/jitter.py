@@ -4,14 +4,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shallows.contract import F64
-from shallows.fluid import Dcqcn, PatchedTimely
-from shallows.fluid.model import Model
+from shallows.fluid import Dcqcn, Model, PatchedTimely
 from shallows.fluid.trajectory import Jitter, trajectory
 from validation.claim import Mutation, Plot, below, near, within
 from validation.ecn_or_delay.paper import DCQCN, ECN_OR_DELAY, LINK_10G, late_kb, samples_kb
 from validation.ecn_or_delay.timely import pair
-from validation.runs import BOTTLENECK, noisy
+from validation.runs import BOTTLENECK, F64, noisy
 
 if TYPE_CHECKING:
     from validation.lab import Lab

@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from shallows.fluid import Dcqcn, PatchedTimely
+from shallows.fluid import Dcqcn, Model, PatchedTimely
 from shallows.fluid.linear import Linear
-from shallows.fluid.model import Model
 from shallows.fluid.published import linearise_as_published, taylor_dcqcn
 from validation.claim import Band, Mutation, Plot, below, near, within
 from validation.ecn_or_delay.paper import ECN_OR_DELAY

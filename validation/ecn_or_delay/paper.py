@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING, Any
 
-from shallows.contract import F64
-from shallows.fluid.model import Model
+from shallows.fluid import Model
 from shallows.fluid.trajectory import Flows, Trajectory
 from validation.claim import Paper
+from validation.runs import F64
 
 if TYPE_CHECKING:
     from pandas import Series
 
-    from shallows.results.run import Run
+    from shallows import Run
     from validation.lab import Lab
 
 ECN_OR_DELAY = Paper(

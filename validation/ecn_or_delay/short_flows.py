@@ -9,7 +9,7 @@ from validation.runs import BOTTLENECK
 if TYPE_CHECKING:
     from pandas import Series
 
-    from shallows.results.run import Run
+    from shallows import Run
     from validation.lab import Lab
 
 SHORT = {"DCQCN": DCQCN, "TIMELY": "timely@ecn-or-delay", "Patched TIMELY": "patched-timely"}

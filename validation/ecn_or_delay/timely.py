@@ -11,7 +11,7 @@ from validation.ecn_or_delay.paper import ECN_OR_DELAY, GBPS, LINK_10G, rates, r
 from validation.runs import BOTTLENECK, probe
 
 if TYPE_CHECKING:
-    from shallows.results.run import Run
+    from shallows import Run
     from validation.lab import Lab
 
 RUNS = {"timely-split": BOTTLENECK}

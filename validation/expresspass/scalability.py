@@ -8,7 +8,7 @@ from validation.expresspass.testbed import DUMBBELL, credits
 from validation.runs import BOTTLENECK, jain, probe
 
 if TYPE_CHECKING:
-    from shallows.results.run import Run
+    from shallows import Run
     from validation.lab import Lab
 
 KB = 1.538

@@ -7,7 +7,7 @@ from validation.expresspass.paper import EXPRESSPASS, QUIET, SHARE, TESTBED, of
 from validation.runs import BOTTLENECK, probe
 
 if TYPE_CHECKING:
-    from shallows.results.run import Run
+    from shallows import Run
     from validation.lab import Lab
 
 CREDITS = "s1->s0"

@@ -7,7 +7,7 @@ from validation.inigo.paper import INIGO
 from validation.runs import jain, probe
 
 if TYPE_CHECKING:
-    from shallows.results.run import Run
+    from shallows import Run
     from validation.lab import Lab
 
 MIX = {"dilation-mix": "s0->s1"}

@@ -18,7 +18,7 @@ from validation.inigo.paper import (
 from validation.runs import jain, probe
 
 if TYPE_CHECKING:
-    from shallows.results.run import Run
+    from shallows import Run
     from validation.lab import Lab
 
 

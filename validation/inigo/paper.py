@@ -8,7 +8,7 @@ from validation.runs import probe
 if TYPE_CHECKING:
     from pandas import Series
 
-    from shallows.results.run import Run
+    from shallows import Run
     from validation.lab import Lab
 
 INIGO = Paper(
