@@ -14,13 +14,13 @@ import shallows as sh
 import shallows.fluid
 import webdriver
 from validation import PAPERS, recorded, store
-from validation.claim import Figure, Mutation, Paper, Plot, within
+from validation.claim import Mutation, Paper, Plot, within
 from validation.cli import app
 from validation.documentation import PAGES, ROOT, rendered
 from validation.figures import draw
 from validation.page import page
 from validation.reach import Axis, extent, points
-from validation.survey import claims, measure, survey
+from validation.survey import claims, measure, measured, survey
 from validation.verdict import FAILS, HOLDS, judge
 
 PUBLIC = {
@@ -128,41 +128,52 @@ def test_every_paper_has_a_reach_on_file():
     assert set(recorded.load()["reaches"]) == {paper.reaches[0].id for paper in PAPERS}
 
 
-def test_nothing_is_measured_twice_and_other_content_is_measured_anew(tmp_path, monkeypatch):
+def test_nothing_is_measured_twice_and_other_content_is_measured_anew(tmp_path):
     (claim,) = claims(["ED8"])
     kept = store.Store(tmp_path)
-    (first,) = survey([claim], kept, quick=True, threads=1)
-    monkeypatch.setattr("validation.survey.ProcessPoolExecutor", None)
-    (second,) = survey([claim], kept, quick=True, threads=1)
+    done: list[str] = []
+    (first,) = survey([claim], kept, quick=True, threads=1, on_done=lambda *what: done.append(what[2]))
+    (second,) = survey([claim], kept, quick=True, threads=1, on_done=lambda *what: done.append(what[2]))
     assert first == second
+    assert done == [f"{claim.figure.id}, seed 1"]
     assert kept.get(claim.figure, 1, True, {"input:r_ai": 1e6}) is None
     assert kept.get(claim.figure, 1, False) is None
     assert store.key(claim.figure) != store.key(claims(["ED9"])[0].figure)
 
 
 def test_claims_of_a_figure_share_its_measurements(tmp_path):
-    done: list[Figure] = []
-    chosen = claims(["DX12", "DX1", "DX2"])[1:]
-    assert chosen[0].figure is chosen[1].figure
     ones = [
         claim for paper in PAPERS for claim in paper.claims if claim.figure.id == "ecn-or-delay-theorem-1"
     ]
-    list(
-        survey(ones, store.Store(tmp_path), quick=True, threads=1, on_done=lambda row, seed: done.append(row))
-    )
-    assert done == [ones[0].figure]
+    assert len(claims(["DX1", "DX2"])) == 2
+    assert len({claim.figure.id for claim in claims(["DX1", "DX2"])}) == 1
+    done: list[str] = []
+    kept = store.Store(tmp_path)
+    survey(ones, kept, quick=True, threads=1, on_done=lambda *what: done.append(what[2]))
+    assert done == ["ecn-or-delay-theorem-1, seed 1"]
 
 
-def test_what_runs_a_scenario_is_covered_by_the_key_of_a_measurement():
-    """Wherever it stands: a folder that took the place of a module is no way round."""
-    import shallows.scenario
-    import shallows.traffic
-    from shallows.worlds import packet
+def test_the_key_of_a_measurement_covers_all_that_decides_it():
+    figure = measured("dx-fig-8")
+    package, paper, *files = store.sources(figure)
+    assert (package, paper) == (Path(sh.__file__).parent, ROOT / "validation" / "dx")
+    shared = {ROOT / "validation" / name for name in ("lab.py", "reach.py", "runs.py")}
+    assert set(files) == shared | {ROOT / "scenarios" / f"{name}.toml" for name in figure.runs}
+    assert figure.runs
 
-    covered = set(store._sources())
-    assert {Path(module.__file__) for module in (shallows.scenario, shallows.traffic, packet)} <= covered
-    assert any(path.suffix == ".csv" for path in covered)
-    assert not any("cli" in path.relative_to(store._PACKAGE).parts for path in covered)
+
+@pytest.mark.parametrize("name", ["one.toml", "folder/two.py", "folder/core.so", "folder/sizes.csv"])
+def test_an_edited_file_is_measured_anew(tmp_path, monkeypatch, name):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / name).write_text("before")
+    monkeypatch.setattr(store, "sources", lambda row: (tmp_path,))
+    figure = measured("dx-fig-8")
+    before = store.key(figure)
+    store._content.cache_clear()
+    assert store.key(figure) == before
+    (tmp_path / name).write_text("after")
+    store._content.cache_clear()
+    assert store.key(figure) != before
 
 
 def test_quick_mode_leaves_on_file_what_full_mode_found():

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 import shallows as sh
 
 if TYPE_CHECKING:
-    from validation.claim import Claim, Figure, Measured
+    from validation.claim import Claim, Figure
     from validation.reach import Extent
     from validation.survey import Outcome, Sample
     from validation.verdict import Finding
@@ -150,28 +150,21 @@ def _survey(
     quick: bool,
     threads: int | None,
     change: Mapping[str, str] | None = None,
-) -> "Iterator[Outcome]":
+) -> "list[Outcome]":
     from validation.store import Store
-    from validation.survey import claims, figures, reaches, seeds, survey
+    from validation.survey import claims, reaches, survey
 
-    chosen, kept = [*claims(ids), *reaches(ids)], Store(store)
-    every = [*figures(claims(ids)), *reaches(ids)]
-    missing = sum(kept.get(row, seed, quick, change) is None for row in every for seed in seeds(row, quick))
-    done = 0
+    shown = sys.stderr.isatty()
 
-    def tick(row: "Measured", seed: int) -> None:
-        nonlocal done
-        done += 1
-        shown = sys.stderr.isatty()
-        if shown or done % 50 == 0:
-            line = f"{done} of {missing} measured ({row.id}, seed {seed})"
-            print(f"\r{line}    " if shown else line, end="" if shown else "\n", file=sys.stderr, flush=True)
+    def tick(done: int, of: int, name: str) -> None:
+        line = f"{done} of {of} measured ({name})"
+        if shown:
+            print(f"\r{line}    ", end="\n" if done == of else "", file=sys.stderr, flush=True)
+        elif done % 50 == 0:
+            print(line, file=sys.stderr, flush=True)
 
-    try:
-        yield from survey(chosen, kept, quick=quick, threads=threads, change=change, on_done=tick)
-    finally:
-        if done and sys.stderr.isatty():
-            print(file=sys.stderr)
+    chosen = [*claims(ids), *reaches(ids)]
+    return survey(chosen, Store(store), quick=quick, threads=threads, change=change, on_done=tick)
 
 
 @app.command()
@@ -190,10 +183,8 @@ def report(
     from validation.page import page
     from validation.reach import Extent
 
-    every = list(_survey(ids, store, quick, threads))
+    every = _survey(ids, store, quick, threads)
     results = {one.claim.id: (one, samples) for one, samples in every if not isinstance(one, Extent)}
-    order = [claim.id for paper in PAPERS for claim in paper.claims]
-    results = {id_: results[id_] for id_ in order if id_ in results}
     extents = [(one, samples) for one, samples in every if isinstance(one, Extent)]
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(page(PAPERS, results, sh.__version__, quick, extents), "utf-8")

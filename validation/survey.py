@@ -1,12 +1,11 @@
 """Measures figures over their seeds, several at a time, and judges their claims."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from difflib import get_close_matches
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from threading import Thread
-from time import sleep
 from typing import TYPE_CHECKING, Any
 
 import shallows as sh
@@ -88,69 +87,50 @@ def survey(
     quick: bool,
     threads: int | None = None,
     change: Mapping[str, Any] | None = None,
-    on_done: Callable[[Measured, int], None] | None = None,
-) -> Iterator[Outcome]:
-    """Yields (`Finding`, samples) of each claim and (`Extent`, samples) of each reach, as their figures complete.
+    on_done: Callable[[int, int, str], None] | None = None,
+) -> list[Outcome]:
+    """The `Finding` of each claim and the `Extent` of each reach, with the samples of its figure.
 
-    Samples in `store` are not measured again. on_done(figure, seed): called after each measurement.
+    Samples in `store` are not measured again. on_done(done, of, name): called after each measurement.
     """
-    every: list[Measured] = [
+    rows: list[Measured] = [
         *figures([one for one in chosen if isinstance(one, Claim)]),
         *(one for one in chosen if isinstance(one, Reach)),
     ]
-    samples: dict[str, dict[int, Sample]] = {row.id: {} for row in every}
-    jobs: list[tuple[Measured, int]] = []
-    for row in every:
-        for seed in seeds(row, quick):
-            kept = store.get(row, seed, quick, change)
-            if kept is None:
-                jobs.append((row, seed))
-            else:
-                samples[row.id][seed] = kept
-    yield from ((judge(one, []), []) for one in chosen if isinstance(one, Claim) and one.cannot)
-    for row in every:
-        if len(samples[row.id]) == len(seeds(row, quick)):
-            yield from _outcomes(row, chosen, samples[row.id])
-    if not jobs:
-        return
-    # Each measurement has a process of its own: most of its time is Python. A fork would copy the threads of libraries.
-    with ProcessPoolExecutor(
-        threads or os.cpu_count(), get_context("spawn"), _end_with, (os.getpid(),)
-    ) as pool:
-        futures = {pool.submit(_measured, row.id, seed, quick, change): (row, seed) for row, seed in jobs}
+    jobs = [(row, seed) for row in rows for seed in seeds(row, quick)]
+    stored = {(row.id, seed): store.get(row, seed, quick, change) for row, seed in jobs}
+    found = {key: sample for key, sample in stored.items() if sample is not None}
+    missing = [(row, seed) for row, seed in jobs if (row.id, seed) not in found]
+    # Each measurement has a process: most of its time is Python. A fork would copy the threads of libraries.
+    with ProcessPoolExecutor(threads or os.cpu_count(), get_context("spawn"), _end_with_parent) as pool:
+        futures = {pool.submit(_measured, row.id, seed, quick, change): (row, seed) for row, seed in missing}
         try:
-            for future in as_completed(futures):
+            for done, future in enumerate(as_completed(futures), 1):
                 row, seed = futures[future]
-                samples[row.id][seed] = future.result()
-                store.put(row, seed, quick, change, samples[row.id][seed])
+                found[row.id, seed] = future.result()
+                store.put(row, seed, quick, change, found[row.id, seed])
                 if on_done is not None:
-                    on_done(row, seed)
-                if len(samples[row.id]) == len(seeds(row, quick)):
-                    yield from _outcomes(row, chosen, samples[row.id])
+                    on_done(done, len(missing), f"{row.id}, seed {seed}")
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+    return [_outcome(one, found) for one in chosen]
 
 
-def _outcomes(
-    row: Measured, chosen: Sequence[Claim | Reach], samples: Mapping[int, Sample]
-) -> Iterator[Outcome]:
-    of_seeds = [samples[seed] for seed in sorted(samples)]
-    values = [sample["values"] for sample in of_seeds]
-    if isinstance(row, Reach):
-        yield extent(row, values), of_seeds
-        return
-    for claim in row.claims:
-        if claim in chosen:
-            yield judge(claim, values), of_seeds
+def _outcome(one: Claim | Reach, found: Mapping[tuple[str, int], Sample]) -> Outcome:
+    row = one.figure if isinstance(one, Claim) else one
+    samples = [found[key] for key in sorted(found) if key[0] == row.id]
+    values = [sample["values"] for sample in samples]
+    return (extent(one, values) if isinstance(one, Reach) else judge(one, values)), samples
 
 
-def _end_with(parent: int) -> None:
-    """Ends this process within a second of the end of `parent`, which may have been killed."""
+def _end_with_parent() -> None:
+    """Ends this process with its parent, which may have been killed."""
+    parent = parent_process()
 
     def watch() -> None:
-        while os.getppid() == parent:
-            sleep(1)
+        if parent is not None:
+            parent.join()
         os._exit(1)
 
     Thread(target=watch, daemon=True).start()
