@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -21,7 +22,7 @@ from validation.figures import draw
 from validation.page import page
 from validation.reach import Axis, extent, points
 from validation.survey import claims, measure, measured, survey
-from validation.verdict import FAILS, HOLDS, judge
+from validation.verdict import FAILS, HOLDS, SHAPE, judge
 
 PUBLIC = {
     "shallows.fluid.dcqcn_cycles",
@@ -174,6 +175,43 @@ def test_an_edited_file_is_measured_anew(tmp_path, monkeypatch, name):
     (tmp_path / name).write_text("after")
     store._content.cache_clear()
     assert store.key(figure) != before
+
+
+def with_verdict(monkeypatch, folder, id_, verdict):
+    """Another verdict is on file for a claim."""
+    content = recorded.load()
+    content["claims"][id_]["verdict"] = verdict
+    monkeypatch.setattr(recorded, "FILE", folder / "recorded.json")
+    recorded.save(content)
+
+
+def report(folder, *ids):
+    words = ["report", *ids, "--quick", "--threads", "1", "--store", folder, "--out", folder / "papers.html"]
+    return CliRunner().invoke(app, [*map(str, words)])
+
+
+def test_a_verdict_that_differs_from_the_one_on_file_fails_the_report(tmp_path, monkeypatch):
+    assert report(tmp_path, "ED2", "ED8", "DX5").exit_code == 0
+    with_verdict(monkeypatch, tmp_path, "ED8", SHAPE)
+    other = report(tmp_path, "ED2", "ED8", "DX5")
+    assert other.exit_code == 1
+    assert re.findall(r"^(\w+): (.+), on file: (.+), in", other.stdout, re.M) == [("ED8", HOLDS, SHAPE)]
+    assert report(tmp_path, "ED2", "DX5").exit_code == 0
+
+
+def test_a_claim_that_fails_is_printed_with_its_numbers_and_fails_no_report(tmp_path, monkeypatch):
+    """A band moved away from what is measured: the claim fails, as is then on file."""
+    (claim,) = claims(["ED8"])
+    metric = claim.bands[0].metric
+    value = measure(claim.figure, 1, True)["values"][metric]
+    far = within(metric, value + 1, value + 2, reported=value + 1.5)
+    monkeypatch.setattr(claim.figure, "claims", [replace(claim, bands=(far,), mutation=Mutation({}, metric))])
+    with_verdict(monkeypatch, tmp_path, "ED8", FAILS)
+    found = report(tmp_path, "ED8")
+    assert found.exit_code == 0
+    band = f"{value + 1:.4g} to {value + 2:.4g}"
+    line = f"  NO  {metric}: {value:.4g}, expected {band}, the paper {value + 1.5:.4g}"
+    assert line in found.stdout.splitlines()
 
 
 def test_quick_mode_leaves_on_file_what_full_mode_found():

@@ -1,4 +1,6 @@
-"""The five papers that Shallows is compared with, claim by claim.
+"""The five papers that Shallows is compared with, claim by claim: `python -m validation`.
+
+This is no part of the package `shallows`, and uses what its users have.
 
 Each paper has a folder, and each module of it a few figures. A figure is a function that measures, in one setting; its claims
 are data beside it (`claim.Figure.claim`): the paper's statement, bands with their sources, a tolerance, and a mutation that makes it

@@ -178,10 +178,14 @@ def report(
         bool, typer.Option("--record", help="Record the findings, and update the documentation.")
     ] = False,
 ) -> None:
-    """Measure what is missing, and write one self-contained HTML page."""
-    from validation import PAPERS
+    """Measure what is missing, write one self-contained HTML page, and print the claims that fail.
+
+    The status is 1 if a verdict differs from the one on file.
+    """
+    from validation import PAPERS, recorded
     from validation.page import page
     from validation.reach import Extent
+    from validation.verdict import FAILS
 
     every = _survey(ids, store, quick, threads)
     results = {one.claim.id: (one, samples) for one, samples in every if not isinstance(one, Extent)}
@@ -193,9 +197,20 @@ def report(
 
         _record([finding for finding, _ in every], sh.__version__, quick)
         picture(results)
-    verdicts = [finding.verdict for finding, _ in results.values()]
+    findings = [finding for finding, _ in results.values()]
+    verdicts = [finding.verdict for finding in findings]
+    for finding in findings:
+        if finding.verdict == FAILS:
+            _print(finding)
     counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
     print(f"{counts}: {out}")
+    changed = recorded.changed(recorded.load(), findings)
+    for finding, before in changed:
+        print(f"{finding.claim.id}: {finding.verdict}, on file: {before}")
+        if finding.verdict != FAILS:
+            _print(finding)
+    if changed:
+        raise typer.Exit(1)
 
 
 def _record(found: "Sequence[Finding | Extent]", commit: str, quick: bool) -> None:

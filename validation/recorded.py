@@ -38,6 +38,21 @@ def record(
     return content, kept
 
 
+def changed(content: Content, found: Iterable[Finding]) -> list[tuple[Finding, str]]:
+    """The findings whose verdict is not the one on file, each with the latter, its mode and its commit."""
+    on_file: Content = content.get("claims", {})
+    return [
+        (
+            one,
+            f"{entry['verdict']}, in {entry['mode']} mode at commit {entry['commit']}"
+            if entry
+            else "nothing",
+        )
+        for one in found
+        if (entry := on_file.get(one.claim.id, {})).get("verdict") != one.verdict
+    ]
+
+
 def _id(found: Finding | Extent) -> str:
     return found.row.id if isinstance(found, Extent) else found.claim.id
 
