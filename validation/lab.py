@@ -58,10 +58,8 @@ class Lab:
         changes = {**(changes or {}), **{key.replace("__", "."): value for key, value in more.items()}}
         port = self.row.runs[name]
         recorded = {"record.ports": [port]} if port else {}
-        scenario = sh.Scenario.load(SCENARIOS / f"{name}.toml").replace(
-            {"seed": self.seed, **recorded, **self._swapped(changes), **self._of_scenario(name)}
-        )
-        scenario = self._with_parameters(scenario)
+        overrides = {"seed": self.seed, **recorded, **self._swapped(changes), **self._of_scenario(name)}
+        scenario = self._with_parameters(sh.Scenario.load(SCENARIOS / f"{name}.toml", overrides))
         options = " ".join(f"--set {key}={_text(value)}" for key, value in changes.items())
         self.ran.append(f"shallows run scenarios/{name}.toml {options} --seed {self.seed}".replace("  ", " "))
         run = sh.run(scenario, threads=1)
