@@ -192,6 +192,7 @@ def report(folder, *ids):
 
 def test_a_verdict_that_differs_from_the_one_on_file_fails_the_report(tmp_path, monkeypatch):
     assert report(tmp_path, "ED2", "ED8", "DX5").exit_code == 0
+    assert "<svg " not in (tmp_path / "papers.html").read_text()
     with_verdict(monkeypatch, tmp_path, "ED8", SHAPE)
     other = report(tmp_path, "ED2", "ED8", "DX5")
     assert other.exit_code == 1
@@ -339,12 +340,13 @@ def written(tmp_path_factory):
     reach, path = made_up_reach(), folder / "papers.html"
     sample = measure(reach, 1, True)
     extents = [(extent(reach, [sample["values"]]), [sample])]
-    path.write_text(page(PAPERS, results, "0000000", True, extents), "utf-8")
+    path.write_text(page(PAPERS, results, "0000000", False, extents), "utf-8")
     return path
 
 
 def test_the_page_needs_nothing_but_itself(written):
     text = written.read_text()
+    assert text.count("<svg ") == 3 + 1  # ED4, ED9, DX4 and the reach; DX5 cannot be tested
     assert not re.findall(r'(?:src|href)="(?!#)', text.replace("xlink:href", ""))
     assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"|<metadata>.*?</metadata>', "", text, flags=re.DOTALL)
     ids = re.findall(r' id="([^"]+)"', text)

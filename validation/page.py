@@ -40,7 +40,10 @@ def page(
     quick: bool,
     extents: "Sequence[tuple[Extent, Sequence[Sample]]]" = (),
 ) -> str:
-    """The HTML of `results`, {claim id: (`Finding`, samples)}, and of `extents`, (`Extent`, samples)."""
+    """The HTML of `results`, {claim id: (`Finding`, samples)}, and of `extents`, (`Extent`, samples).
+
+    Quick mode, which checks verdicts, draws no figure: all of them take 10 s.
+    """
     shown = [paper for paper in papers if any(claim.id in results for claim in paper.claims)]
     links = {
         "summary": "Summary",
@@ -50,8 +53,8 @@ def page(
     }
     parts = [
         _summary(shown, results, commit, quick),
-        *(_paper(paper, results) for paper in shown),
-        _reaches(extents) if extents else "",
+        *(_paper(paper, results, quick) for paper in shown),
+        _reaches(extents, quick) if extents else "",
         _not(shown, results),
     ]
     return _document("Shallows and five papers", links, parts)
@@ -91,7 +94,7 @@ def _summary(papers: "Sequence[Paper]", results: "Results", commit: str, quick: 
         lines.append(f'<tr><td><a href="#{paper.key}">{escape(paper.title)}</a></td>{cells}</tr>')
     every = [finding.verdict for finding, _ in results.values()]
     total = "".join(f"<th>{every.count(verdict)}</th>" for verdict in VERDICTS)
-    mode = "Quick mode: fewer seeds and flows than in full mode." if quick else "Full mode."
+    mode = "Quick mode: fewer seeds and flows than in full mode, no figures." if quick else "Full mode."
     classes = "".join(f"<li>{name}: {escape(text)}</li>" for name, text in CLASSES.items())
     return f"""<section id="summary"><h1>Shallows and five papers</h1>
 <p>The figures and numbers that five papers report, measured in the papers' settings. Each claim and its bands were stated before the
@@ -101,7 +104,7 @@ runs, and one function decides the verdict. <strong>{mode}</strong> Commit {esca
 every order passes but a number or the setting does not. Classes of tolerance:</p><ul class="soft">{classes}</ul></section>"""
 
 
-def _paper(paper: "Paper", results: "Results") -> str:
+def _paper(paper: "Paper", results: "Results", quick: bool) -> str:
     claims = [claim for claim in paper.claims if claim.id in results]
     table = "".join(
         f'<tr><td><a href="#{one.id}">{one.id}</a></td><td>{escape(one.source)}</td><td>{escape(one.text)}</td>'
@@ -109,13 +112,13 @@ def _paper(paper: "Paper", results: "Results") -> str:
         for one in claims
     )
     figures = [figure for figure in paper.figures if any(one.id in results for one in figure.claims)]
-    articles = "\n".join(_figure(figure, results) for figure in figures)
+    articles = "\n".join(_figure(figure, results, quick) for figure in figures)
     return f"""<section id="{paper.key}"><h2>{escape(paper.title)}</h2><p class="soft">{escape(paper.source)}</p>
 <div class="wide"><table><tr><th>id</th><th>source</th><th>claim</th><th>verdict</th></tr>{table}</table></div></section>
 {articles}"""
 
 
-def _figure(figure: "Figure", results: "Results") -> str:
+def _figure(figure: "Figure", results: "Results", quick: bool) -> str:
     found = [results[claim.id] for claim in figure.claims if claim.id in results]
     samples = found[0][1]
     parts = [f'<article id="{figure.id}"><h3>{escape(figure.name)}: {escape(figure.title)}</h3>']
@@ -123,7 +126,7 @@ def _figure(figure: "Figure", results: "Results") -> str:
         parts.append(f"<p>{escape(figure.setting)}</p>")
     if ports := sorted({port for port in figure.runs.values() if port}):
         parts.append(f'<p class="soft">Measured port: {escape(", ".join(ports))}. {_seeds(samples)}</p>')
-    picture = draw(figure, samples)
+    picture = None if quick else draw(figure, samples)
     if picture:
         parts.append(f"<figure>{_svg(picture, figure.id, figure.title)}</figure>")
     parts += [_claim(finding) for finding, _ in found]
@@ -181,20 +184,21 @@ def _band(finding: "Finding", band: "Band", ok: bool) -> str:
     )
 
 
-def _reaches(extents: "Sequence[tuple[Extent, Sequence[Sample]]]") -> str:
-    articles = "\n".join(_reach(found, samples) for found, samples in extents)
+def _reaches(extents: "Sequence[tuple[Extent, Sequence[Sample]]]", quick: bool) -> str:
+    articles = "\n".join(_reach(found, samples, quick) for found, samples in extents)
     return f"""<section id="reach"><h2>How far the headlines reach</h2><p>One condition at a time is varied. The paper's own value is shaded. A
 filled mark is a point where the band holds, a hollow one where it does not; dashed lines are the band. The expectation was written
 before the runs.</p></section>
 {articles}"""
 
 
-def _reach(found: "Extent", samples: "Sequence[Sample]") -> str:
+def _reach(found: "Extent", samples: "Sequence[Sample]", quick: bool) -> str:
     reach = found.row
     bounds = "; ".join(f"{band.metric}: {band.expected}" for band in reach.bands)
     parts = [f'<article id="{reach.id}"><h3>{escape(reach.headline)}</h3>']
-    picture = _svg(draw_reach(found), reach.id, reach.headline, "across")
-    parts.append(f"<p><strong>{escape(found.summary)}</strong></p><figure>{picture}</figure>")
+    parts.append(f"<p><strong>{escape(found.summary)}</strong></p>")
+    if not quick:
+        parts.append(f"<figure>{_svg(draw_reach(found), reach.id, reach.headline, 'across')}</figure>")
     parts.append(f"<p><strong>Expected.</strong> {escape(reach.expected)}</p>")
     parts.append(f'<p class="soft">Bands: {escape(bounds)}. {escape(reach.differs)} {_seeds(samples)}</p>')
     return "".join([*parts, _runs(samples), "</article>"])
