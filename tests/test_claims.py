@@ -4,11 +4,11 @@ from math import inf
 
 import pytest
 
-from shallows.papers import PAPERS, recorded, store
-from shallows.papers.claim import Band, ClaimError, Figure, Mutation, Paper, below, near, within
-from shallows.papers.documentation import ROOT
-from shallows.papers.survey import claims, figures, measure, measured, seeds
-from shallows.papers.verdict import CANNOT, FAILS, HOLDS, SHAPE, judge, passes
+from validation import PAPERS, recorded, store
+from validation.claim import Band, ClaimError, Figure, Mutation, Paper, below, near, within
+from validation.documentation import ROOT
+from validation.survey import claims, figures, measure, measured
+from validation.verdict import CANNOT, FAILS, HOLDS, SHAPE, judge, passes
 
 CLAIMS = claims()
 TESTED = [claim for claim in CLAIMS if not claim.cannot]
@@ -157,20 +157,6 @@ CLOSED = [claim for claim in TESTED if not claim.figure.runs and claim.figure.se
 def test_closed_forms_are_as_on_file(claim):
     found = judge(claim, [sample(claim.figure, 1)["values"]])
     assert found.verdict == recorded.load()["claims"][claim.id]["verdict"]
-
-
-@pytest.mark.paper
-@pytest.mark.parametrize("claim", TESTED, ids=lambda claim: claim.id)
-def test_a_verdict_is_that_on_file(claim):
-    """In quick mode, which is what the file has."""
-    samples = [sample(claim.figure, seed)["values"] for seed in seeds(claim.figure, quick=True)]
-    found = judge(claim, samples)
-    missed = [
-        f"{band.metric}: {found.estimates[band.metric].text}, {band.expected}"
-        for band, ok in found.checked
-        if not ok
-    ]
-    assert found.verdict == recorded.load()["claims"][claim.id]["verdict"], missed
 
 
 def broken(claim):

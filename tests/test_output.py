@@ -174,11 +174,7 @@ WRITERS = {
     "sweeps/result.py": "fills a file of the writer",
     "cli/__init__.py": "the null device",
     "trust.py": "appends a line to the user's record",
-    "papers/store.py": "a cache of samples, with a temporary name",
     "fluid/figures.py": "figures of the documentation",
-    "papers/documentation.py": "figures of the documentation",
-    "papers/drawn.py": "figures of the documentation",
-    "papers/recorded.py": "a record in the repository",
     "plot/drawing.py": "a figure that the user saves",
 }
 """The files that write, and why they may."""

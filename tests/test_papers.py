@@ -1,24 +1,70 @@
 """Surveys of claims, the store of their measurements, the report, the documentation and the figures."""
 
+import ast
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
 from typer.testing import CliRunner
 
+import shallows as sh
+import shallows.fluid
 import webdriver
-from shallows.cli import app
-from shallows.papers import PAPERS, recorded, store
-from shallows.papers.claim import Figure, Mutation, Paper, Plot, within
-from shallows.papers.documentation import PAGES, ROOT, rendered
-from shallows.papers.figures import draw
-from shallows.papers.page import page
-from shallows.papers.reach import Axis, extent, points
-from shallows.papers.survey import claims, measure, survey
-from shallows.papers.verdict import FAILS, HOLDS, judge
+from validation import PAPERS, recorded, store
+from validation.claim import Mutation, Paper, Plot, within
+from validation.cli import app
+from validation.documentation import PAGES, ROOT, rendered
+from validation.figures import draw
+from validation.page import page
+from validation.reach import Axis, extent, points
+from validation.survey import claims, measure, measured, survey
+from validation.verdict import FAILS, HOLDS, SHAPE, judge
+
+PUBLIC = {
+    "shallows.fluid.dcqcn_cycles",
+    "shallows.fluid.expresspass_rounds",
+    "shallows.fluid.linear",
+    "shallows.fluid.published",
+    "shallows.fluid.trajectory",
+    "shallows.sweeps.statistics",
+}
+"""Modules that the documentation names, beside `shallows` and `shallows.fluid`, which list their names."""
+
+
+def is_public(name):
+    module, _, last = name.rpartition(".")
+    listed = {"shallows": {*sh.__all__, "__version__"}, "shallows.fluid": set(shallows.fluid.__all__)}
+    return last in listed.get(module, ()) or not {module, name}.isdisjoint(PUBLIC)
+
+
+def private(text):
+    """What a file imports from Shallows that users do not have: "module.name"."""
+    names = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    return [name for name in names if name.startswith("shallows.") and not is_public(name)]
+
+
+def test_claims_use_what_users_have():
+    found = {path.name: private(path.read_text()) for path in (ROOT / "validation").rglob("*.py")}
+    assert {name: names for name, names in found.items() if names} == {}
+    pages = "".join(path.read_text() for path in (ROOT / "docs").glob("*.md"))
+    assert [name for name in PUBLIC if name not in pages] == []
+
+
+def test_an_import_of_an_internal_module_is_found():
+    text = (
+        "import shallows.runner\nfrom shallows import Run, examples\nfrom shallows.fluid import Dcqcn, red\n"
+    )
+    assert private(text) == ["shallows.runner", "shallows.examples", "shallows.fluid.red"]
+    assert private("def f():\n    from shallows.worlds import packet") == ["shallows.worlds.packet"]
 
 
 def made_up(*bands, plot=None):
@@ -83,41 +129,90 @@ def test_every_paper_has_a_reach_on_file():
     assert set(recorded.load()["reaches"]) == {paper.reaches[0].id for paper in PAPERS}
 
 
-def test_nothing_is_measured_twice_and_other_content_is_measured_anew(tmp_path, monkeypatch):
+def test_nothing_is_measured_twice_and_other_content_is_measured_anew(tmp_path):
     (claim,) = claims(["ED8"])
     kept = store.Store(tmp_path)
-    (first,) = survey([claim], kept, quick=True, threads=1)
-    monkeypatch.setattr("shallows.papers.survey.ProcessPoolExecutor", None)
-    (second,) = survey([claim], kept, quick=True, threads=1)
+    done: list[str] = []
+    (first,) = survey([claim], kept, quick=True, threads=1, on_done=lambda *what: done.append(what[2]))
+    (second,) = survey([claim], kept, quick=True, threads=1, on_done=lambda *what: done.append(what[2]))
     assert first == second
+    assert done == [f"{claim.figure.id}, seed 1"]
     assert kept.get(claim.figure, 1, True, {"input:r_ai": 1e6}) is None
     assert kept.get(claim.figure, 1, False) is None
     assert store.key(claim.figure) != store.key(claims(["ED9"])[0].figure)
 
 
 def test_claims_of_a_figure_share_its_measurements(tmp_path):
-    done: list[Figure] = []
-    chosen = claims(["DX12", "DX1", "DX2"])[1:]
-    assert chosen[0].figure is chosen[1].figure
     ones = [
         claim for paper in PAPERS for claim in paper.claims if claim.figure.id == "ecn-or-delay-theorem-1"
     ]
-    list(
-        survey(ones, store.Store(tmp_path), quick=True, threads=1, on_done=lambda row, seed: done.append(row))
-    )
-    assert done == [ones[0].figure]
+    assert len(claims(["DX1", "DX2"])) == 2
+    assert len({claim.figure.id for claim in claims(["DX1", "DX2"])}) == 1
+    done: list[str] = []
+    kept = store.Store(tmp_path)
+    survey(ones, kept, quick=True, threads=1, on_done=lambda *what: done.append(what[2]))
+    assert done == ["ecn-or-delay-theorem-1, seed 1"]
 
 
-def test_what_runs_a_scenario_is_covered_by_the_key_of_a_measurement():
-    """Wherever it stands: a folder that took the place of a module is no way round."""
-    import shallows.scenario
-    import shallows.traffic
-    from shallows.worlds import packet
+def test_the_key_of_a_measurement_covers_all_that_decides_it():
+    figure = measured("dx-fig-8")
+    package, paper, *files = store.sources(figure)
+    assert (package, paper) == (Path(sh.__file__).parent, ROOT / "validation" / "dx")
+    shared = {ROOT / "validation" / name for name in ("lab.py", "reach.py", "runs.py")}
+    assert set(files) == shared | {ROOT / "scenarios" / f"{name}.toml" for name in figure.runs}
+    assert figure.runs
 
-    covered = set(store._sources())
-    assert {Path(module.__file__) for module in (shallows.scenario, shallows.traffic, packet)} <= covered
-    assert any(path.suffix == ".csv" for path in covered)
-    assert not any("papers" in path.relative_to(store._PACKAGE).parts for path in covered)
+
+@pytest.mark.parametrize("name", ["one.toml", "folder/two.py", "folder/core.so", "folder/sizes.csv"])
+def test_an_edited_file_is_measured_anew(tmp_path, monkeypatch, name):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / name).write_text("before")
+    monkeypatch.setattr(store, "sources", lambda row: (tmp_path,))
+    figure = measured("dx-fig-8")
+    before = store.key(figure)
+    store._content.cache_clear()
+    assert store.key(figure) == before
+    (tmp_path / name).write_text("after")
+    store._content.cache_clear()
+    assert store.key(figure) != before
+
+
+def with_verdict(monkeypatch, folder, id_, verdict):
+    """Another verdict is on file for a claim."""
+    content = recorded.load()
+    content["claims"][id_]["verdict"] = verdict
+    monkeypatch.setattr(recorded, "FILE", folder / "recorded.json")
+    recorded.save(content)
+
+
+def report(folder, *ids):
+    words = ["report", *ids, "--quick", "--threads", "1", "--store", folder, "--out", folder / "papers.html"]
+    return CliRunner().invoke(app, [*map(str, words)])
+
+
+def test_a_verdict_that_differs_from_the_one_on_file_fails_the_report(tmp_path, monkeypatch):
+    assert report(tmp_path, "ED2", "ED8", "DX5").exit_code == 0
+    assert "<svg " not in (tmp_path / "papers.html").read_text()
+    with_verdict(monkeypatch, tmp_path, "ED8", SHAPE)
+    other = report(tmp_path, "ED2", "ED8", "DX5")
+    assert other.exit_code == 1
+    assert re.findall(r"^(\w+): (.+), on file: (.+), in", other.stdout, re.M) == [("ED8", HOLDS, SHAPE)]
+    assert report(tmp_path, "ED2", "DX5").exit_code == 0
+
+
+def test_a_claim_that_fails_is_printed_with_its_numbers_and_fails_no_report(tmp_path, monkeypatch):
+    """A band moved away from what is measured: the claim fails, as is then on file."""
+    (claim,) = claims(["ED8"])
+    metric = claim.bands[0].metric
+    value = measure(claim.figure, 1, True)["values"][metric]
+    far = within(metric, value + 1, value + 2, reported=value + 1.5)
+    monkeypatch.setattr(claim.figure, "claims", [replace(claim, bands=(far,), mutation=Mutation({}, metric))])
+    with_verdict(monkeypatch, tmp_path, "ED8", FAILS)
+    found = report(tmp_path, "ED8")
+    assert found.exit_code == 0
+    band = f"{value + 1:.4g} to {value + 2:.4g}"
+    line = f"  NO  {metric}: {value:.4g}, expected {band}, the paper {value + 1.5:.4g}"
+    assert line in found.stdout.splitlines()
 
 
 def test_quick_mode_leaves_on_file_what_full_mode_found():
@@ -137,9 +232,8 @@ def test_quick_mode_leaves_on_file_what_full_mode_found():
 
 def test_a_report_in_quick_mode_says_what_it_left_on_file(tmp_path, monkeypatch):
     monkeypatch.setattr(recorded, "FILE", tmp_path / "recorded.json")
-    monkeypatch.setattr("shallows.papers.documentation.PAGES", ())
+    monkeypatch.setattr("validation.documentation.PAGES", ())
     report = [
-        "papers",
         "report",
         "ED2",
         "ED8",
@@ -167,8 +261,7 @@ def test_a_killed_survey_leaves_no_process_behind(tmp_path):
     command = [
         sys.executable,
         "-m",
-        "shallows",
-        "papers",
+        "validation",
         "run",
         "DX21",
         "--threads",
@@ -199,11 +292,11 @@ def test_the_documentation_says_what_is_on_file():
     for name in PAGES:
         text = (ROOT / name).read_text()
         assert "<!-- papers: " in text, name
-        assert rendered(text, content) == text, f"{name}: shallows papers report --record"
+        assert rendered(text, content) == text, f"{name}: python -m validation report --record"
 
 
 def test_list_shows_every_claim_with_its_verdict():
-    result = CliRunner().invoke(app, ["papers", "list"])
+    result = CliRunner().invoke(app, ["list"])
     assert result.exit_code == 0
     shown = re.findall(r"^(?:DX|XP|PO|ED|IN)\d+", result.stdout, re.MULTILINE)
     assert shown == [claim.id for claim in claims()]
@@ -212,7 +305,6 @@ def test_list_shows_every_claim_with_its_verdict():
 
 def test_figures_are_drawn_into_a_folder(tmp_path):
     draw_two = [
-        "papers",
         "draw",
         "XP1",
         "ED4",
@@ -230,12 +322,12 @@ def test_figures_are_drawn_into_a_folder(tmp_path):
 
 
 def test_an_unknown_format_is_a_mistake(tmp_path):
-    result = CliRunner().invoke(app, ["papers", "draw", "XP1", "--format", "bmp", "--out", str(tmp_path)])
+    result = CliRunner().invoke(app, ["draw", "XP1", "--format", "bmp", "--out", str(tmp_path)])
     assert result.exit_code == 2
 
 
 def test_an_unknown_claim_is_a_mistake():
-    result = CliRunner().invoke(app, ["papers", "run", "DX99"])
+    result = CliRunner().invoke(app, ["run", "DX99"])
     assert result.exit_code == 2
 
 
@@ -248,12 +340,13 @@ def written(tmp_path_factory):
     reach, path = made_up_reach(), folder / "papers.html"
     sample = measure(reach, 1, True)
     extents = [(extent(reach, [sample["values"]]), [sample])]
-    path.write_text(page(PAPERS, results, "0000000", True, extents), "utf-8")
+    path.write_text(page(PAPERS, results, "0000000", False, extents), "utf-8")
     return path
 
 
 def test_the_page_needs_nothing_but_itself(written):
     text = written.read_text()
+    assert text.count("<svg ") == 3 + 1  # ED4, ED9, DX4 and the reach; DX5 cannot be tested
     assert not re.findall(r'(?:src|href)="(?!#)', text.replace("xlink:href", ""))
     assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"|<metadata>.*?</metadata>', "", text, flags=re.DOTALL)
     ids = re.findall(r' id="([^"]+)"', text)

@@ -367,7 +367,6 @@ def test_an_interrupted_run_does_not_take_the_place_of_a_whole_one(place, interr
         ["export", "out", "--perfetto", "out/summary.json"],
         ["export", "out", "--pcap", "quick.toml", "--port", "*->*"],
         ["export", "out", "--csv", "out"],
-        ["papers", "report", "--out", "quick.toml"],
     ],
     ids=" ".join,
 )

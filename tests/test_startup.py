@@ -36,7 +36,6 @@ HEAVY = {
     "scipy",
     "shallows.cli.fluid",
     "shallows.cli.live",
-    "shallows.cli.papers",
     "shallows.cli.results",
     "shallows.cli.sweep",
     "shallows.comparison",

@@ -35,7 +35,6 @@ COMMANDS = {
     "fluid": "fluid:app",
     "settings": "fabric:app",
     "advise": "advise:advise",
-    "papers": "papers:app",
     "live": "live:app",
 }
 """The function, or the app with subcommands, of each command."""

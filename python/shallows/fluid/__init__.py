@@ -12,10 +12,11 @@ from shallows.fluid.dcqcn import Dcqcn
 from shallows.fluid.dcqcn_pi import DcqcnPi
 from shallows.fluid.dctcp import Dctcp
 from shallows.fluid.dx import Dx
+from shallows.fluid.model import Model
 from shallows.fluid.patched_timely import PatchedTimely
 from shallows.fluid.patched_timely_pi import PatchedTimelyPi
 from shallows.fluid.timely import Timely
 
 MODELS = {model.name: model for model in (Dcqcn, Timely, PatchedTimely, DcqcnPi, PatchedTimelyPi, Dctcp, Dx)}
 
-__all__ = ["MODELS", "Dcqcn", "DcqcnPi", "Dctcp", "Dx", "PatchedTimely", "PatchedTimelyPi", "Timely"]
+__all__ = ["MODELS", "Dcqcn", "DcqcnPi", "Dctcp", "Dx", "Model", "PatchedTimely", "PatchedTimelyPi", "Timely"]

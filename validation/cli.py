@@ -1,0 +1,249 @@
+"""`python -m validation list | run | report | draw`: five papers, claim by claim."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import shallows as sh
+
+if TYPE_CHECKING:
+    from validation.claim import Claim, Figure
+    from validation.reach import Extent
+    from validation.survey import Outcome, Sample
+    from validation.verdict import Finding
+
+
+class Commands(TyperGroup):
+    """The commands. A wrong id, change or file is one message on stderr, with status 2."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except (sh.ScenarioError, OSError) as error:
+            raise typer.BadParameter(str(error)) from None
+
+
+app = typer.Typer(
+    cls=Commands,
+    help="Five papers, claim by claim.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+STORE = Path("results", "papers")
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer seeds and flows; marked in every output.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Measurements at a time; all cores if absent.")]
+Folder = Annotated[Path, typer.Option("--store", metavar="DIR", help="Where measurements are kept.")]
+Ids = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="ID", help="Claims (DX7), figures (dx-fig-8) or papers (dx); all if absent."),
+]
+
+
+@app.command("list")
+def list_(
+    ids: Ids = None, json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+) -> None:
+    """List claims with verdict, our interval, the paper's value and the commit, as last recorded."""
+    from validation import recorded
+    from validation.survey import claims
+
+    content = recorded.load()
+    lines = [_line(claim, content) for claim in claims(ids)]
+    if json_:
+        print(json.dumps(lines, indent=2))
+        return
+    _table(lines)
+    print(recorded.origins(content) if content else "nothing recorded")
+
+
+def _line(claim: "Claim", content: dict[str, Any]) -> dict[str, str]:
+    from validation import recorded
+
+    entry = content.get("claims", {}).get(claim.id)
+    band = claim.bands[0] if claim.bands else None
+    return {
+        "id": claim.id,
+        "source": claim.source,
+        "verdict": entry["verdict"] if entry else "not recorded",
+        "measured": band.metric if band else "",
+        "here": recorded.interval(entry, band.metric) if band and entry else "",
+        "paper": (band.said or band.expected) if band else "",
+        "commit": entry["commit"] if entry else "",
+    }
+
+
+def _table(lines: Sequence[Mapping[str, str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="")
+    for name in ("id", "source", "verdict", "measured", "here", "paper", "commit"):
+        table.add_column(name, overflow="fold")
+    for line in lines:
+        table.add_row(*line.values())
+    Console(highlight=False, width=None if sys.stdout.isatty() else 160).print(table)
+
+
+@app.command()
+def run(
+    ids: Ids = None,
+    quick: Quick = False,
+    change: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--perturb",
+            metavar="KEY=VALUE",
+            help="Change a parameter (dx.headroom) or a key of a scenario (dx-10:topology.rtt).",
+        ),
+    ] = None,
+    threads: Threads = None,
+    store: Folder = STORE,
+) -> None:
+    """Measure claims, and print their bands."""
+    from validation.reach import Extent
+
+    for finding, _ in _survey(ids, store, quick, threads, _changes(change)):
+        if isinstance(finding, Extent):
+            _print_reach(finding)
+        else:
+            _print(finding)
+
+
+def _changes(texts: Sequence[str] | None) -> dict[str, str]:
+    """{key: value} of KEY=VALUE texts."""
+    pairs = [text.partition("=") for text in texts or []]
+    for key, _, value in pairs:
+        if not (key and value):
+            raise sh.ScenarioError("--perturb", key + value, "KEY=VALUE, such as dx.headroom=50us")
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _print(finding: "Finding") -> None:
+    claim = finding.claim
+    print(f"{claim.id}, {claim.source}: {finding.verdict}. {claim.text}")
+    for band, ok in finding.checked:
+        said = f", the paper {band.said}" if band.said else ""
+        here, expected = finding.estimates[band.metric].text, finding.expected(band)
+        print(f"  {'yes' if ok else 'NO '} {band.metric}: {here}, expected {expected}{said}")
+
+
+def _print_reach(found: "Extent") -> None:
+    print(f"{found.row.id}: {found.row.headline} {found.summary}")
+    for axis, points in found.axes.items():
+        for point in points:
+            numbers = ", ".join(f"{name} {one.text}" for name, one in point.estimates.items())
+            print(f"  {'NO ' if point.missed else 'yes'} {axis.at(point.value)}: {numbers}")
+
+
+def _survey(
+    ids: Sequence[str] | None,
+    store: Path,
+    quick: bool,
+    threads: int | None,
+    change: Mapping[str, str] | None = None,
+) -> "list[Outcome]":
+    from validation.store import Store
+    from validation.survey import claims, reaches, survey
+
+    shown = sys.stderr.isatty()
+
+    def tick(done: int, of: int, name: str) -> None:
+        line = f"{done} of {of} measured ({name})"
+        if shown:
+            print(f"\r{line}    ", end="\n" if done == of else "", file=sys.stderr, flush=True)
+        elif done % 50 == 0:
+            print(line, file=sys.stderr, flush=True)
+
+    chosen = [*claims(ids), *reaches(ids)]
+    return survey(chosen, Store(store), quick=quick, threads=threads, change=change, on_done=tick)
+
+
+@app.command()
+def report(
+    ids: Ids = None,
+    quick: Quick = False,
+    threads: Threads = None,
+    store: Folder = STORE,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The page.")] = Path("results", "papers.html"),
+    record: Annotated[
+        bool, typer.Option("--record", help="Record the findings, and update the documentation.")
+    ] = False,
+) -> None:
+    """Measure what is missing, write one self-contained HTML page, and print the claims that fail.
+
+    The status is 1 if a verdict differs from the one on file.
+    """
+    from validation import PAPERS, recorded
+    from validation.page import page
+    from validation.reach import Extent
+    from validation.verdict import FAILS
+
+    every = _survey(ids, store, quick, threads)
+    results = {one.claim.id: (one, samples) for one, samples in every if not isinstance(one, Extent)}
+    extents = [(one, samples) for one, samples in every if isinstance(one, Extent)]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(page(PAPERS, results, sh.__version__, quick, extents), "utf-8")
+    if record:
+        from validation.documentation import picture
+
+        _record([finding for finding, _ in every], sh.__version__, quick)
+        picture(results)
+    findings = [finding for finding, _ in results.values()]
+    verdicts = [finding.verdict for finding in findings]
+    for finding in findings:
+        if finding.verdict == FAILS:
+            _print(finding)
+    counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
+    print(f"{counts}: {out}")
+    changed = recorded.changed(recorded.load(), findings)
+    for finding, before in changed:
+        print(f"{finding.claim.id}: {finding.verdict}, on file: {before}")
+        if finding.verdict != FAILS:
+            _print(finding)
+    if changed:
+        raise typer.Exit(1)
+
+
+def _record(found: "Sequence[Finding | Extent]", commit: str, quick: bool) -> None:
+    from validation import recorded
+    from validation.documentation import write
+
+    content, kept = recorded.record(recorded.load(), found, commit, quick)
+    recorded.save(content)
+    write(content)
+    if kept:
+        print(f"{', '.join(kept)}: left on file as full mode found it")
+
+
+@app.command()
+def draw(
+    ids: Ids = None,
+    quick: Quick = False,
+    threads: Threads = None,
+    store: Folder = STORE,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the figures.")] = Path(
+        "results", "figures"
+    ),
+    form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="png, svg or pdf.")] = "png",
+) -> None:
+    """Draw the papers' figures from our runs, with the printed points as hollow marks."""
+    from validation.drawn import FORMATS, save
+    from validation.reach import Extent
+
+    if form not in FORMATS:
+        raise sh.ScenarioError("--format", form, "png, svg or pdf")
+    drawn: dict[str, tuple[Figure, list[Sample]]] = {}
+    for found, samples in _survey(ids, store, quick, threads):
+        if not isinstance(found, Extent) and samples:
+            drawn[found.claim.figure.id] = (found.claim.figure, samples)
+    paths = save(drawn.values(), out, form)
+    print(f"{len(paths)} figures: {out}")

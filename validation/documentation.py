@@ -1,0 +1,140 @@
+"""The tables of claims in README.md and docs/, and the pages of figures, made from the findings on file.
+
+A table stands between `<!-- papers: NAME -->` and `<!-- end -->`; text outside is left alone.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from validation import recorded
+from validation.verdict import VERDICTS
+
+if TYPE_CHECKING:
+    from validation.claim import Band, Claim, Figure, Paper
+    from validation.recorded import Content
+    from validation.survey import Results
+
+ROOT = Path(__file__).parents[1]
+FIGURES = ROOT / "docs" / "figures" / "papers"
+KEYS = ("dx", "expresspass", "poster", "ecn-or-delay", "inigo")
+PAGES = ("README.md", "docs/papers.md", *(f"docs/papers/{key}.md" for key in KEYS))
+PICTURE = ROOT / "docs" / "figures" / "papers.png"
+PICTURED = {
+    "DX1": "DX, Fig. 1: what marks tell of the queue",
+    "DX3": "DX, Fig. 2: what the round trip tells",
+    "PO1": "the poster, Fig. 1: windows of one packet",
+}
+_MARKED = re.compile(r"(<!-- papers: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def write(content: "Content") -> None:
+    """Updates the tables of the pages."""
+    for page in PAGES:
+        path = ROOT / page
+        if path.exists():
+            path.write_text(rendered(path.read_text("utf-8"), content), "utf-8")
+
+
+def picture(results: "Results") -> None:
+    """Draws the README's figure from {claim id: (`Finding`, samples)}, if its claims are among them."""
+    if not set(PICTURED) <= set(results):
+        return
+    from matplotlib.figure import Figure
+
+    from validation.figures import draw_on
+
+    figure = Figure(figsize=(10.5, 3.2), layout="constrained")
+    for axes, (id_, title) in zip(figure.subplots(1, len(PICTURED)), PICTURED.items(), strict=True):
+        finding, samples = results[id_]
+        draw_on(axes, finding.claim.figure, samples)
+        axes.set_title(title, fontsize=9)
+    figure.savefig(PICTURE, dpi=110, metadata={"Software": None})
+
+
+def rendered(text: str, content: "Content") -> str:
+    """A page's text with its tables made anew."""
+    return _MARKED.sub(lambda found: found[1] + _table(found[2], content) + found[3], text)
+
+
+def _table(name: str, content: "Content") -> str:
+    from validation import PAPERS
+
+    if name == "summary":
+        return _summary(PAPERS, content)
+    if name == "reach":
+        return _reach(PAPERS, content)
+    if name == "failures":
+        return _failures(PAPERS, content)
+    return _figures(next(paper for paper in PAPERS if paper.key == name), content)
+
+
+def _summary(papers: "Sequence[Paper]", content: "Content") -> str:
+    lines = ["| paper | claims | " + " | ".join(VERDICTS) + " |", "|---|---|" + "---|" * len(VERDICTS)]
+    total = dict.fromkeys(VERDICTS, 0)
+    for paper in papers:
+        found = [content["claims"][claim.id]["verdict"] for claim in paper.claims]
+        counts = [found.count(verdict) for verdict in VERDICTS]
+        total = {verdict: total[verdict] + n for verdict, n in zip(VERDICTS, counts, strict=True)}
+        lines.append(f"| {paper.title} | {len(found)} | " + " | ".join(str(n or "") for n in counts) + " |")
+    lines.append(f"| all | {sum(total.values())} | " + " | ".join(str(n) for n in total.values()) + " |")
+    return "\n".join(lines) + f"\n\nClaims measured: {recorded.origins(content)}.\n"
+
+
+def _reach(papers: "Sequence[Paper]", content: "Content") -> str:
+    lines = ["| headline | its reach |", "|---|---|"]
+    for reach in (reach for paper in papers for reach in paper.reaches):
+        lines.append(f"| {reach.headline} | {content['reaches'][reach.id]['summary']} |")
+    return "\n".join(lines) + "\n"
+
+
+def _failures(papers: "Sequence[Paper]", content: "Content") -> str:
+    """The claims that do not hold, and why."""
+    lines = ["| claim | statement | reason |", "|---|---|---|"]
+    for claim in (claim for paper in papers for claim in paper.claims):
+        if content["claims"][claim.id]["verdict"] == VERDICTS[2]:
+            lines.append(f"| {claim.id}, {claim.source} | {claim.text} | {claim.why} |")
+    return "\n".join(lines) + "\n"
+
+
+def _figures(paper: "Paper", content: "Content") -> str:
+    """Each figure of a paper: picture, setting, and a table of its claims."""
+    return "\n".join(_figure(figure, content) for figure in paper.figures)
+
+
+def _figure(figure: "Figure", content: "Content") -> str:
+    parts = [f"## {figure.name}: {figure.title}\n"]
+    if figure.plot is not None:
+        parts.append(f"![{figure.title}](../figures/papers/{figure.id}.png)\n")
+    if figure.setting:
+        ports = ", ".join(f"`{port}`" for port in sorted({port for port in figure.runs.values() if port}))
+        parts.append(f"Setting: {figure.setting}" + f" Measured port: {ports}." * bool(ports) + "\n")
+    lines = ["| | claim | here, and the paper | verdict |", "|---|---|---|---|"]
+    lines += [_claim(claim, content["claims"][claim.id]) for claim in figure.claims]
+    notes = [f"{one.id}. {text}" for one in figure.claims for text in _notes(one)]
+    return "\n".join([*parts, *lines, ""] + [f"{note}\n" for note in notes])
+
+
+def _notes(claim: "Claim") -> list[str]:
+    return [text for text in (claim.limits, claim.differs, claim.why, claim.cannot) if text]
+
+
+def _claim(claim: "Claim", entry: Mapping[str, Any]) -> str:
+    numbers = "; ".join(filter(None, (_numbers(band, entry) for band in _worth(claim, entry))))
+    return f"| {claim.id} | {claim.text} | {numbers} | {entry['verdict']} |"
+
+
+def _worth(claim: "Claim", entry: Mapping[str, Any]) -> "list[Band]":
+    """The bands to show: those that fail, then the first with a number of the paper; three at most."""
+    failed = [band for band, ok in zip(claim.bands, entry["passed"], strict=True) if not ok]
+    others = [band for band in claim.bands if band.reported is not None and band not in failed]
+    return [*failed, *(others or [band for band in claim.bands if band not in failed])][:3]
+
+
+def _numbers(band: "Band", entry: Mapping[str, Any]) -> str:
+    said = f" ({band.said})" if band.said else ""
+    unit = f" {band.unit}" if band.unit else ""
+    return (
+        f"{band.metric} {recorded.interval(entry, band.metric)}{unit}{said or f' (expected {band.expected})'}"
+    )

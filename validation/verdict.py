@@ -1,0 +1,95 @@
+"""From samples over several seeds to a verdict. `judge` is the only function that decides one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shallows.sweeps import statistics
+
+if TYPE_CHECKING:
+    from validation.claim import Band, Claim
+
+HOLDS, SHAPE, FAILS, CANNOT = "holds", "in shape", "does not hold", "cannot be tested"
+VERDICTS = (HOLDS, SHAPE, FAILS, CANNOT)
+_ROUNDING = 1e-12
+"""Relative slack at the ends of a band, for the last bits of a sum."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The mean of a metric over the seeds, and half of its 95 % interval (0 of a single run)."""
+
+    mean: float
+    half: float
+    values: tuple[float, ...]
+
+    @property
+    def text(self) -> str:
+        """Such as "84.3 ± 0.2"."""
+        return interval(self.mean, self.half)
+
+
+def interval(mean: float, half: float) -> str:
+    """Such as "84.3 ± 0.2"; a half interval below a millionth of the mean is rounding, and left out."""
+    text = f"{mean:.4g}" if abs(mean) < 1e4 else f"{mean:,.0f}"
+    return f"{text} ± {half:.2g}" if half > 1e-6 * abs(mean) else text
+
+
+def estimate(values: Sequence[float]) -> Estimate:
+    """The `Estimate` of one value a seed."""
+    found = statistics.mean(values)
+    return Estimate(found.mean, found.half_width if found.n > 1 else 0.0, tuple(values))
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The outcome of a claim. estimates: metric -> `Estimate`. passed: one truth value a band, in the claim's order."""
+
+    claim: "Claim"
+    verdict: str
+    estimates: dict[str, Estimate]
+    passed: tuple[bool, ...]
+
+    @property
+    def checked(self) -> "list[tuple[Band, bool]]":
+        """Each band of the claim, and whether it passes."""
+        return list(zip(self.claim.bands, self.passed, strict=True))
+
+    def expected(self, band: "Band") -> str:
+        """What a band asks for, with the estimate of the metric that it is a multiple of."""
+        beside = f" ({self.estimates[band.other].text})" if band.other else ""
+        return band.expected + beside
+
+
+def passes(band: "Band", samples: Sequence[Mapping[str, float]]) -> bool:
+    """Whether the whole 95 % interval over the seeds lies inside the band.
+
+    An end of the band that is an end of the metric's domain bounds nothing, so an interval may cross it. A band relative to
+    another metric is judged by the differences within each seed; two equal metrics are in no order.
+    """
+    low, high = (estimate(side) for side in zip(*(band.sides(sample) for sample in samples), strict=True))
+    least, most = band.limits
+    slack = _ROUNDING * max(1.0, abs(band.low), abs(band.high))
+    above = band.low == least or low.mean - low.half >= -slack
+    below = band.high == most or high.mean - high.half >= -slack
+    return bool(above and below and not (band.order and band.other and high.mean <= 0))
+
+
+def judge(claim: "Claim", samples: Sequence[Mapping[str, float]]) -> Finding:
+    """The `Finding` of a claim from `samples`, a dict metric -> value for each seed.
+
+    Holds: every band passes, in the paper's own setting. In shape: every order passes, and a number or the setting does not.
+    """
+    if claim.cannot:
+        return Finding(claim, CANNOT, {}, ())
+    metrics = dict.fromkeys(name for band in claim.bands for name in (band.metric, band.other) if name)
+    estimates = {metric: estimate([sample[metric] for sample in samples]) for metric in metrics}
+    passed = tuple(passes(band, samples) for band in claim.bands)
+    orders = [ok for band, ok in zip(claim.bands, passed, strict=True) if band.order]
+    if all(passed):
+        verdict = SHAPE if claim.limits else HOLDS
+    elif orders and all(orders):
+        verdict = SHAPE
+    else:
+        verdict = FAILS
+    return Finding(claim, verdict, estimates, passed)
