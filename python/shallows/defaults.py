@@ -249,6 +249,15 @@ def pause_threshold(scale: Scale) -> int:
     return max(round(PAUSE * scale.fastest / MEMORY_RATE), PAUSE, 5 * scale.frame)
 
 
+TRIMMING_QUEUE = 8
+"""Data packets that a port holds which trims further ones (Handley et al., SIGCOMM 2017 §3.1)."""
+
+
+def trimming_queue(largest_threshold: int, frame: int) -> int:
+    """Data packets of a port that trims: eight, or twice the largest marking threshold of flows that mark."""
+    return max(TRIMMING_QUEUE, -(-2 * largest_threshold // frame))
+
+
 def rto_min(scale: Scale, queue_bytes: int) -> int:
     """Picoseconds of the least retransmission timeout: 1 ms, or longer than full queues delay an answer.
 

@@ -39,6 +39,9 @@ def fill_in(scenario: "Scenario") -> None:
     needed = any(used.trims for used in scenario.algorithms) and not options.shared and not options.pfc
     if options.trimming is None and needed:
         _set(options, "trimming", Trimming.model_validate({}, context={"frame": scenario.frame}))
+    if options.trimming and not options.trimming.queue:
+        begins = 0 if options.marking == "none" or scenario.classes else scenario.marking_begins
+        _set(options.trimming, "queue", defaults.trimming_queue(begins, scenario.mtu))
     if options.shared and not options.shared.size:
         _set(options.shared, "size", defaults.memory(scale))
     if options.pfc and not options.shared and not options.pfc.threshold:

@@ -22,6 +22,7 @@ def of_run(answer: "Answer") -> list[str]:
         losses.short_rto_max,
         losses.spurious_timeouts,
         losses.many_losses,
+        losses.dropped_unmarked,
         links.idle_links,
         shares.unequal_shares,
         shares.base_with_queue,
