@@ -49,6 +49,8 @@ def fill_in(scenario: "Scenario") -> None:
     derived["hosts.rto_min"] = defaults.rto_min(scale, _fullest(scenario))
     of_tcp = all(used.transport == "tcp" for used in scenario.algorithms)
     hosts = scenario.hosts
+    if any("hosts.rto_min" in used.supported_keys for used in scenario.algorithms):
+        hosts.check_least()
     low = hosts.rto_min if "rto_min" in hosts.model_fields_set else None
     derived["hosts.rto_initial"] = defaults.rto_initial(low or derived["hosts.rto_min"], of_tcp=of_tcp)
     _set(scenario, "hosts", scenario.hosts.filled_in(derived))
