@@ -238,7 +238,6 @@ WRONG = [
     ({"hosts.nic": "fifo"}, 'hosts.nic = "fifo": expected "fair"'),
     ({"hosts.timestamps": {"kind": "hardware"}}, "hosts.timestamps: expected none"),
     ({"cc": {"name": "dctcp", "receiver": "inigo"}}, 'cc.receiver = "inigo": expected none'),
-    ({"network.pfc": True}, "network.pfc: expected none"),
     ({"network.marking.at": "dequeue"}, 'network.marking.at = "dequeue": expected "enqueue"'),
     ({"network.marking": {"kind": "red"}}, 'network.marking.kind = "red": expected step'),
     ({"record.ports": ["s0->h0"]}, 'record.ports = "s0->h0": expected s0->h3'),
