@@ -10,6 +10,7 @@ import pytest
 
 from shallows import _core, defaults, limits
 from shallows.defaults import Scale
+from shallows.errors import ScenarioError
 from shallows.scenario import Scenario
 
 LONG = [{"kind": "long-lived"}]
@@ -224,3 +225,39 @@ def test_parameters_do_not_follow_links_within_servers():
     table = Scenario(duration="1ms", cc="dcqcn", topology=rails, traffic=[{"kind": "long-lived"}])
     star = scenario("40Gbps", "dcqcn")
     assert table.cc.parameters["r_ai"] == star.cc.parameters["r_ai"]
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        {"network": {"buffer": "unlimited"}},
+        {"network": {"trimming": True}},
+        {"network": {"shared": True}},
+        {"network": {"pfc": True}},
+        {
+            "classes": [{"name": "a", "buffer": "unlimited"}],
+            "traffic": [{"kind": "long-lived", "class": "a"}],
+        },
+    ],
+)
+def test_the_least_timeout_exceeds_the_round_trip_of_every_network(tables):
+    """R of 200 ms: a shorter timer expires before an answer can come."""
+    given = {"traffic": [{"kind": "long-lived"}]} | tables
+    topology = {"kind": "dumbbell", "rate": "10Gbps", "rtt": "200ms", "hosts": 1}
+    hosts = Scenario(duration="10s", topology=topology, cc="reno", **given).hosts
+    assert hosts.rto_min >= 2 * 10**11
+
+
+def test_the_timeouts_that_irn_publishes_can_be_set():
+    """320 us, and 5/16 of it, 100 us, with few frames in flight (IRN, SIGCOMM 2018 section 4.1)."""
+    tables = {
+        "duration": "20ms",
+        "topology": {"kind": "dumbbell", "rate": "25Gbps", "rtt": "40us", "hosts": 1},
+        "traffic": [{"kind": "long-lived", "flows": 1}],
+        "hosts": {"retransmission": "selective", "rto_initial": "320us"},
+    }
+    assert Scenario(cc="dcqcn", **tables).hosts.rto_initial == 320 * 10**6
+    saved = Scenario(cc="dcqcn", **tables).to_toml()
+    assert Scenario.from_toml(saved).to_toml() == saved
+    with pytest.raises(ScenarioError, match=r"hosts\.rto_initial.*1ms or more"):
+        Scenario(cc="reno", **(tables | {"hosts": {"rto_initial": "320us"}}))

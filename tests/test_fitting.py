@@ -107,10 +107,10 @@ def test_keys_of_hosts_act_on_the_algorithms_that_use_them():
     )
     both = sh.compare(scenario, ["reno", "dctcp", "dcqcn"])
     gaps = {cc: run.scenario.hosts.gap for cc, run in both.runs.items()}
-    assert gaps == {"reno": 0.01, "dctcp": 0.002, "dcqcn": 0.002}
+    assert gaps == {"reno": 0.01, "dctcp": 0.002, "dcqcn": 0.01}
     assert both.runs["dctcp"].scenario.hosts.segment == 2
     said = [line for line in both.networks if line.startswith("hosts")]
-    assert said == ["hosts       dctcp: gap not used", "hosts       dcqcn: segment, gap not used"]
+    assert said == ["hosts       dctcp: gap not used", "hosts       dcqcn: segment not used"]
     with pytest.raises(sh.ScenarioError, match=r"hosts\.gap = 0\.01: expected 0\.002, the default: dx"):
         sh.compare(scenario, ["dx", "vegas"])
     with pytest.raises(sh.ScenarioError, match=r"hosts\.gap = -1"):

@@ -9,6 +9,7 @@ import os
 import numpy as np
 import pytest
 
+import matrix
 import shallows as sh
 from shallows.algorithm import catalog
 from shallows.defaults import Scale
@@ -145,3 +146,18 @@ def test_defaults_hold_for_every_network(kind, cc, rate, frame):
     assert queue < longest_queue(scenario, bdp, RATE.parse(rate)) or cc not in SHORT_QUEUES
     assert spurious < 1e-3
     assert warnings == []
+
+
+@pytest.mark.parametrize("mode", [*matrix.CLASSES, *matrix.PORTS, *matrix.FAULTS])
+def test_each_port_feature_works_with_each_algorithm_or_says_why_not(mode):
+    """One small fabric at one rate; `python -m matrix` has every topology, rate and kind of balancing."""
+    said = {cc: matrix.outcome("leaf-spine", cc, "100Gbps", mode) for cc in matrix.ALGORITHMS}
+    findings = {cc: one for cc, one in said.items() if one and not matrix.is_expected(cc, mode, one)}
+    assert findings == {}
+
+
+def test_some_algorithm_works_with_each_port_feature_and_each_with_most():
+    """The refusals that `matrix.REASONS` admits are few: it is no list of everything."""
+    ran = {(cc, mode) for cc in ("dctcp", "ndp", "swift") for mode in matrix.PORTS
+           if matrix.outcome("star", cc, "100Gbps", mode) is None}  # fmt: skip
+    assert {mode for _, mode in ran} == set(matrix.PORTS)

@@ -47,3 +47,86 @@ def test_ecn_capable_data_is_marked_and_not_dropped(marking):
 def test_a_phantom_queue_drops_nothing():
     port = bottleneck({"kind": "phantom", "threshold": "2pkt"})
     assert port["queue_max_pkt"] > 240
+
+
+SENDERS, SIZE, FRAME, HEADER = 8, 2_000_000, 4150, 64
+LINK_US = SENDERS * -(-SIZE // (FRAME - HEADER)) * FRAME * 8 / 100e3
+"""The time that a link of 100 Gbps needs for all bytes."""
+STAR = {"kind": "star", "hosts": 9, "rate": "100Gbps", "rtt": "8us"}
+FABRICS = [
+    STAR,
+    {"kind": "fat-tree", "k": 4, "rate": "100Gbps"},
+    {"kind": "leaf-spine", "leaves": 3, "spines": 2, "hosts_per_leaf": 4, "rate": "100Gbps"},
+]
+KINDS = [
+    STEP,
+    STEP | {"at": "dequeue"},
+    {"kind": "red", "kmin": "40KB", "kmax": "160KB", "pmax": 1},
+    {"kind": "pi"},
+    {"kind": "codel"},
+]
+
+
+def incast(topology, cc, marking):
+    scenario = sh.Scenario(
+        duration="until-done",
+        topology=topology,
+        network={
+            "mtu": f"{FRAME}B",
+            "header": f"{HEADER}B",
+            "trimming": {"queue": 50},
+            "marking": marking,
+        },
+        cc=cc,
+        traffic=[{"kind": "incast", "senders": SENDERS, "size": f"{SIZE}B"}],
+    )  # fmt: skip
+    return sh.run(scenario, progress=False)
+
+
+@pytest.mark.parametrize("cc", ["ndp", "rccc"])
+@pytest.mark.parametrize(
+    ("topology", "marking"), [(one, STEP) for one in FABRICS] + [(STAR, one) for one in KINDS[1:]]
+)
+def test_a_port_that_trims_cuts_what_it_would_drop(topology, cc, marking):
+    """NDP loses at most a tenth of the link's time to trimming (SIGCOMM 2017 section 6)."""
+    run = incast(topology, cc, marking)
+    assert 1 <= run.flows.fct_us.max() / LINK_US <= 1.1
+    assert run.columns("ports")["dropped"].sum() == 0 < run.columns("ports")["trimmed"].sum()
+    assert run.summary["flows"]["timeouts"] == 0
+
+
+@pytest.mark.parametrize("network", [{"trimming": {"queue": 50}, "marking": STEP}, {}])
+@pytest.mark.parametrize("marked", [1, 4])
+def test_flows_with_marks_and_flows_with_trimming_share_a_link(network, marked):
+    """Of eight flows some are of DCTCP and the others of NDP; the link is busy for most of the time."""
+    flows = [[0.0, f"h{host}", "h8", SIZE] for host in range(SENDERS)]
+    scenario = sh.Scenario(
+        duration="until-done",
+        topology=STAR,
+        network={"mtu": f"{FRAME}B", "header": f"{HEADER}B", **network},
+        cc="dctcp",
+        traffic=[
+            {"kind": "trace", "flows": flows[:marked]},
+            {"kind": "trace", "cc": "ndp", "flows": flows[marked:]},
+        ],
+    )
+    run = sh.run(scenario, progress=False)
+    assert 1 <= run.flows.fct_us.max() / LINK_US <= 1.2
+    assert run.summary["bottleneck"]["marked"] > 0 < run.columns("ports")["trimmed"].sum()
+    assert run.summary["warnings"] == []
+
+
+def test_a_comparison_names_data_that_is_dropped_where_other_data_is_marked():
+    scenario = sh.Scenario(
+        duration="200us",
+        topology=STAR,
+        network={"marking": STEP},
+        cc="dctcp",
+        traffic=[{"kind": "incast", "senders": 2, "size": "30pkt"}],
+    )
+    lines = sh.compare(scenario, ["dctcp", "ndp", "swift"]).networks
+    assert [line.split(":")[0].split()[-1] for line in lines if "not ECN-capable" in line] == ["ndp", "swift"]
+    assert any("ndp" in line and "trimmed where" in line for line in lines)
+    assert any("swift" in line and "dropped where" in line for line in lines)
+    nodrop = sh.compare(scenario, ["dctcp", "swift"], overrides={"network.marking.nodrop": True}).networks
+    assert not any("not ECN-capable" in line for line in nodrop)

@@ -16,6 +16,7 @@ import shallows as sh
 from shallows import _core, cli, live
 from shallows.algorithm import catalog
 from shallows.cli import status
+from shallows.defaults import Scale
 from shallows.fluid import MODELS as EQUATIONS
 from shallows.fluid.trajectory import trajectory
 from shallows.marking import markings
@@ -237,7 +238,6 @@ WRONG = [
     ({"hosts.nic": "fifo"}, 'hosts.nic = "fifo": expected "fair"'),
     ({"hosts.timestamps": {"kind": "hardware"}}, "hosts.timestamps: expected none"),
     ({"cc": {"name": "dctcp", "receiver": "inigo"}}, 'cc.receiver = "inigo": expected none'),
-    ({"network.pfc": True}, "network.pfc: expected none"),
     ({"network.marking.at": "dequeue"}, 'network.marking.at = "dequeue": expected "enqueue"'),
     ({"network.marking": {"kind": "red"}}, 'network.marking.kind = "red": expected step'),
     ({"record.ports": ["s0->h0"]}, 'record.ports = "s0->h0": expected s0->h3'),
@@ -363,3 +363,61 @@ echo "no such parameter" >&2; exit 2
     with pytest.raises(sh.ScenarioError, match=rf"{message} \(.*no such parameter\)"):
         live.ask({})
     assert live.call("status") == 2
+
+
+WITH_NETWORK_DEFAULTS = ["dcqcn", "timely", "patched-timely", "patched-timely-pi"]
+
+
+def of_defaults(cc, rate, flows=2, settled_ms=40, **network):
+    return sh.Scenario(
+        duration=f"{settled_ms + 20}ms",
+        warmup=f"{settled_ms}ms",
+        topology={"kind": "star", "hosts": flows + 1, "rate": rate, "rtt": "4us"},
+        network={"buffer": "unlimited", **network},
+        cc=cc,
+        traffic=[{"kind": "long-lived", "flows": flows}],
+    )
+
+
+@pytest.mark.parametrize("cc", WITH_NETWORK_DEFAULTS)
+@pytest.mark.parametrize("rate", ["10Gbps", "25Gbps", "40Gbps", "100Gbps", "400Gbps"])
+def test_a_fluid_accepts_what_the_program_derived(cc, rate):
+    given = of_defaults(cc, rate)
+    fluid.check(given)
+    fluid.check(sh.Scenario.from_toml(given.to_toml()))  # a saved scenario writes every value
+    with pytest.raises(sh.ScenarioError, match="not part of the fluid model"):
+        fluid.check(of_defaults({"name": cc, "min_rate": "123Mbps"}, rate))
+
+
+def test_a_fluid_says_that_it_pauses_nobody():
+    run = sh.run(of_defaults("dcqcn", "25Gbps", pfc=True), world="fluid", progress=False)
+    assert any("network.pfc" in said and "pauses nobody" in said for said in run.summary["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("model", "flows", "rate"), [("patched-timely", 7, "25Gbps"), ("dcqcn", 3, "100Gbps")]
+)
+def test_the_command_and_a_scenario_have_the_same_defaults(model, flows, rate):
+    """The queue of the fixed point, which the trajectory of the scenario reaches."""
+    options = ["--flows", str(flows), "--rate", rate, "--delay", "4us", "--set", "mtu=1500B", "--json"]
+    answer = CliRunner().invoke(cli.app, ["fluid", "fixed-point", model, *options])
+    assert "by default" in answer.stderr
+    queue = sh.run(of_defaults(model, rate, flows), world="fluid", progress=False).summary["bottleneck"]
+    assert queue["queue_mean_pkt"] * 1.5 == pytest.approx(json.loads(answer.stdout)["queue_kb"], rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("cc", "rate", "flows", "percent"),
+    [("patched-timely", "25Gbps", 8, 15), ("dcqcn", "25Gbps", 2, 40), ("dcqcn", "100Gbps", 8, 40)],
+)
+def test_fluid_and_packets_agree_on_defaults(cc, rate, flows, percent):
+    """Patched TIMELY compares the absolute round trip: the bytes of the empty path count as queue there."""
+    given = of_defaults(cc, rate, flows, settled_ms=200 if cc == "patched-timely" else 40)
+    packets, equations = (
+        sh.run(given, world=world, progress=False).summary["bottleneck"]["queue_mean_pkt"]
+        for world in ("packet", "fluid")
+    )
+    if cc == "patched-timely":
+        scale = Scale.of(given.network, given.mtu)
+        packets += scale.in_flight(scale.slowest) / given.mtu
+    assert packets == pytest.approx(equations, rel=percent / 100)

@@ -111,7 +111,7 @@ class Pauses(Builder):
 class Trimming(Builder):
     """`[network.trimming]`: switch ports trim packets to their headers instead of dropping them (NDP).
 
-    queue: data packets that a port holds; further ones are trimmed; default 8
+    queue: data packets that a port holds; by default 8, or twice the largest marking threshold
     headers: queue of headers, answers and pulls; default 16pkt
     ratio: headers sent per waiting data packet; default 10
     """
@@ -119,7 +119,7 @@ class Trimming(Builder):
     def __init__(
         self,
         *,
-        queue: int = 8,
+        queue: int | None = None,
         headers: Size = "16pkt",
         ratio: int = 10,
         **unknown: Never,

@@ -225,10 +225,10 @@ class Comparison:
 
     @property
     def networks(self) -> list[str]:
-        """Sentences on how the networks of the runs differ, and on keys of hosts that some do not use."""
+        """Sentences on how the networks of the runs differ, or treat them differently; and on unused keys."""
         saved = {label: tomllib.loads(run.scenario_toml) for label, run in self.runs.items()}
         networks = {label: tables["network"] for label, tables in saved.items()}
-        return fitting.differences(networks) + fitting.unused(saved)
+        return fitting.differences(networks) + fitting.treatments(saved) + fitting.unused(saved)
 
     def figure(self, **options: Any) -> "Figure":
         """The four-panel matplotlib figure, the runs drawn over each other.

@@ -249,14 +249,23 @@ def pause_threshold(scale: Scale) -> int:
     return max(round(PAUSE * scale.fastest / MEMORY_RATE), PAUSE, 5 * scale.frame)
 
 
+TRIMMING_QUEUE = 8
+"""Data packets that a port holds which trims further ones (Handley et al., SIGCOMM 2017 §3.1)."""
+
+
+def trimming_queue(largest_threshold: int, frame: int) -> int:
+    """Data packets of a port that trims: eight, or twice the largest marking threshold of flows that mark."""
+    return max(TRIMMING_QUEUE, -(-2 * largest_threshold // frame))
+
+
 def rto_min(scale: Scale, queue_bytes: int) -> int:
     """Picoseconds of the least retransmission timeout: 1 ms, or longer than full queues delay an answer.
 
-    A path may have two full queues of `queue_bytes`, one in each direction. Rounded up to two digits.
+    A path may have two full queues of `queue_bytes`, one in each direction; unlimited queues count for none,
+    because no timeout covers them. Rounded up to two digits.
     """
-    if queue_bytes >= NEVER // 16 or not scale.slowest:
-        return RTO_MIN_PS
-    needed = scale.rtt_ps + 2 * queue_bytes * 8 * 10**12 // scale.slowest
+    limited = queue_bytes < NEVER // 16 and scale.slowest
+    needed = scale.rtt_ps + (2 * queue_bytes * 8 * 10**12 // scale.slowest if limited else 0)
     digits = 10 ** max(0, len(str(needed)) - 2)
     return min(max(RTO_MIN_PS, -(-needed // digits) * digits), limits.TIME.most)
 

@@ -14,6 +14,7 @@ from shallows.settings import switch
 from shallows.units import RATE, did_you_mean
 
 if TYPE_CHECKING:
+    from shallows.algorithm import Algorithm
     from shallows.contract import U32, U64
     from shallows.contract import Marking as MarkingToCore
     from shallows.units import Frame
@@ -131,6 +132,27 @@ class Marking:
 def tells(kind: object) -> str:
     """The feedback of a port of this kind: "marks", "rates" or "records"."""
     return _row(kind)["tells"]
+
+
+def lacks_marks(used: "Algorithm", chosen: "Marking | str") -> bool:
+    """Return whether an algorithm that reacts to marks alone gets none from ports with this marking."""
+    wanted = used.congestion_point if used.lives_by_marks else None
+    return wanted is not None and tells(wanted) == "marks" and (isinstance(chosen, str) or not chosen.marks)
+
+
+def check_feedback(used: "Algorithm", chosen: "Marking | str", key: str) -> None:
+    """Raise `ScenarioError` if ports with the marking `chosen`, whose key is `key`, do not mark for `used`.
+
+    Over RoCE they need not: switches without ECN are a mistake that people meet, and ask about.
+    """
+    if used.transport == "roce" and lacks_marks(used, chosen):
+        return
+    if isinstance(chosen, str):
+        if used.needs_marking:
+            expected = f'a marking, which {used.label} needs, such as {{ kind = "{used.congestion_point}" }}'
+            raise ScenarioError(key, chosen, expected)
+    elif used.lives_by_marks and not chosen.marks:
+        raise ScenarioError(f"{key}.ecn", False, f"true: {used.label} needs marks")
 
 
 def choose(table: dict[str, Any], frame: "Frame") -> Marking:

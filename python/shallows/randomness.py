@@ -41,7 +41,10 @@ def _of_algorithms(scenario: "Scenario") -> list[str]:
         for number, table in enumerate(scenario.traffic)
         if (table.cc or scenario.cc).draws
     )
-    acting = {"gap": scenario.hosts.gap > 0, "timestamps": scenario.hosts.timestamps is not None}
+    acting = {
+        "gap": scenario.hosts.gap > 0 and scenario.has_full_queues,
+        "timestamps": scenario.hosts.timestamps is not None,
+    }
     hosts = [f"hosts.{key}" for key, acts in acting.items() if acts]
     return [*found, *(key for key in hosts if any(key in one.supported_keys for one in used))]
 

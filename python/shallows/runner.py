@@ -132,7 +132,7 @@ def in_world(
             bug.add_note("Please report it with these lines and this scenario:\n" + scenario.to_toml())
             raise
         if run.answer is not None:
-            run.summary["warnings"] = warnings.of_run(run.answer)
+            run.summary["warnings"] = [*warnings.of_run(run.answer), *_module(world).WORLD.notes(scenario)]
             run.summary["random"] = randomness.settings(scenario, world)
         return run
 

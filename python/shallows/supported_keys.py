@@ -41,7 +41,8 @@ class World:
 
     supported_keys: the keys; a kind of topology or traffic counts as one, "topology.star", with its own keys.
     why: the reason for each unsupported key or table. parameters: the supported parameters of each algorithm
-    by name; None supports all. limits: notes of the documentation for keys with partial support.
+    by name; None supports all. limits: notes of the documentation for keys with partial support. partial: for
+    keys that the world accepts without doing all that they say, a sentence on what it does instead.
     """
 
     name: str
@@ -49,6 +50,13 @@ class World:
     why: Mapping[str, str] = field(default_factory=dict[str, str])
     parameters: Mapping[str, tuple[str, ...]] | None = None
     limits: Mapping[str, str] = field(default_factory=dict[str, str])
+    partial: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def notes(self, scenario: "Scenario") -> list[str]:
+        """Warnings about the keys of `scenario` that this world supports in part."""
+        return [
+            f"{one.where}: {self.partial[one.key]}" for one in set_keys(scenario) if one.key in self.partial
+        ]
 
     def kinds(self, table: str) -> list[str]:
         """The supported kinds of topology or traffic."""

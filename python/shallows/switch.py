@@ -12,7 +12,7 @@ from shallows import contract
 from shallows.literal import is_table
 from shallows.settings import switch as names
 from shallows.table import Key, Table
-from shallows.units import NEVER, Count, DefaultWireSize, Headroom, WireSize
+from shallows.units import NEVER, Count, DefaultCount, DefaultWireSize, Headroom, WireSize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -85,7 +85,10 @@ class Pauses(Table):
 class Trimming(Table):
     """`[network.trimming]`: switch ports trim packets to their headers instead of dropping them (NDP)."""
 
-    queue: Count = Key(8, description="data packets that a port holds; further ones are trimmed")
+    queue: DefaultCount = Key(
+        None,
+        description="data packets that a port holds; by default 8, or twice the largest marking threshold",
+    )
     headers: WireSize = Key("16pkt", description="queue of headers, answers and pulls")
     ratio: Count = Key(10, description="headers sent per waiting data packet")
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, GetCoreSchemaHandler, SerializationInfo, ValidationInfo
 from pydantic_core import CoreSchema, core_schema
@@ -310,6 +310,11 @@ OptionalName = Annotated[str | None, BeforeValidator(_optional_name)]
 Share = Annotated[float, TypeName("Share"), BeforeValidator(share, json_schema_input_type=float | str)]
 Count = Annotated[int, _whole(1, limits.COUNT.most)]
 OptionalCount = Annotated[int | None, _whole(1, limits.COUNT.most, optional=True)]
+if TYPE_CHECKING:
+    DefaultCount = int
+else:
+    DefaultCount = OptionalCount
+"""A count that is None only until a default that depends on the network is filled in."""
 SmallCount = Annotated[int, _whole(1, limits.ACKS_EVERY.most)]
 TwoOrMore = Annotated[int, _whole(2, limits.COUNT.most)]
 Seed = Annotated[int, _whole(0, NEVER)]

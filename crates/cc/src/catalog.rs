@@ -125,6 +125,7 @@ pub static ROCE: Transport = Transport {
         "hosts.rto_initial",
         "hosts.rto_max",
         "hosts.retransmission",
+        "hosts.gap",
         "hosts.timestamps",
     ],
 };
@@ -222,6 +223,19 @@ impl Algorithm {
         self.receiver.name == CLASSIC_ECHO.name
     }
 
+    /// Returns whether it runs over RoCE.
+    #[must_use]
+    pub fn is_roce(&self) -> bool {
+        *self.transport == ROCE
+    }
+
+    /// Returns whether it can fill a queue until packets are lost: as a TCP that reacts to losses, or over RoCE, which begins at the
+    /// rate of the link.
+    #[must_use]
+    pub fn fills_queues(&self) -> bool {
+        self.is_loss_based() || self.is_roce()
+    }
+
     /// Returns the keys of a scenario that act on its flows, of those that do not act on every flow. These are the keys of
     /// its transport, without the initial window if its sender has its own, without gaps if it does not fill queues, and over RoCE without
     /// timestamps if it does not use delays.
@@ -231,7 +245,7 @@ impl Algorithm {
         let no_delay = self.after(10, Time::from_micros(30)) == self.after(10, Time::from_millis(3));
         let acts = |key: &&str| match *key {
             "hosts.initial_window" => !own_window,
-            "hosts.gap" => self.is_loss_based(),
+            "hosts.gap" => self.fills_queues(),
             "hosts.timestamps" => self.transport.reliability != Reliability::GoBackN || !no_delay,
             _ => true,
         };

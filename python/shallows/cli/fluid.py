@@ -232,12 +232,22 @@ def _model(
     name: str, flows: str | None, rate: str | None, delay: str | None, set_: list[str] | None
 ) -> "Model":
     from shallows.fluid import MODELS
+    from shallows.fluid.model import in_words
+    from shallows.worlds.fluid_models import with_network_defaults
 
     if name not in MODELS:
         raise ScenarioError("MODEL", name, f"one of {', '.join(MODELS)}{did_you_mean(name, MODELS)}")
     given = {"flows": flows, "rate": rate, "delay": delay}
-    texts = {key: text for key, text in given.items() if text is not None}
-    return MODELS[name].read(texts | settings(set_, "kmax=1MB"))
+    texts = {key: text for key, text in given.items() if text is not None} | settings(set_, "kmax=1MB")
+    model, changed = with_network_defaults(MODELS[name].read(texts), texts.keys())
+    if changed:
+        kinds = {spec.name: spec.metadata["kind"] for spec in fields(model)}
+        words = ", ".join(f"{key} {in_words(kinds[key], value)}" for key, value in changed.items())
+        print(
+            f"shallows: as in a scenario at {RATE.text(round(model.rate))}, by default {words}",
+            file=sys.stderr,
+        )
+    return model
 
 
 def _quantity(option: str, text: str, dimension: Dimension) -> float:

@@ -81,16 +81,11 @@ def _check_cooldown(scenario: "Scenario") -> None:
 def _check_marking(scenario: "Scenario") -> None:
     if scenario.classes:
         return
+    for used in scenario.algorithms:
+        marking.check_feedback(used, scenario.network_options.marking, "network.marking")
     if scenario.network_options.marking == "none":
-        for used in scenario.algorithms:
-            if used.needs_marking:
-                example = f'{{ kind = "{used.congestion_point}" }}'
-                expected = f"a marking, which {used.label} needs, such as {example}"
-                raise ScenarioError("network.marking", "none", expected)
         return
     for used in scenario.algorithms:
-        if used.lives_by_marks and not scenario.network_options.marking.marks:
-            raise ScenarioError("network.marking.ecn", False, f"true: {used.label} needs marks")
         wanted = used.congestion_point
         if wanted and marking.tells(wanted) != scenario.network_options.marking.tells:
             expected = f"{marking.tells(wanted)}, which {used.label} needs: {wanted}"
@@ -102,7 +97,8 @@ def _check_marking(scenario: "Scenario") -> None:
         key = "network.trimming.queue" if trimming else "network.buffer"
         buffer, threshold = (SIZE.text(size, scenario.mtu) for size in (holds, largest))
         expected = f"more than the largest marking threshold, {threshold}, or packets are dropped unmarked"
-        raise ScenarioError(key, buffer, expected)
+        without = "; without this key it is twice that" if trimming else ""
+        raise ScenarioError(key, buffer, expected + without)
 
 
 def _check_ramp(scenario: "Scenario") -> None:

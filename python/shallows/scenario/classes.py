@@ -278,14 +278,7 @@ def _check_class(scenario: "Scenario", number: int) -> None:
         expected = f"at least one full frame, {SIZE.text(scenario.mtu)}: a smaller queue passes nothing"
         raise ScenarioError(f"{key}.buffer", SIZE.text(one.buffer), expected)
     for used in algorithms_of(scenario, number):
-        if one.marking == "none":
-            if used.needs_marking:
-                example = f'{{ kind = "{used.congestion_point}" }}'
-                raise ScenarioError(
-                    f"{key}.marking", "none", f"a marking, which {used.label} needs, such as {example}"
-                )
-        elif used.lives_by_marks and not one.marking.marks:
-            raise ScenarioError(f"{key}.marking.ecn", False, f"true: {used.label} needs marks")
+        marking.check_feedback(used, one.marking, f"{key}.marking")
     if one.marking == "none":
         return
     if one.marking.tells != "marks":

@@ -87,6 +87,34 @@ def differences(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return lines
 
 
+def treatments(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Sentences on data that ports drop or trim where they mark that of others; `tables` as in `unused`."""
+    marked = {label: _is_ecn_capable(table["cc"]) for label, table in tables.items()}
+    if len(set(marked.values())) < 2:
+        return []
+    return [
+        f"network     {label}: its data is not ECN-capable, and is {_fate(table)} where other data is marked"
+        for label, table in tables.items()
+        if not marked[label] and _drops(table["network"])
+    ]
+
+
+def _is_ecn_capable(cc: Mapping[str, Any]) -> bool:
+    row = next((row for row in catalog() if row["name"] == cc["name"].partition("@")[0]), None)
+    return row is None or row["marking"] == "required" or bool(cc.get(row["marking"]))
+
+
+def _drops(network: Mapping[str, Any]) -> bool:
+    """Whether ports drop data that is not ECN-capable where they would mark other data (RFC 3168)."""
+    marking = network.get("marking", "none")
+    return marking != "none" and marking.get("nodrop") is False and not network.get("pfc")
+
+
+def _fate(table: Mapping[str, Any]) -> str:
+    row = next(row for row in catalog() if row["name"] == table["cc"]["name"].partition("@")[0])
+    return "trimmed" if row["port"] == "trim" and table["network"].get("trimming") else "dropped"
+
+
 def unused(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Sentences on the keys of `[hosts]` that act on some algorithms only; `tables` are saved scenarios."""
     lines: list[str] = []

@@ -279,6 +279,14 @@ class Scenario(Table):
         return self.network_options.trimming or None
 
     @property
+    def has_full_queues(self) -> bool:
+        """True if data can find a full queue, because no pause comes first."""
+        options = self.network_options
+        if self.classes:
+            return any(not one.pfc and (one.pool or one.buffer < NEVER) for one in self.classes)
+        return not options.pfc and bool(options.shared or options.trimming or options.buffer < NEVER)
+
+    @property
     def pacer(self) -> dict[str, float] | None:
         """Parameters of the pacer of every host, in SI base units; None without pacers."""
         return next((used.pacer for used in self.algorithms if used.pacer), None)

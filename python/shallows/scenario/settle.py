@@ -39,6 +39,9 @@ def fill_in(scenario: "Scenario") -> None:
     needed = any(used.trims for used in scenario.algorithms) and not options.shared and not options.pfc
     if options.trimming is None and needed:
         _set(options, "trimming", Trimming.model_validate({}, context={"frame": scenario.frame}))
+    if options.trimming and not options.trimming.queue:
+        begins = 0 if options.marking == "none" or scenario.classes else scenario.marking_begins
+        _set(options.trimming, "queue", defaults.trimming_queue(begins, scenario.mtu))
     if options.shared and not options.shared.size:
         _set(options.shared, "size", defaults.memory(scale))
     if options.pfc and not options.shared and not options.pfc.threshold:
@@ -46,6 +49,8 @@ def fill_in(scenario: "Scenario") -> None:
     derived["hosts.rto_min"] = defaults.rto_min(scale, _fullest(scenario))
     of_tcp = all(used.transport == "tcp" for used in scenario.algorithms)
     hosts = scenario.hosts
+    if any("hosts.rto_min" in used.supported_keys for used in scenario.algorithms):
+        hosts.check_least()
     low = hosts.rto_min if "rto_min" in hosts.model_fields_set else None
     derived["hosts.rto_initial"] = defaults.rto_initial(low or derived["hosts.rto_min"], of_tcp=of_tcp)
     _set(scenario, "hosts", scenario.hosts.filled_in(derived))

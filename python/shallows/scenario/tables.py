@@ -265,18 +265,32 @@ class HostTable(Table):
         """This table with the timeouts of the network, unless others or another preset are set."""
         if self.rto != "datacenter":
             return self
-        set_ = [time for time in (self._set("rto_initial"), self._set("rto_max")) if time]
-        low = min(derived["hosts.rto_min"], *set_, NEVER)
         first = min(derived["hosts.rto_initial"], self._set("rto_max") or NEVER)
-        return self.model_copy(update=self._derived(low, first))
+        return self.model_copy(update=self._derived(derived["hosts.rto_min"], first))
+
+    def check_least(self) -> None:
+        """Raise `ScenarioError` for a timeout that is set below the least one, where that acts."""
+        least = self._set("rto_min") or _RTO[self.rto]["rto_min"]
+        for key in ("rto_initial", "rto_max"):
+            if (self._set(key) or NEVER) < least:
+                raise ScenarioError(
+                    f"hosts.{key}", TIME.text(getattr(self, key)), f"{TIME.text(least)} or more"
+                )
+
+    def _longer(self) -> list[int]:
+        """The times that are set of those that `rto_min` must not exceed."""
+        return [self._set("rto_initial") or NEVER, self._set("rto_max") or NEVER]
 
     def _set(self, key: str) -> int | None:
         return getattr(self, key) if key in self.model_fields_set else None
 
     def _derived(self, rto_min: int, first: int | None = None) -> dict[str, int]:
-        """The times by key, of which `rto_min` and the `first` timeout hold if none is set."""
+        """The times by key, of which `rto_min` and the `first` timeout hold if none is set.
+
+        The least timeout does not exceed others that are set.
+        """
         preset = _RTO[self.rto]
-        low = self._set("rto_min") or rto_min
+        low = self._set("rto_min") or min(rto_min, *self._longer())
         if low < 2:
             raise ScenarioError(
                 "rto_min", TIME.text(low), "2ps or more: an ack may wait for less, and longer than 0"

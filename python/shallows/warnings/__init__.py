@@ -25,6 +25,7 @@ def of_run(answer: "Answer") -> list[str]:
         losses.many_losses,
         losses.long_timeouts,
         losses.dropped_in_spite_of_pauses,
+        losses.dropped_unmarked,
         links.idle_links,
         shares.unequal_shares,
         shares.locked_out,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shallows.faults import changes
+from shallows.marking import lacks_marks
 from shallows.scenario.classes import Lossless, lossless
 from shallows.settings import headroom
 from shallows.traffic import offered as offered_load
@@ -35,6 +36,7 @@ def of_scenario(scenario: "Scenario") -> list[str]:
         _dead_paths,
         _nowhere_to_drain,
         _nothing_trims,
+        _nothing_marks,
         _reordering_is_loss,
         sprayed.short_ramps,
         sprayed.short_steps,
@@ -173,6 +175,20 @@ def _nothing_trims(scenario: "Scenario") -> list[str]:
     return [
         f"{', '.join(names)} needs ports that trim packets, and here they drop them{why}: a lost packet can "
         f"wait for a timeout; write {f'no network.{table}' if table else 'network.trimming = true'}"
+    ]
+
+
+def _nothing_marks(scenario: "Scenario") -> list[str]:
+    """Algorithms that react to nothing but marks, on ports that do not mark."""
+    markings = [one.marking for one in scenario.classes] or [scenario.network_options.marking]
+    names = dict.fromkeys(
+        used.label for used in scenario.algorithms if all(lacks_marks(used, chosen) for chosen in markings)
+    )
+    if not names:
+        return []
+    return [
+        f"{', '.join(names)} slows down at marks alone, and no port marks: its senders keep the rates of "
+        "their links, whatever they lose; write network.marking with a kind"
     ]
 
 

@@ -11,6 +11,7 @@ from shallows.units import NEVER, TIME
 from shallows.warnings.paths import about, of_algorithms, of_transport, paths_of, round_trip
 
 if TYPE_CHECKING:
+    from shallows.algorithm import Algorithm
     from shallows.contract import F64, Flags
     from shallows.results.answer import Answer
 
@@ -80,6 +81,31 @@ def _waits(answer: "Answer") -> str:
         f"{where} hosts.rto_min = {least} and hosts.rto_initial = {first}; raise them to twice that, or "
         'write hosts.rto = "internet"'
     )
+
+
+def dropped_unmarked(answer: "Answer") -> list[str]:
+    """Data that is dropped where ECN-capable data would be marked, of algorithms that expect no loss there.
+
+    A TCP that reacts to losses expects it. Drops below a full queue come from the marking.
+    """
+    options = answer.scenario.network_options
+    if isinstance(options.marking, str) or not options.marking.marks or not options.marking.drops:
+        return []
+    names = dict.fromkeys(used.label for used in answer.scenario.algorithms if _expects_no_drop(used))
+    longest = answer.port_columns["queue_max_pkt"] * answer.scenario.mtu
+    not_full = longest + answer.scenario.mtu <= options.buffer
+    dropped = int(answer.port_columns["dropped"][not_full].sum())
+    if not names or not dropped or options.pfc or options.shared:
+        return []
+    return [
+        f"{dropped} packets were dropped before the queue was full: data of {', '.join(names)} is not "
+        "ECN-capable, and ports drop it where they mark other data; write network.marking.nodrop = true"
+    ]
+
+
+def _expects_no_drop(used: "Algorithm") -> bool:
+    fills_queues = used.transport == "tcp" and "hosts.gap" in used.supported_keys
+    return not used.needs_marking and not used.trims and not fills_queues
 
 
 def many_losses(answer: "Answer") -> list[str]:

@@ -36,16 +36,31 @@ def unequal_shares(answer: "Answer") -> list[str]:
     for number, table in enumerate(answer.scenario.traffic):
         used = table.cc or answer.scenario.cc
         its = (flows["traffic"] == number) & np.isnan(flows["bytes"])
-        if table.kind != "long-lived" or table.stop != NEVER or used.transport != "tcp" or its.sum() < 2:
+        if table.kind != "long-lived" or table.stop != NEVER or its.sum() < 2 or not _why(answer, used):
             continue
         fairness = jain(flows["goodput_gbps"][its])
         if fairness is None or fairness >= UNFAIR or not _long_enough(answer) or not _equal(answer, its):
             continue
         warnings.append(
-            f"flows of traffic[{number}] are equal and share unequally, Jain {fairness:.2f}: synchronised "
-            "packets can cause that; compare other seeds, or a jitter of at least a round trip"
+            f"flows of traffic[{number}] are equal and share unequally, Jain {fairness:.2f}: "
+            f"{_why(answer, used)}"
         )
     return warnings
+
+
+def _why(answer: "Answer", used: "Algorithm") -> str | None:
+    """What can make equal flows of an algorithm unequal; None if that is the algorithm itself."""
+    if used.transport == "tcp":
+        return (
+            "synchronised packets can cause that; compare other seeds, or a jitter of at least a round trip"
+        )
+    dropped = sum(int(answer.answer["ports"][of].sum()) for of in ("dropped", "dropped_in_warmup"))
+    if used.transport != "roce" or not dropped:
+        return None
+    return (
+        f"of two that meet at a full queue one may lose every frame, {dropped} in all, and then waits for "
+        'timeouts; write a longer network.buffer, network.pfc = true, or hosts.rto_initial = "1ms"'
+    )
 
 
 def locked_out(answer: "Answer") -> list[str]:

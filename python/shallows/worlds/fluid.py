@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shallows.algorithm import choose
+from shallows.defaults import Scale
 from shallows.errors import ScenarioError
+from shallows.scenario.settle import of_network
 from shallows.supported_keys import ALWAYS, World
 from shallows.units import NEVER, RATE, TIME, did_you_mean
 from shallows.worlds.fluid_answer import FluidAnswer
@@ -33,7 +35,7 @@ WORLD = World(
     "fluid",
     supported_keys=ALWAYS
     | {"topology.dumbbell", "topology.star", "traffic.long-lived", "traffic.staircase"}
-    | {f"network.{key}" for key in ("mtu", "header", "buffer", "marking")},
+    | {f"network.{key}" for key in ("mtu", "header", "buffer", "marking", "pfc")},
     why={
         "topology": "a fluid has one queue",
         "network": "a fluid has one port, with a buffer of its own",
@@ -53,7 +55,11 @@ WORLD = World(
         "topology": "all flows cross one port, over equal round trips",
         "cc": "one algorithm, with a model",
         "network.marking": "the kind of its model",
+        "network.pfc": "no pauses: an unlimited buffer",
         "record.ports": "the one port",
+    },
+    partial={
+        "network.pfc": "a fluid pauses nobody: its queue has no limit, and senders alone keep it short",
     },
 )
 MOST_VALUES = 16_000_000
@@ -164,16 +170,18 @@ def _check_traffic(scenario: "Scenario") -> None:
 
 
 def _check_parameters(scenario: "Scenario", row: "Row", given: ModelInputs) -> None:
-    """Refuse values that the model does not cover, and parameters that it does not have."""
+    """Refuse values that the model does not cover, and parameters that are set and that it does not have."""
     used, key, reads = scenario.flows.ccs[0], _cc_key(scenario), row.reads(given)
-    default, table = choose(used.label, scenario.frame), used.table(scenario.mtu)
+    printed, table = choose(used.label, scenario.frame), used.table(scenario.mtu)
+    default = of_network(printed, Scale.of(scenario.network, scenario.mtu))
     for name, value in row.only.items():
         if used.parameters[name] != value:
             wanted = replace(used, parameters=used.parameters | {name: value}).table(scenario.mtu)[name]
             expected = f"{json.dumps(wanted)}: the fluid model of {used.name} supports only that"
             raise ScenarioError(f"{key}.{name}", table[name], expected)
     for name in used.parameters.keys() - reads - row.only.keys():
-        if used.parameters[name] not in (default.parameters[name], row.same.get(name)):
+        accepted = (default.parameters[name], printed.parameters[name], row.same.get(name))
+        if name in used.chosen and used.parameters[name] not in accepted:
             instead = json.dumps(default.table(scenario.mtu)[name])
             expected = f"{instead}, the default: it is not part of the fluid model of {used.name}"
             raise ScenarioError(f"{key}.{name}", table[name], expected)
@@ -229,6 +237,6 @@ def _check_drops(scenario: "Scenario") -> None:
             instead = json.dumps(replace(marking, parameters={name: value}).table(scenario.mtu)[name])
             expected = f"{instead}: the fluid model supports only that"
             raise ScenarioError(f"network.marking.{name}", marking.table(scenario.mtu)[name], expected)
-    if marking.drops and not used.needs_marking:
+    if marking.drops and not used.needs_marking and not scenario.network_options.pfc:
         why = f"ports would drop data of {used.name}, which is not ECN-capable, instead of marking it"
         raise ScenarioError("network.marking.nodrop", None, f'true, or marking = "none": {why}')

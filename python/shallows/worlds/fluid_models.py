@@ -4,9 +4,16 @@
 add an algorithm to the fluid world, write its model and add its row.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shallows import defaults
+
+if TYPE_CHECKING:
+    from shallows.fluid.model import Model
 
 Source = str | Callable[["ModelInputs"], Any]
 """The source of a value: "cc.g", or a function of the inputs."""
@@ -149,6 +156,31 @@ MODELS: dict[tuple[str, str | None], Row] = {
     ),
 }
 """(algorithm of the catalog, kind of marking; None is any) -> its row."""
+
+
+def with_network_defaults(model: "Model", given: Collection[str]) -> "tuple[Model, dict[str, Any]]":
+    """(the same model with the defaults of a scenario at its rate, delay and frame, what that changes).
+
+    `given` are the parameters that are set, which stay.
+    """
+    (algorithm, kind), row = next((key, row) for key, row in MODELS.items() if row.model == model.name)
+    rate_bps, frame_s = round(model.rate), 8 * model.mtu / model.rate
+    rtt_s = model.delay + (frame_s if row.sends_apart else 0.0)
+    scale = defaults.Scale(round(rtt_s * 1e12), round(model.mtu), np.array([rate_bps], np.uint64), rate_bps)
+    changed: dict[str, Any] = {}
+    for name, source in row.parameters.items():
+        if name in given or not isinstance(source, str):
+            continue
+        table, _, key = source.partition(".")
+        printed, value = getattr(model, name), None
+        if table == "cc":
+            value = defaults.parameter(algorithm, key, printed, scale)
+        elif key in defaults.MARKING.get(kind or "", {}):
+            value = defaults.MARKING[kind or ""][key](rate_bps, scale)
+        if value not in (None, printed):
+            changed[name] = value
+    return replace(model, **changed), changed
+
 
 MARKING_ONLY = {"ecn": 1.0, "weight": 1.0, "gentle": 0.0, "uniform": 0.0}
 """Parameters of markings that no model reads, and the values that the models stand for."""

@@ -7,7 +7,7 @@ use crate::fabric::route::ReturnHop;
 use crate::fabric::shared_buffer::Verdict;
 use crate::observe::{Hop, Observer};
 use crate::packet::{Flags, NIL, PacketKind};
-use crate::port::admission::{ClassOverride, Departure, DropReason, Enqueued, Incoming, Outcome};
+use crate::port::admission::{ClassOverride, Departure, DropReason, Enqueued, Incoming, Outcome, Removed};
 use crate::port::link::LinkTarget;
 
 impl<O: Observer> Fabric<O> {
@@ -211,9 +211,15 @@ impl<O: Observer> Fabric<O> {
 
     /// Begins to send what a port may send; pauses stay due.
     fn begin(&mut self, number: u32) {
-        while let Some((at, dropped)) = self.ports[number as usize].drop_head(self.now, &mut self.packets) {
-            self.drop_accepted(number, at, DropReason::StandingQueue);
-            self.release_departed(number, dropped);
+        while let Some((at, removed)) = self.ports[number as usize].remove_head(self.now, &mut self.packets) {
+            match removed {
+                Removed::Dropped(departure) => {
+                    self.drop_accepted(number, at, DropReason::StandingQueue);
+                    self.release_departed(number, departure);
+                }
+                Removed::Trimmed if O::LISTENS => self.observer.trimmed(self.now, Hop::of(number, at, &self.packets)),
+                Removed::Trimmed => {}
+            }
         }
         let departed = self.ports[number as usize].dispatch(self.now, &mut self.packets);
         self.schedule_wake(number);

@@ -10,7 +10,7 @@ use crate::host::path_selection::PathSelection;
 use crate::host::timestamps::TimestampModel;
 use crate::host::transport::{FlowEndpoint, FlowReceiver, FlowSender, ReceiverConfig, SenderConfig};
 use crate::port::clock::Clock;
-use crate::spec::network::{Control, FlowSpec, MIN_FRAME, Network};
+use crate::spec::network::{Control, FlowSpec, Limit, MIN_FRAME, Network, PortSpec, TrafficClass};
 
 /// First random stream of flows; streams below belong to ports.
 const FLOW_STREAMS: u64 = 1 << 32;
@@ -59,8 +59,23 @@ impl Setup<'_> {
         sender.class = spec.class as u8;
         let paths = PathSelection::new(network.balancing, network.entropies, Rng::new(seed, 3));
         sender.paths = paths.map(Box::new);
-        sender.leaves_gaps = network.host.gap > 0.0 && control.leaves_gaps();
+        sender.leaves_gaps = network.host.gap > 0.0 && control.fills_queues() && self.may_find_full_queue(flow);
         sender
+    }
+
+    /// Returns whether data of a flow can find a full queue on its path, because no pause comes before that.
+    fn may_find_full_queue(self, flow: u32) -> bool {
+        let network = self.network;
+        let class = network.flows[flow as usize].class as usize;
+        let TrafficClass { pause, pool, .. } = &network.classes[class];
+        let is_limited = |&port: &u32| {
+            let PortSpec { buffer, discipline, .. } = network.ports[port as usize];
+            let Some(number) = discipline else { return buffer < Bytes::MAX };
+            let discipline = &network.disciplines[number as usize];
+            let data = discipline.class_of_data(class);
+            discipline.classes[usize::from(data)].limit != Limit::Bytes(Bytes::MAX)
+        };
+        pause.is_none() && (pool.is_some() || self.routes.path(network, flow)[0].iter().any(is_limited))
     }
 
     /// Returns what the sender of a flow knows that starts now.

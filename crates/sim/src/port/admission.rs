@@ -125,3 +125,12 @@ pub struct Departure {
     /// Arrival at the end of the link, if the packet is being sent and the link was empty.
     pub arrives: Option<Time>,
 }
+
+/// What became of a packet that a congestion point removed from the head of its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removed {
+    /// It was trimmed; its header is in the queue of headers.
+    Trimmed,
+    /// It was dropped, and is the caller's to free.
+    Dropped(Departure),
+}

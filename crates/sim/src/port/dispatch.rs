@@ -11,7 +11,7 @@ use shallows_cc::units::{Bytes, Time};
 use super::config::FULL;
 use super::{Port, PortExtras};
 use crate::packet::{Flags, Slab};
-use crate::port::admission::{ClassOverride, Departure, DropReason, Enqueued, Incoming};
+use crate::port::admission::{ClassOverride, Departure, DropReason, Enqueued, Incoming, Removed};
 use crate::port::class::{ClassTable, Waiting};
 use crate::port::marker::{Look, Marker};
 use crate::port::scheduler::Scheduler;
@@ -145,22 +145,22 @@ impl Port {
         Some(Enqueued::queued(marked, arrives))
     }
 
-    /// Puts a packet into its class. If the class is full, a packet is trimmed or dropped.
+    /// Puts a packet into its class. If the class is full, or its marker drops data that is not ECN-capable, a packet is trimmed or
+    /// dropped.
     #[inline(always)]
     pub(super) fn enqueue_class(&mut self, now: Time, incoming: Incoming, packets: &mut Slab) -> Enqueued {
-        let before = self.state(now);
-        let Incoming { packet: at, from, class } = incoming;
+        let Incoming { packet: at, class, .. } = incoming;
         let (length, flags) = (packets[at].bytes(), packets[at].flags);
         let number = self.class_for(flags, class);
         self.observe_class_arrival(now, number, at, packets);
         let held = self.held_in(now, number) + length;
-        let Self { busy_until, config, extras: all, histogram, counters, .. } = self;
+        let Self { busy_until, config, extras: all, .. } = self;
         let (of_port, scheduler) = extras(all);
-        let Scheduler { fast, classes, next_at, next_class, waiting, stalls, bytes, has_markers, .. } = scheduler;
+        let Scheduler { fast, classes, has_markers, .. } = scheduler;
         let being_sent = usize::from(*busy_until > now && fast.is_sending(number));
         let class = &mut classes[number];
         if !class.has_room(held, being_sent) {
-            return self.overflow(now, incoming, packets);
+            return self.refuse(now, (number, incoming), DropReason::QueueFull, packets);
         }
         let backlog = fast.work + config.clock.time(length) + busy_until.saturating_sub(now);
         let own = *has_markers && class.marker.is_some();
@@ -172,10 +172,22 @@ impl Port {
             None => config.marking.marks(queue) && packets[at].is_dropped_by(config.drops),
         };
         if rejected {
-            class.report.dropped += 1;
-            counters.dropped += 1;
-            return Enqueued::dropped(DropReason::NotEcnCapable);
+            return self.refuse(now, (number, incoming), DropReason::NotEcnCapable, packets);
         }
+        self.join(look, held, incoming, packets)
+    }
+
+    /// Puts a packet into a class that accepts it and then holds `held` bytes.
+    #[inline(always)]
+    pub(super) fn join(&mut self, look: Look, held: Bytes, incoming: Incoming, packets: &mut Slab) -> Enqueued {
+        let (now, number) = (look.now, usize::from(look.class));
+        let before = self.state(now);
+        let Incoming { packet: at, from, .. } = incoming;
+        let length = packets[at].bytes();
+        let Self { busy_until, config, extras: all, histogram, counters, .. } = self;
+        let (of_port, scheduler) = extras(all);
+        let Scheduler { fast, classes, next_at, next_class, waiting, stalls, bytes, has_markers, .. } = scheduler;
+        let class = &mut classes[number];
         class.report.largest = class.report.largest.max(held);
         class.observe_arrival(length);
         class.queue.push_back(Waiting { packet: at, from, since: now });
@@ -194,7 +206,7 @@ impl Port {
         let marker = if *has_markers { class.marker.as_deref_mut().or(of_port.as_mut()) } else { None };
         let marked = match marker {
             Some(marker) => marker.at == MarkAt::Enqueue && marker.marks(look, (at, packets), || fast.counted()),
-            None => config.marking.marks(queue) && packets[at].mark(),
+            None => config.marking.marks(look.queue) && packets[at].mark(),
         };
         if marked {
             class.report.marked += 1;
@@ -227,14 +239,15 @@ impl Port {
         self.busy_until <= now && self.scheduler().is_some_and(|scheduler| scheduler.next_at <= now)
     }
 
-    /// Removes data that is about to be sent, if the congestion point drops it. Marks it, if the point does so.
+    /// Removes data that is about to be sent, if the congestion point drops it; trims it, if it may be trimmed. Marks it, if the point
+    /// does so.
     #[inline(always)]
-    pub fn drop_head(&mut self, now: Time, packets: &mut Slab) -> Option<(u32, Departure)> {
+    pub fn remove_head(&mut self, now: Time, packets: &mut Slab) -> Option<(u32, Removed)> {
         if self.scheduler()?.judges_heads && self.is_due(now) { self.judge_head(now, packets) } else { None }
     }
 
     #[inline(never)]
-    fn judge_head(&mut self, now: Time, packets: &mut Slab) -> Option<(u32, Departure)> {
+    fn judge_head(&mut self, now: Time, packets: &mut Slab) -> Option<(u32, Removed)> {
         self.scheduler_mut().catch_up_pacer(now);
         let chosen = self.scheduler_mut().pick_now(now, packets)?;
         let (of_port, scheduler) = extras(&mut self.extras);
@@ -249,11 +262,15 @@ impl Port {
                 class.report.marked += marked;
                 return None;
             }
-            HeadAction::Drop => class.report.dropped += 1,
+            HeadAction::Drop => {}
         }
-        self.counters.dropped += 1;
+        if self.may_trim(chosen, packets[packet].flags) && self.has_room_for_header(now) {
+            self.trim_queued(now, (chosen, 0), packets);
+            return Some((packet, Removed::Trimmed));
+        }
+        self.count_drop(chosen);
         let Waiting { packet, from, .. } = self.remove(now, (chosen, 0), packets);
-        Some((packet, Departure::of(&packets[packet], from)))
+        Some((packet, Removed::Dropped(Departure::of(&packets[packet], from))))
     }
 
     /// Begins to send a packet, if the link is free and one may be sent.

@@ -1,7 +1,9 @@
 //! Trimming: a port that cuts packets to their headers instead of dropping them (NDP).
 //!
 //! A packet that finds its class full is trimmed, or with probability one half the last packet of that class is, and the new
-//! packet takes its place; otherwise the packets of one flow could always come just too late. The header joins the class of
+//! packet takes its place; otherwise the packets of one flow could always come just too late. The same holds for a packet that a
+//! marker would drop because it is not ECN-capable, and a packet that a marker would drop at the head of its queue is trimmed
+//! there: trimming takes the place of loss. The header joins the class of
 //! headers, which has priority over data, with a weighted turn for data: otherwise no data would pass where headers alone fill a
 //! link. If the class of headers is full too, the header of the new packet returns to its sender.
 //!
@@ -14,29 +16,49 @@ use super::Port;
 use crate::packet::{Flags, PacketKind, Slab};
 use crate::port::admission::{ClassOverride, DropReason, Enqueued, Incoming, Outcome};
 use crate::port::class::Waiting;
+use crate::port::marker::Look;
 
 impl Port {
-    /// Trims or drops a packet, because the class of the incoming one is full.
+    /// Trims or drops a packet that its class, `number`, does not accept for this reason.
     #[cold]
-    pub(super) fn overflow(&mut self, now: Time, incoming: Incoming, packets: &mut Slab) -> Enqueued {
-        let packet = &packets[incoming.packet];
-        let kind = packet.flags.kind();
-        let number = self.class_for(packet.flags, incoming.class);
-        if kind == PacketKind::Trimmed {
+    pub(super) fn refuse(
+        &mut self,
+        now: Time,
+        (number, incoming): (usize, Incoming),
+        reason: DropReason,
+        packets: &mut Slab,
+    ) -> Enqueued {
+        let flags = packets[incoming.packet].flags;
+        if flags.is(PacketKind::Trimmed) {
             return Enqueued::returned();
         }
-        if self.scheduler_mut().classes[number].trims && packet.flags.has(Flags::TRIMS) {
-            return self.trim(now, number, incoming, packets);
+        if self.may_trim(number, flags) {
+            return self.trim(now, (number, incoming), reason, packets);
         }
+        self.count_drop(number);
+        Enqueued::dropped(reason)
+    }
+
+    /// Whether a packet of class `number` is trimmed instead of dropped.
+    pub(super) fn may_trim(&mut self, number: usize, flags: Flags) -> bool {
+        self.scheduler_mut().classes[number].trims && flags.has(Flags::TRIMS)
+    }
+
+    pub(super) fn count_drop(&mut self, number: usize) {
         self.scheduler_mut().classes[number].report.dropped += 1;
         self.counters.dropped += 1;
-        Enqueued::dropped(DropReason::QueueFull)
     }
 
     /// Trims a packet of class `number`: the incoming one, or the last one that waits.
-    fn trim(&mut self, now: Time, number: usize, incoming: Incoming, packets: &mut Slab) -> Enqueued {
-        self.counters.trimmed += 1;
+    fn trim(
+        &mut self,
+        now: Time,
+        (number, incoming): (usize, Incoming),
+        reason: DropReason,
+        packets: &mut Slab,
+    ) -> Enqueued {
         if !self.has_room_for_header(now) {
+            self.counters.trimmed += 1;
             return Enqueued::returned();
         }
         let scheduler = self.scheduler_mut();
@@ -44,18 +66,34 @@ impl Port {
         let last = queue.len().checked_sub(1).filter(|_| scheduler.trimming.draws.uniform() < 0.5);
         // A packet of a transport that does not know trimming stays whole: its receiver would take the header for the data.
         let Some(last) = last.filter(|&last| packets[queue[last].packet].flags.has(Flags::TRIMS)) else {
+            self.counters.trimmed += 1;
             packets[incoming.packet].trim(PacketKind::Trimmed);
             let enqueued = self.enqueue_class(now, incoming, packets);
             return Enqueued { outcome: Outcome::Trimmed, ..enqueued };
         };
-        let Waiting { packet, from, .. } = self.remove(now, (number, last), packets);
-        packets[packet].trim(PacketKind::Trimmed);
-        self.enqueue_class(now, Incoming { packet, from, class: ClassOverride::None }, packets);
-        self.scheduler_mut().trimming.trimmed = Some(packet);
-        self.enqueue_class(now, incoming, packets)
+        let trimmed = self.trim_queued(now, (number, last), packets);
+        self.scheduler_mut().trimming.trimmed = Some(trimmed);
+        if reason == DropReason::QueueFull {
+            return self.enqueue_class(now, incoming, packets);
+        }
+        // The marker has judged this queue; it would refuse the new packet as well.
+        let length = packets[incoming.packet].bytes();
+        let held = self.held(now, packets[incoming.packet].flags, incoming.class) + length;
+        let own = self.scheduler_mut().classes[number].marker.is_some();
+        let queue = if own { held } else { self.queue(now) + length };
+        self.join(Look { now, queue, class: number as u8 }, held, incoming, packets)
     }
 
-    fn has_room_for_header(&mut self, now: Time) -> bool {
+    /// Trims the packet at this place of a class, and moves its header to the class of headers, which has room. Returns the packet.
+    pub(super) fn trim_queued(&mut self, now: Time, place: (usize, usize), packets: &mut Slab) -> u32 {
+        self.counters.trimmed += 1;
+        let Waiting { packet, from, .. } = self.remove(now, place, packets);
+        packets[packet].trim(PacketKind::Trimmed);
+        self.enqueue_class(now, Incoming { packet, from, class: ClassOverride::None }, packets);
+        packet
+    }
+
+    pub(super) fn has_room_for_header(&mut self, now: Time) -> bool {
         let header = Flags::of(PacketKind::Trimmed);
         let held = self.held(now, header, ClassOverride::None) + MIN_FRAME;
         let busy = self.busy_until > now;
@@ -78,8 +116,9 @@ mod tests {
     use super::*;
     use crate::packet::header::{Header, PulledData};
     use crate::packet::{PACKET_KINDS, Packet};
-    use crate::spec::ports::{ClassOf, ClassSpec, Discipline, Limit, PortSpec};
-    use shallows_cc::port::Ecn;
+    use crate::spec::ports::{ClassOf, ClassSpec, Discipline, Limit, Marking, PortSpec};
+    use shallows_cc::parameter::Values;
+    use shallows_cc::port::{Ecn, MarkAt};
 
     /// Eight packets of data behind headers without end.
     fn port() -> Port {
@@ -124,6 +163,31 @@ mod tests {
         assert!((0..8).all(|_| offer(false) == Outcome::Queued));
         assert!((0..100).all(|_| offer(true) == Outcome::Trimmed));
         assert_eq!(offer(false), Outcome::Dropped(DropReason::QueueFull));
+    }
+
+    /// RFC 3168 lets the step of four packets drop what is not ECN-capable, and trimming takes the place of loss: the packet that
+    /// comes or the last one in the queue is cut, so that four stay whole. Others are dropped or marked as ever.
+    #[test]
+    fn what_a_marker_would_drop_is_cut() {
+        let mechanism = shallows_cc::port::find("step").expect("a row");
+        let mut values = Values::defaults(mechanism.parameters);
+        values.set("threshold", 6000.0).expect("a parameter");
+        let step = Marking { mechanism, values, at: MarkAt::Enqueue };
+        let (mut port, mut packets) = (port().marking(Rate::from_gbps(10), &step, Rng::new(1, 1)), Slab::default());
+        let mut offer = |trims: bool, ecn: Ecn| {
+            let header = Header::PulledData(PulledData::default());
+            let packet = Packet::new(0, Bytes(1500), ecn, &header);
+            let at = packets.insert(Packet { flags: packet.flags.with(Flags::TRIMS, trims), ..packet }, header);
+            port.enqueue(Time::ZERO, Incoming::local(at), &mut packets).outcome
+        };
+        assert!((0..4).all(|_| offer(true, Ecn::NotEct) == Outcome::Queued));
+        let itself = (0..1000).filter(|_| offer(true, Ecn::NotEct) == Outcome::Trimmed).count();
+        assert!(itself.abs_diff(500) <= 80, "{itself} of 1000");
+        assert_eq!(offer(false, Ecn::NotEct), Outcome::Dropped(DropReason::NotEcnCapable));
+        assert_eq!(offer(true, Ecn::Ect0), Outcome::Marked);
+        assert_eq!((port.counters.trimmed, port.counters.dropped, port.counters.marked), (1000, 1, 1));
+        let whole = |class: usize| port.scheduler_mut().classes[class].queue.len();
+        assert_eq!([1, 0].map(whole), [5, 1000]);
     }
 
     /// §3.1: ten headers to a packet, while both wait; then what is left.

@@ -136,11 +136,11 @@ impl Control {
         self.algorithm.transport.leave == SendControl::OnPulls
     }
 
-    /// True if hosts leave random gaps after its data: it can fill queues until they lose packets. A sender that replaces that of the
-    /// catalog may do so unless its packets can be marked.
+    /// True if it can fill a queue until packets are lost. A sender that replaces that of the catalog may do so unless its packets can
+    /// be marked.
     #[must_use]
-    pub fn leaves_gaps(&self) -> bool {
-        self.algorithm.is_loss_based() || self.user_algorithm.is_some() && !self.algorithm.ecn_capable(&self.values)
+    pub fn fills_queues(&self) -> bool {
+        self.algorithm.fills_queues() || self.user_algorithm.is_some() && !self.algorithm.ecn_capable(&self.values)
     }
 
     /// True if its data collects telemetry records of the hops.

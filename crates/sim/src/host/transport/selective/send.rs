@@ -4,10 +4,11 @@
 //! DupThresh later packets have arrived. The packets in flight (the RFC's "pipe") exclude those that were selectively
 //! acknowledged, and lost ones that have not been retransmitted. The window is reduced once until everything sent before the
 //! reduction is repaired. The loss of a retransmission is detected only by the timer, which follows RFC 6298
-//! ([`crate::host::transport::selective::timeout`]) and restarts only when the cumulative acknowledgement advances (§5.3). The
-//! window grows under the same condition (RFC 5681 §3). A timeout retransmits everything that has not arrived. Packets that
-//! were selectively acknowledged are not retransmitted, unless the receiver turns out to have dropped them (RFC 6675 §5.1,
-//! unlike RFC 2018 §8).
+//! ([`crate::host::transport::selective::timeout`]) and restarts when the cumulative acknowledgement advances (§5.3) and when the
+//! packet that it waits for is retransmitted, which leaves that one a whole timeout (RFC 6675 §6 permits it, Linux's
+//! `tcp_xmit_retransmit_queue` does it). The window grows only when the cumulative acknowledgement advances (RFC 5681 §3). A timeout
+//! retransmits everything that has not arrived. Packets that were selectively acknowledged are not retransmitted, unless the
+//! receiver turns out to have dropped them (RFC 6675 §5.1, unlike RFC 2018 §8).
 //!
 //! Not modelled: handshake and teardown (connections are open); more than one SACK block in an acknowledgement (it reports the
 //! block of the newest packet); NextSeg rules 3 and 4 of RFC 6675 (speculative retransmissions when no new data is left), so a
@@ -234,6 +235,9 @@ impl TransportSender for SelectiveSender {
             Some(seq) => {
                 self.board.repaired(now, seq);
                 self.retransmits += 1;
+                if seq == self.board.unacked {
+                    self.timer.restart(now);
+                }
                 seq
             }
             None => {
