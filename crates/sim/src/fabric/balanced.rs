@@ -1,17 +1,19 @@
-//! State of switches that choose ports: the turn of each set of equal ports, and the ports of flowlets.
+//! State of switches that choose ports: the salt of their hashes, the turn of each set of equal ports, and the ports of flowlets.
 
 use std::collections::BTreeMap;
 
 use shallows_cc::units::Time;
 
+use super::shortest_paths::{salt, scramble};
 use crate::spec::network::{Balancing, Network};
 
 /// A flow on one of its paths, at a switch: switch, flow and path.
 type Passing = (u32, u32, u32);
 
-/// Earlier choices of switches.
+/// Salt of the choices of switches, and earlier choices.
 #[derive(Debug, Default)]
 pub(super) struct Balanced {
+    salt: u32,
     /// By the first of a set of equal ports: how many packets it has had, if switches take ports in turn.
     turns: Vec<u32>,
     /// When the newest packet of a flowlet passed, and its port.
@@ -21,7 +23,13 @@ pub(super) struct Balanced {
 impl Balanced {
     pub fn new(network: &Network) -> Self {
         let sets = if network.balancing == Balancing::RoundRobin { network.ports.len() } else { 0 };
-        Self { turns: vec![0; sets], flowlets: BTreeMap::new() }
+        Self { salt: salt(network.seed), turns: vec![0; sets], flowlets: BTreeMap::new() }
+    }
+
+    /// The hash of a packet with this entropy at a switch.
+    #[inline]
+    pub fn hash(&self, switch: u32, entropy: u32) -> u32 {
+        scramble(entropy ^ self.salt ^ switch.wrapping_mul(0x85eb_ca6b))
     }
 
     /// The number of the next turn of a set of equal ports; `None` if there are no ports.
@@ -48,7 +56,7 @@ mod tests {
 
     #[test]
     fn turns_of_a_set_follow_each_other() {
-        let mut balanced = Balanced { turns: vec![0; 6], flowlets: BTreeMap::new() };
+        let mut balanced = Balanced { turns: vec![0; 6], ..Balanced::default() };
         let turns: Vec<_> = (0..5).map(|_| balanced.turn(&[2, 3, 5]).expect("ports") % 3).collect();
         assert_eq!(turns, [1, 2, 0, 1, 2]);
         assert_eq!(balanced.turn(&[4, 5]), Some(1), "another set");

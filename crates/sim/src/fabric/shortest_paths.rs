@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::reverse_links::reverse_links;
+use crate::lists::Lists;
 use crate::packet::NIL;
 use crate::spec::network::Network;
 
@@ -76,7 +77,7 @@ impl Search {
             racks,
             hosts: network.hosts,
             several: network.has_multiport_hosts(),
-            salt: scramble(network.seed as u32 ^ (network.seed >> 32) as u32),
+            salt: salt(network.seed),
             out,
             into,
             last: Lists::new(network.hosts, to_hosts),
@@ -192,43 +193,14 @@ impl Search {
     }
 }
 
+/// The part of all hashes by which the choices of switches depend on the seed.
+pub(super) fn salt(seed: u64) -> u32 {
+    scramble(seed as u32 ^ (seed >> 32) as u32)
+}
+
 /// Hashes a number (the finalizer of MurmurHash3).
 pub(super) fn scramble(mut x: u32) -> u32 {
     x = (x ^ (x >> 16)).wrapping_mul(0x85eb_ca6b);
     x = (x ^ (x >> 13)).wrapping_mul(0xc2b2_ae35);
     x ^ (x >> 16)
-}
-
-/// A list of numbers for each node, stored one behind the other.
-#[derive(Debug)]
-pub(super) struct Lists {
-    /// By node: the beginning of its list; and the end of the last one.
-    offsets: Vec<u32>,
-    items: Vec<u32>,
-}
-
-impl Lists {
-    /// Builds the lists from pairs of a node and an item, in this order.
-    fn new(nodes: u32, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
-        let mut offsets = vec![0; nodes as usize + 1];
-        pairs.clone().for_each(|(node, _)| offsets[node as usize + 1] += 1);
-        for node in 1..offsets.len() {
-            offsets[node] += offsets[node - 1];
-        }
-        let mut next = offsets.clone();
-        let mut items = vec![0; offsets[nodes as usize] as usize];
-        for (node, item) in pairs {
-            items[next[node as usize] as usize] = item;
-            next[node as usize] += 1;
-        }
-        Self { offsets, items }
-    }
-
-    pub fn of(&self, node: u32) -> &[u32] {
-        &self.items[self.offsets[node as usize] as usize..self.offsets[node as usize + 1] as usize]
-    }
-
-    fn len(&self) -> usize {
-        self.offsets.len() - 1
-    }
 }
