@@ -7,6 +7,7 @@ mod arch;
 pub mod engine;
 mod fabric;
 mod host;
+mod lists;
 pub mod observe;
 pub mod packet;
 mod parallel;

@@ -3,6 +3,7 @@
 use shallows_cc::units::{Bytes, Time};
 
 use crate::fabric::route::Routes;
+use crate::host::flow_set::FlowSet;
 use crate::host::hosts::Hosts;
 use crate::host::stats::FlowProgress;
 use crate::host::transport::{FlowSender, SenderState};
@@ -31,6 +32,15 @@ impl Hosts {
             self.collect_sender_stats(flow);
             self.collect_receiver_stats(flow);
         }
+    }
+
+    /// Returns the flows of which packets have arrived since the last call, and the payload that each has received so far.
+    pub fn take_arrived(&mut self) -> impl Iterator<Item = (u32, u64)> {
+        let flows = self.arrived.as_mut().map(FlowSet::take).unwrap_or_default();
+        flows.into_iter().map(|flow| {
+            self.collect_receiver_stats(flow);
+            (flow, self.receiver_stats[flow as usize].delivered)
+        })
     }
 
     /// Ends the warm-up: what has been delivered so far does not count as goodput.

@@ -196,6 +196,11 @@ impl<O: Observer> ParallelNetwork<O> {
         }
     }
 
+    /// The flows of which packets have arrived since the last call, and the payload that each has received so far.
+    pub fn take_arrived(&mut self) -> impl Iterator<Item = (u32, u64)> {
+        self.domains.iter_mut().flat_map(|domain| domain.hosts.take_arrived())
+    }
+
     /// Copies the counts of live flows to their statistics.
     pub fn settle(&mut self) {
         self.domains.iter_mut().for_each(|domain| domain.hosts.collect_stats());
