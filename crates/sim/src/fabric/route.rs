@@ -10,6 +10,7 @@ use super::ecmp::EcmpTable;
 use super::reverse_links::reverse_links;
 pub use super::shortest_paths::FlowPath;
 use super::shortest_paths::Search;
+use crate::lists::Lists;
 use crate::packet::{NIL, Packet};
 use crate::spec::network::{Balancing, Control, Network};
 
@@ -244,6 +245,30 @@ pub fn paths(network: &Network, flows: &[u32]) -> Result<Vec<[FlowPath; 2]>, Str
         return Err(format!("flow {flow}: expected one of {count}"));
     }
     found(network, &Search::new(network, &[]), flows)
+}
+
+/// For each set of links, the flows whose data or answers take one of them, as a run would choose their paths.
+///
+/// # Errors
+/// A sentence that names a flow without a path, or a link that the network does not have.
+pub fn flows_over(network: &Network, sets: &[Vec<u32>]) -> Result<Vec<Vec<u32>>, String> {
+    let count = network.ports.len() as u32;
+    if let Some(link) = sets.iter().flatten().find(|&&link| link >= count) {
+        return Err(format!("link {link}: expected one of {count}"));
+    }
+    let sets_of =
+        Lists::new(count, (0..).zip(sets).flat_map(|(set, links)| links.iter().map(move |&link| (link, set))));
+    let all: Vec<_> = (0..network.flows.len() as u32).collect();
+    let mut flows = vec![Vec::new(); sets.len()];
+    for (both, flow) in paths(network, &all)?.iter().zip(all) {
+        for &set in both.iter().flat_map(|path| &path.ports).flat_map(|&link| sets_of.of(link)) {
+            let flows: &mut Vec<u32> = &mut flows[set as usize];
+            if flows.last() != Some(&flow) {
+                flows.push(flow);
+            }
+        }
+    }
+    Ok(flows)
 }
 
 /// The paths of these flows; those of the packets that answer data that waits for credits are its links in reverse.
