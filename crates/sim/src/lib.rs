@@ -13,6 +13,7 @@ pub mod packet;
 mod parallel;
 pub mod port;
 pub mod queue;
+mod randomness;
 pub mod spec;
 
 pub use fabric::route;

@@ -119,7 +119,7 @@ impl<O: Observer> Simulation<O> {
             if change.at > now {
                 return self.schedule.set(change.at, Task::Fault);
             }
-            self.domains.change(change);
+            self.domains.change(self.faults as u32, change);
             self.faults += 1;
             if let Some(at) = self.heard_at(change) {
                 self.schedule.set(at, Task::Convergence);

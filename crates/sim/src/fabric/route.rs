@@ -42,6 +42,8 @@ pub struct Routes {
     /// By flow and direction: beginning and end of the part of `hops` with the ports among which a host chooses for each packet.
     /// Empty if no host chooses.
     spread: Vec<[[u32; 2]; 2]>,
+    /// Whether the run depends on paths that were chosen by a hash.
+    drawn: bool,
 }
 
 impl Routes {
@@ -60,6 +62,7 @@ impl Routes {
             offsets: Vec::with_capacity(network.flows.len()),
             original: Vec::new(),
             spread: Vec::new(),
+            drawn: search.has_drawn(network),
         };
         if network.hosts_choose_ports() {
             routes.spread = vec![[[0; 2]; 2]; network.flows.len()];
@@ -73,6 +76,11 @@ impl Routes {
             routes.original.clone_from(&routes.offsets);
         }
         Ok(routes)
+    }
+
+    /// Whether the run depends on paths that were chosen by a hash.
+    pub const fn has_drawn(&self) -> bool {
+        self.drawn
     }
 
     /// Sets the path of a flow in one direction.
@@ -99,9 +107,9 @@ impl Routes {
         self.detours = self.choices.is_some().then(|| EcmpTable::new(network, &search));
         self.offsets.clone_from(&self.original);
         let flows: Vec<_> = (0..network.flows.len() as u32).collect();
-        for ([there, back], (number, flow)) in
-            search.paths(network, &flows).into_iter().zip(network.flows.iter().enumerate())
-        {
+        let paths = search.paths(network, &flows);
+        self.drawn |= search.has_drawn(network);
+        for ([there, back], (number, flow)) in paths.into_iter().zip(network.flows.iter().enumerate()) {
             let credits = network.controls[flow.control as usize].waits_for_credits();
             let back = if credits {
                 there.as_ref().and_then(|there| same_links(network, &reverse_links, number, &there.ports).ok())

@@ -1,11 +1,12 @@
 //! Shortest paths by number of hops, with a choice by flow among equal ones (ECMP). Hosts do not forward.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 
 use super::reverse_links::reverse_links;
 use crate::lists::Lists;
 use crate::packet::NIL;
-use crate::spec::network::Network;
+use crate::spec::network::{Balancing, Network};
 
 /// One direction of a flow.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub(super) struct Search {
     /// Whether some host has several ports.
     several: bool,
     salt: u32,
+    /// Whether a hash has chosen among several ports.
+    drawn: Cell<bool>,
     /// By node: its ports.
     pub out: Lists,
     /// By node: the switches at the other end of each link to it.
@@ -78,10 +81,23 @@ impl Search {
             hosts: network.hosts,
             several: network.has_multiport_hosts(),
             salt: salt(network.seed),
+            drawn: Cell::new(false),
             out,
             into,
             last: Lists::new(network.hosts, to_hosts),
         }
+    }
+
+    /// Whether a run depends on the choices so far. Where each packet finds its own way, a path only says which delays and rates to
+    /// expect, and where the links between switches, and those of hosts with several ports, are alike, all paths say the same.
+    pub fn has_drawn(&self, network: &Network) -> bool {
+        let alike = |from_host: bool| {
+            let mut of = network.ports.iter().filter(|port| (port.from.min(port.to) < network.hosts) == from_host);
+            let first = of.next();
+            of.all(|port| first.is_some_and(|first| (first.rate, first.delay) == (port.rate, port.delay)))
+        };
+        let by_flow = network.balancing == Balancing::Flow;
+        self.drawn.get() && (by_flow || !alike(false) || self.several && !alike(true))
     }
 
     /// The paths of these flows in their order, searched rack by rack.
@@ -188,6 +204,7 @@ impl Search {
     /// Chooses one of the ports of a node by a hash of the flow; `None` if there are no ports.
     fn choose(&self, node: u32, flow: u32, mut ports: impl Iterator<Item = u32> + Clone) -> Option<u32> {
         let count = ports.clone().count();
+        self.drawn.set(self.drawn.get() || count > 1);
         let hash = scramble(flow ^ self.salt ^ node.wrapping_mul(0x85eb_ca6b));
         ports.nth(((u64::from(hash) * count as u64) >> 32) as usize)
     }

@@ -24,6 +24,7 @@ use crate::observe::Observer;
 use crate::packet::{Flags, Packet, PacketKind};
 use crate::port::admission::Incoming;
 use crate::queue::timers::{Kind, Timer};
+use crate::randomness::Randomness;
 use crate::spec::network::{FlowSpec, Network};
 
 /// All hosts of a domain.
@@ -45,6 +46,8 @@ pub struct Hosts {
     pub receiver_stats: OwnedTable<ReceiverStats>,
     /// Flows of which packets have arrived since the last sample of goodput, if it is recorded: the next sample reads no other.
     pub(super) arrived: Option<FlowSet>,
+    /// The sources of random numbers from which ended flows have drawn.
+    pub(super) randomness: Randomness,
     /// Limited flows to these hosts that have not finished.
     pub unfinished: usize,
     /// Stop timers of flows whose sender is in another domain, where the same stop is counted as an event.
@@ -86,6 +89,7 @@ impl Hosts {
             receiver_stats: OwnedTable::new(ReceiverStats::NONE, flows as u32, |flow| {
                 here(network.flows[flow as usize].dst)
             }),
+            randomness: Randomness::default(),
             arrived: network.record.goodput.is_some().then(|| FlowSet::new(flows)),
             unfinished: network.flows.iter().filter(|flow| flow.bytes != Bytes::MAX && here(flow.dst)).count(),
             remote_stops: 0,
