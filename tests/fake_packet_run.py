@@ -147,6 +147,7 @@ def answer(**changed):
         },
         "classes": core_answer.zeros(contract.ClassColumns, 0),
         "threads": {"count": 1, "domains": 1, "gain": None},
+        "random": None,
         "lateness": None,
         "deadlock": {"time_ps": 0, "links": np.array([], np.uint32)},
         "books": {"closed": True, "problems": []},

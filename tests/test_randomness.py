@@ -31,13 +31,21 @@ DRAWS = {
     "arrivals": (["traffic.0"], {
         "traffic": [{"kind": "poisson", "sizes": "20KB", "load": 0.3, "flows": 20}],
     }),
-    "pairs": (["traffic.0"], {"topology": FABRIC, "network": {"balancing": "packet"}}),
+    "pairs": (["traffic.0"], {"topology": FABRIC, "network": {"balancing": "round-robin"}}),
     "skew": (["traffic.0"], {"topology": STAR, "traffic": [EXCHANGE | {"gini": 0.5}]}),
     "no skew": ([], {"topology": STAR, "traffic": [EXCHANGE]}),
     "gaps": (["hosts.gap"], {"cc": "reno"}),
     "no gaps": ([], {"cc": "reno", "hosts": {"gap": 0}}),
     "ECMP": (["network.balancing"], {"topology": FABRIC, "traffic": [ROWS]}),
-    "sprayed": ([], {"topology": FABRIC, "traffic": [ROWS], "network": {"balancing": "packet"}}),
+    **{
+        balancing: (["network.balancing"], {
+            "topology": FABRIC, "traffic": [ROWS], "network": {"balancing": balancing},
+            "hosts": {"loss_detection": "rack"},
+        })
+        for balancing in ("packet", "queue", "flowlet", "oblivious", "bitmap", "reps", "plb")
+    },
+    "in turn": ([], {"topology": FABRIC, "traffic": [ROWS], "network": {"balancing": "round-robin"}}),
+    "entropy without a choice": (["network.balancing"], {"network": {"balancing": "reps"}}),
     "within a rack": ([], {
         "topology": FABRIC, "traffic": [{"kind": "trace", "flows": [[0, "h0", "h1", 300_000]]}],
     }),
@@ -45,10 +53,28 @@ DRAWS = {
         {"link": "s0->s1", "kind": "rate", "value": "5Gbps"},
         {"link": "s0->s1", "kind": "loss", "value": 0.01},
     ]}),
+    "losses without packets": (["faults.1"], {
+        "topology": STAR, "traffic": [{"kind": "trace", "flows": [[0, "h0", "h1", 300_000]]}], "faults": [
+            {"node": "h4", "kind": "loss", "value": 0.5},
+            {"node": "h0", "kind": "bit-errors", "value": 1e-5},
+        ],
+    }),
+    "a loss of everything": ([], {"faults": [
+        {"link": "s0->s1", "kind": "silent-drop", "at": "1ms", "until": "1500us"},
+    ]}),
     "cdg": (["cc"], {"cc": "cdg", "hosts": {"gap": 0}, "duration": "20ms", "topology": SLOW}),
     "dx of one table": (["traffic.1.cc"], {"traffic": [LONG, LONG | {"cc": "dx"}]}),
     "credits": (["cc"], {"cc": "expresspass"}),
     "RED": (["network.marking"], {"cc": "dcqcn", "network": {"pfc": True}}),
+    "RED above the queue": ([], {
+        "cc": {"name": "fixed", "window": 2}, "network": {"marking": {"kind": "red"}},
+    }),
+    "PI": (["network.marking"], {"topology": SLOW, "network": {"marking": {"kind": "pi", "q_ref": "5KB"}}}),
+    "RED of a class": (["classes.1.marking"], {
+        "cc": "dcqcn",
+        "classes": [{"name": "a"}, {"name": "b", "pfc": True, "marking": {"kind": "red"}}],
+        "traffic": [LONG | {"class": "b"}],
+    }),
     "trimming": (["network.trimming"], {"cc": "ndp", "network": {"trimming": True}}),
     "timestamps": (["cc", "hosts.timestamps"], {"cc": "dx", "hosts": {"timestamps": {"kind": "hardware"}}}),
 }  # fmt: skip
@@ -74,7 +100,7 @@ def test_the_fluid_world_draws_traffic_alone_and_the_kernel_world_has_no_seed():
     pytest.importorskip("numba")
     fluid = {"cc": "dcqcn", "network": {"marking": {"kind": "red"}}}
     assert sh.run(scenario(**fluid), world="fluid").summary["random"] == []
-    assert randomness.settings(scenario(), "kernel") is None
+    assert randomness.settings(scenario(), None, "kernel") is None
 
 
 def said(*words):
@@ -101,10 +127,3 @@ def test_run_and_compare_say_that_nothing_is_drawn(tmp_path):
 def test_what_draws_is_not_said_to_draw_nothing(tmp_path):
     (tmp_path / "one.toml").write_text(scenario(traffic=[LONG | {"jitter": "10us"}]).to_toml())
     assert "nothing is drawn" not in said("run", str(tmp_path / "one.toml"), "--out", str(tmp_path / "out"))
-
-
-def test_a_network_without_a_choice_is_searched_quickly():
-    """1,024 hosts whose flows stay in their racks: no path is searched."""
-    fabric = {"kind": "fat-tree", "k": 16}
-    rows = [[0, host, host + 1, 1000] for host in range(0, 1024, 8)]
-    assert randomness.settings(scenario(topology=fabric, traffic=[{"kind": "trace", "flows": rows}])) == []

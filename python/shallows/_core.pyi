@@ -43,6 +43,9 @@ def tap(
 ) -> tuple[Answer, dict[str, Any]]:
     """The answer to a request, and every frame at the ports that are tapped."""
 
+def flows_over(request: Request, links: list[list[int]]) -> list[U32]:
+    """For each list of links, the flows that use one of them on their way or on that of their answers."""
+
 def paths(request: Request, flows: U32 | None = None) -> list[tuple[list[int], list[int]]]:
     """The links on the way there of each of these flows, by default all, and on its answers' way back."""
 

@@ -49,6 +49,17 @@ class Books(TypedDict):
     problems: list[str]
 
 
+class Random(TypedDict):
+    balancing: bool
+    marking: bool
+    classes: U32
+    trimming: bool
+    gap: bool
+    timestamps: bool
+    ccs: U32
+    faults: U32
+
+
 class Goodput(TypedDict):
     time_ps: U64
     bytes: list[U64]
@@ -152,6 +163,7 @@ class Answer(TypedDict):
     probe_names: list[str]
     probes: Probes
     goodput: Goodput | None
+    random: Random | None
     books: Books
     threads: Threads | None
     lateness: Lateness | None

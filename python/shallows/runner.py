@@ -133,7 +133,7 @@ def in_world(
             raise
         if run.answer is not None:
             run.summary["warnings"] = [*warnings.of_run(run.answer), *_module(world).WORLD.notes(scenario)]
-            run.summary["random"] = randomness.settings(scenario, world)
+            run.summary["random"] = randomness.settings(scenario, run.answer.answer["random"], world)
         return run
 
     return noted

@@ -6,13 +6,25 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rng {
     state: u64,
+    /// The state before the first draw.
+    first: u64,
 }
 
 impl Rng {
     /// Creates stream `key` of a run with this seed.
     #[must_use]
     pub fn new(seed: u64, key: u64) -> Self {
-        Self { state: scramble(seed) ^ scramble(key.wrapping_add(GAMMA)) }
+        Self::at(scramble(seed) ^ scramble(key.wrapping_add(GAMMA)))
+    }
+
+    const fn at(state: u64) -> Self {
+        Self { state, first: state }
+    }
+
+    /// Returns true once a value has been drawn or skipped.
+    #[must_use]
+    pub const fn has_drawn(&self) -> bool {
+        self.state != self.first
     }
 
     /// Returns the next 64 bits.
@@ -49,11 +61,13 @@ mod tests {
     #[test]
     fn it_is_split_mix_64() {
         // The first outputs for the state 1234567, as published with the algorithm's test vectors.
-        let mut draws = Rng { state: 1_234_567 };
+        let mut draws = Rng::at(1_234_567);
+        assert!(!draws.has_drawn());
         assert_eq!(draws.bits(), 6_457_827_717_110_365_317);
-        let mut another = Rng { state: 1_234_567 };
+        let mut another = Rng::at(1_234_567);
         another.skip(1);
         assert_eq!(another, draws);
+        assert!(draws.has_drawn());
         assert_eq!(draws.bits(), 3_203_168_211_198_807_973);
     }
 

@@ -126,6 +126,17 @@ fn check(row: &Algorithm, seed: u64, decision: &Decision, sender: &dyn Sender) {
 }
 
 fn live(row: &Algorithm, values: &Values, mss: Bytes, seed: u64) -> Vec<Decision> {
+    live_with_draws(row, values, mss, [seed; 2]).0
+}
+
+/// A life of the events of one seed and the draws of the other: the decisions, the time to answer a credit after them, and whether
+/// the sender says that it has drawn.
+fn live_with_draws(
+    row: &Algorithm,
+    values: &Values,
+    mss: Bytes,
+    [events, seed]: [u64; 2],
+) -> (Vec<Decision>, Time, bool) {
     let path = Path {
         mss,
         frame: mss + Bytes(40),
@@ -136,14 +147,15 @@ fn live(row: &Algorithm, values: &Values, mss: Bytes, seed: u64) -> Vec<Decision
         ..Path::default()
     };
     let mut sender = (row.sender)(values, &path);
-    let mut life = Life::new(seed, mss);
+    let mut life = Life::new(events, mss);
     let mut decisions = vec![sender.decision()];
     for _ in 0..EVENTS {
         let decision = life.step(sender.as_mut(), row);
-        check(row, seed, &decision, sender.as_ref());
+        check(row, events, &decision, sender.as_ref());
         decisions.push(decision);
     }
-    decisions
+    let answer_time = sender.answer_time();
+    (decisions, answer_time, sender.has_drawn())
 }
 
 /// The defaults, and every preset.
@@ -167,6 +179,22 @@ fn every_algorithm_survives_a_random_life_and_lives_it_the_same_again() {
                 assert_eq!(once, again, "{} seed {seed}: two lives", row.name);
             }
         }
+    }
+}
+
+/// Of the same events with other draws, every sender that says that it drew none decides the same; and those that toss coins say so.
+#[test]
+fn a_sender_that_depends_on_its_seed_says_that_it_has_drawn() {
+    for row in ALGORITHMS {
+        let mut drew = false;
+        for values in variants(row) {
+            for seed in 0..SEEDS {
+                let [one, other] = [seed, seed + SEEDS].map(|draws| live_with_draws(row, &values, MSS, [seed, draws]));
+                assert!(one == other || one.2 && other.2, "{} seed {seed}", row.name);
+                drew |= one.2;
+            }
+        }
+        assert_eq!(drew, row.draws(), "{}", row.name);
     }
 }
 

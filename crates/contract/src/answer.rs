@@ -1,7 +1,7 @@
 //! The answer of a run, in the units of the request.
 
 use shallows_cc::units::{Bytes, Time};
-use shallows_sim::engine::answer::{Answer as Outcome, ComputationReport, FlowReport};
+use shallows_sim::engine::answer::{Answer as Outcome, ComputationReport, FlowReport, Randomness};
 use shallows_sim::port::{ClassReport, PortReport};
 
 use crate::value::{IntoValue, Value};
@@ -41,6 +41,8 @@ answer! {
         probes: Probes,
         /// Samples of the payload that groups of flows have received, if they were asked for; packet world only
         goodput: Option<Goodput>,
+        /// Sources of random numbers from which the run has drawn; packet world only
+        random: Option<Random>,
         /// Audit: whether all packets and flows are accounted for
         books: Books,
         /// Packet world only
@@ -207,6 +209,26 @@ answer! {
         last_ps: Vec<u64>,
     }
 
+    /// Sources of random numbers from which a run has drawn. A draw may have changed nothing.
+    pub struct Random {
+        /// Switches chose among several ports by a hash, or hosts drew entropy values
+        balancing: bool,
+        /// The marking of ports drew
+        marking: bool,
+        /// Traffic classes whose marking drew
+        classes: Vec<u32>,
+        /// It was drawn which packet is trimmed
+        trimming: bool,
+        /// Gaps followed frames
+        gap: bool,
+        /// Timestamps had errors
+        timestamps: bool,
+        /// Entries of `ccs` whose flows drew
+        ccs: Vec<u32>,
+        /// Entries of `faults` by which it was drawn whether packets are lost
+        faults: Vec<u32>,
+    }
+
     /// Audit of a run.
     pub struct Books {
         /// True if all packets and flows are accounted for
@@ -291,9 +313,25 @@ impl Answer {
             probe_names: outcome.probes.names.iter().map(|&name| name.to_owned()).collect(),
             probes: outcome.probes.into(),
             goodput: outcome.goodput.map(Goodput::from),
+            random: Some(outcome.randomness.into()),
             books: outcome.problems.into(),
             threads: None,
             lateness: None,
+        }
+    }
+}
+
+impl From<Randomness> for Random {
+    fn from(drawn: Randomness) -> Self {
+        Self {
+            balancing: drawn.balancing,
+            marking: drawn.marking,
+            classes: drawn.classes.into_iter().collect(),
+            trimming: drawn.trimming,
+            gap: drawn.gap,
+            timestamps: drawn.timestamps,
+            ccs: drawn.controls.into_iter().collect(),
+            faults: drawn.faults.into_iter().collect(),
         }
     }
 }

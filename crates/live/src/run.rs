@@ -211,6 +211,7 @@ impl Measured {
             probe_names: answer::PROBE_NAMES.iter().map(|&name| name.to_owned()).collect(),
             probes: self.probes,
             goodput: None,
+            random: None,
             threads: None,
             lateness: Some(lateness),
         }

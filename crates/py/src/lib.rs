@@ -16,7 +16,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use numpy::PyReadonlyArray1;
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -127,6 +127,18 @@ fn paths(request: &Bound<'_, PyDict>, flows: Option<PyReadonlyArray1<'_, u32>>) 
     };
     let found = network.check().and_then(|()| route::paths(&network, &flows)).map_err(PyValueError::new_err)?;
     Ok(found.into_iter().map(|both| both.map(|path| path.ports)).collect())
+}
+
+/// For each set of links, the flows whose path, or that of their answers, has one of them.
+#[pyfunction]
+fn flows_over<'py>(
+    py: Python<'py>,
+    request: &Bound<'py, PyDict>,
+    links: Vec<Vec<u32>>,
+) -> PyResult<Vec<Bound<'py, PyArray1<u32>>>> {
+    let network = request::network(request, &Raised::default())?;
+    let found = network.check().and_then(|()| route::flows_over(&network, &links)).map_err(PyValueError::new_err)?;
+    Ok(found.into_iter().map(|flows| flows.into_pyarray(py)).collect())
 }
 
 /// The longest chain of tasks, from the first start to the last end; see [`task_chain::longest_chain`].
@@ -258,6 +270,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(at, module)?)?;
     module.add_function(wrap_pyfunction!(tap, module)?)?;
     module.add_function(wrap_pyfunction!(paths, module)?)?;
+    module.add_function(wrap_pyfunction!(flows_over, module)?)?;
     module.add_function(wrap_pyfunction!(longest_chain, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::catalog, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::markings, module)?)?;

@@ -7,11 +7,13 @@ mod arch;
 pub mod engine;
 mod fabric;
 mod host;
+mod lists;
 pub mod observe;
 pub mod packet;
 mod parallel;
 pub mod port;
 pub mod queue;
+mod randomness;
 pub mod spec;
 
 pub use fabric::route;

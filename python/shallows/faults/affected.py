@@ -32,14 +32,8 @@ def _of_paths(scenario: "Scenario", request: "Request") -> "NDArray[np.bool_]":
     from shallows import _core
 
     found = np.zeros((len(scenario.faults), len(scenario.flows)), bool)
-    paths = [there + back for there, back in _core.paths(request)]
-    flow = np.repeat(np.arange(len(paths)), [len(path) for path in paths])
-    link = np.array([link for path in paths for link in path], np.int64)
-    hit = np.zeros(len(scenario.network.link_from), bool)
-    for number, links in enumerate(of_links(scenario)):
-        hit[:] = False
-        hit[links] = True
-        found[number, flow[hit[link]]] = True
+    for its, flows in zip(found, _core.flows_over(request, of_links(scenario)), strict=True):
+        its[flows] = True
     return found
 
 

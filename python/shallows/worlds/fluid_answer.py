@@ -90,6 +90,7 @@ class FluidAnswer:
             "probe_names": names,
             "books": self._books(),
             "goodput": None,
+            "random": None,
             "threads": None,
             "lateness": None,
         }

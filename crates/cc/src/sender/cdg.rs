@@ -322,6 +322,10 @@ impl Sender for Cdg {
         Decision::window(self.window.bytes())
     }
 
+    fn has_drawn(&self) -> bool {
+        self.draws.has_drawn()
+    }
+
     fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
         record("shadow_pkt", self.shadow);
         record("threshold_pkt", self.window.threshold);

@@ -170,6 +170,10 @@ impl Sender for Dx {
         Decision::window(self.mss.scale((self.window.packets + self.dither).floor()))
     }
 
+    fn has_drawn(&self) -> bool {
+        self.draws.has_drawn()
+    }
+
     fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
         record("exact_window_pkt", self.window.packets);
         if self.base.known() {

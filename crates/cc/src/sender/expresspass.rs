@@ -116,6 +116,10 @@ impl Sender for Called {
         self.host.map_or(Time::ZERO, |host| host.at(self.draws.uniform()))
     }
 
+    fn has_drawn(&self) -> bool {
+        self.draws.has_drawn()
+    }
+
     fn decision(&self) -> Decision {
         Decision::window(Bytes::ZERO)
     }

@@ -193,6 +193,10 @@ impl Sender for Hull {
         self.association.is_some_and(|association| now < association.paced_until)
     }
 
+    fn has_drawn(&self) -> bool {
+        self.association.is_some_and(|association| association.draws.has_drawn())
+    }
+
     fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
         self.dctcp.probe(record);
     }

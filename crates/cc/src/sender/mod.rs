@@ -194,6 +194,11 @@ pub trait Sender: Debug + Send {
         Segments { size: Bytes(16_000), at_once: false, burst_rate: None }
     }
 
+    /// Returns true once it has drawn a random number from the seed of its flow.
+    fn has_drawn(&self) -> bool {
+        false
+    }
+
     /// Reports internal values for plots; a name ends in its unit.
     fn probe(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
 }

@@ -291,6 +291,10 @@ impl Sender for Swift {
         Segments { size: self.mss, at_once: false, burst_rate: None }
     }
 
+    fn has_drawn(&self) -> bool {
+        self.draws.has_drawn()
+    }
+
     fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
         record("fabric_window_pkt", self.fabric.packets);
         record("endpoint_window_pkt", self.endpoint.packets);

@@ -6,6 +6,7 @@ pub use crate::host::computations::ComputationReport;
 pub use crate::host::stats::FlowReport;
 pub use crate::observe::series::{GoodputTable, ProbeTable, QueueTable};
 use crate::port::PortReport;
+pub use crate::randomness::Randomness;
 
 /// A deadlock: a cycle of ports that wait for each other for ever.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub struct Answer {
     pub computations: Vec<ComputationReport>,
     /// By port.
     pub ports: Vec<PortReport>,
+    /// The sources of random numbers from which it has drawn.
+    pub randomness: Randomness,
     /// Recorded queues.
     pub queues: QueueTable,
     /// Recorded internals of senders.

@@ -242,6 +242,7 @@ impl<O: Observer> Simulation<O> {
             flows,
             computations,
             ports,
+            randomness: self.domains.randomness(),
             queues: self.record.queues,
             probes: self.record.probes,
             goodput: self.record.goodput.map(|recorder| recorder.table),

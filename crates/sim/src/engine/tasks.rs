@@ -119,7 +119,7 @@ impl<O: Observer> Simulation<O> {
             if change.at > now {
                 return self.schedule.set(change.at, Task::Fault);
             }
-            self.domains.change(change);
+            self.domains.change(self.faults as u32, change);
             self.faults += 1;
             if let Some(at) = self.heard_at(change) {
                 self.schedule.set(at, Task::Convergence);
@@ -210,9 +210,7 @@ impl<O: Observer> Simulation<O> {
     /// Records what the groups of flows have received. Returns the interval until the next sample, if there is a record.
     pub(super) fn sample_goodput(&mut self, now: Time) -> Option<Time> {
         let recorder = self.record.goodput.as_mut()?;
-        self.domains.settle();
-        let domains = &self.domains;
-        recorder.sample(now, |flow| domains.receiver(flow).delivered);
+        recorder.sample(now, self.domains.take_arrived());
         Some(recorder.interval)
     }
 

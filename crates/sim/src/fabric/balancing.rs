@@ -1,7 +1,7 @@
 //! Choice of a port by a switch for a packet without a fixed path.
 
 use crate::fabric::Fabric;
-use crate::fabric::ecmp::{below, entropy, entropy_of_host, hash, pick};
+use crate::fabric::ecmp::{entropy, entropy_of_host, pick};
 use crate::observe::Observer;
 use crate::packet::{NIL, Packet};
 use crate::spec::network::Balancing;
@@ -20,8 +20,8 @@ impl<O> Fabric<O> {
     fn choose_by_packet(&self, switch: u32, at: u32) -> Option<u32> {
         let packet = &self.packets[at];
         let ports = self.routes.choices(switch, packet);
-        let number = hash(switch, entropy(packet.flow, self.packets.header(at)));
-        ports.get(below(ports.len(), number)).copied()
+        let number = self.balanced.hash(switch, entropy(packet.flow, self.packets.header(at)));
+        ports.get(self.balanced.draw(ports.len(), number)).copied()
     }
 }
 
@@ -46,11 +46,11 @@ impl<O: Observer> Fabric<O> {
         let ports = self.routes.choices(switch, &packet);
         let number = match balancing {
             Balancing::RoundRobin => self.balanced.turn(ports)?,
-            _ if balancing.is_by_host() => hash(switch, entropy_of_host(&packet)),
-            _ => hash(switch, entropy(packet.flow, self.packets.header(at))),
+            _ if balancing.is_by_host() => self.balanced.hash(switch, entropy_of_host(&packet)),
+            _ => self.balanced.hash(switch, entropy(packet.flow, self.packets.header(at))),
         };
         let in_turn = balancing == Balancing::RoundRobin;
-        let nth = |count| if in_turn { number as usize % count } else { below(count, number) };
+        let nth = |count| if in_turn { number as usize % count } else { self.balanced.draw(count, number) };
         if balancing == Balancing::Flowlet {
             return self.flowlet(switch, &packet, number);
         }
@@ -75,7 +75,7 @@ impl<O: Observer> Fabric<O> {
         let usable = |&port: &u32| !faults || (!down(port) && ports.contains(&port));
         let port = match self.balanced.flowlet(key, now, gap).filter(usable) {
             Some(port) => port,
-            None => pick(ports, down, |count| below(count, number))?,
+            None => pick(ports, down, |count| self.balanced.draw(count, number))?,
         };
         self.balanced.remember(key, now, port);
         Some(port)

@@ -109,16 +109,6 @@ pub(super) fn entropy_of_host(packet: &Packet) -> u32 {
     scramble(packet.flow) ^ u32::from(packet.entropy()).wrapping_mul(0x9e37_79b1)
 }
 
-/// The hash of a packet at a switch. It depends on the switch and on the entropy of the packet alone.
-pub(super) fn hash(switch: u32, entropy: u32) -> u32 {
-    scramble(entropy ^ switch.wrapping_mul(0x85eb_ca6b))
-}
-
-/// The number below `count` that a hash stands for.
-pub(super) fn below(count: usize, hash: u32) -> usize {
-    ((u64::from(hash) * count as u64) >> 32) as usize
-}
-
 /// Picks the port with the least `length`; among equal ones that which `nth` selects of so many.
 pub(super) fn pick<L: Ord>(ports: &[u32], length: impl Fn(u32) -> L, nth: impl Fn(usize) -> usize) -> Option<u32> {
     let shortest = ports.iter().map(|&port| length(port)).min()?;

@@ -80,10 +80,10 @@ impl<O: Observer> Fabric<O> {
         Delivery::Resumed(port)
     }
 
-    /// Applies a fault to a wire whose downstream end is here.
-    pub fn change_wire(&mut self, fault: Fault) {
+    /// Applies fault `number` to a wire whose downstream end is here.
+    pub fn change_wire(&mut self, number: u32, fault: Fault) {
         if let Some(loss_model) = self.ports[fault.link as usize].loss_model() {
-            loss_model.change(self.now, fault.change);
+            loss_model.change(self.now, number, fault.change);
         }
     }
 

@@ -20,6 +20,7 @@ use crate::port::admission::{ClassOverride, DropReason, Incoming};
 use crate::port::link::LinkTarget;
 use crate::port::loss_model::LossModel;
 use crate::queue::event_queue::EventQueue;
+use crate::randomness::Randomness;
 use crate::spec::network::{Network, PortSpec, TrafficClass};
 
 mod balanced;
@@ -243,6 +244,20 @@ impl<O: Observer> Fabric<O> {
     #[inline]
     pub fn has_too_many_packets(&self) -> bool {
         self.live() >= self.max_packets
+    }
+
+    /// The sources of random numbers in ports, on wires and in switches from which the run has drawn.
+    pub fn randomness(&self) -> Randomness {
+        let mut all = Randomness { balancing: self.balanced.has_drawn(), ..Randomness::default() };
+        for (port, spec) in self.ports.iter().zip(&self.network.ports) {
+            port.note_draws(&mut all);
+            let Some(at) = spec.discipline else { continue };
+            let discipline = &self.network.disciplines[at as usize];
+            let classes = (0..self.network.classes.len() as u32).zip(0_usize..);
+            let drawn = |(_, class): &(u32, usize)| port.class_has_drawn(discipline.class_of_data(*class));
+            all.classes.extend(classes.filter(drawn).map(|(class, _)| class));
+        }
+        all
     }
 
     /// The memory in use by the counts of the switches, and by the packets that wait in them; `None` without memories.

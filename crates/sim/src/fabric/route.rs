@@ -10,6 +10,7 @@ use super::ecmp::EcmpTable;
 use super::reverse_links::reverse_links;
 pub use super::shortest_paths::FlowPath;
 use super::shortest_paths::Search;
+use crate::lists::Lists;
 use crate::packet::{NIL, Packet};
 use crate::spec::network::{Balancing, Control, Network};
 
@@ -41,6 +42,8 @@ pub struct Routes {
     /// By flow and direction: beginning and end of the part of `hops` with the ports among which a host chooses for each packet.
     /// Empty if no host chooses.
     spread: Vec<[[u32; 2]; 2]>,
+    /// Whether the run depends on paths that were chosen by a hash.
+    drawn: bool,
 }
 
 impl Routes {
@@ -59,6 +62,7 @@ impl Routes {
             offsets: Vec::with_capacity(network.flows.len()),
             original: Vec::new(),
             spread: Vec::new(),
+            drawn: search.has_drawn(network),
         };
         if network.hosts_choose_ports() {
             routes.spread = vec![[[0; 2]; 2]; network.flows.len()];
@@ -72,6 +76,11 @@ impl Routes {
             routes.original.clone_from(&routes.offsets);
         }
         Ok(routes)
+    }
+
+    /// Whether the run depends on paths that were chosen by a hash.
+    pub const fn has_drawn(&self) -> bool {
+        self.drawn
     }
 
     /// Sets the path of a flow in one direction.
@@ -98,9 +107,9 @@ impl Routes {
         self.detours = self.choices.is_some().then(|| EcmpTable::new(network, &search));
         self.offsets.clone_from(&self.original);
         let flows: Vec<_> = (0..network.flows.len() as u32).collect();
-        for ([there, back], (number, flow)) in
-            search.paths(network, &flows).into_iter().zip(network.flows.iter().enumerate())
-        {
+        let paths = search.paths(network, &flows);
+        self.drawn |= search.has_drawn(network);
+        for ([there, back], (number, flow)) in paths.into_iter().zip(network.flows.iter().enumerate()) {
             let credits = network.controls[flow.control as usize].waits_for_credits();
             let back = if credits {
                 there.as_ref().and_then(|there| same_links(network, &reverse_links, number, &there.ports).ok())
@@ -244,6 +253,30 @@ pub fn paths(network: &Network, flows: &[u32]) -> Result<Vec<[FlowPath; 2]>, Str
         return Err(format!("flow {flow}: expected one of {count}"));
     }
     found(network, &Search::new(network, &[]), flows)
+}
+
+/// For each set of links, the flows whose data or answers take one of them, as a run would choose their paths.
+///
+/// # Errors
+/// A sentence that names a flow without a path, or a link that the network does not have.
+pub fn flows_over(network: &Network, sets: &[Vec<u32>]) -> Result<Vec<Vec<u32>>, String> {
+    let count = network.ports.len() as u32;
+    if let Some(link) = sets.iter().flatten().find(|&&link| link >= count) {
+        return Err(format!("link {link}: expected one of {count}"));
+    }
+    let sets_of =
+        Lists::new(count, (0..).zip(sets).flat_map(|(set, links)| links.iter().map(move |&link| (link, set))));
+    let all: Vec<_> = (0..network.flows.len() as u32).collect();
+    let mut flows = vec![Vec::new(); sets.len()];
+    for (both, flow) in paths(network, &all)?.iter().zip(all) {
+        for &set in both.iter().flat_map(|path| &path.ports).flat_map(|&link| sets_of.of(link)) {
+            let flows: &mut Vec<u32> = &mut flows[set as usize];
+            if flows.last() != Some(&flow) {
+                flows.push(flow);
+            }
+        }
+    }
+    Ok(flows)
 }
 
 /// The paths of these flows; those of the packets that answer data that waits for credits are its links in reverse.

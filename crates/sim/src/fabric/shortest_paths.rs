@@ -1,10 +1,12 @@
 //! Shortest paths by number of hops, with a choice by flow among equal ones (ECMP). Hosts do not forward.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 
 use super::reverse_links::reverse_links;
+use crate::lists::Lists;
 use crate::packet::NIL;
-use crate::spec::network::Network;
+use crate::spec::network::{Balancing, Network};
 
 /// One direction of a flow.
 #[derive(Clone, Debug)]
@@ -24,6 +26,8 @@ pub(super) struct Search {
     /// Whether some host has several ports.
     several: bool,
     salt: u32,
+    /// Whether a hash has chosen among several ports.
+    drawn: Cell<bool>,
     /// By node: its ports.
     pub out: Lists,
     /// By node: the switches at the other end of each link to it.
@@ -76,11 +80,24 @@ impl Search {
             racks,
             hosts: network.hosts,
             several: network.has_multiport_hosts(),
-            salt: scramble(network.seed as u32 ^ (network.seed >> 32) as u32),
+            salt: salt(network.seed),
+            drawn: Cell::new(false),
             out,
             into,
             last: Lists::new(network.hosts, to_hosts),
         }
+    }
+
+    /// Whether a run depends on the choices so far. Where each packet finds its own way, a path only says which delays and rates to
+    /// expect, and where the links between switches, and those of hosts with several ports, are alike, all paths say the same.
+    pub fn has_drawn(&self, network: &Network) -> bool {
+        let alike = |from_host: bool| {
+            let mut of = network.ports.iter().filter(|port| (port.from.min(port.to) < network.hosts) == from_host);
+            let first = of.next();
+            of.all(|port| first.is_some_and(|first| (first.rate, first.delay) == (port.rate, port.delay)))
+        };
+        let by_flow = network.balancing == Balancing::Flow;
+        self.drawn.get() && (by_flow || !alike(false) || self.several && !alike(true))
     }
 
     /// The paths of these flows in their order, searched rack by rack.
@@ -187,9 +204,15 @@ impl Search {
     /// Chooses one of the ports of a node by a hash of the flow; `None` if there are no ports.
     fn choose(&self, node: u32, flow: u32, mut ports: impl Iterator<Item = u32> + Clone) -> Option<u32> {
         let count = ports.clone().count();
+        self.drawn.set(self.drawn.get() || count > 1);
         let hash = scramble(flow ^ self.salt ^ node.wrapping_mul(0x85eb_ca6b));
         ports.nth(((u64::from(hash) * count as u64) >> 32) as usize)
     }
+}
+
+/// The part of all hashes by which the choices of switches depend on the seed.
+pub(super) fn salt(seed: u64) -> u32 {
+    scramble(seed as u32 ^ (seed >> 32) as u32)
 }
 
 /// Hashes a number (the finalizer of MurmurHash3).
@@ -197,38 +220,4 @@ pub(super) fn scramble(mut x: u32) -> u32 {
     x = (x ^ (x >> 16)).wrapping_mul(0x85eb_ca6b);
     x = (x ^ (x >> 13)).wrapping_mul(0xc2b2_ae35);
     x ^ (x >> 16)
-}
-
-/// A list of numbers for each node, stored one behind the other.
-#[derive(Debug)]
-pub(super) struct Lists {
-    /// By node: the beginning of its list; and the end of the last one.
-    offsets: Vec<u32>,
-    items: Vec<u32>,
-}
-
-impl Lists {
-    /// Builds the lists from pairs of a node and an item, in this order.
-    fn new(nodes: u32, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
-        let mut offsets = vec![0; nodes as usize + 1];
-        pairs.clone().for_each(|(node, _)| offsets[node as usize + 1] += 1);
-        for node in 1..offsets.len() {
-            offsets[node] += offsets[node - 1];
-        }
-        let mut next = offsets.clone();
-        let mut items = vec![0; offsets[nodes as usize] as usize];
-        for (node, item) in pairs {
-            items[next[node as usize] as usize] = item;
-            next[node as usize] += 1;
-        }
-        Self { offsets, items }
-    }
-
-    pub fn of(&self, node: u32) -> &[u32] {
-        &self.items[self.offsets[node as usize] as usize..self.offsets[node as usize + 1] as usize]
-    }
-
-    fn len(&self) -> usize {
-        self.offsets.len() - 1
-    }
 }

@@ -13,6 +13,7 @@ use crate::fabric::Fabric;
 use crate::fabric::ownership::Ownership;
 use crate::fabric::route::Routes;
 use crate::host::computations::Computations;
+use crate::host::flow_set::FlowSet;
 use crate::host::flow_table::{FlowTable, OwnedTable};
 use crate::host::nics::Nics;
 use crate::host::pull_pacer::PullPacer;
@@ -23,6 +24,7 @@ use crate::observe::Observer;
 use crate::packet::{Flags, Packet, PacketKind};
 use crate::port::admission::Incoming;
 use crate::queue::timers::{Kind, Timer};
+use crate::randomness::Randomness;
 use crate::spec::network::{FlowSpec, Network};
 
 /// All hosts of a domain.
@@ -42,6 +44,10 @@ pub struct Hosts {
     pub computations: Computations,
     pub sender_stats: OwnedTable<SenderStats>,
     pub receiver_stats: OwnedTable<ReceiverStats>,
+    /// Flows of which packets have arrived since the last sample of goodput, if it is recorded: the next sample reads no other.
+    pub(super) arrived: Option<FlowSet>,
+    /// The sources of random numbers from which ended flows have drawn.
+    pub(super) randomness: Randomness,
     /// Limited flows to these hosts that have not finished.
     pub unfinished: usize,
     /// Stop timers of flows whose sender is in another domain, where the same stop is counted as an event.
@@ -83,6 +89,8 @@ impl Hosts {
             receiver_stats: OwnedTable::new(ReceiverStats::NONE, flows as u32, |flow| {
                 here(network.flows[flow as usize].dst)
             }),
+            randomness: Randomness::default(),
+            arrived: network.record.goodput.is_some().then(|| FlowSet::new(flows)),
             unfinished: network.flows.iter().filter(|flow| flow.bytes != Bytes::MAX && here(flow.dst)).count(),
             remote_stops: 0,
             ownership,
@@ -115,6 +123,9 @@ impl Hosts {
                 receiver
             }
         };
+        if let Some(arrived) = &mut self.arrived {
+            arrived.insert(flow);
+        }
         let event = receiver.on_packet(fabric.now, at, flags, &mut fabric.packets);
         let endpoint = receiver.endpoint;
         if receiver.joins_pull_pacer() {

@@ -3,9 +3,12 @@
 use shallows_cc::units::{Bytes, Time};
 
 use crate::fabric::route::Routes;
+use crate::host::flow_set::FlowSet;
 use crate::host::hosts::Hosts;
 use crate::host::stats::FlowProgress;
+use crate::host::timestamps::TimestampModel;
 use crate::host::transport::{FlowSender, SenderState};
+use crate::randomness::Randomness;
 
 impl Hosts {
     pub(super) fn collect_sender_stats(&mut self, flow: u32) {
@@ -14,6 +17,10 @@ impl Hosts {
             (stats.retransmits, stats.timeouts) = sender.repairs();
             stats.credits_wasted = sender.credits_wasted();
             stats.rtt = sender.rtt();
+            self.randomness.balancing |= sender.paths.as_ref().is_some_and(|paths| paths.has_drawn());
+            if sender.has_drawn() {
+                self.randomness.controls.insert(self.network.flows[flow as usize].control);
+            }
         }
     }
 
@@ -22,7 +29,16 @@ impl Hosts {
             let stats = &mut self.receiver_stats[flow as usize];
             (stats.delivered, stats.credits) = (receiver.delivered(), receiver.credits());
             stats.reordering = receiver.reordering();
+            if receiver.has_drawn() {
+                self.randomness.controls.insert(self.network.flows[flow as usize].control);
+            }
+            self.randomness.timestamps |= receiver.timestamps().is_some_and(TimestampModel::has_drawn);
         }
+    }
+
+    /// The sources of random numbers from which the run has drawn, once the counters of active flows have been copied.
+    pub fn randomness(&self) -> Randomness {
+        Randomness { gap: self.nics.have_left_gaps(), ..self.randomness.clone() }
     }
 
     /// Copies the counters of active flows to the statistics.
@@ -31,6 +47,15 @@ impl Hosts {
             self.collect_sender_stats(flow);
             self.collect_receiver_stats(flow);
         }
+    }
+
+    /// Returns the flows of which packets have arrived since the last call, and the payload that each has received so far.
+    pub fn take_arrived(&mut self) -> impl Iterator<Item = (u32, u64)> {
+        let flows = self.arrived.as_mut().map(FlowSet::take).unwrap_or_default();
+        flows.into_iter().map(|flow| {
+            self.collect_receiver_stats(flow);
+            (flow, self.receiver_stats[flow as usize].delivered)
+        })
     }
 
     /// Ends the warm-up: what has been delivered so far does not count as goodput.

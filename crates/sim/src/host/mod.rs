@@ -4,6 +4,7 @@ mod classes;
 pub mod computations;
 mod dependencies;
 mod dependents;
+mod flow_set;
 pub mod flow_table;
 pub mod hosts;
 mod inspect;

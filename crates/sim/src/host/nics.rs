@@ -139,6 +139,11 @@ impl Nics {
         self.first[host as usize]
     }
 
+    /// Returns true if a gap has followed any frame.
+    pub fn have_left_gaps(&self) -> bool {
+        self.nics.iter().any(|nic| nic.draws.has_drawn())
+    }
+
     /// Notes that the port of a NIC is free.
     pub fn on_port_free(&mut self, nic: u32) {
         self.nics[nic as usize].awaiting_port = false;

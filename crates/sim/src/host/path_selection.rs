@@ -75,6 +75,12 @@ impl PathSelection {
         Some(selection)
     }
 
+    /// Returns true once a value has been drawn.
+    #[must_use]
+    pub const fn has_drawn(&self) -> bool {
+        self.draws.has_drawn()
+    }
+
     /// Returns the value of the next packet.
     pub fn next(&mut self, now: Time) -> u16 {
         match &mut self.rule {

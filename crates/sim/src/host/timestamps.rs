@@ -53,6 +53,12 @@ impl TimestampModel {
         }
     }
 
+    /// Returns true once a random number has been drawn.
+    #[must_use]
+    pub const fn has_drawn(&self) -> bool {
+        self.rng.has_drawn()
+    }
+
     /// Returns the one-way delay, as timestamps show it, of a data packet that left at `sent` and arrived at `received`.
     pub fn data(&mut self, sent: Time, received: Time) -> Time {
         let (mut t1, mut t2) = (self.batch_start(sent), self.polled(received));

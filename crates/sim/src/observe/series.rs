@@ -3,6 +3,7 @@
 
 use shallows_cc::units::{Bytes, Time};
 
+use crate::lists::Lists;
 use crate::spec::flow::{GoodputSpec, RecordSpec};
 
 /// Queue lengths at fixed times.
@@ -46,33 +47,39 @@ pub struct GoodputRecorder {
     pub table: GoodputTable,
     /// The present interval between samples.
     pub interval: Time,
-    groups: Vec<Vec<u32>>,
+    /// By flow: its groups.
+    groups: Lists,
     /// By flow: the payload at the last sample.
     delivered: Vec<u64>,
+    /// By group: the payload at the last sample.
+    totals: Vec<u64>,
 }
 
 impl GoodputRecorder {
     fn new(spec: &GoodputSpec, flows: usize) -> Self {
         let bytes = vec![Vec::new(); spec.flows.len()];
+        let members = (0..).zip(&spec.flows).flat_map(|(group, its)| its.iter().map(move |&flow| (flow, group)));
         Self {
             table: GoodputTable { time: Vec::new(), bytes, last: vec![0; flows] },
             interval: spec.interval,
-            groups: spec.flows.clone(),
+            groups: Lists::new(flows as u32, members),
             delivered: vec![0; flows],
+            totals: vec![0; spec.flows.len()],
         }
     }
 
-    /// Records a sample; `delivered` is the payload that a flow has received.
-    pub fn sample(&mut self, at: Time, delivered: impl Fn(u32) -> u64) {
-        for ((before, last), flow) in self.delivered.iter_mut().zip(&mut self.table.last).zip(0..) {
-            let now = delivered(flow);
-            if now != *before {
-                (*before, *last) = (now, at.0);
+    /// Records a sample; `received` has the payload of every flow that has received any since the last sample.
+    pub fn sample(&mut self, at: Time, received: impl Iterator<Item = (u32, u64)>) {
+        for (flow, now) in received {
+            let before = std::mem::replace(&mut self.delivered[flow as usize], now);
+            if now != before {
+                self.table.last[flow as usize] = at.0;
+                self.groups.of(flow).iter().for_each(|&group| self.totals[group as usize] += now - before);
             }
         }
         self.table.time.push(at.0);
-        for (series, flows) in self.table.bytes.iter_mut().zip(&self.groups) {
-            series.push(flows.iter().map(|&flow| self.delivered[flow as usize]).sum());
+        for (series, &total) in self.table.bytes.iter_mut().zip(&self.totals) {
+            series.push(total);
         }
         if self.table.time.len() >= MAX_SAMPLES {
             self.interval = self.interval + self.interval;
@@ -167,7 +174,7 @@ mod tests {
         while now < micros * 5000 {
             now += recorder.interval;
             let received = now.0 / micros.0;
-            recorder.sample(now, |flow| if flow == 1 { received.min(1500) } else { received });
+            recorder.sample(now, (0..3).map(|flow| (flow, if flow == 1 { received.min(1500) } else { received })));
         }
         // 1024 at 1 us, 2048 at 2 us and 4096 at 4 us; then every 8 us.
         assert_eq!(recorder.interval, micros * 8);

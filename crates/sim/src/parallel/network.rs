@@ -19,6 +19,7 @@ use crate::parallel::mailbox::Mailboxes;
 use crate::parallel::partition::partition;
 use crate::parallel::pool::WorkerPool;
 use crate::port::{Carried, PortReport};
+use crate::randomness::Randomness;
 use crate::spec::fault::Fault;
 use crate::spec::network::{Balancing, Network};
 
@@ -164,10 +165,10 @@ impl<O: Observer> ParallelNetwork<O> {
         }
     }
 
-    /// Applies a fault to a link: to the wire at its downstream end, and to its port.
-    pub fn change(&mut self, fault: Fault) {
+    /// Applies fault `number` to a link: to the wire at its downstream end, and to its port.
+    pub fn change(&mut self, number: u32, fault: Fault) {
         let (up, down) = (self.up(fault.link), self.down(fault.link));
-        self.domains[down].fabric.change_wire(fault);
+        self.domains[down].fabric.change_wire(number, fault);
         self.domains[up].change(fault);
     }
 
@@ -194,6 +195,11 @@ impl<O: Observer> ParallelNetwork<O> {
             fabric.ports[link as usize].close(now, &mut fabric.packets);
             fabric.ports[link as usize].end_warmup(now, carried.lost);
         }
+    }
+
+    /// The flows of which packets have arrived since the last call, and the payload that each has received so far.
+    pub fn take_arrived(&mut self) -> impl Iterator<Item = (u32, u64)> {
+        self.domains.iter_mut().flat_map(|domain| domain.hosts.take_arrived())
     }
 
     /// Copies the counts of live flows to their statistics.
@@ -223,6 +229,14 @@ impl<O: Observer> ParallelNetwork<O> {
     pub fn sender_state(&mut self, now: Time, flow: u32) -> Option<SenderState> {
         let domain = self.partition.of(self.network.flows[flow as usize].src);
         self.domains[domain as usize].hosts.sender_state(now, flow)
+    }
+
+    /// The sources of random numbers from which the run has drawn.
+    pub fn randomness(&self) -> Randomness {
+        let paths = Randomness { balancing: self.domains[0].fabric.routes.has_drawn(), ..Randomness::default() };
+        self.domains
+            .iter()
+            .fold(paths, |all, domain| all.and(&domain.fabric.randomness()).and(&domain.hosts.randomness()))
     }
 
     /// Packets created, received by hosts, and in flight.

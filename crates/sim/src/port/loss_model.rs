@@ -1,5 +1,7 @@
 //! Loss on the wire of a link: at random, and while the link is down.
 
+use std::collections::BTreeSet;
+
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 
@@ -17,6 +19,9 @@ pub struct LossModel {
     bit_errors: f64,
     /// Time at which the link last went down.
     cut_at: Time,
+    /// The number of the fault that set the loss, and those by which chance has decided about packets.
+    fault: u32,
+    drawn: BTreeSet<u32>,
     draws: Rng,
     lost: u64,
 }
@@ -34,13 +39,18 @@ impl LossModel {
             loss: 0.0,
             bit_errors: 0.0,
             cut_at: Time::ZERO,
+            fault: 0,
+            drawn: BTreeSet::new(),
             draws: Rng::new(seed, WIRES + u64::from(number)),
             lost: 0,
         }
     }
 
-    /// Applies a fault.
-    pub fn change(&mut self, now: Time, change: Change) {
+    /// Applies fault `number`.
+    pub fn change(&mut self, now: Time, number: u32, change: Change) {
+        if matches!(change, Change::Loss(_) | Change::BitErrors(_)) {
+            self.fault = number;
+        }
         match change {
             Change::Down => self.cut_at = now,
             Change::Up | Change::Drain | Change::Undrain => {}
@@ -55,9 +65,23 @@ impl LossModel {
     pub fn loses(&mut self, now: Time, length: Bytes) -> bool {
         let begun = now.saturating_sub(self.delay + self.clock.time(length));
         let loss = if self.bit_errors > 0.0 { any_of(self.bit_errors, 8 * length.0) } else { self.loss };
-        let lost = begun < self.cut_at || (loss > 0.0 && self.draws.uniform() < loss);
+        let lost = begun < self.cut_at || (loss > 0.0 && self.decides(loss));
         self.lost += u64::from(lost);
         lost
+    }
+
+    /// Draws whether a packet is lost, with this probability.
+    fn decides(&mut self, loss: f64) -> bool {
+        if loss < 1.0 {
+            self.drawn.insert(self.fault);
+        }
+        self.draws.uniform() < loss
+    }
+
+    /// The numbers of the faults by which chance has decided about packets.
+    #[must_use]
+    pub const fn drawn(&self) -> &BTreeSet<u32> {
+        &self.drawn
     }
 
     /// Whether every packet is lost at random.
@@ -105,8 +129,8 @@ mod tests {
     fn what_was_on_the_wire_when_it_was_cut_is_lost() {
         let loses_if_cut_at = |at| {
             let mut loss_model = loss_model();
-            loss_model.change(Time::from_nanos(at), Change::Down);
-            loss_model.change(Time::from_nanos(at + 1), Change::Up);
+            loss_model.change(Time::from_nanos(at), 0, Change::Down);
+            loss_model.change(Time::from_nanos(at + 1), 1, Change::Up);
             loss_model.loses(Time::from_micros(20), Bytes(1500))
         };
         assert!(!loses_if_cut_at(13_800));
@@ -121,7 +145,7 @@ mod tests {
         assert!((any_of(1e-15, 512) / 512e-15 - 1.0).abs() < 1e-9);
         assert_eq!(any_of(1.0, 512), 1.0);
         let mut loss_model = loss_model();
-        loss_model.change(Time::ZERO, Change::BitErrors(1e-6));
+        loss_model.change(Time::ZERO, 0, Change::BitErrors(1e-6));
         let mut lost = |length| (0..100_000).filter(|_| loss_model.loses(Time::from_micros(20), Bytes(length))).count();
         // 1193 and 51 of 100,000, within five deviations.
         let (frames, acks) = (lost(1500), lost(64));
@@ -132,7 +156,7 @@ mod tests {
     #[test]
     fn a_share_is_lost_at_random() {
         let mut loss_model = loss_model();
-        loss_model.change(Time::ZERO, Change::Loss(0.01));
+        loss_model.change(Time::ZERO, 0, Change::Loss(0.01));
         let lost = (0..100_000).filter(|_| loss_model.loses(Time::from_micros(20), Bytes(1500))).count();
         assert!(lost.abs_diff(1000) < 158, "{lost}");
         assert_eq!(loss_model.lost(), lost as u64);

@@ -17,6 +17,8 @@ pub(super) struct Marker {
     /// The data that the point drops where it would mark other data.
     pub drops: Drops,
     draws: Rng,
+    /// Whether chance has decided about a packet.
+    pub drawn: bool,
     /// Draws skipped so far for frames that the port only counts, since it last flushed its counts.
     pub counted: u32,
     /// Whether the point offers rates, and whether it writes rates or records into headers.
@@ -31,9 +33,8 @@ pub(super) struct Marker {
     threshold: Bytes,
     /// The packet that begins to be sent next.
     next: u32,
-    /// Bytes that have begun to be sent, and bytes that have joined the queue.
-    departed: Bytes,
-    joined: Bytes,
+    /// Bytes that have joined the queue and not begun to be sent.
+    waiting: Bytes,
 }
 
 impl Marker {
@@ -48,6 +49,7 @@ impl Marker {
             at,
             drops: Drops::Nothing,
             draws,
+            drawn: false,
             counted: 0,
             offers,
             writes,
@@ -56,8 +58,7 @@ impl Marker {
             judges_heads,
             threshold,
             next: NIL,
-            departed: Bytes::ZERO,
-            joined: Bytes::ZERO,
+            waiting: Bytes::ZERO,
         }
     }
 
@@ -100,9 +101,9 @@ impl Marker {
     fn leave(&mut self, now: Time, packets: &mut Slab) -> bool {
         let at = self.next;
         self.next = packets[at].next;
-        self.departed += packets[at].bytes();
-        let left_behind = self.joined - self.departed;
-        self.at == MarkAt::Dequeue && self.marks(Look { now, queue: left_behind, class: 0 }, (at, packets), || 0)
+        self.waiting -= packets[at].bytes();
+        let look = Look { now, queue: self.waiting, class: 0 };
+        self.at == MarkAt::Dequeue && self.marks(look, (at, packets), || 0)
     }
 
     /// Whether a frame that is sent at once and makes up all of this queue is never marked. It need not be shown to the point, but one
@@ -143,11 +144,19 @@ impl Marker {
         self.skip_draws(counted());
         let packet = &mut packets[at];
         let arrival = Arrival { now, queue, class, length: packet.bytes(), ecn: packet.flags.ecn() };
-        let marked = self.draws.uniform() < self.point.mark_probability(&arrival) && packet.mark();
+        let marked = self.decides(&arrival) && packet.mark();
         if marked {
             self.point.on_signal();
         }
         marked
+    }
+
+    /// Draws whether a packet is to be marked, with the probability that the point returns.
+    #[inline(always)]
+    fn decides(&mut self, arrival: &Arrival) -> bool {
+        let probability = self.point.mark_probability(arrival);
+        self.drawn |= probability > 0.0 && probability < 1.0;
+        self.draws.uniform() < probability
     }
 
     /// Returns whether [`Self::rejects`] may be true.
@@ -170,7 +179,7 @@ impl Marker {
         }
         self.skip_draws(counted());
         let arrival = Arrival { now, queue, class, length: packet.bytes(), ecn: packet.flags.ecn() };
-        let rejected = self.draws.uniform() < self.point.mark_probability(&arrival);
+        let rejected = self.decides(&arrival);
         if rejected {
             self.point.on_signal();
         }
@@ -194,7 +203,7 @@ impl Marker {
 
     /// Tells the marker of a packet that joins a FIFO queue. Returns whether it is newly marked.
     pub fn enqueue(&mut self, now: Time, at: u32, queue: Bytes, packets: &mut Slab) -> bool {
-        self.joined += packets[at].bytes();
+        self.waiting += packets[at].bytes();
         if self.next == NIL {
             self.next = at;
         }

@@ -15,6 +15,7 @@ use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, MIN_FRAME, Rate, Time};
 
 use crate::packet::{NIL, Packet, Slab};
+use crate::randomness::Randomness;
 use crate::spec::ports::{Marking, PortSpec};
 
 pub mod admission;
@@ -218,6 +219,21 @@ impl Port {
     #[must_use]
     pub fn loses_all(&self) -> bool {
         self.extras.as_ref().and_then(|extras| extras.loss_model.as_ref()).is_some_and(|model| model.loses_all())
+    }
+
+    /// Adds the sources of random numbers from which the port has drawn, but for the markings of its classes.
+    pub fn note_draws(&self, all: &mut Randomness) {
+        let Some(extras) = &self.extras else { return };
+        all.marking |= extras.marker.as_ref().is_some_and(|marker| marker.drawn);
+        all.trimming |= extras.scheduler.trimming.draws.has_drawn();
+        all.faults.extend(extras.loss_model.iter().flat_map(|model| model.drawn()));
+    }
+
+    /// Whether the marking of a class has drawn random numbers.
+    #[must_use]
+    pub fn class_has_drawn(&self, class: u8) -> bool {
+        let class = self.scheduler().map(|scheduler| &scheduler.classes[usize::from(class)]);
+        class.and_then(|class| class.marker.as_ref()).is_some_and(|marker| marker.drawn)
     }
 
     /// Whether marks depend on what happens after a packet was enqueued, so that the port has to catch up before a delivery. Ports

@@ -3,6 +3,7 @@
 use shallows_cc::catalog::{Reliability, SendControl, Transport};
 use shallows_cc::units::{Bytes, Time};
 
+use crate::host::timestamps::TimestampModel;
 use crate::host::transport::config::{FlowEndpoint, ReceiverConfig};
 use crate::host::transport::credit::{self, CreditReceiver};
 use crate::host::transport::go_back_n::GoBackNReceiver;
@@ -227,6 +228,16 @@ impl FlowReceiver {
     /// Returns the reordering depth in packets ([`super::reordering`]).
     pub fn reordering(&self) -> u32 {
         self.receiver.get().reordering()
+    }
+
+    /// Returns the errors of timestamps, if they are not exact.
+    pub fn timestamps(&self) -> Option<&TimestampModel> {
+        self.receiver.get().timestamps()
+    }
+
+    /// Returns true once the algorithm has drawn a random number.
+    pub fn has_drawn(&self) -> bool {
+        self.receiver.get().has_drawn()
     }
 
     /// Returns the number of credits sent.

@@ -287,6 +287,11 @@ impl FlowSender {
         self.sender.get().credits_wasted()
     }
 
+    /// Returns true once the algorithm has drawn a random number.
+    pub fn has_drawn(&self) -> bool {
+        self.sender.get().has_drawn()
+    }
+
     /// Returns the smoothed round-trip times, if the transport computes them.
     pub fn rtt(&self) -> RttStats {
         self.sender.get().rtt()

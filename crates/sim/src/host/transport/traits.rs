@@ -3,6 +3,7 @@
 use shallows_cc::units::{Bytes, Time};
 
 use crate::host::stats::RttStats;
+use crate::host::timestamps::TimestampModel;
 use crate::host::transport::gate::Gate;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::status::{Readiness, ReceiverEvent, Responses, SendStatus};
@@ -68,6 +69,11 @@ pub trait TransportSender {
         0
     }
 
+    /// Returns true once the algorithm has drawn a random number.
+    fn has_drawn(&self) -> bool {
+        self.gate().is_some_and(|gate| gate.control.has_drawn())
+    }
+
     /// Returns the smoothed round-trip times, if the transport computes them.
     fn rtt(&self) -> RttStats {
         RttStats::NONE
@@ -129,6 +135,16 @@ pub trait TransportReceiver {
     /// Returns the number of credits sent.
     fn credits(&self) -> u64 {
         0
+    }
+
+    /// Returns the errors of timestamps, if they are not exact.
+    fn timestamps(&self) -> Option<&TimestampModel> {
+        None
+    }
+
+    /// Returns true once the algorithm has drawn a random number.
+    fn has_drawn(&self) -> bool {
+        false
     }
 
     /// Reports internal variables, if the receiver is where the algorithm runs.

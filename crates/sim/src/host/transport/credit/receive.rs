@@ -125,6 +125,10 @@ impl TransportReceiver for CreditReceiver {
         self.delivered
     }
 
+    fn has_drawn(&self) -> bool {
+        self.rng.has_drawn()
+    }
+
     fn credits(&self) -> u64 {
         self.credits
     }

@@ -205,6 +205,10 @@ impl TransportSender for CreditSender {
         (self.retransmits, self.timeouts)
     }
 
+    fn has_drawn(&self) -> bool {
+        self.control.has_drawn()
+    }
+
     fn credits_wasted(&self) -> u64 {
         self.wasted
     }

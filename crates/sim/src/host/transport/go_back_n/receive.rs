@@ -94,6 +94,10 @@ impl TransportReceiver for GoBackNReceiver {
         self.expected == self.message.end
     }
 
+    fn timestamps(&self) -> Option<&TimestampModel> {
+        self.timestamps.as_deref()
+    }
+
     fn delivered(&self) -> u64 {
         self.delivered
     }

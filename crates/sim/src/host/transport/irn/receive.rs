@@ -101,6 +101,10 @@ impl TransportReceiver for IrnReceiver {
         self.reordering.depth
     }
 
+    fn timestamps(&self) -> Option<&TimestampModel> {
+        self.timestamps.as_deref()
+    }
+
     fn delivered(&self) -> u64 {
         self.delivered
     }

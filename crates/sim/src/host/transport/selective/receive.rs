@@ -205,6 +205,10 @@ impl TransportReceiver for SelectiveReceiver {
         self.reordering.depth
     }
 
+    fn timestamps(&self) -> Option<&TimestampModel> {
+        self.timestamps.as_deref()
+    }
+
     fn delivered(&self) -> u64 {
         self.delivered
     }
