@@ -1,12 +1,13 @@
 """Settings of switches and NICs: what reading gives, what writing gives, and what is refused."""
 
 import copy
+import dataclasses
 import json
 
 import pytest
 
 import shallows as sh
-from shallows.settings import mlx5, sonic, sonic_export, switch
+from shallows.settings import config_db, mlx5, sonic, sonic_export, switch
 from shallows.settings.headroom import headroom
 from shallows.settings.reading import read_all
 from shallows.switch import Pauses, Shared
@@ -438,6 +439,25 @@ def test_a_nic_gets_the_settings_by_which_shallows_behaves():
 def test_a_value_that_a_switch_cannot_hold_is_refused_with_its_setting(network, words):
     with pytest.raises(sh.ScenarioError, match=words):
         sonic_export.entries(scenario(network=network))
+
+
+def test_a_fault_of_a_writer_is_found_when_its_settings_are_read_back(monkeypatch):
+    """Each writer has one value wrong: the NIC's timer in other units, and a pause without its hysteresis."""
+    made = scenario(network={"pfc": {"threshold": "90KB", "hysteresis": "6KB", "headroom": "50KB"}})
+    monkeypatch.setattr(mlx5, "_nearest", lambda *of, real=mlx5._nearest: with_timer(real(*of), 55_000))
+    with pytest.raises(sh.ScenarioError, match=r"cc.t = .55us.: .*rpg_time_reset.*nearest is .55ms"):
+        mlx5.commands(made)
+    text = json.dumps(sonic_export.entries(made).tables)
+    found = config_db.from_tables(json.loads(text.replace('"xon_offset": "6000"', '"xon_offset": "1"')))
+    monkeypatch.setattr(config_db, "from_tables", lambda tables: found)
+    with pytest.raises(
+        sh.ScenarioError, match=r"network.pfc.hysteresis = .4pkt.: .*xon_offset.*nearest is .1B"
+    ):
+        sonic_export.entries(made)
+
+
+def with_timer(commands, microseconds):
+    return dataclasses.replace(commands, values={**commands.values, "rpg_time_reset": microseconds})
 
 
 def test_a_value_that_differs_by_at_most_three_per_cent_is_rounded():
