@@ -526,12 +526,14 @@ def test_a_repeated_key_is_named(tmp_path):
 def test_every_table_and_field_of_a_switch_that_is_left_out_is_named(tmp_path):
     tables = copy.deepcopy(PROFILES["tomahawk5"][0]) | {"DOT1P_TO_TC_MAP": {"A": {"0": "1"}}, "VLAN": {}}
     tables["SCHEDULER"]["scheduler.1"]["pir"] = "5"
+    tables["PORT_QOS_MAP"]["Ethernet0"]["pfcwd_sw_enable"] = "3,4"
     tables["BUFFER_POOL"]["other"] = {"type": "egress", "mode": "static", "size": "9"}
     left = read(tables, tmp_path).not_expressed
     for line in (
         "SCHEDULER: pir: no key of a scenario expresses these fields",
         "DOT1P_TO_TC_MAP, VLAN: no key of a scenario expresses these tables",
         "BUFFER_POOL: other: none of these queues uses it",
+        "PFC_WD: the PFC watchdog: a run reports deadlocks instead",
     ):
         assert line in left
 

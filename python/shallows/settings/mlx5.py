@@ -58,7 +58,7 @@ def _translated(found: dict[str, int], left: list[str]) -> Fragment:
     table = choose(cc, Frame(1500, 1460)).table(None)
     tables = {"cc": {key: value for key, value in table.items() if key == "name" or key in here}}
     missing = sorted(one.name for one in nic.SETTINGS if one.here and one.name not in found)
-    assumed = [f"{', '.join(missing)}: the defaults of dcqcn"] if missing else []
+    assumed = [f"{', '.join(missing)}: the defaults of dcqcn, which follow the network"] if missing else []
     return Fragment(tables, tuple(assumed), tuple(left))
 
 

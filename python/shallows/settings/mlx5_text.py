@@ -42,7 +42,7 @@ def settings(text: str) -> tuple[dict[str, int], list[str]]:
         for name, value in pairs:
             _take(found, unknown, others, f"line {number}: {_last(name)}", (_last(name), value))
         if plain.strip() and not pairs:
-            others[plain.strip()] = None
+            others[" ".join(plain.split())] = None
     if others:
         listed = list(others)
         more = f" and {len(listed) - SHOWN} more" if len(listed) > SHOWN else ""

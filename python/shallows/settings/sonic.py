@@ -296,7 +296,12 @@ class _Translation:
             "SWITCH_TRIMMING": "the size of trimmed packets: 64 B here",
         }
         tables = self.queues.tables
-        self.left += [f"{table}: {text}" for table, text in rest.items() if tables.get(table)]
+        watched = any(fields.get("pfcwd_sw_enable") for fields in tables.get("PORT_QOS_MAP", {}).values())
+        self.left += [
+            f"{table}: {text}"
+            for table, text in rest.items()
+            if tables.get(table) or (table == "PFC_WD" and watched)
+        ]
         self.left += self.config.unknown
 
 
