@@ -54,10 +54,10 @@ def _take(found: dict[str, int], unknown: list[str], others: dict[str, None], ke
     name, value = pair
     setting = nic.find(name)
     if setting is None:
-        plain = nic.plain(name)
-        if plain in nic.CNP:
+        bare = nic.without_port(name)
+        if bare in nic.CNP:
             unknown.append(f"{name} = {value}: notifications go before all data here")
-        elif _CONCERNED.match(plain):
+        elif _CONCERNED.match(bare):
             unknown.append(f"{name} = {value}: Shallows does not know this setting")
         else:
             others[name] = None

@@ -142,7 +142,7 @@ CNP = {"cnp_dscp", "cnp_802p_prio", "roce_cc_prio_mask", "enable"}
 """Settings of congestion control that concern priorities: here notifications go before all data."""
 
 
-def plain(key: str) -> str:
+def without_port(key: str) -> str:
     """The name of a setting without the number of its port, in small letters."""
     return key.lower().removesuffix("_p1").removesuffix("_p2")
 
@@ -152,7 +152,7 @@ def find(key: str) -> Setting | None:
 
     Firmware's spelling, RPG_AI_RATE_P1, and the kernel's, rp_ai_rate, are the same setting.
     """
-    lower = plain(key)
+    lower = without_port(key)
     bare = lower.removeprefix("rp_").removeprefix("np_").replace("after_time_inc", "ati")
     spellings = (lower, bare, f"rpg_{bare}")
     for one in SETTINGS:
