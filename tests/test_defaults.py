@@ -7,8 +7,9 @@ import itertools
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from shallows import _core, defaults, limits
+from shallows import _core, catalog, cli, defaults, in_use, limits
 from shallows.defaults import Scale
 from shallows.errors import ScenarioError
 from shallows.scenario import Scenario
@@ -261,3 +262,58 @@ def test_the_timeouts_that_irn_publishes_can_be_set():
     assert Scenario.from_toml(saved).to_toml() == saved
     with pytest.raises(ScenarioError, match=r"hosts\.rto_initial.*1ms or more"):
         Scenario(cc="reno", **(tables | {"hosts": {"rto_initial": "320us"}}))
+
+
+def on(part, name, rate, rtt="20us", mtu="1500B"):
+    """What an algorithm or a marking has by default on a network of one rate."""
+    network = {"mtu": mtu}
+    made = scenario(rate=rate, rtt=rtt, cc="reno", network=network, duration="1ms")
+    return in_use.values(name, made)[part]
+
+
+ROWS = [
+    *(("cc", row) for row in catalog.algorithms()),
+    *(("network.marking", row) for row in catalog.other_catalogs()["network.marking"]),
+]
+
+
+@pytest.mark.parametrize(("part", "row"), ROWS, ids=[row["name"] for _, row in ROWS])
+def test_every_default_that_follows_the_network_is_marked_with_the_rate_of_its_value(part, row):
+    """On other rates, with a longer round trip and larger frames, these parameters alone are others."""
+    paper = on(part, row["name"], "10Gbps")
+    others = [on(part, row["name"], rate, "400us", "9000B") for rate in ("100Mbps", "400Gbps")]
+    for one in row["parameters"]:
+        name = one["name"]
+        follows = any(other[name] != paper[name] for other in others)
+        assert follows == ("follows" in one), name
+        if one.get("default_at"):
+            at = on(part, row["name"], one["default_at"].replace(" ", ""), "16us")
+            assert at[name] == pytest.approx(one["default"], rel=1e-6), name
+
+
+def test_the_page_of_an_algorithm_says_what_its_defaults_follow():
+    """DCQCN's 10 MB and 40 Mbps are of 40 Gbps, and ten times as much at 400 Gbps."""
+    shown = CliRunner().invoke(cli.app, ["cc", "dcqcn", "--json"])
+    assert '"follows": "the host\'s rate above 40 Gbps"' in shown.stdout
+    page = CliRunner().invoke(cli.app, ["cc", "dcqcn"]).stdout
+    assert "above 40 Gbps: 10MB at 40" in page
+    assert "40Mbps at 40 Gbps" in page
+    assert "dcqcn@sigcomm15  the values above of the paper, on every network" in page
+    faster = scenario(rate="400Gbps", cc="dcqcn")
+    values = in_use.values("dcqcn", faster)["cc"]
+    assert (values["b"], values["r_ai"], values["r_hai"]) == (100e6, 400e6, 2e9)
+
+
+def test_the_values_on_a_scenario_are_those_of_its_file(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text(scenario(rate="100Gbps", cc={"name": "dcqcn", "b": "7MB"}).to_toml())
+    shown = CliRunner().invoke(cli.app, ["cc", "dcqcn", "--on", str(file)])
+    rows = {line.split()[0]: line.split()[1] for line in shown.stdout.splitlines() if len(line.split()) > 1}
+    assert (rows["b"], rows["r_ai"]) == ("7MB", "100Mbps")
+    for words, message in (
+        (["cc", "--on", str(file)], "--on"),
+        (["cc", "nothing", "--on", str(file)], "one of"),
+    ):
+        done = CliRunner().invoke(cli.app, words)
+        assert done.exit_code != 0
+        assert message in done.stderr

@@ -9,6 +9,8 @@ from shallows import cli
 from shallows.errors import ScenarioError
 from shallows.scenario import Scenario
 from shallows.settings import sonic, sonic_export
+from shallows.settings.explain import explain
+from shallows.settings.fragment import on
 
 BASE = {
     "duration": "1ms",
@@ -25,7 +27,7 @@ CLASSES = {
             "pfc": {"headroom": "30KB", "threshold": "90KB", "hysteresis": "4KB"},
         },
         {"name": "tcp", "weight": 40, "marking": "none", "pool": "lossless"},
-        {"name": "rest", "buffer": "400KB", "marking": "none"},
+        {"name": "rest", "weight": 10, "buffer": "400KB", "marking": "none"},
     ],
     "pools": [{"name": "lossless", "size": "4MB", "alpha": 0.25}],
     "traffic": [{"kind": "incast", "senders": 2, "size": "100KB", "class": "rdma"}],
@@ -35,12 +37,24 @@ COLOURS = {
     for colour in ("green", "yellow", "red")
     for name, value in (("min_threshold", "50000"), ("max_threshold", "200000"), ("drop_probability", "10"))
 }
+SAME = {str(number): str(number) for number in range(8)}
+MAPPED = {"tc_to_queue_map": "SHALLOWS", "tc_to_pg_map": "SHALLOWS", "pfc_to_queue_map": "SHALLOWS"}
 ENABLED = {f"wred_{colour}_enable": "true" for colour in ("green", "yellow", "red")}
 OF_CLASSES = {
     "WRED_PROFILE": {"SHALLOWS_4": {"ecn": "ecn_all", **ENABLED, **COLOURS}},
+    "SCHEDULER": {
+        "SHALLOWS_6": {"type": "STRICT"},
+        "SHALLOWS_4": {"type": "DWRR", "weight": "60"},
+        "SHALLOWS_1": {"type": "DWRR", "weight": "40"},
+        "SHALLOWS_0": {"type": "DWRR", "weight": "10"},
+    },
     "QUEUE": {
-        "Ethernet0|4": {"wred_profile": "SHALLOWS_4"},
-        "Ethernet8|4": {"wred_profile": "SHALLOWS_4"},
+        f"{port}|{queue}": {
+            "scheduler": f"SHALLOWS_{queue}",
+            **({"wred_profile": "SHALLOWS_4"} if queue == 4 else {}),
+        }
+        for queue in (6, 4, 1, 0)
+        for port in ("Ethernet0", "Ethernet8")
     },
     "BUFFER_POOL": {
         "shallows_pool_0": {"type": "both", "mode": "dynamic", "size": "4000000"},
@@ -79,7 +93,10 @@ OF_CLASSES = {
         "Ethernet0|0": {"profile": "shallows_profile_0"},
         "Ethernet8|0": {"profile": "shallows_profile_0"},
     },
-    "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "4,6"}, "Ethernet8": {"pfc_enable": "4,6"}},
+    "PORT_QOS_MAP": {port: {"pfc_enable": "4,6", **MAPPED} for port in ("Ethernet0", "Ethernet8")},
+    "TC_TO_QUEUE_MAP": {"SHALLOWS": SAME},
+    "TC_TO_PRIORITY_GROUP_MAP": {"SHALLOWS": SAME},
+    "MAP_PFC_PRIORITY_TO_QUEUE": {"SHALLOWS": SAME},
 }
 """By hand: 0.25 is 2^-2, and static pools hold the threshold or the buffer of both ports."""
 
@@ -92,10 +109,114 @@ def test_classes_are_written_with_the_pauses_of_each():
     written = sonic_export.entries(scenario(**CLASSES), ("Ethernet0", "Ethernet8"), (6, 4, 1, 0))
     assert written.tables == OF_CLASSES
     assert not written.rounded
-    assert [text.partition(":")[0] for text in written.not_expressed] == [
-        "traffic.class",
-        "priority and weight of classes",
+    assert list(written.not_expressed) == ["traffic.class"]
+
+
+def test_classes_are_read_as_they_are_written(tmp_path):
+    """Names are those of queues and pools; packets of a DSCP are named with their class."""
+    written = sonic_export.entries(scenario(**CLASSES), queues=(6, 4, 1, 0), dscp=(48, 26, 10, 0))
+    assert "traffic.class" not in written.not_expressed
+    file = tmp_path / "config_db.json"
+    file.write_text(json.dumps(written.tables))
+    found = sonic.fragment(file)
+    names = {"sync": "queue-6", "rdma": "queue-4", "tcp": "queue-1", "rest": "queue-0"}
+    pools = {"lossless": "shallows_pool_0"}
+    expected = [
+        {"marking": "none", **one, "name": names[one["name"]]}
+        | ({"pool": pools[one["pool"]]} if "pool" in one else {})
+        for one in CLASSES["classes"]
     ]
+    assert found.tables["classes"] == expected
+    assert found.tables["pools"] == [{**CLASSES["pools"][0], "name": "shallows_pool_0"}]
+    mapped = [text for text in found.not_expressed if text.startswith("DSCP_TO_TC_MAP")]
+    for dscp, queue in ((48, 6), (26, 4), (10, 1), (0, 0)):
+        assert any(f"packets of DSCP {dscp} belong to queue-{queue}:" in text for text in mapped)
+    pasted = Scenario.from_toml(
+        'duration = "1ms"\ncc = "dcqcn"\n[topology]\nkind = "star"\nhosts = 3\n'
+        '[[traffic]]\nkind = "incast"\nsize = "9KB"\nclass = "queue-4"\n' + found.to_toml()
+    )
+    assert [one.name for one in pasted.classes] == list(names.values())
+
+
+def test_maps_lead_from_priorities_to_queues_and_groups(tmp_path):
+    """Priority 5 pauses queue 2, whose packets are of traffic class 1 and of group 7."""
+    tables = {
+        "PORT_QOS_MAP": {
+            "Ethernet0": {
+                "pfc_enable": "5", "pfc_to_queue_map": "A", "tc_to_queue_map": "A", "tc_to_pg_map": "A",
+                "dscp_to_tc_map": "A",
+            }
+        },
+        "MAP_PFC_PRIORITY_TO_QUEUE": {"A": {"5": "2"}},
+        "TC_TO_QUEUE_MAP": {"A": {"1": "2", "2": "0"}},
+        "TC_TO_PRIORITY_GROUP_MAP": {"A": {"1": "7"}},
+        "DSCP_TO_TC_MAP": {"A": {"8": "1", "9": "1", "0": "2"}},
+        "BUFFER_POOL": {"pool": {"size": "9000000"}},
+        "BUFFER_PROFILE": {
+            "lossless": {"pool": "pool", "xoff": "7000", "xon_offset": "3000", "dynamic_th": "1"}
+        },
+        "BUFFER_PG": {"Ethernet0|7": {"profile": "lossless"}},
+        "SCHEDULER": {"strict": {"type": "STRICT"}, "low": {"type": "DWRR", "weight": "9"}},
+        "QUEUE": {"Ethernet0|0": {"scheduler": "low"}, "Ethernet0|2": {"scheduler": "strict"}},
+    }  # fmt: skip
+    file = tmp_path / "config_db.json"
+    file.write_text(json.dumps(tables))
+    found = sonic.fragment(file)
+    assert found.tables["classes"] == [
+        {
+            "name": "queue-2", "marking": "none", "pool": "pool",
+            "pfc": {"headroom": "7KB", "hysteresis": "3KB"},
+        },
+        {"name": "queue-0", "weight": 9, "marking": "none"},
+    ]  # fmt: skip
+    assert found.tables["pools"] == [{"name": "pool", "size": "9MB", "alpha": 2.0}]
+    left = "\n".join(found.not_expressed)
+    assert "packets of DSCP 8-9 belong to queue-2" in left
+    assert "packets of DSCP 0 belong to queue-0" in left
+
+
+@pytest.mark.parametrize(
+    ("changes", "queues", "words"),
+    [
+        ({3: {"weight": None}}, (6, 4, 1, 0), r"classes\[3\].weight: expected a weight: SONiC serves STRICT"),
+        (
+            {1: {"weight": None}, 2: {"weight": None}, 3: {"weight": None}}, (0, 1, 2, 3),
+            "--queues = .0,1,2,3.: expected descending queues for classes without a weight",
+        ),
+        ({1: {"weight": 1001}, 2: {"weight": 7}}, (6, 4, 1, 0), r"classes\[1\].weight = 1001: .*SCHEDULER"),
+    ],
+)  # fmt: skip
+def test_an_order_that_a_switch_has_not_is_refused(changes, queues, words):
+    classes = [
+        {key: value for key, value in {**one, **changes.get(at, {})}.items() if value is not None}
+        for at, one in enumerate(CLASSES["classes"])
+    ]
+    with pytest.raises(ScenarioError, match=words):
+        sonic_export.entries(scenario(**CLASSES | {"classes": classes}), queues=queues)
+
+
+def test_weights_above_the_range_are_written_in_lowest_terms():
+    classes = [dict(one) for one in CLASSES["classes"]]
+    for one, weight in zip(classes[1:], (600, 400, 200), strict=True):
+        one["weight"] = weight
+    written = sonic_export.entries(scenario(**CLASSES | {"classes": classes}), queues=(6, 4, 1, 0))
+    weights = [fields.get("weight") for fields in written.tables["SCHEDULER"].values()]
+    assert weights == [None, "3", "2", "1"]
+    assert not written.rounded
+
+
+def test_settings_with_classes_are_explained_on_a_scenario_without(tmp_path):
+    """Its RoCE traffic is in the first lossless class, whose marking the fluid model has."""
+    file = tmp_path / "config_db.json"
+    file.write_text(json.dumps(OF_CLASSES))
+    made = scenario(traffic=[{"kind": "incast", "senders": 2, "size": "100KB"}])
+    put = on(made, sonic.fragment(file, port="Ethernet0"))
+    assert [table.traffic_class for table in put.traffic] == ["queue-4"]
+    explanation = explain(put)
+    assert {"classes[1].marking.kmin", "classes[1].pfc.threshold"} <= {
+        level.key for port in explanation.ports for level in port.levels
+    }
+    assert all(port.margin for port in explanation.ports)
 
 
 @pytest.mark.parametrize(("queue", "class_pfc"), [(6, "sync"), (4, "rdma")])
@@ -114,15 +235,18 @@ def test_the_pauses_of_a_class_are_read_as_those_of_a_network(queue, class_pfc, 
     assert found.get("shared") == ({"size": "4MB", "alpha": 0.25} if "pool" in one else None)
 
 
-def test_a_lossless_class_names_its_own_keys_where_values_are_rounded():
-    pools = [{"name": "lossless", "size": "4MB", "alpha": 0.3}]
+def test_a_lossless_class_names_its_own_keys():
+    pools = [{"name": "lossless", "size": "4MB", "alpha": 0.255}]
     classes = [{"name": "a", "pfc": True, "pool": "lossless"}, {"name": "b", "pool": "lossless"}]
     tables = {"classes": classes, "pools": pools, "traffic": [{**CLASSES["traffic"][0], "class": "a"}]}
     written = sonic_export.entries(scenario(**tables), queues=(3, 0))
-    assert written.rounded == (
-        'classes[0].pfc.headroom = "auto": 54564B, the need of a link of 100Gbps',
-        "pools[0].alpha = 0.3: 0.25, a power of two (dynamic_th -2)",
-    )
+    assert written.chosen == {
+        "classes[0].pfc.headroom": 'classes[0].pfc.headroom = "auto": 54564B, the largest need of a link'
+    }
+    assert written.rounded == {"pools[0].alpha": "pools[0].alpha = 0.255: dynamic_th is 0.25"}
+    pools[0]["alpha"] = 0.3
+    with pytest.raises(ScenarioError, match=r"pools\[0\].alpha = 0.3: .*dynamic_th.*nearest is 0.25"):
+        sonic_export.entries(scenario(**tables), queues=(3, 0))
 
 
 @pytest.mark.parametrize("queues", [(3,), (3, 3, 1, 0), (7, 6, 5, 4, 3)])
@@ -142,5 +266,5 @@ def test_the_command_keeps_the_order_of_queues_for_classes(example, queues, expe
     done = CliRunner().invoke(cli.app, words)
     assert done.exit_code == 0, done.stderr
     tables = json.loads(done.stdout)
-    assert tables["PORT_QOS_MAP"] == {"Ethernet0": {"pfc_enable": expected}}
+    assert tables["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] == expected
     assert list(tables["BUFFER_PG"]) == [f"Ethernet0|{queue}" for queue in expected.split(",")]

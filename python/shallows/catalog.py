@@ -25,7 +25,7 @@ def algorithms() -> list[dict[str, Any]]:
     """Every algorithm, as a list of dicts that JSON can hold."""
     from shallows import _core
 
-    return [_finite(row) for row in _core.catalog()]
+    return finite([_following(row) for row in _core.catalog()])
 
 
 def algorithm(name: str) -> dict[str, Any]:
@@ -45,8 +45,31 @@ def other_catalogs() -> dict[str, list[dict[str, Any]]]:
     """The other catalogs: rows of receivers and of markings, by the key of a scenario."""
     from shallows import _core
 
-    receivers, markings = _core.receivers(), _core.markings()
-    return {"cc.receiver": _finite(receivers), "network.marking": _finite(markings)}
+    receivers, markings = _core.receivers(), [_following(row) for row in _core.markings()]
+    return {"cc.receiver": finite(receivers), "network.marking": finite(markings)}
+
+
+def _following(row: dict[str, Any]) -> dict[str, Any]:
+    """The same row; a parameter whose default follows the network says what it `follows`."""
+    from shallows import defaults
+
+    def marked(parameter: dict[str, Any]) -> dict[str, Any]:
+        found = defaults.follows(row["name"], parameter["name"])
+        if not found:
+            return parameter
+        what, at = found
+        return {**parameter, "follows": what, "default_at": at}
+
+    return {**row, "parameters": [marked(parameter) for parameter in row["parameters"]]}
+
+
+def default(parameter: dict[str, Any]) -> str:
+    """The default of a parameter: its value, or what it follows."""
+    value = quantity(parameter["default"], parameter["unit"])
+    if "follows" not in parameter:
+        return value
+    at = f": {value} at {parameter['default_at']}" if parameter["default_at"] else ""
+    return f"follows {parameter['follows']}{at}"
 
 
 def _row(name: str, tables: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
@@ -96,13 +119,18 @@ def other_tables() -> list[Any]:
     """Tables of the other catalogs: receivers and markings."""
     from rich.table import Table
 
+    from shallows.marking import RECOMMENDED
+
     tables: list[Any] = []
     for title, rows in other_catalogs().items():
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in (title, "what it does", "parameters"):
             table.add_column(column, no_wrap=column == title)
         for row in rows:
-            parameters = (f"{p['name']} = {quantity(p['default'], p['unit'])}" for p in row["parameters"])
+            parameters = (
+                f"{p['name']} = {RECOMMENDED if 'follows' in p else quantity(p['default'], p['unit'])}"
+                for p in row["parameters"]
+            )
             table.add_row(*map(_text, (row["name"], row["summary"], ", ".join(parameters))))
         tables += ["", table]
     return tables
@@ -129,10 +157,12 @@ def other_page(key: str, row: dict[str, Any]) -> list[Any]:
 
 def _presets(row: dict[str, Any]) -> list[str]:
     units = {p["name"]: p["unit"] for p in row["parameters"]}
+    following = any("follows" in p for p in row["parameters"])
+    own = "the values above of the paper, on every network" if following else "the defaults"
     lines: list[str] = []
     for preset in row.get("presets", ()):
         values = ", ".join(f"{key} = {quantity(v, units[key])}" for key, v in preset["values"].items())
-        text = _text(f"{values or 'the defaults'}  ({preset['source']})")
+        text = _text(f"{values or own}  ({preset['source']})")
         lines.append(f"[bold]{row['name']}@{preset['name']}[/]  {text}")
     return lines
 
@@ -146,8 +176,8 @@ def _parameters(row: dict[str, Any]) -> Any:
     for column in ("parameter", "symbol", "default", "from", "to", "meaning", "source"):
         table.add_column(column, no_wrap=column == "parameter")
     for p in row["parameters"]:
-        values = [quantity(p[key], p["unit"]) for key in ("default", "min", "max")]
-        cells = [p["name"], p["symbol"], *values, p["meaning"], p["source"]]
+        limits = [quantity(p[key], p["unit"]) for key in ("min", "max")]
+        cells = [p["name"], p["symbol"], default(p), *limits, p["meaning"], p["source"]]
         table.add_row(*map(_text, cells))
     return table
 
@@ -159,10 +189,10 @@ def _text(text: str) -> str:
     return escape(text)
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
     """The same rows with None instead of infinities, which JSON cannot represent."""
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in cast(dict[str, Any], value).items()}
+        return {key: finite(item) for key, item in cast(dict[str, Any], value).items()}
     if isinstance(value, list):
-        return [_finite(item) for item in cast(list[Any], value)]
+        return [finite(item) for item in cast(list[Any], value)]
     return json_number(value)

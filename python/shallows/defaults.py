@@ -200,13 +200,36 @@ def codel_interval(rate_bps: int, scale: Scale) -> float:
     return max(scale.rtt_ps / 1e12, 1e-6)
 
 
-MARKING: dict[str, dict[str, Callable[[int, Scale], float]]] = {
-    "step": {"threshold": step_threshold},
-    "red": {"kmin": ramp(5_000, 1), "kmax": ramp(200_000, 20)},
-    "phantom": {"threshold": phantom_threshold},
-    "codel": {"target": codel_target, "interval": codel_interval},
+@dataclass(frozen=True)
+class PortRule:
+    """The default of a marking's parameter: what it follows, its value, and where it is the catalog's."""
+
+    follows: str
+    value: Callable[[int, Scale], float]
+    at: str | None = None
+
+
+MARKING: dict[str, dict[str, PortRule]] = {
+    "step": {
+        "threshold": PortRule(
+            "the port's rate, the longest round trip and the frame", step_threshold, "10 Gbps"
+        )
+    },
+    "red": {
+        "kmin": PortRule("the port's rate", ramp(5_000, 1), "40 Gbps"),
+        "kmax": PortRule("the port's rate", ramp(200_000, 20), "40 Gbps"),
+    },
+    "phantom": {
+        "threshold": PortRule(
+            "the port's rate, the longest round trip and the frame", phantom_threshold, "10 Gbps"
+        )
+    },
+    "codel": {
+        "target": PortRule("the longest round trip, the port's rate and the frame", codel_target),
+        "interval": PortRule("the longest round trip", codel_interval),
+    },
 }
-"""Parameters of markings that follow the rate of the port: value = "recommended", the default."""
+"""Parameters of markings that follow the port: value = "recommended", the default."""
 
 
 def buffer(scale: Scale, largest_threshold: int, allowed: float = 0) -> int:
@@ -270,8 +293,15 @@ def rto_min(scale: Scale, queue_bytes: int) -> int:
     return min(max(RTO_MIN_PS, -(-needed // digits) * digits), limits.TIME.most)
 
 
-Rule = Callable[[float, float, Scale], float]
-"""The default of a parameter, from its value in the paper, the ratio of rates, and the network."""
+@dataclass(frozen=True)
+class Rule:
+    """The default of an algorithm's parameter: what it follows, and how.
+
+    value: from the value in the paper, the ratio of rates, and the network.
+    """
+
+    follows: str
+    value: Callable[[float, float, Scale], float]
 
 
 def rto_initial(rto_min_ps: int, *, of_tcp: bool) -> int:
@@ -283,54 +313,40 @@ def rto_initial(rto_min_ps: int, *, of_tcp: bool) -> int:
     return rto_min_ps if of_tcp else max(RTO_INITIAL_PS, rto_min_ps)
 
 
-def _rates(*names: str) -> dict[str, Rule]:
-    return dict.fromkeys(names, lambda value, ratio, _: value * ratio)
+_RATE = Rule("the host's rate", lambda value, ratio, _: value * ratio)
+_TIME = Rule("the host's rate, inversely", lambda value, ratio, _: value / ratio)
+_SLOW_TIME = Rule("the host's rate below 10 Gbps, inversely", lambda value, ratio, _: value / min(1.0, ratio))
+"""Times of slow links only: at 100 Mbps a frame takes as long as 100 frames at 10 Gbps."""
+_COUNTED = Rule("the host's rate above 40 Gbps", lambda value, ratio, _: value * max(1.0, ratio))
+"""Bytes that are sent in a time, which stays the same on faster links."""
+_ROUND_TRIP = Rule(
+    "the longest round trip, and the host's rate below 10 Gbps, inversely",
+    lambda value, ratio, scale: value / min(1.0, ratio) + _longer_s(scale),
+)
+"""Round trips of TIMELY: longer by what the network's round trip exceeds the 20 us of its paper."""
+_BURST = Rule(
+    "the host's rate below 10 Gbps",
+    lambda value, ratio, scale: max(value * min(1.0, ratio), min(value, scale.frame)),
+)
+"""Bytes of a burst, shorter on slow links, where it would take as long as many round trips."""
+_DELAY_AS_QUEUE = Rule(
+    "the longest round trip, and the host's rate above 10 Gbps",
+    lambda value, ratio, scale: value * max(1.0, ratio) + scale.host_bps / 8 * _longer_s(scale),
+)
+"""Bytes that a delay of TIMELY, which follows `_ROUND_TRIP`, is at the rate of the host."""
+_GAIN = Rule("the host's rate above 10 Gbps, inversely", lambda value, ratio, _: value / max(1.0, ratio))
+"""A gain per bit of `_DELAY_AS_QUEUE`."""
+_GAIN_PER_SECOND = Rule("the host's rate", lambda value, ratio, _: value / max(1.0, ratio) * min(1.0, ratio))
+"""A gain per bit and second, smaller on slow links, whose round trips are longer."""
 
 
-def _times(*names: str) -> dict[str, Rule]:
-    return dict.fromkeys(names, lambda value, ratio, _: value / ratio)
+def _all(rule: Rule, *names: str) -> dict[str, Rule]:
+    return dict.fromkeys(names, rule)
 
 
-def _slow_times(*names: str) -> dict[str, Rule]:
-    """Times of slow links only: at 100 Mbps a frame takes as long as 100 frames at 10 Gbps."""
-    return dict.fromkeys(names, lambda value, ratio, _: value / min(1.0, ratio))
-
-
-def _counted(*names: str) -> dict[str, Rule]:
-    """Bytes that are sent in a time, which stays the same on faster links."""
-    return dict.fromkeys(names, lambda value, ratio, _: value * max(1.0, ratio))
-
-
-def _round_trips(*names: str) -> dict[str, Rule]:
-    """Round trips of TIMELY: longer by what the network's round trip exceeds the 20 us of its paper."""
-
-    def longer(value: float, ratio: float, scale: Scale) -> float:
-        return value / min(1.0, ratio) + max(0.0, scale.rtt_ps / 1e12 - TIMELY_RTT_S)
-
-    return dict.fromkeys(names, longer)
-
-
-def _bursts(*names: str) -> dict[str, Rule]:
-    """Bytes of a burst, shorter on slow links, where it would take as long as many round trips."""
-    return dict.fromkeys(
-        names, lambda value, ratio, scale: max(value * min(1.0, ratio), min(value, scale.frame))
-    )
-
-
-def _delay_as_queue(value: float, ratio: float, scale: Scale) -> float:
-    """Bytes that a delay of TIMELY, which follows `_round_trips`, is at the rate of the host."""
-    longer_s = max(0.0, scale.rtt_ps / 1e12 - TIMELY_RTT_S)
-    return value * max(1.0, ratio) + scale.host_bps / 8 * longer_s
-
-
-def _gain(value: float, ratio: float, scale: Scale) -> float:
-    """A gain per bit of `_delay_as_queue`."""
-    return value / max(1.0, ratio)
-
-
-def _gain_per_second(value: float, ratio: float, scale: Scale) -> float:
-    """A gain per bit and second, smaller on slow links, whose round trips are longer."""
-    return value / max(1.0, ratio) * min(1.0, ratio)
+def _longer_s(scale: Scale) -> float:
+    """Seconds by which the longest round trip exceeds that of TIMELY's paper."""
+    return max(0.0, scale.rtt_ps / 1e12 - TIMELY_RTT_S)
 
 
 def of_10g(rate_bps: int) -> float:
@@ -340,27 +356,54 @@ def of_10g(rate_bps: int) -> float:
 
 TIMELY_RTT_S = 20e-6
 """D_minRTT, the least round trip in TIMELY's network (CoNEXT 2016, footnote 4)."""
-_TIMELY = _rates("delta", "min_rate") | _round_trips("t_low", "t_high", "d_min_rtt") | _bursts("seg")
-_HOST_PI: dict[str, Rule] = {"q_ref": _delay_as_queue, "k1": _gain, "k2": _gain_per_second}
-PARAMETERS: dict[str, tuple[Callable[[int], float], dict[str, Rule]]] = {
-    "dcqcn": (
-        ratio,
-        _rates("r_ai", "r_hai", "min_rate") | _slow_times("t", "tau", "tau_prime") | _counted("b"),
-    ),
-    "timely": (of_10g, _TIMELY),
-    "patched-timely": (of_10g, _TIMELY),
-    "patched-timely-pi": (of_10g, _TIMELY | _HOST_PI),
-    "hull": (of_10g, _rates("beta") | _times("period") | _slow_times("idle")),
-    "gap": (of_10g, _slow_times("target")),
+_TIMELY = (
+    _all(_RATE, "delta", "min_rate") | _all(_ROUND_TRIP, "t_low", "t_high", "d_min_rtt") | _all(_BURST, "seg")
+)
+_HOST_PI = {"q_ref": _DELAY_AS_QUEUE, "k1": _GAIN, "k2": _GAIN_PER_SECOND}
+_DCQCN = (
+    _all(_RATE, "r_ai", "r_hai", "min_rate") | _all(_SLOW_TIME, "t", "tau", "tau_prime") | {"b": _COUNTED}
+)
+_HULL = {"beta": _RATE, "period": _TIME, "idle": _SLOW_TIME}
+
+
+@dataclass(frozen=True)
+class Family:
+    """Algorithms whose parameters follow the network alike.
+
+    ratio: of the host's rate to that of the paper, where it is 1: `at`.
+    """
+
+    ratio: Callable[[int], float]
+    at: str
+    rules: Mapping[str, Rule]
+
+
+PARAMETERS: dict[str, Family] = {
+    "dcqcn": Family(ratio, "40 Gbps", _DCQCN),
+    "timely": Family(of_10g, "10 Gbps", _TIMELY),
+    "patched-timely": Family(of_10g, "10 Gbps", _TIMELY),
+    "patched-timely-pi": Family(of_10g, "10 Gbps", _TIMELY | _HOST_PI),
+    "hull": Family(of_10g, "10 Gbps", _HULL),
+    "gap": Family(of_10g, "10 Gbps", {"target": _SLOW_TIME}),
 }
-"""By algorithm: how its ratio follows the host's rate, and how parameters follow that ratio."""
+"""By algorithm, the parameters whose defaults follow the network."""
+
+
+def follows(name: str, parameter: str) -> tuple[str, str | None] | None:
+    """What the default of an algorithm's or marking's parameter follows, and where it is the catalog's value.
+
+    None where it follows nothing.
+    """
+    family = PARAMETERS.get(name)
+    if family and parameter in family.rules:
+        return family.rules[parameter].follows, family.at
+    rule = MARKING.get(name, {}).get(parameter)
+    return (rule.follows, rule.at) if rule else None
 
 
 def parameter(algorithm: str, name: str, value: float, scale: Scale) -> float:
     """The default of a parameter in a network, from `value`, that of its paper."""
-    if algorithm not in PARAMETERS or not scale.host_bps:
+    family = PARAMETERS.get(algorithm)
+    if family is None or name not in family.rules or not scale.host_bps:
         return value
-    of_rate, rules = PARAMETERS[algorithm]
-    if name not in rules:
-        return value
-    return float(f"{rules[name](value, of_rate(scale.host_bps), scale):.6g}")
+    return float(f"{family.rules[name].value(value, family.ratio(scale.host_bps), scale):.6g}")

@@ -92,7 +92,7 @@ class Marking:
         rules, rates = defaults.MARKING.get(self.kind, {}), defaults.distinct(rate_bps).tolist()
 
         def value(key: str) -> float | ByRate:
-            values = {rate: float(rules[key](rate, scale)) for rate in rates}
+            values = {rate: float(rules[key].value(rate, scale)) for rate in rates}
             return next(iter(values.values())) if len(set(values.values())) == 1 else values
 
         return replace(self, parameters=self.parameters | {key: value(key) for key in self.recommended})

@@ -42,14 +42,21 @@ def from_json(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = 
     except json.JSONDecodeError:
         raise
     except ValueError:
+        if not _digits(text):  # an error of `pairs`
+            raise
         raise ValueError(_long_number(text)) from None
 
 
 def _long_number(text: str) -> str:
     """The place of a number with more digits than Python converts, and how many it may have."""
-    digits = re.compile(rf"[\d_]{{{sys.get_int_max_str_digits() + 1},}}").search(text)
+    digits = _digits(text)
     line = text.count("\n", 0, digits.start()) + 1 if digits else 1
     return f"whole numbers of at most {limits.INTEGER.most}, unlike the one on line {line}"
+
+
+def _digits(text: str) -> re.Match[str] | None:
+    """The first number with more digits than Python converts."""
+    return re.compile(rf"[\d_]{{{sys.get_int_max_str_digits() + 1},}}").search(text)
 
 
 def why(error: Exception) -> str:

@@ -53,12 +53,24 @@ def cc(
             autocompletion=completion.algorithms,
         ),
     ] = None,
+    on: Annotated[
+        str | None,
+        typer.Option(metavar="SCENARIO", help="Print the values that a run of this scenario uses."),
+    ] = None,
     json_: Json = False,
 ) -> int:
     """List algorithms, receivers and markings, or show one: parts, parameters, presets, limits."""
     from shallows import catalog
 
-    if name is None:
+    if on and not name:
+        raise ScenarioError("--on", on, "the name of an algorithm or a marking before it")
+    if on and name:
+        from shallows import in_use
+        from shallows.scenario import Scenario
+
+        values = in_use.values(name, Scenario.load(on))
+        _print(values, in_use.page(name, values), json_)
+    elif name is None:
         rows = catalog.algorithms()
         _print(rows, [catalog.list_table(rows), *catalog.other_tables()], json_)
     else:

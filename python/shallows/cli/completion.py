@@ -13,10 +13,10 @@ def scenarios(incomplete: str) -> list[str]:
 
 def algorithms(incomplete: str) -> list[str]:
     """Algorithms and presets whose name starts with `incomplete`."""
-    from shallows import catalog
+    from shallows import _core
 
     names: list[str] = []
-    for row in catalog.algorithms():
+    for row in _core.catalog():
         names += [row["name"], *(f"{row['name']}@{preset['name']}" for preset in row["presets"])]
     return [name for name in names if name.startswith(incomplete)]
 

@@ -46,6 +46,10 @@ def write(
             metavar="NUMBERS", help="Queues of the traffic, such as 3,4; with classes one for each, in order."
         ),
     ] = "3",
+    dscp: Annotated[
+        str,
+        typer.Option(metavar="NUMBERS", help="DSCP of the packets of each class, in order, such as 46,26."),
+    ] = "",
     interface: Annotated[str, typer.Option(metavar="NAME", help="Interface of the NIC.")] = "eth0",
 ) -> int:
     """Print a scenario as settings, and name what is rounded or has no counterpart."""
@@ -62,12 +66,13 @@ def write(
     if mlx5:
         print(nic.commands(loaded).script(interface), end="")
         return DONE
-    entries = sonic_export.entries(loaded, ports.split(","), _queues(queues))
+    numbers = _numbers("--queues", queues, 7, "3,4")
+    entries = sonic_export.entries(
+        loaded, ports.split(","), numbers, _numbers("--dscp", dscp, 63, "46,26") if dscp else ()
+    )
     print(json.dumps(entries.tables, indent=4))
-    for text in entries.rounded:
-        print(f"rounded: {text}", file=sys.stderr)
-    for text in entries.not_expressed:
-        print(f"not expressed: {text}", file=sys.stderr)
+    for line in entries.lines():
+        print(line, file=sys.stderr)
     return DONE
 
 
@@ -87,6 +92,7 @@ def explain(
     from shallows.scenario import Scenario
     from shallows.settings import explain as settings
     from shallows.settings import page
+    from shallows.settings.fragment import on as with_settings
     from shallows.settings.reading import read_all
 
     if html:
@@ -94,7 +100,7 @@ def explain(
         if html.is_dir() or not html.parent.is_dir():
             raise ScenarioError("--html", str(html), "a file, such as settings.html, in a folder that exists")
         output.check(html, output.PAGE)
-    explanation = settings.explain(settings.on(Scenario.load(on), read_all(files, port, queue)))
+    explanation = settings.explain(with_settings(Scenario.load(on), read_all(files, port, queue)))
     print_parts(page.report(explanation))
     if html:
         output.write_text(html, page.page(explanation))
@@ -102,8 +108,8 @@ def explain(
     return DONE
 
 
-def _queues(text: str) -> list[int]:
+def _numbers(option: str, text: str, most: int, example: str) -> list[int]:
     numbers = text.split(",")
-    if not all(number.isdigit() and int(number) < 8 for number in numbers):
-        raise ScenarioError("--queues", text, 'numbers from 0 to 7, such as "3,4"')
+    if not all(number.isdecimal() and int(number) <= most for number in numbers):
+        raise ScenarioError(option, text, f'numbers from 0 to {most}, such as "{example}"')
     return [int(number) for number in numbers]

@@ -134,6 +134,10 @@ class Scenario(Table):
 
     def to_toml(self) -> str:
         """This scenario as TOML, with every default."""
+        return tomli_w.dumps(self.resolved())
+
+    def resolved(self) -> dict[str, Any]:
+        """The tables of a scenario file, with every default."""
         context = {"frame": self.frame}
         tables = self.model_dump(by_alias=True, exclude_none=True, context=context)
         if not any("hosts.rto_min" in used.supported_keys for used in self.algorithms):
@@ -146,13 +150,11 @@ class Scenario(Table):
             if options.pfc and options.pfc.headroom == NEVER:
                 needed = headroom.of_any_link(self.network, self.mtu)
                 table["pfc"]["headroom"] = SIZE.text(needed, self.mtu)
-        return tomli_w.dumps(
-            {
-                **tables,
-                "topology": _kind_first(tables["topology"]),
-                "traffic": [_kind_first(table) for table in tables["traffic"]],
-            }
-        )
+        return {
+            **tables,
+            "topology": _kind_first(tables["topology"]),
+            "traffic": [_kind_first(table) for table in tables["traffic"]],
+        }
 
     def set(self, key: str, value: Any) -> "Scenario":
         """A scenario with one key changed, such as `set("traffic.0.flows", "20")`.

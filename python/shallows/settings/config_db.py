@@ -1,23 +1,26 @@
 """Reads `config_db.json` of SONiC: the tables that concern queues, buffers and pauses.
 
 Every value in this file is text. `read` checks the fields that Shallows knows and gives them as numbers,
-flags and names; it leaves out other fields and other tables. Names, types and ranges: SONiC's YANG models
+flags and names; it names other fields and other tables. Names, types and ranges: SONiC's YANG models
 (sonic-wred-profile, sonic-queue, sonic-buffer-pool, sonic-buffer-profile, sonic-buffer-pg,
 sonic-port-qos-map, sonic-trimming).
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from shallows import texts
+from shallows import limits, texts
 from shallows.errors import ScenarioError
 from shallows.units import did_you_mean
 
 Entry = dict[str, Any]
 Tables = dict[str, dict[str, Entry]]
 """Table name -> name of an entry -> field -> value."""
+Unknown = dict[str, set[str]]
+"""Table name -> its fields that are not known; none where the table is not known."""
 
 COLOURS = ("green", "yellow", "red")
 ECN = {
@@ -31,13 +34,43 @@ ECN = {
     "ecn_all": COLOURS,
 }
 """The colours whose packets each mode marks."""
-MOST = 2**63 - 1
+MOST = limits.SIZE.most
+"""The most bytes that a scenario can state."""
 
 
-def read(path: Path) -> Tables:
-    """The known tables of a file. Raises `ScenarioError` with the path of the key that is wrong."""
+@dataclass(frozen=True)
+class Config:
+    """The known tables of a configuration, and sentences about tables and fields that are not known."""
+
+    tables: Tables
+    unknown: tuple[str, ...]
+
+
+def read(paths: Sequence[Path]) -> Config:
+    """The tables of files of one switch. Raises `ScenarioError` with the path of the key that is wrong."""
+    tables, unknown = Tables(), Unknown()
+    for path in paths:
+        content = _content(path)
+        try:
+            _merge(tables, _checked(content, unknown))
+        except ScenarioError as error:
+            raise error.in_file(path) from None
     try:
-        content: object = texts.from_json(texts.read(path), _without_repeats)
+        return _config(tables, unknown)
+    except ScenarioError as error:
+        raise error.in_file(" and ".join(map(str, paths))) from None
+
+
+def from_tables(content: object) -> Config:
+    """The same of a JSON object that is at hand."""
+    tables, unknown = Tables(), Unknown()
+    _merge(tables, _checked(content, unknown))
+    return _config(tables, unknown)
+
+
+def _content(path: Path) -> object:
+    try:
+        return texts.from_json(texts.read(path), _without_repeats)
     except (OSError, UnicodeDecodeError) as error:
         expected = f"a readable config_db.json ({texts.why(error)})"
         raise ScenarioError(None, None, expected, file=path) from None
@@ -45,10 +78,32 @@ def read(path: Path) -> Tables:
         raise error.in_file(path) from None
     except ValueError as error:
         raise ScenarioError(None, None, f"JSON ({error})", file=path) from None
-    try:
-        return _checked(content)
-    except ScenarioError as error:
-        raise error.in_file(path) from None
+
+
+def _merge(tables: Tables, others: Tables) -> None:
+    """Add the entries of another file. Raises `ScenarioError` for a field that both set differently."""
+    for name, table in others.items():
+        for entry, fields in table.items():
+            own = tables.setdefault(name, {}).setdefault(entry, {})
+            for field, value in fields.items():
+                if own.setdefault(field, value) != value:
+                    expected = f"the value of the file before, {own[field]}"
+                    raise ScenarioError(f"{name}.{entry}.{field}", value, expected)
+
+
+def _config(tables: Tables, unknown: Unknown) -> Config:
+    for name, table in tables.items():
+        for entry, fields in table.items():
+            _check_references(tables, f"{name}.{entry}", name, fields)
+    sentences = [
+        f"{name}: {', '.join(sorted(fields))}: no key of a scenario expresses these fields"
+        for name, fields in unknown.items()
+        if name in FIELDS
+    ]
+    others = sorted(set(unknown) - set(FIELDS))
+    if others:
+        sentences.append(f"{', '.join(others)}: no key of a scenario expresses these tables")
+    return Config(tables, tuple(sentences))
 
 
 def ports_of(table: str, entry: str) -> list[str]:
@@ -75,19 +130,17 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _checked(content: object) -> Tables:
+def _checked(content: object, unknown: Unknown) -> Tables:
     tables: Tables = {}
     for name, table in _items(content, "", "tables such as WRED_PROFILE"):
         if name not in FIELDS:
+            unknown[name] = set()
             continue
         tables[name] = {}
         for entry, fields in _items(table, name, "a table of entries"):
-            tables[name][entry] = _entry(name, f"{name}.{entry}", fields)
+            tables[name][entry] = _entry(name, f"{name}.{entry}", fields, unknown)
             if name in NUMBERED:
                 numbers_of(name, entry)
-    for name, table in tables.items():
-        for entry, fields in table.items():
-            _check_references(tables, f"{name}.{entry}", name, fields)
     return tables
 
 
@@ -97,12 +150,15 @@ def _items(table: object, key: str, expected: str) -> list[tuple[str, Any]]:
     return list(cast(dict[str, Any], table).items())
 
 
-def _entry(table: str, key: str, fields: object) -> Entry:
+def _entry(table: str, key: str, fields: object, unknown: Unknown) -> Entry:
     known, found = FIELDS[table], Entry()
     for field, value in _items(fields, key, "fields and their values"):
         parse = known.get(field) or known.get("*")
         if parse is None:
+            unknown.setdefault(table, set()).add(field)
             continue
+        if table in MAPS.values() and not re.fullmatch(r"\d{1,2}", field):
+            raise ScenarioError(f"{key}.{field}", None, "a number, such as 3")
         try:
             found[field] = parse(value)
         except ValueError as error:
@@ -130,17 +186,27 @@ def _text(value: object) -> str:
     return value
 
 
-def _number(least: int, most: int, what: str, example: int) -> Callable[[object], int]:
-    expected = f'{what}, a whole number from {least} to {most}, such as "{example}"'
+@dataclass(frozen=True)
+class Number:
+    """A whole number that a field takes, as a text or a number: its range, and what it counts."""
 
-    def parse(value: object) -> int:
+    least: int
+    most: int
+    what: str
+    example: int
+
+    @property
+    def expected(self) -> str:
+        """What an error says of its values."""
+        return f'{self.what}, a whole number from {self.least} to {self.most}, such as "{self.example}"'
+
+    def __call__(self, value: object) -> int:
+        """The number. Raises `ValueError`."""
         if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,20}", value):
             value = int(value)
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise ValueError(expected)
+        if isinstance(value, bool) or not isinstance(value, int) or not self.least <= value <= self.most:
+            raise ValueError(self.expected)
         return value
-
-    return parse
 
 
 def _one_of(*words: str) -> Callable[[object], str]:
@@ -179,10 +245,20 @@ def _metres(value: object) -> float:
     return float(match[1])
 
 
-BYTES = _number(0, MOST, "bytes", 1_048_576)
-PER_CENT = _number(0, 100, "per cent", 5)
-POWER = _number(-8, 8, "a power of two", -1)
-_SPEED = _number(1, 10**7, "Mbit/s", 100_000)
+BYTES = Number(0, MOST, "bytes", 1_048_576)
+PER_CENT = Number(0, 100, "per cent", 5)
+POWER = Number(-8, 8, "a power of two as its exponent", -1)
+WEIGHT = Number(1, 100, "a weight", 15)
+_SPEED = Number(1, 10**7, "Mbit/s", 100_000)
+_CLASS = Number(0, 7, "a class, queue or group", 3)
+_MILLISECONDS = Number(0, MOST, "ms", 200)
+MAPS = {
+    "dscp_to_tc_map": "DSCP_TO_TC_MAP",
+    "tc_to_queue_map": "TC_TO_QUEUE_MAP",
+    "tc_to_pg_map": "TC_TO_PRIORITY_GROUP_MAP",
+    "pfc_to_queue_map": "MAP_PFC_PRIORITY_TO_QUEUE",
+}
+"""Fields of PORT_QOS_MAP that name a map, and its table."""
 
 FIELDS: Mapping[str, Mapping[str, Callable[[object], Any]]] = {
     "WRED_PROFILE": {
@@ -192,7 +268,7 @@ FIELDS: Mapping[str, Mapping[str, Callable[[object], Any]]] = {
         **{f"{colour}_drop_probability": PER_CENT for colour in COLOURS},
     },
     "QUEUE": {"wred_profile": _reference, "scheduler": _reference},
-    "SCHEDULER": {"type": _one_of("DWRR", "WRR", "STRICT"), "weight": _number(1, 100, "a weight", 15)},
+    "SCHEDULER": {"type": _one_of("DWRR", "WRR", "STRICT"), "weight": WEIGHT},
     "BUFFER_POOL": {
         "type": _one_of("ingress", "egress", "both"),
         "mode": _one_of("static", "dynamic"),
@@ -211,10 +287,18 @@ FIELDS: Mapping[str, Mapping[str, Callable[[object], Any]]] = {
     },
     "BUFFER_PG": {"profile": _reference},
     "BUFFER_QUEUE": {"profile": _reference},
-    "PORT_QOS_MAP": {"pfc_enable": _priorities},
+    "PORT_QOS_MAP": {
+        "pfc_enable": _priorities,
+        "pfcwd_sw_enable": _priorities,
+        **dict.fromkeys(MAPS, _reference),
+    },
+    **{table: {"*": _CLASS} for table in MAPS.values()},
     "PORT": {"speed": _SPEED},
     "CABLE_LENGTH": {"*": _metres},
-    "PFC_WD": {"action": _one_of("drop", "forward", "alert")},
+    "PFC_WD": {
+        "action": _one_of("drop", "forward", "alert"),
+        **dict.fromkeys(("detection_time", "restoration_time", "POLL_INTERVAL"), _MILLISECONDS),
+    },
     "SWITCH_TRIMMING": {"size": BYTES},
 }
 """Table -> field -> how its value is read; `*` reads every field."""
@@ -224,11 +308,12 @@ REFERENCES = {
     "BUFFER_PROFILE": {"pool": "BUFFER_POOL"},
     "BUFFER_PG": {"profile": "BUFFER_PROFILE"},
     "BUFFER_QUEUE": {"profile": "BUFFER_PROFILE"},
+    "PORT_QOS_MAP": MAPS,
 }
 """Table -> field -> the table whose entry it names."""
 
 NUMBERED = ("QUEUE", "BUFFER_PG", "BUFFER_QUEUE")
 """Tables whose entries are ports and the numbers of their queues or priority groups."""
 
-OPTIONAL_TABLES = ("SCHEDULER",)
-"""Tables that part of a configuration may leave out: nothing here depends on them."""
+OPTIONAL_TABLES = ("SCHEDULER", *MAPS.values())
+"""Tables that part of a configuration may leave out: without them weights are 1, and numbers are the same."""

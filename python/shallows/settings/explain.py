@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shallows.routing import Routes
-from shallows.scenario.classes import lossless
-from shallows.settings.fragment import Fragment
+from shallows.scenario.classes import algorithms_by_marking, lossless
 from shallows.settings.headroom import headroom
 from shallows.units import NEVER, RATE, SIZE
 from shallows.warnings.before import pauses_begin
@@ -88,20 +87,6 @@ class Explanation:
 
 MARKS = {"kmin": "marking begins", "kmax": "every packet is marked", "threshold": "marking begins"}
 """Parameters of a marking that are levels of a queue."""
-MEMORY = {"buffer", "shared", "pfc"}
-"""Keys of `network` that say what a port may hold."""
-
-
-def on(scenario: "Scenario", fragment: Fragment) -> "Scenario":
-    """`scenario` with the settings of `fragment` in place of its own. Raises `ScenarioError`."""
-    own, settings = scenario.tables.get("network", {}), fragment.tables.get("network", {})
-    if settings.keys() & MEMORY:  # one kind of memory takes the place of another
-        own = {key: value for key, value in own.items() if key not in MEMORY}
-    network = {**own, **settings}
-    changed: dict[str, Any] = {"network": network}
-    if "cc" in fragment.tables:
-        changed["cc"] = fragment.tables["cc"]
-    return type(scenario)(file=scenario.file, **{**scenario.tables, **changed})
 
 
 def explain(scenario: "Scenario") -> Explanation:
@@ -150,7 +135,7 @@ def _port(scenario: "Scenario", chosen: Any, base_rtt_ps: int) -> PortExplanatio
 def _levels(scenario: "Scenario", rate: int) -> list[Level]:
     options, levels = scenario.network_options, list[Level]()
     if options.marking != "none":
-        point = _marking_at(scenario, rate)
+        point = _point(options.marking, rate)
         levels += [
             Level(text, f"network.marking.{key}", point[key]) for key, text in MARKS.items() if key in point
         ]
@@ -195,15 +180,18 @@ def _levels_of_classes(scenario: "Scenario", rate: int) -> list[Level]:
     return levels
 
 
-def _marking_at(scenario: "Scenario", rate: int) -> dict[str, float]:
-    """The parameters of the marking at a switch port of this rate; none without marking."""
-    marking = scenario.network_options.marking
-    return {} if marking == "none" else _point(marking, rate)
-
-
 def _point(marking: Any, rate: int) -> dict[str, float]:
     points, _ = marking.at_rates(np.array([rate], np.uint64))
     return points[0]["parameters"]
+
+
+def _marked(scenario: "Scenario") -> "list[tuple[Any, list[Algorithm]]]":
+    """The markings of the network or of its classes, and the algorithms whose data each marks."""
+    return list(algorithms_by_marking(scenario).values())
+
+
+def _kind(marking: Any) -> str | None:
+    return None if marking == "none" else marking.kind
 
 
 def fluid_model(
@@ -217,20 +205,21 @@ def fluid_model(
     from shallows import extras
     from shallows.worlds.fluid_models import MODELS, ModelInputs
 
-    marking = scenario.network_options.marking
-    kind = None if marking == "none" else marking.kind
+    groups = [(scenario.network_options.marking, [algorithm])] if algorithm else _marked(scenario)
     rows = [
-        (used, MODELS.get((used.name, kind)) or MODELS.get((used.name, None)))
-        for used in ([algorithm] if algorithm else scenario.algorithms)
+        (used, marking, MODELS.get((used.name, _kind(marking))) or MODELS.get((used.name, None)))
+        for marking, algorithms in groups
+        for used in algorithms
     ]
-    used, row = next(((used, row) for used, row in rows if row), (None, None))
+    used, marking, row = next((one for one in rows if one[2]), (None, "none", None))
     if used is None or row is None or not extras.has("fluid"):
         return None
     from shallows import fluid
 
     at = "" if marking == "none" else marking.at
     packet_s = 8 * scenario.mtu / rate
-    given = ModelInputs(used.parameters, _marking_at(scenario, rate), at, scenario.mtu, packet_s)
+    levels = {} if marking == "none" else _point(marking, rate)
+    given = ModelInputs(used.parameters, levels, at, scenario.mtu, packet_s)
     parameters = {name: given.get(source) for name, source in row.parameters.items()}
     delay_s = rtt_ps * 1e-12 - (packet_s if row.sends_apart else 0.0)
     return fluid.MODELS[row.model](rate=float(rate), delay=delay_s, mtu=float(scenario.mtu), **parameters)

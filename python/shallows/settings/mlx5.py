@@ -1,161 +1,141 @@
 """Translates the DCQCN settings of NVIDIA's NICs into `[cc]` of a scenario, and back.
 
-Reading takes what `mlxconfig query` prints, `NAME=VALUE`, `path:value` as `grep .
-/sys/class/net/eth0/ecn/*/*` prints it, and `echo VALUE > path`. Writing gives a shell script with one line
-per setting for sysfs, and the line for mlxconfig.
+`mlx5_text` finds the settings in a text. Writing gives a shell script with one line per setting for sysfs,
+and the line for mlxconfig.
 """
 
-import math
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shallows import texts
 from shallows.errors import ScenarioError
-from shallows.settings import nic
+from shallows.settings import mlx5_text, nic
 from shallows.settings.fragment import Fragment
+from shallows.settings.writing import Held, Notes, rounded
+from shallows.units import RATE, SIZE
 
 if TYPE_CHECKING:
     from shallows.algorithm import Algorithm
     from shallows.scenario import Scenario
 
-_LINE = re.compile(
-    r"\s*(?:echo\s+(?P<echoed>\S+)\s*>\s*(?P<file>\S+)|(?P<name>[\w./-]+?)\s*(?:=|:|\s)\s*(?P<value>\S+))\s*"
-)
-_VALUE = re.compile(r"(?:\w+\()?(\d{1,10})\)?")
-_CONCERNED = re.compile(r"(rpg|rp|np|dce_tcp)_|clamp_tgt|rate_reduce|initial_alpha|min_time_between")
-
 
 def fragment(path: Path) -> Fragment:
     """`[cc]` as the settings in a text file give it. Raises `ScenarioError` with the line that is wrong."""
     try:
-        found, unknown = _settings(texts.read(path))
+        return read(texts.read(path))
     except (OSError, UnicodeDecodeError) as error:
         expected = f"a readable file of NIC settings ({texts.why(error)})"
         raise ScenarioError(None, None, expected, file=path) from None
     except ScenarioError as error:
         raise error.in_file(path) from None
+
+
+def read(text: str) -> Fragment:
+    """`[cc]` as the settings in a text give it. Raises `ScenarioError` with the line that is wrong."""
+    found, left = mlx5_text.settings(text)
     if not found:
         expected = (
             "DCQCN settings such as rpg_ai_rate, as mlxconfig query or sysfs print them: there are none"
         )
-        raise ScenarioError(None, None, expected, file=path)
-    return _translated(found, unknown)
+        raise ScenarioError(None, None, expected)
+    return _translated(found, left)
 
 
-def _settings(text: str) -> tuple[dict[str, int], list[str]]:
-    """Value by setting, and the names of settings that look like DCQCN's and are not known."""
-    found: dict[str, int] = {}
-    unknown: list[str] = []
-    for number, name, value in _pairs(text):
-        setting = nic.find(name)
-        if setting is None:
-            unknown += [name] * bool(_CONCERNED.match(name.lower()))
-            continue
-        key = f"line {number}: {name}"
-        match = _VALUE.fullmatch(value)
-        amount = int(match[1]) if match else -1
-        if not setting.least <= amount <= setting.most:
-            raise ScenarioError(key, value, setting.expected)
-        if found.setdefault(setting.name, amount) != amount:
-            raise ScenarioError(
-                key, value, f"one value for all ports: {setting.name} is also {found[setting.name]}"
-            )
-    return found, unknown
-
-
-def _pairs(text: str) -> Iterator[tuple[int, str, str]]:
-    """(number of the line, name, value) of every line, or word of a line, that sets something."""
-    for number, line in enumerate(text.splitlines(), 1):
-        line = line.partition("#")[0]
-        words = re.findall(r"(\w+)=(\S+)", line)
-        if words and not line.lstrip().startswith("echo"):
-            yield from ((number, name, value) for name, value in words)
-            continue
-        match = _LINE.fullmatch(line)
-        if match:
-            name = match["file"] or match["name"]
-            yield number, name.rpartition("/")[2], match["echoed"] or match["value"]
-
-
-def _translated(found: dict[str, int], unknown: list[str]) -> Fragment:
+def _translated(found: dict[str, int], left: list[str]) -> Fragment:
     from shallows.algorithm import choose
     from shallows.units import Frame
 
-    cc: dict[str, object] = {
-        "name": "dcqcn",
-        **{name: value for name, value in found.items() if _has_parameter(name)},
-    }
-    left = [f"{name}: Shallows does not know this setting" for name in unknown]
-    for name, value in found.items():
-        setting = nic.find(name)
-        assert setting is not None
-        if setting.here is None and value != setting.modelled:
-            left.append(f"{name} = {value}: {setting.remark}")
-    frame = Frame(1500, 1460)
-    table = choose(cc, frame).table(None)
-    tables = {
-        "cc": {key: value for key, value in table.items() if key == "name" or key in _parameters(found)}
-    }
-    missing = sorted(s.name for s in nic.SETTINGS if s.here and s.name not in found)
-    assumed = [f"{', '.join(missing)}: the defaults of dcqcn"] if missing else []
+    known = {one.name: one for one in nic.SETTINGS if one.name in found}
+    cc: dict[str, object] = {"name": "dcqcn"}
+    for name, one in known.items():
+        if one.here:
+            cc[name] = found[name]
+        elif not one.modelled_at(found[name], found):
+            left.append(f"{name} = {found[name]}: {one.remark}")
+    here = {one.here for one in known.values()}
+    table = choose(cc, Frame(1500, 1460)).table(None)
+    tables = {"cc": {key: value for key, value in table.items() if key == "name" or key in here}}
+    missing = sorted(one.name for one in nic.SETTINGS if one.here and one.name not in found)
+    assumed = [f"{', '.join(missing)}: the defaults of dcqcn, which follow the network"] if missing else []
     return Fragment(tables, tuple(assumed), tuple(left))
 
 
-def _has_parameter(name: str) -> bool:
-    setting = nic.find(name)
-    return setting is not None and setting.here is not None
+@dataclass(frozen=True, kw_only=True)
+class Commands(Notes):
+    """Values by setting, and sentences about what differs."""
 
-
-def _parameters(found: dict[str, int]) -> set[str | None]:
-    return {one.here for one in nic.SETTINGS if one.name in found}
-
-
-@dataclass(frozen=True)
-class Commands:
-    """Values by setting, and sentences about what is rounded or has no counterpart."""
-
-    values: dict[str, int]
-    rounded: tuple[str, ...] = ()
-    not_expressed: tuple[str, ...] = ()
+    values: Mapping[str, int]
 
     def script(self, interface: str = "eth0", device: str = "DEVICE") -> str:
         """A shell script that sets sysfs, with the command for firmware as a comment."""
-        notes = [f"# Rounded: {text}\n" for text in self.rounded]
-        notes += [f"# Not expressed: {text}\n" for text in self.not_expressed]
         folders = {one.name: one.folder for one in nic.SETTINGS}
         lines = [
             f"echo {value} > /sys/class/net/{interface}/ecn/{folders[name]}/{name}\n"
             for name, value in self.values.items()
         ]
         firmware = " ".join(f"{name.upper()}_P1={value}" for name, value in self.values.items())
+        notes = [f"# {line}\n" for line in self.lines()]
         return "".join([*notes, *lines, f"# mlxconfig -d {device} set {firmware}\n"])
 
 
 def commands(scenario: "Scenario") -> Commands:
-    """The settings that give the parameters of `dcqcn` in `scenario`. Raises `ScenarioError` without one."""
+    """The settings with which a NIC behaves like `dcqcn` in `scenario`.
+
+    Raises `ScenarioError` without such an algorithm, and for parameters that the NIC cannot hold.
+    """
     used = [one for one in scenario.algorithms if one.name == "dcqcn"]
     if not used:
         names = ", ".join(dict.fromkeys(one.label for one in scenario.algorithms))
         raise ScenarioError("cc.name", names, "dcqcn: these NICs have no settings for other algorithms")
     if any(one.parameters != used[0].parameters for one in used):
         raise ScenarioError("cc", None, "the same parameters of dcqcn in all tables of traffic")
-    return _commands(used[0])
+    written = _nearest(scenario, used[0])
+    stated = read(written.script())
+    held = {f"cc.{one.here}": Held(one.name, one.range) for one in nic.SETTINGS if one.here}
+    return replace(
+        written, rounded=rounded(scenario, stated, held | _byte_counter(scenario, used[0]), written)
+    )
 
 
-def _commands(algorithm: "Algorithm") -> Commands:
-    values, rounded = dict[str, int](), list[str]()
-    written = algorithm.table(None)
-    for setting in nic.SETTINGS:
-        if setting.here is None:
-            continue
-        exact = setting.setting(algorithm.parameters[setting.here])
-        value = min(setting.most, max(setting.least, round(exact)))
-        values[setting.name] = value
-        if not math.isclose(value, exact, rel_tol=1e-9, abs_tol=1e-9):
-            unit = f" {setting.unit}" if setting.unit else ""
-            rounded.append(f"cc.{setting.here} = {written[setting.here]}: {setting.name} = {value}{unit}")
-    left = ["cc.sampled: these NICs notify at the first mark"] if algorithm.parameters["sampled"] else []
-    return Commands(values, tuple(rounded), tuple(left))
+def _nearest(scenario: "Scenario", algorithm: "Algorithm") -> Commands:
+    """The nearest values that a NIC can hold, and those by which Shallows behaves of its other settings."""
+    values, equivalent, left = dict[str, int](), dict[str, str](), dict[str, str]()
+    for one in nic.SETTINGS:
+        if one.here:
+            exact = one.setting(algorithm.parameters[one.here])
+            values[one.name] = min(one.most, max(one.least, round(exact)))
+    off = _counter_off(scenario, algorithm)
+    if off <= algorithm.parameters["b"] < nic.BYTE_RESET_OFF:
+        values["rpg_byte_reset"] = 0
+        text = SIZE.text(round(algorithm.parameters["b"]))
+        equivalent["cc.b"] = (
+            f"cc.b = {text}: rpg_byte_reset is 0, off: at the line rate a counter of {SIZE.text(round(off))} "
+            f"or more adds at most {nic.FAR:.0%} to the increases of the timer"
+        )
+        left["cc.r_hai"] = "cc.r_hai: without the byte counter no flow reaches hyper increase"
+    for one in nic.SETTINGS:
+        behaves = None if one.here else one.behaves(values)
+        if behaves is not None:
+            values[one.name] = behaves
+    if algorithm.parameters["sampled"]:
+        left["cc.sampled"] = "cc.sampled: these NICs notify at the first mark"
+    return Commands(values=values, rounded={}, equivalent=equivalent, chosen={}, not_expressed=left)
+
+
+def _counter_off(scenario: "Scenario", algorithm: "Algorithm") -> float:
+    return nic.byte_counter_off(_fastest_bps(scenario), algorithm.parameters["t"])
+
+
+def _fastest_bps(scenario: "Scenario") -> int:
+    from shallows.defaults import Scale
+
+    return Scale.of(scenario.network, scenario.mtu).host_bps
+
+
+def _byte_counter(scenario: "Scenario", algorithm: "Algorithm") -> dict[str, Held]:
+    """The values of the byte counter, which include larger ones that are as good as off."""
+    (one,) = (setting for setting in nic.SETTINGS if setting.here == "b")
+    off, rate = SIZE.text(round(_counter_off(scenario, algorithm))), RATE.text(_fastest_bps(scenario))
+    return {"cc.b": Held(one.name, f"{one.range}, and 0, off, for {off} or more at {rate}")}

@@ -10,24 +10,24 @@ from shallows.settings.fragment import Fragment
 
 
 def read_all(paths: Sequence[Path], port: str | None = None, queue: int | None = None) -> Fragment:
-    """One fragment of all files: JSON is SONiC's config_db.json, other text is settings of a NIC.
+    """One fragment of all files: those in JSON are of one switch with SONiC, other text is of a NIC.
 
-    port, queue: which of a switch stand for all. Raises `ScenarioError`.
+    port, queue: which of the switch stand for all. Raises `ScenarioError`.
     """
-    fragments = [_read(path, port, queue) for path in paths]
-    names = [next(iter(fragment.tables)) for fragment in fragments]
-    for path, name in zip(paths, names, strict=True):
-        if names.count(name) > 1:
-            expected = f"one file that sets [{name}], not {names.count(name)}"
-            raise ScenarioError(None, None, expected, file=path)
-    return reduce(Fragment.joined, fragments)
+    of_switch = [path for path in paths if _is_json(path)]
+    of_nic = [path for path in paths if path not in of_switch]
+    if len(of_nic) > 1:
+        expected = f"one file that sets [cc], not {len(of_nic)}"
+        raise ScenarioError(None, None, expected, file=of_nic[0])
+    fragments = [sonic.fragment(of_switch, port, queue)] if of_switch else []
+    return reduce(Fragment.joined, [*fragments, *map(mlx5.fragment, of_nic)])
 
 
-def _read(path: Path, port: str | None, queue: int | None) -> Fragment:
+def _is_json(path: Path) -> bool:
     try:
-        is_json = path.read_bytes().lstrip()[:1] in (b"{", b"[")
+        begins = path.read_bytes().lstrip()[:1]
     except OSError as error:
         raise ScenarioError(
             None, None, f"a readable file of settings ({error.strerror})", file=path
         ) from None
-    return sonic.fragment(path, port, queue) if is_json or path.suffix == ".json" else mlx5.fragment(path)
+    return path.suffix == ".json" or begins in (b"{", b"[")

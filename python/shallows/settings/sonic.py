@@ -1,24 +1,28 @@
-"""Translates SONiC's queue and buffer settings into `[network]` of a scenario.
+"""Translates SONiC's queue and buffer settings into parts of a scenario.
 
-A scenario has one setting for all switch ports. Where the ports of a configuration differ, `port` or
-`queue` chooses.
+A scenario has one setting for all switch ports. Where the ports of a configuration differ, `port` chooses.
+Queues whose settings differ become `[[classes]]` and `[[pools]]`; `queue` chooses one that stands for all,
+in `[network]`.
 
-| SONiC | `[network]` |
+| SONiC | a class, or `[network]` |
 |---|---|
-| WRED_PROFILE of the lossless queues | `marking`: `red`, or `step` where both thresholds are equal |
+| WRED_PROFILE of the queue | `marking`: `red`, or `step` where both thresholds are equal |
 | PORT_QOS_MAP.pfc_enable | `pfc` |
-| BUFFER_PROFILE of the lossless priority groups | `pfc`: headroom, hysteresis, threshold (static_th) |
-| its dynamic_th, and size of its BUFFER_POOL | `shared`: alpha = 2^dynamic_th, size |
-| without pfc_enable, BUFFER_PROFILE of the queues | `buffer` (static_th), or `shared` (dynamic_th) |
+| BUFFER_PROFILE of the group of a lossless queue | `pfc`: headroom, hysteresis, threshold (static_th) |
+| its dynamic_th, and size of its BUFFER_POOL | `shared` or a pool: alpha = 2^dynamic_th, size |
+| BUFFER_PROFILE of another queue | `buffer` (static_th), or `shared` or a pool (dynamic_th) |
+| SCHEDULER | `weight`, and the order of the classes |
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from shallows.errors import ScenarioError
-from shallows.settings.config_db import COLOURS, ECN, Entry, Tables, numbers_of, ports_of, read
+from shallows.settings.config_db import COLOURS, ECN, Config, Entry, read
 from shallows.settings.fragment import Fragment
+from shallows.settings.sonic_queues import MOST_CLASSES, Queues
 from shallows.units import RATE, SIZE, TIME
 
 HYSTERESIS = 3_000
@@ -27,98 +31,180 @@ PS_PER_METRE = 5_000
 """Propagation in fibre: two thirds of the speed of light in vacuum."""
 
 
-def fragment(path: Path, port: str | None = None, queue: int | None = None) -> Fragment:
-    """`[network]` as the config_db.json at `path` sets it. Raises `ScenarioError` with the path of a key."""
+def fragment(paths: Path | Sequence[Path], port: str | None = None, queue: int | None = None) -> Fragment:
+    """The part of a scenario that files of one switch express.
+
+    Raises `ScenarioError` with the path of a key.
+    """
+    files = [paths] if isinstance(paths, Path) else paths
+    config = read(files)
     try:
-        return _Translation(read(path), port, queue).fragment()
+        return translated(config, port, queue)
     except ScenarioError as error:
-        raise error.in_file(path) from None
+        raise error.in_file(" and ".join(map(str, files))) from None
+
+
+def translated(
+    config: Config, port: str | None = None, queue: int | None = None, *, classes: bool = False
+) -> Fragment:
+    """The same of tables that are at hand; with `classes` as classes even if all queues are alike."""
+    return _Translation(config, Queues(config.tables, port), queue, classes).fragment()
+
+
+@dataclass(frozen=True)
+class _Queue:
+    """Settings of a queue: tables of a class without name and weight, the pool of `shared`, the scheduler."""
+
+    marking: dict[str, Any] | None
+    memory: dict[str, Any]
+    pool: str | None
+    scheduler: str | None
 
 
 @dataclass
 class _Translation:
     """One configuration on its way into a scenario: what was found, and what is to be said of it."""
 
-    tables: Tables
-    port: str | None
+    config: Config
+    queues: Queues
     queue: int | None
-    assumed: list[str] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)
+    classes: bool
+    assumed: list[str] = field(default_factory=list[str])
+    left: list[str] = field(default_factory=list[str])
 
     def fragment(self) -> Fragment:
-        network: dict[str, Any] = {}
-        lossless = self._lossless()
-        marking = self._marking(lossless)
-        if marking:
-            network["marking"] = marking
-        network |= self._lossless_buffers(lossless) if lossless else self._lossy_buffers()
+        numbers = self.queues.configured()
+        beyond = [number for number in numbers if number >= MOST_CLASSES]
+        if beyond:
+            self.left.append(f"queues {_listed(beyond)}: a scenario has at most {MOST_CLASSES} classes")
+        chosen = [number for number in numbers if number < MOST_CLASSES] or [None]
+        if self.queue is not None:
+            others = [str(number) for number in numbers if number != self.queue]
+            if others:
+                self.left.append(f"queues {', '.join(others)}: --queue {self.queue} stands for all")
+            chosen = [self.queue]
+        found = {number: self._of_queue(number) for number in chosen}
+        first = next(iter(found.values()))
+        alike = all(one == first for one in found.values())
+        tables = self._network(first) if alike and not self.classes else self._classes(found)
         self._name_links()
-        self._name_the_rest()
-        if not network:
+        self._name_the_rest(alike)
+        if not tables or not any(tables.values()):
             expected = "at least one of WRED_PROFILE, PORT_QOS_MAP.pfc_enable, BUFFER_PG, BUFFER_QUEUE"
             raise ScenarioError(None, None, f"{expected}: nothing here sets queues or buffers")
-        return Fragment({"network": network}, tuple(self.assumed), tuple(self.left))
+        return Fragment(tables, tuple(dict.fromkeys(self.assumed)), tuple(dict.fromkeys(self.left)))
 
-    def _of_port(self, table: str, entry: str) -> bool:
-        """Whether an entry is about the chosen port, and not about a port that others stand for."""
-        return self.port is None or self.port in ports_of(table, entry)
+    def _of_queue(self, number: int | None) -> _Queue:
+        numbers = () if number is None else (number,)
+        marking = self._marking(numbers)
+        scheduler = self.queues.name("QUEUE", "scheduler", numbers)
+        if number in self.queues.lossless():
+            memory, pool = self._lossless_buffers(number)
+        else:
+            memory, pool = self._lossy_buffers(numbers)
+        return _Queue(marking, memory, pool, scheduler)
 
-    def _lossless(self) -> tuple[int, ...]:
-        """The priorities with PFC; the same as their queues and priority groups unless maps say otherwise."""
-        enabled = {
-            f"PORT_QOS_MAP.{entry}.pfc_enable": fields["pfc_enable"]
-            for entry, fields in self.tables.get("PORT_QOS_MAP", {}).items()
-            if "pfc_enable" in fields and self._of_port("PORT_QOS_MAP", entry)
-        }
-        return self._one(enabled, "the same priorities at all ports") or ()
+    def _network(self, one: _Queue) -> dict[str, Any]:
+        marking = {"marking": one.marking} if one.marking else {}
+        return {"network": {**marking, **one.memory}}
 
-    def _marking(self, lossless: tuple[int, ...]) -> dict[str, Any] | None:
-        profile = self._profile_name(lossless)
+    def _classes(self, found: dict[int | None, _Queue]) -> dict[str, Any]:
+        """`[[classes]]` by priority, and the `[[pools]]` that they use."""
+        pools: dict[str, dict[str, Any]] = {}
+        classes: list[dict[str, Any]] = []
+        for number, weight in self._by_priority(found):
+            one = found[number]
+            memory = dict(one.memory)
+            shared = memory.pop("shared", None)
+            table: dict[str, Any] = {"name": f"queue-{number}"}
+            if weight is not None:
+                table["weight"] = weight
+            table |= {"marking": one.marking or "none", **memory}
+            if shared and one.pool:
+                table["pool"] = one.pool
+                self._pool(pools, one.pool, shared)
+            elif not memory:
+                self.assumed.append(
+                    f"queue {number} has the network's buffer: no BUFFER_QUEUE names a profile"
+                )
+            classes.append(table)
+        return {"classes": classes, "pools": list(pools.values())} if pools else {"classes": classes}
+
+    def _pool(self, pools: dict[str, dict[str, Any]], name: str, shared: dict[str, Any]) -> None:
+        pool = pools.setdefault(name, {"name": name, **shared})
+        if pool["alpha"] != shared["alpha"]:
+            self.left.append(
+                f"BUFFER_POOL.{name}: another alpha of {shared['alpha']:g}: a pool has one, {pool['alpha']:g}"
+            )
+
+    def _by_priority(self, found: dict[int | None, _Queue]) -> list[tuple[int, int | None]]:
+        """Queues with their weights: those of strict priority, of higher numbers first, before the others."""
+        strict, shared = list[tuple[int, int | None]](), list[tuple[int, int | None]]()
+        for number, one in sorted(found.items(), reverse=True, key=lambda pair: pair[0] or 0):
+            assert number is not None
+            tables = self.queues.tables
+            known = one.scheduler is not None and one.scheduler in tables.get("SCHEDULER", {})
+            fields = self.queues.named("SCHEDULER", one.scheduler) if known and one.scheduler else {}
+            if fields.get("type") == "STRICT":
+                strict.append((number, None))
+                continue
+            if not known:
+                self.assumed.append(f"queue {number} has a weight of 1: it has no SCHEDULER")
+            if fields.get("type") == "WRR":
+                self.left.append(
+                    f"SCHEDULER.{one.scheduler}.type = WRR: weights here count bytes, not packets"
+                )
+            shared.append((number, fields.get("weight", 1)))
+        return strict + shared
+
+    def _marking(self, numbers: tuple[int, ...]) -> dict[str, Any] | None:
+        profile = self._profile_name(numbers)
         if profile is None:
             return None
-        key, fields = f"WRED_PROFILE.{profile}", self.tables["WRED_PROFILE"][profile]
+        key, fields = f"WRED_PROFILE.{profile}", self.queues.named("WRED_PROFILE", profile)
         marked = ECN[fields.get("ecn", "ecn_none")]
-        for colour in COLOURS:
-            if fields.get(f"wred_{colour}_enable") and colour not in marked:
-                self.left.append(f"{key}.wred_{colour}_enable: WRED drops {colour} packets early")
-        if not marked:
+        dropped = [colour for colour in COLOURS if fields.get(f"wred_{colour}_enable")]
+        if not marked and not dropped:
             self.left.append(f"{key}.ecn = ecn_none: its queues do not mark")
             return None
-        chosen = {_thresholds(key, fields, colour) for colour in marked[:1]}.pop()
-        others = [colour for colour in marked[1:] if _differs(fields, colour, marked[0])]
+        acting = marked or dropped
+        for colour in dropped if marked else ():
+            if colour not in marked:
+                self.left.append(f"{key}.wred_{colour}_enable: WRED drops {colour} packets early")
+        kmin, kmax, percent = _thresholds(key, fields, acting[0])
+        others = [colour for colour in acting[1:] if _differs(fields, colour, acting[0])]
         if others:
             self.left.append(
-                f"{key}: thresholds of {' and '.join(others)} packets; {marked[0]} stands for all"
+                f"{key}: thresholds of {' and '.join(others)} packets; {acting[0]} stands for all"
             )
-        kmin, kmax, percent = chosen
         self.assumed.append("ports mark by the queue that a packet leaves behind, without averaging")
-        if kmin == kmax:
-            return {"kind": "step", "threshold": SIZE.text(kmin), "at": "dequeue"}
+        ecn = {} if marked else {"ecn": False}
+        if marked and marked[0] not in dropped:
+            ecn = {"nodrop": True}
+        if kmin == kmax or percent == 0:
+            return {"kind": "step", "threshold": SIZE.text(kmax), "at": "dequeue", **ecn}
         red = {"kmin": SIZE.text(kmin), "kmax": SIZE.text(kmax), "pmax": percent / 100}
-        return {"kind": "red", **red, "at": "dequeue"}
+        return {"kind": "red", **red, "at": "dequeue", **ecn}
 
-    def _profile_name(self, lossless: tuple[int, ...]) -> str | None:
-        """The WRED profile of the chosen queue, or of the lossless queues, or of all."""
-        used: dict[str, str] = {}
-        for entry, fields in self.tables.get("QUEUE", {}).items():
-            numbers = numbers_of("QUEUE", entry)
-            wanted = (self.queue,) if self.queue is not None else lossless
-            if not self._of_port("QUEUE", entry) or (wanted and not set(wanted) & set(numbers)):
-                continue
-            if "wred_profile" in fields:
-                used[f"QUEUE.{entry}.wred_profile"] = fields["wred_profile"]
-        profiles = self.tables.get("WRED_PROFILE", {})
-        if not used and self.queue is None and len(profiles) == 1:
+    def _profile_name(self, numbers: tuple[int, ...]) -> str | None:
+        """The WRED profile of a queue, or the only one if no queue names a profile."""
+        tables = self.queues.tables
+        profiles = tables.get("WRED_PROFILE", {})
+        named = any("wred_profile" in fields for fields in tables.get("QUEUE", {}).values())
+        if not named and self.queue is None and len(profiles) == 1:
             name = next(iter(profiles))
             self.assumed.append(f"all queues use WRED_PROFILE.{name}, which no entry of QUEUE names")
             return name
-        return self._one(used, "one WRED profile; --queue N or --port NAME chooses")
+        return self.queues.name("QUEUE", "wred_profile", numbers)
 
-    def _lossless_buffers(self, lossless: tuple[int, ...]) -> dict[str, Any]:
-        key, profile = self._buffer_profile("BUFFER_PG", lossless)
-        if profile is None:
+    def _lossless_buffers(self, queue: int | None) -> tuple[dict[str, Any], str | None]:
+        name = self.queues.name(
+            "BUFFER_PG", "profile", self.queues.groups(queue) if queue is not None else ()
+        )
+        if name is None:
             self.assumed.append("headroom is what each link needs: no BUFFER_PG names a profile")
-            return {"pfc": {"headroom": "auto"}}
+            return {"pfc": {"headroom": "auto"}}, None
+        key, profile = f"BUFFER_PROFILE.{name}", self.queues.named("BUFFER_PROFILE", name)
         pfc: dict[str, Any] = {}
         if "xoff" in profile:
             pfc["headroom"] = SIZE.text(profile["xoff"])
@@ -126,8 +212,8 @@ class _Translation:
             self.assumed.append(f"headroom is what each link needs: {key} has no xoff")
         if profile.get("size"):
             self.left.append(f"{key}.size: {SIZE.text(profile['size'])} reserved for each priority group")
-        network = self._shared(key, profile)
-        if not network:
+        shared = self._shared(key, profile)
+        if not shared:
             pfc["threshold"] = SIZE.text(_positive(key, profile, "static_th"))
         if "xon_offset" in profile:
             pfc["hysteresis"] = SIZE.text(max(1, profile["xon_offset"]))
@@ -138,22 +224,26 @@ class _Translation:
             self.assumed.append(
                 f"a pause ends {SIZE.text(HYSTERESIS)} below its threshold: {key} has no xon_offset"
             )
-        if network and profile.get("xon"):
+        if profile.get("xon") and (shared or "xon_offset" in profile):
             self.left.append(f"{key}.xon: a pause also ends below {SIZE.text(profile['xon'])}")
-        return {"pfc": pfc, **network}
+        return {"pfc": pfc, **shared}, profile.get("pool")
 
-    def _lossy_buffers(self) -> dict[str, Any]:
-        queues = (self.queue,) if self.queue is not None else ()
-        key, profile = self._buffer_profile("BUFFER_QUEUE", queues)
-        if profile is None:
-            return {}
+    def _lossy_buffers(self, numbers: tuple[int, ...]) -> tuple[dict[str, Any], str | None]:
+        name = self.queues.name("BUFFER_QUEUE", "profile", numbers)
+        if name is None:
+            return {}, None
+        key, profile = f"BUFFER_PROFILE.{name}", self.queues.named("BUFFER_PROFILE", name)
         if profile.get("packet_discard_action") == "trim":
             self.left.append(f"{key}.packet_discard_action = trim: write network.trimming, without shared")
-        network = self._shared(key, profile)
-        return network or {"buffer": SIZE.text(_positive(key, profile, "static_th"))}
+        if profile.get("size"):
+            self.left.append(f"{key}.size: {SIZE.text(profile['size'])} reserved for each queue")
+        shared = self._shared(key, profile)
+        if shared:
+            return shared, profile.get("pool")
+        return {"buffer": SIZE.text(_positive(key, profile, "static_th"))}, None
 
     def _shared(self, key: str, profile: Entry) -> dict[str, Any]:
-        """`network.shared` of a profile with a dynamic threshold; nothing of one with a static threshold."""
+        """`shared` of a profile with a dynamic threshold; nothing of one with a static threshold."""
         if "dynamic_th" in profile and "static_th" in profile:
             expected = "either dynamic_th or static_th, not both"
             raise ScenarioError(f"{key}.dynamic_th", profile["dynamic_th"], expected)
@@ -162,7 +252,7 @@ class _Translation:
         pool = profile.get("pool")
         if pool is None:
             raise ScenarioError(f"{key}.pool", None, "the name of its BUFFER_POOL; it is missing")
-        fields = self.tables["BUFFER_POOL"][pool]
+        fields = self.queues.named("BUFFER_POOL", pool)
         size = _positive(f"BUFFER_POOL.{pool}", fields, "size")
         if fields.get("xoff"):
             self.assumed.append(
@@ -171,31 +261,15 @@ class _Translation:
             )
         return {"shared": {"size": SIZE.text(size), "alpha": 2.0 ** profile["dynamic_th"]}}
 
-    def _buffer_profile(self, table: str, numbers: tuple[int, ...]) -> tuple[str, Entry | None]:
-        used: dict[str, str] = {}
-        for entry, fields in self.tables.get(table, {}).items():
-            matches = not numbers or set(numbers) & set(numbers_of(table, entry))
-            if matches and self._of_port(table, entry) and fields.get("profile", "NULL") != "NULL":
-                used[f"{table}.{entry}.profile"] = fields["profile"]
-        name = self._one(used, "one buffer profile; --port NAME chooses")
-        return (f"BUFFER_PROFILE.{name}", self.tables["BUFFER_PROFILE"][name]) if name else ("", None)
-
-    def _one(self, found: dict[str, Any], expected: str) -> Any:
-        """The one value of several keys, or None. Raises `ScenarioError` where they differ."""
-        first = next(iter(found.values()), None)
-        for key, value in found.items():
-            if value != first:
-                raise ScenarioError(key, value, f"{expected}: {next(iter(found))} = {first}")
-        return first
-
     def _name_links(self) -> None:
         """Rates and lengths belong to the topology, which only the user's scenario knows."""
-        ports = self.tables.get("PORT", {})
+        tables = self.queues.tables
+        ports = tables.get("PORT", {})
         speeds = {fields["speed"] for port, fields in ports.items() if "speed" in fields and self._is(port)}
         if speeds:
             texts = ", ".join(RATE.text(speed * 10**6) for speed in sorted(speeds))
             self.left.append(f"PORT.speed: give the topology links of {texts}")
-        cables = self.tables.get("CABLE_LENGTH", {}).values()
+        cables = tables.get("CABLE_LENGTH", {}).values()
         lengths = {metres for cable in cables for port, metres in cable.items() if self._is(port)} - {0.0}
         if lengths:
             delays = ", ".join(
@@ -204,25 +278,51 @@ class _Translation:
             self.left.append(f"CABLE_LENGTH: give the topology links of {delays}, at 5 ns per metre")
 
     def _is(self, port: str) -> bool:
-        return self.port in (None, port)
+        return self.queues.port in (None, port)
 
-    def _name_the_rest(self) -> None:
+    def _name_the_rest(self, alike: bool) -> None:
+        by_queue: dict[int, list[int]] = {}
+        for dscp, number in self.queues.dscp().items():
+            by_queue.setdefault(number, []).append(dscp)
+        for number, dscps in sorted(by_queue.items()) if not alike or self.classes else ():
+            self.left.append(
+                f"DSCP_TO_TC_MAP: packets of DSCP {_listed(sorted(dscps))} belong to queue-{number}: "
+                "write it as class of their traffic"
+            )
+        for table, names in self.queues.unused():
+            self.left.append(f"{table}: {', '.join(names)}: none of these queues uses it")
         rest = {
-            "SCHEDULER": "weights of queues: a port here has one class of data",
             "PFC_WD": "the PFC watchdog: a run reports deadlocks instead",
             "SWITCH_TRIMMING": "the size of trimmed packets: 64 B here",
         }
-        self.left += [f"{table}: {text}" for table, text in rest.items() if self.tables.get(table)]
+        tables = self.queues.tables
+        watched = any(fields.get("pfcwd_sw_enable") for fields in tables.get("PORT_QOS_MAP", {}).values())
+        self.left += [
+            f"{table}: {text}"
+            for table, text in rest.items()
+            if tables.get(table) or (table == "PFC_WD" and watched)
+        ]
+        self.left += self.config.unknown
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """Numbers in ascending order as ranges: "0-2, 8"."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 def _thresholds(key: str, fields: Entry, colour: str) -> tuple[int, int, int]:
     """kmin and kmax in bytes and pmax in per cent of one colour."""
     for bound in ("min", "max"):
         if f"{colour}_{bound}_threshold" not in fields:
-            name, mode = f"{key}.{colour}_{bound}_threshold", fields["ecn"]
-            raise ScenarioError(
-                name, None, f"a threshold in bytes, because ecn = {mode} marks {colour} packets"
-            )
+            name, mode = f"{key}.{colour}_{bound}_threshold", fields.get("ecn", "ecn_none")
+            expected = f"a threshold in bytes, because WRED acts on {colour} packets (ecn = {mode})"
+            raise ScenarioError(name, None, expected)
     kmin, kmax = (fields[f"{colour}_{bound}_threshold"] for bound in ("min", "max"))
     if kmax < kmin:
         expected = f"at least {colour}_min_threshold, {kmin}"

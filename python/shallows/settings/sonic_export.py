@@ -1,55 +1,91 @@
 """Translates `[network]` and `[[classes]]` of a scenario into entries of SONiC's config_db.json."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ScenarioError
-from shallows.settings.config_db import COLOURS
-from shallows.settings.headroom import headroom
-from shallows.units import NEVER, RATE, SIZE
+from shallows.scenario.classes import quanta
+from shallows.settings import config_db, sonic
+from shallows.settings.config_db import BYTES, COLOURS, MAPS, PER_CENT, POWER, WEIGHT
+from shallows.settings.fragment import Fragment
+from shallows.settings.headroom import of_any_link
+from shallows.settings.writing import Held, Notes, rounded
+from shallows.units import NEVER, SIZE
 
 if TYPE_CHECKING:
     from shallows.marking import Marking
     from shallows.scenario import Scenario
     from shallows.switch import Pauses, Shared
 
-WRED, POOL, PROFILE = "SHALLOWS", "shallows_pool", "shallows_profile"
-LEAST_TH, MOST_TH = -8, 7
-"""Powers of two that a dynamic threshold may have."""
+NAME, POOL, PROFILE = "SHALLOWS", "shallows_pool", "shallows_profile"
+HELD = {
+    here: Held(setting, number.expected)
+    for here, setting, number in (
+        ("threshold", "static_th or green_min_threshold", BYTES),
+        ("kmin", "green_min_threshold", BYTES),
+        ("kmax", "green_max_threshold", BYTES),
+        ("pmax", "green_drop_probability", PER_CENT),
+        ("headroom", "xoff", BYTES),
+        ("hysteresis", "xon_offset", BYTES),
+        ("buffer", "static_th", BYTES),
+        ("size", "size of BUFFER_POOL", BYTES),
+        ("alpha", "dynamic_th", POWER),
+    )
+}
+"""By the last part of a key of a scenario, the field that holds it and the values that this can have."""
+AVERAGING = {
+    "extended": "above kmax a switch marks every packet",
+    "gentle": "above kmax a switch marks every packet",
+    "uniform": "the distances between marks are the switch's",
+    "weight": "the weight of averages is the switch's",
+}
+"""Parameters of `red` that no field holds, and what a switch does."""
 
 
-@dataclass(frozen=True)
-class Entries:
-    """Entries to merge into a config_db.json, every value a text, and sentences about what differs.
+@dataclass(frozen=True, kw_only=True)
+class Entries(Notes):
+    """Entries to merge into a config_db.json, every value a text, and sentences about what differs."""
 
-    rounded: values that SONiC can only write approximately. not_expressed: keys of the scenario without a
-    counterpart.
-    """
-
-    tables: dict[str, dict[str, dict[str, str]]]
-    rounded: tuple[str, ...] = ()
-    not_expressed: tuple[str, ...] = ()
+    tables: Mapping[str, Mapping[str, Mapping[str, str]]]
 
 
 def entries(
-    scenario: "Scenario", ports: Sequence[str] = ("Ethernet0",), queues: Sequence[int] = (3,)
+    scenario: "Scenario",
+    ports: Sequence[str] = ("Ethernet0",),
+    queues: Sequence[int] = (3,),
+    dscp: Sequence[int] = (),
 ) -> Entries:
     """The entries that set `[network]` and `[[classes]]` of `scenario` at these ports and queues.
 
-    queues: also the priorities with PFC and their groups. With classes there is one for each, in their order.
-    Raises `ScenarioError` for a key that has to be changed first.
+    queues: also the priorities with PFC and their groups. With classes there is one for each, in their order,
+    and one DSCP or none. Raises `ScenarioError` for a key that has to be changed first.
     """
     given = scenario.classes
     if not given:
-        return _Export(scenario, tuple(ports), tuple(sorted(set(queues)))).entries()
-    if len(set(queues)) != len(queues) or len(queues) != len(given):
-        names = ", ".join(one.name for one in given)
+        queues = sorted(set(queues))
+    elif len(set(queues)) != len(queues) or len(queues) != len(given):
         example = ",".join(map(str, range(len(given) - 1, -1, -1)))
-        expected = f"a queue of its own for each class, in the order {names}, such as {example}"
-        raise ScenarioError("--queues", ",".join(map(str, queues)), expected)
-    return _Export(scenario, tuple(ports), tuple(queues)).entries()
+        expected = f"a queue of its own for each class, in the order {_names(scenario)}, such as {example}"
+        raise ScenarioError("--queues", _text(queues), expected)
+    if dscp and (len(set(dscp)) != len(dscp) or len(dscp) != len(given)):
+        order = f"in the order {_names(scenario)}" if given else "which this scenario does not have"
+        raise ScenarioError("--dscp", _text(dscp), f"a DSCP of its own for each class, {order}")
+    export = _Export(scenario, tuple(ports), tuple(queues), tuple(dscp))
+    written = export.entries()
+    if not written.tables:
+        return written
+    stated = sonic.translated(config_db.from_tables(written.tables), ports[0], classes=bool(given))
+    return replace(written, rounded=rounded(scenario, export.renamed(stated), HELD, written))
+
+
+def _names(scenario: "Scenario") -> str:
+    return ", ".join(one.name for one in scenario.classes)
+
+
+def _text(numbers: Sequence[int]) -> str:
+    return ",".join(map(str, numbers))
 
 
 @dataclass(frozen=True)
@@ -57,7 +93,7 @@ class _Names:
     """Where a part of the scenario goes: its queues, and the names of its profiles and of its pool."""
 
     queues: tuple[int, ...]
-    wred: str = WRED
+    wred: str = NAME
     profile: str = PROFILE
     pool: str = POOL
 
@@ -69,68 +105,154 @@ class _Export:
     scenario: "Scenario"
     ports: tuple[str, ...]
     queues: tuple[int, ...]
-    tables: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
-    rounded: list[str] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)
-    paused: list[int] = field(default_factory=list)
+    dscp: tuple[int, ...]
+    tables: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict[str, Any])
+    chosen: dict[str, str] = field(default_factory=dict[str, str])
+    left: dict[str, str] = field(default_factory=dict[str, str])
+    paused: list[int] = field(default_factory=list[int])
 
     def entries(self) -> Entries:
-        network, names = self.scenario.network_options, _Names(self.queues)
+        network = self.scenario.network_options
         if self.scenario.classes:
             self._classes()
         else:
-            if network.marking != "none":
-                self._marking("network.marking", network.marking, names)
-            if network.pfc:
-                self._lossless("network", network.pfc, network.shared or None, "network.shared", names)
-            elif network.shared:
-                self._lossy_shared("network.shared", network.shared, names)
-            elif self.scenario.trimming:
-                self.left.append(
-                    "network.trimming: set SWITCH_TRIMMING and packet_discard_action = trim by hand"
-                )
-            elif network.buffer != NEVER:
-                self._lossy(network.buffer, names)
+            self._network()
         if network.balancing != "flow":
-            self.left.append(f"network.balancing = {network.balancing}: switches of SONiC hash flows")
-        return Entries(self.tables, tuple(self.rounded), tuple(self.left))
+            text = f"network.balancing = {network.balancing}: switches of SONiC hash flows"
+            self.left["network.balancing"] = text
+        if any(table.priority for table in self.scenario.traffic):
+            self.left["traffic.priority"] = "traffic.priority: write two [[classes]] instead"
+        for used in self.scenario.algorithms:
+            if used.credits or used.pacer:
+                self.left["cc"] = f"cc = {used.label}: its own queues at ports"
+        return Entries(
+            tables=self.tables, rounded={}, equivalent={}, chosen=self.chosen, not_expressed=self.left
+        )
+
+    def renamed(self, stated: Fragment) -> Fragment:
+        """What reading gives, with the scenario's names of classes and pools."""
+        if "classes" not in stated.tables:
+            return stated
+        names = {
+            f"queue-{queue}": one.name for one, queue in zip(self.scenario.classes, self.queues, strict=True)
+        }
+        pools = {f"{POOL}_{at}": one.name for at, one in enumerate(self.scenario.pools)}
+
+        def table(one: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
+            pool = {"pool": pools[one["pool"]]} if "pool" in one else {}
+            return {**one, "name": known[one["name"]], **pool}
+
+        tables = {
+            "classes": [table(one, names) for one in stated.tables["classes"]],
+            "pools": [table(one, pools) for one in stated.tables.get("pools", ())],
+        }
+        return replace(stated, tables=tables)
+
+    def _network(self) -> None:
+        network, names = self.scenario.network_options, _Names(self.queues)
+        if network.marking != "none":
+            self._marking("network.marking", network.marking, names)
+        if network.pfc:
+            self._lossless("network", network.pfc, network.shared or None, names)
+        elif network.shared:
+            self._lossy_shared(network.shared, names)
+        elif self.scenario.trimming:
+            self.left["network.trimming"] = (
+                "network.trimming: set SWITCH_TRIMMING and packet_discard_action = trim by hand"
+            )
+        else:
+            self._lossy("network.buffer", network.buffer, names)
 
     def _classes(self) -> None:
         """Each class at its queue. Pools are numbered as in the scenario, profiles as their queues."""
         places = {pool.name: at for at, pool in enumerate(self.scenario.pools)}
+        self._check_order()
+        weights = self._weights()
         for number, (one, queue) in enumerate(zip(self.scenario.classes, self.queues, strict=True)):
             key, at = f"classes[{number}]", places[one.pool] if one.pool else None
             pool = f"{POOL}_of_{queue}" if at is None else f"{POOL}_{at}"
-            names = _Names((queue,), f"{WRED}_{queue}", f"{PROFILE}_{queue}", pool)
+            names = _Names((queue,), f"{NAME}_{queue}", f"{PROFILE}_{queue}", pool)
             memory = None if at is None else self.scenario.pools[at]
             if one.marking != "none":
                 self._marking(f"{key}.marking", one.marking, names)
             if one.pfc:
-                self._lossless(key, one.pfc, memory, f"pools[{at}]", names)
+                self._lossless(key, one.pfc, memory, names)
             elif memory:
-                self._lossy_shared(f"pools[{at}]", memory, names)
-            elif one.buffer != NEVER:
-                self._lossy(one.buffer, names)
-        maps = "DSCP_TO_TC_MAP, TC_TO_QUEUE_MAP, TC_TO_PRIORITY_GROUP_MAP and MAP_PFC_PRIORITY_TO_QUEUE"
-        self.left.append(f"traffic.class: map packets, groups and pauses to these queues with {maps}")
-        self.left.append("priority and weight of classes: set SCHEDULER by hand, STRICT or DWRR")
+                self._lossy_shared(memory, names)
+            else:
+                self._lossy(f"{key}.buffer", one.buffer, names)
+            weight = weights[number]
+            fields = {"type": "STRICT"} if weight is None else {"type": "DWRR", "weight": str(weight)}
+            self.tables.setdefault("SCHEDULER", {})[names.wred] = fields
+            self._at_queues("QUEUE", "scheduler", names.wred, names)
+        self._maps()
+
+    def _check_order(self) -> None:
+        """Raise `ScenarioError` where SONiC would serve the classes in another order."""
+        strict = [number for number, one in enumerate(self.scenario.classes) if one.weight is None]
+        for number in strict[len(strict) - 1 :]:
+            if number >= len(strict):
+                expected = "a weight: SONiC serves STRICT queues before those with weights"
+                raise ScenarioError(f"classes[{number}].weight", None, expected)
+        queues = [self.queues[number] for number in strict]
+        if queues != sorted(queues, reverse=True):
+            expected = "descending queues for classes without a weight: SONiC serves higher queues first"
+            raise ScenarioError("--queues", _text(self.queues), expected)
+
+    def _weights(self) -> list[int | None]:
+        """The weights as they are, or in lowest terms. Raises `ScenarioError` for those out of range."""
+        given = [one.weight for one in self.scenario.classes]
+        if max((weight or 0 for weight in given), default=0) <= WEIGHT.most:
+            return given
+        lowest = [None if turn is None else turn // self.scenario.mtu for turn in quanta(self.scenario)]
+        for number, weight in enumerate(lowest):
+            if weight and weight > WEIGHT.most:
+                expected = (
+                    f"at most {WEIGHT.most} times the smallest unit of the group: weight of SCHEDULER is "
+                )
+                raise ScenarioError(f"classes[{number}].weight", given[number], expected + WEIGHT.expected)
+        return lowest
+
+    def _maps(self) -> None:
+        """Traffic class, queue, group and priority have the same number."""
+        same = {str(number): str(number) for number in range(8)}
+        fields = {name: NAME for name in MAPS if name != "dscp_to_tc_map"}
+        for name in fields:
+            self.tables[MAPS[name]] = {NAME: same}
+        if self.dscp:
+            pairs = zip(self.dscp, self.queues, strict=True)
+            self.tables[MAPS["dscp_to_tc_map"]] = {NAME: {str(dscp): str(queue) for dscp, queue in pairs}}
+            fields["dscp_to_tc_map"] = NAME
+        else:
+            self.left["traffic.class"] = (
+                f"traffic.class: map the packets of {_names(self.scenario)} to classes {_text(self.queues)} "
+                "with DSCP_TO_TC_MAP, which --dscp writes"
+            )
+        for port in self.ports:
+            self.tables.setdefault("PORT_QOS_MAP", {}).setdefault(port, {}).update(fields)
 
     def _marking(self, key: str, marking: "Marking", names: _Names) -> None:
         if marking.kind not in ("red", "step"):
-            self.left.append(f"{key}.kind = {marking.kind}: WRED is red, or step")
+            self.left[key] = f"{key}.kind = {marking.kind}: WRED is red, or step"
             return
         if marking.at != "dequeue":
-            self.left.append(f"{key}.at = {marking.at}: the switch decides where it marks")
-        parameters = self._of_all_ports(key, marking)
+            self.left[f"{key}.at"] = f"{key}.at = {marking.at}: the switch decides where it marks"
+        given = self._of_all_ports(key, marking)
         if marking.kind == "step":
-            kmin = kmax = round(parameters["threshold"])
+            kmin = kmax = round(given["threshold"])
             percent = 100
         else:
-            kmin, kmax, percent = self._red(key, parameters)
-        fields = {"ecn": "ecn_all"}
+            kmin, kmax = round(given["kmin"]), round(given["kmax"])
+            percent = max(1, round(100 * given["pmax"]))  # 0 would be a step at kmax
+            defaults = {"weight": 1.0}
+            for name, text in AVERAGING.items():
+                if given[name] != defaults.get(name, 0.0):
+                    self.left[f"{key}.{name}"] = f"{key}.{name} = {given[name]:g}: {text}"
+        drops = "false" if given["nodrop"] else "true"
+        fields = {"ecn": "ecn_all" if given["ecn"] else "ecn_none"}
         for colour in COLOURS:
             fields |= {
-                f"wred_{colour}_enable": "true",
+                f"wred_{colour}_enable": drops,
                 f"{colour}_min_threshold": str(kmin),
                 f"{colour}_max_threshold": str(kmax),
                 f"{colour}_drop_probability": str(percent),
@@ -149,67 +271,37 @@ class _Export:
             raise ScenarioError(f"{of}.{key}", None, expected)
         return points[0]["parameters"]
 
-    def _red(self, of: str, parameters: dict[str, Any]) -> tuple[int, int, int]:
-        if parameters["extended"]:
-            self.left.append(f"{of}.extended: above kmax a switch marks every packet")
-        exact = 100 * parameters["pmax"]
-        percent = min(100, max(1, round(exact)))
-        if not math.isclose(percent, exact, rel_tol=1e-9):
-            self.rounded.append(f"{of}.pmax = {parameters['pmax']:g}: {percent} %, in whole per cent from 1")
-        kmin, kmax = (self._bytes(f"{of}.{key}", parameters[key]) for key in ("kmin", "kmax"))
-        return kmin, kmax, percent
-
-    def _bytes(self, key: str, value: float) -> int:
-        if value != round(value):
-            self.rounded.append(f"{key} = {value:g}B: {round(value)} B")
-        return round(value)
-
-    def _lossless(
-        self, key: str, pfc: "Pauses", memory: "Shared | None", memory_key: str, names: _Names
-    ) -> None:
-        """Pauses of `key`.pfc, which take their threshold from `memory`, at `memory_key`, if there is one."""
+    def _lossless(self, key: str, pfc: "Pauses", memory: "Shared | None", names: _Names) -> None:
+        """Pauses of `key`.pfc, which take their threshold from `memory` if there is one."""
         xoff = pfc.headroom
         if xoff == NEVER:
-            links = self._switch_links()
-            xoff, rate = max((headroom(rate, delay, self.scenario.mtu), rate) for rate, delay in links)
-            self.rounded.append(
-                f'{key}.pfc.headroom = "auto": {SIZE.text(xoff)}, the need of a link of {RATE.text(rate)}'
+            xoff = of_any_link(self.scenario.network, self.scenario.mtu)
+            self.chosen[f"{key}.pfc.headroom"] = (
+                f'{key}.pfc.headroom = "auto": {SIZE.text(xoff)}, the largest need of a link'
             )
         profile = {"size": "0", "xon": "0", "xoff": str(xoff), "xon_offset": str(pfc.hysteresis)}
         if memory:
             self._pool("ingress", "dynamic", memory.size, names)
-            profile["dynamic_th"] = str(self._power(memory_key, memory.alpha))
+            profile["dynamic_th"] = str(_power(memory.alpha))
         else:
             self._pool("ingress", "static", pfc.threshold * len(self.ports) * len(names.queues), names)
             profile["static_th"] = str(pfc.threshold)
         self._profile("BUFFER_PG", profile, names)
         self.paused += names.queues
-        priorities = ",".join(map(str, sorted(self.paused)))
-        self.tables["PORT_QOS_MAP"] = {port: {"pfc_enable": priorities} for port in self.ports}
+        for port in self.ports:
+            fields = self.tables.setdefault("PORT_QOS_MAP", {}).setdefault(port, {})
+            fields["pfc_enable"] = _text(sorted(self.paused))
 
-    def _lossy_shared(self, key: str, memory: "Shared", names: _Names) -> None:
+    def _lossy_shared(self, memory: "Shared", names: _Names) -> None:
         self._pool("egress", "dynamic", memory.size, names)
-        fields = {"size": "0", "dynamic_th": str(self._power(key, memory.alpha))}
-        self._profile("BUFFER_QUEUE", fields, names)
+        self._profile("BUFFER_QUEUE", {"size": "0", "dynamic_th": str(_power(memory.alpha))}, names)
 
-    def _lossy(self, size: int, names: _Names) -> None:
+    def _lossy(self, key: str, size: int, names: _Names) -> None:
+        if size == NEVER:
+            self.left[key] = f"{key} = unlimited: the limits that the switch has stay"
+            return
         self._pool("egress", "static", size * len(self.ports) * len(names.queues), names)
         self._profile("BUFFER_QUEUE", {"size": "0", "static_th": str(size)}, names)
-
-    def _switch_links(self) -> list[tuple[int, int]]:
-        """Rate in bit/s and delay in ps of the links that lead to a switch."""
-        network = self.scenario.network
-        to_switch = network.link_to >= network.hosts
-        return list(
-            zip(network.rate_bps[to_switch].tolist(), network.delay_ps[to_switch].tolist(), strict=True)
-        )
-
-    def _power(self, key: str, alpha: float) -> int:
-        power = min(MOST_TH, max(LEAST_TH, round(math.log2(alpha))))
-        text = f"{key}.alpha = {alpha:g}: {2.0**power:g}, a power of two (dynamic_th {power})"
-        if 2.0**power != alpha and text not in self.rounded:
-            self.rounded.append(text)
-        return power
 
     def _pool(self, side: str, mode: str, size: int, names: _Names) -> None:
         """Add a pool; one for groups of pausable priorities and for queues is of both sides."""
@@ -224,4 +316,10 @@ class _Export:
 
     def _at_queues(self, table: str, key: str, name: str, names: _Names) -> None:
         found = self.tables.setdefault(table, {})
-        found |= {f"{port}|{queue}": {key: name} for port in self.ports for queue in names.queues}
+        for port in self.ports:
+            for queue in names.queues:
+                found.setdefault(f"{port}|{queue}", {})[key] = name
+
+
+def _power(alpha: float) -> int:
+    return min(POWER.most, max(POWER.least, round(math.log2(alpha))))

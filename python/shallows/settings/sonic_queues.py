@@ -1,0 +1,102 @@
+"""Finds what a configuration of SONiC says of each queue of a port, or of all ports if they agree."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from shallows.errors import ScenarioError
+from shallows.settings.config_db import MAPS, Entry, Tables, numbers_of, ports_of
+
+MOST_CLASSES = 8
+"""Queues that traffic classes can be: a frame has three bits of priority."""
+NAMED = ("WRED_PROFILE", "SCHEDULER", "BUFFER_POOL", "BUFFER_PROFILE", *MAPS.values())
+"""Tables whose entries others name."""
+ALL_PORTS = "global"
+"""The entry of PORT_QOS_MAP for all ports."""
+
+
+@dataclass
+class Queues:
+    """The entries of one port, or of all ports, by queue. `used` has each (table, name) that was read."""
+
+    tables: Tables
+    port: str | None
+    used: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+
+    def named(self, table: str, name: str) -> Entry:
+        """The entry that another one names."""
+        self.used.add((table, name))
+        return self.tables[table][name]
+
+    def unused(self) -> Iterable[tuple[str, list[str]]]:
+        """By table, the entries that nothing asked for."""
+        for table in NAMED:
+            names = [name for name in self.tables.get(table, {}) if (table, name) not in self.used]
+            if names:
+                yield table, names
+
+    def of_port(self, table: str, entry: str) -> bool:
+        """Whether an entry is about the chosen port, or about any port if none is chosen."""
+        return self.port is None or bool({self.port, ALL_PORTS} & set(ports_of(table, entry)))
+
+    def configured(self) -> list[int]:
+        """The queues that any table sets."""
+        found = set(self.lossless())
+        for table, fields in (("QUEUE", ("wred_profile", "scheduler")), ("BUFFER_QUEUE", ("profile",))):
+            for entry, values in self.tables.get(table, {}).items():
+                if self.of_port(table, entry) and any(values.get(name, "NULL") != "NULL" for name in fields):
+                    found |= set(numbers_of(table, entry))
+        return sorted(found)
+
+    def name(self, table: str, key: str, numbers: Iterable[int]) -> str | None:
+        """The profile that a field names for these queues or groups; None without one."""
+        wanted, found = set(numbers), dict[str, str]()
+        for entry, values in self.tables.get(table, {}).items():
+            if values.get(key, "NULL") == "NULL" or not wanted & set(numbers_of(table, entry)):
+                continue
+            if self.of_port(table, entry):
+                found[f"{table}.{entry}.{key}"] = values[key]
+        return one(found, f"one {key.replace('_', ' ')} for a queue of all ports; --port NAME chooses")
+
+    def lossless(self) -> tuple[int, ...]:
+        """The queues with PFC."""
+        enabled = self._of_ports("pfc_enable")
+        priorities: tuple[int, ...] = (
+            one(enabled, "the same priorities at all ports; --port NAME chooses") or ()
+        )
+        queue_of = self.map("pfc_to_queue_map")
+        return tuple(sorted({queue_of.get(priority, priority) for priority in priorities}))
+
+    def groups(self, queue: int) -> set[int]:
+        """The priority groups whose packets leave through a queue."""
+        queue_of, group_of = self.map("tc_to_queue_map"), self.map("tc_to_pg_map")
+        classes = {of for of in range(MOST_CLASSES) if queue_of.get(of, of) == queue}
+        return {group_of.get(of, of) for of in classes}
+
+    def dscp(self) -> dict[int, int]:
+        """The queue of the packets of each DSCP; empty without a map."""
+        queue_of = self.map("tc_to_queue_map")
+        return {dscp: queue_of.get(of, of) for dscp, of in self.map("dscp_to_tc_map").items()}
+
+    def map(self, field: str) -> dict[int, int]:
+        """A map that PORT_QOS_MAP names; empty without one."""
+        name = one(self._of_ports(field), "the same map at all ports; --port NAME chooses")
+        if name is None or name not in self.tables.get(MAPS[field], {}):
+            return {}
+        return {int(key): value for key, value in self.named(MAPS[field], name).items()}
+
+    def _of_ports(self, field: str) -> dict[str, Any]:
+        return {
+            f"PORT_QOS_MAP.{entry}.{field}": fields[field]
+            for entry, fields in self.tables.get("PORT_QOS_MAP", {}).items()
+            if field in fields and self.of_port("PORT_QOS_MAP", entry)
+        }
+
+
+def one(found: Mapping[str, Any], expected: str) -> Any:
+    """The one value of several keys, or None. Raises `ScenarioError` where they differ."""
+    first = next(iter(found.values()), None)
+    for key, value in found.items():
+        if value != first:
+            raise ScenarioError(key, value, f"{expected}: {next(iter(found))} = {first}")
+    return first
