@@ -25,7 +25,7 @@ def scenario(ports="bottleneck"):
         mtu=1500,
         warmup_ps=100 * US,
         cooldown_ps=None,
-        hosts=SimpleNamespace(rto_max=10**12),
+        hosts=SimpleNamespace(rto_min=10**9, rto_max=10**12),
         network_options=SimpleNamespace(balancing="flow", convergence=NEVER),
         faults=[],
         classes=[],

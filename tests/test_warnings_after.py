@@ -104,6 +104,7 @@ def test_flows_that_a_full_queue_locks_out(edge, warned):
         topology={"kind": "dumbbell", "hosts": 4, "rate": "25Gbps", "rtt": "40us", "edge_rate": edge},
         cc="swift-roce",
         network={"buffer": "20pkt"},
+        hosts={"gap": 0},
         traffic=[{"kind": "long-lived", "flows": 4, "stagger": "2ms"}],
     )
     assert len(said) == warned

@@ -217,8 +217,11 @@ impl<O: Observer> Fabric<O> {
                     self.drop_accepted(number, at, DropReason::StandingQueue);
                     self.release_departed(number, departure);
                 }
-                Removed::Trimmed if O::LISTENS => self.observer.trimmed(self.now, Hop::of(number, at, &self.packets)),
-                Removed::Trimmed => {}
+                Removed::Trimmed => {
+                    if O::LISTENS {
+                        self.observer.trimmed(self.now, Hop::of(number, at, &self.packets));
+                    }
+                }
             }
         }
         let departed = self.ports[number as usize].dispatch(self.now, &mut self.packets);
