@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shallows import summary as sums
 from shallows.contract import F64, U64, Flags
 from shallows.contract import Answer as CoreAnswer
-from shallows.results import batches, classes, collectives, recovery, tasks
+from shallows.results import address, batches, classes, collectives, recovery, tasks
 from shallows.results.recovery import DEAD_PATH
 from shallows.results.tables import Block, Names
 from shallows.traffic import NO_FLOW
@@ -214,6 +214,7 @@ class Answer:
             "version": shallows.__version__,
             "fingerprint": self.answer["fingerprint"],
             "cc": self._algorithms(),
+            **({"code": code} if (code := address.code(self.scenario)) else {}),
         }
 
     def _books(self) -> dict[str, Any]:
