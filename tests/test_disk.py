@@ -324,6 +324,23 @@ def test_everything_but_arrow_works_without_pyarrow(tmp_path):
     assert {path.stem for path in Path(tmp_path, "record").iterdir()} >= {"hops", "frames"}
 
 
+def test_a_threshold_that_is_not_set_is_missing():
+    """Slow start has none before the first loss: sums and means of the column stay finite."""
+    run = sh.run(
+        sh.Scenario(
+            duration="1ms",
+            topology={"kind": "star", "hosts": 3},
+            cc="reno",
+            traffic=[{"kind": "incast", "senders": 1, "size": "100KB"}],
+            record={"probes": "5us"},
+        )
+    )
+    thresholds = run.probes.value[run.probes.name == "threshold_pkt"]
+    assert len(thresholds)
+    assert thresholds.isna().all()
+    assert np.isfinite(run.probes.value.dropna()).all()
+
+
 def test_a_sweep_repeats_a_run_with_a_damaged_table(tmp_path):
     (tmp_path / "one.toml").write_text(SCENARIO)
     words = [

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shallows import texts
+from shallows import names, texts
 from shallows.errors import ScenarioError
 from shallows.settings import nic
 from shallows.settings.fragment import Fragment
@@ -113,6 +113,10 @@ def _parameters(found: dict[str, int]) -> set[str | None]:
     return {one.here for one in nic.SETTINGS if one.name in found}
 
 
+_INTERFACE = re.compile(r"(?!\.\.?$)[A-Za-z0-9._@:-]{1,15}")
+_DEVICE = re.compile(r"[A-Za-z0-9._:/-]+")
+
+
 @dataclass(frozen=True)
 class Commands:
     """Values by setting, and sentences about what is rounded or has no counterpart."""
@@ -122,9 +126,17 @@ class Commands:
     not_expressed: tuple[str, ...] = ()
 
     def script(self, interface: str = "eth0", device: str = "DEVICE") -> str:
-        """A shell script that sets sysfs, with the command for firmware as a comment."""
-        notes = [f"# Rounded: {text}\n" for text in self.rounded]
-        notes += [f"# Not expressed: {text}\n" for text in self.not_expressed]
+        """A shell script that sets sysfs, with the command for firmware as a comment.
+
+        Raises `ScenarioError` for a name that no interface or device has, which the shell could execute.
+        """
+        if not _INTERFACE.fullmatch(interface):
+            expected = "the name of an interface: up to 15 letters, digits and . _ - @ :"
+            raise ScenarioError("interface", interface, expected)
+        if not _DEVICE.fullmatch(device):
+            raise ScenarioError("device", device, "a device of mlxconfig, such as 0000:03:00.0")
+        notes = [f"# Rounded: {names.line(text)}\n" for text in self.rounded]
+        notes += [f"# Not expressed: {names.line(text)}\n" for text in self.not_expressed]
         folders = {one.name: one.folder for one in nic.SETTINGS}
         lines = [
             f"echo {value} > /sys/class/net/{interface}/ecn/{folders[name]}/{name}\n"
