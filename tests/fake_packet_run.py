@@ -83,7 +83,12 @@ def flows():
         names=["trace", "long-lived"],
         ccs=[
             SimpleNamespace(
-                name=name, transport="tcp", supported_keys=frozenset(), trims=False, least_threshold=None
+                user_class=None,
+                name=name,
+                transport="tcp",
+                supported_keys=frozenset(),
+                trims=False,
+                least_threshold=None,
             )
             for name in ("dctcp", "dx")
         ],

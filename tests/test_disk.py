@@ -5,6 +5,8 @@ pyarrow, polars and duckdb are the judges: none of them has a part in writing or
 
 import json
 import os
+import random
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,9 +18,11 @@ import polars
 import pyarrow
 import pyarrow.parquet
 import pytest
+from typer.testing import CliRunner
 
 import fake_packet_run as fake
 import shallows as sh
+from shallows.cli import app
 from shallows.results import TABLES, disk, tables
 from shallows.results.tables import Column, Names
 
@@ -155,42 +159,115 @@ def test_a_table_cut_short_anywhere_is_a_sentence(saved):
             sh.Run.load(saved)
 
 
-def rewritten(folder, **options):
-    """The tables of a result as pyarrow writes them: so they were written once."""
-    run = sh.Run.load(folder)
-    for name in TABLES:
-        file = folder / f"{name}.parquet"
-        metadata = pyarrow.parquet.read_schema(file).metadata
-        kept = {key: metadata[key] for key in (b"run", b"fingerprint")}
-        table = run.table(name).replace_schema_metadata(kept)
-        pyarrow.parquet.write_table(table, file, compression="zstd", write_page_checksum=True, **options)
-    return run
+@pytest.fixture(scope="module")
+def with_all_tables(tmp_path_factory):
+    """A result with a fault and classes, which has every table."""
+    scenario = sh.Scenario.from_toml(
+        SCENARIO
+        + """
+[[classes]]
+name = "bulk"
+[[faults]]
+kind = "loss"
+link = "s0->s1"
+value = 0.01
+"""
+    )
+    folder = sh.run(scenario).save(tmp_path_factory.mktemp("all") / "out")
+    assert {path.stem for path in folder.glob("*.parquet")} == set(tables.ALL_TABLES)
+    return folder
 
 
-def test_results_that_pyarrow_wrote_are_read(saved):
-    before = rewritten(saved, row_group_size=2)
-    after = sh.Run.load(saved)
-    for name in TABLES:
-        pandas.testing.assert_frame_equal(getattr(after, name), getattr(before, name))
+def one_change(content, draw):
+    """The content with one change: a bit, some bytes, a byte more, a byte less, a part of zeros, or a cut."""
+    changed, at = bytearray(content), draw.randrange(len(content))
+    length = draw.randrange(1, 9)
+    match draw.randrange(6):
+        case 0:
+            changed[at] ^= 1 << draw.randrange(8)
+        case 1:
+            changed[at : at + length] = draw.randbytes(length)
+        case 2:
+            changed.insert(at, draw.randrange(256))
+        case 3:
+            del changed[at]
+        case 4:
+            changed[at : at + 64] = bytes(len(changed[at : at + 64]))
+        case 5:
+            del changed[at:]
+    return bytes(changed)
 
 
-def test_a_changed_page_that_pyarrow_wrote_is_found(saved):
-    rewritten(saved)
-    content = bytearray((saved / "flows.parquet").read_bytes())
-    content[60] ^= 1
-    (saved / "flows.parquet").write_bytes(content)
-    with pytest.raises(sh.ScenarioError, match="CRC"):
-        sh.Run.load(saved).columns("flows")
+def test_any_change_of_any_table_is_found_when_the_result_is_loaded(with_all_tables, tmp_path):
+    folder, draw = tmp_path / "changed", random.Random(0)
+    shutil.copytree(with_all_tables, folder)
+    files = sorted(folder.glob("*.parquet"))
+    for _ in range(200):
+        file = draw.choice(files)
+        content = file.read_bytes()
+        changed = one_change(content, draw)
+        if changed != content:
+            file.write_bytes(changed)
+            with pytest.raises(sh.ScenarioError, match=file.name):
+                sh.Run.load(folder)
+            file.write_bytes(content)
+    sh.Run.load(folder)
 
 
-def test_a_table_without_checksums_is_refused(saved):
-    """Such as one that a reader wrote again: nobody could say whether it is what the run saved."""
-    file = saved / "queues.parquet"
+def by_pyarrow(file, keys):
+    table = pyarrow.parquet.read_table(file)
+    kept = {key: value for key, value in table.schema.metadata.items() if key.decode() in keys}
+    table = table.replace_schema_metadata(kept)
+    pyarrow.parquet.write_table(table, file, compression="zstd", write_page_checksum=True)
+
+
+def by_polars(file, keys):
     metadata = polars.read_parquet_metadata(file)
-    kept = {key: metadata[key] for key in ("run", "fingerprint")}
-    polars.read_parquet(file).write_parquet(file, metadata=kept)
-    with pytest.raises(sh.ScenarioError, match="no digest"):
-        sh.Run.load(saved).columns("queues")
+    polars.read_parquet(file).write_parquet(file, metadata={key: metadata[key] for key in keys})
+
+
+def by_duckdb(file, keys):
+    metadata = polars.read_parquet_metadata(file)
+    kept = ", ".join(f"{key}: '{metadata[key]}'" for key in keys)
+    duckdb.sql(f"copy (select * from '{file}') to '{file}.new' (format parquet, kv_metadata {{{kept}}})")
+    os.replace(f"{file}.new", file)
+
+
+@pytest.mark.parametrize("name", tables.ALL_TABLES)
+@pytest.mark.parametrize("rewrite", [by_pyarrow, by_polars, by_duckdb])
+@pytest.mark.parametrize("keys", [("run", "fingerprint"), ("run", "fingerprint", "digest")], ids=len)
+def test_a_table_that_another_program_wrote_is_refused(with_all_tables, tmp_path, name, rewrite, keys):
+    """Nobody can say whether it is what the run saved, also with the digest of the original."""
+    folder = tmp_path / "rewritten"
+    shutil.copytree(with_all_tables, folder)
+    rewrite(folder / f"{name}.parquet", keys)
+    with pytest.raises(sh.ScenarioError, match="it has changed" if "digest" in keys else "it has no digest"):
+        sh.Run.load(folder)
+
+
+@pytest.mark.parametrize("name", tables.ALL_TABLES)
+def test_a_table_that_is_missing_is_noticed(with_all_tables, tmp_path, name):
+    folder = tmp_path / "less"
+    shutil.copytree(with_all_tables, folder)
+    (folder / f"{name}.parquet").unlink()
+    with pytest.raises(sh.ScenarioError):
+        sh.Run.load(folder)
+
+
+def test_more_rows_than_the_memory_holds_are_an_error_and_not_an_abort(tmp_path):
+    """50 million rows of one value take a few KB on disk, and 400 MB in memory; 200 MB are left."""
+    code = (
+        "import resource; import numpy as np; from shallows.results import disk; "
+        "from shallows.results.tables import Column; from shallows.errors import ScenarioError\n"
+        "block = {'n': np.zeros(10**7, np.uint64)}\n"
+        "disk.write('n.parquet', {'n': Column('uint64', '', '')}, {}, (block for _ in range(5)))\n"
+        "used = 4096 * int(open('/proc/self/statm').read().split()[0])\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + 2 * 10**8,) * 2)\n"
+        "try: disk.read('n.parquet', 'fewer rows')\n"
+        "except ScenarioError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert "its 50000000 rows exceed the memory" in done.stdout, done.stderr
 
 
 def test_a_sweep_keeps_values_of_every_kind(tmp_path):
@@ -214,6 +291,7 @@ import importlib.util
 known = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *rest: None if name == "pyarrow" else known(name, *rest)
 import shallows as sh
+from shallows.cli import app
 if __name__ == "__main__":
     run = sh.run(sh.Scenario.from_toml(sys.stdin.read()))
     run = sh.Run.load(run.save("run", plot=True))
@@ -244,3 +322,43 @@ def test_everything_but_arrow_works_without_pyarrow(tmp_path):
     assert len(sentences) == 3
     assert all(need in sentence for sentence in sentences), sentences
     assert {path.stem for path in Path(tmp_path, "record").iterdir()} >= {"hops", "frames"}
+
+
+def test_a_threshold_that_is_not_set_is_missing():
+    """Slow start has none before the first loss: sums and means of the column stay finite."""
+    run = sh.run(
+        sh.Scenario(
+            duration="1ms",
+            topology={"kind": "star", "hosts": 3},
+            cc="reno",
+            traffic=[{"kind": "incast", "senders": 1, "size": "100KB"}],
+            record={"probes": "5us"},
+        )
+    )
+    thresholds = run.probes.value[run.probes.name == "threshold_pkt"]
+    assert len(thresholds)
+    assert thresholds.isna().all()
+    assert np.isfinite(run.probes.value.dropna()).all()
+
+
+def test_a_sweep_repeats_a_run_with_a_damaged_table(tmp_path):
+    (tmp_path / "one.toml").write_text(SCENARIO)
+    words = [
+        "sweep",
+        str(tmp_path / "one.toml"),
+        "--seeds",
+        "1",
+        "--workers",
+        "1",
+        "--out",
+        str(tmp_path / "S"),
+    ]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    (file,) = tmp_path.glob("S/runs/*/flows.parquet")
+    content = bytearray(file.read_bytes())
+    content[200:204] = bytes(byte ^ 255 for byte in content[200:204])
+    file.write_bytes(content)
+    again = CliRunner().invoke(app, words)
+    assert again.exit_code == 0
+    assert len(list((tmp_path / "S" / "set-aside").iterdir())) == 1
+    assert len(sh.Run.load(file.parent).flows) == 54

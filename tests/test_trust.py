@@ -6,7 +6,8 @@ import pytest
 
 import commands
 import shallows as sh
-from shallows import trust
+from shallows import trust, user_algorithms
+from shallows.errors import ScenarioError
 from shallows.results.address import address
 from shallows.sweeps.result import Sweep
 
@@ -151,3 +152,116 @@ def test_a_sweep_does_not_reuse_runs_of_an_edited_helper(place):
 def test_installed_packages_are_not_sources(place):
     (place / "mine.py").write_text("import json, numpy\nimport helper\n")
     assert [path.name for path in trust.sources(place / "mine.py")] == ["mine.py", "helper.py"]
+
+
+DEEP = "{folder}/lib/trace.py"
+LOADS = {
+    "a name of Python": "import sys\nsys.path.insert(0, '{folder}/lib')\nfrom trace import GAIN",
+    "a helper of a helper": "from second import GAIN",
+    "import_module": "import importlib\nGAIN = importlib.import_module('lib.tra' + 'ce').GAIN",
+    "__import__": "GAIN = __import__('lib.tra' + 'ce').trace.GAIN",
+    "exec of a text": f"exec(open('{DEEP}').read())",
+    "runpy": f"import runpy\nGAIN = runpy.run_path('{DEEP}')['GAIN']",
+    "a loader": (
+        f"import importlib.util as u\nspec = u.spec_from_file_location('any', '{DEEP}')\n"
+        "module = u.module_from_spec(spec)\nspec.loader.exec_module(module)\nGAIN = module.GAIN"
+    ),
+}
+"""Ways to load `lib/trace.py` of the user's folder."""
+
+
+@pytest.fixture
+def processes(place, monkeypatch):
+    """Pretends to be a new process: nothing is loaded, and the record alone says what may run."""
+    folder = place / "lib"
+    folder.mkdir()
+    (folder / "trace.py").write_text("GAIN = 1.0\n")
+    (place / "second.py").write_text("from lib.trace import GAIN\n")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+    def begin(loads=None):
+        if loads:
+            text = MINE.format(ran=place / "ran").replace("from helper import GAIN", loads)
+            (place / "mine.py").write_text(text.replace("{folder}", str(place)))
+        monkeypatch.setattr(trust, "_loaded", {})
+        for name in ("_MODULES", "_CLASSES"):
+            monkeypatch.setattr(user_algorithms, name, {})
+        for name in ("trace", "second", "lib", "lib.trace"):
+            sys.modules.pop(name, None)
+
+    return begin
+
+
+def named(place):
+    """Load the class as one that the user names."""
+    with trust.reading({"cc": f"{place}/mine.py:Aimd"}):
+        return user_algorithms.find(f"{place}/mine.py:Aimd", place)
+
+
+def found_in_a_text(place):
+    """Load the class as one that a scenario names."""
+    with trust.reading({}):
+        return user_algorithms.find(f"{place}/mine.py:Aimd", place)
+
+
+@pytest.mark.parametrize("loads", LOADS.values(), ids=LOADS)
+def test_the_digest_covers_whatever_was_loaded(place, processes, loads):
+    processes(loads)
+    named(place)
+    first = trust.digest(place / "mine.py")
+    processes()
+    found_in_a_text(place)  # unchanged, it runs again
+    assert trust.digest(place / "mine.py") == first
+    (place / "lib" / "trace.py").write_text(f"GAIN = 9.0\nopen('{place}/edited', 'w')\n")
+    processes()
+    with pytest.raises(ScenarioError, match="has changed"):
+        found_in_a_text(place)
+    assert not (place / "edited").exists(), "the edited file was executed"
+    named(place)
+    assert trust.digest(place / "mine.py") != first
+
+
+@pytest.mark.parametrize(
+    "name", ["lib.other", "colorsys", "second"], ids=["new", "of the standard library", "of another file"]
+)
+def test_code_of_the_record_loads_no_other_file(place, processes, name):
+    """A file that was not there when the user ran the code, under a name that only the code computes."""
+    (place / "which.txt").write_text("json")
+    processes(f"import importlib\nimportlib.import_module(open('{place}/which.txt').read())\nGAIN = 1.0")
+    named(place)
+    (place / "which.txt").write_text(name)
+    file = place / f"{name.replace('.', '/')}.py"
+    file.write_text(f"open('{place}/edited', 'w')\n")
+    sys.modules.pop(name, None)
+    processes()
+    with pytest.raises(ScenarioError, match="have not run"):
+        found_in_a_text(place)
+    assert not (place / "edited").exists()
+
+
+def test_a_sweep_does_not_reuse_runs_of_a_helper_named_like_a_module(place):
+    def runs():
+        words = ["sweep", "a.toml", "--cc", "./mine.py:Aimd", "--workers", "1", "--out", "swept"]
+        status, said, _ = ran(place, *words)
+        assert status == 0, said
+        return set(Sweep.load(place / "swept").table.run)
+
+    (place / "mine.py").write_text(MINE.format(ran=place / "ran").replace("helper", "trace"))
+    (place / "trace.py").write_text("GAIN = 1.0\n")
+    first = runs()
+    (place / "trace.py").write_text("GAIN = 80.0\n")
+    assert not first & runs()
+
+
+def test_a_result_has_the_digest_of_its_code(place, monkeypatch):
+    overrides = {"cc.name": "mine.py:Aimd"}
+    run = sh.run("a.toml", overrides=overrides)
+    assert run.summary["code"] == {"Aimd": trust.digest(place / "mine.py")}
+    run.save("out")
+    (place / "helper.py").write_text("GAIN = 9.0\n")
+    with trust.reading({}), pytest.raises(ScenarioError, match="that you trust"):
+        sh.Run.load("out").at("20us")
+    monkeypatch.setattr(trust, "_everything", True)
+    with pytest.raises(ScenarioError, match="the run was made; it has changed"):
+        sh.Run.load("out").at("20us")
+    assert "code" not in sh.run("a.toml").summary

@@ -1,16 +1,21 @@
 """Python code that the user trusts: files of algorithms, by path and digest.
 
 A scenario or a result can name a Python file, and may come from somebody else. Such a file is executed only
-if the user named it to this process, or if its path and the digest of all that it imports are in the user's
+if the user named it to this process, or if its path and the digest of all that it loads are in the user's
 own record, which lies outside of results; or with `--trust`. Classes that the user's own program makes or
 names are trusted, and recorded. docs/trust.md explains this for users.
+
+The digest covers the files that the text imports, and those that were in fact loaded when it was executed.
+The record has a list of the latter, and code of the record cannot load any other file.
 """
 
 import ast
 import hashlib
+import json
 import os
 import sys
 import sysconfig
+import threading
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -24,6 +29,10 @@ MARK = ".py:"
 _everything = False
 _named_by_user: ContextVar[frozenset[Path] | None] = ContextVar("named", default=None)
 """The files that the user names while a text is read; None if the user's own program builds the scenario."""
+_loaded: dict[Path, frozenset[Path]] = {}
+"""The files of the user that each file loaded when it was last executed, or according to its record."""
+_watch: "_Watch | None" = None
+_is_hooked = False
 
 
 def everything() -> None:
@@ -45,14 +54,17 @@ def reading(named: Mapping[str, Any], folder: Path = Path()) -> Generator[None]:
 
 
 def check(file: Path, name: str) -> None:
-    """Raise `ScenarioError` unless this file may be executed for the algorithm `name`; record it."""
-    named = _named_by_user.get()
-    if not (_everything or named is None or file in named) and not is_recorded(file):
-        known = any(line.endswith(f" {file}") for line in _recorded())
+    """Raise `ScenarioError` unless this file may be executed for the algorithm `name`."""
+    if not _is_named(file) and not is_recorded(file):
+        known = any(entry.get("file") == str(file) for entry in _recorded())
         problem = "it or a module that it imports has changed" if known else "you have not run it"
         expected = f"Python code that you trust: {problem}. Read {file}, then add --trust"
         raise ScenarioError("name", name, expected)
-    record(file)
+
+
+def _is_named(file: Path) -> bool:
+    named = _named_by_user.get()
+    return _everything or named is None or file in named
 
 
 def check_texts(given: Any, folder: Path) -> None:
@@ -67,39 +79,112 @@ def check_texts(given: Any, folder: Path) -> None:
 
 def record(file: Path) -> None:
     """Record a file with its present digest as the user's own, if there is a place for the record."""
-    if is_recorded(file):
+    entry = {
+        "file": str(file),
+        "digest": digest(file),
+        "loads": sorted(map(str, _loaded.get(file, ()))),
+    }
+    if entry in _recorded():
         return
     place = _place()
     with suppress(OSError):
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with os.fdopen(os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "a") as stream:
-            stream.write(f"{digest(file)} {file}\n")
+            stream.write(json.dumps(entry) + "\n")
 
 
 def is_recorded(file: Path) -> bool:
-    """True if the user ran this file, and everything that it imports, as they are now."""
-    return f"{digest(file)} {file}" in _recorded()
+    """True if the user ran this file, and everything that it loaded, as they are now."""
+    for entry in _recorded():
+        if entry.get("file") == str(file):
+            loads = frozenset(map(Path, entry.get("loads", ())))
+            if entry.get("digest") == _digest(sources(file, loads)):
+                _loaded[file] = loads
+                return True
+    return False
 
 
 def digest(file: Path) -> str:
-    """The digest of a file and of all modules of the user that it imports, with their paths."""
+    """The digest of a file and of all files of the user that it imports or loaded, with their paths."""
+    return _digest(sources(file))
+
+
+def _digest(files: Iterable[Path]) -> str:
     found = hashlib.sha256()
-    for source in sources(file):
+    for source in files:
         found.update(f"{source}\0".encode(errors="surrogateescape"))
-        found.update(hashlib.sha256(source.read_bytes()).digest())
+        with suppress(OSError):  # a file that was loaded once may be gone
+            found.update(hashlib.sha256(source.read_bytes()).digest())
     return found.hexdigest()
 
 
-def sources(file: Path) -> list[Path]:
-    """A file and the modules that it imports, directly or not, without Python's and installed ones."""
-    found, waiting = dict[Path, None](), [file.resolve()]
-    where = [str(file.resolve().parent), *(path for path in sys.path if path)]
+def sources(file: Path, loads: Iterable[Path] | None = None) -> list[Path]:
+    """A file and those of the user that it imports or loaded, directly or not.
+
+    `loads` are the files that it loaded; by default those of its last execution.
+    """
+    file = file.resolve()
+    found, waiting = dict[Path, None](), [file, *(_loaded.get(file, ()) if loads is None else loads)]
+    where = [str(file.parent), *(path for path in sys.path if path)]
     while waiting:
         path = waiting.pop()
         if path not in found:
             found[path] = None
             waiting += _imported(path, where)
-    return [file.resolve(), *sorted(path for path in found if path != file.resolve())]
+    return [file, *sorted(path for path in found if path != file)]
+
+
+class _Watch:
+    """What one thread loads: files of the user, and which of them it may load (None: any)."""
+
+    def __init__(self, allowed: frozenset[Path] | None) -> None:
+        self.thread, self.allowed, self.found = threading.get_ident(), allowed, set[Path]()
+
+    def loads(self, name: object) -> None:
+        """Note a file whose code is loaded. Raises `ImportError` if it may not be."""
+        if not isinstance(name, str) or not os.path.isabs(name):
+            return
+        path = Path(name).resolve()
+        if path in self.found or not path.is_file() or _is_installed(path):
+            return
+        if self.allowed is not None and path not in self.allowed:
+            raise ImportError(f"{path} is code that you have not run: read it, then add --trust")
+        self.found.add(path)
+
+
+@contextmanager
+def executing(file: Path) -> Generator[None]:
+    """Execute a file in this block: notes what it loads, and refuses what its record does not have."""
+    global _watch, _is_hooked
+    if not _is_hooked:
+        sys.addaudithook(_on_event)
+        _is_hooked = True
+    before, modules = _watch, set(sys.modules)
+    _watch = mine = _Watch(None if _is_named(file) else frozenset(sources(file)))
+    try:
+        yield
+        for name in set(sys.modules) - modules:
+            mine.loads(getattr(sys.modules[name], "__file__", None))
+        _loaded[file] = frozenset(mine.found - {file})
+    finally:
+        _watch = before
+
+
+def _on_event(event: str, arguments: tuple[Any, ...]) -> None:
+    """Hear that code is executed, that an extension is imported, or that a file of Python code is read."""
+    watch = _watch
+    if watch is None or watch.thread != threading.get_ident():
+        return
+    if event == "exec":
+        watch.loads(getattr(arguments[0], "co_filename", None))
+    elif event == "import":
+        watch.loads(arguments[1])
+    elif event == "open" and _is_python(arguments[0]) and not set(arguments[1] or "") & set("wax+"):
+        watch.loads(os.path.abspath(arguments[0]))
+
+
+def _is_python(name: object) -> bool:
+    return isinstance(name, str) and name.endswith(".py")
 
 
 def _imported(path: Path, where: list[str]) -> Iterator[Path]:
@@ -116,7 +201,7 @@ def _imported(path: Path, where: list[str]) -> Iterator[Path]:
             names |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names.add(node.module.partition(".")[0])
-    for name in sorted(names - sys.stdlib_module_names - {"shallows"}):
+    for name in sorted(names - {"shallows"}):  # a helper may have the name of a module of Python
         spec = PathFinder.find_spec(name, where)
         folders = list(spec.submodule_search_locations or ()) if spec else []
         files = [file for folder in folders for file in sorted(Path(folder).rglob("*.py"))]
@@ -127,7 +212,7 @@ def _imported(path: Path, where: list[str]) -> Iterator[Path]:
 
 def _is_installed(file: Path) -> bool:
     kinds = ("stdlib", "platstdlib", "purelib", "platlib")
-    folders = [Path(sysconfig.get_path(kind)).resolve() for kind in kinds]
+    folders = [Path(__file__).parent, *(Path(sysconfig.get_path(kind)).resolve() for kind in kinds)]
     return "site-packages" in file.parts or any(folder in file.parents for folder in folders)
 
 
@@ -137,11 +222,18 @@ def _place() -> Path:
     return folder / "shallows" / "trusted"
 
 
-def _recorded() -> set[str]:
+def _recorded() -> list[dict[str, Any]]:
+    """The entries of the record; a line that is none is left out."""
     try:
-        return set(_place().read_text("utf-8", errors="surrogateescape").splitlines())
+        lines = _place().read_text("utf-8", errors="surrogateescape").splitlines()
     except OSError:
-        return set()
+        return []
+    found = list[dict[str, Any]]()
+    for line in lines:
+        with suppress(ValueError):
+            entry = json.loads(line)
+            found += [entry] if isinstance(entry, dict) else []
+    return found
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -38,7 +38,7 @@ OURS = Path(__file__).parent
 _CLASSES: dict[str, type] = {}
 """Classes of this process by their name or location in a scenario."""
 _MODULES: dict[tuple[str, str], ModuleType] = {}
-"""Loaded files by path and digest: a file is loaded again if it or a module that it imports was edited."""
+"""Loaded files by path and digest: a file is loaded again if it or a file that it loaded was edited."""
 
 
 def register(name: str, algorithm: type) -> None:
@@ -264,10 +264,12 @@ def _loaded(file: Path, word: str, given: str) -> type:
     """The class called `word` in a file, which is executed once."""
     trust.check(file, given)
     content = file.read_bytes()
-    key = str(file), trust.digest(file)
-    if key not in _MODULES:
-        _MODULES[key] = _run(file, content, given)
-    module = _MODULES[key]
+    module = _MODULES.get((str(file), trust.digest(file)))
+    if module is None:
+        module = _run(file, content, given)
+        # The digest covers what was loaded.
+        _MODULES[str(file), trust.digest(file)] = module
+    trust.record(file)
     classes = [name for name, value in vars(module).items() if inspect.isclass(value)]
     if word not in classes:
         has = ", ".join(name for name in classes if getattr(module, name).__module__ == module.__name__)
@@ -290,7 +292,8 @@ def _run(file: Path, content: bytes, given: str) -> ModuleType:
     keeps_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         # Not by its loader, which uses cached bytecode if a file is edited twice within a second.
-        exec(compile(content, file, "exec"), vars(module))
+        with trust.executing(file):
+            exec(compile(content, file, "exec"), vars(module))
     except Exception as error:
         lines = [at.lineno for at in traceback.extract_tb(error.__traceback__) if at.filename == str(file)]
         line = f" in line {lines[-1]}" if lines else ""

@@ -1,8 +1,9 @@
 //! The number of threads of a run: as many as the user says, or as many as pay.
 //!
 //! The results are the same for any number. Whether threads pay depends on the network and on what else the machine does, so a run
-//! without a given number measures it: packet-hops per second on one thread and on all, in alternating periods, once the workers are
-//! awake. Where threads gain too little, the run starts again in one domain, which has no windows to pay for.
+//! measures it: packet-hops per second on one thread and on all, in alternating periods, once the workers are awake. Where threads gain
+//! too little, a run without a given number starts again in one domain, which has no windows to pay for. With a given number it
+//! continues on one thread if the others have no processor: then each window takes a turn of the system's scheduler.
 
 use std::num::NonZero;
 use std::thread::available_parallelism;
@@ -22,6 +23,9 @@ const PERIOD: Duration = Duration::from_millis(10);
 /// Events after which the time is read. Threads that wait for a processor in every window may need a second for so many.
 const SLICE: u64 = 50_000;
 
+/// Events after which several threads read the time first in a step or period; their number doubles up to [`SLICE`].
+const FIRST_SLICE: u64 = 1_000;
+
 /// Periods in which threads may prove that they pay: in a virtual machine a core that was idle may need tens of milliseconds.
 const ATTEMPTS: u32 = 4;
 
@@ -30,6 +34,13 @@ const LONG_RUN: f64 = 50e6;
 
 /// The least speedup that pays for the windows and for the processor time of the other threads.
 const MIN_GAIN: f64 = 1.2;
+
+/// The least speedup for which a run continues on the given number of threads. It is far below what windows cost on free processors:
+/// two threads whose two processors were busy were 40 times slower than one.
+const MIN_GAIN_GIVEN: f64 = 0.2;
+
+/// Steps on the given number of threads before the first measurement: a second or more.
+const STEPS_BEFORE: u32 = 20;
 
 /// Steps between two measurements.
 const STEPS_BETWEEN: u32 = 200;
@@ -46,8 +57,8 @@ pub struct Run<O = ()> {
     threads: usize,
     /// The speedup of all threads, by the last measurement.
     pub gain: Option<f64>,
-    /// Whether the run chooses its number of threads.
-    automatic: bool,
+    /// The least gain for which all threads work; `None` if their number is not measured.
+    least_gain: Option<f64>,
     /// For a run whose threads have not been measured yet.
     restart: Option<Restart<O>>,
     /// Steps until the next measurement.
@@ -65,14 +76,18 @@ impl Run {
         match threads {
             // Python runs one thread at a time.
             _ if in_python => Ok(Self::alone(Simulation::new(network)?)),
-            Some(threads) => Ok(Self::on(Simulation::parted(network, threads)?, threads)),
+            Some(threads) => {
+                let simulation = Simulation::parted(network, threads)?;
+                let least_gain = (simulation.domains() > 1).then_some(MIN_GAIN_GIVEN);
+                Ok(Self { least_gain, wait: STEPS_BEFORE, ..Self::on(simulation, threads) })
+            }
             None => {
                 let copy = network.clone();
                 let restart = move || Simulation::new(copy).expect("the network was accepted before");
                 let simulation = Simulation::parted_if_long(network, cores.min(MAX_THREADS), LONG_RUN)?;
-                let automatic = simulation.domains() > 1;
-                let restart = automatic.then(|| Box::new(restart) as Restart<()>);
-                Ok(Self { automatic, restart, ..Self::on(simulation, cores) })
+                let is_parted = simulation.domains() > 1;
+                let restart = is_parted.then(|| Box::new(restart) as Restart<()>);
+                Ok(Self { least_gain: is_parted.then_some(1.0), restart, ..Self::on(simulation, cores) })
             }
         }
     }
@@ -85,7 +100,7 @@ impl<O: Observer> Run<O> {
     }
 
     fn on(simulation: Simulation<O>, threads: usize) -> Self {
-        let mut run = Self { simulation, threads, gain: None, automatic: false, restart: None, wait: 0 };
+        let mut run = Self { simulation, threads, gain: None, least_gain: None, restart: None, wait: 0 };
         run.set_threads(threads);
         run
     }
@@ -103,16 +118,20 @@ impl<O: Observer> Run<O> {
     /// Continues for a step.
     #[allow(clippy::disallowed_methods, reason = "it affects the length of a step, not the results")]
     pub fn step(&mut self) -> Progress {
-        if self.automatic && self.wait == 0 {
-            self.choose_threads();
+        if let Some(least_gain) = self.least_gain
+            && self.wait == 0
+        {
+            self.choose_threads(least_gain);
         }
         self.wait = self.wait.saturating_sub(1);
         let started = Instant::now();
+        let mut slice = if self.threads == 1 { SLICE } else { FIRST_SLICE };
         loop {
-            let progress = advance(&mut self.simulation, SLICE);
+            let progress = advance(&mut self.simulation, slice);
             if progress == Progress::Done || started.elapsed() >= STEP {
                 return progress;
             }
+            slice = SLICE.min(2 * slice);
         }
     }
 
@@ -121,26 +140,28 @@ impl<O: Observer> Run<O> {
         self.simulation.reach(at, SLICE)
     }
 
-    /// Measures what threads gain, and uses all of them or one. If they gain too little in the first measurement, the run starts again.
-    fn choose_threads(&mut self) {
+    /// Measures what threads gain, and uses all of them or one. If they gain too little in the first measurement, the run starts again
+    /// where its number of threads is not given.
+    fn choose_threads(&mut self, least_gain: f64) {
         let all = self.simulation.domains();
+        let enough = if self.restart.is_some() { MIN_GAIN } else { least_gain };
         self.speed(all); // The workers are created, or awake.
         let mut gain = 0.0;
         for _ in 0..ATTEMPTS {
             gain = self.speed(all) / self.speed(1);
-            if gain >= MIN_GAIN {
+            if gain >= enough {
                 break;
             }
         }
         if self.simulation.is_over() {
             return;
         }
-        self.set_threads(if gain > 1.0 { all } else { 1 });
+        self.set_threads(if gain > least_gain { all } else { 1 });
         (self.gain, self.wait) = (Some(gain), STEPS_BETWEEN);
         if let Some(restart) = self.restart.take()
             && gain < MIN_GAIN
         {
-            (self.simulation, self.threads, self.automatic) = (restart(), 1, false);
+            (self.simulation, self.threads, self.least_gain) = (restart(), 1, None);
         }
     }
 
@@ -149,7 +170,10 @@ impl<O: Observer> Run<O> {
     fn speed(&mut self, threads: usize) -> f64 {
         self.set_threads(threads);
         let (before, started) = (self.simulation.packet_hops(), Instant::now());
-        while advance(&mut self.simulation, SLICE) == Progress::Running && started.elapsed() < PERIOD {}
+        let mut slice = FIRST_SLICE;
+        while advance(&mut self.simulation, slice) == Progress::Running && started.elapsed() < PERIOD {
+            slice = SLICE.min(2 * slice);
+        }
         (self.simulation.packet_hops() - before) as f64 / started.elapsed().as_secs_f64()
     }
 }

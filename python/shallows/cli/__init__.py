@@ -91,8 +91,9 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line and exit with its status."""
-    if sys.stdout is None:  # the shell has closed it (`>&-`)
-        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:  # the shell has closed it (`>&-`); no other file may take its number
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), "r" if name == "stdin" else "w"))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a terminal that is not UTF-8 shows what it lacks as escapes
             stream.reconfigure(errors="backslashreplace")

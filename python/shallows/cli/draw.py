@@ -40,7 +40,7 @@ def draw(
     if used is not None and len(used) != len(scenario.network.port_names):
         used = None  # a fluid has one port
     drawing = topology.network(scenario.network, scenario.name, used)
-    files.save_figure(drawing, out, out.suffix.removeprefix("."), scenario.name)
+    files.draw(drawing, out, title=scenario.name)
     print(f"written {out}")
     return DONE
 

@@ -48,13 +48,14 @@ def import_files(
     ] = None,
 ) -> int:
     """Write files of htsim, the HPCC simulator, LogGOPSim or Chakra, or tables of flows, as a scenario."""
+    from shallows import names
     from shallows.importers import write
 
     written = write(paths, out, on=on, time_unit=time_unit, cc=cc, load=load)
     for text in written.assumed:
-        print(f"assumed: {text}", file=sys.stderr)
+        print(f"assumed: {names.line(text)}", file=sys.stderr)
     for text in written.left_out:
-        print(f"not expressed: {text}", file=sys.stderr)
+        print(f"not expressed: {names.line(text)}", file=sys.stderr)
     hosts, flows = written.scenario.network.hosts, len(written.scenario.flows)
     print(f"written {', '.join(map(str, written.paths))}: {flows} flows, {hosts} hosts")
     return DONE

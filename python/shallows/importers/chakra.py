@@ -17,18 +17,20 @@ schema/protobuf/et_def.proto and jsonizer.py of github.com/mlcommons/chakra; siz
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
-from shallows import texts
+from shallows import limits, names, texts
 from shallows.errors import ScenarioError
 from shallows.importers import protobuf
 from shallows.importers.collectives import COLLECTIVES, EXPANDED, Collective
 from shallows.importers.content import Parts, Task, Work
 from shallows.importers.source import Source, Word
+from shallows.literal import is_table
 
 TYPES = ("INVALID", "METADATA", "MEM_LOAD", "MEM_STORE", "COMP", "COMM_SEND", "COMM_RECV", "COMM_COLL")
 """Types of nodes by number; their names end in _NODE."""
@@ -37,6 +39,9 @@ PROCESSORS = {"COMP": 0, "MEM_LOAD": 2, "MEM_STORE": 2}
 LISTS = range(4, 31, 2)
 """Fields of an attribute that are lists."""
 US = 10**6
+MOST = limits.TIME.most // US
+"""The longest duration of a computation in microseconds."""
+_BLANKS = re.compile(r"\s*")
 
 
 @dataclass
@@ -78,22 +83,47 @@ def _content(path: Path) -> list[Node] | dict[str, list[int]]:
         if path.suffix.lower() == ".et":
             return [_node(at, data) for at, data in list(protobuf.messages(path.read_bytes()))[1:]]
         objects = list(_objects(texts.read(path)))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ScenarioError(None, None, f"a readable trace ({texts.why(error)})", file=path) from None
     if len(objects) == 1 and all(isinstance(ranks, list) for ranks in objects[0].values()):
-        return {name: [int(rank) for rank in ranks] for name, ranks in objects[0].items()}
-    return [_of_json(one) for one in objects if "id" in one or "type" in one]
+        return {name: _ranks(path, name, ranks) for name, ranks in objects[0].items()}
+    return [_of_json(path, one) for one in objects if "id" in one or "type" in one]
+
+
+def _ranks(path: Path, name: str, ranks: list[Any]) -> list[int]:
+    """The ranks of a group, each once."""
+    found = [_number(path, f"group {name!r}", "rank", rank, 2**31 - 1) for rank in ranks]
+    if len(set(found)) < len(found):
+        raise ScenarioError(f"group {name!r}", ranks, "each rank once", file=path)
+    return found
+
+
+def _number(path: Path, where: str, key: str, value: object, most: int) -> int:
+    """A whole number from 0 in JSON, where large ones are texts."""
+    is_text = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 20
+    if is_text or (isinstance(value, int | float) and not isinstance(value, bool)):
+        number = cast("int | float | str", value)
+        if 0 <= float(number) <= most and float(number).is_integer():
+            return int(number)
+    shown = names.line(str(value)[:40])
+    raise ScenarioError(f"{where}, {key} = {shown}", None, f"a whole number from 0 to {most}", file=path)
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
     """JSON objects that follow each other. Raises `ValueError` with line and column."""
-    decoder, at = json.JSONDecoder(), 0
-    while at < len(text.rstrip()):
-        at += len(text[at:]) - len(text[at:].lstrip())
+    decoder = json.JSONDecoder()
+    at = _behind_blanks(text, 0)
+    while at < len(text):
         one, at = decoder.raw_decode(text, at)
         if not isinstance(one, dict):
             raise ValueError("an object for each node")
         yield one
+        at = _behind_blanks(text, at)
+
+
+def _behind_blanks(text: str, at: int) -> int:
+    match = _BLANKS.match(text, at)
+    return match.end() if match else at
 
 
 def _node(at: int, data: bytes) -> Node:
@@ -128,19 +158,34 @@ def _attribute(data: bytes) -> tuple[str, Any]:
     return name, content
 
 
-def _of_json(one: dict[str, Any]) -> Node:
+def _of_json(path: Path, one: dict[str, Any]) -> Node:
     """A node from its JSON, whose keys are in camel or in snake case and whose large numbers are texts."""
     keys = {re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", key): value for key, value in one.items()}
-    data, control = ([int(other) for other in keys.get(key, [])] for key in ("data_deps", "ctrl_deps"))
+    number = _number(path, "a node", "id", keys.get("id", 0), 2**64 - 1)
+    where = f"node {number}"
+    data, control = (
+        [_number(path, where, key, other, 2**64 - 1) for other in _list(path, where, key, keys.get(key, []))]
+        for key in ("data_deps", "ctrl_deps")
+    )
     values: dict[str, Any] = {}
-    for attribute in keys.get("attr", []):
+    for attribute in _list(path, where, "attr", keys.get("attr", [])):
+        if not is_table(attribute) or not isinstance(attribute.get("name"), str):
+            raise ScenarioError(f"{where}, attr", None, "objects, each with a name", file=path)
         content = [
             value for key, value in attribute.items() if key not in ("name", "docString", "doc_string")
         ]
         values[attribute["name"]] = content[0] if content else None
     kind = keys.get("type", 0)
-    name = TYPES[kind] if isinstance(kind, int) and kind < len(TYPES) else str(kind).removesuffix("_NODE")
-    return Node(int(keys.get("id", 0)), name, int(keys.get("duration_micros", 0)), data, control, values)
+    known = isinstance(kind, int) and 0 <= kind < len(TYPES)
+    name = TYPES[kind] if known else str(kind)[:40].removesuffix("_NODE")
+    duration = _number(path, where, "duration_micros", keys.get("duration_micros", 0), MOST)
+    return Node(number, name, duration, data, control, values)
+
+
+def _list(path: Path, where: str, key: str, value: object) -> list[Any]:
+    if not isinstance(value, list):
+        raise ScenarioError(f"{where}, {key}", None, "a list", file=path)
+    return cast("list[Any]", value)
 
 
 def _agree(nodes: Sequence[Node]) -> bool:
@@ -167,7 +212,7 @@ class _Reader:
     def __init__(self, ranks: dict[int, tuple[Path, list[Node]]], groups: dict[str, list[int]]) -> None:
         self.ranks, self.groups = ranks, groups
         self.tasks: list[Task] = []
-        self.sends: dict[tuple[int, int, int], list[str]] = {}
+        self.sends: dict[tuple[int, int, int], deque[str]] = {}
         self.receives: list[tuple[Task, tuple[int, int, int]]] = []
         self.collectives: dict[tuple[str, int], Collective] = {}
         self.unknown = 0
@@ -182,7 +227,10 @@ class _Reader:
         for task, key in self.receives:
             if not self.sends.get(key):
                 self._refuse(task.host, task.name, f"a COMM_SEND from rank {key[0]} with tag {key[2]}")
-            task.after.append(self.sends[key].pop(0))
+            task.after.append(self.sends[key].popleft())
+        messages = sum(collective.count for collective in self.collectives.values())
+        if messages > limits.FLOWS.most:
+            self._refuse(0, f"{messages} messages of collectives", f"at most {limits.FLOWS.most}")
         for (group, place), collective in self.collectives.items():
             missing = set(collective.ranks) - set(collective.tasks)
             if missing:
@@ -215,6 +263,8 @@ class _Reader:
         self.tasks.append(task)
         if node.type in PROCESSORS or (node.type == "COMM_COLL" and "comm_type" not in node.values):
             task.duration_ps = node.duration_us * US
+            if task.duration_ps > limits.TIME.most:
+                self._refuse(rank, f"node {node.id}, duration_micros", f"at most {MOST}")
             task.processor = PROCESSORS.get(node.type, 0) or int(bool(node.values.get("is_cpu_op")))
         elif node.type in ("COMM_SEND", "COMM_RECV"):
             self._message(rank, node, task)
@@ -231,7 +281,7 @@ class _Reader:
         tag = self._whole(rank, node, "comm_tag", 0) if "comm_tag" in node.values else 0
         if sends:
             task.to, task.bytes = other, self._whole(rank, node, "comm_size", 1)
-            self.sends.setdefault((rank, other, tag), []).append(task.name)
+            self.sends.setdefault((rank, other, tag), deque()).append(task.name)
         else:
             self.receives.append((task, (other, rank, tag)))
 
@@ -260,10 +310,9 @@ class _Reader:
     def _whole(self, rank: int, node: Node, key: str, least: int, most: int = 10**15) -> int:
         try:
             value = int(node.values[key])
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             value = -1
         if not least <= value <= most:
-            self._refuse(
-                rank, f"node {node.id}, {key} = {node.values.get(key)}", f"a number from {least} to {most}"
-            )
+            shown = names.line(str(node.values.get(key))[:40])
+            self._refuse(rank, f"node {node.id}, {key} = {shown}", f"a number from {least} to {most}")
         return value

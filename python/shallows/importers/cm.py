@@ -25,6 +25,8 @@ PAIRS = ("id", "start", "size", "trigger", "send_done_trigger", "recv_done_trigg
 TYPES = ("oneshot", "multishot", "barrier")
 TIERS = ("TOR", "AGG", "CORE")
 MOST = 2**31 - 1
+MOST_WAITS = 1_000_000
+"""The most predecessors of all flows: a barrier of a thousand flows for a thousand."""
 NO_UNIT = (
     "a unit, which the file does not have: write --time-unit ps (htsim_uec, htsim_ndp and htsim_eqds read "
     "picoseconds) or --time-unit us (htsim_swift, and htsim_uec with -conn_reuse)"
@@ -147,12 +149,13 @@ class _Reader:
     def _pairs(self, row: list[Word]) -> tuple[dict[str, Word], bool]:
         """The values of a flow's options, and whether it is a message of a connection."""
         pairs: dict[str, Word] = {}
-        message, rest = False, row[1:]
+        message, rest = False, row[:0:-1]
         while rest:
-            key, *rest = rest
+            key = rest.pop()
             if key.text == "msg":
                 message = True
-                rest = rest[1:] if rest and rest[0].text.isdigit() else rest
+                if rest and rest[-1].text.isdigit():
+                    rest.pop()
                 continue
             if key.text not in PAIRS:
                 self.source.refuse(key, "option", f"one of {', '.join(PAIRS)}, msg")
@@ -160,7 +163,7 @@ class _Reader:
                 self.source.refuse(key, "option", f"{key.text} once")
             if not rest:
                 self.source.refuse(self.source.after(row), key.text, "a number")
-            pairs[key.text], *rest = rest
+            pairs[key.text] = rest.pop()
         return pairs, message
 
     def _start(self, word: Word) -> int:
@@ -170,15 +173,14 @@ class _Reader:
         return self.source.time(word, "start", UNITS[unit], unit)
 
     def _declare(self, row: list[Word]) -> None:
-        number, trigger, rest = None, _Trigger(row[0]), row[1:]
+        number, trigger, rest = None, _Trigger(row[0]), row[:0:-1]
         while rest:
-            key, *rest = rest
+            key = rest.pop()
             if key.text in TYPES and not trigger.type:
                 trigger.type = key.text
             elif key.text in ("id", "count") and rest:
-                value = self.source.whole(rest[0], key.text, 1, MOST)
+                value = self.source.whole(rest.pop(), key.text, 1, MOST)
                 number, trigger.count = (value, trigger.count) if key.text == "id" else (number, value)
-                rest = rest[1:]
             else:
                 self.source.refuse(key, "trigger", f"id N, count K and one of {', '.join(TYPES)}")
         if number is None or not trigger.type:
@@ -230,9 +232,14 @@ class _Reader:
                 if flow.trigger not in self.triggers:
                     self.source.refuse(flow.word, "trigger", "the id of a trigger that the file declares")
                 self.triggers[flow.trigger].starts.append(flow)
+        waits = sum(len(trigger.starts) * len(trigger.fired_by) for trigger in self.triggers.values())
+        if waits > MOST_WAITS:
+            expected = f"at most {MOST_WAITS} pairs of a flow and one that fires its trigger, not {waits}"
+            self.source.refuse(None, None, expected)
         for number, trigger in self.triggers.items():
+            fired_by = [one.task.name for one in trigger.fired_by]
             for place, flow in enumerate(trigger.starts):
-                flow.task.after = [one.task.name for one in trigger.fired_by]
+                flow.task.after = [*fired_by]
                 flow.task.needs = self._needs(number, trigger, flow, place)
 
     def _needs(self, number: int, trigger: _Trigger, flow: _Flow, place: int) -> int:

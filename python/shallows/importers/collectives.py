@@ -29,6 +29,18 @@ class Collective:
     ranks: list[int]
     tasks: dict[int, tuple[Task, Task]] = field(default_factory=dict[int, tuple[Task, Task]])
 
+    @property
+    def count(self) -> int:
+        """The number of its messages."""
+        n = len(self.ranks)
+        if self.kind == "BROADCAST":
+            return (n - 1) * self._chunks
+        return n * (n - 1) * (2 if self.kind in ("ALL_REDUCE", "BARRIER") else 1)
+
+    @property
+    def _chunks(self) -> int:
+        return max(1, round(self.size / CHUNK))
+
     def messages(self, prefix: str) -> list[Task]:
         """Its messages. The end of each rank waits for the last ones that the rank sends or receives."""
         schedule = self._schedule()
@@ -64,7 +76,7 @@ class Collective:
         if self.kind == "REDUCE_SCATTER":
             return schedules.ring(n, size, n - 1)
         if self.kind == "BROADCAST":
-            return schedules.chain(n, schedules.divided(size, max(1, round(size / CHUNK))))
+            return schedules.chain(n, schedules.divided(size, self._chunks))
         if self.kind == "BARRIER":  # a byte around the ring, twice
             return schedules.ring(n, n, 2 * (n - 1))
         return schedules.all_at_once(n, share, rotated=True)

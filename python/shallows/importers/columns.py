@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from shallows import extras, texts
+from shallows import extras, limits, texts
 from shallows.errors import ScenarioError
 from shallows.importers.content import UNITS, Parts, Task, Work
 from shallows.importers.source import Source, Word
@@ -51,7 +51,10 @@ def _csv(path: Path) -> tuple[list[Word], list[list[Word]]]:
     ]
     rows: list[list[Word]] = []
     for at, line in kept:
-        cells = next(csv.reader([line]))
+        try:
+            cells = next(csv.reader([line]))
+        except csv.Error as error:
+            source.refuse(Word("", at, 1), None, f"a line of CSV ({error})")
         words, column = list[Word](), 0
         for cell in cells:
             column = max(line.find(cell, column), column)
@@ -70,16 +73,21 @@ def _parquet(path: Path) -> tuple[list[Word], list[list[Word]]]:
     extras.need("arrow", str(path))
     parquet: Any = import_module("pyarrow.parquet")  # it has no type stubs
     try:
+        rows = parquet.read_metadata(path).num_rows
+        if rows > limits.FLOWS.most:
+            raise ScenarioError(f"{rows} rows", None, f"at most {limits.FLOWS.most}", file=path)
         table = parquet.read_table(path)
+        header = [Word(name, 0, at) for at, name in enumerate(table.column_names, 1)]
+        columns = [column.to_pylist() for column in table.columns]
+    except ScenarioError:
+        raise
     except Exception as error:  # every kind of broken file has its own exception
         raise ScenarioError(None, None, f"a Parquet file ({texts.why(error)})", file=path) from None
-    header = [Word(name, 0, at) for at, name in enumerate(table.column_names, 1)]
-    columns = [table.column(name).to_pylist() for name in table.column_names]
-    rows = [
+    cells = [
         [Word("" if cell is None else str(cell), at, place) for place, cell in enumerate(row, 1)]
         for at, row in enumerate(zip(*columns, strict=True), 1)
     ]
-    return header, rows
+    return header, cells
 
 
 class _Reader:

@@ -9,10 +9,12 @@
 
 Sends and receives between two ranks with one tag match in the order of the file; `tag -1` of a receive
 matches any. A send has ended when its data has left the host. Sources: Hoefler, Siebert and Lumsdaine,
-"Group Operation Assembly Language", ICPP 2009; txt2bin.re of github.com/spcl/LogGOPSim.
+"Group Operation Assembly Language", ICPP 2009; txt2bin.re of github.com/spcl/LogGOPSim. The binary form of
+GOAL, which txt2bin writes, is not read.
 """
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +24,7 @@ from shallows.importers.source import Source, Word
 
 NS = 1000
 """Picoseconds of a nanosecond, the unit of calc."""
-_TOKENS = re.compile(r"/\*.*?\*/|//[^\n]*|[{}]|[^\s{}]+", re.DOTALL)
+_TOKENS = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*|\n|[{}]|[^\s{}]+", re.DOTALL)
 
 
 @dataclass
@@ -43,7 +45,7 @@ class _Reader:
     def __init__(self, source: Source) -> None:
         self.source, self.words = source, list(_words(source))[::-1]
         self.ranks: dict[int, _Rank] = {}
-        self.sends: dict[tuple[int, int], list[tuple[int, Task]]] = {}
+        self.sends: dict[tuple[int, int], _Sends] = {}
         self.count = 0
 
     def read(self) -> Parts:
@@ -117,7 +119,7 @@ class _Reader:
             of.receives.append((task, other, values["tag"]))
         else:
             task.to, task.bytes = other, self.source.whole(bytes_, "bytes", 1)
-            self.sends.setdefault((rank, other), []).append((values["tag"], task))
+            self.sends.setdefault((rank, other), _Sends()).add(values["tag"], task)
 
     def _values(self) -> dict[str, int]:
         values = {"tag": 0, "cpu": 0, "nic": 0}
@@ -128,20 +130,13 @@ class _Reader:
 
     def _match(self, rank: int, of: _Rank) -> None:
         """Let each receive wait for its message: the first of its source and tag that no other has."""
-        taken: set[str] = set()
         for task, source, tag in of.receives:
-            fitting = (
-                send
-                for sent, send in self.sends.get((source, rank), ())
-                if send.name not in taken and tag in (-1, sent)
-            )
-            send = next(fitting, None)
+            send = self.sends.get((source, rank), _Sends()).take(tag)
             if send is None:
                 expected = (
                     f"a send from rank {source} to rank {rank} with tag {tag}: this one would never end"
                 )
                 self.source.refuse(task.word, "operation", expected)
-            taken.add(send.name)
             task.after.append(send.name)
 
     def _order(self, of: _Rank) -> None:
@@ -163,13 +158,37 @@ class _Reader:
             task.behind += behind
 
 
+class _Sends:
+    """The messages from one rank to another, in the order of the file."""
+
+    def __init__(self) -> None:
+        self._all: deque[Task] = deque()
+        self._of_tag: dict[int, deque[Task]] = {}
+        self._taken: set[str] = set()
+
+    def add(self, tag: int, task: Task) -> None:
+        self._all.append(task)
+        self._of_tag.setdefault(tag, deque()).append(task)
+
+    def take(self, tag: int) -> Task | None:
+        """The first message of a tag, or of any for -1, that no receive has; None if there is none."""
+        left = self._all if tag == -1 else self._of_tag.get(tag, deque[Task]())
+        while left:
+            task = left.popleft()
+            if task.name not in self._taken:
+                self._taken.add(task.name)
+                return task
+        return None
+
+
 def _words(source: Source) -> Iterator[Word]:
-    text = "\n".join(source.lines)
     line, begin = 1, 0
-    for match in _TOKENS.finditer(text):
-        newlines = text.count("\n", begin, match.start())
-        if newlines:
-            line += newlines
-        begin = match.start()
-        if not match[0].startswith(("//", "/*")):
-            yield Word(match[0], line, match.start() - text.rfind("\n", 0, match.start()))
+    for match in _TOKENS.finditer("\n".join(source.lines)):
+        text, column = match[0], match.start() - begin + 1
+        if text.startswith("/*") and (len(text) < 4 or not text.endswith("*/")):
+            source.refuse(Word("/*", line, column), "comment", "an end, */")
+        if "\n" in text:
+            line += text.count("\n")
+            begin = match.start() + text.rindex("\n") + 1
+        elif not text.startswith(("//", "/*")):
+            yield Word(text, line, column)

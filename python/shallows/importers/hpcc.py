@@ -16,7 +16,7 @@ github.com/inet-tub/ns3-datacenter.
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from shallows.importers.content import Fabric, Parts, Task, Work
 from shallows.importers.source import Source, Word
@@ -30,7 +30,7 @@ RATES = {
 """Units of ns-3's DataRate in bits per second."""
 DELAYS = {"": 10**12, "s": 10**12, "ms": 10**9, "us": 10**6, "ns": 10**3, "ps": 1}
 """Units of ns-3's Time in picoseconds; without a unit it is seconds."""
-_QUANTITY = re.compile(r"(\d+\.?\d*|\.\d+)((?:[eE][+-]?\d+)?)([A-Za-z/]*)")
+_QUANTITY = re.compile(r"(\d+(?:\.\d*)?|\.\d+)((?:[eE][+-]?\d+)?)([A-Za-z/]*)")
 
 
 def read_topology(path: Path) -> Parts:
@@ -49,7 +49,7 @@ class _Topology:
         kinds = ["host"] * nodes
         for kind, count in (("nvswitch", nvswitches), ("switch", switches)):
             for _ in range(count):
-                word = self._next("switch")
+                word = self._next()
                 number = self.source.whole(word, "switch", 0, nodes - 1)
                 if kinds[number] != "host":
                     self.source.refuse(word, "switch", "each switch once")
@@ -60,8 +60,8 @@ class _Topology:
         faults: list[dict[str, Any]] = []
         lossy: set[str] = set()
         for _ in range(links):
-            a, b = (names[self.source.whole(self._next("node"), "node", 0, nodes - 1)] for _ in range(2))
-            rate, delay, error = self._next("rate"), self._next("delay"), self._next("error rate")
+            a, b = (names[self.source.whole(self._next(), "node", 0, nodes - 1)] for _ in range(2))
+            rate, delay, error = self._next(), self._next(), self._next()
             edges.append([a, b, RATE.text(self._rate(rate)), TIME.text(self._delay(delay))])
             share = float(self.source.number(error, "error rate", "a share from 0, and below 1"))
             if share >= 1:
@@ -99,11 +99,17 @@ class _Topology:
         ]
         if counts[1] + counts[2] + 2 > counts[0]:
             self.source.refuse(self.header[0], "nodes", "more nodes: two hosts or more beside the switches")
+        if counts[1] + counts[2] + 5 * counts[3] > len(self.rest):
+            self._next_missing()
+        if counts[0] > 2 * counts[3]:
+            expected = f"at most {2 * counts[3]}: a node for each end of the {counts[3]} links"
+            self.source.refuse(self.header[0], "nodes", expected)
         return counts[0], counts[1], counts[2], counts[3]
 
-    def _next(self, what: str) -> Word:
-        if not self.rest:
-            self.source.refuse(None, None, f"a {what}; the file ends before all switches and links are there")
+    def _next_missing(self) -> NoReturn:
+        self.source.refuse(None, None, "more; the file ends before all switches and links are there")
+
+    def _next(self) -> Word:
         return self.rest.pop()
 
     def _rate(self, word: Word) -> int:

@@ -1,14 +1,22 @@
 """The order of imported tasks: predecessors first, without joins, and without cycles."""
 
+from collections import Counter
 from heapq import heapify, heappop, heappush
 from itertools import chain
 
 from shallows.errors import ScenarioError
 from shallows.importers.content import Task, Work
 
+FREE, FACTOR = 10_000, 8
+"""Predecessors that may replace those of joins: this number, and this multiple of those of the file."""
+JOINS = 2**32 - 1
+"""The processor of joins that stay, so that they wait for no computation."""
+
 
 def ordered(work: Work) -> list[Task]:
     """The tasks with each after its predecessors, else as in the file; joins are replaced by what they join.
+
+    A join of many tasks for many stays, because each of these would have a long list.
 
     Raises `ScenarioError` for an unknown or ambiguous name, and for a cycle.
     """
@@ -46,11 +54,12 @@ def _sorted(work: Work) -> list[Task]:
 
 def _refuse_cycle(work: Work, waiting: dict[str, Task]) -> None:
     """Raise `ScenarioError` with tasks that wait for each other, the first of the file in front."""
-    path = [next(iter(waiting))]
-    while path.count(path[-1]) < 2:
+    path, place = [next(iter(waiting))], dict[str, int]()
+    while path[-1] not in place:
+        place[path[-1]] = len(path) - 1
         task = waiting[path[-1]]
         path.append(next(name for name in [*task.after, *task.behind] if name in waiting))
-    cycle = path[path.index(path[-1]) :]
+    cycle = path[place[path[-1]] :]
     shown = " after ".join(cycle[:8]) + (" …" if len(cycle) > 8 else "")
     work.source.refuse(waiting[cycle[0]].word, "order", f"no cycle; these would never start: {shown}")
 
@@ -59,6 +68,8 @@ def _without_joins(tasks: list[Task]) -> list[Task]:
     """The tasks without computations of no length, whose dependents wait for their predecessors instead."""
     joined: dict[str, tuple[list[str], list[str]]] = {}
     kept: list[Task] = []
+    waiting = Counter(chain.from_iterable(chain(task.after, task.behind) for task in tasks))
+    left = FREE + FACTOR * waiting.total()
     for task in tasks:
         pairs = [joined.get(name, ([name], [])) for name in task.after]
         pairs += [joined.get(name, ([], [name])) for name in task.behind]
@@ -67,11 +78,15 @@ def _without_joins(tasks: list[Task]) -> list[Task]:
             if pairs
             else ([], [])
         )
-        if task.to is None and not task.duration_ps and not task.delay_ps and not task.needs:
+        is_join = task.to is None and not task.duration_ps and not task.delay_ps and not task.needs
+        cost = (len(after) + len(behind)) * waiting[task.name]
+        if is_join and cost <= left:
+            left -= cost
             joined[task.name] = after, behind
-        else:
-            task.after, task.behind = after, behind
-            kept.append(task)
+            continue
+        task.after, task.behind = after, behind
+        task.processor = JOINS if is_join else task.processor
+        kept.append(task)
     if not any(task.to is not None for task in kept):
         raise ScenarioError(None, None, "one message or more")
     return kept

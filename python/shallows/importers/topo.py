@@ -11,6 +11,7 @@ Source: fat_tree_topology.cpp of github.com/ultraethernet/uet-htsim.
 from fractions import Fraction
 from pathlib import Path
 
+from shallows import limits
 from shallows.importers.content import Fabric, Parts
 from shallows.importers.source import Source, Word
 from shallows.units import RATE, SIZE, TIME
@@ -51,6 +52,7 @@ class _Reader:
             self._check_down(2, pods * self._of(2, "bundle"), "pods")
         for tier in range(count - 1):
             self._check_oversubscribed(tier)
+        self._check_size(nodes, switches)
         return self._built(nodes, pods, switches)
 
     def _read(self) -> None:
@@ -135,6 +137,13 @@ class _Reader:
         if "oversubscribed" in self.tiers[tier] and self._of(tier, "oversubscribed") != Fraction(down, up):
             expected = f"{Fraction(down, up)}: {down} Gbps down and {up} Gbps up"
             self.source.refuse(self._word(tier, "oversubscribed"), "Oversubscribed", expected)
+
+    def _check_size(self, nodes: int, switches: list[int]) -> None:
+        """Refuse more links than a network may have, before any is made."""
+        links = nodes + sum(count * self._of(tier, "radix_up") for tier, count in enumerate(switches[:-1]))
+        if 2 * links > limits.ENTITIES.most:
+            expected = f"at most {limits.ENTITIES.most // 2} links; this fabric has {links}"
+            self.source.refuse(self.header["nodes"][1], "Nodes", expected)
 
     def _built(self, nodes: int, pods: int, switches: list[int]) -> Parts:
         fabric = Fabric({}, nodes, network=self._buffers())

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -11,6 +12,8 @@ from typing import Any
 
 import tomli_w
 
+from shallows import names
+from shallows.errors import ScenarioError
 from shallows.importers.formats import read_all
 from shallows.importers.joining import Imported, joined
 from shallows.literal import is_table
@@ -64,6 +67,7 @@ def write(
         _fit(imported, checked)
     traces = [table | {"file": path.name} for table, path in zip(named, flows, strict=True)]
     text = _toml(imported, [*traces, *traffic])
+    _check_text(text, {**imported.tables, "traffic": [*traces, *traffic]})
     for path, columns in flows.items():
         files.write_text(path, _csv(columns), files.table(list(columns)))
     files.write_text(out, text, files.SCENARIO)
@@ -85,13 +89,23 @@ def _csv(columns: dict[str, list[str]]) -> str:
     return text.getvalue()
 
 
+def _check_text(text: str, tables: dict[str, Any]) -> None:
+    """Raise `ScenarioError` unless a reader of `text` finds these tables: names in files can be any text."""
+    try:
+        same = tomllib.loads(text) == tables
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError("import", None, f"names that a scenario can hold ({error})") from None
+    if not same:
+        raise ScenarioError("import", None, "names that a scenario can hold without another meaning")
+
+
 def _toml(imported: Imported, traffic: list[dict[str, Any]]) -> str:
     """The scenario, with a line for each edge of a graph and with few lines of host names."""
-    notes = [f"# Assumed: {text}\n" for text in imported.assumed]
-    notes += [f"# Not expressed: {text}\n" for text in imported.left_out]
+    notes = [f"# Assumed: {names.line(text)}\n" for text in imported.assumed]
+    notes += [f"# Not expressed: {names.line(text)}\n" for text in imported.left_out]
     topology = dict(imported.tables["topology"])
-    names = ("edges", "hosts", "server_switches") if topology["kind"] == "graph" else ()
-    lists = {key: topology[key] for key in names if key in topology}
+    long = ("edges", "hosts", "server_switches") if topology["kind"] == "graph" else ()
+    lists = {key: topology[key] for key in long if key in topology}
     topology |= {key: f"@{key}@" for key in lists}
     tasks = {table["name"]: table["tasks"] for table in traffic if "tasks" in table}
     traffic = [table | ({"tasks": f"@{table['name']}@"} if "tasks" in table else {}) for table in traffic]
@@ -110,6 +124,6 @@ def _list(items: list[Any], each: int) -> str:
 
 def _value(value: Any) -> str:
     """A value of TOML on one line."""
-    if not is_table(value):
-        return json.dumps(value)
-    return f"{{ {', '.join(f'{key} = {json.dumps(of)}' for key, of in value.items())} }}"
+    if is_table(value):
+        return f"{{ {', '.join(f'{key} = {_value(of)}' for key, of in value.items())} }}"
+    return json.dumps(value, ensure_ascii=False)  # TOML has no escapes of surrogates

@@ -43,14 +43,24 @@ def address(scenario: "Scenario", world: str = "packet", seed: int | None = None
     return digest.hexdigest()[:LENGTH]
 
 
+def code(scenario: "Scenario") -> dict[str, str]:
+    """Digests of the files of algorithms in Python, with all that they loaded, by the labels of these."""
+    classes = {used.label: used.user_class for used in scenario.flows.ccs if used.user_class}
+    files = {label: _file(algorithm) for label, algorithm in classes.items()}
+    return {label: trust.digest(Path(file)) for label, file in files.items() if file}
+
+
+def _file(algorithm: type) -> str | None:
+    return getattr(sys.modules.get(algorithm.__module__), "__file__", None)
+
+
 def _written(scenario: "Scenario") -> Iterator[str]:
-    """Digests of the algorithms that are Python classes, with the user's modules that they import."""
+    """`code`, and the source of classes that are in no file."""
+    yield from code(scenario).values()
     for used in scenario.flows.ccs:
-        if used.user_class:
-            module = sys.modules.get(used.user_class.__module__)
-            file = getattr(module, "__file__", None)
+        if used.user_class and not _file(used.user_class):
             try:
-                yield trust.digest(Path(file)) if file else inspect.getsource(used.user_class)
+                yield inspect.getsource(used.user_class)
             except (OSError, TypeError):
                 yield secrets.token_hex(16)
 

@@ -12,8 +12,8 @@ from shallows import settling
 from shallows import summary as sums
 from shallows.contract import F64, U64, Flags
 from shallows.contract import Answer as CoreAnswer
-from shallows.results import batches, classes, collectives, recovery, tasks
-from shallows.results.recovery import DEAD_PATH
+from shallows.results import address, batches, classes, collectives, recovery, tasks
+from shallows.results.recovery import DEAD_PATH, STARVED
 from shallows.results.tables import Block, Names
 from shallows.traffic import NO_FLOW
 from shallows.units import NEVER
@@ -234,6 +234,7 @@ class Answer:
             "version": shallows.__version__,
             "fingerprint": self.answer["fingerprint"],
             "cc": self._algorithms(),
+            **({"code": code} if (code := address.code(self.scenario)) else {}),
         }
 
     def _books(self) -> dict[str, Any]:
@@ -249,7 +250,25 @@ class Answer:
     @property
     def _said(self) -> list[str]:
         """Problems that the simulator found at the end of the run, with the names of ports."""
-        return [_with_names(problem, self.network.port_names) for problem in self.answer["books"]["problems"]]
+        problems = (problem + self._loser(problem) for problem in self.answer["books"]["problems"])
+        return [_with_names(problem, self.network.port_names) for problem in problems]
+
+    def _loser(self, problem: str) -> str:
+        """A clause about the port on the path of a flow without progress that lost most packets."""
+        match = STARVED.search(problem)
+        if not match:
+            return ""
+        from shallows import _core
+        from shallows.worlds import packet
+
+        flow = int(match[1])
+        ((there, back),) = _core.paths(packet.request(self.scenario), np.array([flow], np.uint32))
+        ports = self.answer["ports"]
+        lost = ports["dropped"] + ports["dropped_in_warmup"] + ports["lost"]
+        worst = max([*there, *back], key=lambda link: int(lost[link]))
+        return (
+            f"; link {worst}, on the path of flow {flow}, lost {lost[worst]} packets" if lost[worst] else ""
+        )
 
     @property
     def dead_paths(self) -> list[str]:
@@ -369,11 +388,12 @@ class Answer:
     def _probes(self) -> Iterator[Block]:
         answer = self.answer
         for rows in batches.pieces(len(answer["probes"]["value"])):
+            value = answer["probes"]["value"][rows]
             yield {
                 "time_us": answer["probes"]["time_ps"][rows] / 1e6,
                 "flow": answer["probes"]["flow"][rows],
                 "name": Names(answer["probes"]["name"][rows], answer["probe_names"]),
-                "value": answer["probes"]["value"][rows],
+                "value": np.where(np.isinf(value), np.nan, value),  # a threshold that is not set
             }
 
     def _histograms(self) -> Iterator[Block]:

@@ -34,7 +34,7 @@ def write(
 def header(path: Path, expected: str) -> tuple[dict[str, str], list[str]]:
     """The metadata of a file and the names of its columns.
 
-    Raises `ScenarioError` with `expected` if it cannot be read.
+    Raises `ScenarioError` with `expected` if it cannot be read, or if a byte of it has changed.
     """
     from shallows import _core
 
@@ -50,7 +50,7 @@ def read(path: Path, expected: str) -> Block:
 
     try:
         columns = _core.read_table(path)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, MemoryError) as error:
         raise _unreadable(path, error, expected) from None
     return {name: Names(*values) if isinstance(values, tuple) else values for name, values in columns.items()}
 

@@ -33,8 +33,12 @@ RECOVERED = 0.9
 NAMED = 20
 """Stranded flows that a summary names."""
 GROUPS = ("affected", "others")
-DEAD_PATH = re.compile(r"cannot make progress: .*, on the path of flow \d+, (is down|loses all packets)$")
-"""The simulator's sentence about flows that wait for a broken link: all packets are accounted for."""
+DEAD_PATH = re.compile(
+    r"cannot make progress: .*, on the path of flow \d+, (is down|loses all packets|lost \d+ packets)$"
+)
+"""A sentence about flows whose packets a link or port loses: all packets are accounted for."""
+STARVED = re.compile(r"cannot make progress: timers repeat, .* of flow (\d+)$")
+"""The simulator's sentence about flows whose timers repeat, without a link that is broken."""
 
 
 @dataclass(frozen=True)

@@ -123,9 +123,6 @@ class Run:
             raise ScenarioError("not text", file=folder, expected="a folder saved by a run") from None
         try:
             run = cls(scenario_toml, json.loads(summary), {})
-            # Earlier versions called the key "doubts".
-            if "doubts" in run.summary:
-                run.summary["warnings"] = run.summary.pop("doubts")
             _ = run.summary["fingerprint"], run.summary["books"]["closed"]
         except (ValueError, TypeError, KeyError):
             file = folder / "summary.json"
@@ -168,16 +165,20 @@ class Run:
         return disk.read(self._folder / f"{name}.parquet", WHOLE)
 
     def _lacks(self, name: str) -> bool:
-        """True for a table that earlier versions did not save, and for one of `OPTIONAL` without rows."""
-        optional = name in ("computations", *OPTIONAL) and name not in self._blocks
+        """True for one of `OPTIONAL` without rows, which is not on disk."""
+        optional = name in OPTIONAL and name not in self._blocks
         return optional and not (self._folder / f"{name}.parquet").exists()
 
+    def _names(self) -> list[str]:
+        """The tables that are on disk, or that `write` saves."""
+        return [name for name in ALL_TABLES if not self._lacks(name)]
+
     def _check_saved(self, name: str) -> None:
-        """Raise `ScenarioError` unless the table is on disk and belongs to this run."""
+        """Raise `ScenarioError` unless the table is on disk, unchanged, and belongs to this run."""
         path = self._folder / f"{name}.parquet"
         metadata, columns = disk.header(path, WHOLE)
         self._address = metadata.get("address")
-        if metadata.get("run") != _mark(*self._texts, self._address or ""):
+        if metadata.get("run") != _mark(*self._texts, self._address or "", self._names()):
             raise ScenarioError(
                 "of another run than summary.json and scenario.toml", file=path, expected=WHOLE
             )
@@ -339,15 +340,13 @@ class Run:
         """Write texts and tables into `folder`, which must be empty; see `save`. `address` is a sweep's."""
         summary = self._summary_json()
         metadata = {
-            "run": _mark(self.scenario_toml, summary, address or ""),
+            "run": _mark(self.scenario_toml, summary, address or "", self._names()),
             "fingerprint": self.summary["fingerprint"] or "",
             **({"address": address} if address else {}),
         }
-        for name, columns in ALL_TABLES.items():
-            if name in OPTIONAL and self._lacks(name):
-                continue
+        for name in self._names():
             blocks = self._blocks[name]() if name in self._blocks else [self.columns(name)]
-            disk.write(folder / f"{name}.parquet", columns, metadata, blocks)
+            disk.write(folder / f"{name}.parquet", ALL_TABLES[name], metadata, blocks)
         for name, text in zip(TEXTS, (self.scenario_toml, summary), strict=True):
             (folder / name).write_text(text, "utf-8")
 
@@ -371,7 +370,6 @@ class Run:
         return plot.Plots(self)
 
 
-def _mark(scenario_toml: str, summary: str, address: str) -> str:
-    """A digest of the texts and the address of a saved run, which is stored in each of its tables."""
-    texts = [scenario_toml, summary, *([address] if address else [])]
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:32]
+def _mark(scenario_toml: str, summary: str, address: str, names: Iterable[str]) -> str:
+    """A digest of the texts, the address and the tables of a saved run, which is stored in each table."""
+    return hashlib.sha256("\0".join([scenario_toml, summary, address, *names]).encode()).hexdigest()[:32]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shallows import texts
+from shallows import names, texts
 from shallows.errors import ScenarioError
 from shallows.settings import mlx5_text, nic
 from shallows.settings.fragment import Fragment
@@ -62,6 +62,10 @@ def _translated(found: dict[str, int], left: list[str]) -> Fragment:
     return Fragment(tables, tuple(assumed), tuple(left))
 
 
+_INTERFACE = re.compile(r"(?!\.\.?$)[A-Za-z0-9._@:-]{1,15}")
+_DEVICE = re.compile(r"[A-Za-z0-9._:/-]+")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Commands(Notes):
     """Values by setting, and sentences about what differs."""
@@ -69,14 +73,22 @@ class Commands(Notes):
     values: Mapping[str, int]
 
     def script(self, interface: str = "eth0", device: str = "DEVICE") -> str:
-        """A shell script that sets sysfs, with the command for firmware as a comment."""
+        """A shell script that sets sysfs, with the command for firmware as a comment.
+
+        Raises `ScenarioError` for a name that no interface or device has, which the shell could execute.
+        """
+        if not _INTERFACE.fullmatch(interface):
+            expected = "the name of an interface: up to 15 letters, digits and . _ - @ :"
+            raise ScenarioError("interface", interface, expected)
+        if not _DEVICE.fullmatch(device):
+            raise ScenarioError("device", device, "a device of mlxconfig, such as 0000:03:00.0")
         folders = {one.name: one.folder for one in nic.SETTINGS}
         lines = [
             f"echo {value} > /sys/class/net/{interface}/ecn/{folders[name]}/{name}\n"
             for name, value in self.values.items()
         ]
         firmware = " ".join(f"{name.upper()}_P1={value}" for name, value in self.values.items())
-        notes = [f"# {line}\n" for line in self.lines()]
+        notes = [f"# {names.line(line)}\n" for line in self.lines()]
         return "".join([*notes, *lines, f"# mlxconfig -d {device} set {firmware}\n"])
 
 
@@ -87,8 +99,8 @@ def commands(scenario: "Scenario") -> Commands:
     """
     used = [one for one in scenario.algorithms if one.name == "dcqcn"]
     if not used:
-        names = ", ".join(dict.fromkeys(one.label for one in scenario.algorithms))
-        raise ScenarioError("cc.name", names, "dcqcn: these NICs have no settings for other algorithms")
+        labels = ", ".join(dict.fromkeys(one.label for one in scenario.algorithms))
+        raise ScenarioError("cc.name", labels, "dcqcn: these NICs have no settings for other algorithms")
     if any(one.parameters != used[0].parameters for one in used):
         raise ScenarioError("cc", None, "the same parameters of dcqcn in all tables of traffic")
     written = _nearest(scenario, used[0])

@@ -92,8 +92,9 @@ class Collective(Kind):
         ranks = groups.shape[1]
         channels = schedules.divided(self.size, self.channels).tolist()
         one = Schedule.joined([self.schedule(ranks, size, draws) for size in channels])
-        if not one.bytes.all():
-            raise ScenarioError("size", self.size, f"at least a byte in each of its {len(one)} messages")
+        if not len(one) or not one.bytes.all():
+            each = f"each of its {len(one)} messages" if len(one) else "one message of each channel"
+            raise ScenarioError("size", self.size, f"at least a byte in {each}")
         count = len(groups) * len(one)
         instance = np.repeat(np.arange(len(groups), dtype=np.uint32), len(one))
         begin = np.uint64(self.start) + spread(draws, groups.size, self.jitter).reshape(groups.shape)

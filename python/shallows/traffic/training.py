@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from shallows import limits
 from shallows.errors import ScenarioError
 from shallows.table import Key
 from shallows.traffic import schedules
@@ -14,7 +15,7 @@ from shallows.traffic.flows import Drawn, Draws
 from shallows.traffic.iteration import Iteration, Shape
 from shallows.traffic.kind import DRAWN_BYTES, WAIT_BYTES, Ends, Kind, distinct, hosts_of
 from shallows.traffic.schedules import Schedule
-from shallows.units import Count, Frame, OptionalCount, OptionalTime, Payload, Time
+from shallows.units import TIME, Count, Frame, OptionalCount, OptionalTime, Payload, Time
 
 if TYPE_CHECKING:
     from shallows.topology import Network
@@ -101,6 +102,7 @@ class Training(Kind):
         )
         iteration = Iteration(shape, slower, self.start, self.step_delay)
         backward = 2 * self.forward if self.backward is None else self.backward
+        self._check(shape, max(self.forward, backward) * float(slower.max()))
         tensor = schedules.ring(self.tp, self.activations, 2 * (self.tp - 1)) if self.tp > 1 else None
         expert = self._to_experts(draws) if self.ep > 1 else None
         layers = self.layers // self.pp
@@ -120,6 +122,19 @@ class Training(Kind):
             self._reduce(iteration, done)
         return iteration.graph.drawn()
 
+    def _check(self, shape: Shape, longest_ps: float) -> None:
+        """Raise `ScenarioError` for a computation beyond the limit of times, or a message without a byte."""
+        if longest_ps > limits.TIME.most:
+            key = "forward" if self.backward is None else "backward"
+            expected = f"computations of at most {limits.TIME.most // 10**12} s, backward and with the spread"
+            raise ScenarioError(key, TIME.text(getattr(self, key)), expected)
+        reduced = self.gradients * self.layers // self.pp
+        least = {"gradients": (reduced, shape.dp), "activations": (self.activations, self.tp)}
+        for key, (size, ranks) in least.items():
+            if ranks > 1 and size < ranks:
+                expected = f"at least a byte for each of the {ranks} ranks that reduce them"
+                raise ScenarioError(key, getattr(self, key), expected)
+
     def _reduce(self, iteration: Iteration, done: dict[int, list[np.ndarray]]) -> None:
         """All-reduce the gradients of every stage, bucket by bucket from the last layer on."""
         all_reduce = cache(self._all_reduce)  # All buckets but the last have one size.
@@ -128,7 +143,8 @@ class Training(Kind):
             for number, begin in enumerate(range(0, total, self.bucket)):
                 end = min(begin + self.bucket, total)
                 last = layers[-(-end // self.gradients) - 1] if self.overlap else layers[-1]
-                schedule = all_reduce(iteration.shape.dp, end - begin)
+                # A smaller rest is padded to a byte a rank, so that no message is empty.
+                schedule = all_reduce(iteration.shape.dp, max(end - begin, iteration.shape.dp))
                 iteration.reduce(stage, schedule, last, 2 * self.micro_batches + number)
 
     def _all_reduce(self, ranks: int, size: int) -> Schedule:
@@ -144,7 +160,10 @@ class Training(Kind):
     def _to_experts(self, draws: Draws) -> Schedule:
         weights = skewed(self.ep, self.gini)[draws.order("sizes", self.ep)]
         sizes = np.tile((self.dispatch * weights / weights.sum()).astype(np.uint64), (self.ep, 1))
-        return schedules.all_at_once(self.ep, sizes, rotated=True)
+        schedule = schedules.all_at_once(self.ep, sizes, rotated=True)
+        if not len(schedule):
+            raise ScenarioError("dispatch", self.dispatch, "at least a byte for one of the experts")
+        return schedule
 
     def step_names(self, count: int) -> list[str]:
         """The names of the steps of results: passes of micro-batches, then buckets."""

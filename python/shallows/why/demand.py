@@ -4,7 +4,7 @@ The record has rows for the packets of the flows, for their hops, and for every 
 they last. It exists in the core, as columns, and as an index to walk back.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,24 +22,29 @@ PATH_BYTES = 500
 """Memory of the path of a watched flow."""
 LEAST_FRAME = 84
 """Bytes of the shortest frame on the wire."""
-Ways = Sequence[tuple[list[int], list[int]]]
 
 
 def of_flows(
-    run: "Run", scenario: "Scenario", flows: Sequence[int], spans: tuple[U64, U64], ways: Ways
+    run: "Run",
+    scenario: "Scenario",
+    flows: Sequence[int],
+    spans: tuple[U64, U64],
+    ways: Sequence[Collection[int]],
 ) -> list[float]:
-    """Bytes to record the first flow, the first two, and so on; `spans` are their begins and ends."""
+    """Bytes to record the first flow, the first two, and so on.
+
+    `spans` are their begins and ends, and `ways` the links that their packets and answers may take.
+    """
     own, one_way = _packets(run, scenario, flows), scenario.network_options.balancing == "flow"
     sent, per_ps = _sent(run, scenario), scenario.network.rate_bps.astype(float) / (8e12 * LEAST_FRAME)
     watched_ps = np.zeros(len(sent))
     total, found = PATH_BYTES * float(len(ways)), list[float]()
     for at, (way, lasts_ps) in enumerate(zip(ways, (spans[1] - spans[0]).tolist(), strict=True)):
-        there, back = way if one_way else ([], [])
-        links = np.array([*there, *back], int) if one_way else np.arange(len(sent))
+        links = np.array([*way], int)
         before = np.minimum(sent[links], watched_ps[links] * per_ps[links]).sum()
         watched_ps[links] += lasts_ps
         after = np.minimum(sent[links], watched_ps[links] * per_ps[links]).sum()
-        hops = max(len(there), len(back)) if one_way else _most_hops(scenario)
+        hops = (len(way) + 1) // 2 if one_way else _most_hops(scenario)
         total += FRAME_BYTES * float(after - before) + own[at] * (PACKET_BYTES + HOP_BYTES * hops)
         found.append(total)
     return found

@@ -1,6 +1,6 @@
 """Tables of a record, indexed for walking back along critical paths."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,6 +24,11 @@ class Frames(NamedTuple):
     flow: list[int]
     packet: list[int]
     length: list[int]
+
+    def has(self, begun: int) -> bool:
+        """True if the link began to send a frame at this time."""
+        at = bisect_left(self.begun, begun)
+        return at < len(self.begun) and self.begun[at] == begun
 
     def queue(self, time: int) -> dict[int, int]:
         """Bytes by flow that were at the port at `time`."""
@@ -54,7 +59,7 @@ class Index:
             zip(*(tables["completed"][name].tolist() for name in ("flow", "packet")), strict=True)
         )
         self.copies = self._copies()
-        self.frames = _frames(tables["frames"])
+        self.frames = _frames(tables["frames"], len(self.delay))
         self.stops = _stops(record)
         self.traffic_class = record.traffic_classes.tolist()
         first_drop = record.outcomes.index("dropped")
@@ -140,18 +145,17 @@ def _grouped(keys: Sequence[int], count: int) -> list[list[int]]:
     return groups
 
 
-def _frames(table: Mapping[str, NDArray[Any]]) -> dict[int, Frames]:
-    """`Frames` by link."""
+def _frames(table: Mapping[str, NDArray[Any]], links: int) -> list[Frames]:
+    """The `Frames` of each link; none of a link that sent nothing while it was watched."""
+    found = [Frames([], [], [], [], [], [])] * links
     order = np.argsort(table["link"], kind="stable")
-    links, firsts = np.unique(table["link"][order], return_index=True)
-    if not len(links):
-        return {}
     names = ("offered_ps", "begun_ps", "ended_ps", "flow", "packet", "length")
-    pieces = [np.split(table[name][order], firsts[1:]) for name in names]
-    return {
-        int(link): Frames(*(column.tolist() for column in columns))
-        for link, *columns in zip(links, *pieces, strict=True)
-    }
+    columns = [table[name][order].tolist() for name in names]
+    sent, firsts = np.unique(table["link"][order], return_index=True)
+    ends = [*firsts.tolist(), len(order)][1:]
+    for link, first, end in zip(sent.tolist(), firsts.tolist(), ends, strict=True):
+        found[link] = Frames(*(column[first:end] for column in columns))
+    return found
 
 
 def _stops(record: "Record") -> dict[int, list[stoppages.Stoppage]]:

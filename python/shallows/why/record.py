@@ -4,7 +4,7 @@ The record is a set of tables (`TABLES`; docs/why.md) in numpy columns; `Record.
 and `Record.save` writes Parquet files. Times are integers in picoseconds.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,8 +35,8 @@ DATA_LIKE = ("data", "credit_request", "credit_stop", "rate_request")
 """Kinds of packets that the sending side of a flow sends."""
 MARGIN_PS = 2_000_000
 """Added on both sides of a span, because times of a saved run are in microseconds."""
-Paths = list[tuple[list[int], list[int]]]
-"""For each watched flow the links of its path, and of that of its answers."""
+Ways = Sequence[Collection[int]]
+"""For each watched flow the links that its packets and their answers may take."""
 TABLES = {
     "packets": {
         "flow": "number of the flow",
@@ -208,41 +208,30 @@ def of_flows(
     begin = np.maximum(start_ps[np.asarray(flows, np.uint32)].astype(float) - MARGIN_PS, 0)
     end = np.array(list(ends.values()), float) + MARGIN_PS
     spans = begin.astype(np.uint64), end.astype(np.uint64)
-    paths = _paths(scenario, flows)
-    kept, left_out = _that_fit(run, scenario, flows, spans, paths, as_many_as_fit)
-    its = spans[0][: len(kept)], spans[1][: len(kept)]
-    record = of_scenario(scenario, kept, its, on_progress, paths[: len(kept)])
-    record.left_out = left_out
+
+    def fit(flows: Sequence[int], ways: Ways) -> Sequence[int]:
+        its = spans[0][: len(flows)], spans[1][: len(flows)]
+        return _that_fit(scenario, demand.of_flows(run, scenario, flows, its, ways), flows, as_many_as_fit)
+
+    needs.check_run(scenario, "the second pass", demand.PATH_BYTES * len(flows), "fewer flows")
+    record = of_scenario(scenario, flows, spans, on_progress, fit)
+    record.left_out = flows[len(record.flows) :]
     rerun.check(run, record.fingerprint)
     return record
 
 
-def _paths(scenario: "Scenario", flows: Sequence[int]) -> Paths:
-    """The links of these flows, and of their answers. Raises `TooLargeError` if they exceed the memory."""
-    from shallows import _core
-
-    needs.check_run(scenario, "the second pass", demand.PATH_BYTES * len(flows), "fewer flows")
-    return _core.paths(rerun.request(scenario), np.asarray(flows, np.uint32))
-
-
 def _that_fit(
-    run: "Run",
-    scenario: "Scenario",
-    flows: Sequence[int],
-    spans: tuple[U64, U64],
-    paths: Paths,
-    as_many_as_fit: bool,
-) -> tuple[Sequence[int], list[int]]:
-    """The flows whose record fits into memory, and the rest. Raises `TooLargeError` if some must fit."""
-    each = demand.of_flows(run, scenario, flows, spans, paths)
+    scenario: "Scenario", each: Sequence[float], flows: Sequence[int], as_many_as_fit: bool
+) -> Sequence[int]:
+    """The first of the flows whose record fits into memory. Raises `TooLargeError` if all must fit."""
     fit = demand.fitting(scenario, each)
     if fit == len(flows) or (fit and as_many_as_fit):
-        return flows[:fit], list(flows[fit:])
+        return flows[:fit]
     one = "flow" if as_many_as_fit or len(flows) == 1 else "flows"
     count, need = (1, each[0]) if as_many_as_fit else (len(flows), each[-1])
     instead = "a shorter flow, or more memory" if count == 1 else "fewer flows, or shorter ones"
     needs.check_run(scenario, f"the record of {count} {one}", need, instead)
-    return flows, []
+    return flows
 
 
 def of_scenario(
@@ -250,39 +239,53 @@ def of_scenario(
     flows: Sequence[int],
     spans: tuple[U64, U64] | None = None,
     on_progress: "OnProgress | None" = None,
-    paths: "Paths | None" = None,
+    fit: Callable[[Sequence[int], Ways], Sequence[int]] = lambda flows, _: flows,
 ) -> Record:
     """The `Record` of a run of `scenario` for these flows, each within its span of times (ps).
 
-    `paths` are those of these flows, if they are known.
+    A pass watches the links of the paths that flows have at first, or all if they have several. If packets
+    took other links, another pass watches these too. Before a pass, `fit` chooses the first of the flows.
     """
     from shallows import _core
 
-    request = rerun.request(scenario)
-    chosen = np.asarray(flows, np.uint32)
+    request, flows = rerun.request(scenario), list(flows)
     if spans is None:
-        spans = np.zeros(len(chosen), np.uint64), np.full(len(chosen), NEVER, np.uint64)
-    watched = {"flows": chosen, "spans": _spans(paths or _core.paths(request, chosen), scenario, *spans)}
-    answer, tables = _core.watch(request, watched, on_progress)
-    if answer["interrupted"]:
-        raise KeyboardInterrupt("in the second pass; the saved result is unchanged")
-    return Record(scenario, list(flows), answer, tables)
+        spans = np.zeros(len(flows), np.uint64), np.full(len(flows), NEVER, np.uint64)
+    ways: Ways = [range(len(scenario.network.link_from))] * len(flows)
+    if scenario.network_options.balancing == "flow":
+        ways = [{*there, *back} for there, back in _core.paths(request, np.asarray(flows, np.uint32))]
+    while True:
+        flows = list(fit(flows, ways))
+        ways, spans = ways[: len(flows)], (spans[0][: len(flows)], spans[1][: len(flows)])
+        watched = {"flows": np.asarray(flows, np.uint32), "spans": _spans(ways, *spans)}
+        answer, tables = _core.watch(request, watched, on_progress)
+        if answer["interrupted"]:
+            raise KeyboardInterrupt("in the second pass; the saved result is unchanged")
+        record = Record(scenario, flows, answer, tables)
+        taken = _taken(record)
+        new = [
+            [link for link in taken[flow] if link not in way] for flow, way in zip(flows, ways, strict=True)
+        ]
+        if not any(new):
+            return record
+        ways = [{*way, *links} for way, links in zip(ways, new, strict=True)]
 
 
-def _spans(
-    paths: Paths,
-    scenario: "Scenario",
-    begin: U64,
-    end: U64,
-) -> dict[str, NDArray[Any]]:
-    """For each link on a path of the flows: the spans in which a flow may use it, ordered and disjoint."""
-    links = scenario.network.link_from
-    everywhere = range(len(links))
+def _taken(record: Record) -> dict[int, list[int]]:
+    """The links that packets of each flow were offered to."""
+    hops, links = record.tables["hops"], len(record.names)
+    flow = record.tables["packets"]["flow"][hops["packet"]].astype(np.uint64)
+    found: dict[int, list[int]] = {flow: [] for flow in record.flows}
+    for pair in np.unique(flow * np.uint64(links) + hops["link"].astype(np.uint64)).tolist():
+        found[pair // links].append(pair % links)
+    return found
+
+
+def _spans(ways: Ways, begin: U64, end: U64) -> dict[str, NDArray[Any]]:
+    """For each link of the flows: the spans in which a flow may use it, ordered and disjoint."""
     spans: dict[int, list[tuple[int, int]]] = {}
-    one_way = scenario.network_options.balancing == "flow"
-    for (there, back), since, until in zip(paths, begin.tolist(), end.tolist(), strict=True):
-        mine = [*there, *back] if one_way else everywhere
-        for link in mine:
+    for way, since, until in zip(ways, begin.tolist(), end.tolist(), strict=True):
+        for link in way:
             spans.setdefault(link, []).append((since, until))
     rows = [(link, *span) for link, its in sorted(spans.items()) for span in _apart(sorted(its))]
     columns = np.array(rows, np.uint64).reshape(-1, 3)

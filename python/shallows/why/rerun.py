@@ -36,7 +36,13 @@ def check(run: "Run", fingerprint: str | None) -> None:
     if fingerprint == run.summary["fingerprint"]:
         return
     from shallows import __version__
+    from shallows.results import address
 
+    now = address.code(run.scenario)
+    for label, digest in run.summary.get("code", {}).items():
+        if now.get(label) != digest:
+            expected = "the Python code with which the run was made; it has changed. Run the scenario again"
+            raise ScenarioError("cc.name", label, expected)
     expected = (
         f"{run.summary['fingerprint']}, as the run had, which version {run.summary['version']} made; "
         f"this is {__version__}. Run the scenario again"

@@ -174,7 +174,7 @@ class _Costs:
         root = self._pauses.chain(pause)[-1]
         if root in self._removal.links:
             return piece.length_ps
-        queue = self._index.frames[root].queue(piece.begin_ps) if root in self._index.frames else {}
+        queue = self._index.frames[root].queue(piece.begin_ps)
         mine = sum(length for flow, length in queue.items() if flow in self._removal.flows)
         return piece.length_ps * mine // max(sum(queue.values()), 1)
 

@@ -29,8 +29,8 @@ def _named(index: "Index", pauses: Pauses, flow: int, piece: "Piece") -> "list[P
     if piece.cause != "pause" or piece.port is None or piece.flow is not None:
         return [piece]
     pause = pauses.pause_at(piece.port, piece.begin_ps, [index.traffic_class[flow]])
-    root = pauses.chain(pause)[-1] if pause is not None else None
-    queue = index.frames[root].queue(piece.begin_ps) if root in index.frames else {}
+    assert pause is not None, "a path waits only for pauses of its record"
+    queue = index.frames[pauses.chain(pause)[-1]].queue(piece.begin_ps)
     others = {other: held for other, held in queue.items() if other != flow}
     if not others:
         return [piece]

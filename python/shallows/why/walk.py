@@ -170,8 +170,8 @@ class _Walk:
                 via = self.via if self.via in SENDERS else None
                 self._add(packet, ended, now, via or "propagation", port=link, base=bool(via))
                 self._add(packet, begun, ended, via or "transmission", port=link, base=bool(via))
-                ready = self._ready(packet, at)
-                packet, now = self._wait(packet, link, ready, begun)
+                assert index.frames[link].has(begun), f"the record watches link {link} at {begun} ps"
+                packet, now = self._wait(packet, link, self._ready(packet, at), begun)
                 at = self._place(packet, link)
             elif at == 0:
                 return ("left", packet, now)

@@ -10,19 +10,16 @@ use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleTyp
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::{Kind, PIECE, digest, failed, refused};
 
-/// Files of pyarrow have checksums of their pages instead of a digest, which the `parquet` crate checks.
-const ELSEWHERE: &str = "parquet-cpp-arrow";
-
-/// The metadata of a Parquet file, and the names of its columns. Reads only the footer of the file.
+/// The metadata of an unchanged Parquet file, and the names of its columns. Reads the whole file, but decodes its footer alone.
 #[pyfunction]
 pub fn read_header<'py>(py: Python<'py>, path: PathBuf) -> PyResult<(Bound<'py, PyDict>, Vec<String>)> {
-    let reader = SerializedFileReader::new(opened(path)?).map_err(refused)?;
+    let reader = checked(path)?;
     let metadata = PyDict::new(py);
     let file = reader.metadata().file_metadata();
     for told in file.key_value_metadata().into_iter().flatten() {
@@ -37,21 +34,27 @@ pub fn read_header<'py>(py: Python<'py>, path: PathBuf) -> PyResult<(Bound<'py, 
 /// A missing value is NaN, in a column of floats whatever the file has; a missing name is -1.
 #[pyfunction]
 pub fn read_table<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyDict>> {
-    let mut file = opened(path)?;
-    let reader = SerializedFileReader::new(file.try_clone().map_err(|error| failed(&error))?).map_err(refused)?;
-    let metadata = reader.metadata().file_metadata();
-    let told = metadata.key_value_metadata().into_iter().flatten().find(|told| told.key == digest::KEY);
-    match told.and_then(|told| told.value.as_deref()) {
-        Some(told) => digest::check(&mut file, told).map_err(refused)?,
-        None if metadata.created_by().is_some_and(|by| by.starts_with(ELSEWHERE)) => {}
-        None => return Err(PyValueError::new_err("it has no digest")),
-    }
+    let reader = checked(path)?;
     let columns = PyDict::new(py);
-    for (number, column) in metadata.schema_descr().columns().iter().enumerate() {
+    for (number, column) in reader.metadata().file_metadata().schema_descr().columns().iter().enumerate() {
         let kind = Kind::of(column).map_err(refused)?;
         columns.set_item(column.name(), read(py, &reader, number, kind)?)?;
     }
     Ok(columns)
+}
+
+/// A reader of a file, whose every byte has been compared with the digest in its footer.
+fn checked(path: PathBuf) -> PyResult<Reader> {
+    let mut file = opened(path)?;
+    let reader = SerializedFileReader::new(file.try_clone().map_err(|error| failed(&error))?).map_err(refused)?;
+    let metadata = reader.metadata().file_metadata();
+    let told = metadata.key_value_metadata().into_iter().flatten().find(|told| told.key == digest::KEY);
+    let told = told.and_then(|told| told.value.as_deref()).ok_or_else(|| {
+        let by = metadata.created_by().unwrap_or("another program");
+        refused(ParquetError::General(format!("it has no digest, because {by} wrote it")))
+    })?;
+    digest::check(&mut file, told).map_err(refused)?;
+    Ok(reader)
 }
 
 fn opened(path: PathBuf) -> PyResult<File> {
@@ -73,6 +76,14 @@ fn read<'py>(py: Python<'py>, reader: &Reader, column: usize, kind: Kind) -> PyR
     }
 }
 
+/// Memory for a value of each row. A file can announce more rows than the memory holds, which is an error of Python.
+fn reserved<T>(reader: &Reader) -> PyResult<Vec<T>> {
+    let rows = reader.metadata().row_groups().iter().map(|group| group.num_rows() as usize).sum();
+    let mut values = Vec::new();
+    values.try_reserve_exact(rows).map_err(|_| PyMemoryError::new_err(format!("its {rows} rows exceed the memory")))?;
+    Ok(values)
+}
+
 /// A column of numbers, as floats if one is missing.
 fn numbers<'py, T: DataType, E: Element + Copy + Default>(
     py: Python<'py>,
@@ -81,7 +92,7 @@ fn numbers<'py, T: DataType, E: Element + Copy + Default>(
     of: impl Fn(&T::T) -> E,
     real: impl Fn(E) -> f64,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (mut values, mut missing) = (Vec::new(), Vec::new());
+    let (mut values, mut missing) = (reserved(reader)?, Vec::new());
     each::<T>(reader, column, |value| {
         if value.is_none() {
             missing.push(values.len());
@@ -92,16 +103,17 @@ fn numbers<'py, T: DataType, E: Element + Copy + Default>(
     if missing.is_empty() {
         return Ok(values.into_pyarray(py).into_any());
     }
-    let mut values: Vec<f64> = values.into_iter().map(real).collect();
+    let mut reals: Vec<f64> = reserved(reader)?;
+    reals.extend(values.into_iter().map(real));
     for row in missing {
-        values[row] = f64::NAN;
+        reals[row] = f64::NAN;
     }
-    Ok(values.into_pyarray(py).into_any())
+    Ok(reals.into_pyarray(py).into_any())
 }
 
 /// Names in the order of their first occurrence.
 fn names<'py>(py: Python<'py>, reader: &Reader, column: usize) -> PyResult<Bound<'py, PyAny>> {
-    let (mut codes, mut names): (Vec<i32>, Vec<ByteArray>) = Default::default();
+    let (mut codes, mut names): (Vec<i32>, Vec<ByteArray>) = (reserved(reader)?, Vec::new());
     let mut known: BTreeMap<Vec<u8>, i32> = BTreeMap::new();
     each::<ByteArrayType>(reader, column, |name| {
         let same = |code: i32| name.is_some_and(|name| names.get(code as usize) == Some(name));

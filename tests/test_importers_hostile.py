@@ -1,0 +1,269 @@
+"""Files that somebody made to mislead an importer: costs, counts, broken values, and names with a meaning."""
+
+import json
+import time
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+import shallows as sh
+from shallows.errors import ScenarioError
+from shallows.importers import chakra, cm, columns, goal, hpcc, topo, write
+from shallows.importers.order import ordered
+
+STAR = """
+duration = "until-done"
+cc = "dctcp"
+topology = { kind = "star", hosts = 8, rate = "400Gbps", rtt = "4us" }
+traffic = [{ kind = "incast" }]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("star.toml").write_text(STAR)
+    return tmp_path
+
+
+def cpu_s(read, name, text):
+    """The least processor time of three reads of a file with this text."""
+    Path(name).write_text(text)
+    times = []
+    for _ in range(3):
+        begin = time.process_time()
+        read(Path(name))
+        times.append(time.process_time() - begin)
+    return min(times)
+
+
+def goal_pairs(n):
+    """`n` sends and receives of two ranks with one tag."""
+    sends, receives = "send 8b to 1\n" * n, "recv 8b from 0\n" * n
+    return f"num_ranks 2\nrank 0 {{\n{sends}}}\nrank 1 {{\n{receives}}}\n"
+
+
+def goal_barriers(n):
+    """A join of `n` sends that `n` computations require."""
+    sends = "".join(f"s{i}: send 8b to 1\nj requires s{i}\n" for i in range(n))
+    after = "".join(f"c{i}: calc 5\nc{i} requires j\n" for i in range(n))
+    receives = "recv 8b from 0\n" * n
+    return f"num_ranks 2\nrank 0 {{\nj: calc 0\n{sends}{after}}}\nrank 1 {{\n{receives}}}\n"
+
+
+def chakra_nodes(n):
+    return "{}\n" + "\n".join(
+        json.dumps({"id": i, "type": "COMP_NODE", "durationMicros": 5, "dataDeps": [i - 1] if i else []})
+        for i in range(n)
+    )
+
+
+def flows_csv(n):
+    return "src,dst,bytes\n" + "0,1,100\n" * n
+
+
+def matrix(n):
+    return "Nodes 8\n" + "0->1 start 0 size 100\n" * n
+
+
+def hpcc_flows(n):
+    return f"{n}\n" + "0 1 3 100 100 0.5\n" * n
+
+
+def hpcc_topology(n):
+    return f"{n + 1} 1 {n}\n{n}\n" + "".join(f"{i} {n} 100Gbps 1us 0\n" for i in range(n))
+
+
+def read_goal(path):
+    return ordered(goal.read(path).work)
+
+
+GROWTH = {
+    "goal in one line": (read_goal, "a.goal", lambda n: goal_pairs(n).replace("\n", " ")),
+    "goal pairs": (read_goal, "a.goal", goal_pairs),
+    "goal barrier": (read_goal, "a.goal", goal_barriers),
+    "chakra": (lambda path: chakra._content(path), "a.0.json", chakra_nodes),
+    "csv": (lambda path: columns.read(path, None), "a.csv", flows_csv),
+    "matrix": (lambda path: cm.read(path, None), "a.cm", matrix),
+    "options of a matrix": (
+        lambda path: cm.read(path, None),
+        "a.cm",
+        lambda n: f"{matrix(1)[:-1]}{' msg' * n}\n",
+    ),
+    "hpcc flows": (hpcc.read_flows, "f.txt", hpcc_flows),
+    "hpcc topology": (hpcc.read_topology, "t.txt", hpcc_topology),
+}
+
+
+@pytest.mark.parametrize(("read", "name", "text"), GROWTH.values(), ids=GROWTH)
+def test_time_grows_with_the_file_alone(folder, read, name, text):
+    """Eight times the lines take at most 20 times as long; a quadratic reader takes 64 times."""
+    small, large = (cpu_s(read, name, text(n)) for n in (250, 2000))
+    assert large < 20 * small + 0.02
+
+
+def test_a_comment_without_an_end_is_found_at_once(folder):
+    Path("a.goal").write_text("num_ranks 2\n" + "/* " * 100_000)
+    with pytest.raises(ScenarioError, match=r"a\.goal:2:1: .*an end"):
+        goal.read(Path("a.goal"))
+
+
+def test_a_long_number_without_a_unit_is_refused_at_once(folder):
+    Path("t.txt").write_text(hpcc_topology(2).replace("100Gbps", "1" * 300_000 + "§"))
+    with pytest.raises(ScenarioError, match="rate"):
+        hpcc.read_topology(Path("t.txt"))
+
+
+def test_a_long_cycle_is_shown_at_once(folder):
+    n = 5_000
+    lines = "".join(f"c{i}: calc 5\nc{i} requires c{(i + 1) % n}\n" for i in range(n))
+    Path("a.goal").write_text(f"num_ranks 2\nrank 0 {{\n{lines}}}\nrank 1 {{ x: calc 5 }}\n")
+    with pytest.raises(ScenarioError, match="no cycle"):
+        read_goal(Path("a.goal"))
+
+
+def test_a_barrier_that_stays_a_task_ends_when_its_last_message_does(folder):
+    """The k² waits of a barrier of 200 become a join of no length, and the times stay the same."""
+    ends = []
+    for n in (60, 200):
+        Path("a.goal").write_text(goal_barriers(n))
+        scenario = write(["a.goal"], f"out{n}.toml", on="star.toml").scenario
+        run = sh.run(scenario)
+        last = (run.flows.start_us + run.flows.fct_us).max()
+        starts = run.computations.start_us
+        assert starts.min() > 0
+        ends.append((len(run.computations) - n, starts.min() - last))
+    # The sender of 60 and of 200 messages knows of the last one after the same time.
+    assert [joins for joins, _ in ends] == [0, 1]
+    assert ends[1][1] == pytest.approx(ends[0][1], abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("read", "name", "text", "expected"),
+    [
+        (hpcc.read_topology, "t.txt", "100000000 1 1\n", "ends before all"),
+        (hpcc.read_topology, "t.txt", "2147483647 1 1\n", "ends before all"),
+        (hpcc.read_topology, "t.txt", "100000000 1 1\n2\n0 2 1Gbps 1us 0\n", "at most 2: a node"),
+        (
+            topo.read,
+            "a.topo",
+            "Nodes 2147483646\nTiers 2\nPodsize 2147483646\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 1\n"
+            "Radix_Up 1\nDownlink_Latency_ns 1\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 2147483646\n"
+            "Downlink_Latency_ns 1\n",
+            "at most 524288 links",
+        ),
+        (
+            lambda path: cm.read(path, None),
+            "a.cm",
+            "Nodes 8\n" + "0->1 start 0 size 1 send_done_trigger 1\n" * 2000
+            + "1->2 trigger 1 size 1\n" * 2000 + "trigger id 1 barrier count 2000\n",
+            "at most 1000000 pairs",
+        ),
+    ],
+    ids=["nodes", "most nodes", "isolated", "htsim", "barrier"],
+)  # fmt: skip
+def test_a_count_is_compared_with_the_file_and_the_limits(folder, read, name, text, expected):
+    Path(name).write_text(text)
+    begin = time.process_time()
+    with pytest.raises(ScenarioError, match=expected):
+        read(Path(name))
+    assert time.process_time() - begin < 1
+
+
+def node(**changed):
+    return {"id": 1, "type": "COMP_NODE", "durationMicros": 5, **changed}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(json.dumps(node(durationMicros=value)) for value in ("NaN", "9" * 5000, [], None, -1, 1.5)),
+        '{"id": 1, "type": "COMP_NODE", "durationMicros": 1e400}',
+        '{"id": 1, "type": "COMP_NODE", "durationMicros": NaN}',
+        *(json.dumps(node(dataDeps=value)) for value in (1, "x", [None], [[]], ["x"], [1.5], {"a": 1})),
+        *(json.dumps(node(id=value)) for value in (None, [], "x", -1, True)),
+        *(json.dumps(node(attr=value)) for value in (1, [1], [{}], [{"name": []}], [{"name": None}])),
+        *(json.dumps({"g": value}) for value in ([None], ["x"], [{}], [[0]], [0, 0], [True])),
+        '{"g": [1e400]}',
+        '{"a": ' * 100_000,
+        "[" * 100_000,
+        "[1]",
+        '{"id": 1',
+        "",
+    ],
+    ids=lambda text: text[:40],
+)
+def test_a_broken_trace_of_chakra_is_an_error_with_the_file(folder, text):
+    Path("a.0.json").write_text("{}\n" + text if text.startswith('{"id"') else text)
+    Path("a.1.json").write_text("{}\n" + json.dumps(node()))
+    with pytest.raises(ScenarioError, match=r"a|one message"):
+        write(["a.0.json", "a.1.json"], "out.toml", on="star.toml")
+    assert not Path("out.toml").exists()
+
+
+def test_a_broadcast_of_a_petabyte_is_refused_before_it_is_made(folder):
+    attributes = [{"name": "comm_type", "int64Val": 5}, {"name": "comm_size", "int64Val": str(10**15)}]
+    for rank in (0, 1):
+        Path(f"a.{rank}.json").write_text("{}\n" + json.dumps(node(type="COMM_COLL_NODE", attr=attributes)))
+    with pytest.raises(ScenarioError, match=r"messages of collectives.*at most 20000000"):
+        chakra.read([Path("a.0.json"), Path("a.1.json")])
+
+
+def test_a_field_of_a_megabyte_in_a_csv_is_an_error_with_the_line(folder):
+    Path("a.csv").write_text(f"src,dst,bytes\n0,1,{'1' * 200_000}\n")
+    with pytest.raises(ScenarioError, match=r"a\.csv:2"):
+        columns.read(Path("a.csv"), None)
+
+
+def test_more_rows_than_flows_of_a_run_are_refused_before_they_are_read(folder, monkeypatch):
+    pyarrow.parquet.write_table(
+        pyarrow.table({"src": [0] * 9, "dst": [1] * 9, "bytes": [1] * 9}), "a.parquet"
+    )
+    monkeypatch.setattr(columns.limits, "FLOWS", columns.limits.FLOWS._replace(most=8))
+    monkeypatch.setattr(pyarrow.parquet, "read_table", None)
+    with pytest.raises(ScenarioError, match="9 rows: expected at most 8"):
+        columns.read(Path("a.parquet"), None)
+
+
+HOSTILE = [
+    "x\nseed = 7\n#",
+    'x\ncc = "./evil.py:Aimd"\n[hosts]\n#',
+    "\x1b[31mred",
+    "a\x7fb",
+    "\u2028seed = 7",
+    "𝄞",
+]
+"""Names that would be another line, a command of a terminal, or no text of TOML."""
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=ascii)
+def test_the_name_of_a_column_writes_nothing_into_the_scenario(folder, name):
+    pyarrow.parquet.write_table(
+        pyarrow.table({"src": [0], "dst": [1], "bytes": [10], name: [1]}), "a.parquet"
+    )
+    found = write(["a.parquet"], "out.toml", on="star.toml")
+    plain = write(["a.parquet"], "plain.toml", on="star.toml", cc="dctcp")
+    assert found.scenario.seed == plain.scenario.seed == 1
+    assert found.scenario.algorithms[0].name == "dctcp"
+    assert Path("out.toml").read_text().isascii() or "𝄞" in name
+    assert sh.Scenario.load("out.toml").seed == 1
+
+
+@pytest.mark.parametrize("name", ["𝄞", 'q"uote', "@a@", "ü"], ids=ascii)
+def test_the_label_of_an_operation_comes_back_as_it_was(folder, name):
+    Path("a.goal").write_text(
+        f"num_ranks 2\nrank 0 {{\n{name}: send 8b to 1\n}}\nrank 1 {{ recv 8b from 0 c: calc 5 }}\n"
+    )
+    (table,) = write(["a.goal"], "out.toml", on="star.toml").scenario.tables["traffic"]
+    assert next(task["name"] for task in table["tasks"]) == f"0.{name}"
+
+
+@pytest.mark.parametrize("name", ["a\x7fb", "back\\slash", "\x1b[31m"], ids=ascii)
+def test_a_label_that_no_scenario_may_have_is_refused_before_anything_is_written(folder, name):
+    lines = f"{name}: send 8b to 1\n}}\nrank 1 {{ recv 8b from 0 c: calc 5 }}\n"
+    Path("a.goal").write_text(f"num_ranks 2\nrank 0 {{\n{lines}")
+    with pytest.raises(ScenarioError, match="expected a name"):
+        write(["a.goal"], "out.toml", on="star.toml")
+    assert not Path("out.toml").exists()
