@@ -25,10 +25,13 @@ def scenario(ports="bottleneck"):
         mtu=1500,
         warmup_ps=100 * US,
         cooldown_ps=None,
-        hosts=SimpleNamespace(rto_min=10**9, rto_max=10**12),
-        network_options=SimpleNamespace(balancing="flow", convergence=NEVER),
+        hosts=SimpleNamespace(rto_min=10**9, rto_initial=10**9, rto_max=10**12),
+        network_options=SimpleNamespace(
+            balancing="flow", convergence=NEVER, pfc=None, shared=None, marking="none"
+        ),
         faults=[],
         classes=[],
+        pools=[],
         trimming=None,
         warnings=[],
         flows=flows(),
@@ -79,6 +82,7 @@ def flows():
         waiting=np.zeros(7, bool),
         messages=[None, None],
         answers=column([2**32 - 1] * 7, np.uint32),
+        priority=column([0] * 7, np.uint8),
         cc_names=["dctcp", "dx"],
         names=["trace", "long-lived"],
         ccs=[

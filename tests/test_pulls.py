@@ -132,7 +132,7 @@ def test_a_first_window_below_the_path_leaves_it_idle():
     ("changes", "message"),
     [
         (
-            {"cc": "dctcp", "network.trimming": {"queue": "8pkt"}},
+            {"cc": "dctcp", "network.trimming": {"queue": 8}},
             r"trimming.queue = .8pkt.: expected more than the largest",
         ),
         (

@@ -1,6 +1,7 @@
 """Python code of others runs only if the user says so, and results depend on all the code that they used."""
 
 import shutil
+import sys
 
 import pytest
 

@@ -42,6 +42,7 @@ def test_drops_that_nobody_sends_again_are_a_warning():
         "warmup": "2ms",
         "topology": {"kind": "dumbbell", "hosts": 4, "rate": "25Gbps", "rtt": "40us"},
         "cc": "timely",
+        "hosts": {"gap": 0},
         "traffic": [{"kind": "long-lived", "flows": 4}],
     }
     made = {**marks, "network": {"marking": {"kind": "step", "threshold": "10pkt"}}}

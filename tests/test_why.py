@@ -387,7 +387,8 @@ def test_frames_that_overtook_each_other():
     again; the first copy of the first is there meanwhile, and the second takes the long way, 4 * 1.2 + 53 us,
     1.2 us behind the first, as it was 1.2 us behind it before.
     """
-    paths = followed(TWO_WAYS, [[0, "a", "c", 2 * 1460]], cc="dcqcn", network={"balancing": "packet"}, seed=2)
+    tables = {"network": {"balancing": "packet"}, "hosts": {"gap": 0}}
+    paths = followed(TWO_WAYS, [[0, "a", "c", 2 * 1460]], cc="dcqcn", seed=8, **tables)
     assert ways(paths.record, "data") == ["s3", "s2", "s2", "s3"]
     assert ways(paths.record, "nack") == ["s3"]
     expected = {"reordering": 4 * 2.2 + 53.2048, "transmission": 4 * 1.2 + 2 * 1.2, "propagation": 53}

@@ -24,6 +24,8 @@ from shallows.fluid.system import equations
 from shallows.fluid.timely import Timely, delay_constants
 
 FOUND = int(Status.FOUND)
+PRINTED = ("dcqcn", "patched-timely")
+"""Models whose paper prints phase margins."""
 
 
 def approximate_marking(model: Dcqcn) -> float:

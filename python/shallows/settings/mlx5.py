@@ -4,6 +4,7 @@
 and the line for mlxconfig.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -176,7 +176,7 @@ def with_network_defaults(model: "Model", given: Collection[str]) -> "tuple[Mode
         if table == "cc":
             value = defaults.parameter(algorithm, key, printed, scale)
         elif key in defaults.MARKING.get(kind or "", {}):
-            value = defaults.MARKING[kind or ""][key](rate_bps, scale)
+            value = defaults.MARKING[kind or ""][key].value(rate_bps, scale)
         if value not in (None, printed):
             changed[name] = value
     return replace(model, **changed), changed
