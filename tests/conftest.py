@@ -2,11 +2,23 @@
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
 import commands
 from shallows import algorithm
+
+DEAR = frozenset(Path(__file__).with_name("dear.txt").read_text().splitlines())
+"""Tests that took more than half a second of two cores. The 4 % of them take half of the time of all."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """The dearest tests are for `make thorough`."""
+    for item in items:
+        if item.nodeid in DEAR:
+            item.add_marker(pytest.mark.thorough)
 
 
 @pytest.fixture(autouse=True, scope="session")

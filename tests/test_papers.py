@@ -24,6 +24,8 @@ from validation.reach import Axis, extent, points
 from validation.survey import claims, measure, measured, survey
 from validation.verdict import FAILS, HOLDS, SHAPE, judge
 
+pytestmark = pytest.mark.paper
+
 PUBLIC = {
     "shallows.fluid.dcqcn_cycles",
     "shallows.fluid.expresspass_rounds",

@@ -5,7 +5,13 @@ import pytest
 from shallows.errors import ScenarioError
 from shallows.settings.mlx5 import Commands
 
-LINES = Commands({"rpg_ai_rate": 5}, ("x\nreboot",), ("y\rreboot",))
+LINES = Commands(
+    values={"rpg_ai_rate": 5},
+    rounded={"a": "x\nreboot"},
+    equivalent={},
+    chosen={},
+    not_expressed={"b": "y\rreboot"},
+)
 
 
 @pytest.mark.parametrize(
