@@ -15,9 +15,9 @@ DEAR = frozenset(Path(__file__).with_name("dear.txt").read_text().splitlines())
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """The dearest tests are for `make thorough`."""
+    """The dearest tests are for `make thorough`, and those with a browser are all dear."""
     for item in items:
-        if item.nodeid in DEAR:
+        if item.nodeid in DEAR or "browser" in item.fixturenames:
             item.add_marker(pytest.mark.thorough)
 
 

@@ -206,7 +206,7 @@ def test_a_pointer_reads_a_line(browser, made):
     browser.go(page.as_uri())
     slowest = np.nanmax(sh.Run.load(folder / "small").flows.fct_us) / 1e3
     number = [figure.split('"')[0] for figure in page.read_text().split('aria-label="')[1:]].index(
-        "Share of the finished flows that completed within this time."
+        "Share of the flows with an end that are known to have completed within this time."
     )
     browser.point(*place(browser, number, 0, 0.999, 0.5))
     assert tip(browser) == [f"fct (ms): {slowest:.6g}\ndctcp: 1"]
