@@ -39,7 +39,7 @@ test-python: build .venv/test-ready
 kernel: build .venv/test-ready
 	$(BIN)/python -m pytest -m "kernel and not nightly"
 
-# More cases of what `make test` checks for some: every example on two, three, four and eight threads, ns-3, kills.
+# The dearest tests: pages whole, browsers, kills, clusters, and the cases of tests/dear.txt.
 thorough: build .venv/test-ready
 	$(BIN)/python -m pytest --numprocesses auto -m "thorough and not nightly"
 

@@ -297,7 +297,7 @@ def test_the_drift_is_that_of_the_bottleneck_after_the_warm_up():
     assert drift(run) == pytest.approx(0.3)
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 def test_in_the_setting_of_ecn_or_delay_the_margin_beats_the_papers_sweep(tmp_path):
     sweep = [
         worst_margin(r_ai=r_ai, kmax=kmax, ramp="extended")
@@ -318,7 +318,7 @@ def test_in_the_setting_of_ecn_or_delay_the_margin_beats_the_papers_sweep(tmp_pa
         assert one.queue_bytes == pytest.approx(one.expected_bytes, rel=0.25 if one.flows == 2 else 0.2)
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 def test_the_advice_beats_shipped_settings_over_seeds_that_it_did_not_see(tmp_path):
     scenario = sh.Scenario.load("shipped-settings")
     advice = advise(scenario, candidates=4, seeds=2, out=tmp_path / "advice")

@@ -8,7 +8,7 @@ import pytest
 from attack import disks, folders, kills, memory
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("attack", "count"), [(kills.attack, 24), (folders.attack, 16)], ids=["kills", "folders"]
 )
@@ -16,13 +16,13 @@ def test_attacks_find_nothing(tmp_path, attack, count):
     assert len([*attack(tmp_path, random.Random(1), count)]) == count
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
 def test_full_disks_leave_whole_files(tmp_path):
     assert len([*disks.attack(tmp_path, random.Random(1), 6)]) == 6
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 def test_large_scenarios_are_not_killed(tmp_path):
     assert len([*memory.attack(tmp_path, random.Random(1), 3)]) == 3
 

@@ -31,7 +31,7 @@ def test_packets_share_all_ways(balancing):
     assert sent.min() > 0.7 * sent.mean()
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 @pytest.mark.parametrize("rate_gbps", [10, 100, 400])
 def test_the_shortest_queue_is_at_least_as_good_as_a_random_one(rate_gbps):
     """Random permutations of 128 hosts. Exact depths gave .71 to .77 of the ideal."""

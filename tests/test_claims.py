@@ -172,14 +172,14 @@ def broken(claim):
     return any(passes(claim.bands[i], [mutated["values"]]) != passed[i] for i in on_file)
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 @pytest.mark.parametrize("claim", TESTED, ids=lambda claim: claim.id)
 def test_a_mutation_breaks_its_claim(claim):
     assert broken(claim)
 
 
 def test_a_mutation_of_a_closed_form_breaks_its_claim():
-    """One of the cases of `make thorough`, so that this kind of test is itself tried often."""
+    """One of the cases of `make nightly`, so that this kind of test is itself tried often."""
     (claim,) = claims(["XP1"])
     assert broken(claim)
 

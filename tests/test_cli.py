@@ -221,7 +221,7 @@ traffic = [{ kind = "incast", senders = 200, size = "100GB" }]
 """
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 def test_the_largest_fabric_starts_in_seconds():
     """65,536 hosts and a millisecond of 200 flows in 20 s of this process, so that no neighbour counts."""
     scenario = sh.Scenario.from_toml(LARGEST)
@@ -236,9 +236,9 @@ def test_the_largest_fabric_starts_in_seconds():
 @pytest.mark.parametrize(
     "after_s",
     [
-        pytest.param(0.5, marks=pytest.mark.thorough),
+        pytest.param(0.5, marks=pytest.mark.nightly),
         2,
-        pytest.param(5, marks=pytest.mark.thorough),
+        pytest.param(5, marks=pytest.mark.nightly),
     ],
 )
 def test_ctrl_c_is_heard_while_the_largest_fabric_is_set_up(tmp_path, after_s):

@@ -46,7 +46,7 @@ OPEN = {}
 def cases():
     for path in FAULTS:
         marks = [pytest.mark.xfail(strict=True, reason=OPEN[path.stem])] if path.stem in OPEN else []
-        marks += [pytest.mark.thorough] * (path.stem in THOROUGH)
+        marks += [pytest.mark.nightly] * (path.stem in THOROUGH)
         yield pytest.param(path, marks=marks, id=path.stem)
 
 

@@ -477,7 +477,7 @@ def test_the_command_writes_files_and_says_what_it_assumed(folder):
 UET = os.environ.get("SHALLOWS_UET_HTSIM", "")
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 @pytest.mark.skipif(
     not UET, reason="SHALLOWS_UET_HTSIM is not the folder of github.com/ultraethernet/uet-htsim"
 )

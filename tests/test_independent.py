@@ -233,7 +233,7 @@ def test_dx_flows_that_join_at_once_with_small_windows_leave_none():
     assert dx.simulate([i * 52e-6 for i in range(30)], 0.25, 0.2, headroom=2.401e-6, window=2)[2] < 30
 
 
-@pytest.mark.thorough  # 10 s
+@pytest.mark.nightly  # 10 s
 @pytest.mark.parametrize("flows", [2, 10])
 def test_random_marks_are_what_makes_the_queue_under_pi_vary(flows):
     """docs/rates.md: as much as the reference, in packets too, and 3 % of it with evenly spaced marks."""

@@ -79,7 +79,7 @@ def test_every_flow_completes(seed, harm):
     check(seed, harm)
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 @pytest.mark.parametrize("harm", [lossy, flapping, plane_down])
 @pytest.mark.parametrize("seed", range(100, 200))
 def test_every_flow_of_many_scenarios_completes(seed, harm):

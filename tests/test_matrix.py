@@ -138,7 +138,7 @@ def longest_queue(scenario, bdp_bytes, rate_bps):
     return max(3 * bdp_bytes, own)
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 @pytest.mark.parametrize(("kind", "cc", "rate", "frame"), combinations())
 def test_defaults_hold_for_every_network(kind, cc, rate, frame):
     share, queue, bdp, spurious, warnings, scenario = measured(kind, cc, rate, frame)

@@ -55,7 +55,7 @@ def test_equal_paths_are_filled_by_reps(cc, paths, gbps):
     assert 0.98 <= by_reps(cc, paths, gbps) <= 1.001
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 @pytest.mark.parametrize("paths", [4, 8, 16, 32, 64])
 @pytest.mark.parametrize("gbps", [10, 100, 400, 1600])
 @pytest.mark.parametrize("cc", ALGORITHMS)
@@ -63,7 +63,7 @@ def test_all_of_these_are_filled_by_reps(cc, paths, gbps):
     assert 0.98 <= by_reps(cc, paths, gbps) <= 1.001
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 @pytest.mark.parametrize("mtu", ["1500B", "4160B", "9000B"])
 @pytest.mark.parametrize(("paths", "gbps"), [(64, 10), (16, 100), (64, 100), (64, 400)])
 def test_frames_of_all_sizes_fill_paths_with_a_step_of_20(paths, gbps, mtu):
@@ -164,7 +164,7 @@ def permutation(balancing, *, slow, seed=1):
     )
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 @pytest.mark.parametrize("slow", [False, True])
 def test_order_of_choices(slow):
     """Sums of last completions over four seeds, at least 82 us each."""

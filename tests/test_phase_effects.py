@@ -44,7 +44,7 @@ def test_a_late_flow_gets_its_share_at_1_gbps(cc, ppm, start_ms):
         assert min(shares(cc, 1, ppm, start_ms, seed)) >= 0.35
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 @pytest.mark.parametrize("cc", ["reno", "cubic", "cdg"])
 @pytest.mark.parametrize("ppm", EDGES)
 def test_a_late_flow_gets_its_share_at_10_gbps(cc, ppm):

@@ -127,7 +127,7 @@ def test_traffic_in_a_server_takes_nvlink():
     assert ports["h0->leaf0"] == 0
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 @pytest.mark.parametrize("balancing", ["flow", "packet"])
 @pytest.mark.parametrize("name", TOPOLOGIES)
 @pytest.mark.parametrize("cc", [row["name"] for row in catalog.algorithms()])

@@ -201,7 +201,7 @@ WORLDS = {
 """Rows of the table of both worlds in docs/fluid.md."""
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 @pytest.mark.parametrize("label", WORLDS)
 def test_a_scenario_in_both_worlds(label):
     pytest.importorskip("numba")
@@ -235,7 +235,7 @@ def test_the_first_figure_of_the_readme():
     )
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 def test_the_sweep_of_the_readme_stays_below_saturation(tmp_path):
     """The command that the README prints, at its largest load."""
     command = re.search(r"shallows (sweep scenarios/websearch-tree.toml (?:.|\\\n)*?--plot)\n", README)[1]

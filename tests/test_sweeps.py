@@ -217,7 +217,7 @@ def command(place, *words):
     return commands.Process("sweep", "short.toml", "--cc", "dctcp", "--cc", "dx", *words, cwd=place)
 
 
-@pytest.mark.parametrize(("kills", "seeds"), [(3, "8"), pytest.param(10, "500", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(("kills", "seeds"), [(3, "8"), pytest.param(10, "500", marks=pytest.mark.nightly)])
 def test_killed_at_random_it_goes_on_and_ends_with_the_same_table(tmp_path, kills, seeds):
     """SIGKILL to the command and its workers."""
     (tmp_path / "short.toml").write_text(SCENARIO)

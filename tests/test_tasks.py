@@ -208,7 +208,7 @@ def longest_chain(flows, times, last):
 
 
 @pytest.mark.parametrize(
-    "part", [0, *(pytest.param(part, marks=pytest.mark.thorough) for part in range(1, GRAPHS // 10))]
+    "part", [0, *(pytest.param(part, marks=pytest.mark.nightly) for part in range(1, GRAPHS // 10))]
 )
 def test_the_path_equals_a_brute_force_search(part, monkeypatch):
     for number in range(part * 10, (part + 1) * 10):
@@ -320,7 +320,7 @@ FEW = 3
 # In fabric 128 the only other frames in the queue of the slow link are acknowledgements of the ring itself.
 @pytest.mark.parametrize(
     "number",
-    [*range(FEW), 128, *(pytest.param(number, marks=pytest.mark.thorough) for number in range(FEW, 21))],
+    [*range(FEW), 128, *(pytest.param(number, marks=pytest.mark.nightly) for number in range(FEW, 21))],
 )
 def test_a_run_without_the_dominant_cause_is_as_predicted(number):
     """Without the incast or the slow link the ring takes what its messages predict, to 1 %."""
@@ -370,7 +370,7 @@ def computing(draw):
 
 
 @pytest.mark.parametrize(
-    "number", [*range(FEW), *(pytest.param(number, marks=pytest.mark.thorough) for number in range(FEW, 20))]
+    "number", [*range(FEW), *(pytest.param(number, marks=pytest.mark.nightly) for number in range(FEW, 20))]
 )
 def test_training_without_the_dominant_cause_is_as_predicted(number):
     """Like the ring, with computations. Fabrics without a dominant cause are drawn again."""

@@ -77,7 +77,7 @@ def test_every_example_is_the_same_on_three_threads(name):
     same_on(name, [QUICK], parts=20)
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", IN_PACKETS)
 def test_every_example_is_the_same_on_every_number_of_threads(name):
     same_on(name, THREADS)
