@@ -132,10 +132,12 @@ def _that_repair(answer: "Answer") -> "Flags":
     """The flows whose retransmissions count.
 
     Where packets are trimmed, a packet that is sent again costs nothing unless the link of its host is busy.
+    Trims of the warm-up are not counted, so flows that are trimmed alone need no count.
     """
     flows, nics = answer.flow_columns, answer.network.is_nic
     again, trimmed = int(flows["retransmits"].sum()), int(answer.answer["ports"]["trimmed"].sum())
-    if 2 * trimmed <= again:
+    all_trimmed = bool(answer.scenario.trimming) and all(used.trims for used in answer.scenario.flows.ccs)
+    if 2 * trimmed <= again and not all_trimmed:
         return np.ones(len(flows["retransmits"]), bool)
     busy = np.zeros(answer.network.hosts)
     np.maximum.at(busy, answer.network.link_from[nics], answer.port_columns["utilization"][nics])
