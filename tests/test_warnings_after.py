@@ -114,26 +114,6 @@ def test_flows_that_a_full_queue_locks_out(edge, warned):
         assert "of 6.08 Gbit/s at s0->s1" in text
 
 
-@pytest.mark.parametrize(("near", "far", "warned"), [("24.5us", "99.5us", True), ("24us", "99.75us", False)])
-def test_round_trips_in_an_exact_ratio_are_a_warning(near, far, warned):
-    """100 and 400 us: no seed shows that 99 and 401 us share otherwise."""
-    edges = [("a", "s", near), ("b", "s", far), ("s", "t", "1us"), ("t", "c", near), ("t", "d", far)]
-    said = only(
-        "keep step",
-        duration="150ms",
-        warmup="20ms",
-        cc="dctcp",
-        topology={
-            "kind": "graph",
-            "hosts": ["a", "b", "c", "d"],
-            "edges": [[one, other, "10Gbps", delay] for one, other, delay in edges],
-        },
-        traffic=[{"kind": "long-lived", "flows": 2, "from": ["a", "b"], "to": ["c", "d"]}],
-    )
-    assert len(said) == warned
-    assert all("100us and 400us, are exactly 1:4" in text for text in said)
-
-
 def test_computations_alone_are_explained():
     tasks = [{"kind": "tasks", "tasks": [{"name": "a", "host": "h0", "compute": "1ms"}]}]
     with pytest.raises(ScenarioError, match="one message or more: computations alone send nothing"):

@@ -29,7 +29,6 @@ def of_run(answer: "Answer") -> list[str]:
         links.idle_links,
         shares.unequal_shares,
         shares.locked_out,
-        shares.in_phase,
         shares.base_with_queue,
         slow.slow_beside_free_links,
         links.several_paths,

@@ -52,9 +52,12 @@ def short_rto_max(answer: "Answer") -> list[str]:
 def _lost(answer: "Answer") -> int | None:
     """Packets that ports dropped or trimmed and links lost in the whole run, as flows count timeouts.
 
-    None if links may have lost some in the warm-up, which are not counted.
+    None if links may have lost some in the warm-up, or ports trimmed some, which are not counted.
     """
-    if any(fault.loses and fault.at < answer.warmup_ps for fault in answer.scenario.faults):
+    scenario = answer.scenario
+    if any(fault.loses and fault.at < answer.warmup_ps for fault in scenario.faults):
+        return None
+    if scenario.trimming and answer.warmup_ps:
         return None
     ports = answer.answer["ports"]
     return sum(int(ports[of].sum()) for of in ("dropped", "dropped_in_warmup", "lost", "trimmed"))
@@ -132,12 +135,10 @@ def _that_repair(answer: "Answer") -> "Flags":
     """The flows whose retransmissions count.
 
     Where packets are trimmed, a packet that is sent again costs nothing unless the link of its host is busy.
-    Trims of the warm-up are not counted, so flows that are trimmed alone need no count.
     """
     flows, nics = answer.flow_columns, answer.network.is_nic
     again, trimmed = int(flows["retransmits"].sum()), int(answer.answer["ports"]["trimmed"].sum())
-    all_trimmed = bool(answer.scenario.trimming) and all(used.trims for used in answer.scenario.flows.ccs)
-    if 2 * trimmed <= again and not all_trimmed:
+    if 2 * trimmed <= again:
         return np.ones(len(flows["retransmits"]), bool)
     busy = np.zeros(answer.network.hosts)
     np.maximum.at(busy, answer.network.link_from[nics], answer.port_columns["utilization"][nics])

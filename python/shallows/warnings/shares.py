@@ -1,13 +1,12 @@
 """Warnings about flows that share a link unequally."""
 
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shallows.summary import jain
 from shallows.units import NEVER
-from shallows.warnings.paths import about, of_transport, paths_of, round_trip
+from shallows.warnings.paths import paths_of, round_trip
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +23,6 @@ FEW_TRIPS = 200
 """Round trips after which a flow with hardly anything is locked out."""
 STARVED, FULL = 0.1, 0.9
 """A flow starves with less than this share of its fair share, beside a link that is used to the other."""
-MOST_STEPS = 8
-"""The largest number of a ratio of propagation times that counts as small."""
 MINIMUM_RTT = ("dx", "gap", "vegas")
 """Algorithms whose base RTT is the smallest of the flow."""
 BASE_EXCESS, BASE_FRAMES = 0.1, 2
@@ -49,37 +46,6 @@ def unequal_shares(answer: "Answer") -> list[str]:
             f"{_why(answer, used)}"
         )
     return warnings
-
-
-def in_phase(answer: "Answer") -> list[str]:
-    """Long-lived TCP flows over one full link, whose propagation times are in an exact small ratio.
-
-    Their marks and losses can keep step, and a seed moves none of them: 100 and 400 us gave shares of 15:1 to
-    18:1 under DCTCP, 99 and 401 us of 6:1.
-    """
-    scenario, delay_ps = answer.scenario, answer.network.delay_ps
-    flows = np.flatnonzero((scenario.flows.bytes == 0) & of_transport(answer, "tcp"))
-    if len(flows) < 2 or not answer.network.is_nic.any() or not _long_enough(answer, FEW_TRIPS):
-        return []
-    paths, used = paths_of(scenario), answer.port_columns["utilization"]
-    first: dict[int, int] = {}
-    for flow in flows.tolist():
-        forward, back = paths[flow]
-        if float(used[forward].max()) >= FULL:
-            first.setdefault(int(delay_ps[forward].sum() + delay_ps[back].sum()), flow)
-    times = sorted(first)
-    for at, short in enumerate(times):
-        for long in times[at + 1 :]:
-            ratio = Fraction(long, short)
-            shared = {*paths[first[short]][0]} & {*paths[first[long]][0]}
-            if ratio.numerator <= MOST_STEPS and any(used[link] >= FULL for link in shared):
-                return [
-                    f"the propagation times of flows {first[short]} and {first[long]}, {about(short)} and "
-                    f"{about(long)}, are exactly {ratio.denominator}:{ratio.numerator}: such flows can keep "
-                    "step, and then no seed shows how shares depend on it; compare with a delay that is "
-                    "1 % longer"
-                ]
-    return []
 
 
 def _why(answer: "Answer", used: "Algorithm") -> str | None:
