@@ -242,6 +242,12 @@ def test_a_window_of_time_is_drawn_alone(compared):
         plot.figure([run], since="soon")
 
 
+@pytest.mark.parametrize("size", ["wide", 0, -1.0, (3, 2, 1), ("3", 2)])
+def test_a_size_that_is_none_is_refused(size, compared):
+    with pytest.raises(ScenarioError, match=r"a width in inches such as 3\.33"):
+        compared.figure(size=size)
+
+
 def test_no_label_shows_the_commands_of_a_formatter(compared):
     """Logarithmic axes wrote `$\\mathdefault{10^{5}}$`, because names in figures are no formulas."""
     from shallows.settings import explain, page

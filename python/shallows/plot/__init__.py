@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from shallows.errors import ScenarioError
 from shallows.names import figure as escape
 from shallows.plot.data import Labelled, excerpts, labelled, unlabelled
 from shallows.plot.drawing import Drawing, legend_above, small_print, wrap_title
@@ -111,6 +112,9 @@ def _width(size: float | tuple[float, float] | None, panels: int) -> tuple[float
     columns = min(panels, 2) or 1
     if size is None:
         return 3.6 * columns, columns
+    sides: tuple[Any, ...] = size if isinstance(size, tuple) else (size,)
+    if not 1 <= len(sides) <= 2 or not all(isinstance(side, int | float) and side > 0 for side in sides):
+        raise ScenarioError("size", str(size), "a width in inches such as 3.33, or (width, height)")
     width = size[0] if isinstance(size, tuple) else size
     return width, 1 if width < COLUMN_IN else columns
 
