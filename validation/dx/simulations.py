@@ -79,7 +79,7 @@ FULL = 0.99
     "Headroom that noise needs, and the queue",
     setting="Dumbbell, 10 Gbps, 200 us, ten flows of DX; Gaussian noise on delays. The headroom is the least with which the link is 99 % full, to 0.6 us.",
     runs={"dx-10": BOTTLENECK},
-    seeds=(3, 5),
+    seeds=3,
     plot=Plot("noise (us)", "headroom, mean queueing delay (us)", "points"),
 )
 def fig15(lab: "Lab") -> None:

@@ -39,7 +39,7 @@ def tree(lab: "Lab", sizes: str, count: int) -> None:
     "Web search over 192 servers",
     setting=SETTING,
     runs={"websearch-tree": ""},
-    seeds=(3, 5),
+    seeds=3,
     plot=FCT,
 )
 def fig19(lab: "Lab") -> None:
@@ -81,7 +81,7 @@ fig19.claim(
     "Data mining over 192 servers",
     setting=SETTING,
     runs={"websearch-tree": ""},
-    seeds=(5, 8),
+    seeds=5,
     plot=FCT,
 )
 def fig20(lab: "Lab") -> None:

@@ -72,7 +72,7 @@ fig2.claim(
     "Theorem 1",
     "DCQCN's fixed point",
     setting="Eq. 11 at 40 Gbps, solved by an independent program.",
-    seeds=(1, 1),
+    seeds=1,
 )
 def theorem1(lab: "Lab") -> None:
     for flows in (1, 2, 10, 64):
@@ -107,7 +107,7 @@ theorem1.claim(
     "Fig. 4",
     "DCQCN's equations at 4 and 85 us",
     setting="40 Gbps, 2, 10 and 64 flows; Kmax 2000 KB and Pmax 10 %, with which the figure was computed; the text has 200 KB and 1 %.",
-    seeds=(1, 1),
+    seeds=1,
     plot=Plot(
         "time (ms)", "queue (KB)", printed={"10 flows, 4 us": [(95, 125.3)], "10 flows, 85 us": [(95, 275.5)]}
     ),

@@ -32,7 +32,7 @@ COUNTS = (2, 10, 64)
     "Fig. 18",
     "DCQCN with PI marking in the equations",
     setting="Equations at 40 Gbps, 4 and 85 us, a reference of 200 KB, 12 MB of buffer.",
-    seeds=(1, 1),
+    seeds=1,
     plot=Plot("time (ms)", "queue (KB)", y_log=True),
 )
 def fig18(lab: "Lab") -> None:

@@ -39,7 +39,7 @@ def short_flows(lab: "Lab", load: float, name: str) -> "tuple[Series, Run]":
     "Completion times of short flows",
     setting=SETTING,
     runs=RUNS,
-    seeds=(8, 10),
+    seeds=8,
     plot=Plot(
         "load", "median FCT (us)", y_log=True,
         printed={name: [(load, FIG14[load, name][0]) for load in LOADS] for name in SHORT},
@@ -104,7 +104,7 @@ QUANTILES = (50, 75, 90, 99)
     "Completion times at load 0.8",
     setting=SETTING,
     runs=RUNS,
-    seeds=(8, 10),
+    seeds=8,
     plot=Plot("FCT (us)", "share of flows", "cdf", x_log=True),
 )
 def fig15(lab: "Lab") -> None:
@@ -136,7 +136,7 @@ fig15.claim(
     "Largest queue at load 0.8",
     setting=SETTING,
     runs=RUNS,
-    seeds=(8, 10),
+    seeds=8,
     plot=Plot(
         "algorithm", "largest queue (KB)", "bars", y_log=True, names=tuple(SHORT),
         printed={"largest": [(0, 137), (1, 9265), (2, 9265)]},

@@ -45,7 +45,7 @@ def say_split(lab: "Lab", run: "Run", words: str = "") -> None:
     setting=LINK_10G
     + " `timely`, packets paced one by one; 2 flows start together, 10 and 20 flows 50 us apart.",
     runs=RUNS,
-    seeds=(10, 20),
+    seeds=10,
     plot=Plot("time (ms)", "queue (KB)"),
 )
 def fig8(lab: "Lab") -> None:
@@ -104,7 +104,7 @@ fig8.claim(
     setting=LINK_10G
     + " `timely`, 5 and 5 Gbps at first; the mean from 40 to 100 ms, which the figure shows.",
     runs=RUNS,
-    seeds=(10, 20),
+    seeds=10,
     plot=SPLIT,
 )
 def fig9a(lab: "Lab") -> None:
@@ -136,7 +136,7 @@ fig9a.claim(
     "A TIMELY flow that starts 10 ms later",
     setting=LINK_10G + " `timely`, 5 and 5 Gbps at first; the mean from 60 to 100 ms.",
     runs=RUNS,
-    seeds=(40, 60),
+    seeds=40,
     plot=SPLIT,
 )
 def fig9b(lab: "Lab") -> None:
@@ -158,7 +158,7 @@ fig9b.claim(
     "Two TIMELY flows that start at 7 and 3 Gbps",
     setting=LINK_10G + " `timely`; the mean from 60 to 100 ms.",
     runs=RUNS,
-    seeds=(10, 20),
+    seeds=10,
     plot=SPLIT._replace(printed={"flow 1": [(98, 6.3)], "flow 2": [(98, 2.8)]}),
 )
 def fig9c(lab: "Lab") -> None:
@@ -193,7 +193,7 @@ fig9c.claim(
     setting=LINK_10G
     + " 7 and 3 Gbps at first; timely@ecn-or-delay-16KB, and timely@sigcomm15 with bursts of 64 KB.",
     runs=RUNS,
-    seeds=(10, 20),
+    seeds=10,
     plot=SPLIT,
 )
 def fig10(lab: "Lab") -> None:

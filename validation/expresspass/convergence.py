@@ -76,7 +76,7 @@ def slow(lab: "Lab", rate: str, rtt_us: float = RTT_US) -> "Series":
     "Two flows on the testbed",
     setting="10 Gbps; expresspass@testbed at 25 us, averaged over 25 us; DCTCP with K = 65 at 225 us, of which 200 us are the kernel's. 21 joins a seed.",
     runs={"expresspass-join": BOTTLENECK},
-    seeds=(150, 150),
+    seeds=150,
     plot=JOIN,
 )
 def fig16a(lab: "Lab") -> None:
@@ -118,7 +118,7 @@ fig16a.claim(
     "Two flows at 10 and 100 Gbps",
     setting="Base round trip 100 us; expresspass@ns-2 averaged over a round trip, DCTCP (K = 65 and 650, g = 0.0625 and 0.01976) over ten. Seven joins a seed.",
     runs={"expresspass-join": BOTTLENECK},
-    seeds=(3, 5),
+    seeds=3,
     plot=JOIN,
 )
 def fig16(lab: "Lab") -> None:

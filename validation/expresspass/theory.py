@@ -21,7 +21,7 @@ W_MIN = 0.01
     "Fig. 12",
     "Synchronised flows in the paper's rounds",
     setting="Equations 2 to 5 iterated: all flows update at once and see the losses of their own credits; w_min 0.01, target loss 10 %.",
-    seeds=(1, 1),
+    seeds=1,
     plot=Plot("update period", "credit rate (Gbps)", "steps"),
 )
 def fig12(lab: "Lab") -> None:
@@ -69,7 +69,7 @@ FAIR = (5, 12, 20, 40, 90, 200)
     "Algorithm 1 with any number of flows",
     setting="Dumbbell, 10 Gbps, 100 us; the default `expresspass`, which is Algorithm 1.",
     runs={"expresspass": BOTTLENECK},
-    seeds=(5, 8),
+    seeds=5,
     plot=Plot("flows", "utilisation (%)", "points", x_log=True, y_from=90),
 )
 def algorithm1(lab: "Lab") -> None:
@@ -122,7 +122,7 @@ NEW = (4, 11)
     "A newcomer among settled flows",
     setting="Dumbbell, 10 Gbps, 100 us; 4 or 11 flows of expresspass@ns-2 have settled for 15 ms when one more starts.",
     runs={"expresspass": BOTTLENECK},
-    seeds=(100, 100),
+    seeds=100,
     plot=Plot("round trips after it joined", "its share, in fair shares"),
 )
 def newcomer(lab: "Lab") -> None:

@@ -43,7 +43,7 @@ def spans(run: "Run") -> tuple[float, float]:
     setting=SETTING_FIVE
     + " Fairness is the least of Jain's indices over the seven spans with the same flows, utilisation the least of theirs.",
     runs=FIVE,
-    seeds=(6, 10),
+    seeds=6,
     plot=Plot("time (s)", "throughput (Gbps)"),
 )
 def fig2(lab: "Lab") -> None:
@@ -110,7 +110,7 @@ fig2.claim(
     setting=SETTING_FIVE
     + " DCTCP with marks of the receiver alone. Hosts are FIFOs that stamp a packet when TCP hands it over, as Linux does.",
     runs=FIVE,
-    seeds=(10, 10),
+    seeds=10,
     plot=QUEUE,
 )
 def fig4(lab: "Lab") -> None:
