@@ -84,5 +84,6 @@ fig20_packets.claim(
         within("change of DCQCN's queue", 0, 0.3, order=True, reported="does not impact"),
     ],
     mutation=Mutation({"input:noise_us": 0}, "change of DCQCN's queue"),
+    check=True,
     limits="The packet world cannot delay single acknowledgements: TIMELY's jitter is an error of its round trips, DCQCN's the mean delay.",
 )
