@@ -23,6 +23,7 @@ PARTS = {
     "attack": "make attack",
     "attach": "make soak-attach",
     "mutants": "make mutants",
+    "mutations": f"{PYTHON} -m validation mutations",
     "peers": "make peers",
 }
 """The command of each part. Random parts draw a new seed and print it."""

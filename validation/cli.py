@@ -111,11 +111,19 @@ def run(
     seed_set: SeedSet = 0,
     threads: Threads = None,
     store: Folder = STORE,
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure claims, and print their bands."""
     from validation.reach import Extent
 
-    for finding, _ in _survey(ids, store, quick, threads, seed_set, _changes(change)):
+    every = _survey(ids, store, quick, threads, seed_set, _changes(change))
+    if json_:
+        from validation.recorded import of_claim
+
+        found = [finding for finding, _ in every if not isinstance(finding, Extent)]
+        print(json.dumps({finding.claim.id: of_claim(finding) for finding in found}, indent=2))
+        return
+    for finding, _ in every:
         if isinstance(finding, Extent):
             _print_reach(finding)
         else:
@@ -233,6 +241,30 @@ def _record(found: "Sequence[Finding | Extent]", commit: str, quick: bool) -> No
     write(content)
     if kept:
         print(f"{', '.join(kept)}: left on file as full mode found it")
+
+
+@app.command()
+def mutations(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help="Tables of mutations.toml; all if absent.")
+    ] = None,
+    threads: Threads = None,
+) -> None:
+    """Change an equation at a time, measure the claims about it, and write docs/mutations.md.
+
+    The status is 1 if fewer claims notice a change than the list says.
+    """
+    from validation.mutations import PAGE, choose, run, write
+
+    missed: list[str] = []
+    chosen = choose(names)
+    for outcome in run(chosen, threads):
+        write([outcome])
+        missed += [] if outcome.caught else [outcome.mutation.name]
+        print(outcome.row, end="", flush=True)
+    print(f"{len(chosen) - len(missed)} of {len(chosen)} mutations caught: {PAGE}")
+    if missed:
+        raise typer.Exit(1)
 
 
 @app.command()
