@@ -62,7 +62,7 @@ fig3.claim(
     why="Here it does: the receiver holds any sender to a queue of about two packets, so Inigo's falls from 11 packets to a fifth. Reproduce: "
     "`python -m validation run IN23`.",
     quote="Inigo's receiver-side congestion control does not appear to help further lower the queue depth attained by the Inigo sender.",
-    limits=TICKS,
+    differs=TICKS,
 )  # fmt: skip
 
 
