@@ -41,6 +41,15 @@ LISTS = range(4, 31, 2)
 US = 10**6
 MOST = limits.TIME.most // US
 """The longest duration of a computation in microseconds."""
+OTHER_TRACES = {
+    "workload_graph": "a trace of Chakra; this is the JSON of its feeder (workload_graph), which no "
+    "converter writes: give the .et files of the same job, or the JSON that chakra_jsonizer makes of them",
+    "nodes": "a trace of Chakra; this is an execution trace of PyTorch: chakra_trace_link joins it with the "
+    "trace of Kineto, and chakra_converter PyTorch makes the .et file of the result",
+    "traceEvents": "a trace of Chakra; this is a trace of Kineto (PyTorch's profiler): chakra_trace_link "
+    "joins it with the execution trace, and chakra_converter PyTorch makes the .et file of the result",
+}
+"""What an error says of other traces in JSON, by a key of their object."""
 _BLANKS = re.compile(r"\s*")
 
 
@@ -71,7 +80,9 @@ def read(paths: Sequence[Path]) -> Parts:
                 None, None, "a name NAME.RANK.et or NAME.RANK.json, each rank once", file=path
             )
         ranks[int(match[1])] = path, content
-    if not ranks or sorted(ranks) != list(range(len(ranks))):
+    if not ranks:
+        raise ScenarioError(None, None, "one node or more of one rank or more", file=paths[0])
+    if sorted(ranks) != list(range(len(ranks))):
         expected = f"one for each rank from 0 to {max(ranks, default=0)}; there are {len(ranks)}"
         raise ScenarioError(None, None, expected, file=paths[0])
     return _Reader(ranks, groups).read()
@@ -81,10 +92,20 @@ def _content(path: Path) -> list[Node] | dict[str, list[int]]:
     """The nodes of a trace, or groups of ranks."""
     try:
         if path.suffix.lower() == ".et":
-            return [_node(at, data) for at, data in list(protobuf.messages(path.read_bytes()))[1:]]
-        objects = list(_objects(texts.read(path)))
+            objects, nodes = list[dict[str, Any]](), list(protobuf.messages(path.read_bytes()))
+            found = [_node(at, data) for at, data in nodes[1:]]
+        else:
+            objects = nodes = list(_objects(texts.read(path)))
+            found = None
     except (OSError, ValueError, RecursionError) as error:
         raise ScenarioError(None, None, f"a readable trace ({texts.why(error)})", file=path) from None
+    if not nodes:
+        raise ScenarioError(None, None, "the metadata of a trace, and one node or more", file=path)
+    if found is not None:
+        return found
+    for key, expected in OTHER_TRACES.items():
+        if key in objects[0] and not {"id", "type"} & objects[0].keys():
+            raise ScenarioError(None, None, expected, file=path)
     if len(objects) == 1 and all(isinstance(ranks, list) for ranks in objects[0].values()):
         return {name: _ranks(path, name, ranks) for name, ranks in objects[0].items()}
     return [_of_json(path, one) for one in objects if "id" in one or "type" in one]
@@ -228,6 +249,8 @@ class _Reader:
             if not self.sends.get(key):
                 self._refuse(task.host, task.name, f"a COMM_SEND from rank {key[0]} with tag {key[2]}")
             task.after.append(self.sends[key].popleft())
+        if not self.tasks:
+            self._refuse(0, "nodes", "one node or more in the traces")
         messages = sum(collective.count for collective in self.collectives.values())
         if messages > limits.FLOWS.most:
             self._refuse(0, f"{messages} messages of collectives", f"at most {limits.FLOWS.most}")
@@ -295,6 +318,8 @@ class _Reader:
         ranks = self.groups.get(group, list(range(len(self.ranks))) if not group else [])
         if len(ranks) < 2 or rank not in ranks or max(ranks) >= len(self.ranks):
             expected = f'a file {{"{group}": [ranks]}} beside the traces, with {rank} and other ranks'
+            if len(self.ranks) == 1:
+                expected = "the traces of the other ranks too: one rank has nobody to send to"
             self._refuse(rank, f"node {node.id}, pg_name = {group}", expected)
         place = count[group] = count.get(group, 0) + 1
         size = 1 if COLLECTIVES[kind] == "BARRIER" else self._whole(rank, node, "comm_size", 1)
