@@ -198,7 +198,7 @@ def node(**changed):
 def test_a_broken_trace_of_chakra_is_an_error_with_the_file(folder, text):
     Path("a.0.json").write_text("{}\n" + text if text.startswith('{"id"') else text)
     Path("a.1.json").write_text("{}\n" + json.dumps(node()))
-    with pytest.raises(ScenarioError, match=r"a|one message"):
+    with pytest.raises(ScenarioError, match=r"a\.[01]\.json"):
         write(["a.0.json", "a.1.json"], "out.toml", on="star.toml")
     assert not Path("out.toml").exists()
 
