@@ -283,3 +283,49 @@ def test_computations_alone_run_beside_the_traffic_of_the_base(folder):
 def test_other_traces_are_refused_with_the_name_of_their_converter(folder, name, text, expected):
     Path(name).write_text(text)
     assert re.search(expected, refused(name))
+
+
+SIMAI = """HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 vpp: 1 ga: 1 all_gpus: 4
+2
+first -1 1000 ALLREDUCE 1000000 2000 NONE 0 3000 ALLREDUCE 4000000 1
+second -1 1000 NONE 0 2000 ALLGATHER 500000 3000 NONE 0 1
+"""
+
+
+def test_a_workload_of_simai_is_one_pass_of_layers(folder):
+    """Groups: {0, 1} and {2, 3} tensor parallel, {0, 2} and {1, 3} data parallel; rings of two ranks."""
+    Path("w.txt").write_text(SIMAI)
+    scenario = write(["w.txt"], "out.toml", on="star.toml").scenario
+    flows = scenario.flows
+    found = sorted(zip(flows.src.tolist(), flows.dst.tolist(), flows.bytes.tolist(), strict=True))
+    tensor = [
+        (a, b, size) for a, b in ((0, 1), (1, 0), (2, 3), (3, 2)) for size in (250_000, 500_000, 500_000)
+    ]
+    data = [(a, b, 2_000_000) for a, b in ((0, 2), (2, 0), (1, 3), (3, 1))] * 2
+    assert found == sorted([*tensor, *data])
+    run = sh.run(scenario.replace({"duration": "until-done"}))
+    # Computations 1 + 1 + 2 + 3 + 2 + 3 us; at 400 Gbps two steps of 500 KB, one of 250 KB, two of 2 MB: 105 us,
+    # 1 % of headers, and at most half a round trip of 4 us for each of the five steps.
+    (row,) = run.summary["tasks"]
+    assert row["computation_us"] == pytest.approx(12, abs=0.01)
+    assert 12 + 105 < row["completion_us"] < 12 + 105 * 1.02 + 5 * 2.5
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("all_gpus: 4", "all_gpus: 3", "a multiple of TP x EP x PP, 2"),
+        ("\n2\n", "\n3\n", r'w.txt:2:1: layers = "3": expected 2'),
+        ("ALLGATHER", "GATHER", r'w.txt:4:28: collective = "GATHER": expected NONE, or ALLREDUCE'),
+        (" 0 1\n", " 0\n", r"expected a name, a dependency"),
+        ("vpp: 1", "vqq: 1", r'line = "vqq:": expected pairs'),
+        (
+            "HYBRID_TRANSFORMER_FWD_IN_BCKWD",
+            "HYBRID_TRANSFORMER",
+            r"expected HYBRID_TRANSFORMER_FWD_IN_BCKWD",
+        ),
+    ],
+)
+def test_a_broken_workload_of_simai_is_reported_with_its_line(folder, old, new, expected):
+    Path("w.txt").write_text(SIMAI.replace(old, new))
+    assert re.search(expected, refused("w.txt"))

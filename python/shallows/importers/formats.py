@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from shallows.importers import chakra, cm, columns, goal, hpcc, hpcc_config, topo
+from shallows.importers import chakra, cm, columns, goal, hpcc, hpcc_config, simai, topo
 from shallows.importers.content import Parts, Reference
 from shallows.importers.source import Source
 
@@ -21,7 +21,7 @@ TRACES = (".et", ".json")
 KNOWN = (
     "a name that ends in .cm, .topo, .goal, .et, .json, .csv or .parquet, or the text of a topology "
     "(NODES SWITCHES LINKS), of flows (their number), of sizes (BYTES PERCENT) or of a configuration "
-    "(KEY VALUE) of the HPCC simulator"
+    "(KEY VALUE) of the HPCC simulator, or of a workload of SimAI (HYBRID_TRANSFORMER…)"
 )
 
 
@@ -76,6 +76,8 @@ def _by_content(path: Path) -> Parts:
     counts = [len(row) for row in rows[:2]]
     if rows and rows[0][0].text == "num_ranks":
         return goal.read(path)
+    if rows and rows[0][0].text.startswith(simai.FIRST):
+        return simai.read(path)
     if counts[:1] == [1] and (len(counts) > 1 or rows[0][0].text.isdigit()):
         return hpcc.read_flows(path)
     if counts == [2, 2] and rows[0][0].text[0].isdigit():

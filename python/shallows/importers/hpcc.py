@@ -176,6 +176,9 @@ def _flow(source: Source, row: list[Word], at: int) -> Task:
     if len(row) not in (5, 6):
         source.refuse(row[0], "flow", "SRC DST PRIORITY PORT BYTES START, or the same without PORT")
     src, dst, *_, size, start = row
+    if "." in size.text:
+        expected = "BYTES; flows of ns3-rdma (SRC DST PRIORITY PACKETS START STOP) are not read"
+        source.refuse(size, "bytes", expected)
     ends = [source.whole(word, "host", 0, 2**31 - 1) for word in (src, dst)]
     if ends[0] == ends[1]:
         source.refuse(dst, "host", "two different hosts")

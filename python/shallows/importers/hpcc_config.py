@@ -186,10 +186,14 @@ class _Reader:
         return quantity(self.source, self._word(key), key, RATES, "a rate such as 50Mb/s")
 
     def _check_counts(self) -> None:
-        """Refuse more or fewer values than a known key has."""
+        """Refuse more or fewer values than a known key has; the simulator skips more rates than announced."""
         for key, row in self.rows.items():
             if key in _COUNTED:
                 wanted = 1 + 2 * self.source.whole(row[1], key, 1, 1000)
+                if len(row) - 1 > wanted:
+                    skipped = " ".join(word.text for word in row[wanted + 1 :])
+                    self.left.append(f"{key}: {skipped} behind the {row[1].text} rates that it announces")
+                    del row[wanted + 1 :]
             else:
                 wanted = 3 if key == "LINK_DOWN" else 1 if key in KNOWN else len(row) - 1
             if len(row) - 1 != wanted:
