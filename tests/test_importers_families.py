@@ -304,8 +304,8 @@ def test_a_workload_of_simai_is_one_pass_of_layers(folder):
     data = [(a, b, 2_000_000) for a, b in ((0, 2), (2, 0), (1, 3), (3, 1))] * 2
     assert found == sorted([*tensor, *data])
     run = sh.run(scenario.replace({"duration": "until-done"}))
-    # Computations 1 + 1 + 2 + 3 + 2 + 3 us; at 400 Gbps two steps of 500 KB, one of 250 KB, two of 2 MB: 105 us,
-    # 1 % of headers, and at most half a round trip of 4 us for each of the five steps.
+    # Computations 1 + 1 + 2 + 3 + 2 + 3 us; at 400 Gbps two steps of 500 KB, one of 250 KB, two of 2 MB,
+    # 105 us in all, 1 % of headers, and at most half a round trip of 4 us for each of the five steps.
     (row,) = run.summary["tasks"]
     assert row["computation_us"] == pytest.approx(12, abs=0.01)
     assert 12 + 105 < row["completion_us"] < 12 + 105 * 1.02 + 5 * 2.5
