@@ -19,7 +19,9 @@ app = typer.Typer(
 Files = Annotated[
     list[Path], typer.Argument(metavar="FILE…", help="config_db.json, or what mlxconfig or sysfs print.")
 ]
-Port = Annotated[str | None, typer.Option(metavar="NAME", help="The port that stands for all: Ethernet0.")]
+Port = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The port that stands for all: Ethernet0, P1, eth0.")
+]
 Queue = Annotated[int | None, typer.Option(metavar="N", help="The queue that stands for all: 3.")]
 
 
