@@ -29,7 +29,7 @@ from shallows.errors import ScenarioError
 from shallows.importers import protobuf
 from shallows.importers.collectives import COLLECTIVES, EXPANDED, Collective
 from shallows.importers.content import Parts, Task, Work
-from shallows.importers.source import Source, Word
+from shallows.importers.source import Source, Word, check_size
 from shallows.literal import is_table
 
 TYPES = ("INVALID", "METADATA", "MEM_LOAD", "MEM_STORE", "COMP", "COMM_SEND", "COMM_RECV", "COMM_COLL")
@@ -91,12 +91,15 @@ def read(paths: Sequence[Path]) -> Parts:
 def _content(path: Path) -> list[Node] | dict[str, list[int]]:
     """The nodes of a trace, or groups of ranks."""
     try:
+        check_size(path)
         if path.suffix.lower() == ".et":
             objects, nodes = list[dict[str, Any]](), list(protobuf.messages(path.read_bytes()))
             found = [_node(at, data) for at, data in nodes[1:]]
         else:
             objects = nodes = list(_objects(texts.read(path)))
             found = None
+    except ScenarioError:
+        raise
     except (OSError, ValueError, RecursionError) as error:
         raise ScenarioError(None, None, f"a readable trace ({texts.why(error)})", file=path) from None
     if not nodes:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from shallows.importers import chakra, cm, columns, goal, hpcc, hpcc_config, simai, topo
 from shallows.importers.content import Parts, Reference
-from shallows.importers.source import Source
+from shallows.importers.source import Source, uncollected
 
 ENDS: dict[str, Callable[[Path, str | None], Parts]] = {
     ".cm": cm.read,
@@ -25,6 +25,7 @@ KNOWN = (
 )
 
 
+@uncollected()
 def read_all(paths: Sequence[Path], time_unit: str | None) -> list[Parts]:
     """The parts of all files. Chakra's traces are one part together. Raises `ScenarioError`."""
     traces = [path for path in paths if path.suffix.lower() in TRACES]

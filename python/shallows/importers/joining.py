@@ -9,7 +9,7 @@ from shallows.errors import ScenarioError
 from shallows.importers import configuring
 from shallows.importers.content import Fabric, Parts, Task, Uplink, Work
 from shallows.importers.order import ordered
-from shallows.importers.source import Word
+from shallows.importers.source import Word, uncollected
 from shallows.scenario import Scenario
 from shallows.units import NEVER, SIZE, TIME
 
@@ -29,6 +29,7 @@ class Imported:
     left_out: list[str] = field(default_factory=list[str])
 
 
+@uncollected()
 def joined(parts: Sequence[Parts], base: Scenario | None, cc: str | None, load: float | None) -> Imported:
     """One scenario of all parts; what they lack is that of `base`. Raises `ScenarioError`."""
     fabric = _only([part.fabric for part in parts if part.fabric])
