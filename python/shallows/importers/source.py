@@ -1,6 +1,7 @@
 """The text of an imported file, with the line and column of each word for errors."""
 
 import gc
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ from shallows.scenario.places import Place
 
 BYTES_PER_BYTE = 100
 """Memory of a byte of a file while it is read, for short words; measured 13 to 98."""
+
+
+_NUMBER = re.compile(r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def check_size(path: Path) -> None:
@@ -98,12 +102,14 @@ class Source:
         return int(word.text)
 
     def number(self, word: Word, key: str, expected: str) -> Decimal:
-        """A decimal number of at least 0."""
+        """A decimal number of at least 0. Decimal itself also reads 1_0, NaN and digits of other scripts."""
+        if not _NUMBER.fullmatch(word.text):
+            self.refuse(word, key, expected)
         try:
             number = Decimal(word.text)
         except DecimalException:
             self.refuse(word, key, expected)
-        if not number.is_finite() or number < 0 or number > 10**30:
+        if not number.is_finite() or number > 10**30:
             self.refuse(word, key, expected)
         return number
 

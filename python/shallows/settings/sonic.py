@@ -55,15 +55,20 @@ def translated(
     Without `port`, where ports differ, one of the largest number of ports that are alike stands for all.
     """
     queues = Queues(config.tables, port)
+    alike = queues.alike() if port is None else []
     try:
-        return _Translation(config, queues, queue, classes).fragment()
+        found = _Translation(config, queues, queue, classes).fragment()
     except PortsDifferError:
-        if port is not None or len(alike := queues.alike()) < 2:
+        if len(alike) < 2:
             raise
-    chosen, others = alike[0][0], [name for group in alike[1:] for name in group]
-    found = _Translation(config, Queues(config.tables, chosen), queue, classes).fragment()
+        port = alike[0][0]
+        found = _Translation(config, Queues(config.tables, port), queue, classes).fragment()
+    if len(alike) < 2:
+        return found
+    others = [name for group in alike[1:] for name in group]
     shown = ", ".join(others[:SHOWN]) + (f" and {len(others) - SHOWN} more" if len(others) > SHOWN else "")
-    sentence = f"ports {shown}, which differ: {chosen} stands for all; --port NAME chooses another"
+    how = f"{port} stands for all" if port else f"what one of them or {alike[0][0]} lacks is that of others"
+    sentence = f"ports {shown}, which differ: {how}; --port NAME chooses another"
     return replace(found, not_expressed=(sentence, *found.not_expressed))
 
 
@@ -259,6 +264,8 @@ class _Translation:
             pfc["threshold"] = SIZE.text(_positive(key, profile, "static_th"))
         if "xon_offset" in profile:
             pfc["hysteresis"] = SIZE.text(max(1, profile["xon_offset"]))
+            if not profile["xon_offset"]:
+                self.left.append(f"{key}.xon_offset = 0: a pause ends 1 B below its threshold")
         elif "static_th" in profile and profile.get("xon", 0) < profile["static_th"]:
             pfc["hysteresis"] = SIZE.text(profile["static_th"] - profile.get("xon", 0))
         else:
