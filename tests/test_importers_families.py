@@ -3,6 +3,7 @@
 All files are written here. Expected values are worked by hand from the sources that the readers name.
 """
 
+import json
 import re
 from pathlib import Path
 
@@ -329,3 +330,30 @@ def test_a_workload_of_simai_is_one_pass_of_layers(folder):
 def test_a_broken_workload_of_simai_is_reported_with_its_line(folder, old, new, expected):
     Path("w.txt").write_text(SIMAI.replace(old, new))
     assert re.search(expected, refused("w.txt"))
+
+
+def chakra(rank, comm_type, size):
+    attributes = [{"name": "comm_type", "int64Val": comm_type}, {"name": "comm_size", "int64Val": size}]
+    node = {"id": 1, "type": "COMM_COLL_NODE", "attr": attributes}
+    Path(f"job.{rank}.json").write_text("{}\n" + json.dumps(node))
+    return f"job.{rank}.json"
+
+
+@pytest.mark.parametrize(
+    ("number", "table"),
+    [
+        (0, {"kind": "all-reduce", "size": "4MB"}),
+        (2, {"kind": "all-gather", "size": "16MB"}),
+        (7, {"kind": "reduce-scatter", "size": "4MB"}),
+        (6, {"kind": "all-to-all", "size": "4MB"}),
+        (5, {"kind": "broadcast", "size": "4MB", "chunk": "500KB"}),
+    ],
+)
+def test_an_imported_collective_has_the_row_of_one_that_is_written(folder, number, table):
+    """Of four ranks with 4 MB each; an all-gather sends those of all."""
+    files = [chakra(rank, number, 4_000_000) for rank in range(4)]
+    imported = write(files, "out.toml", on="star.toml").scenario
+    written = imported.replace({"traffic": [table | {"hosts": [0, 1, 2, 3]}]})
+    (row,), (other,) = (sh.run(scenario).summary["collectives"] for scenario in (imported, written))
+    assert {**row, "name": ""} == {**other, "name": ""}
+    assert row["completion_us"] > 0

@@ -818,6 +818,7 @@ class AllReduce(Builder):
     step_delay: time that a rank takes before each message, such as NCCL's launch of a step; default 0s
     start: earliest start; default 0s
     jitter: ranks start at random times within this time; default 0s
+    rails: each channel is a ring with a rail of its own; `hosts` go server by server; default False
     """
 
     kind = "all-reduce"
@@ -838,6 +839,7 @@ class AllReduce(Builder):
         step_delay: Time = "0s",
         start: Time = "0s",
         jitter: Time = "0s",
+        rails: bool = False,
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)
@@ -858,6 +860,7 @@ class ReduceScatter(Builder):
     step_delay: time that a rank takes before each message, such as NCCL's launch of a step; default 0s
     start: earliest start; default 0s
     jitter: ranks start at random times within this time; default 0s
+    rails: each channel is a ring with a rail of its own; `hosts` go server by server; default False
     """
 
     kind = "reduce-scatter"
@@ -877,6 +880,7 @@ class ReduceScatter(Builder):
         step_delay: Time = "0s",
         start: Time = "0s",
         jitter: Time = "0s",
+        rails: bool = False,
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)
@@ -897,6 +901,7 @@ class AllGather(Builder):
     step_delay: time that a rank takes before each message, such as NCCL's launch of a step; default 0s
     start: earliest start; default 0s
     jitter: ranks start at random times within this time; default 0s
+    rails: each channel is a ring with a rail of its own; `hosts` go server by server; default False
     """
 
     kind = "all-gather"
@@ -916,6 +921,7 @@ class AllGather(Builder):
         step_delay: Time = "0s",
         start: Time = "0s",
         jitter: Time = "0s",
+        rails: bool = False,
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)

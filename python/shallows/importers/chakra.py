@@ -263,9 +263,12 @@ class _Reader:
                 self._refuse(
                     min(missing), f"collective {place} of group {group!r}", "one on every rank of the group"
                 )
+        tables = self._tables()
+        for (group, place), collective in self.collectives.items() if not tables else ():
             self.tasks += collective.messages(f"{group}c{place}")
         path = self.ranks[0][0]
-        work = Work(re.sub(r"\.\d+$", "", path.stem), Nodes(path), self.tasks, len(self.ranks))
+        tasks = [] if tables else self.tasks
+        work = Work(re.sub(r"\.\d+$", "", path.stem), Nodes(path), tasks, len(self.ranks), tables)
         parts = Parts(work, assumed=["a send has ended when its data has left the host"])
         if not self.controlled:
             parts.left_out.append(
@@ -274,6 +277,15 @@ class _Reader:
         if self.unknown:
             parts.left_out.append(f"{self.unknown} dependencies on nodes that their file does not have")
         return parts
+
+    def _tables(self) -> list[dict[str, Any]]:
+        """Tables of traffic, if the traces have nothing but one collective of each rank; else none."""
+        ranks = [rank for collective in self.collectives.values() for rank in collective.ranks]
+        joins = all(task.to is None and not task.duration_ps for task in self.tasks) and not self.receives
+        if not joins or len(set(ranks)) < len(ranks):
+            return []
+        tables = [collective.table for collective in self.collectives.values()]
+        return tables if all(tables) else []
 
     def _refuse(self, rank: int, key: str, expected: str) -> NoReturn:
         raise ScenarioError(key, None, expected, file=self.ranks[rank][0])

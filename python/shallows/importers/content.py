@@ -39,13 +39,15 @@ class Task:
 class Work:
     """The tasks of one or several files that become a table of traffic, with the file for errors.
 
-    `hosts` is the number of hosts that the file has, or None.
+    `hosts` is the number of hosts that the file has, or None. `tables` are of collectives that are traffic
+    tables of their own; their `hosts` are numbers of the file.
     """
 
     name: str
     source: Source
     tasks: list[Task]
     hosts: int | None = None
+    tables: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def joined(parts: Sequence[Parts], base: Scenario | None, cc: str | None, load: 
     _fail(imported, [uplink for part in parts for uplink in part.failed], fabric)
     traffic: list[dict[str, Any]] = imported.tables.setdefault("traffic", [])
     for part in parts:
-        if part.work and part.work.tasks:
+        if part.work and (part.work.tasks or part.work.tables):
             _add(imported, part.work, fabric, base)
         if part.sizes:
             traffic.append(_arrivals(part.sizes, load))
@@ -69,7 +69,7 @@ def have_traffic(parts: Sequence[Parts]) -> bool:
     """Whether files have flows, or sizes of them. Computations alone are no traffic."""
     works = [part.work for part in parts if part.work]
     return any(part.sizes for part in parts) or any(
-        task.to is not None for work in works for task in work.tasks
+        work.tables or any(task.to is not None for task in work.tasks) for work in works
     )
 
 
@@ -176,6 +176,11 @@ def _add(imported: Imported, work: Work, fabric: Fabric | None, base: Scenario |
     if work.hosts and work.hosts > count:
         expected = f"a network of {work.hosts} hosts or more; it has {count}"
         raise ScenarioError("hosts", work.hosts, expected, file=work.source.path)
+    for table in work.tables:
+        hosts = [_host(work, Task("", rank), rank, fabric, count) for rank in table["hosts"]]
+        imported.tables["traffic"].append(table | {"hosts": hosts})
+    if not work.tasks:
+        return
     tasks = ordered(work)
     of = {task.name: task for task in tasks}
     for task in tasks:
