@@ -262,6 +262,8 @@ def switch(text):
     buffer = tables["BUFFER_PROFILE"][group["profile"]] if "profile" in group else {"static_th": "0"}
     fields = ("min_threshold", "max_threshold", "drop_probability")
     thresholds = [int(wred.get(f"green_{field}", "100")) for field in fields]
+    if thresholds[2] == 0 or thresholds[0] == thresholds[1]:  # no marks up to the second, then all
+        thresholds = [thresholds[1], thresholds[1], 100]
     (port,) = tables["PORT_QOS_MAP"].values()
     sizes = buffer.get("xoff", "0"), buffer["static_th"], buffer.get("xon_offset") or buffer["static_th"]
     headroom, threshold, offset = map(int, sizes)

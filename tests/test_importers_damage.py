@@ -157,8 +157,10 @@ def configuration(text):
 def goal(text):
     parts = parts_of(text, "a.goal")
     found = []
-    received = {
-        task.name: task.after[0] for task in parts.work.tasks if task.to is None and not task.duration_ps
+    received = {  # receives wait for a message of another rank first
+        task.name
+        for task in parts.work.tasks
+        if task.to is None and task.after and not task.after[0].startswith(f"{task.host}.")
     }
     for task in parts.work.tasks:
         label = task.name.partition(".")[2]
