@@ -16,6 +16,7 @@ from shallows.table import Table
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.traffic import Task
+from shallows.traffic.costs import CostTable
 from shallows.units import TypeName
 
 FILE = Path(__file__).resolve().parents[1] / "python" / "shallows" / "builders.py"
@@ -24,6 +25,7 @@ TABLES = {
     "Pauses": Pauses,
     "Trimming": Trimming,
     "Timestamps": TimestampTable,
+    "Costs": CostTable,
     "Network": NetworkTable,
     "Hosts": HostTable,
     "Record": RecordTable,

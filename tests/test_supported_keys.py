@@ -58,6 +58,7 @@ OTHER = {
     "hosts.gap": 0.5,
     "hosts.prr": True,
     "hosts.timestamps": {"kind": "hardware"},
+    "hosts.costs": [{"message": "1us"}],
     "traffic.0.priority": 1,
     "traffic.0.class": "bulk",
     "traffic.0.name": "tenant",
@@ -324,7 +325,19 @@ def test_a_key_of_a_kind_changes_what_is_run_or_is_refused(table, kind, key, wor
     plain |= {"ep": 2} if kind == "training" and key in ("dispatch", "gini") else {}
     if "rate" in TOPOLOGIES.get(kind, Scenario).model_fields:
         plain["rate"] = "1Gbps"
-    tables = {**BASE, "duration": "9s", table: plain if table == "topology" else [plain]}
+    base = BASE
+    if key == "rails":  # rings over servers of GPUs
+        plain, other = {"kind": kind, "size": "4MB"}, True
+        base = BASE | {
+            "topology": {
+                "kind": "rail-optimised",
+                "servers": 2,
+                "gpus": 2,
+                "rate": "1Gbps",
+                "nvlink_rate": "1Gbps",
+            }
+        }
+    tables = {**base, "duration": "9s", table: plain if table == "topology" else [plain]}
     before = Scenario(**tables, network={"buffer": "300pkt"})
     after = before.set(f"{table}.{key}" if table == "topology" else f"{table}.0.{key}", other)
     try:

@@ -36,6 +36,7 @@ __all__ = [
     "AllReduce",
     "AllToAll",
     "Broadcast",
+    "Costs",
     "DragonflyPlus",
     "Dumbbell",
     "FatTree",
@@ -160,6 +161,35 @@ class Timestamps(Builder):
         super().__init__(locals(), unknown)
 
 
+class Costs(Builder):
+    """A table of `hosts.costs`: costs of some hosts. Of several tables with a host the last counts.
+
+    hosts: the hosts; by default all; default topology
+    preset: values that others measured, for absent keys
+    message: before each flow; default 0s
+    queue_pair: before the first flow of a pair of hosts; default 0s
+    step: before each message of a collective; default 0s
+    completion: before each flow that waited for another; default 0s
+    spread: costs are up to this share longer; default 0.0
+    pcie: the rate at which each host sends, at most
+    """
+
+    def __init__(
+        self,
+        *,
+        hosts: Ends = "topology",
+        preset: Literal["nccl"] | None = None,
+        message: Time = "0s",
+        queue_pair: Time = "0s",
+        step: Time = "0s",
+        completion: Time = "0s",
+        spread: float = 0.0,
+        pcie: Rate | None = None,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
 class Network(Builder):
     """`[network]`: what is true of every link and port.
 
@@ -214,6 +244,7 @@ class Hosts(Builder):
     retransmission: what RoCE sends again: all from the first loss on, or the losses (IRN); default go-back-n
     gap: largest random gap after a data frame, as a share of its time; 0 turns it off; default 0.002
     timestamps: errors of timestamps; by default none
+    costs: tables of the costs of hosts; by default none
     """
 
     def __init__(
@@ -233,6 +264,7 @@ class Hosts(Builder):
         retransmission: Literal["go-back-n", "selective"] = "go-back-n",
         gap: float = 0.002,
         timestamps: Timestamps | TableLike | None = None,
+        costs: Sequence[Costs | TableLike] | None = None,
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)

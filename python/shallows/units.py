@@ -293,6 +293,7 @@ Stop = Annotated[int, _Key("Time", TIME, least=1, words=(("never", NEVER),))]
 Sampling = Annotated[int, _Key("Time", TIME, least=1, words=(("off", 0),))]
 Duration = Annotated[int, _Key("Time", TIME, least=1, words=(("until-done", NEVER),))]
 Rate = Annotated[int, _Key("Rate", RATE, least=1)]
+OptionalRate = Annotated[int | None, _Key("Rate", RATE, least=1, optional=True)]
 HeaderSize = Annotated[int, _Key("Size", SIZE)]
 WireSize = Annotated[int, _Key("Size", SIZE, least=1, part="wire")]
 DefaultBuffer = Annotated[

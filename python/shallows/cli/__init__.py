@@ -35,6 +35,7 @@ COMMANDS = {
     "fluid": "fluid:app",
     "settings": "fabric:app",
     "advise": "advise:advise",
+    "fit": "fitting:fit",
     "live": "live:app",
 }
 """The function, or the app with subcommands, of each command."""

@@ -142,9 +142,9 @@ class Scenario(Table):
         tables = self.model_dump(by_alias=True, exclude_none=True, context=context)
         if not any("hosts.rto_min" in used.supported_keys for used in self.algorithms):
             del tables["hosts"]["rto_min"]  # it acts on no flow, and follows from the network
-        for key in ("classes", "pools"):
-            if not tables[key]:
-                del tables[key]
+        for table, key in ((tables, "classes"), (tables, "pools"), (tables["hosts"], "costs")):
+            if not table[key]:
+                del table[key]
         written = [tables["network"], *tables.get("classes", ())]
         for table, options in zip(written, (self.network_options, *self.classes), strict=True):
             if options.pfc and options.pfc.headroom == NEVER:

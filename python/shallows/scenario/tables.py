@@ -22,6 +22,7 @@ from shallows.literal import is_list, is_table
 from shallows.marking import Marking
 from shallows.switch import Pauses, Shared, Trimming
 from shallows.table import Key, Table
+from shallows.traffic.costs import CostTable
 from shallows.units import (
     NEVER,
     SIZE,
@@ -247,6 +248,9 @@ class HostTable(Table):
         description="largest random gap after a data frame, as a share of its time; 0 turns it off",
     )
     timestamps: TimestampTable | None = Key(None, description="errors of timestamps; by default none")
+    costs: list[CostTable] = Key(
+        default_factory=lambda: list[CostTable](), description="tables of the costs of hosts; by default none"
+    )
 
     @field_validator("gap")
     @classmethod
