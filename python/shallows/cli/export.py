@@ -45,7 +45,7 @@ def export(
     trust: Trust = False,
 ) -> int:
     """Write a run for other tools. For all but --fct it runs again, with taps on its ports."""
-    from shallows import extras
+    from shallows.base import extras
     from shallows.errors import ScenarioError
     from shallows.export import fct as times
     from shallows.export import tables

@@ -24,7 +24,7 @@ def fit(
     trust: Trust = False,
 ) -> int:
     """Find the costs of hosts with which SCENARIO takes the measured times of TABLE."""
-    from shallows import extras, names
+    from shallows.base import extras, names
     from shallows.fit import fit as search
     from shallows.fit import measured, output
     from shallows.results import files

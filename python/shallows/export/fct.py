@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shallows.defaults import ACK_BYTES
+from shallows.algorithms.defaults import ACK_BYTES
 from shallows.importers.hpcc_config import HEADER, INT
 from shallows.results import files
-from shallows.routing import Routes
+from shallows.topology.routing import Routes
 
 if TYPE_CHECKING:
     from shallows.results import Run

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from shallows import texts
-from shallows.contract import F64
+from shallows.base import texts
+from shallows.core.contract import F64
 from shallows.errors import ScenarioError
 
 SIZES = ("size", "bytes", "message", "size_bytes", "message_bytes")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shallows.contract import F64
+from shallows.core.contract import F64
 from shallows.errors import ScenarioError
 from shallows.traffic import Collective
 from shallows.units import RATE, SIZE, TIME
@@ -132,7 +132,7 @@ def _smallest(scenario: "Scenario") -> float:
 
 def _timed(scenario: "Scenario", size: float) -> tuple[float, int]:
     """The time in us that the first table takes for a size, and the messages that follow each other."""
-    from shallows.runner import run
+    from shallows.worlds.runner import run
 
     changed: dict[str, Any] = {"traffic.0.size": SIZE.text(round(size)), "hosts.costs": []}
     if "size" not in type(scenario.traffic[0]).model_fields:

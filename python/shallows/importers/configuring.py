@@ -106,7 +106,7 @@ def _lossy(settings: Settings, fabric: Fabric | None) -> list[dict[str, Any]]:
 
 def of_network(settings: Settings, scenario: "Scenario") -> Mapping[str, Any]:
     """Parameters of the algorithm that follow from the network: HPCC's step a round trip, and base RTT."""
-    from shallows.defaults import Scale
+    from shallows.algorithms.defaults import Scale
 
     if settings.rate_ai is None or scenario.algorithms[0].name != "hpcc-roce":
         return {}

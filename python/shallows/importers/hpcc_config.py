@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from shallows import limits
+from shallows.base import limits
 from shallows.importers.content import Parts, Reference, Settings
 from shallows.importers.hpcc import RATES, quantity
 from shallows.importers.source import Source, Word

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from shallows import limits
+from shallows.base import limits
 from shallows.importers.collectives import Collective
 from shallows.importers.content import Parts, Task, Work
 from shallows.importers.source import Source, Word

@@ -10,7 +10,8 @@ from os import PathLike
 from pathlib import Path
 from typing import NoReturn
 
-from shallows import limits, memory, texts
+from shallows import memory
+from shallows.base import limits, texts
 from shallows.errors import ScenarioError
 from shallows.scenario.places import Place
 

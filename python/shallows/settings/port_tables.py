@@ -12,7 +12,7 @@ cfgmgr/buffermgr.cpp of github.com/sonic-net/sonic-swss, portconfig.py of sonic-
 from pathlib import Path
 from typing import Any
 
-from shallows import texts
+from shallows.base import texts
 from shallows.errors import ScenarioError
 
 LOOKUP = "PG_PROFILE_LOOKUP"

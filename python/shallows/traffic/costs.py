@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from pydantic import model_validator
 
+from shallows.base.table import Key, Table
 from shallows.errors import ScenarioError
-from shallows.table import Key, Table
 from shallows.traffic.flows import Draws
 from shallows.traffic.kind import Ends, hosts_of
 from shallows.units import OptionalRate, Time
 
 if TYPE_CHECKING:
-    from shallows.contract import F64, U64
+    from shallows.core.contract import F64, U64
     from shallows.scenario import Scenario
     from shallows.topology import Network
 
