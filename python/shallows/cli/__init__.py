@@ -7,7 +7,6 @@ on stderr with status 2. Heavy modules are imported by the command that needs th
 import atexit
 import gc
 import os
-import signal
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -17,6 +16,8 @@ from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+
+from shallows.cli import signals
 
 COMMANDS = {
     "run": "run:run",
@@ -105,8 +106,7 @@ def main() -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     # Objects of modules are never garbage: a collection during imports takes as long as some imports.
     gc.set_threshold(100_000)
-    # A job scheduler ends jobs with SIGTERM; what exists is saved, as for Ctrl-C.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signals.install()
     status: list[Any] = []
     atexit.register(_leave, status)
     try:
@@ -125,11 +125,15 @@ def main() -> None:
 
 
 def _interruption(error: BaseException) -> KeyboardInterrupt | None:
-    """Ctrl-C, also where pydantic hides it in an error of its own while it builds the schema of a model."""
-    if isinstance(error, KeyboardInterrupt):
-        return error
-    hidden = type(error).__name__ == "SchemaError" and "KeyboardInterrupt" in str(error)
-    return KeyboardInterrupt() if hidden else None
+    """Ctrl-C, also where an error hides it: Python's of a class, and pydantic's of the schema of a model."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, KeyboardInterrupt):
+            return cause
+        if type(cause).__name__ == "SchemaError" and "KeyboardInterrupt" in str(cause):
+            return KeyboardInterrupt()
+        cause = cause.__cause__
+    return None
 
 
 def _leave(status: list[Any]) -> None:

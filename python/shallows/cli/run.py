@@ -91,10 +91,10 @@ def run(
     with Progress() as progress:
         result = simulate(prepared, progress.of(prepared))
     try:
-        saved = _saved(result, folder, named=out is not None)
+        saved, status = _saved(result, folder, named=out is not None)
     finally:
         _tell(result.summary, run_report(result.summary), json_)
-    return _finish(result, saved, plot, html)
+    return _finish(result, saved, status, plot, html)
 
 
 @with_status
@@ -134,10 +134,10 @@ def compare(
     if comparison.distances:
         numbers["distances"] = comparison.distances
     try:
-        saved = _saved(comparison, folder, named=out is not None)
+        saved, status = _saved(comparison, folder, named=out is not None)
     finally:
         _tell(numbers, comparison_report(comparison), json_)
-    return _finish(comparison, saved, extras.has("plot"), html)
+    return _finish(comparison, saved, status, extras.has("plot"), html)
 
 
 def _place(out: Path | None, source: str | None, usual: Callable[[], Path]) -> Path:
@@ -150,8 +150,8 @@ def _place(out: Path | None, source: str | None, usual: Callable[[], Path]) -> P
     return folder
 
 
-def _saved(result: "Run | Comparison", folder: Path, *, named: bool) -> Path:
-    """The folder in which `result` was saved: `folder`, or a temporary one if that failed."""
+def _saved(result: "Run | Comparison", folder: Path, *, named: bool) -> tuple[Path, int]:
+    """The folder in which `result` was saved, and the exit status: a temporary folder if `folder` failed."""
     from shallows.results import paths
 
     if result.interrupted and not named:
@@ -163,10 +163,10 @@ def _saved(result: "Run | Comparison", folder: Path, *, named: bool) -> Path:
             f"while saving: {folder} is what it was before, or the whole new result"
         ) from None
     except (ScenarioError, OSError) as error:
-        return _rescued(result, error)
+        return _rescued(result, error), FAILED
     if not named:
         paths.newest(folder)
-    return folder
+    return folder, DONE
 
 
 def _rescued(result: "Run | Comparison", error: ScenarioError | OSError) -> Path:
@@ -190,7 +190,7 @@ def _tell(data: Any, report: list[Any], as_json: bool) -> None:
         print_parts(report)
 
 
-def _finish(result: "Run | Comparison", saved: Path, plot: bool, html: Path | None) -> int:
+def _finish(result: "Run | Comparison", saved: Path, status: int, plot: bool, html: Path | None) -> int:
     """Print where `result` was saved, draw its figure and page, and return the exit status."""
     early = "interrupted; what was done is " if result.interrupted else ""
     print(f"{early}saved in {saved}", file=sys.stderr, flush=True)
@@ -200,4 +200,4 @@ def _finish(result: "Run | Comparison", saved: Path, plot: bool, html: Path | No
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"while drawing: the results are saved in {saved}") from None
     result.check_books()
-    return INTERRUPTED if result.interrupted else DONE if drawn else FAILED
+    return INTERRUPTED if result.interrupted else status if drawn else FAILED

@@ -9,6 +9,7 @@ from shallows import names
 from shallows.cli import completion
 from shallows.cli.settings import Trust, at_least, settings
 from shallows.cli.status import after_saving, with_status
+from shallows.errors import ScenarioError
 
 if TYPE_CHECKING:
     from shallows.sweeps.plans import Plan
@@ -93,6 +94,8 @@ def sweep(
         scenario, cc, _axes(over), seeds=seeds, until=until, metric=metric, world=world,
         overrides=settings(set_, EXAMPLE),
     )  # fmt: skip
+    if plot or x or heatmap:
+        _check_figure(asked, x, heatmap)
     folder = out or running.default_folder(asked)
     missing = running.missing(asked, folder)
     _say(f"{len(missing)} run{'s'[: len(missing) != 1]}" if missing else "0 runs: all are there already")
@@ -116,6 +119,16 @@ def _axes(over: list[str] | None) -> dict[Any, Any]:
         pairs = plans.pairs(text)
         axes |= plans.together(dict(pairs)) if len(pairs) > 1 else dict(pairs)
     return axes
+
+
+def _check_figure(asked: "Plan", x: str | None, heatmap: str | None) -> None:
+    """Raise `ScenarioError`, before anything runs, if the sweep lacks an axis of its figure."""
+    columns = list(asked.names.values())
+    if not columns:
+        raise ScenarioError("--plot", None, "a swept key for the axis of the figure: --over KEY=VALUES")
+    for option, name in (("--x", x), ("--heatmap", heatmap)):
+        if name is not None and asked.names.get(name, name) not in ("cc", *columns):
+            raise ScenarioError(option, name, f"one of the swept keys: {', '.join(asked.names)}")
 
 
 def _rehearse(asked: "Plan", folder: Path, on: str) -> int:

@@ -187,6 +187,7 @@ def _run(asked: "Plan", folder: Path, on: Any, workers: int | None, bar: "Progre
         with closing(rows_of(left, folder / "runs", on, workers)) as coming:
             for row in coming if left else ():
                 rows[row["run"]] = row
+                store.note(folder)
                 if bar:
                     bar.row(row)
     except KeyboardInterrupt:
