@@ -89,7 +89,7 @@ def test_a_run_below_programs_of_others_keeps_its_algorithm(cc, place, group, na
     with attached(cc, group, namespace):
         done = below(group, place, hidden=True)
     assert done.returncode == 0, done.stderr
-    bottleneck = json.loads(done.stdout)["bottleneck"]
+    bottleneck = json.loads(done.stdout)["data"]["bottleneck"]
     assert bottleneck["queue_mean_pkt"] > RENO_LEAST_PKT
     assert bottleneck["dropped"] > 0
     assert bottleneck["marked"] == 0

@@ -289,7 +289,7 @@ def test_comparing_worlds_prints_and_saves_how_far_apart_they_are(tmp_path):
     words = ["compare", str(path), "--cc", "dctcp", "--world", "packet", "--world", "fluid", "--json"]
     result = CliRunner().invoke(cli.app, [*words, "--out", str(tmp_path / "out")])
     assert result.exit_code == 0, result.output
-    answer = json.loads(result.stdout)
+    answer = json.loads(result.stdout)["data"]
     packet, liquid = (answer[f"dctcp-{world}"]["bottleneck"] for world in ("packet", "fluid"))
     row = answer["distances"][0]
     assert (row["quantity"], row["world"], row["than"]) == ("queue_mean_pkt", "fluid", "packet")
@@ -404,7 +404,8 @@ def test_the_command_and_a_scenario_have_the_same_defaults(model, flows, rate):
     answer = CliRunner().invoke(cli.app, ["fluid", "fixed-point", model, *options])
     assert "by default" in answer.stderr
     queue = sh.run(of_defaults(model, rate, flows), world="fluid", progress=False).summary["bottleneck"]
-    assert queue["queue_mean_pkt"] * 1.5 == pytest.approx(json.loads(answer.stdout)["queue_kb"], rel=0.05)
+    expected_kb = json.loads(answer.stdout)["data"]["queue_kb"]
+    assert queue["queue_mean_pkt"] * 1.5 == pytest.approx(expected_kb, rel=0.05)
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,14 @@ def call(*words: str, request: Mapping[str, Any] | None = None) -> int:
     return status
 
 
+def said(*words: str) -> tuple[int, list[str]]:
+    """The status and the lines of a command of the program."""
+    done = subprocess.run([program(), *words], stdout=PIPE, text=True, check=False)
+    if done.returncode < 0:
+        raise ScenarioError(f"live {words[0]}", None, f"an answer: {_ended(done.returncode)}")
+    return done.returncode, done.stdout.splitlines()
+
+
 def ask(request: Mapping[str, Any], word: str = "run") -> Any:
     """The answer of the program to a request (docs/crossing.md). Ctrl-C ends a run early.
 

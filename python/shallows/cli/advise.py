@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from shallows.cli.output import Json, print_json
 from shallows.cli.run import EXAMPLE, Overrides, ScenarioFile
 from shallows.cli.settings import Trust, settings
 from shallows.cli.status import DONE, with_status
@@ -26,6 +27,7 @@ def advise(
     save: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Save the scenario with the recommended settings.")
     ] = None,
+    json_: Json = False,
     trust: Trust = False,
 ) -> int:
     """Recommend settings of an algorithm and its ports: stable in the fluid model, best in packets."""
@@ -47,7 +49,10 @@ def advise(
         ranges.times(rtts, "--rtts") if rtts else None,
         candidates=candidates, seeds=seeds, out=out, progress=True,
     )  # fmt: skip
-    print_parts(advice_output.report(found))
+    if json_:
+        print_json("advice", advice_output.as_json(found))
+    else:
+        print_parts(advice_output.report(found))
     if plot:
         print(f"wrote {files.draw(advice_output.figure(found), plot)}")
     if save:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shallows import extras
+from shallows.cli.output import Json, print_json
 from shallows.cli.settings import Trust
 from shallows.cli.status import DONE, with_status
 from shallows.errors import ScenarioError
@@ -30,12 +31,10 @@ def report(
         Path, typer.Argument(metavar="RESULT", help="Folder of a run, a comparison or a sweep.")
     ],
     html: Html = None,
-    json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    json_: Json = False,
     trust: Trust = False,
 ) -> int:
     """Print the report of a saved result again, or write it as a page that needs no network."""
-    import json
-
     from shallows.comparison import Comparison
     from shallows.report import comparison_report, print_parts, run_report
     from shallows.results import Run
@@ -49,7 +48,7 @@ def report(
     one = isinstance(found, Run)
     if json_:
         summary = found.summary if one else {label: run.summary for label, run in found.runs.items()}
-        print(json.dumps(summary, indent=2))
+        print_json("run" if one else "comparison", summary)
     else:
         print_parts(run_report(found.summary) if one else comparison_report(found))
     if html:

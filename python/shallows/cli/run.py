@@ -1,6 +1,5 @@
 """`shallows run` and `shallows compare`: one scenario, under one or several algorithms and worlds."""
 
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -12,6 +11,7 @@ import typer
 from shallows import extras
 from shallows.cli import completion
 from shallows.cli import report as pages
+from shallows.cli.output import Json, print_json
 from shallows.cli.settings import Trust, at_least, settings
 from shallows.cli.status import DONE, FAILED, INTERRUPTED, after_saving, with_status
 from shallows.errors import NamedOverrides, ScenarioError
@@ -45,7 +45,6 @@ Algorithms = typer.Option(
 )
 Seed = Annotated[int | None, typer.Option(help="Seed of all random numbers.")]
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the results.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
 @with_status
@@ -93,7 +92,7 @@ def run(
     try:
         saved, status = _saved(result, folder, named=out is not None)
     finally:
-        _tell(result.summary, run_report(result.summary), json_)
+        _tell("run", result.summary, run_report(result.summary), json_)
     return _finish(result, saved, status, plot, html)
 
 
@@ -136,7 +135,7 @@ def compare(
     try:
         saved, status = _saved(comparison, folder, named=out is not None)
     finally:
-        _tell(numbers, comparison_report(comparison), json_)
+        _tell("comparison", numbers, comparison_report(comparison), json_)
     return _finish(comparison, saved, status, extras.has("plot"), html)
 
 
@@ -181,11 +180,11 @@ def _rescued(result: "Run | Comparison", error: ScenarioError | OSError) -> Path
     return folder
 
 
-def _tell(data: Any, report: list[Any], as_json: bool) -> None:
+def _tell(kind: str, data: Any, report: list[Any], as_json: bool) -> None:
     from shallows.report import print_parts
 
     if as_json:
-        print(json.dumps(data, indent=2))
+        print_json(kind, data)
     else:
         print_parts(report)
 

@@ -7,6 +7,7 @@ import typer
 
 from shallows import names
 from shallows.cli import completion
+from shallows.cli.output import Json, print_json
 from shallows.cli.settings import Trust, at_least, settings
 from shallows.cli.status import after_saving, with_status
 from shallows.errors import ScenarioError
@@ -80,7 +81,7 @@ def sweep(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would run, and with Slurm the script.")
     ] = False,
-    json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    json_: Json = False,
     trust: Trust = False,
 ) -> int:
     """Run SCENARIO for every combination; what is done already is not repeated."""
@@ -117,6 +118,11 @@ def _axes(over: list[str] | None) -> dict[Any, Any]:
     axes: dict[Any, Any] = {}
     for text in over or []:
         pairs = plans.pairs(text)
+        known = {key for axis in axes for key in ([axis] if isinstance(axis, str) else axis)}
+        for key, _ in pairs:
+            if key in known:
+                expected = f"each key once: write its values with commas, {key}=A,B,C"
+                raise ScenarioError("--over", key, expected)
         axes |= plans.together(dict(pairs)) if len(pairs) > 1 else dict(pairs)
     return axes
 
@@ -173,13 +179,11 @@ def _finish(
 
 def show(result: "Sweep", metrics: list[str], baseline: str | None, json_: bool) -> None:
     """Print means and intervals of `metrics`, as a table or as JSON."""
-    import json
-
     from shallows.report import print_parts
     from shallows.sweeps.report import sweep_report
 
     if json_:
-        print(json.dumps(_plain(result.intervals(metrics, baseline=baseline)), indent=2))
+        print_json("sweep", _plain(result.intervals(metrics, baseline=baseline)))
     else:
         print_parts(sweep_report(result, metrics, baseline))
 

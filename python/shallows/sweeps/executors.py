@@ -15,6 +15,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
+from shallows import extras
 from shallows.errors import ScenarioError
 from shallows.sweeps.interrupts import delayed, start_servers
 from shallows.sweeps.jobs import perform, perform_all, row
@@ -239,4 +240,4 @@ def _extra(module: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        raise ScenarioError("--on", extra, f"the extra {extra}: pip install 'shallows[{extra}]'") from None
+        raise ScenarioError("--on", extra, f"the extra {extra}: {extras.command(extra)}") from None
