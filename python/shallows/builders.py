@@ -746,6 +746,7 @@ class Incast(Builder):
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
     class_: its traffic class, by name; by default the last of [[classes]]
+    from_: the hosts that send: the first `senders`, without the receiver; default topology
     """
 
     kind = "incast"
@@ -764,6 +765,7 @@ class Incast(Builder):
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
         class_: str | None = None,
+        from_: Ends = "topology",
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
+from tomllib import TOMLDecodeError
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -20,7 +21,7 @@ from shallows.algorithm import Algorithm, choose
 from shallows.errors import ScenarioError
 from shallows.faults import Fault
 from shallows.literal import is_list, to_source
-from shallows.scenario import checks, classes, raw, settle, validation
+from shallows.scenario import checks, classes, places, raw, settle, validation
 from shallows.scenario.classes import Pool, TrafficClass
 from shallows.scenario.origin import Origin
 from shallows.scenario.overrides import copied, overridden
@@ -126,7 +127,8 @@ class Scenario(Table):
         try:
             tables = texts.toml(text)
         except ValueError as error:
-            raise ScenarioError(None, None, f"TOML ({error})", file=file) from None
+            place = places.of_error(text, str(error)) if isinstance(error, TOMLDecodeError) else None
+            raise ScenarioError(None, None, f"TOML ({error})", file=file, place=place) from None
         if file:
             tables.setdefault("name", Path(file).stem)
         with trust.reading(overrides or {}, Path(file).parent if file else Path()):
