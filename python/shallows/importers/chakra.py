@@ -41,6 +41,13 @@ LISTS = range(4, 31, 2)
 US = 10**6
 MOST = limits.TIME.most // US
 """The longest duration of a computation in microseconds."""
+RELATIVES = {
+    "workload_graph": "the JSON of Chakra's feeder; give the traces .et that the feeder reads",
+    "nodes": "an execution trace of PyTorch; chakra_trace_link and chakra_converter make traces .et of it",
+    "traceEvents": "a profile of Kineto; chakra_trace_link joins it with the execution trace of PyTorch",
+    "schemaVersion": "a profile of Kineto; chakra_trace_link joins it with the execution trace of PyTorch",
+}
+"""Keys of the top level of files that are no traces, and what these are."""
 _BLANKS = re.compile(r"\s*")
 
 
@@ -85,6 +92,9 @@ def _content(path: Path) -> list[Node] | dict[str, list[int]]:
         objects = list(_objects(texts.read(path)))
     except (OSError, ValueError, RecursionError) as error:
         raise ScenarioError(None, None, f"a readable trace ({texts.why(error)})", file=path) from None
+    for key, instead in RELATIVES.items():
+        if any(key in one for one in objects):
+            raise ScenarioError(f'"{key}"', None, f"a Chakra trace: this is {instead}", file=path)
     if len(objects) == 1 and all(isinstance(ranks, list) for ranks in objects[0].values()):
         return {name: _ranks(path, name, ranks) for name, ranks in objects[0].items()}
     return [_of_json(path, one) for one in objects if "id" in one or "type" in one]
