@@ -195,3 +195,36 @@ def test_a_missing_library_is_installed_from_a_file(origin, expected, monkeypatc
     with pytest.raises(ScenarioError) as error:
         extras.need("plot", "--plot")
     assert str(error.value) == f"--plot: expected matplotlib to be installed; write: {expected}"
+
+
+def test_a_figure_has_the_window_that_options_name(place, monkeypatch):
+    from shallows.results.run import Run
+
+    asked = []
+    monkeypatch.setattr(Run, "figure", lambda self, **options: asked.append(options) or _empty())
+    words = ["run", "small.toml", "--out", "out"]
+    for window in (["--since", "5us", "--until", "10us"], ["--until", "10us"]):
+        assert invoked(*words, *window).exit_code == 0
+        assert (place / "out/figure.pdf").exists(), "a window asks for the figure"
+    assert asked == [{"since": "5us", "until": "10us"}, {"until": "10us"}]
+
+
+def _empty():
+    from shallows.plot.drawing import Drawing
+
+    return Drawing((1, 1))
+
+
+@pytest.mark.parametrize("command", [["run"], ["compare", "--cc", "dctcp"]])
+@pytest.mark.parametrize(
+    ("window", "message"),
+    [
+        (["--since", "5"], "--since"),
+        (["--since", "5us", "--until", "5us"], '--until = "5us": expected a time after --since 5us'),
+    ],
+)
+def test_a_window_that_is_none_is_refused_before_the_run(command, window, message, place):
+    done = invoked(command[0], "small.toml", *command[1:], *window)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert not (place / "results").exists()

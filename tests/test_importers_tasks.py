@@ -372,7 +372,7 @@ def test_a_flow_that_needs_more_than_it_has_is_refused(folder):
     ],
 )
 def test_relatives_of_chakra_traces_are_named(name, text, what, tmp_path):
-    """Not a number that a rank should have, nor the number of ranks: files of the same tools by other names."""
+    """Files of the same tools, which are no traces: not for the number of ranks, nor a rank."""
     (tmp_path / name).write_text(text)
     with pytest.raises(ScenarioError, match=what) as error:
         chakra.read([tmp_path / name])

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from shallows import headline, names
+from shallows import headline, names, progress
 from shallows.summary import FEW, bounds, is_of_few
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ MORE_THAN = (
 """The meaning of the sign before a lower bound."""
 
 MAGNITUDES = {
-    "Gbit/s": ((0.1, 1, "Gbit/s"), (1e-4, 1e3, "Mbit/s"), (0, 1e6, "kbit/s")),
+    "Gbit/s": ((1e3, 1e-3, "Tbit/s"), (0.1, 1, "Gbit/s"), (1e-4, 1e3, "Mbit/s"), (0, 1e6, "kbit/s")),
     "us": ((1e8, 1e-6, "s"), (1e6, 1e-3, "ms"), (0, 1, "us")),
 }
 """For each unit: the least largest number, the factor and the name of each larger or smaller unit."""
@@ -363,7 +363,7 @@ def _speed(summary: dict[str, Any]) -> str:
     if summary["world"] == "fluid":
         took = f"integrated  {took}, {summary['events']} steps"
     else:
-        speed = f"{(summary['packet_hops_per_s'] or 0) / 1e6:.1f} M packet-hops/s"
+        speed = f"{progress.count(summary['packet_hops_per_s'] or 0)} packet-hops/s"
         took = f"simulated   {took}, {speed}{_threads(summary.get('threads'))}"
     if summary["world"] == "kernel":
         ran = f"ran         {summary['duration_s']:g} s, {books}, {_lateness(summary['lateness'])}"

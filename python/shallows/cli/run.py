@@ -44,6 +44,8 @@ Algorithms = typer.Option(
     metavar="NAME", help="An algorithm or preset; repeat for each.", autocompletion=completion.algorithms
 )
 Seed = Annotated[int | None, typer.Option(help="Seed of all random numbers.")]
+Since = Annotated[str | None, typer.Option(metavar="TIME", help="Draw the figure from this time on: 20ms.")]
+Until = Annotated[str | None, typer.Option(metavar="TIME", help="Draw the figure up to this time.")]
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the results.")]
 
 
@@ -66,6 +68,8 @@ def run(
     ] = None,
     out: Out = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw figure.png and figure.pdf too.")] = False,
+    since: Since = None,
+    until: Until = None,
     html: pages.Html = None,
     json_: Json = False,
     trust: Trust = False,
@@ -77,7 +81,8 @@ def run(
     from shallows.runner import in_world, prepare
     from shallows.user_algorithms import location_or_name
 
-    if plot:
+    window = _window(since, until)
+    if plot or window:
         extras.need("plot", "--plot")
     with report_if_slow("preparing: building the network and drawing flows"):
         named = {"cc.name": location_or_name(cc)} if cc else {}
@@ -93,7 +98,7 @@ def run(
         saved, status = _saved(result, folder, named=out is not None)
     finally:
         _tell("run", result.summary, run_report(result.summary), json_)
-    return _finish(result, saved, status, plot, html)
+    return _finish(result, saved, status, window if plot or window else None, html)
 
 
 @with_status
@@ -109,6 +114,8 @@ def compare(
         int | None, typer.Option(callback=at_least(1), help="Runs at a time; all cores if absent.")
     ] = None,
     out: Out = None,
+    since: Since = None,
+    until: Until = None,
     html: pages.Html = None,
     json_: Json = False,
     trust: Trust = False,
@@ -120,6 +127,7 @@ def compare(
     from shallows.report import comparison_report
     from shallows.results import paths
 
+    window = _window(since, until)
     jobs = prepare_all(scenario, cc, world or ["packet"], seed=seed, overrides=settings(set_, EXAMPLE))
     first = next(iter(jobs.values()))[1]
     folder = _place(out, first.file, lambda: paths.of_comparison(jobs))
@@ -136,7 +144,23 @@ def compare(
         saved, status = _saved(comparison, folder, named=out is not None)
     finally:
         _tell("comparison", numbers, comparison_report(comparison), json_)
-    return _finish(comparison, saved, status, extras.has("plot"), html)
+    return _finish(comparison, saved, status, window if extras.has("plot") else None, html)
+
+
+def _window(since: str | None, until: str | None) -> dict[str, str]:
+    """The window of time of a figure, checked before anything runs. Raises `ScenarioError`."""
+    from shallows.units import TIME
+
+    times: dict[str, int] = {}
+    window = {key: text for key, text in (("since", since), ("until", until)) if text is not None}
+    for key, text in window.items():
+        try:
+            times[key] = TIME.parse(text)
+        except ValueError as error:
+            raise ScenarioError(f"--{key}", text, str(error)) from None
+    if len(times) == 2 and times["since"] >= times["until"]:
+        raise ScenarioError("--until", until, f"a time after --since {since}")
+    return window
 
 
 def _place(out: Path | None, source: str | None, usual: Callable[[], Path]) -> Path:
@@ -189,12 +213,14 @@ def _tell(kind: str, data: Any, report: list[Any], as_json: bool) -> None:
         print_parts(report)
 
 
-def _finish(result: "Run | Comparison", saved: Path, status: int, plot: bool, html: Path | None) -> int:
-    """Print where `result` was saved, draw its figure and page, and return the exit status."""
+def _finish(
+    result: "Run | Comparison", saved: Path, status: int, figure: dict[str, str] | None, html: Path | None
+) -> int:
+    """Print where `result` was saved, draw figure (with these options) and page, and return the status."""
     early = "interrupted; what was done is " if result.interrupted else ""
     print(f"{early}saved in {saved}", file=sys.stderr, flush=True)
     try:
-        drawn = not plot or after_saving("the figure", lambda: result.draw(saved))
+        drawn = figure is None or after_saving("the figure", lambda: result.draw(saved, **figure))
         drawn &= not html or after_saving("the page", lambda: pages.write(result, html))
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"while drawing: the results are saved in {saved}") from None
