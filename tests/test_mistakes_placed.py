@@ -108,6 +108,11 @@ def test_a_key_below_the_wrong_header_is_told_its_place(line, home, tmp_path):
     assert home in mistake(HEAD + TRAFFIC + line + "\n", tmp_path)
 
 
+def test_a_key_that_only_a_list_of_tables_has_is_told_no_place(tmp_path):
+    """`size` is a key of [[pools]] and of other traffic, neither of which is meant."""
+    assert "is a key of" not in mistake(HEAD + TRAFFIC + 'size = "1KB"\n', tmp_path)
+
+
 def test_the_load_of_a_star_says_where_its_flows_go(tmp_path):
     """All flows of a star of 9 hosts go to the last, over one link: an eighth of the senders' rate."""
     poisson = 'kind = "poisson"\nsizes = "20KB"\nload = 0.3\nflows = 200\n'

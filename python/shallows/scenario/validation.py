@@ -52,7 +52,7 @@ def _unknown(key: str, holding: type[Table], model: type[Table]) -> str:
     expected = f"a known key ({', '.join(known)}){did_you_mean(last, known)}"
     if holding is not model and last in model.key_names():
         return f"{expected}. `{last}` is a key of the file: write it above the first [table]"
-    tables = {name: _inside(model, name) for name in model.key_names()}
+    tables = {name: _inside(model, name) for name in ("network", "hosts", "record")}
     homes = [name for name, table in tables.items() if table and last in table.key_names()]
     if homes and homes[0] != key.rpartition(".")[0] and not did_you_mean(last, known):
         return f"{expected}. `{last}` is a key of [{homes[0]}]"

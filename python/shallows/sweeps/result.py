@@ -197,6 +197,16 @@ class Sweep:
         ]
         return arrow.data_set(paths, table)
 
+    def latex(self, metrics: str | Sequence[str] | None = None, baseline: str | None = None) -> str:
+        """The table of means and intervals as LaTeX, for the package booktabs.
+
+        `metrics` and `baseline` are those of `summary`. What the signs mean is in comments above the table.
+        """
+        from shallows.sweeps import report
+
+        metrics = [check_metric(one) for one in listed(metrics)] or self.default_metrics()
+        return report.latex(self, metrics, baseline)
+
     def figure(
         self,
         x: str | None = None,
