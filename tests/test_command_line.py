@@ -1,6 +1,7 @@
 """The command line as a whole: options, help, JSON, and what messages tell users to write."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -228,3 +229,42 @@ def test_a_window_that_is_none_is_refused_before_the_run(command, window, messag
     assert done.exit_code == 2
     assert message in done.stderr
     assert not (place / "results").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "small.toml"],
+        ["compare", "small.toml", "--cc", "dctcp"],
+        ["sweep", "small.toml", "--seeds", "1", "--dry-run"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_long_preparation_is_announced(words, place):
+    """Ten million flows were drawn for 5 to 15 s before anything was said."""
+    code = (
+        "import time\nfrom shallows import progress\nfrom shallows.scenario import Scenario\n"
+        "progress.report_if_slow.__wrapped__.__defaults__ = (0.05,)\n"
+        "load = Scenario.load.__func__\n"
+        "Scenario.load = classmethod(lambda *a, **k: (time.sleep(0.3), load(*a, **k))[1])\n" + commands.MAIN
+    )
+    done = commands.run(*words, cwd=place, code=code)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("preparing: building the network and drawing flows\n")
+
+
+def test_a_file_whose_name_is_not_ascii_runs_in_the_locale_c(tmp_path):
+    """With Python's UTF-8 mode and its coercion of locales off, names of files come as bytes."""
+    text = "".join(line for line in SMALL.splitlines(True) if not line.startswith('name = "small"'))
+    (tmp_path / "é.toml").write_text(text)
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    for words in (["run", "é.toml"], ["sweep", "é.toml", "--seeds", "1", "--workers", "1"], ["results"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "shallows", *words],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "results" / "é" / "latest" / "summary.json").exists()
+    assert (tmp_path / "results" / "é" / "sweep" / "table.parquet").exists()
+    summary = json.loads((tmp_path / "results" / "é" / "latest" / "summary.json").read_text())
+    assert summary["name"] == "é"

@@ -26,6 +26,7 @@ Show = Callable[[int, int, int], None]
 FIRST_S, SILENT_S = 2, 10
 # Seconds before preparations are reported.
 SLOW_S = 2
+PREPARING = "preparing: building the network and drawing flows"
 
 
 @contextmanager

@@ -75,7 +75,7 @@ def run(
     trust: Trust = False,
 ) -> int:
     """Run SCENARIO; save summary and tables to a folder of its own in results/<name>, or to --out."""
-    from shallows.progress import Progress, report_if_slow
+    from shallows.progress import PREPARING, Progress, report_if_slow
     from shallows.report import run_report
     from shallows.results import paths
     from shallows.runner import in_world, prepare
@@ -84,7 +84,7 @@ def run(
     window = _window(since, until)
     if plot or window:
         extras.need("plot", "--plot")
-    with report_if_slow("preparing: building the network and drawing flows"):
+    with report_if_slow(PREPARING):
         named = {"cc.name": location_or_name(cc)} if cc else {}
         changes = NamedOverrides(named, "--cc") | settings(set_, EXAMPLE)
         prepared = prepare(scenario, seed=seed, overrides=changes, world=world)
@@ -123,12 +123,14 @@ def compare(
     """Run SCENARIO under several algorithms, or in several worlds: one table, one figure, a folder a run."""
     from shallows.comparison import Comparison, prepare_all, run_all
     from shallows.memory.needs import check_runs
-    from shallows.progress import Progress
+    from shallows.progress import PREPARING, Progress, report_if_slow
     from shallows.report import comparison_report
     from shallows.results import paths
 
     window = _window(since, until)
-    jobs = prepare_all(scenario, cc, world or ["packet"], seed=seed, overrides=settings(set_, EXAMPLE))
+    with report_if_slow(PREPARING):
+        changes = settings(set_, EXAMPLE)
+        jobs = prepare_all(scenario, cc, world or ["packet"], seed=seed, overrides=changes)
     first = next(iter(jobs.values()))[1]
     folder = _place(out, first.file, lambda: paths.of_comparison(jobs))
     if html:

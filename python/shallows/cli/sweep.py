@@ -86,19 +86,21 @@ def sweep(
 ) -> int:
     """Run SCENARIO for every combination; what is done already is not repeated."""
     from shallows import extras
+    from shallows.progress import PREPARING, report_if_slow
     from shallows.sweeps import running
     from shallows.sweeps.progress import Progress
 
     if plot or x or heatmap:
         extras.need("plot", "--plot")
-    asked, given = running.asked(
-        scenario, cc, _axes(over), seeds=seeds, until=until, metric=metric, world=world,
-        overrides=settings(set_, EXAMPLE),
-    )  # fmt: skip
-    if plot or x or heatmap:
-        _check_figure(asked, x, heatmap)
-    folder = out or running.default_folder(asked)
-    missing = running.missing(asked, folder)
+    with report_if_slow(PREPARING):
+        asked, given = running.asked(
+            scenario, cc, _axes(over), seeds=seeds, until=until, metric=metric, world=world,
+            overrides=settings(set_, EXAMPLE),
+        )  # fmt: skip
+        if plot or x or heatmap:
+            _check_figure(asked, x, heatmap)
+        folder = out or running.default_folder(asked)
+        missing = running.missing(asked, folder)
     _say(f"{len(missing)} run{'s'[: len(missing) != 1]}" if missing else "0 runs: all are there already")
     for warning in asked.warnings():
         _say(f"warning     {names.terminal(warning)}")

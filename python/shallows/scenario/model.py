@@ -16,7 +16,7 @@ import tomli_w
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from shallows import examples, supported_keys, texts, trust
+from shallows import examples, names, supported_keys, texts, trust
 from shallows.algorithm import Algorithm, choose
 from shallows.errors import ScenarioError
 from shallows.faults import Fault
@@ -130,7 +130,7 @@ class Scenario(Table):
             place = places.of_error(text, str(error)) if isinstance(error, TOMLDecodeError) else None
             raise ScenarioError(None, None, f"TOML ({error})", file=file, place=place) from None
         if file:
-            tables.setdefault("name", Path(file).stem)
+            tables.setdefault("name", names.of_file(file))
         with trust.reading(overrides or {}, Path(file).parent if file else Path()):
             return _replaced(tables, Origin(file, text), overrides or {})
 

@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never
 
+from shallows import names
 from shallows.errors import ScenarioError
 from shallows.memory.needs import check_runs
 from shallows.results import inventory, store
@@ -142,7 +143,7 @@ def read(scenario: Any, overrides: Mapping[str, Any]) -> "tuple[Scenario, dict[s
 
 def default_folder(asked: "Plan") -> Path:
     """`results/NAME/sweep`."""
-    return ROOT / asked.scenario.name / "sweep"
+    return ROOT / names.folder(asked.scenario.name) / "sweep"
 
 
 def run(
