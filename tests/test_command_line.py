@@ -268,3 +268,32 @@ def test_a_file_whose_name_is_not_ascii_runs_in_the_locale_c(tmp_path):
     assert (tmp_path / "results" / "é" / "sweep" / "table.parquet").exists()
     summary = json.loads((tmp_path / "results" / "é" / "latest" / "summary.json").read_text())
     assert summary["name"] == "é"
+
+
+ASKS = {
+    "--html", "--plot", "--csv", "--figure", "--record", "--save", "--perfetto", "--pcap", "--out",
+    "--slowest", "--class", "--task", "--on", "--baseline", "--heatmap", "--until", "--receiver",
+    "--time-unit", "--load",
+}  # fmt: skip
+"""Options that ask for something which is not done without them."""
+
+
+def test_the_help_of_every_other_option_has_its_default():
+    silent = [
+        (*words, option.opts[0])
+        for words, command in every_command()
+        for option in command.params
+        if option.param_type_name == "option" and not option.is_flag and not option.multiple
+        if option.default is None and not option.required and option.opts[0] not in ASKS
+        if not re.search("default|absent", option.help)
+    ]
+    assert silent == []
+
+
+def test_only_runs_and_comparisons_have_pages(saved, monkeypatch):
+    monkeypatch.chdir(saved)
+    assert "a page of a run or a comparison" in " ".join(invoked("report", "--help").stdout.split())
+    assert invoked("sweep", "small.toml", "--out", "pages", "--seeds", "1").exit_code == 0
+    refused = invoked("report", "pages", "--html", "page.html")
+    assert refused.exit_code == 2
+    assert "the folder of a run, such as" in refused.stderr

@@ -22,7 +22,9 @@ def advise(
     candidates: Annotated[int, typer.Option(min=1, max=50, help="Settings to try in packets.")] = 6,
     seeds: Annotated[int, typer.Option(min=2, max=1000, help="Runs of each of them.")] = 3,
     set_: Overrides = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the runs.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of the runs; by default results/NAME/advice.")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the Pareto figure.")] = None,
     save: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Save the scenario with the recommended settings.")

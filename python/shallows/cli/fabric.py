@@ -17,8 +17,16 @@ app = App(
 Files = Annotated[
     list[Path], typer.Argument(metavar="FILE…", help="config_db.json, or what mlxconfig or sysfs print.")
 ]
-Port = Annotated[str | None, typer.Option(metavar="NAME", help="The port that stands for all: Ethernet0.")]
-Queue = Annotated[int | None, typer.Option(metavar="N", help="The queue that stands for all: 3.")]
+Port = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="The port that stands for all: Ethernet0; by default all, which must agree."
+    ),
+]
+Queue = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="The queue that stands for all: 3; by default all, which must agree."),
+]
 
 
 @app.command()

@@ -45,9 +45,17 @@ app = App(
 )
 
 ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="dcqcn, timely, dctcp, dx, …")]
-FlowCount = Annotated[str | None, typer.Option("--flows", metavar="N", help="Flows at the bottleneck.")]
-LinkRate = Annotated[str | None, typer.Option("--rate", metavar="RATE", help="Capacity, such as 40Gbps.")]
-Delay = Annotated[str | None, typer.Option(metavar="TIME", help="Feedback delay without queueing: 4us.")]
+FlowCount = Annotated[
+    str | None, typer.Option("--flows", metavar="N", help="Flows at the bottleneck; by default the model's.")
+]
+LinkRate = Annotated[
+    str | None,
+    typer.Option("--rate", metavar="RATE", help="Capacity, such as 40Gbps; by default the model's."),
+]
+Delay = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Feedback delay without queueing: 4us; by default the model's."),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A parameter by its paper's name: kmax=1MB."),
@@ -125,11 +133,18 @@ def trajectory(
     duration: Annotated[str, typer.Option(metavar="TIME", help="How long, such as 100ms.")],
     flows: FlowCount = None, rate: LinkRate = None, delay: Delay = None, settings: Settings = None,
     start: Annotated[
-        str | None, typer.Option(metavar="RATE,…", help="The rate each flow starts at: 7Gbps,3Gbps.")
+        str | None,
+        typer.Option(
+            metavar="RATE,…", help="The rate each flow starts at: 7Gbps,3Gbps; by default the model's."
+        ),
     ] = None,
-    step: Annotated[str | None, typer.Option(metavar="TIME", help="Step of the integrator.")] = None,
+    step: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Step of the integrator; by default the model's.")
+    ] = None,
     method: Annotated[str, typer.Option(help="rk4 or heun.")] = "rk4",
-    jitter: Annotated[str | None, typer.Option(metavar="TIME", help="Uniform extra feedback delay.")] = None,
+    jitter: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Uniform extra feedback delay; by default 0.")
+    ] = None,
     as_json: Json = False, plot: Plot = None, csv_file: Csv = None,
 ) -> None:  # fmt: skip
     """The queue and the rates over time, from the model's own start."""
@@ -190,7 +205,7 @@ def recommend(
     ],
     rate: LinkRate = None, delay: Delay = None, settings: Settings = None,
     queue_bound: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Upper bound of the queue at rest.")
+        str | None, typer.Option(metavar="SIZE", help="Upper bound of the queue at rest; by default none.")
     ] = None,
     as_json: Json = False, plot: Plot = None,
 ) -> None:  # fmt: skip

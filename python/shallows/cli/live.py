@@ -101,7 +101,10 @@ def attach(
     *,
     iface: Annotated[str, typer.Option(metavar="DEVICE", help="The network device the packets take.")],
     cgroup: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Only for sockets of this control group.")
+        str | None,
+        typer.Option(
+            metavar="DIR", help="Only for sockets of this control group; absent, of the whole host."
+        ),
     ] = None,
     host: Annotated[
         bool, typer.Option("--host", help="For every new connection of this host, without asking.")

@@ -30,7 +30,9 @@ def report(
     result: Annotated[
         Path, typer.Argument(metavar="RESULT", help="Folder of a run, a comparison or a sweep.")
     ],
-    html: Html = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page of a run or a comparison.")
+    ] = None,
     json_: Json = False,
     trust: Trust = False,
 ) -> int:

@@ -43,10 +43,18 @@ Overrides = Annotated[
 Algorithms = typer.Option(
     metavar="NAME", help="An algorithm or preset; repeat for each.", autocompletion=completion.algorithms
 )
-Seed = Annotated[int | None, typer.Option(help="Seed of all random numbers.")]
-Since = Annotated[str | None, typer.Option(metavar="TIME", help="Draw the figure from this time on: 20ms.")]
-Until = Annotated[str | None, typer.Option(metavar="TIME", help="Draw the figure up to this time.")]
-Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the results.")]
+Seed = Annotated[int | None, typer.Option(help="Seed of all random numbers; by default the scenario's.")]
+Since = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Draw the figure from this time on: 20ms; by default from 0."),
+]
+Until = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Draw the figure up to this time; by default to the end.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Folder for the results; by default results/NAME/… of its own."),
+]
 
 
 @with_status
@@ -54,13 +62,17 @@ def run(
     scenario: ScenarioFile,
     cc: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="An algorithm, a preset, or a class: ./mine.py:Aimd."),
+        typer.Option(
+            metavar="NAME",
+            help="An algorithm, a preset, or a class: ./mine.py:Aimd; by default the scenario's.",
+        ),
     ] = None,
     world: Annotated[str, typer.Option(help="World to run in: packet, fluid or kernel.")] = "packet",
     set_: Overrides = None,
     seed: Seed = None,
     repeats: Annotated[
-        int | None, typer.Option(callback=at_least(1), help="Number of runs in the kernel world (3).")
+        int | None,
+        typer.Option(callback=at_least(1), help="Number of runs in the kernel world; by default 3."),
     ] = None,
     threads: Annotated[
         int | None,

@@ -48,7 +48,10 @@ def sweep(
     ] = None,
     seeds: Annotated[
         int | None,
-        typer.Option(callback=at_least(1), help="Number of seeds, counted from the scenario's own."),
+        typer.Option(
+            callback=at_least(1),
+            help="Number of seeds, counted from the scenario's own; by default 1, with --until 5.",
+        ),
     ] = None,
     until: Annotated[
         str | None, typer.Option(metavar="SHARE", help="Add seeds until intervals are this narrow: 5%.")
@@ -58,7 +61,10 @@ def sweep(
         typer.Option(metavar="NAME", help="Metric of --until, table and figure: slowdown_p99."),
     ] = None,
     x: Annotated[
-        str | None, typer.Option("--x", metavar="KEY", help="The swept key along the figure's axis.")
+        str | None,
+        typer.Option(
+            "--x", metavar="KEY", help="The swept key along the figure's axis; by default the first."
+        ),
     ] = None,
     heatmap: Annotated[
         str | None, typer.Option(metavar="KEY", help="A second swept key: draw a heat map over both.")
@@ -77,7 +83,9 @@ def sweep(
     workers: Annotated[
         int | None, typer.Option(callback=at_least(1), help="Processes; all cores if absent.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the sweep.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of the sweep; by default results/NAME/sweep.")
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would run, and with Slurm the script.")
     ] = False,
