@@ -12,7 +12,8 @@ import typer
 from typer.testing import CliRunner
 
 import commands
-from shallows import cli, extras
+from shallows import cli
+from shallows.base import extras
 from shallows.cli import parsing
 from shallows.errors import ScenarioError
 from shallows.scenario import Scenario

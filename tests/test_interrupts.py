@@ -23,7 +23,7 @@ traffic = [{ kind = "incast", senders = 2, size = "10GB" }]
 """
 ENDING = ["SIGINT", "SIGTERM", "SIGHUP"]
 # Says how far it is at once, so that nothing depends on how fast this machine is.
-TELLS = f"from shallows import progress; progress.SILENT_S = 0; {commands.MAIN}"
+TELLS = f"from shallows.printing import progress; progress.SILENT_S = 0; {commands.MAIN}"
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_a_run_saves_what_it_has_done(name, place):
 def test_a_signal_that_the_parent_ignores_is_ignored(place):
     """As `nohup` does."""
     code = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); " + (
-        "from shallows import progress; progress.SILENT_S = 0;" + commands.MAIN
+        "from shallows.printing import progress; progress.SILENT_S = 0;" + commands.MAIN
     )
     process = commands.Process("run", "long.toml", "--out", "out", cwd=place, code=code)
     for line in process.error_lines():

@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 import shallows as sh
-from shallows import live
 from shallows.errors import ScenarioError
-from shallows.runner import prepare
 from shallows.scenario import Scenario
-from shallows.worlds import kernel
+from shallows.worlds import kernel, live
 from shallows.worlds.kernel_distance import distance
+from shallows.worlds.runner import prepare
 from test_kernel import COMMAND, cli, group, in_real_time, namespace, needs_kernel, run_live
 
 __all__ = ["group", "namespace"]
@@ -161,7 +160,7 @@ def cli_in(place, *words):
 
 
 def test_warnings_that_fail_do_not_lose_the_run(monkeypatch):
-    from shallows import runner
+    from shallows.worlds import runner
 
     def broken(_):
         raise KeyError("bbr")

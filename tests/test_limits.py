@@ -1,4 +1,4 @@
-"""Values at the limits of `shallows.limits` run, and values beyond them are refused with a message."""
+"""Values at the limits of `shallows.base.limits` run, and values beyond them are refused with a message."""
 
 import json
 import time
@@ -150,7 +150,7 @@ def test_a_message_that_takes_longer_than_any_run_has_no_ideal_time():
 
 
 def test_the_documentation_shows_the_table_of_limits():
-    from shallows.limits import LIMITS
+    from shallows.base.limits import LIMITS
 
     page = (Path(__file__).parents[1] / "docs" / "limits.md").read_text()
     for limit in LIMITS:
@@ -233,7 +233,7 @@ def test_connections_are_open_from_the_start():
     ],
 )
 def test_the_fluid_world_refuses_what_it_has_not(tables, expected):
-    from shallows.runner import prepare
+    from shallows.worlds.runner import prepare
 
     said_in_limits("It has no noise, no losses, no flows that end, and one queue.")
     base = {"topology": FABRIC, "traffic": [LONG], "duration": "10ms", "cc": "dctcp"}
@@ -248,7 +248,7 @@ def test_a_run_without_randomness_is_the_same_for_all_seeds():
 
 
 def test_percentiles_of_few_flows_are_marked_below_a_thousand_flows():
-    from shallows.summary import is_of_few
+    from shallows.results.summary import is_of_few
 
     said_in_limits("mark a p99 of less than 1,000 flows with `*`")
     assert is_of_few("slowdown_p99", 999)

@@ -3,8 +3,8 @@
 import pytest
 
 import shallows as sh
-from shallows import progress
-from shallows.progress import count
+from shallows.printing import progress
+from shallows.printing.progress import count
 
 TWO = sh.Scenario(
     name="two",

@@ -19,7 +19,7 @@ def scenarios(
     json_: Json = False,
 ) -> int:
     """List the example scenarios, or print one to start from: shallows scenarios dctcp-40 > mine.toml."""
-    from shallows import examples
+    from shallows.scenario import examples
     from shallows.units import did_you_mean
 
     names = examples.names()
@@ -43,7 +43,7 @@ def schema() -> int:
     """Print the JSON Schema of a scenario file, with which editors complete and check it."""
     import json
 
-    from shallows.schema import scenario_schema
+    from shallows.scenario.schema import scenario_schema
 
     print(json.dumps(scenario_schema(), indent=2))  # the schema itself, as editors read it
     return DONE
@@ -66,12 +66,12 @@ def cc(
     json_: Json = False,
 ) -> int:
     """List algorithms, receivers and markings, or show one: parts, parameters, presets, limits."""
-    from shallows import catalog
+    from shallows.algorithms import catalog
 
     if on and not name:
         raise ScenarioError("--on", on, "the name of an algorithm or a marking before it")
     if on and name:
-        from shallows import in_use
+        from shallows.algorithms import in_use
         from shallows.scenario import Scenario
 
         values = in_use.values(name, Scenario.load(on))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shallows import extras
+from shallows.base import extras
 from shallows.cli import completion
 from shallows.cli import report as pages
 from shallows.cli.output import Json, print_json
@@ -17,8 +17,8 @@ from shallows.cli.status import DONE, FAILED, INTERRUPTED, after_saving, with_st
 from shallows.errors import NamedOverrides, ScenarioError
 
 if TYPE_CHECKING:
-    from shallows.comparison import Comparison
     from shallows.results.run import Run
+    from shallows.sweeps.comparison import Comparison
 
 
 EXAMPLE = "traffic.0.flows=20"
@@ -87,11 +87,11 @@ def run(
     trust: Trust = False,
 ) -> int:
     """Run SCENARIO; save summary and tables to a folder of its own in results/<name>, or to --out."""
-    from shallows.progress import PREPARING, Progress, report_if_slow
-    from shallows.report import run_report
+    from shallows.algorithms.user_algorithms import location_or_name
+    from shallows.printing.progress import PREPARING, Progress, report_if_slow
+    from shallows.printing.report import run_report
     from shallows.results import paths
-    from shallows.runner import in_world, prepare
-    from shallows.user_algorithms import location_or_name
+    from shallows.worlds.runner import in_world, prepare
 
     window = _window(since, until)
     if plot or window:
@@ -133,11 +133,11 @@ def compare(
     trust: Trust = False,
 ) -> int:
     """Run SCENARIO under several algorithms, or in several worlds: one table, one figure, a folder a run."""
-    from shallows.comparison import Comparison, prepare_all, run_all
     from shallows.memory.needs import check_runs
-    from shallows.progress import PREPARING, Progress, report_if_slow
-    from shallows.report import comparison_report
+    from shallows.printing.progress import PREPARING, Progress, report_if_slow
+    from shallows.printing.report import comparison_report
     from shallows.results import paths
+    from shallows.sweeps.comparison import Comparison, prepare_all, run_all
 
     window = _window(since, until)
     with report_if_slow(PREPARING):
@@ -219,7 +219,7 @@ def _rescued(result: "Run | Comparison", error: ScenarioError | OSError) -> Path
 
 
 def _tell(kind: str, data: Any, report: list[Any], as_json: bool) -> None:
-    from shallows.report import print_parts
+    from shallows.printing.report import print_parts
 
     if as_json:
         print_json(kind, data)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shallows import names
+from shallows.base import names
 from shallows.cli import completion
 from shallows.cli.output import Json, print_json
 from shallows.cli.settings import Trust, at_least, settings
@@ -93,8 +93,8 @@ def sweep(
     trust: Trust = False,
 ) -> int:
     """Run SCENARIO for every combination; what is done already is not repeated."""
-    from shallows import extras
-    from shallows.progress import PREPARING, report_if_slow
+    from shallows.base import extras
+    from shallows.printing.progress import PREPARING, report_if_slow
     from shallows.sweeps import running
     from shallows.sweeps.progress import Progress
 
@@ -189,7 +189,7 @@ def _finish(
 
 def show(result: "Sweep", metrics: list[str], baseline: str | None, json_: bool) -> None:
     """Print means and intervals of `metrics`, as a table or as JSON."""
-    from shallows.report import print_parts
+    from shallows.printing.report import print_parts
     from shallows.sweeps.report import sweep_report
 
     if json_:
@@ -199,7 +199,7 @@ def show(result: "Sweep", metrics: list[str], baseline: str | None, json_: bool)
 
 
 def _plain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    from shallows.summary import json_number
+    from shallows.results.summary import json_number
 
     return [{key: json_number(value) for key, value in row.items()} for row in rows]
 

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shallows import names
+from shallows.base import names
 from shallows.results import store
 from shallows.results.address import address
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shallows.report import plain_table
+from shallows.printing.report import plain_table
 from shallows.units import RATE
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def report(advice: "Advice") -> list[Any]:
 
 def as_json(advice: "Advice") -> dict[str, Any]:
     """The same for other programs: numbers that are not known are null."""
-    from shallows.summary import json_number
+    from shallows.results.summary import json_number
 
     def row(one: "Candidate") -> dict[str, Any]:
         measured = one.measured

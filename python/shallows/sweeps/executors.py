@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from shallows import extras
+from shallows.base import extras
 from shallows.errors import ScenarioError
 from shallows.sweeps.interrupts import delayed, start_servers
 from shallows.sweeps.jobs import perform, perform_all, row

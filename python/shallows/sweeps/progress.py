@@ -4,7 +4,7 @@ import sys
 import time
 from typing import Any, Self
 
-from shallows.progress import count, duration
+from shallows.printing.progress import count, duration
 
 SILENT_S = 10
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
-from shallows import names
+from shallows.base import names
 from shallows.units import TIME
 
 if TYPE_CHECKING:
