@@ -114,6 +114,65 @@ def test_flows_that_a_full_queue_locks_out(edge, warned):
         assert "of 6.08 Gbit/s at s0->s1" in text
 
 
+LONG = {"kind": "long-lived", "flows": 4, "from": ["h0", "h1"], "to": "h7"}
+LOT = {"kind": "parking-lot", "rate": "100Gbps", "rtt": "20us"}
+"""h0 is behind four switches, h1 behind the last: both send to h7, at the rate of all links."""
+
+
+def starved_and_remedied(remedy, **tables):
+    """The warning of a run, which is gone with a remedy."""
+    (said,) = only("less than a tenth of their fair share", **tables)
+    assert not only("less than a tenth", **tables | remedy)
+    return said
+
+
+def test_loss_based_flows_over_several_hops_are_locked_out_of_a_full_queue():
+    """RFC 7567, section 2: random or early drops end what a full queue causes, and other starts do not."""
+    codel = {"network": {"mtu": "9000B", "marking": {"kind": "codel", "ecn": False}}}
+    tables = {"duration": "64ms", "warmup": "32ms", "cc": "cubic", "network": {"mtu": "9000B"}}
+    lot = {**LOT, "rate": "1600Gbps"}
+    said = starved_and_remedied(codel, **tables, topology=lot, traffic=[LONG])
+    assert 'write network.marking = { kind = "codel", ecn = false }' in said
+    assert said.startswith("2 of 4 flows")  # those of h0
+    early = {**tables, "network": {"mtu": "9000B", "marking": {"kind": "red", "ecn": False, "pmax": 0.02,
+             "kmin": "10pkt", "kmax": "40pkt"}}}  # fmt: skip
+    assert not only("less than a tenth", **early, topology=lot, traffic=[LONG])
+
+
+def test_a_full_queue_of_credits_locks_out_credits_that_come_between():
+    """docs/credits.md: half of the credits of another flow are dropped, and a tenth is what flows aim at."""
+    tables = {
+        "duration": "16ms",
+        "warmup": "8ms",
+        "topology": {"kind": "star", "hosts": 3, "rate": "400Gbps", "rtt": "20us"},
+        "traffic": [{"kind": "long-lived", "flows": 4, "from": [0, 1], "to": 2}],
+    }
+    remedy = {"cc": {"name": "expresspass", "jitter": 1}}
+    said = starved_and_remedied(remedy, **tables, cc="expresspass")
+    assert said.endswith("write cc.jitter = 1")
+
+
+def test_equal_targets_leave_longer_paths_less_queue():
+    """Four links each way are 20 us, two are 10: three switches more, of 3.33 us each and frames of 30 ns."""
+    tables = {"duration": "16ms", "warmup": "8ms", "traffic": [LONG]}
+    lot = {**LOT, "rate": "400Gbps"}
+    remedy = {"cc": {"name": "swift", "per_hop": "3.33us"}}
+    said = starved_and_remedied(remedy, **tables, topology=lot, cc="swift")
+    written = said.split('cc.per_hop = "')[1].split('"')[0]
+    assert 3330 <= int(written.removesuffix("ns")) <= 3400
+
+
+def test_shares_on_their_way_have_not_settled():
+    """DX adds a packet a round trip of 10 or 20 us, and a share of 195 Gbit/s is 163 to 325 packets."""
+    lot = {**LOT, "rate": "800Gbps"}
+    tables = {"topology": lot, "cc": "dx", "traffic": [LONG]}
+    said = starved_and_remedied(
+        {"duration": "64ms", "warmup": "32ms"}, duration="16ms", warmup="8ms", **tables
+    )
+    assert "shares have not settled: at this pace they need about" in said
+    assert "full queue" not in said
+
+
 def test_computations_alone_are_explained():
     tasks = [{"kind": "tasks", "tasks": [{"name": "a", "host": "h0", "compute": "1ms"}]}]
     with pytest.raises(ScenarioError, match="one message or more: computations alone send nothing"):
