@@ -41,6 +41,7 @@ OTHER = {
     "network.entropies": 8,
     "network.flowlet_gap": "1us",
     "network.convergence": "50ms",
+    "network.delay_spread": 0.01,
     "top.classes": [{"name": "first"}, {"name": "bulk"}],
     "top.pools": [{"name": "memory", "size": "2MB"}],
     "top.faults": [{"link": "s0->h3", "kind": "down", "at": "10ms"}],

@@ -173,6 +173,64 @@ def test_shares_on_their_way_have_not_settled():
     assert "full queue" not in said
 
 
+def phase(near, far, seed=1, **network):
+    """(ratio of goodputs, warnings of flows in step) of two DCTCP flows over one queue of 10 Gbps."""
+    edges = [("a", "s", near), ("b", "s", far), ("s", "t", "1us"), ("t", "c", near), ("t", "d", far)]
+    run = sh.run(
+        sh.Scenario(
+            duration="200ms",
+            warmup="50ms",
+            seed=seed,
+            cc="dctcp",
+            network=network,
+            topology={
+                "kind": "graph",
+                "hosts": ["a", "b", "c", "d"],
+                "edges": [[one, other, "10Gbps", delay] for one, other, delay in edges],
+            },
+            traffic=[{"kind": "long-lived", "flows": 2, "from": ["a", "b"], "to": ["c", "d"]}],
+        )
+    )
+    first, second = run.flows.goodput_gbps
+    return first / second, [text for text in run.summary["warnings"] if "in step" in text]
+
+
+@pytest.mark.parametrize(
+    ("near", "far", "warned"), [("24.5us", "99.5us", True), ("24.25us", "99.75us", False)]
+)
+def test_flows_that_share_beyond_the_square_of_their_round_trips_are_in_step(near, far, warned):
+    """Queues of 65 to 100 packets of 1.2 us on 100 and 400 us: the square of some 2.7 is 7.3."""
+    ratio, said = phase(near, far)
+    assert (ratio > 1.5 * 7.3) == warned == len(said)
+    assert ratio > 2.7  # the inverse of the round trips
+    for text in said:
+        assert float(text.split("beyond ")[1].split(",")[0]) == pytest.approx(7.3, rel=0.05)
+
+
+def test_delays_that_the_seed_draws_show_what_the_phase_does():
+    """Shares of 100 and 400 us are 15 to 19, those of 99 and 401 us 6: drawn delays contain both kinds."""
+    ratios, said = zip(
+        *(phase("24.5us", "99.5us", seed, delay_spread=0.01) for seed in range(1, 6)), strict=True
+    )
+    assert min(ratios) < 7.3 < 11 < max(ratios)
+    assert not any(said)
+
+
+def test_flows_over_several_queues_are_not_in_step():
+    """A DCTCP flow over three full queues is marked in each: it has less without any phase."""
+    tables = {
+        "duration": "60ms",
+        "warmup": "20ms",
+        "topology": {"kind": "parking-lot", "rate": "10Gbps", "rtt": "100us"},
+        "cc": "dctcp",
+        "traffic": [{"kind": "long-lived"}],
+    }
+    run = sh.run(sh.Scenario(**tables))
+    rates, times = run.flows.goodput_gbps, run.flows.srtt_mean_us
+    assert rates.max() / rates.min() > 1.5 * (times.max() / times.min()) ** 2
+    assert not [text for text in run.summary["warnings"] if "in step" in text]
+
+
 def test_computations_alone_are_explained():
     tasks = [{"kind": "tasks", "tasks": [{"name": "a", "host": "h0", "compute": "1ms"}]}]
     with pytest.raises(ScenarioError, match="one message or more: computations alone send nothing"):

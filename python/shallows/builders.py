@@ -174,6 +174,7 @@ class Network(Builder):
     entropies: entropy values of a flow, a power of two up to 65536, if hosts choose paths
     flowlet_gap: pause after which a flowlet begins; 100us with balancing = "flowlet"
     convergence: time that switches need to reroute after a link breaks or is repaired; default never
+    delay_spread: each cable is longer by up to this share of its delay, at random; default 0.0
     """
 
     def __init__(
@@ -192,6 +193,7 @@ class Network(Builder):
         entropies: int | None = None,
         flowlet_gap: Time | None = None,
         convergence: Time = "never",
+        delay_spread: float = 0.0,
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)

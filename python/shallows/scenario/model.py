@@ -238,7 +238,7 @@ class Scenario(Table):
     @cached_property
     def network(self) -> Network:
         """The `Network` of nodes and links, with the recorded ports of `[record]`."""
-        network = self.topology.build()
+        network = self.topology.build().longer(self.network_options.delay_spread, self.seed)
         return network.recording(self._recorded(network))
 
     @cached_property

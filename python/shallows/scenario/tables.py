@@ -116,6 +116,16 @@ class NetworkTable(Table):
     convergence: Stop = Key(
         "never", description="time that switches need to reroute after a link breaks or is repaired"
     )
+    delay_spread: float = Key(
+        0.0, strict=True, description="each cable is longer by up to this share of its delay, at random"
+    )
+
+    @field_validator("delay_spread")
+    @classmethod
+    def _delay_spread(cls, value: float) -> float:
+        if not 0 <= value <= 1:
+            raise ValueError("a share from 0 to 1")
+        return value
 
     @model_validator(mode="before")
     @classmethod
