@@ -38,7 +38,29 @@ def _jobs(summary: Mapping[str, Any], number: Number) -> list[str]:
         groups = sum(one["traffic"] == table for one in summary["collectives"])
         which = f"{name}, slowest of {groups} groups" if groups > 1 else name
         told.append(f"{kind:<12}{which}: {_time(row, number)}{_ideal(row, number)}{_rates(row, number)}")
+        told += _cause(summary, table, number)
     return told + ([f"            and {len(tables) - MOST} more"] if len(tables) > MOST else [])
+
+
+CAUSES = {
+    "timeouts": "at least {time} by the timeouts of a flow",
+    "uneven paths": "{time} by its own frames at {port}, more than an equal share of the paths",
+    "other traffic": "{time} by frames of others at {port}",
+    "pauses": "up to {time} by pauses of {port}",
+    "senders": "{time} by rates of its senders and waits in queues; `shallows why --task` divides it",
+}
+"""What the counts of a run say of the largest cause of a job's time beyond its ideal."""
+
+
+def _cause(summary: Mapping[str, Any], table: int, number: Number) -> list[str]:
+    """The largest cause in the group of a job that has lost most, a line of its own."""
+    rows = [row for row in (*summary["collectives"], *summary["tasks"]) if row["traffic"] == table]
+    rows = [row for row in rows if row.get("cause")]  # absent in results of earlier versions
+    if not rows:
+        return []
+    row = max(rows, key=lambda row: row["cause_us"])
+    said = CAUSES[row["cause"]].format(time=number(row["cause_us"], "us"), port=row["cause_port"])
+    return [f"            largest cause beyond the ideal: {said}"]
 
 
 def _is_task(summary: Mapping[str, Any], table: int) -> bool:

@@ -194,7 +194,7 @@ def dropped_in_spite_of_pauses(answer: "Answer") -> list[str]:
 
 def long_timeouts(answer: "Answer") -> list[str]:
     """Collectives, tasks and flows that spend most of their time in timeouts."""
-    least_us = _least_timeouts(answer) / 1e6
+    least_us = least_timeouts(answer) / 1e6
     waited_us = answer.flow_columns["timeouts"] * least_us
     if not waited_us.any():
         return []
@@ -219,7 +219,7 @@ def long_timeouts(answer: "Answer") -> list[str]:
     ]
 
 
-def _least_timeouts(answer: "Answer") -> "F64":
+def least_timeouts(answer: "Answer") -> "F64":
     """For each flow the shortest timeout that it can have, in picoseconds."""
     hosts = answer.scenario.hosts
     shortest, first = float(hosts.rto_min or 0), float(hosts.rto_initial or 0)
