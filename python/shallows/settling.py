@@ -58,8 +58,11 @@ def falling_flows(answer: "Answer") -> dict[int, tuple[float, float]]:
 
     Eight rates without a trend have this correlation with time once in a hundred times.
     """
-    tables, flows = len(_tables(answer.scenario)), _flows(answer.scenario)
-    rates = dict(zip(flows, islice(_rates(answer, PARTS), tables, None), strict=False))
+    sampled = _rates(answer, PARTS)
+    if not sampled:
+        return {}
+    alone = islice(sampled, len(_tables(answer.scenario)), None)
+    rates = dict(zip(_flows(answer.scenario), alone, strict=True))
     return {flow: (float(gbps[0]), float(gbps[-1])) for flow, gbps in rates.items() if _falls(gbps)}
 
 
@@ -92,6 +95,8 @@ def of_answer(answer: "Answer") -> list[dict[str, Any]]:
     `needed_s` is when they would fill a link if they rose on as in the second half of the run.
     """
     ends, parts = _ends(answer, PARTS // 2), _rates(answer, PARTS // 2)
+    if not parts:
+        return []
     tables = dict(zip(_tables(answer.scenario), parts, strict=False))  # single flows follow
     found = {number: gbps for number, gbps in tables.items() if _rise(gbps)}
     busiest = _busiest(answer) if found else np.zeros(0)
