@@ -3,16 +3,12 @@
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from shallows.warnings.paths import about, of_transport, paths_of
-from shallows.warnings.shares import long_enough
+from shallows.warnings.starved import FULL, judged
 
 if TYPE_CHECKING:
     from shallows.results.answer import Answer
 
-FULL, TRIPS = 0.9, 200
-"""Utilization of a full link, and the round trips after which shares count."""
 LONGER, TIMES = 1.2, 1.5
 """Round trips differ by this factor, and shares by the other times the square of that of the round trips."""
 MOST = 64
@@ -28,14 +24,9 @@ def in_step(answer: "Answer") -> list[str]:
     of the other: it is the same for all seeds, and another for a delay that is 1 % longer.
     """
     scenario, flows = answer.scenario, answer.flow_columns
-    options = scenario.network_options
-    packets = answer.measured_ps and answer.network.is_nic.any() and long_enough(answer, TRIPS)
-    if options.balancing != "flow" or options.delay_spread or scenario.faults or not packets:
-        return []
-    steady = np.array([table.kind == "long-lived" and not table.off for table in scenario.traffic])
-    began = flows["start_us"] * 1e6 <= answer.warmup_ps
-    its = np.flatnonzero(steady[flows["traffic"]] & began & of_transport(answer, "tcp"))[:MOST].tolist()
-    if len(its) < 2:
+    its = judged(answer)
+    its = its[of_transport(answer, "tcp")[its]][:MOST].tolist()
+    if len(its) < 2 or scenario.network_options.delay_spread:
         return []
     queues = _queues(answer, its)
     times, rates = flows["srtt_mean_us"], flows["goodput_gbps"]
@@ -43,7 +34,7 @@ def in_step(answer: "Answer") -> list[str]:
         short, long = sorted((one, other), key=lambda flow: float(times[flow]))
         square = float(times[long] / times[short]) ** 2
         alike = queues[one] == queues[other] and scenario.flows.cc[one] == scenario.flows.cc[other]
-        apart = square > LONGER**2 and rates[short] > TIMES * square * rates[long]
+        apart = square > LONGER**2 and rates[short] > TIMES * square * rates[long] > 0
         if alike and len(queues[one]) == 1 and apart:
             share, trips = rates[short] / rates[long], [about(float(times[at]) * 1e6) for at in (short, long)]
             return [

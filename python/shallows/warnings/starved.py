@@ -27,7 +27,7 @@ STARVED, FULL = 0.1, 0.9
 
 def starved(answer: "Answer") -> list[str]:
     """Flows without an end with hardly anything of a full link, beside what max-min fairness gives them."""
-    its = _judged(answer)
+    its = judged(answer)
     if len(its) < 2:
         return []
     paths, used = paths_of(answer.scenario), answer.port_columns["utilization"]
@@ -51,7 +51,7 @@ def starved(answer: "Answer") -> list[str]:
     ]
 
 
-def _judged(answer: "Answer") -> "NDArray[np.intp]":
+def judged(answer: "Answer") -> "NDArray[np.intp]":
     """The long flows that were there from the warm-up on; none where their shares are not max-min."""
     flows, scenario = answer.flow_columns, answer.scenario
     steady = np.array([table.kind == "long-lived" and not table.off for table in scenario.traffic])
