@@ -17,7 +17,7 @@ from shallows.algorithm import catalog
 from shallows.defaults import Scale
 from shallows.scenario import Scenario
 from shallows.topology import KINDS
-from shallows.units import RATE
+from shallows.units import RATE, TIME
 
 NEWER = ("swift", "swift-roce", "hpcc-roce", "rccc")
 """They come last, so that the others keep their topologies and frames."""
@@ -147,9 +147,9 @@ def remedy(warning):
     fixed point (Zhu et al., CoNEXT 2016, theorem 3). Equal targets leave longer paths less queue (Swift,
     SIGCOMM 2020, section 3.5). Other flows have not had the time to settle.
     """
-    settles = re.search("about (.*) ms; write a longer warmup and duration", warning)
+    settles = re.search("about (.*); write a longer warmup and duration", warning)
     if settles:
-        return {"warmup": f"{settles[1]}ms", "duration": f"{2 * float(settles[1])}ms"}
+        return {"warmup": settles[1], "duration": f"{2 * TIME.parse(settles[1])}ps"}
     if warning.endswith(": use patched-timely"):
         return {"cc": "patched-timely"}
     (key, value), *_ = re.findall(r"write (network\.marking|cc\.\w+) = (\{.*\}|[^ ,]+)", warning)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shallows import settling
-from shallows.units import TIME
-from shallows.warnings.paths import paths_of, round_trip
+from shallows.warnings.paths import about, paths_of, round_trip
 from shallows.warnings.shares import full_queue_of_roce, long_enough
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from shallows.algorithm import Algorithm
     from shallows.contract import F64
     from shallows.results.answer import Answer
 
@@ -43,11 +43,12 @@ def starved(answer: "Answer") -> list[str]:
     port = int(max(links[worst], key=lambda link: (used[link] >= FULL, flows_at[link])))
     others = [place for place in range(len(its)) if place not in short and port in links[place]]
     most = max(others, key=lambda place: got[place], default=worst)
-    why = _settles(answer, port, int(its[most]), float(fair[most]))
+    settles = _settles(answer, int(its[most]), float(fair[most])) if got[worst] > 0 else ""
+    why = _why(answer, flow, port, settles) or _longer_path(answer, flow, its[others].tolist(), paths)
     return [
         f"{len(short)} of {len(its)} flows without an end had less than a tenth of their fair share: flow "
         f"{flow} {got[worst]:.3g} of {fair[worst]:.3g} Gbit/s at {answer.network.port_names[port]}, used to "
-        f"{used[port]:.0%}{why or _why(answer, flow, port, its[others].tolist(), paths)}"
+        f"{used[port]:.0%}{why}"
     ]
 
 
@@ -62,56 +63,60 @@ def judged(answer: "Answer") -> "NDArray[np.intp]":
     return its if one_path and one_class and packets else its[:0]
 
 
-def _settles(answer: "Answer", port: int, most: int, fair_gbps: float) -> str:
-    """When the flow with most at a port that no longer drops is at its share; empty if it gives nothing."""
+def _settles(answer: "Answer", most: int, fair_gbps: float) -> str:
+    """When the flow with most at a port has fallen to its share; empty if it gives nothing."""
     fall = settling.falling_flows(answer).get(most)
-    if answer.answer["ports"]["dropped"][port] or fall is None or fall[1] <= fair_gbps:
+    if fall is None or fall[1] <= fair_gbps:
         return ""
     span_ps = float(answer.ended_ps) / 2 * (1 - 1 / settling.PARTS)
-    needed_ms = (float(answer.ended_ps) + (fall[1] - fair_gbps) / (fall[0] - fall[1]) * span_ps) / 1e9
+    needed_ps = float(answer.ended_ps) + (fall[1] - fair_gbps) / (fall[0] - fall[1]) * span_ps
     return (
         f"; flow {most} gives way, from {fall[0]:.3g} to {fall[1]:.3g} Gbit/s in the second half of the run, "
-        f"so shares have not settled: at this pace they need about {needed_ms:.3g} ms; write a longer warmup "
+        f"so shares have not settled: at this pace they need about {about(needed_ps)}; write a longer warmup "
         "and duration"
     )
 
 
-def _why(answer: "Answer", flow: int, port: int, others: "Sequence[int]", paths: "Paths") -> str:
-    """What starves a flow at a port, and what to write; empty if only the algorithm can say."""
-    scenario = answer.scenario
-    used = scenario.flows.ccs[int(scenario.flows.cc[flow])]
+def _why(answer: "Answer", flow: int, port: int, settles: str) -> str:
+    """What starves a flow at a port, and what to write; empty if neither drops nor the algorithm say it."""
+    used = answer.scenario.flows.ccs[int(answer.scenario.flows.cc[flow])]
     if used.transport == "credit":
         return (
             "; where credits come evenly, those of one flow take each place in a full queue of credits, and "
             "those of others are dropped (docs/credits.md): write cc.jitter = 1"
         )
-    ports = answer.answer["ports"]
-    dropped = int(ports["dropped"][port]) + int(ports["dropped_in_warmup"][port])
-    if dropped and used.transport == "roce":
-        return f"; {full_queue_of_roce(dropped)}"
-    if dropped and scenario.network_options.marking == "none":
-        return (
-            "; a full queue locks out flows whose packets never come when one leaves (RFC 7567, section 2): "
-            'write network.marking = { kind = "codel", ecn = false }, which drops some before it is full'
-        )
-    if dropped:
-        return "; a full queue can lock flows out: use another start or a longer queue"
-    if "per_hop" in used.parameters:
-        return _longer_path(answer, flow, others, paths)
-    if used.name == "timely":
+    dropped, before = (int(answer.answer["ports"][of][port]) for of in ("dropped", "dropped_in_warmup"))
+    if used.name == "timely" and not dropped:
         return "; TIMELY has no point to which shares return (docs/rates.md): use patched-timely"
-    return ""
+    if settles and not dropped:
+        return settles
+    return _full_queue(answer, used, dropped + before) if dropped + before else ""
+
+
+def _full_queue(answer: "Answer", used: "Algorithm", dropped: int) -> str:
+    """How a full queue starves flows."""
+    if used.transport == "roce":
+        return f"; {full_queue_of_roce(dropped)}"
+    if answer.scenario.network_options.marking != "none":
+        return "; a full queue can lock flows out: use another start or a longer queue"
+    return (
+        "; a full queue locks out flows whose packets never come when one leaves (RFC 7567, section 2): "
+        'write network.marking = { kind = "codel", ecn = false }, which drops some before it is full'
+    )
 
 
 def _longer_path(answer: "Answer", flow: int, others: "Sequence[int]", paths: "Paths") -> str:
     """A target delay per hop that leaves a flow over more switches the queue of the others."""
+    used = answer.scenario.flows.ccs[int(answer.scenario.flows.cc[flow])]
+    if "per_hop" not in used.parameters:
+        return ""
     empty = {one: round_trip(answer.network, answer.scenario.mtu, *paths[one]) for one in (flow, *others)}
     short = min(others, key=lambda one: empty[one], default=flow)
     hops = len(paths[flow][0]) - len(paths[short][0])
     if hops <= 0 or empty[flow] <= empty[short]:
         return ""
-    times = [TIME.text(int(float(f"{time:.3g}"))) for time in (empty[flow], empty[short])]
-    each = TIME.text(int(float(f"{(empty[flow] - empty[short]) / hops:.3g}")))
+    times = [about(empty[one]) for one in (flow, short)]
+    each = about((empty[flow] - empty[short]) / hops)
     return (
         f"; its empty round trip is {times[0]} and that of flow {short} {times[1]}, so that their target "
         f'delays leave it less queue: write cc.per_hop = "{each}", the round trip of a switch more'
