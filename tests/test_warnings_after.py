@@ -231,6 +231,29 @@ def test_flows_over_several_queues_are_not_in_step():
     assert not [text for text in run.summary["warnings"] if "in step" in text]
 
 
+@pytest.mark.parametrize(
+    ("cc", "flows", "buffer", "edge"),
+    [("timely", 2, 60, "50Gbps"), ("timely", 4, 60, "25Gbps"), ("patched-timely", 2, 200, "25Gbps"),
+     ("patched-timely", 4, 20, "50Gbps")],
+)  # fmt: skip
+def test_roce_that_measures_no_round_trip_while_it_repeats_is_a_warning(cc, flows, buffer, edge):
+    """Go-back-N acknowledges nothing while frames repeat: rates stay as at the start."""
+    tables = {
+        "duration": "50ms",
+        "warmup": "20ms",
+        "cc": cc,
+        "topology": {"kind": "dumbbell", "hosts": flows, "rate": "25Gbps", "rtt": "40us", "edge_rate": edge},
+        "traffic": [{"kind": "long-lived", "flows": flows, "stagger": "2ms"}],
+    }
+    for seed in (1, 2):
+        run = sh.run(sh.Scenario(**tables, seed=seed, network={"buffer": f"{buffer}pkt"}))
+        least = run.flows.goodput_gbps.min()
+        assert least < 0.1 * 25 * 1460 / 1500 / flows
+        assert any("full queue" in text or "repair of losses" in text for text in run.summary["warnings"])
+    paused = sh.run(sh.Scenario(**tables | {"cc": "patched-timely"}, network={"pfc": True}))
+    assert paused.flows.goodput_gbps.min() > 0.1 * 25 * 1460 / 1500 / flows
+
+
 def test_computations_alone_are_explained():
     tasks = [{"kind": "tasks", "tasks": [{"name": "a", "host": "h0", "compute": "1ms"}]}]
     with pytest.raises(ScenarioError, match="one message or more: computations alone send nothing"):
