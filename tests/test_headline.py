@@ -103,6 +103,16 @@ def test_flows_without_an_end_have_their_shares(capsys):
     assert "Jain" in lines[1]
 
 
+def test_requests_and_answers_come_first(capsys):
+    """Two trips of 10 us, 1040 B twice, then six frames of 1500 B, and 1280 B twice, at 10 Gbps: 30.9 us."""
+    traffic = [{"kind": "request-response", "request": "1KB", "response": "10KB", "pairs": 2, "name": "rpc"}]
+    star = {"kind": "star", "hosts": 5, "rate": "10Gbps", "rtt": "20us"}
+    lines = report(capsys, duration="5ms", cc="dctcp", topology=star, traffic=traffic)
+    words = lines[1].replace(",", "").split()
+    assert words[:2] == ["exchanges", "rpc:"]
+    assert float(words[words.index("p50") + 1]) == pytest.approx(30.9, rel=0.03)
+
+
 def test_only_open_loop_traffic_has_a_load_and_a_drain(capsys):
     traffic = [{"kind": "poisson", "sizes": "20KB", "load": 0.3, "flows": 50, "from": "h*", "to": "h*"}]
     lines = report(capsys, duration="until-done", traffic=traffic)

@@ -35,6 +35,25 @@ def test_timeouts_that_are_most_of_a_completion_time_are_named():
     assert not only("timeouts of", **{key: value for key, value in LOSSY.items() if key != "faults"})
 
 
+def test_flows_without_an_end_that_mostly_wait_for_timeouts_are_named():
+    """Ten timeouts of 10 ms are most of 120 ms; the link is idle meanwhile, so that no share is unfair."""
+    tables = {
+        "duration": "120ms",
+        "warmup": "20ms",
+        "cc": "patched-timely",
+        "topology": {"kind": "dumbbell", "hosts": 2, "rate": "25Gbps", "edge_rate": "50Gbps", "rtt": "40us"},
+        "network": {"buffer": "200pkt"},
+        "hosts": {"retransmission": "selective"},
+        "traffic": [{"kind": "long-lived", "flows": 2, "stagger": "2ms"}],
+    }
+    run = sh.run(sh.Scenario(**tables))
+    (said,) = [text for text in run.summary["warnings"] if "timeouts of" in text]
+    assert said.startswith("2 of 2 flows spent most of their time in timeouts of hosts.rto_initial = 10ms")
+    assert (run.flows.timeouts * 10 >= 60).all()
+    assert run.summary["bottleneck"]["utilization"] < 0.5
+    assert not only("timeouts of", **tables | {"network": {"pfc": True}})
+
+
 def test_drops_that_nobody_sends_again_are_a_warning():
     """TIMELY is not ECN-capable: a step of 10 packets drops its packets beyond."""
     marks = {

@@ -15,9 +15,10 @@ Number = Callable[[float, str], str]
 
 
 def lines(summary: Mapping[str, Any], number: Number) -> list[str]:
-    """Lines on collectives, tasks, flows without an end, loads, the drain and faults."""
+    """Lines on collectives, tasks, exchanges, flows without an end, loads, the drain and faults."""
     return [
         *_jobs(summary, number),
+        *_exchanges(summary, number),
         *_shares(summary, number),
         *_open_loop(summary),
         *_faults(summary, number),
@@ -88,6 +89,25 @@ def _rates(row: Mapping[str, Any], number: Number) -> str:
         share = row["exposed_us"] / row["completion_us"]
         return f", exposed communication {number(row['exposed_us'], 'us')} ({share:.0%})"
     return ""
+
+
+def _exchanges(summary: Mapping[str, Any], number: Number) -> list[str]:
+    """Requests and their answers, from the start of a request to the end of its answer."""
+    rows = [row for row in summary["traffic"] if row.get("exchanges") or row.get("exchanges_unfinished")]
+    told: list[str] = []
+    for row in rows[:MOST]:
+        p50, p99 = (_percentile(row, f"exchange_{of}_us", number) for of in ("p50", "p99"))
+        counts = f"{row['exchanges']} done, {row['exchanges_unfinished']} more began"
+        told.append(f"exchanges   {row['name']}: {counts}, p50 {p50}, p99 {p99}")
+    return told
+
+
+def _percentile(row: Mapping[str, Any], key: str, number: Number) -> str:
+    """A time; a lower bound of it where exchanges that are not done could move it."""
+    if row[key] is not None:
+        return number(row[key], "us")
+    least = bounds(row).get(key)
+    return "unknown" if least is None else f"more than {number(least, 'us')}"
 
 
 def _shares(summary: Mapping[str, Any], number: Number) -> list[str]:

@@ -38,13 +38,14 @@ def short_rto_max(answer: "Answer") -> list[str]:
         return []
     round_trips = np.array([round_trip(network, scenario.mtu, *path) for path in paths_of(scenario)])
     late = (round_trips > limit_ps) & of_algorithms(scenario, "hosts.rto_max")
+    late &= answer.flow_columns["timeouts"] > 0
     if not late.any():
         return []
     flow = int(np.argmax(np.where(late, round_trips, 0)))
     limit, took = TIME.text(limit_ps), TIME.text(int(round_trips[flow]))
     return [
         f"hosts.rto_max = {limit} is over before an ack can come, {took} after its packet on the empty path "
-        f"of flow {flow}: {late.sum()} of {len(late)} flows send again what is not lost; write more than "
+        f"of flow {flow}: {late.sum()} of {len(late)} flows sent again what was not lost; write more than "
         f"{took}"
     ]
 
@@ -208,8 +209,10 @@ def long_timeouts(answer: "Answer") -> list[str]:
     ]
     if said:
         return said
-    counted = answer.counted
-    fct_us, of = counted.least["fct_us"], counted.done | counted.unfinished
+    counted, columns = answer.counted, answer.flow_columns
+    endless = np.isnan(columns["bytes"]) & (columns["start_us"] * 1e6 < answer.ended_ps)
+    fct_us = np.where(endless, answer.ended_ps / 1e6 - columns["start_us"], counted.least["fct_us"])
+    of = counted.done | counted.unfinished | endless
     slow = of & (waited_us >= MOST_TIME * fct_us) & (waited_us > 0)
     if slow.sum() < max(1, SLOW_SHARE * of.sum()):
         return []
