@@ -21,6 +21,8 @@ RESENT_TIMES = 2
 """Retransmissions beyond so many times the losses repeat packets that were not lost."""
 BUSY = 0.5
 """The link of a host is busy from this utilization on."""
+FULL = 0.9
+"""Flows without an end can wait for timeouts beside a link that is used to this share."""
 MOST_TIME, SLOW_SHARE = 0.5, 0.01
 """Timeouts that are this share of the time of a job, or of this share of the flows, make a warning."""
 JOBS = (Collective, Tasks, Training)
@@ -210,7 +212,8 @@ def long_timeouts(answer: "Answer") -> list[str]:
     if said:
         return said
     counted, columns = answer.counted, answer.flow_columns
-    endless = np.isnan(columns["bytes"]) & (columns["start_us"] * 1e6 < answer.ended_ps)
+    idle = float(answer.port_columns["utilization"].max(initial=0.0)) < FULL  # else their shares are judged
+    endless = np.isnan(columns["bytes"]) & (columns["start_us"] * 1e6 < answer.ended_ps) & idle
     fct_us = np.where(endless, answer.ended_ps / 1e6 - columns["start_us"], counted.least["fct_us"])
     of = counted.done | counted.unfinished | endless
     slow = of & (waited_us >= MOST_TIME * fct_us) & (waited_us > 0)
