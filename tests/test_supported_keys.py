@@ -44,6 +44,7 @@ OTHER = {
     "network.delay_spread": 0.01,
     "top.classes": [{"name": "first"}, {"name": "bulk"}],
     "top.pools": [{"name": "memory", "size": "2MB"}],
+    "top.ports": [{"names": "s0->h3", "buffer": "40pkt"}],
     "top.faults": [{"link": "s0->h3", "kind": "down", "at": "10ms"}],
     "hosts.nic": "fifo",
     "hosts.initial_window": "4pkt",
