@@ -14,10 +14,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from shallows import cli, examples, live, user_algorithms
+from shallows import cli
+from shallows.algorithms import user_algorithms
 from shallows.cli import live as cli_live
 from shallows.errors import ScenarioError
-from shallows.scenario import Scenario
+from shallows.scenario import Scenario, examples
+from shallows.worlds import live
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(path for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("bench/*.md")])

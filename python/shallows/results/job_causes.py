@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shallows.summary import bounds
+from shallows.results.summary import bounds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shallows.contract import F64
+    from shallows.core.contract import F64
     from shallows.results.answer import Answer
 
 LEAST = 0.05

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shallows import settling
+from shallows.results import settling
 from shallows.warnings.paths import about, paths_of, round_trip
 from shallows.warnings.shares import full_queue_of_roce, long_enough
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shallows.algorithm import Algorithm
-    from shallows.contract import F64
+    from shallows.algorithms.algorithm import Algorithm
+    from shallows.core.contract import F64
     from shallows.results.answer import Answer
 
     Paths = Sequence[tuple[list[int], list[int]]]

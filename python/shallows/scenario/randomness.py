@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from shallows import faults
 
 if TYPE_CHECKING:
-    from shallows.contract import Random
+    from shallows.core.contract import Random
     from shallows.scenario import Scenario
 
 
