@@ -190,7 +190,7 @@ def resolved(name: str, tables: Mapping[str, Any]) -> str:
         raise ScenarioError("metric", name, f"one of {', '.join(full)}")
     near = (*RUN_KEYS, *(one.word for one in METRICS))
     parts = (
-        "a part before it, such as traffic.0.slowdown_p99, size.10KB.slowdown_p99 and faults.0.recovery_us"
+        "a part before it, such as size.10KB.slowdown_p99, traffic.0.slowdown_p99 and faults.0.recovery_us"
     )
     expected = f"one of {', '.join(RUN_KEYS)}, {', '.join(OF_JOBS)}, or {parts}{did_you_mean(name, near)}"
     raise ScenarioError("metric", name, expected)

@@ -213,9 +213,7 @@ class TrafficClass(Table):
         if other and self.trimming:
             expected = f"false: its {other} is set, so that its queue is never full"
             raise ScenarioError("trimming", None, expected)
-        if other:
-            vars(self)["buffer"] = NEVER
-        return self
+        return self.model_copy(update={"buffer": NEVER}) if other else self
 
 
 class Pool(Shared):

@@ -1,8 +1,8 @@
 """Running a sweep: missing runs on any executor, and more seeds until intervals are narrow enough."""
 
 import os
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never
@@ -147,7 +147,14 @@ def check_memory(jobs: "list[Job]", workers: int | None = None, on: Any = None) 
         if job.world == "packet":
             points.setdefault(repr([value for key, value in job.settings.items() if key != "seed"]), job)
     at_a_time = min(workers or usable_cores(), len(jobs))
-    check_runs((job.make() for job in points.values()), at_a_time, "--workers")
+    check_runs(_made(points.values()), at_a_time, "--workers")
+
+
+def _made(jobs: "Iterable[Job]") -> "Iterator[Scenario]":
+    """The scenarios of jobs, without those that are wrong with their seed: these become failed rows."""
+    for job in jobs:
+        with suppress(ScenarioError):
+            yield job.make()
 
 
 def read(scenario: Any, overrides: Mapping[str, Any]) -> "tuple[Scenario, dict[str, Any]]":
