@@ -76,6 +76,10 @@ def sweep(
         int | None, typer.Option(callback=at_least(1), help="Processes; all cores if absent.")
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the sweep.")] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(metavar="I/N", help="Run the I-th of N parts; `shallows merge` puts them together."),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would run, and with Slurm the script.")
     ] = False,
@@ -84,14 +88,14 @@ def sweep(
 ) -> int:
     """Run SCENARIO for every combination; what is done already is not repeated."""
     from shallows.base import extras
-    from shallows.sweeps import running
+    from shallows.sweeps import running, shards
     from shallows.sweeps.progress import Progress
 
     if plot or x or heatmap:
         extras.need("plot", "--plot")
     asked, given = running.asked(
         scenario, cc, _axes(over), seeds=seeds, until=until, metric=metric, world=world,
-        overrides=settings(set_, EXAMPLE),
+        overrides=settings(set_, EXAMPLE), shard=shards.shard_of(shard),
     )  # fmt: skip
     folder = out or running.default_folder(asked)
     missing = running.missing(asked, folder)
@@ -105,6 +109,31 @@ def sweep(
         result = running.run(asked, folder, on=on, workers=workers, until=given["until"],
                               metric=given["metric"][0] if given["metric"] else None, bar=bar)  # fmt: skip
     return _finish(result, given["metric"], x, heatmap, baseline, plot, json_)
+
+
+@with_status
+def merge(
+    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER...", help="The folders of all shards.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the sweep.")],
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Metric of the table and the figure: slowdown_p99."),
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Also print paired differences from this algorithm.")
+    ] = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw figure.png and figure.pdf.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> int:
+    """Make one sweep of the shards that `shallows sweep --shard` ran."""
+    from shallows.base import extras
+    from shallows.sweeps import shards
+
+    if plot:
+        extras.need("plot", "--plot")
+    result = shards.merge(folders, out)
+    metrics = [result.metric(one) for one in metric or []]
+    return _finish(result, metrics, None, None, baseline, plot, json_)
 
 
 def _axes(over: list[str] | None) -> dict[Any, Any]:

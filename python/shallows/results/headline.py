@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shallows.results import jobs
+from shallows.results.metrics import BY_KEY
 from shallows.results.summary import bounds
 
 OPEN_LOOP = ("poisson", "shuffle", "trace", "incast")
@@ -166,17 +167,12 @@ def _flows(count: int) -> str:
 
 def job_rows(summaries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, list[dict[str, Any]]]]:
     """Rows of a comparison: title, key and the numbers of each run, of each collective and task."""
-    titles = (
-        ("completion_us", "{}: completion (us)"),
-        ("ideal_us", "{}: ideal (us)"),
-        ("busbw_gb_per_s", "{}: busbw (GB/s)"),
-        ("exposed_us", "{}: exposed communication (us)"),
-    )
+    keys = ("completion_us", "ideal_us", "busbw_gb_per_s", "exposed_us")
     return [
-        (title.format(name), key, rows)
+        (f"{name}: {BY_KEY[key].title}", key, rows)
         for table, name in job_tables(summaries[0]).items()
         for rows in [[jobs.of_table(summary, table) for summary in summaries]]
-        for key, title in titles
+        for key in keys
         if any(row.get(key) is not None or key in bounds(row) for row in rows)
     ]
 
@@ -187,6 +183,10 @@ def fault_rows(summaries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, l
     every = dict.fromkeys(number for of in of_runs for number in of)
     none: dict[str, Any] = {}
     return [
-        (f"faults[{number}]: recovery (us)", "recovery_us", [of.get(number, none) for of in of_runs])
+        (
+            f"faults[{number}]: {BY_KEY['recovery_us'].title}",
+            "recovery_us",
+            [of.get(number, none) for of in of_runs],
+        )
         for number in every
     ]

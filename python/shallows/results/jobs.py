@@ -9,6 +9,18 @@ LARGEST = ("completion_us", "ideal_us", "slowdown", "exposed_us")
 SMALLEST = ("algbw_gb_per_s", "busbw_gb_per_s")
 
 
+TASKS = ("tasks", "training")
+"""Kinds of traffic that are tasks."""
+
+
+def is_job(kind: object) -> bool:
+    """Return whether traffic of this kind is a collective or a task."""
+    from shallows.traffic import KINDS
+    from shallows.traffic.collectives import Collective
+
+    return kind in TASKS or issubclass(KINDS.get(str(kind), object), Collective)
+
+
 def of_table(summary: Mapping[str, Any], number: int) -> dict[str, Any]:
     """The numbers of the job of a traffic table; those of its slowest group. Empty if it is no job.
 

@@ -96,6 +96,8 @@ class Pauses(Builder):
     threshold: data from one link above which it is paused; by default 100KB, or 2.5KB per Gbps
     hysteresis: the link resumes this far below the threshold; default 2pkt
     headroom: room for data that still arrives; "auto": as much as the link can need; default auto
+    watchdog: time after which a switch drops the data of an endless pause; by default never
+    restoration: time from the end of such a pause until it sends again; by default as watchdog
     """
 
     def __init__(
@@ -104,6 +106,8 @@ class Pauses(Builder):
         threshold: Size | None = None,
         hysteresis: Size = "2pkt",
         headroom: Size = "auto",
+        watchdog: Time | None = None,
+        restoration: Time | None = None,
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)

@@ -189,7 +189,14 @@ def dropped_in_spite_of_pauses(answer: "Answer") -> list[str]:
     """Drops in a network whose pauses should prevent them, because the memory behind a pause is short."""
     scenario = answer.scenario
     dropped = sum(int(answer.answer["ports"][of].sum()) for of in ("dropped", "dropped_in_warmup"))
-    short = [queue.key for queue in paused(scenario) if queue.pauses and queue.pauses.headroom != NEVER]
+    pauses = {queue.key: queue.pauses for queue in paused(scenario) if queue.pauses}
+    watched = next(((key, one.watchdog) for key, one in pauses.items() if one.watchdog), None)
+    if dropped and watched and not scenario.classes:
+        key, time = watched
+        return [
+            f"{dropped} packets were dropped, in pauses longer than {key}.pfc.watchdog = {TIME.text(time)}"
+        ]
+    short = [key for key, one in pauses.items() if one.headroom != NEVER]
     given = [] if scenario.classes else short
     if not dropped or not given:
         return []
