@@ -5,7 +5,7 @@ from typing import Any
 
 from shallows.results.summary import bounds
 
-LARGEST = ("completion_us", "ideal_us", "slowdown", "exposed_us")
+LARGEST = ("completion_us", "ideal_us", "slowdown", "exposed_us", "cause_us")
 SMALLEST = ("algbw_gb_per_s", "busbw_gb_per_s")
 
 

@@ -87,6 +87,7 @@ METRICS = [
     Metric("algbw_gb_per_s", "algbw (GB/s)", "{:.2f}", _JOB),
     Metric("busbw_gb_per_s", "busbw (GB/s)", "{:.2f}", _JOB),
     Metric("exposed_us", "exposed communication (us)", "{:.1f}", _JOB),
+    Metric("cause_us", "largest cause (us)", "{:.1f}", _JOB),
     Metric("recovery_us", "recovery (us)", "{:.0f}", _FAULT),
     Metric("before_gbps", "before (Gbit/s)", "{:.2f}", _FAULT),
     Metric("during_gbps", "during (Gbit/s)", "{:.2f}", _FAULT),
