@@ -19,8 +19,9 @@ import failing_calls
 import fake_packet_run as fake
 import shallows as sh
 from shallows.results import TABLES, files, store
+from shallows.results.metrics import RUN_KEYS as NUMBERS
 from shallows.sweeps.comparison import Comparison
-from shallows.sweeps.result import NUMBERS, Sweep
+from shallows.sweeps.result import Sweep
 
 SCENARIO = """
 name = "quick"

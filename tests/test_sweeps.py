@@ -19,11 +19,11 @@ import commands
 import shallows as sh
 from shallows.errors import ScenarioError
 from shallows.memory import bounds, needs
+from shallows.results.metrics import RUN_KEYS as NUMBERS
 from shallows.scenario import examples
 from shallows.sweeps import executors, plans, statistics
 from shallows.sweeps.jobs import place_of
 from shallows.sweeps.report import sweep_report
-from shallows.sweeps.result import NUMBERS
 
 SCENARIO = """
 name = "short"

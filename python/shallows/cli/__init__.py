@@ -22,6 +22,7 @@ COMMANDS = {
     "run": "run:run",
     "compare": "run:compare",
     "sweep": "sweep:sweep",
+    "merge": "sweep:merge",
     "report": "report:report",
     "why": "why:why",
     "scenarios": "catalog:scenarios",

@@ -86,6 +86,10 @@ def sweep(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of the sweep; by default results/NAME/sweep.")
     ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(metavar="I/N", help="Run the I-th of N parts; `shallows merge` puts them together."),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would run, and with Slurm the script.")
     ] = False,
@@ -95,7 +99,7 @@ def sweep(
     """Run SCENARIO for every combination; what is done already is not repeated."""
     from shallows.base import extras
     from shallows.printing.progress import PREPARING, report_if_slow
-    from shallows.sweeps import running
+    from shallows.sweeps import running, shards
     from shallows.sweeps.progress import Progress
 
     if plot or x or heatmap:
@@ -103,7 +107,7 @@ def sweep(
     with report_if_slow(PREPARING):
         asked, given = running.asked(
             scenario, cc, _axes(over), seeds=seeds, until=until, metric=metric, world=world,
-            overrides=settings(set_, EXAMPLE),
+            overrides=settings(set_, EXAMPLE), shard=shards.shard_of(shard),
         )  # fmt: skip
         if plot or x or heatmap:
             _check_figure(asked, x, heatmap)
@@ -119,6 +123,31 @@ def sweep(
         result = running.run(asked, folder, on=on, workers=workers, until=given["until"],
                               metric=given["metric"][0] if given["metric"] else None, bar=bar)  # fmt: skip
     return _finish(result, given["metric"], x, heatmap, baseline, plot, json_)
+
+
+@with_status
+def merge(
+    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER...", help="The folders of all shards.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the sweep.")],
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Metric of the table and the figure: slowdown_p99."),
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Also print paired differences from this algorithm.")
+    ] = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw figure.png and figure.pdf.")] = False,
+    json_: Json = False,
+) -> int:
+    """Make one sweep of the shards that `shallows sweep --shard` ran."""
+    from shallows.base import extras
+    from shallows.sweeps import shards
+
+    if plot:
+        extras.need("plot", "--plot")
+    result = shards.merge(folders, out)
+    metrics = [result.metric(one) for one in metric or []]
+    return _finish(result, metrics, None, None, baseline, plot, json_)
 
 
 def _axes(over: list[str] | None) -> dict[Any, Any]:

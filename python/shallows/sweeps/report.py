@@ -5,37 +5,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shallows.base import texts
-from shallows.printing.report import MORE_THAN, ROWS, finished, plain_table
+from shallows.printing.report import MORE_THAN, finished, plain_table
+from shallows.results.metrics import COMPLETION, OF_JOBS, label
 from shallows.scenario import randomness
 from shallows.sweeps import statistics
-from shallows.sweeps.jobs import COMPLETION, OF_JOBS
 
 if TYPE_CHECKING:
     from shallows.sweeps.result import Sweep
 
 
-LABELS = {key: title for key, title, _ in ROWS} | {
-    "queue_p50_pkt": "queue p50 (packets)",
-    "queue_max_pkt": "queue max (packets)",
-    "fct_p50_us": "fct p50 (us)",
-    "fct_p95_us": "fct p95 (us)",
-    "fct_p999_us": "fct p99.9 (us)",
-    "slowdown_mean": "slowdown mean",
-    "slowdown_p95": "slowdown p95",
-    "slowdown_p999": "slowdown p99.9",
-    "unfinished": "flows unfinished",
-    "completion_us": "completion (us)",
-    "ideal_us": "ideal (us)",
-    "exposed_us": "exposed communication (us)",
-    "algbw_gb_per_s": "algbw (GB/s)",
-    "busbw_gb_per_s": "busbw (GB/s)",
-    "recovery_us": "recovery (us)",
-    "marked": "marked (packets)",
-    "pauses": "pauses",
-    "retransmits": "retransmits (packets)",
-    "packet_hops": "packet-hops",
-}
-"""Titles for the columns of `Sweep.table`."""
 MOST_MESSAGES = 5
 
 
@@ -102,13 +80,6 @@ def _lines(
         cells = [cell for metric in metrics for cell in _cells(of[metric], baseline)]
         lines.append([*map(str, group), str(seeds), *cells])
     return [*columns, "seeds", *titles], lines
-
-
-def label(metric: str) -> str:
-    """The title of a metric, with the part of the flows that it is of."""
-    part, _, key = metric.rpartition(".")
-    title = LABELS.get(key, key)
-    return f"{title}, {part}" if part else title
 
 
 def _titles(metric: str, baseline: str | None) -> list[str]:
