@@ -10,6 +10,7 @@ import pytest
 
 from shallows.errors import ScenarioError
 from shallows.scenario import HostTable, NetworkTable, RecordTable, Scenario, supported_keys
+from shallows.scenario.given import Given
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.worlds import fluid, kernel, packet
@@ -40,6 +41,7 @@ OTHER = {
     "network.entropies": 8,
     "network.flowlet_gap": "1us",
     "network.convergence": "50ms",
+    "network.delay_spread": 0.01,
     "top.classes": [{"name": "first"}, {"name": "bulk"}],
     "top.pools": [{"name": "memory", "size": "2MB"}],
     "top.ports": [{"names": "s0->h3", "buffer": "40pkt"}],
@@ -323,7 +325,7 @@ def test_a_key_of_a_kind_changes_what_is_run_or_is_refused(table, kind, key, wor
     plain, other = {"kind": kind, **PLAIN_KINDS.get(kind, {})}, KIND_KEYS[table].get(kind, {}).get(key, 1)
     plain |= PAUSING if key in PAUSING else {}
     plain |= {"ep": 2} if kind == "training" and key in ("dispatch", "gini") else {}
-    if "rate" in TOPOLOGIES.get(kind, Scenario).model_fields:
+    if "rate" in TOPOLOGIES.get(kind, Given).model_fields:
         plain["rate"] = "1Gbps"
     base = BASE
     if key == "rails":  # rings over servers of GPUs

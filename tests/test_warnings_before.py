@@ -151,7 +151,7 @@ def test_a_realised_load_far_from_the_stated_one(sizes, flows, seed, warned):
     ],
 )
 def test_sprayed_packets_are_taken_for_lost(topology, balancing, cc, hosts, expected):
-    found = said("reorders", topology=topology, cc=cc, hosts=hosts, network={"balancing": balancing})
+    found = said("can reorder", topology=topology, cc=cc, hosts=hosts, network={"balancing": balancing})
     assert len(found) == (expected is not None)
     assert not found or expected in found[0]
 

@@ -41,15 +41,13 @@ LISTS = range(4, 31, 2)
 US = 10**6
 MOST = limits.TIME.most // US
 """The longest duration of a computation in microseconds."""
-OTHER_TRACES = {
-    "workload_graph": "a trace of Chakra; this is the JSON of its feeder (workload_graph), which no "
-    "converter writes: give the .et files of the same job, or the JSON that chakra_jsonizer makes of them",
-    "nodes": "a trace of Chakra; this is an execution trace of PyTorch: chakra_trace_link joins it with the "
-    "trace of Kineto, and chakra_converter PyTorch makes the .et file of the result",
-    "traceEvents": "a trace of Chakra; this is a trace of Kineto (PyTorch's profiler): chakra_trace_link "
-    "joins it with the execution trace, and chakra_converter PyTorch makes the .et file of the result",
+RELATIVES = {
+    "workload_graph": "the JSON of Chakra's feeder; give the traces .et that the feeder reads",
+    "nodes": "an execution trace of PyTorch; chakra_trace_link and chakra_converter make traces .et of it",
+    "traceEvents": "a profile of Kineto; chakra_trace_link joins it with the execution trace of PyTorch",
+    "schemaVersion": "a profile of Kineto; chakra_trace_link joins it with the execution trace of PyTorch",
 }
-"""What an error says of other traces in JSON, by a key of their object."""
+"""Keys of the top level of files that are no traces, and what these are."""
 _BLANKS = re.compile(r"\s*")
 
 
@@ -106,9 +104,9 @@ def _content(path: Path) -> list[Node] | dict[str, list[int]]:
         raise ScenarioError(None, None, "the metadata of a trace, and one node or more", file=path)
     if found is not None:
         return found
-    for key, expected in OTHER_TRACES.items():
+    for key, instead in RELATIVES.items():
         if key in objects[0] and not {"id", "type"} & objects[0].keys():
-            raise ScenarioError(None, None, expected, file=path)
+            raise ScenarioError(f'"{key}"', None, f"a Chakra trace: this is {instead}", file=path)
     if len(objects) == 1 and all(isinstance(ranks, list) for ranks in objects[0].values()):
         return {name: _ranks(path, name, ranks) for name, ranks in objects[0].items()}
     return [_of_json(path, one) for one in objects if "id" in one or "type" in one]

@@ -113,6 +113,7 @@ def writing(file: store.Place, kind: Kind) -> Generator[Path]:
                 yield filling
                 store.sync_path(filling)
                 os.replace(filling, path)
+                store.note(file)
                 store.sync_path(path.parent)
             finally:
                 filling.unlink(missing_ok=True)

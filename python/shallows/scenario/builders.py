@@ -97,6 +97,8 @@ class Pauses(Builder):
     threshold: data from one link above which it is paused; by default 100KB, or 2.5KB per Gbps
     hysteresis: the link resumes this far below the threshold; default 2pkt
     headroom: room for data that still arrives; "auto": as much as the link can need; default auto
+    watchdog: time after which a switch drops the data of an endless pause; by default never
+    restoration: time from the end of such a pause until it sends again; by default as watchdog
     """
 
     def __init__(
@@ -105,6 +107,8 @@ class Pauses(Builder):
         threshold: Size | None = None,
         hysteresis: Size = "2pkt",
         headroom: Size = "auto",
+        watchdog: Time | None = None,
+        restoration: Time | None = None,
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)
@@ -207,6 +211,7 @@ class Network(Builder):
     entropies: entropy values of a flow, a power of two up to 65536, if hosts choose paths
     flowlet_gap: pause after which a flowlet begins; 100us with balancing = "flowlet"
     convergence: time that switches need to reroute after a link breaks or is repaired; default never
+    delay_spread: each cable is longer by up to this share of its delay, at random; default 0.0
     """
 
     def __init__(
@@ -225,6 +230,7 @@ class Network(Builder):
         entropies: int | None = None,
         flowlet_gap: Time | None = None,
         convergence: Time = "never",
+        delay_spread: float = 0.0,
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)
@@ -806,6 +812,7 @@ class Incast(Builder):
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
     class_: its traffic class, by name; by default the last of [[classes]]
+    from_: the hosts that send: the first `senders`, without the receiver; default topology
     """
 
     kind = "incast"
@@ -824,6 +831,7 @@ class Incast(Builder):
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
         class_: str | None = None,
+        from_: Ends = "topology",
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)

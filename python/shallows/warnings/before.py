@@ -230,7 +230,7 @@ def _reordering_is_loss(scenario: "Scenario") -> list[str]:
         names = dict.fromkeys(used.label for used in scenario.algorithms if used.transport == transport)
         if names and getattr(scenario.hosts, key) != value:
             found.append(
-                f'network.balancing = "{balancing}" reorders packets, and reordered packets count as lost '
+                f'network.balancing = "{balancing}" can reorder packets, and reordered packets count as lost '
                 f'with {", ".join(names)}; write hosts.{key} = "{value}"'
             )
     return found
