@@ -43,7 +43,7 @@ pub struct Simulation<O = ()> {
     /// The number of faults that have been applied.
     pub(super) faults: usize,
     /// By flow: its completion time on an empty path.
-    ideal: Vec<Time>,
+    pub(super) ideal: Vec<Time>,
     /// When the warm-up ended.
     pub(super) measured_from: Time,
     pub(super) deadlock: Option<Deadlock>,
@@ -95,11 +95,17 @@ impl<O: Observer> Simulation<O> {
         let observers = observers(&network, &routes);
         let network = Arc::new(network);
         let domains = ParallelNetwork::new(&network, routes, &ideal, observers)?;
+        Ok(Self::of(network, ideal, domains))
+    }
+
+    /// A run of these domains; `ideal` are the completion times of flows on an empty path.
+    pub(super) fn of(network: Arc<Network>, ideal: Vec<Time>, domains: ParallelNetwork<O>) -> Self {
         let frame =
             network.ports.iter().map(|port| Clock::new(port.rate).time(network.mtu)).max().unwrap_or(Time::ZERO);
         let stall_detector = StallDetector::new(network.host.rto_max, frame);
         let mut simulation = Self {
-            schedule: Schedule::new(&network, stall_detector.next_check(Time::ZERO)),
+            // A part of a network does not see the progress of the others.
+            schedule: Schedule::new(&network, stall_detector.next_check(Time::ZERO).filter(|_| !domains.is_part())),
             record: Recorder::new(&network.record, network.flows.len()),
             domains,
             tasks: 0,
@@ -113,7 +119,7 @@ impl<O: Observer> Simulation<O> {
             network,
         };
         simulation.over = simulation.domains.is_done();
-        Ok(simulation)
+        simulation
     }
 
     /// The number of domains.

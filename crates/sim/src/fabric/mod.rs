@@ -36,7 +36,7 @@ pub mod route;
 pub mod shared_buffer;
 mod shortest_paths;
 
-pub use outbox::{Batch, Outbox};
+pub use outbox::{Batch, Outbox, Transit};
 
 /// Outcome for a packet at the end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
