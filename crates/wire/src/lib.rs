@@ -5,5 +5,9 @@
 //! the domain sees it: transports contain no checks, because in the packet world all packets come from themselves.
 
 pub mod check;
+#[cfg(target_os = "linux")]
+pub mod emulation;
 pub mod header;
 pub mod mac;
+#[cfg(target_os = "linux")]
+pub mod sys;

@@ -121,6 +121,12 @@ impl RealTimeDomain {
         events.min(tasks).min(self.departs)
     }
 
+    /// Lower bound on the time from sending a packet to another domain until it arrives there.
+    #[must_use]
+    pub fn lookahead(&self) -> Time {
+        self.partition.lookahead
+    }
+
     /// The time of its last event.
     #[must_use]
     pub fn now(&self) -> Time {
