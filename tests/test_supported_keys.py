@@ -14,10 +14,10 @@ from shallows.runner import WORLDS, prepare
 from shallows.scenario import HostTable, NetworkTable, RecordTable, Scenario
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
-from shallows.worlds import fluid, kernel, packet
+from shallows.worlds import fluid, kernel, packet, wire
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "scenario.md"
-MODULES = {"packet": packet, "fluid": fluid, "kernel": kernel}
+MODULES = {"packet": packet, "fluid": fluid, "kernel": kernel, "wire": wire}
 BASE = {
     "duration": "20ms",
     "topology": {"kind": "star", "hosts": 4, "rate": "1Gbps", "rtt": "400us"},

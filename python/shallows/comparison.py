@@ -18,6 +18,7 @@ from shallows.results import paths, store
 from shallows.results.bottlenecks import bottlenecks
 from shallows.runner import World, in_world, prepare, refuse_unknown
 from shallows.scenario import fitting
+from shallows.worlds import REAL_TIME
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,7 +126,7 @@ def run_all(
     """
     from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
-    in_real_time = any(world == "kernel" for world, _ in jobs.values())  # leave one core to the machine
+    in_real_time = any(world in REAL_TIME for world, _ in jobs.values())  # leave one core to the machine
     with ThreadPoolExecutor(1 if in_real_time else threads or min(len(jobs), os.cpu_count() or 1)) as pool:
         futures = {
             pool.submit(in_world(world), scenario, bars.of(scenario, label)): label

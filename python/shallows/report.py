@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from shallows import headline, names
 from shallows.summary import FEW, bounds, is_of_few
+from shallows.worlds import REAL_TIME
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -365,7 +366,7 @@ def _speed(summary: dict[str, Any]) -> str:
     else:
         speed = f"{(summary['packet_hops_per_s'] or 0) / 1e6:.1f} M packet-hops/s"
         took = f"simulated   {took}, {speed}{_threads(summary.get('threads'))}"
-    if summary["world"] == "kernel":
+    if summary["world"] in REAL_TIME:
         ran = f"ran         {summary['duration_s']:g} s, {books}, {_lateness(summary['lateness'])}"
         return f"{ran}\n{_spread(summary['spread'])}"
     return f"{took}, {books}, fingerprint {summary['fingerprint']}"

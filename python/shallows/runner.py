@@ -9,12 +9,13 @@ from shallows import extras, randomness, warnings
 from shallows.errors import NamedOverrides, ScenarioError
 from shallows.results import store
 from shallows.results.run import Run
+from shallows.worlds import REAL_TIME
 
 if TYPE_CHECKING:
     from shallows.scenario import Scenario
 
-World = Literal["packet", "fluid", "kernel"]
-WORLDS: tuple[World, ...] = ("packet", "fluid", "kernel")
+World = Literal["packet", "fluid", "kernel", "wire"]
+WORLDS: tuple[World, ...] = ("packet", "fluid", "kernel", "wire")
 OnProgress = Callable[[int, int, int], None]
 """Callback of a running world: simulated picoseconds, packet-hops, finished flows."""
 
@@ -35,8 +36,8 @@ def run(
 
     `overrides` replace single keys of the scenario: `run("x.toml", overrides={"traffic.0.flows": 10})`. With
     `out` the run is saved to that folder; with `progress` stderr shows its progress. Ctrl-C ends the run
-    early and returns what was done (`Run.interrupted`). The kernel world is not deterministic: it runs
-    `repeats` times (3) and returns the median run; `summary["spread"]` has the differences. The packet world
+    early and returns what was done (`Run.interrupted`). Worlds in real time are not deterministic: they run
+    `repeats` times (3) and return the median run; `summary["spread"]` has the differences. The packet world
     uses up to `threads` threads if they speed up the run; results do not depend on it.
 
     Raises `ScenarioError` for a wrong scenario, `BooksError` (after saving; the run is its `run`) if packets
@@ -106,11 +107,11 @@ def in_world(
 ) -> "Callable[[Scenario, OnProgress | None], Run]":
     """The function `(scenario, on_progress) -> Run` of a world, which also adds warnings to the summary.
 
-    The kernel world runs `repeats` times; the packet world uses up to `threads` threads. A bug gets a note
-    with scenario, seed and version, to be reported.
+    A world in real time runs `repeats` times; the packet world uses up to `threads` threads. A bug gets a
+    note with scenario, seed and version, to be reported.
     """
     simulate: Callable[..., Run] = _module(world).run
-    if repeats is not None and world != "kernel":
+    if repeats is not None and world not in REAL_TIME:
         raise ScenarioError("repeats", repeats, "no repeats: this world is deterministic")
     if threads is not None and threads not in range(1, 1001):
         raise ScenarioError("threads", threads, "a number from 1 to 1000, or no such option")

@@ -214,6 +214,7 @@ impl Measured {
             random: None,
             threads: None,
             lateness: Some(lateness),
+            datagrams: None,
         }
     }
 }

@@ -124,7 +124,7 @@ fn longest_path(network: &Network) -> Result<usize, String> {
 }
 
 /// Two sockets on loopback, each of which takes datagrams of the other only.
-fn pair() -> io::Result<[Socket; 2]> {
+pub(crate) fn pair() -> io::Result<[Socket; 2]> {
     let loopback = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
     let sockets = [Socket::bind(loopback)?, Socket::bind(loopback)?];
     sockets[0].connect(sockets[1].address()?)?;

@@ -4,10 +4,14 @@
 //! packets into a datagram and back, [`mac`] authenticates the datagram, and [`check`] compares it with the state of its flow before
 //! the domain sees it: transports contain no checks, because in the packet world all packets come from themselves.
 
+#[cfg(target_os = "linux")]
+pub mod calibration;
 pub mod check;
 #[cfg(target_os = "linux")]
 pub mod emulation;
 pub mod header;
+#[cfg(target_os = "linux")]
+pub mod judge;
 pub mod mac;
 #[cfg(target_os = "linux")]
 pub mod sys;

@@ -8,7 +8,9 @@ use std::thread;
 
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::spec::network::Network;
+use shallows_wire::calibration::datagrams_per_s;
 use shallows_wire::emulation::{Outcome, Progress, run};
+use shallows_wire::judge::judge;
 
 #[allow(dead_code, reason = "networks for the tests of the simulator")]
 #[path = "../../sim/tests/networks/mod.rs"]
@@ -31,13 +33,24 @@ fn slow(name: &str) -> Network {
 #[test]
 fn flows_complete_over_loopback_and_the_books_close() {
     for name in ["dctcp", "dcqcn", "expresspass", "hpcc", "rcp", "ndp"] {
-        let Outcome { answer, lateness, datagrams, lost, .. } = run(slow(name), &Progress::default()).expect("it runs");
+        let outcome = run(slow(name), &Progress::default()).expect("it runs");
+        let judged = judge(&slow(name), &outcome).expect("there are paths");
+        let Outcome { answer, lateness, datagrams, lost, .. } = outcome;
+        // 100 us of propagation both ways, twenty times as long, and some queue.
+        assert!(judged.round_trip_us >= 4000.0 && judged.accepted == judged.reason.is_none(), "{name}");
         assert_eq!((lost, &answer.problems), (0, &Vec::new()), "{name}");
         assert!(answer.flows.iter().all(|flow| flow.finish < Time::MAX && flow.finish >= flow.ideal), "{name}");
         // Each of the 120 packets enters and leaves the switches.
         assert!(datagrams >= 240 && lateness.deliveries.count() == datagrams, "{name}: {datagrams}");
         println!("{name}: {datagrams} datagrams, mean lateness {} ns", lateness.deliveries.mean());
     }
+}
+
+#[test]
+fn a_machine_carries_some_datagrams() {
+    let rate = datagrams_per_s(100_000_000).expect("loopback is there");
+    println!("{rate:.0} datagrams/s");
+    assert!((1e3..1e8).contains(&rate), "{rate}");
 }
 
 #[test]

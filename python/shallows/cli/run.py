@@ -55,11 +55,11 @@ def run(
         str | None,
         typer.Option(metavar="NAME", help="An algorithm, a preset, or a class: ./mine.py:Aimd."),
     ] = None,
-    world: Annotated[str, typer.Option(help="World to run in: packet, fluid or kernel.")] = "packet",
+    world: Annotated[str, typer.Option(help="World to run in: packet, fluid, kernel or wire.")] = "packet",
     set_: Overrides = None,
     seed: Seed = None,
     repeats: Annotated[
-        int | None, typer.Option(callback=at_least(1), help="Number of runs in the kernel world (3).")
+        int | None, typer.Option(callback=at_least(1), help="Number of runs of a world in real time (3).")
     ] = None,
     threads: Annotated[
         int | None,

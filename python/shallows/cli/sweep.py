@@ -68,7 +68,7 @@ def sweep(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a key for all runs.")
     ] = None,
-    world: Annotated[str, typer.Option(help="World to run in: packet, fluid or kernel.")] = "packet",
+    world: Annotated[str, typer.Option(help="World to run in: packet, fluid, kernel or wire.")] = "packet",
     on: Annotated[
         str, typer.Option(metavar="WHERE", help="local, dask://HOST:PORT, or slurm:KEY=VALUE,… for submitit.")
     ] = "local",

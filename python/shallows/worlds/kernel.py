@@ -5,8 +5,6 @@ late. A run that was too late is repeated, and the lateness of the accepted run 
 not deterministic: a scenario runs several times, and the summary has the differences.
 """
 
-import threading
-import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,13 +15,12 @@ from shallows.supported_keys import ALWAYS, World
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import NEVER, TIME
-from shallows.worlds import packet
+from shallows.worlds import packet, real_time
 from shallows.worlds.kernel_links import check_links
-from shallows.worlds.spread import spread
 
 if TYPE_CHECKING:
     from shallows.algorithm import Receiver
-    from shallows.contract import Answer, Request
+    from shallows.contract import Answer
     from shallows.results.run import Run
     from shallows.runner import OnProgress
     from shallows.scenario import Scenario
@@ -76,8 +73,6 @@ ATTEMPTS = 5
 MOST_HOSTS, MOST_FLOWS = 64, 128
 TICK_S = 1e-3
 
-_alone = threading.Lock()
-
 
 def check(scenario: "Scenario") -> None:
     """Raise `ScenarioError` for a scenario that a kernel on one machine cannot run."""
@@ -129,53 +124,14 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: 
     in which the machine was late is rejected and repeated, up to `ATTEMPTS` times; if none is accepted, the
     last one is returned with books that do not close. Runs are not concurrent.
     """
-    from shallows.results import Run
-
     check(scenario)
     request = packet.request(scenario)
-    started = time.perf_counter()
-    accepted: list[Answer] = []
-    rejected: list[str] = []
-    with _alone:
-        while len(accepted) < (repeats or RUNS):
-            answer = _accepted(request, on_progress, rejected)
-            if answer["books"]["closed"] or not accepted:
-                accepted.append(answer)
-            if answer["interrupted"] or not answer["books"]["closed"]:
-                break
-    wall_s = (time.perf_counter() - started) / len(accepted)
-    runs = [
-        Run.from_answer(scenario, scenario.network, scenario.flows, answer, wall_s, world="kernel")
-        for answer in accepted
-    ]
-    # A run that ended before its warm-up has measured nothing.
-    middle = sorted(range(len(runs)), key=lambda i: runs[i].summary["bottleneck"]["queue_mean_pkt"] or 0)
-    middle = middle[(len(runs) - 1) // 2]
-    result = runs[middle]
-    result.summary["lateness"] = {**(accepted[middle]["lateness"] or {}), "rejected": rejected}
-    result.summary["spread"] = spread([run.summary for run in runs])
-    return result
 
-
-def _accepted(request: "Request", on_progress: "OnProgress | None", rejected: list[str]) -> "Answer":
-    """The answer of the accepted run, or of the last; reasons of rejections are added to `rejected`."""
-    answer: Answer | None = None
-    reason: str | None = None
-    for attempt in range(ATTEMPTS):
+    def ask(attempt: int) -> "Answer":
         # Real-time priority only if normal priority was not enough, because it causes pauses.
         answer = core_answer.from_json(live.ask({"request": request, "real_time": attempt >= ATTEMPTS - 2}))
         if on_progress:
-            on_progress(answer["ended_ps"], answer["packet_hops"], _finished(answer))
-        reason = (answer["lateness"] or {}).get("reason")
-        if reason is None or answer["interrupted"]:
-            return answer
-        rejected.append(reason)
-    assert answer is not None
-    answer["books"]["closed"] = False
-    advice = "use a less busy machine, a lower rate, fewer flows or a longer rtt"
-    answer["books"]["problems"] += [f"too late in {ATTEMPTS} attempts: {reason}; {advice}"]
-    return answer
+            on_progress(answer["ended_ps"], answer["packet_hops"], real_time.finished(answer))
+        return answer
 
-
-def _finished(answer: "Answer") -> int:
-    return int((answer["flows"]["finish_ps"] != NEVER).sum())
+    return real_time.median_run(scenario, ask, "kernel", repeats=repeats or RUNS, attempts=ATTEMPTS)

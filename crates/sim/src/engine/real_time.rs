@@ -109,6 +109,7 @@ impl RealTimeDomain {
         transit.packet.arrives = planned.max(*latest).max(self.closed).max(self.simulation.now());
         *latest = transit.packet.arrives;
         let late = transit.packet.arrives - planned;
+        self.simulation.late = self.simulation.late.max(late);
         self.simulation.domains.only_fabric().import_transit(transit);
         late
     }
@@ -203,10 +204,12 @@ impl RealTimeDomain {
         let tasks = simulations.iter().map(|one| one.tasks).max().unwrap_or(0);
         let problems = simulations.iter_mut().flat_map(|one| std::mem::take(&mut one.problems)).collect();
         let measured_from = simulations[0].measured_from;
+        let late = simulations.iter().map(|one| one.late).max().unwrap_or(Time::ZERO);
         let (network, ideal) = (Arc::clone(&simulations[0].network), simulations[0].ideal.clone());
         let domains = ParallelNetwork::join(simulations.into_iter().map(|one| one.domains)).expect("there is a domain");
         let mut whole = Simulation::of(network, ideal, domains);
-        (whole.tasks, whole.problems, whole.measured_from) = (tasks, problems, measured_from);
+        (whole.tasks, whole.problems) = (tasks, problems);
+        (whole.measured_from, whole.late) = (measured_from, late);
         whole.record.queues = join_queues(&records, &owners);
         whole.record.probes = join_probes(&records);
         whole.finish()

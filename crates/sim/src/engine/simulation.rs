@@ -46,6 +46,8 @@ pub struct Simulation<O = ()> {
     pub(super) ideal: Vec<Time>,
     /// When the warm-up ended.
     pub(super) measured_from: Time,
+    /// The largest lateness of a packet in real time; zero in a simulation.
+    pub(super) late: Time,
     pub(super) deadlock: Option<Deadlock>,
     pub(super) over: bool,
     pub(super) problems: Vec<String>,
@@ -113,6 +115,7 @@ impl<O: Observer> Simulation<O> {
             faults: 0,
             ideal,
             measured_from: Time::ZERO,
+            late: Time::ZERO,
             deadlock: None,
             over: false,
             problems: Vec::new(),
@@ -232,6 +235,7 @@ impl<O: Observer> Simulation<O> {
             packets: self.domains.packets(),
             ended: now,
             span: measured,
+            late: self.late,
         };
         let mut problems = std::mem::take(&mut self.problems);
         problems.extend(audit.problems());
