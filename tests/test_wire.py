@@ -94,7 +94,7 @@ def test_a_run_ends_at_the_first_interrupt():
 def test_the_command_prints_lateness_and_spread(tmp_path):
     (tmp_path / "slow.toml").write_text(scenario("dctcp").to_toml())
     done = commands.run("run", "slow.toml", "--world", "wire", "--repeats", "2", cwd=tmp_path)
-    if "too late in" in done.stderr:
+    if "too late in" in done.stderr or "this machine carries" in done.stderr:
         pytest.skip(done.stderr.splitlines()[-1])
     assert done.returncode == 0, done.stderr
     assert "late on average" in done.stdout

@@ -1,8 +1,8 @@
 """The wire world is within its bands of the packet world. Nightly: it needs an idle machine, and minutes.
 
 The bands come from measurements of a prototype on two cores. The world rejects a run that the machine makes
-late; if it rejects all, the test skips and prints the reason. DCQCN and TIMELY are left out: the parameters of
-their papers are for links of 10 Gbps and more.
+late; if it rejects all, the test skips and prints the reason. DCQCN and TIMELY are left out: the parameters
+of their papers are for links of 10 Gbps and more.
 """
 
 import os
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.nightly
 
 NOT_COMPARABLE = ("vegas", "hull", "inigo")
 """Vegas takes lateness for queueing, HULL counts late bursts, and the dilation of Inigo starts by chance."""
-ALGORITHMS = "dctcp dx vegas inigo gap swift hpcc rcp hull cubic expresspass".split()
+ALGORITHMS = ["dctcp", "dx", "vegas", "inigo", "gap", "swift", "hpcc", "rcp", "hull", "cubic", "expresspass"]
 
 
 def scenario(cc, rate_mbps, flows, rtt):
