@@ -280,6 +280,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(disk::read_header, module)?)?;
     module.add_function(wrap_pyfunction!(disk::read_table, module)?)?;
     module.add_function(wrap_pyfunction!(wire::emulate, module)?)?;
+    module.add_function(wrap_pyfunction!(wire::endpoint, module)?)?;
     module.add_function(wrap_pyfunction!(wire::datagrams_per_s, module)?)?;
     module.add_function(wrap_pyfunction!(contract, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;

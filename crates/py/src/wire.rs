@@ -1,18 +1,22 @@
 //! The wire world: runs a request in real time, with UDP datagrams between hosts and switches.
 
+use std::net::SocketAddrV4;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::exceptions::{PyConnectionError, PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use shallows_cc::units::Time;
 use shallows_contract::IntoValue;
 use shallows_contract::answer::{Answer, Datagrams};
-use shallows_sim::spec::network::Network;
 use shallows_wire::calibration;
-use shallows_wire::emulation::{self, Outcome, Progress};
+use shallows_wire::emulation::{self, Progress};
+use shallows_wire::endpoint::{self as ends, Seen, Session};
 use shallows_wire::judge::judge;
+use shallows_wire::mac::Key;
+use shallows_wire::sys::Socket;
 
 use crate::{Asked, HEAR_EVERY, answer, guarded};
 
@@ -25,7 +29,8 @@ pub fn emulate<'py>(
     on_progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (network, asked) = Asked::by(request, on_progress)?;
-    let (outcome, interrupted) = run(py, network.clone(), &asked)?;
+    let run_on = network.clone();
+    let (outcome, interrupted) = run(py, &asked, move |progress| emulation::run(run_on, progress))?;
     let lateness = judge(&network, &outcome).map_err(PyValueError::new_err)?;
     let [hosts_cpu_s, switches_cpu_s] = outcome.processor_ns.map(|nanos| nanos as f64 / 1e9);
     let whole = Answer::of(outcome.answer, &asked.queue_ports, asked.mtu, interrupted);
@@ -34,13 +39,76 @@ pub fn emulate<'py>(
     answer::to_python(py, whole.into_value())
 }
 
+/// Runs one end of the flow of a request, over the copy of a bound socket, with a peer that knows the same key.
+#[pyfunction]
+#[pyo3(signature = (request, descriptor, peer, key, sends, on_progress=None))]
+pub fn endpoint<'py>(
+    py: Python<'py>,
+    request: &Bound<'py, PyDict>,
+    descriptor: i32,
+    peer: (String, u16),
+    key: [u8; 16],
+    sends: bool,
+    on_progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (network, asked) = Asked::by(request, on_progress)?;
+    let host = peer.0.parse().map_err(|_| PyValueError::new_err(format!("peer: {:?} is no IPv4 address", peer.0)))?;
+    let socket = Socket::copy_of(descriptor)?;
+    let session = Session { socket, peer: SocketAddrV4::new(host, peer.1), key: Key::new(&key) };
+    let end = if sends { ends::send } else { ends::receive };
+    let (outcome, interrupted) = run(py, &asked, move |progress| Ok(end(session, network, progress)))?;
+    let seen = outcome.map_err(PyConnectionError::new_err)?;
+    let table = describe(py, &seen)?;
+    table.set_item("interrupted", interrupted)?;
+    Ok(table)
+}
+
+/// What an end has seen, in the units of tables.
+fn describe<'py>(py: Python<'py>, seen: &Seen) -> PyResult<Bound<'py, PyDict>> {
+    let table = PyDict::new(py);
+    let finite = |time: Time| Some(time.as_micros()).filter(|_| time < Time::MAX);
+    table.set_item("duration_s", seen.ended.as_secs())?;
+    table.set_item("base_rtt_us", seen.base_rtt.as_micros())?;
+    table.set_item("start_us", finite(seen.flow.start))?;
+    table.set_item("finish_us", finite(seen.flow.finish))?;
+    table.set_item("retransmits", seen.flow.retransmits)?;
+    table.set_item("timeouts", seen.flow.timeouts)?;
+    table.set_item("credits", seen.flow.credits)?;
+    table.set_item("credits_wasted", seen.flow.credits_wasted)?;
+    table.set_item("srtt_mean_us", seen.flow.srtt_mean.as_micros())?;
+    table.set_item("srtt_max_us", seen.flow.srtt_most.as_micros())?;
+    table.set_item("datagrams_sent", seen.datagrams.0)?;
+    table.set_item("datagrams_received", seen.datagrams.1)?;
+    table.set_item("datagrams_rejected", seen.rejections.total())?;
+    table.set_item("lost_peer", seen.lost_peer)?;
+    if let Some(totals) = &seen.totals {
+        table.set_item("delivered_bytes", totals.delivered)?;
+        table.set_item("packets", totals.packets)?;
+        table.set_item("marked", totals.marked)?;
+        table.set_item("reordering", totals.reordering)?;
+        let delays = [totals.delay_min, totals.delay_mean, totals.delay_max].map(|nanos| nanos as f64 / 1e3);
+        table.set_item("delay_us", delays.to_vec())?;
+    }
+    let rows: Vec<_> = seen
+        .rows
+        .iter()
+        .map(|row| (row.time.as_secs(), row.bytes, row.packets, row.marked, row.delay.as_micros()))
+        .collect();
+    table.set_item("rows", rows)?;
+    Ok(table)
+}
+
 /// Runs on threads of its own, and reports progress and hears Ctrl-C meanwhile. True if it was interrupted.
-fn run(py: Python<'_>, network: Network, asked: &Asked<'_>) -> PyResult<(Outcome, bool)> {
+fn run<T: Send + 'static>(
+    py: Python<'_>,
+    asked: &Asked<'_>,
+    work: impl FnOnce(&Progress) -> Result<T, String> + Send + 'static,
+) -> PyResult<(T, bool)> {
     let progress = Arc::new(Progress::default());
     let (sender, mut receiver) = mpsc::channel();
     let running = {
         let progress = Arc::clone(&progress);
-        thread::spawn(move || _ = sender.send(emulation::run(network, &progress)))
+        thread::spawn(move || _ = sender.send(work(&progress)))
     };
     let mut interrupted = false;
     loop {

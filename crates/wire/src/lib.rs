@@ -8,7 +8,11 @@
 pub mod calibration;
 pub mod check;
 #[cfg(target_os = "linux")]
+pub mod control;
+#[cfg(target_os = "linux")]
 pub mod emulation;
+#[cfg(target_os = "linux")]
+pub mod endpoint;
 pub mod header;
 #[cfg(target_os = "linux")]
 pub mod judge;

@@ -5,7 +5,7 @@
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::ptr;
 
 /// The most datagrams of one system call.
@@ -75,7 +75,24 @@ impl Socket {
     /// # Errors
     /// If the address is taken, or is none of this machine's.
     pub fn bind(address: SocketAddrV4) -> io::Result<Self> {
-        let socket = UdpSocket::bind(address)?;
+        Self::of(UdpSocket::bind(address)?)
+    }
+
+    /// A copy of a bound socket of this process.
+    ///
+    /// # Errors
+    /// If there is no such descriptor.
+    pub fn copy_of(descriptor: i32) -> io::Result<Self> {
+        // SAFETY: the copy is a new descriptor, which nobody else owns. If it is no socket, the options below are refused.
+        unsafe {
+            match libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, 0) {
+                -1 => Err(io::Error::last_os_error()),
+                copy => Self::of(UdpSocket::from_raw_fd(copy)),
+            }
+        }
+    }
+
+    fn of(socket: UdpSocket) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         let bound = Self(socket);
         for (force, plain) in [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)] {

@@ -36,6 +36,7 @@ COMMANDS = {
     "settings": "fabric:app",
     "advise": "advise:advise",
     "live": "live:app",
+    "wire": "wire:app",
 }
 """The function, or the app with subcommands, of each command."""
 

@@ -12,13 +12,14 @@ use std::sync::Arc;
 
 use shallows_cc::units::Time;
 
-use crate::engine::answer::{Answer, ProbeTable, QueueTable};
+use crate::engine::answer::{Answer, FlowReport, ProbeTable, QueueTable};
 use crate::engine::ideal::ideal_times;
 use crate::engine::schedule::Task;
 use crate::engine::simulation::Simulation;
 pub use crate::fabric::Transit;
 use crate::fabric::ownership::{Ownership, Partition};
 use crate::fabric::route::Routes;
+use crate::host::stats::{ReceiverStats, SenderStats};
 use crate::observe::series::Recorder;
 use crate::parallel::network::ParallelNetwork;
 use crate::parallel::partition::by_node;
@@ -184,6 +185,22 @@ impl RealTimeDomain {
         let hosts = self.simulation.domains.only_hosts();
         let closed = &hosts.receiver_stats[flow as usize];
         hosts.receivers.get(flow).map_or((closed.delivered, closed.credits), |live| (live.delivered(), live.credits()))
+    }
+
+    /// The report of a flow by those of its ends that are in this domain.
+    #[must_use]
+    pub fn report(&mut self, flow: u32) -> FlowReport {
+        self.simulation.domains.settle();
+        let spec = &self.simulation.network.flows[flow as usize];
+        let hosts = self.simulation.domains.only_hosts();
+        let (mut sender, mut receiver) = (SenderStats::NONE, ReceiverStats::NONE);
+        if self.owns(spec.src) {
+            sender = hosts.sender_stats[flow as usize];
+        }
+        if self.owns(spec.dst) {
+            receiver = hosts.receiver_stats[flow as usize];
+        }
+        FlowReport::new(&sender, &receiver, spec.start, self.simulation.ideal[flow as usize])
     }
 
     /// Joins all domains of a network, between which no packet is on its way, and audits the run.
