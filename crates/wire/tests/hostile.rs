@@ -156,8 +156,8 @@ fn wrong_fields_with_a_right_code_do_no_harm_to_the_process() {
         let mut draws = Rng::new(seed, 3);
         // A forged packet has left no port, so the books cannot close.
         let (_, rejections) = exchange(short(row.name, 12), |_, bytes| {
-            if draws.bits() % 100 == 0 {
-                if draws.bits() % 8 == 0 {
+            if draws.bits().is_multiple_of(100) {
+                if draws.bits().is_multiple_of(8) {
                     swap_kind(bytes)
                 } else {
                     mutate(&mut draws, bytes)
@@ -178,7 +178,7 @@ fn flows_deliver_again_after_corrupted_datagrams() {
     for (row, seed) in catalog::ALGORITHMS.iter().flat_map(|row| (0..1).map(move |seed| (row, seed))) {
         let (mut draws, mut spoiled) = (Rng::new(seed, 4), 0);
         let (answer, rejections) = run(short(row.name, 90), |now, bytes| {
-            if now < Time::from_millis(30) && draws.bits() % 100 == 0 {
+            if now < Time::from_millis(30) && draws.bits().is_multiple_of(100) {
                 let before = bytes.clone();
                 mutate(&mut draws, bytes);
                 spoiled += u64::from(*bytes != before);
