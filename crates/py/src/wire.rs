@@ -42,6 +42,7 @@ pub fn emulate<'py>(
 /// Runs one end of the flow of a request, over the copy of a bound socket, with a peer that knows the same key.
 #[pyfunction]
 #[pyo3(signature = (request, descriptor, peer, key, sends, on_progress=None))]
+#[allow(clippy::too_many_arguments, reason = "Python passes them by name")]
 pub fn endpoint<'py>(
     py: Python<'py>,
     request: &Bound<'py, PyDict>,

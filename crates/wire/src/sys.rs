@@ -303,12 +303,6 @@ impl Outbox {
         self.count = 0;
         Ok(sent)
     }
-
-    /// Whether nothing waits.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
 }
 
 fn send_batch(socket: &Socket, buffers: &[Vec<u8>], destinations: &[Option<SocketAddrV4>]) -> io::Result<usize> {

@@ -128,8 +128,14 @@ class Receiver:
         """Receive the flow of a session, and return what was seen."""
         from shallows import _core
 
-        asked, key = request(opening.terms), list(opening.key)
-        return _core.endpoint(asked, self._socket.fileno(), opening.peer, key, False, on_progress)
+        return _core.endpoint(
+            request(opening.terms),
+            descriptor=self._socket.fileno(),
+            peer=opening.peer,
+            key=list(opening.key),
+            sends=False,
+            on_progress=on_progress,
+        )
 
 
 def send(
@@ -143,4 +149,11 @@ def send(
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.bind(("0.0.0.0", 0))
         key = knock(sock, peer, terms, token)
-        return _core.endpoint(request(terms, used), sock.fileno(), peer, list(key), True, on_progress)
+        return _core.endpoint(
+            request(terms, used),
+            descriptor=sock.fileno(),
+            peer=peer,
+            key=list(key),
+            sends=True,
+            on_progress=on_progress,
+        )
