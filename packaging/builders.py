@@ -10,8 +10,7 @@ from pydantic_core import PydanticUndefined
 
 from shallows.faults import Fault
 from shallows.scenario import HostTable, NetworkTable, RecordTable, Scenario, TimestampTable
-from shallows.scenario.classes import Pool, TrafficClass
-from shallows.switch import Pauses, Shared, Trimming
+from shallows.scenario.queues import Pauses, Pool, PortTable, Shared, TrafficClass, Trimming
 from shallows.table import Table
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
@@ -29,6 +28,7 @@ TABLES = {
     "Record": RecordTable,
     "TrafficClass": TrafficClass,
     "Pool": Pool,
+    "PortSettings": PortTable,
     "Fault": Fault,
     "Task": Task,
 }

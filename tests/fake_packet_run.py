@@ -32,7 +32,8 @@ def scenario(ports="bottleneck"):
         faults=[],
         classes=[],
         pools=[],
-        trimming=None,
+        queues=[],
+        trims=False,
         warnings=[],
         flows=flows(),
         duration_ps=300 * US,
@@ -91,7 +92,8 @@ def flows():
                 name=name,
                 transport="tcp",
                 supported_keys=frozenset(),
-                trims=False,
+                queues=[],
+        trims=False,
                 least_threshold=None,
             )
             for name in ("dctcp", "dx")

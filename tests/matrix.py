@@ -49,13 +49,14 @@ PORTS = {
     "bitmap, step": {"balancing": "bitmap"} | STEP,
     "reps, trims, step": {"balancing": "reps"} | TRIMS | STEP,
     "packet, trims": {"balancing": "packet"} | TRIMS,
+    "no marks": {"marking": "none"},
 }
 """`[network]` of each feature of ports, and of the pairs that meet at one port."""
 FAULTS = {
     "loss": [{"link": "*->*", "kind": "loss", "value": 0.02}],
     "down": [{"link": "*->*", "kind": "down", "at": "5us", "until": "50us"}],
 }
-CLASSES = ("classes", "pools")
+CLASSES = ("classes", "pools", "trims beside pfc")
 MODES = ("plain", *CLASSES, *PORTS, *FAULTS, *SPRAYING)
 SMALL = {
     "leaf-spine": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
@@ -69,22 +70,12 @@ EXPECTED = (
     ("expresspass", SPRAYING, 'network.balancing.*"flow": credits and the data they request need one path'),
     ("hpcc", SPRAYING, 'network.balancing.*"flow": records are compared between packets'),
     ("hpcc-roce", SPRAYING, 'network.balancing.*"flow": records are compared between packets'),
-    ("hpcc", ("classes",), "the records of a port describe its only queue"),
-    ("hpcc-roce", ("classes",), "the records of a port describe its only queue"),
-    ("rcp", ("classes",), "the rates of a port describe its only queue"),
-    ("ndp", ("classes",), "an algorithm without trimming, whose queues classes do not have"),
-    ("rccc", ("classes",), "an algorithm without trimming, whose queues classes do not have"),
-    ("expresspass", ("classes",), "an algorithm without credits, whose queues classes do not have"),
 )
 """(algorithm, networks, sentence) of each refusal that the documentation states."""
 REASONS = (
     ".*, which .* needs",
     "needs marks",
-    "no algorithm with credits: ports that trim packets",
-    "no pauses: ports that trim packets",
     "balancing.*: (credits|records)",
-    "a kind that marks: the (rates|records) of a port",
-    "an algorithm without (credits|trimming|a pacer)",
 )
 """Sentences of refusals by which a port feature and an algorithm exclude each other."""
 
@@ -108,6 +99,8 @@ def scenario(kind, cc, rate, mode):
         lossless = {"name": "rdma"} | ({"pfc": True} if TRANSPORTS[cc] == "roce" else {})
         tables["classes"] = [lossless, {"name": "other"}]
         tables["traffic"] = [traffic | {"class": "rdma"}, traffic | {"class": "other", "senders": 1}]
+    if mode == "trims beside pfc":
+        tables["classes"] = [{"name": "rdma", "pfc": True}, {"name": "other", "trimming": True}]
     if mode == "pools":
         tables["classes"] = [one | {"pool": one["name"]} for one in tables["classes"]]
         tables["pools"] = [{"name": "rdma"}, {"name": "other"}]

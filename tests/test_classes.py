@@ -285,17 +285,9 @@ TWO = [{"name": "a"}, {"name": "b", "weight": 2}]
             "traffic[0].class",
             "no table [[classes]]",
         ),
-        ({"network": {"pfc": True}}, "network.pfc", "set pfc of a class"),
         ({"network": {"shared": True}}, "network.shared", "describe memory as [[pools]]"),
-        ({"cc": "expresspass"}, "cc", "without credits"),
-        ({"cc": "ndp"}, "cc", "without trimming"),
         ({"traffic": [{"kind": "long-lived", "priority": 1}]}, "traffic[0].priority", "order of the classes"),
         ({"classes": [{"name": "a", "pfc": True, "buffer": "9KB"}]}, "classes[0].buffer", "its pfc is set"),
-        (
-            {"classes": [{"name": "a", "marking": {"kind": "int"}}]},
-            "classes[0].marking.kind",
-            "a kind that marks",
-        ),
         ({"classes": [{"name": "a", "marking": "none"}], "cc": "dctcp"}, "classes[0].marking", "dctcp needs"),
     ],
 )

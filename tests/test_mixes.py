@@ -119,9 +119,9 @@ def test_the_others_get_the_rest(coexisting):
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("network.pfc", True), ("network.shared", {}), ("hosts.nic", "fifo"), ("traffic.1.priority", 2)],
+    [("hosts.nic", "fifo"), ("traffic.1.priority", 2)],
 )
-def test_where_there_are_no_two_classes_is_an_error(key, value):
+def test_priorities_that_would_not_act_are_an_error(key, value):
     with pytest.raises(ScenarioError, match=key.replace(".1.", r"\[1\]\.")):
         load("priorities").replace({key: value})
 

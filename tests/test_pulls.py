@@ -139,7 +139,10 @@ def test_a_first_window_below_the_path_leaves_it_idle():
             {"network.trimming": {"headers": "63B"}},
             r"trimming.headers = .63B.: expected at least 64B, an ack",
         ),
-        ({"network.trimming": True, "network.pfc": True}, r"network.pfc: expected no pauses: .*\(trimming\)"),
+        (
+            {"network.trimming": True, "network.pfc": True},
+            r"network.pfc: expected no pauses: a queue with pauses is never full",
+        ),
         ({"network.trimming": True, "network.shared": {}}, "network.shared: expected no shared memory"),
         ({"network.trimming": {"queue": 0}}, "network.trimming.queue"),
     ],

@@ -8,8 +8,7 @@ import pytest
 import shallows as sh
 from shallows.faults import Fault
 from shallows.scenario import HostTable, NetworkTable, RecordTable, Scenario
-from shallows.scenario.classes import Pool, TrafficClass
-from shallows.switch import Pauses, Shared, Trimming
+from shallows.scenario.queues import Pauses, Pool, Shared, TrafficClass, Trimming
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from soak.checks import problem

@@ -377,7 +377,7 @@ def test_pauses_need_classes_on_every_port_and_shared_memory_on_those_of_switche
     shared, network = request_of(network={"buffer": "shared"})
     assert (shared["links"]["discipline"] == ~network.is_nic).all()
     assert shared["pools"] == [{"size_bytes": 12_000_000, "alpha": 1.0}]
-    assert shared["classes"] == [{"pool": 0, "pause": None}]
+    assert shared["classes"] == [{"quantum_bytes": None, "pool": 0, "pause": None}]
 
 
 def test_packets_go_where_paths_says():

@@ -274,9 +274,9 @@ WRONG = [
     (
         {"network.trimming.que": 8},
         "network.trimming.que = 8",
-        '(queue, headers, ratio); did you mean "queue"?',
+        '(queue, threshold, headers, ratio); did you mean "queue"?',
     ),
-    ({"network.trimming": 8}, "network.trimming = 8", "a table of queue, headers, ratio"),
+    ({"network.trimming": 8}, "network.trimming = 8", "a table of queue, threshold, headers, ratio"),
     (
         {"network.trimming": {"queue": 80}, "network.mtu": "64B"},
         'network.mtu = "64B"',

@@ -7,10 +7,10 @@ import json
 import pytest
 
 import shallows as sh
+from shallows.scenario.queues import Pauses, Shared
 from shallows.settings import config_db, mlx5, sonic, sonic_export, switch
 from shallows.settings.headroom import headroom
 from shallows.settings.reading import read_all
-from shallows.switch import Pauses, Shared
 
 BASE = {
     "duration": "1ms",

@@ -43,6 +43,7 @@ OTHER = {
     "network.convergence": "50ms",
     "top.classes": [{"name": "first"}, {"name": "bulk"}],
     "top.pools": [{"name": "memory", "size": "2MB"}],
+    "top.ports": [{"names": "s0->h3", "buffer": "40pkt"}],
     "top.faults": [{"link": "s0->h3", "kind": "down", "at": "10ms"}],
     "hosts.nic": "fifo",
     "hosts.initial_window": "4pkt",

@@ -52,6 +52,7 @@ __all__ = [
     "Pauses",
     "Poisson",
     "Pool",
+    "PortSettings",
     "RailOptimised",
     "Record",
     "ReduceScatter",
@@ -112,6 +113,7 @@ class Trimming(Builder):
     """`[network.trimming]`: switch ports trim packets to their headers instead of dropping them (NDP).
 
     queue: data packets that a port holds; by default 8, or twice the largest marking threshold
+    threshold: bytes of data that a port holds, in place of queue
     headers: queue of headers, answers and pulls; default 16pkt
     ratio: headers sent per waiting data packet; default 10
     """
@@ -120,6 +122,7 @@ class Trimming(Builder):
         self,
         *,
         queue: int | None = None,
+        threshold: Size | None = None,
         headers: Size = "16pkt",
         ratio: int = 10,
         **unknown: Never,
@@ -265,7 +268,8 @@ class TrafficClass(Builder):
     name: the name that traffic refers to; required
     weight: share of what the classes before it leave (DWRR); by default strict priority
     marking: how its queue marks; by default as network.marking, or as its algorithms need
-    pfc: whether switches pause this class
+    pfc: whether switches pause this class; by default as network.pfc
+    trimming: whether ports trim its packets; by default as network.trimming, or as cc needs
     buffer: of its queue at a switch port; by default network.buffer, with a pool unlimited
     pool: the pool that holds its packets; by default it shares none
     """
@@ -277,6 +281,7 @@ class TrafficClass(Builder):
         weight: int | None = None,
         marking: AnyMarking | None = None,
         pfc: Pauses | TableLike | bool | Literal[False] | None = None,
+        trimming: Trimming | TableLike | bool | Literal[False] | None = None,
         buffer: Size | None = None,
         pool: str | None = None,
         **unknown: Never,
@@ -298,6 +303,29 @@ class Pool(Builder):
         name: str,
         size: Size | None = None,
         alpha: float = 1.0,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class PortSettings(Builder):
+    """A table of `[[ports]]`: other settings of some ports of switches, such as those of a tier.
+
+    names: the ports, by name or pattern: "spine*->*", "*->h*" or ["s0->s1", "s1->s0"]; required
+    marking: how these queues mark; by default as elsewhere
+    trimming: at which length these queues trim; keys that are not set are as elsewhere
+    buffer: of each of these queues; by default as elsewhere
+    class_: the class whose queues it changes; by default those of all
+    """
+
+    def __init__(
+        self,
+        *,
+        names: Ports,
+        marking: AnyMarking | None = None,
+        trimming: Trimming | TableLike | bool | None = None,
+        buffer: Size | None = None,
+        class_: str | None = None,
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)
@@ -1283,4 +1311,5 @@ class Tables(TypedDict, total=False):
     faults: Sequence[Fault | TableLike] | None
     classes: Sequence[TrafficClass | TableLike] | None
     pools: Sequence[Pool | TableLike] | None
+    ports: Sequence[PortSettings | TableLike] | None
     record: Record | TableLike | None

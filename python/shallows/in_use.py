@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from shallows import catalog, defaults, marking, supported_keys
 from shallows.algorithm import choose
 from shallows.errors import ScenarioError
-from shallows.scenario.classes import algorithms_by_marking
+from shallows.scenario.ports import algorithms_by_marking
 from shallows.scenario.settle import of_network
 from shallows.units import RATE
 

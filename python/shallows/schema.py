@@ -14,7 +14,7 @@ from shallows.algorithm import NATIVE
 from shallows.defaults import MARKING
 from shallows.marking import RECOMMENDED
 from shallows.scenario import NetworkTable, Scenario
-from shallows.scenario.classes import TrafficClass
+from shallows.scenario.queues import PortTable, TrafficClass
 from shallows.settings import nic, switch
 from shallows.sweeps.file import KEYS
 from shallows.topology import KINDS as TOPOLOGIES
@@ -34,7 +34,7 @@ def scenario_schema() -> Schema:
     """The schema, as the dict that `shallows schema` prints."""
     schema = Scenario.model_json_schema()
     parts = {"Algorithm": _algorithm(), "AnyMarking": _marking(), "Receiver": _receiver()}
-    for model in (Scenario, NetworkTable, TrafficClass, *TOPOLOGIES.values(), *TRAFFICS.values()):
+    for model in (Scenario, NetworkTable, TrafficClass, PortTable, *TOPOLOGIES.values(), *TRAFFICS.values()):
         properties = schema["$defs"].get(model.__name__, schema)["properties"]
         for name, type_ in _written(model):
             if type_ in parts:
@@ -47,7 +47,8 @@ def scenario_schema() -> Schema:
     for key in ("shared", "pfc", "trimming"):
         network[key] = _also(network[key], {"type": "boolean"})
     classes = schema["$defs"]["TrafficClass"]["properties"]
-    classes["pfc"] = _also(classes["pfc"], {"type": "boolean"})
+    for key in ("pfc", "trimming"):
+        classes[key] = _also(classes[key], {"type": "boolean"})
     graph = schema["$defs"]["Graph"]
     graph["properties"]["file"] = {
         **TEXT,

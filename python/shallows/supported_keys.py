@@ -75,7 +75,7 @@ class World:
             self._refuse_parameters(scenario)
 
     def _instead(self, one: "SetKey") -> str:
-        if one.key in ("faults", "classes", "pools"):
+        if one.key in ("faults", "classes", "pools", "ports"):
             return f"no {one.key}"
         if one.where.endswith(".kind"):
             return " or ".join(self.kinds(one.key.partition(".")[0]))
@@ -128,6 +128,8 @@ def set_keys(scenario: "Scenario") -> Iterator[SetKey]:
     for key in ("classes", "pools"):
         if getattr(scenario, key):
             yield SetKey(key, f"{key}[0].name", getattr(scenario, key)[0].name, None)
+    if scenario.ports:
+        yield SetKey("ports", "ports[0].names", ", ".join(scenario.ports[0].patterns), None)
     if scenario.faults:
         yield SetKey("faults", "faults[0].kind", scenario.faults[0].kind, None)
     for i, table in enumerate(scenario.traffic):
@@ -219,6 +221,7 @@ def world_table(worlds: Sequence[World], models: "Mapping[str, type[Table]]") ->
     keys += [
         "classes",
         "pools",
+        "ports",
         "faults",
         "traffic.priority",
         "traffic.class",

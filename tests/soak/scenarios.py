@@ -116,6 +116,8 @@ class Draw(Traffics):
         tables["traffic"] = [self.traffic(seconds) for _ in range(self.one((1, 1, 2, 3)))]
         if self.maybe(0.15):
             tables |= self.classes(tables["traffic"])
+        if self.maybe(0.1):
+            tables["ports"] = [self.ports() for _ in range(self.one((1, 1, 2)))]
         if self.maybe(0.5):
             tables["record"] = self.record()
         if self.maybe(0.2):
@@ -319,10 +321,30 @@ class Draw(Traffics):
                 "pfc": self.one((True, {"threshold": self.size(100, 1e6)})),
                 "buffer": self.one(("5pkt", "100pkt", "unlimited")),
                 "pool": self.one(("lossless", "lossy")),
+                "trimming": self.one((True, True, False, {"threshold": self.size(9000, 1e6)})),
             }
-            found.append({"name": name} | {key: value for key, value in keys.items() if self.maybe()})
+            table = {"name": name} | {key: value for key, value in keys.items() if self.maybe()}
+            if table.get("trimming"):  # a queue that trims has no other limit
+                table = {key: value for key, value in table.items() if key not in ("pfc", "pool", "buffer")}
+            found.append(table)
         used = {table.get("pool") for table in found}
         return {"classes": found} | ({"pools": pools} if used & {"lossless", "lossy"} else {})
+
+    def ports(self):
+        """Settings of some ports; some are refused, because the queues there trim or are never full."""
+        step = {
+            "kind": "step",
+            "threshold": self.one(("5pkt", "20pkt")),
+            "at": self.one(("enqueue", "dequeue")),
+        }
+        keys = {
+            "marking": self.one(("none", step, {"kind": "red"})),
+            "buffer": self.one(("50pkt", "400pkt", "unlimited")),
+            "trimming": {"threshold": self.size(20_000, 1e6)},
+        }
+        return {"names": self.one(("*->h*", "s*->*", "*->*"))} | {
+            key: keys[key] for key in (self.one(tuple(keys)),)
+        }
 
     def hosts(self, cc):
         keys = {

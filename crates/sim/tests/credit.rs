@@ -58,8 +58,8 @@ fn incast(row: Row) -> Network {
     network.ports.iter_mut().for_each(|port| port.rate = Rate::from_gbps(row.gbps));
     let mut queues = trimming();
     let queue = row.gbps / 4;
-    queues.classes[0].limit = Limit::Bytes(network.mtu * (2 * queue));
-    (queues.classes[1].limit, queues.classes[1].turn) = (Limit::Packets(queue as u32), Some(100_000));
+    (queues.classes[0].limit, queues.classes[0].turn) = (Limit::Bytes(network.mtu * (2 * queue)), Some(100_000));
+    queues.classes[1].limit = Limit::Packets(queue as u32);
     let mut network = scheduled(network, queues, false);
     network.balancing = Balancing::Packet;
     network.controls = vec![rccc(&[("pull", 1.01), ("quantum", 512.0)])];

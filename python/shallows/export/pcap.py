@@ -11,7 +11,7 @@ from pcapng import FileWriter, blocks
 from shallows.errors import ScenarioError
 from shallows.export.headers import PAUSES, Headers
 from shallows.results import files
-from shallows.scenario.classes import lossless
+from shallows.scenario.ports import paused
 
 if TYPE_CHECKING:
     from shallows.export.taps import Taps
@@ -47,7 +47,7 @@ def write(taps: "Taps", file: Path) -> Path:
 def _interfaces(section: Any, taps: "Taps") -> dict[tuple[int, bool], int]:
     """Interfaces by (link, True for pauses, which are Ethernet frames and not IPv4)."""
     numbers: dict[tuple[int, bool], int] = {}
-    pauses = bool(lossless(taps.scenario) or taps.scenario.network_options.shared)
+    pauses = bool(paused(taps.scenario) or taps.scenario.network_options.shared)
     for link in taps.links:
         for ethernet in (False, True) if pauses else (False,):
             name = f"{taps.names[link]} pauses" if ethernet else taps.names[link]

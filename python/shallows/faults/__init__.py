@@ -1,7 +1,17 @@
 """`[[faults]]`: changes of links and nodes during a run, and the flows that they affect."""
 
-from shallows.faults.changes import ASPECTS, Change, changes, of_links, to_core
+from shallows.faults.changes import ASPECTS, Change, changes, of_links, scheduled_links, to_core
 from shallows.faults.checks import check
 from shallows.faults.model import LEAST_RATE_BPS, Fault
 
-__all__ = ["ASPECTS", "LEAST_RATE_BPS", "Change", "Fault", "changes", "check", "of_links", "to_core"]
+__all__ = [
+    "ASPECTS",
+    "LEAST_RATE_BPS",
+    "Change",
+    "Fault",
+    "changes",
+    "check",
+    "of_links",
+    "scheduled_links",
+    "to_core",
+]

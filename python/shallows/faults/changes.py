@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shallows.faults.model import Fault
-from shallows.switch import Schedule, with_classes
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
@@ -103,15 +102,13 @@ def _change(fault: Fault, own_bps: int, back: bool) -> tuple[Any, bool]:
     return {"loss": share}, share == 0
 
 
-def to_core(
-    scenario: "Scenario", network: "Network", schedule: Schedule
-) -> "tuple[Schedule, list[FaultToCore]]":
-    """The schedule of ports and the faults in a request to the core.
-
-    A link that goes down or slows down needs a port with classes; where it has none it gets one class, as
-    large as its buffer.
-    """
+def to_core(scenario: "Scenario", network: "Network") -> "list[FaultToCore]":
+    """The faults in a request to the core."""
     every = changes(scenario, network)
-    scheduled = {one.link for one in every if ASPECTS[scenario.faults[one.fault].kind] in ("state", "rate")}
-    changed = with_classes(schedule, scheduled, network, scenario.network_options.buffer)
-    return changed, [{"time_ps": one.at, "link": one.link, "change": one.change} for one in every]
+    return [{"time_ps": one.at, "link": one.link, "change": one.change} for one in every]
+
+
+def scheduled_links(scenario: "Scenario", network: "Network") -> set[int]:
+    """The links that go down or slow down, whose ports cannot know departures in advance."""
+    every = changes(scenario, network)
+    return {one.link for one in every if ASPECTS[scenario.faults[one.fault].kind] in ("state", "rate")}

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shallows.errors import ScenarioError
+from shallows.scenario.ports import paused
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,9 +18,7 @@ def has_some(run: "Run") -> bool:
     """True if ports were paused in a run, or may have been in its warm-up, whose pauses are not counted."""
     if np.asarray(run.columns("ports")["pauses"], float).any():
         return True
-    scenario = run.scenario
-    pfc = scenario.network_options.pfc or any(one.pfc for one in scenario.classes)
-    return bool(pfc) and scenario.warmup > 0
+    return bool(paused(run.scenario)) and run.scenario.warmup > 0
 
 
 def at_samples(run: "Run", links: "NDArray[np.intp]", times_us: "F64") -> "Flags | None":

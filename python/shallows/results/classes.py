@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from shallows.results.tables import Block, Names
-from shallows.scenario.classes import CONTROL, PAUSE
+from shallows.scenario import port_request
 
 if TYPE_CHECKING:
     from shallows.contract import ClassColumns
@@ -13,10 +13,9 @@ if TYPE_CHECKING:
 
 def columns(answer: "ClassColumns", scenario: "Scenario", network: "Network") -> Block:
     """A row for each class of each port, of a scenario with classes."""
-    pauses = [PAUSE] if any(one.pfc for one in scenario.classes) else []
     return {
         "port": Names(answer["link"], network.port_names),
-        "class": Names(answer["class"], [*pauses, CONTROL, *(one.name for one in scenario.classes)]),
+        "class": Names(answer["class"], port_request.names(scenario)),
         "sent": answer["sent"],
         "sent_bytes": answer["sent_bytes"],
         "marked": answer["marked"],

@@ -52,10 +52,10 @@ def _lossless(scenario: "Scenario") -> dict[str, Any]:
 def _trimming(scenario: "Scenario") -> dict[str, Any]:
     options = scenario.network_options
     given: dict[str, Any] = scenario.tables.get("network") or {}
-    if options.trimming is False:
+    if options.trimming is False or any(one.trimming is False for one in scenario.classes):
         return {}
     changed: dict[str, Any] = {}
-    if not scenario.trimming:
+    if not scenario.trims:
         changed = {f"network.{key}": False for key in ("shared", "pfc") if getattr(options, key)}
         changed["network.trimming"] = True
         if given.get("buffer") == "shared":

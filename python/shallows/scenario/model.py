@@ -20,13 +20,14 @@ from shallows.algorithm import Algorithm, choose
 from shallows.errors import ScenarioError
 from shallows.faults import Fault
 from shallows.literal import is_list, to_source
-from shallows.scenario import checks, classes, raw, settle, validation
-from shallows.scenario.classes import Pool, TrafficClass
+from shallows.scenario import checks, raw, settle, validation
 from shallows.scenario.origin import Origin
 from shallows.scenario.overrides import copied, overridden
+from shallows.scenario.port_checks import check_names
+from shallows.scenario.ports import Queue, marking_begins, queues_of
+from shallows.scenario.queues import Pool, PortTable, TrafficClass
 from shallows.scenario.tables import HostTable, NetworkTable, RecordTable
 from shallows.settings import headroom
-from shallows.switch import Trimming
 from shallows.table import Key, Table
 from shallows.topology import Network, Topology
 from shallows.traffic import AlgorithmChoice, Flows, Traffic, draw
@@ -69,6 +70,10 @@ class Scenario(Table):
     pools: list[Pool] = Key(
         default_factory=lambda: list[Pool](),
         description="tables of memory of each switch, to which classes refer",
+    )
+    ports: list[PortTable] = Key(
+        default_factory=lambda: list[PortTable](),
+        description="tables of other settings of some ports, such as those of a tier",
     )
     record: RecordTable = Key(default_factory=dict)
 
@@ -142,7 +147,7 @@ class Scenario(Table):
         tables = self.model_dump(by_alias=True, exclude_none=True, context=context)
         if not any("hosts.rto_min" in used.supported_keys for used in self.algorithms):
             del tables["hosts"]["rto_min"]  # it acts on no flow, and follows from the network
-        for key in ("classes", "pools"):
+        for key in ("classes", "pools", "ports"):
             if not tables[key]:
                 del tables[key]
         written = [tables["network"], *tables.get("classes", ())]
@@ -242,6 +247,11 @@ class Scenario(Table):
         return network.recording(self._recorded(network))
 
     @cached_property
+    def queues(self) -> list[Queue]:
+        """The queue of each class at every port; of all data without `[[classes]]`."""
+        return queues_of(self)
+
+    @cached_property
     def flows(self) -> Flows:
         """The `Flows` of all traffic tables."""
         return draw(self.traffic, self.network, self.seed, self.frame, self.cc)
@@ -263,10 +273,7 @@ class Scenario(Table):
     @property
     def marking_begins(self) -> int:
         """Bytes of queue at which the last switch port begins to mark."""
-        if self.classes:
-            return max(classes.marking_begins(self, one) for one in self.classes)
-        rates = self.network.rate_bps[~self.network.is_nic]
-        return self.network_options.marking.largest_threshold(rates)
+        return max(marking_begins(self, queue) for queue in queues_of(self))
 
     @property
     def credits(self) -> tuple[int, int, int] | None:
@@ -276,17 +283,14 @@ class Scenario(Table):
         return next((used.credits for used in self.algorithms if used.credits), None)
 
     @property
-    def trimming(self) -> Trimming | None:
-        """How switch ports trim packets, by the scenario or for an algorithm; None if they do not."""
-        return self.network_options.trimming or None
+    def trims(self) -> bool:
+        """True if switch ports trim packets of some class."""
+        return any(queue.trimming for queue in self.queues)
 
     @property
     def has_full_queues(self) -> bool:
         """True if data can find a full queue, because no pause comes first."""
-        options = self.network_options
-        if self.classes:
-            return any(not one.pfc and (one.pool or one.buffer < NEVER) for one in self.classes)
-        return not options.pfc and bool(options.shared or options.trimming or options.buffer < NEVER)
+        return any(queue.can_be_full for queue in self.queues)
 
     @property
     def pacer(self) -> dict[str, float] | None:
@@ -305,7 +309,7 @@ class Scenario(Table):
 
     def _settle(self) -> None:
         """Fill in the defaults that depend on other tables."""
-        classes.check_names(self)
+        check_names(self)
         network = self.network
         for i, table in enumerate(self.traffic):
             if table.cc is None and self.cc is None:

@@ -7,14 +7,18 @@ import numpy as np
 
 from shallows import defaults, marking
 from shallows.errors import ScenarioError
-from shallows.scenario import classes
-from shallows.switch import Trimming
-from shallows.units import NEVER
+from shallows.scenario import ports
+from shallows.scenario.queues import Trimming
+from shallows.units import NEVER, SIZE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shallows.algorithm import Algorithm
     from shallows.defaults import Scale
     from shallows.scenario.model import Scenario
+    from shallows.scenario.queues import TrafficClass
+    from shallows.scenario.tables import NetworkTable
     from shallows.table import Table
 
 
@@ -28,25 +32,8 @@ def fill_in(scenario: "Scenario") -> None:
     derived: dict[str, int] = {}
     vars(scenario)["derived"] = derived
     _algorithms(scenario, scale)
-    options = scenario.network_options
-    classes.settle(scenario, scale)
-    _set(options, "marking", _marking(scenario, scale))
-    derived["network.buffer"] = _buffer(scenario, scale)
-    options = options.filled_in(derived)
-    _set(scenario, "network_options", options)
-    for one in scenario.classes:
-        _set(one, "buffer", one.buffer or options.buffer)
-    needed = any(used.trims for used in scenario.algorithms) and not options.shared and not options.pfc
-    if options.trimming is None and needed:
-        _set(options, "trimming", Trimming.model_validate({}, context={"frame": scenario.frame}))
-    if options.trimming and not options.trimming.queue:
-        begins = 0 if options.marking == "none" or scenario.classes else scenario.marking_begins
-        _set(options.trimming, "queue", defaults.trimming_queue(begins, scenario.mtu))
-    if options.shared and not options.shared.size:
-        _set(options.shared, "size", defaults.memory(scale))
-    if options.pfc and not options.shared and not options.pfc.threshold:
-        _set(options.pfc, "threshold", defaults.pause_threshold(scale))
-    derived["hosts.rto_min"] = defaults.rto_min(scale, _fullest(scenario))
+    _queues(scenario, scale, derived)
+    derived["hosts.rto_min"] = defaults.rto_min(scale, _longest(scenario))
     of_tcp = all(used.transport == "tcp" for used in scenario.algorithms)
     hosts = scenario.hosts
     if any("hosts.rto_min" in used.supported_keys for used in scenario.algorithms):
@@ -78,15 +65,72 @@ def of_network(used: "Algorithm", scale: "Scale") -> "Algorithm":
     return replace(used, parameters=values)
 
 
-def _marking(scenario: "Scenario", scale: "Scale") -> Any:
-    chosen = scenario.network_options.marking
-    if scenario.classes:  # each has a marking of its own
-        return chosen or "none"
+def _queues(scenario: "Scenario", scale: "Scale", derived: dict[str, int]) -> None:
+    """Fill in what classes take from `[network]`, their markings, and the limits of queues and memories."""
+    options = scenario.network_options
+    for number, one in enumerate(scenario.classes):
+        _take_from_network(f"classes[{number}]", one, options)
+    markings = ports.algorithms_of_tables(scenario)
+    for key, table, algorithms in markings:
+        chosen = table.marking if table.marking is not None else options.marking
+        _set(table, "marking", _marking(scenario, scale, chosen, (key, algorithms)))
+    if scenario.classes and options.marking is None:
+        _set(options, "marking", "none")  # each class has a marking of its own
+    for table in scenario.ports:
+        if table.marking is not None and table.marking != "none":
+            _set(table, "marking", table.marking.settled(scale, scenario.network.rate_bps))
+    derived["network.buffer"] = _buffer(scenario, scale)
+    options = options.filled_in(derived)
+    _set(scenario, "network_options", options)
+    for one in scenario.classes:
+        _set(
+            one, "buffer", one.buffer or (_default_buffer(scenario, scale) if options.pfc else options.buffer)
+        )
+    for _, table, algorithms in ports.algorithms_of_tables(scenario):
+        _trimming(scenario, table, algorithms)
+    for queue in ports.queues_of(scenario):
+        if queue.trimming and not queue.trimming.queue and not queue.trimming.threshold:
+            count = defaults.trimming_queue(ports.marking_begins(scenario, queue), scenario.mtu)
+            _set(queue.trimming, "queue", count)
+        if queue.pauses and not queue.memory and not queue.pauses.threshold:
+            _set(queue.pauses, "threshold", defaults.pause_threshold(scale))
+    memories = [*scenario.pools, *([options.shared] if options.shared else [])]
+    for memory in memories:
+        if not memory.size:
+            _set(memory, "size", defaults.memory(scale) // len(memories))
+
+
+def _take_from_network(key: str, one: "TrafficClass", options: "NetworkTable") -> None:
+    """Fill in the pauses and the trimming of a class as `[network]` has them."""
+    if one.pfc is None and options.pfc and not one.trimming:
+        if one.buffer not in (None, NEVER):
+            expected = (
+                "no such key: network.pfc is set, so that its queue has no limit of its own; "
+                f"or {key}.pfc = false"
+            )
+            raise ScenarioError(f"{key}.buffer", SIZE.text(one.buffer), expected)
+        _set(one, "pfc", options.pfc.model_copy(update={"threshold": None} if one.pool else None))
+        _set(one, "buffer", NEVER)
+    if one.trimming is None and options.trimming and not one.pfc and not one.pool:
+        _set(one, "trimming", options.trimming.model_copy())
+
+
+def _trimming(scenario: "Scenario", table: Any, algorithms: "Sequence[Algorithm]") -> None:
+    """Trim data of algorithms that need it, unless the table says otherwise or nothing fills its queue."""
+    lossless = table.pfc or getattr(table, "shared", None) or getattr(table, "pool", None)
+    if table.trimming is None and not lossless and any(used.trims for used in algorithms):
+        _set(table, "trimming", Trimming.model_validate({}, context={"frame": scenario.frame}))
+
+
+def _marking(scenario: "Scenario", scale: "Scale", chosen: Any, of: "tuple[str, Sequence[Algorithm]]") -> Any:
+    """The marking of the queue whose key and algorithms are `of`: the chosen one, or what they need."""
+    key, algorithms = of
     if chosen is None:
-        kinds = {used.congestion_point: used for used in scenario.algorithms if used.needs_marking}
+        kinds = {used.congestion_point: used for used in algorithms if used.needs_marking}
         if len(kinds) > 1:
             wanted = ", ".join(f"{used.label} {kind}" for kind, used in kinds.items())
-            raise ScenarioError("network.marking", None, f"one kind of marking for all: {wanted}")
+            whom = "all" if key == "network" else "the class"
+            raise ScenarioError(f"{key}.marking", None, f"one kind of marking for {whom}: {wanted}")
         chosen = marking.choose({"kind": next(iter(kinds))}, scenario.frame) if kinds else "none"
     return chosen if chosen == "none" else chosen.settled(scale, scenario.network.rate_bps)
 
@@ -95,8 +139,11 @@ def _buffer(scenario: "Scenario", scale: "Scale") -> int:
     options = scenario.network_options
     if options.shared or options.pfc:
         return NEVER
-    marks = options.marking != "none" or bool(scenario.classes)
-    return defaults.buffer(scale, scenario.marking_begins if marks else 0, _allowed(scenario, scale))
+    return _default_buffer(scenario, scale)
+
+
+def _default_buffer(scenario: "Scenario", scale: "Scale") -> int:
+    return defaults.buffer(scale, scenario.marking_begins, _allowed(scenario, scale))
 
 
 def _allowed(scenario: "Scenario", scale: "Scale") -> float:
@@ -108,17 +155,9 @@ def _allowed(scenario: "Scenario", scale: "Scale") -> float:
     return max(defaults.swift_queue(given, scale, switches, sprayed=sprayed) for given in targets)
 
 
-def _fullest(scenario: "Scenario") -> int:
-    """Bytes of the longest queue that a port can hold by its default or its own limit."""
-    options, trimming = scenario.network_options, scenario.trimming
+def _longest(scenario: "Scenario") -> int:
+    """Bytes of the longest queue that a port can hold of all classes, by default or by their limits."""
     network = scenario.network
     incoming = max(int(np.bincount(network.link_to[~network.is_nic], minlength=1).max()), 1)
-    if scenario.classes:
-        return classes.fullest(scenario, incoming)
-    if trimming:
-        return trimming.queue * scenario.mtu
-    if options.shared:
-        return int(options.shared.size * options.shared.alpha / (1 + options.shared.alpha))
-    if options.pfc:  # every other link of the switch may bring that much before it is paused
-        return options.pfc.threshold * incoming
-    return options.buffer
+    one_port = {queue.key: queue for queue in ports.queues_of(scenario)}
+    return min(sum(queue.longest(incoming, scenario.mtu) for queue in one_port.values()), NEVER)

@@ -6,6 +6,7 @@ import numpy as np
 
 from shallows import limits
 from shallows.errors import ScenarioError
+from shallows.scenario import port_request
 from shallows.units import NEVER, RATE, SIZE, TIME
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def check_links(scenario: "Scenario") -> None:
         raise ScenarioError("topology", text, expected)
     links, nics = len(network.link_from), int(np.count_nonzero(network.link_from < network.hosts))
     if 2 * links + nics > limits.ENTITIES.most:
-        with_classes = links if _has_classes(scenario) else 0
+        with_classes = links if np.any(port_request.to_core(scenario, network).schedule.of_link) else 0
         if (count := links + nics + with_classes) > limits.ENTITIES.most:
             found = f"{links} links, {nics} ports of hosts and {with_classes} links with classes"
             expected = f"at most {limits.ENTITIES.most} of these together, not {count}: a smaller network"
@@ -54,13 +55,3 @@ def check_flows(scenario: "Scenario") -> None:
             "the limit of its sequence numbers; or a larger network.mtu"
         )
         raise ScenarioError("duration", TIME.text(scenario.duration), expected)
-
-
-def _has_classes(scenario: "Scenario") -> bool:
-    from shallows import faults, switch
-
-    if scenario.classes:
-        return True
-    network = scenario.network
-    schedule, _ = faults.to_core(scenario, network, switch.to_core(scenario, network))
-    return bool(np.any(schedule.of_link))

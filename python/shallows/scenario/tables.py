@@ -4,23 +4,14 @@ Pydantic models with exact integers as fields (picoseconds, bytes, bits per seco
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    BeforeValidator,
-    Discriminator,
-    PlainSerializer,
-    Tag,
-    WithJsonSchema,
-    field_validator,
-    model_validator,
-)
+from pydantic import WithJsonSchema, field_validator, model_validator
 
-from shallows import marking
 from shallows.errors import ScenarioError
 from shallows.literal import is_list, is_table
-from shallows.marking import Marking
-from shallows.switch import Pauses, Shared, Trimming
+from shallows.scenario import queues
+from shallows.scenario.queues import AnyMarking, OrFalse, Pauses, Shared, Trimming
 from shallows.table import Key, Table
 from shallows.units import (
     NEVER,
@@ -38,44 +29,7 @@ from shallows.units import (
     Stop,
     Time,
     TypeName,
-    packet,
 )
-
-if TYPE_CHECKING:
-    from pydantic import ValidationInfo
-
-
-def marking_of(value: Any, info: "ValidationInfo") -> Any:
-    """The `Marking` of a table, "none" or None. Raises `ValueError`."""
-    if value is None or value == "none":
-        return value
-    if is_table(value):
-        context: dict[str, Any] = info.context or {}
-        return marking.choose(value, context["frame"])
-    raise ValueError('"none", or a table such as { kind = "step", threshold = "35pkt", at = "enqueue" }')
-
-
-def marking_text(value: Any, info: "ValidationInfo") -> Any:
-    """The table of a `Marking`, or its other value."""
-    return value.table(packet(info)) if isinstance(value, Marking) else value
-
-
-def _which(value: Any) -> str:
-    return "off" if value is False else "table"
-
-
-_Part = TypeVar("_Part", bound=Table)
-if TYPE_CHECKING:
-    OrFalse = _Part | Literal[False] | None
-else:
-    OrFalse = (
-        Annotated[
-            Annotated[_Part, Tag("table")] | Annotated[Literal[False], Tag("off")], Discriminator(_which)
-        ]
-        | None
-    )
-"""A table, or false, which differs from an absent key: no default takes its place."""
-
 
 BY_HOST = ("oblivious", "bitmap", "reps", "plb")
 """Kinds of balancing in which hosts choose paths by entropy values."""
@@ -101,9 +55,9 @@ class NetworkTable(Table):
         None,
         description="whether ports trim packets to headers instead of dropping them; by default as cc needs",
     )
-    marking: Annotated[
-        Any, TypeName("AnyMarking"), BeforeValidator(marking_of), PlainSerializer(marking_text)
-    ] = Key(None, description='"none" or a table of a kind and its keys; by default as the algorithms need')
+    marking: AnyMarking = Key(
+        None, description='"none" or a table of a kind and its keys; by default as the algorithms need'
+    )
     balancing: Literal[
         "flow", "packet", "queue", "round-robin", "flowlet", "oblivious", "bitmap", "reps", "plb"
     ] = Key("flow", description="choice among equal paths, by switches or by hosts")
@@ -120,20 +74,7 @@ class NetworkTable(Table):
     @model_validator(mode="before")
     @classmethod
     def _memory(cls, table: Any) -> Any:
-        """Replace `buffer = "shared"` and true for `shared`, `pfc` and `trimming` by tables of defaults."""
-        if not is_table(table):
-            return table
-        table = dict(table)
-        if table.get("buffer") == "shared":
-            if table.get("shared") is False:
-                raise ScenarioError("shared", False, 'a table, or no such key: buffer = "shared"')
-            if table.get("shared") is None:
-                table["shared"] = {}
-            table["buffer"] = "unlimited"
-        for key in ("shared", "pfc", "trimming"):
-            if table.get(key) is True:
-                table[key] = {}
-        return table
+        return queues.filled_in(table) if is_table(table) else table
 
     @property
     def sprays(self) -> bool:

@@ -73,7 +73,7 @@ def _complaint(wrong: Any, key: str, value: Any, model: type[Table]) -> tuple[st
 
 def _list(model: type[Table], name: str) -> str:
     """The expectation for a list called `name`; lists of tables have their own syntax in a file."""
-    if name in ("traffic", "faults", "classes", "pools"):
+    if name in ("traffic", "faults", "classes", "pools", "ports"):
         return f"a list of tables; in a file each follows a line [[{name}]]"
     field = model.key_field(name)
     return f"a list ({field.description})" if field and field.description else "a list"

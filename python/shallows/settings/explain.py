@@ -4,23 +4,23 @@ A BDP is the rate of a port times the longest base round trip of the scenario's 
 and an acknowledgement back over empty links.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shallows.routing import Routes
-from shallows.scenario.classes import algorithms_by_marking, lossless
+from shallows.scenario.ports import algorithms_by_marking, paused
 from shallows.settings.headroom import headroom
 from shallows.units import NEVER, RATE, SIZE
-from shallows.warnings.before import pauses_begin
 
 if TYPE_CHECKING:
     from shallows.algorithm import Algorithm
     from shallows.contract import F64
     from shallows.fluid.model import Model
     from shallows.scenario import Scenario
+    from shallows.scenario.ports import Queue
 
 FLOWS = (2, 4, 8, 16, 32, 64)
 """Numbers of flows at a port for which stability is computed."""
@@ -120,10 +120,10 @@ def _port(scenario: "Scenario", chosen: Any, base_rtt_ps: int) -> PortExplanatio
     links: list[int] = np.flatnonzero(chosen).tolist()
     rate, delay = int(network.rate_bps[links[0]]), int(network.delay_ps[chosen].max())
     needed = configured = None
-    paused = lossless(scenario)
-    if paused:
+    pauses = [queue.pauses for queue in paused(scenario) if queue.pauses]
+    if pauses:
         needed = headroom(rate, delay, scenario.mtu)
-        set_to = min(of.pauses.headroom for of in paused)  # NEVER is the largest
+        set_to = min(one.headroom for one in pauses)  # NEVER is the largest
         configured = needed if set_to == NEVER else set_to
     return PortExplanation(
         rate, delay, len(links), network.port_names[links[0]], rate * base_rtt_ps / 8e12,
@@ -133,51 +133,34 @@ def _port(scenario: "Scenario", chosen: Any, base_rtt_ps: int) -> PortExplanatio
 
 
 def _levels(scenario: "Scenario", rate: int) -> list[Level]:
-    options, levels = scenario.network_options, list[Level]()
-    if options.marking != "none":
-        point = _point(options.marking, rate)
-        levels += [
-            Level(text, f"network.marking.{key}", point[key]) for key, text in MARKS.items() if key in point
-        ]
-    shared, pfc = options.shared, options.pfc
-    if shared:
-        limit = shared.size * shared.alpha / (1 + shared.alpha)
-        what = "a lone link is paused" if pfc else "a lone port is full"
-        levels.append(Level(what, "network.shared.alpha", limit))
-        levels.append(Level("the memory is full", "network.shared.size", shared.size))
-    elif pfc:
-        levels.append(Level("a link is paused", "network.pfc.threshold", pfc.threshold))
-    elif scenario.classes:
-        levels += _levels_of_classes(scenario, rate)
-    elif scenario.trimming:
-        levels.append(
-            Level("packets are trimmed", "network.trimming.queue", scenario.trimming.queue * scenario.mtu)
-        )
-    elif options.buffer != NEVER:
-        levels.append(Level("the port is full", "network.buffer", options.buffer))
-    return levels
+    """The levels at which a port marks, pauses or trims the data of each class, or is full of it."""
+    levels: dict[str, Level] = {}
+    for queue in scenario.queues:
+        whose = f", {queue.name}" if queue.name else ""
+        point = _point(queue.marks, rate) if queue.marks else {}
+        for name, text in MARKS.items():
+            if name in point:
+                key = f"{queue.key}.marking.{name}"
+                levels[key] = Level(f"{text}{whose}", key, point[name])
+        for text, key, size in _limits(queue, scenario.mtu):
+            levels[key] = Level(f"{text}{whose if key.startswith(queue.key) else ''}", key, size)
+    return list(levels.values())
 
 
-def _levels_of_classes(scenario: "Scenario", rate: int) -> list[Level]:
-    """The levels at which a port marks or pauses each class, or is full of it."""
-    levels: list[Level] = []
-    paused = {of.key: of for of in lossless(scenario)}
-    for number, one in enumerate(scenario.classes):
-        key = f"classes[{number}]"
-        if one.marking != "none":
-            point = _point(one.marking, rate)
-            levels += [
-                Level(f"{text}, {one.name}", f"{key}.marking.{name}", point[name])
-                for name, text in MARKS.items()
-                if name in point
-            ]
-        of = paused.get(f"{key}.pfc")
-        if of:
-            where, begins = pauses_begin(of)
-            levels.append(Level(f"a link is paused, {one.name}", where, begins))
-        elif one.buffer != NEVER:
-            levels.append(Level(f"the queue is full, {one.name}", f"{key}.buffer", one.buffer))
-    return levels
+def _limits(queue: "Queue", mtu: int) -> "Iterator[tuple[str, str, int]]":
+    """(what happens, key, bytes) at each limit of a queue."""
+    if queue.pauses:
+        key, begins = queue.pauses_begin()
+        yield "a lone link is paused" if queue.memory else "a link is paused", key, begins
+    elif queue.memory:
+        yield "a lone port is full", f"{queue.memory_key}.alpha", queue.memory.lone
+    elif queue.trimming:
+        which = "threshold" if queue.trimming.threshold else "queue"
+        yield "packets are trimmed", f"{queue.key}.trimming.{which}", queue.trimming.holds(mtu)
+    elif queue.buffer != NEVER:
+        yield ("the queue is full" if queue.name else "the port is full"), f"{queue.key}.buffer", queue.buffer
+    if queue.memory:
+        yield "the memory is full", f"{queue.memory_key}.size", queue.memory.size or 0
 
 
 def _point(marking: Any, rate: int) -> dict[str, float]:
@@ -185,7 +168,7 @@ def _point(marking: Any, rate: int) -> dict[str, float]:
     return points[0]["parameters"]
 
 
-def _marked(scenario: "Scenario") -> "list[tuple[Any, list[Algorithm]]]":
+def _marked(scenario: "Scenario") -> "list[tuple[Any, Sequence[Algorithm]]]":
     """The markings of the network or of its classes, and the algorithms whose data each marks."""
     return list(algorithms_by_marking(scenario).values())
 
@@ -246,9 +229,9 @@ def _order(scenario: "Scenario", ports: Sequence[PortExplanation]) -> list[str]:
     remarks: list[str] = []
     for port in ports:
         by_key = {level.key: level.bytes for level in port.levels}
-        for of in lossless(scenario):
-            where, _ = pauses_begin(of)
-            marking = of.key.removesuffix("pfc") + "marking"
+        for queue in paused(scenario):
+            where, _ = queue.pauses_begin()
+            marking = f"{queue.key}.marking"
             pause = by_key.get(where)
             full = by_key.get(f"{marking}.kmax") or by_key.get(f"{marking}.threshold")
             if pause is None or full is None or full <= pause:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ScenarioError
-from shallows.scenario.classes import quanta
 from shallows.settings import config_db, sonic
 from shallows.settings.config_db import BYTES, COLOURS, MAPS, PER_CENT, POWER, WEIGHT
 from shallows.settings.fragment import Fragment
@@ -17,7 +16,8 @@ from shallows.units import NEVER, SIZE
 if TYPE_CHECKING:
     from shallows.marking import Marking
     from shallows.scenario import Scenario
-    from shallows.switch import Pauses, Shared
+    from shallows.scenario.ports import Queue
+    from shallows.scenario.queues import Pauses, Shared
 
 NAME, POOL, PROFILE = "SHALLOWS", "shallows_pool", "shallows_profile"
 HELD = {
@@ -120,6 +120,8 @@ class _Export:
         if network.balancing != "flow":
             text = f"network.balancing = {network.balancing}: switches of SONiC hash flows"
             self.left["network.balancing"] = text
+        if self.scenario.ports:
+            self.left["ports"] = "[[ports]]: write the settings of each kind of switch apart"
         if any(table.priority for table in self.scenario.traffic):
             self.left["traffic.priority"] = "traffic.priority: write two [[classes]] instead"
         for used in self.scenario.algorithms:
@@ -149,39 +151,29 @@ class _Export:
         return replace(stated, tables=tables)
 
     def _network(self) -> None:
-        network, names = self.scenario.network_options, _Names(self.queues)
-        if network.marking != "none":
-            self._marking("network.marking", network.marking, names)
-        if network.pfc:
-            self._lossless("network", network.pfc, network.shared or None, names)
-        elif network.shared:
-            self._lossy_shared(network.shared, names)
-        elif self.scenario.trimming:
-            self.left["network.trimming"] = (
-                "network.trimming: set SWITCH_TRIMMING and packet_discard_action = trim by hand"
-            )
+        self._queue(self.scenario.queues[0], _Names(self.queues))
+
+    def _queue(self, queue: "Queue", names: _Names) -> None:
+        """The marking, memory and pauses of a class."""
+        if queue.marks:
+            self._marking(f"{queue.key}.marking", queue.marks, names)
+        if queue.pauses:
+            self._lossless(queue.key, queue.pauses, queue.memory, names)
+        elif queue.memory:
+            self._lossy_shared(queue.memory, names)
+        elif queue.trimming:
+            key = f"{queue.key}.trimming"
+            self.left[key] = f"{key}: set SWITCH_TRIMMING and packet_discard_action = trim by hand"
         else:
-            self._lossy("network.buffer", network.buffer, names)
+            self._lossy(f"{queue.key}.buffer", queue.buffer, names)
 
     def _classes(self) -> None:
         """Each class at its queue. Pools are numbered as in the scenario, profiles as their queues."""
-        places = {pool.name: at for at, pool in enumerate(self.scenario.pools)}
         self._check_order()
-        weights = self._weights()
-        for number, (one, queue) in enumerate(zip(self.scenario.classes, self.queues, strict=True)):
-            key, at = f"classes[{number}]", places[one.pool] if one.pool else None
-            pool = f"{POOL}_of_{queue}" if at is None else f"{POOL}_{at}"
-            names = _Names((queue,), f"{NAME}_{queue}", f"{PROFILE}_{queue}", pool)
-            memory = None if at is None else self.scenario.pools[at]
-            if one.marking != "none":
-                self._marking(f"{key}.marking", one.marking, names)
-            if one.pfc:
-                self._lossless(key, one.pfc, memory, names)
-            elif memory:
-                self._lossy_shared(memory, names)
-            else:
-                self._lossy(f"{key}.buffer", one.buffer, names)
-            weight = weights[number]
+        for one, weight, number in zip(self.scenario.queues, self._weights(), self.queues, strict=True):
+            pool = f"{POOL}_of_{number}" if one.pool is None else f"{POOL}_{one.pool}"
+            names = _Names((number,), f"{NAME}_{number}", f"{PROFILE}_{number}", pool)
+            self._queue(one, names)
             fields = {"type": "STRICT"} if weight is None else {"type": "DWRR", "weight": str(weight)}
             self.tables.setdefault("SCHEDULER", {})[names.wred] = fields
             self._at_queues("QUEUE", "scheduler", names.wred, names)
@@ -204,7 +196,8 @@ class _Export:
         given = [one.weight for one in self.scenario.classes]
         if max((weight or 0 for weight in given), default=0) <= WEIGHT.most:
             return given
-        lowest = [None if turn is None else turn // self.scenario.mtu for turn in quanta(self.scenario)]
+        turns = [queue.turn for queue in self.scenario.queues]
+        lowest = [None if turn is None else turn // self.scenario.mtu for turn in turns]
         for number, weight in enumerate(lowest):
             if weight and weight > WEIGHT.most:
                 expected = (

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ScenarioError, collect
 from shallows.literal import is_table
-from shallows.scenario.classes import quanta
 from shallows.settings.fragment import Fragment, on
 from shallows.settings.nic import FAR
 from shallows.units import RATE, SIZE, TIME
@@ -126,11 +125,10 @@ def _values(scenario: "Scenario", order: "Scenario") -> dict[str, Any]:
     link. Weights are in lowest terms, and markings those of the switch ports.
     """
     tables = scenario.resolved()
-    for at, (one, turn) in enumerate(zip(scenario.classes, quanta(scenario), strict=True)):
-        table = tables["classes"][at]
-        table["marking"] = _marking(scenario, one.marking)
-        if turn is not None:
-            table["weight"] = turn // scenario.mtu
+    for table, queue in zip(tables.get("classes", ()), scenario.queues, strict=False):
+        table["marking"] = _marking(scenario, queue.marking)
+        if queue.turn is not None:
+            table["weight"] = queue.turn // scenario.mtu
     tables["network"]["marking"] = _marking(scenario, scenario.network_options.marking)
     used = [one for one in scenario.algorithms if one.name == "dcqcn"]
     cc = used[0].table(None) | {"name": used[0].name} if used else {}

@@ -9,7 +9,7 @@ import numpy as np
 
 from shallows.faults import changes
 from shallows.marking import lacks_marks
-from shallows.scenario.classes import Lossless, lossless
+from shallows.scenario.ports import paused
 from shallows.settings import headroom
 from shallows.traffic import offered as offered_load
 from shallows.traffic.kinds import Incast
@@ -166,23 +166,30 @@ def _nowhere_to_drain(scenario: "Scenario") -> list[str]:
 
 def _nothing_trims(scenario: "Scenario") -> list[str]:
     """Algorithms that need ports that trim packets, in a network that drops them."""
-    options = scenario.network_options
-    names = dict.fromkeys(used.label for used in scenario.algorithms if used.trims)
-    if not names or scenario.trimming:
-        return []
-    table = next((key for key in ("shared", "pfc") if getattr(options, key)), None)
-    why = f" beside network.{table}" if table else ""
+    found: dict[str, list[str]] = {}
+    for queue in scenario.queues:
+        names = [used.label for used in queue.algorithms if used.trims]
+        if names and not queue.trimming:
+            memory = "pool" if scenario.classes else "shared"
+            table = memory if queue.memory else "pfc" if queue.pauses else None
+            why = f" beside {queue.key}.{table}" if table else ""
+            instead = f"no {queue.key}.{table}" if table else f"{queue.key}.trimming = true"
+            found.setdefault(f"{why}: a lost packet can wait for a timeout; write {instead}", []).extend(
+                names
+            )
     return [
-        f"{', '.join(names)} needs ports that trim packets, and here they drop them{why}: a lost packet can "
-        f"wait for a timeout; write {f'no network.{table}' if table else 'network.trimming = true'}"
+        f"{', '.join(dict.fromkeys(names))} needs ports that trim packets, and here they drop them{instead}"
+        for instead, names in found.items()
     ]
 
 
 def _nothing_marks(scenario: "Scenario") -> list[str]:
     """Algorithms that react to nothing but marks, on ports that do not mark."""
-    markings = [one.marking for one in scenario.classes] or [scenario.network_options.marking]
     names = dict.fromkeys(
-        used.label for used in scenario.algorithms if all(lacks_marks(used, chosen) for chosen in markings)
+        used.label
+        for queue in scenario.queues
+        for used in queue.algorithms
+        if all(lacks_marks(used, other.marking) for other in scenario.queues)
     )
     if not names:
         return []
@@ -211,37 +218,30 @@ def _reordering_is_loss(scenario: "Scenario") -> list[str]:
 
 def _short_headroom(scenario: "Scenario") -> list[str]:
     """Links that can need more memory behind a pause than they have."""
-    given = [of for of in lossless(scenario) if of.pauses.headroom != NEVER]
-    if not given:
+    given = {f"{queue.key}.pfc": queue.pauses.headroom for queue in paused(scenario) if queue.pauses}
+    if all(size == NEVER for size in given.values()):
         return []
     needed = headroom.of_any_link(scenario.network, scenario.mtu)
     return [
-        f'{of.key}.headroom = "{SIZE.text(of.pauses.headroom)}" and a link can need {SIZE.text(needed)}: '
+        f'{key}.headroom = "{SIZE.text(size)}" and a link can need {SIZE.text(needed)}: '
         'packets can be dropped in spite of pauses; write that or "auto"'
-        for of in given
-        if of.pauses.headroom < needed
+        for key, size in given.items()
+        if size < needed
     ]
 
 
 def _pauses_before_marks(scenario: "Scenario") -> list[str]:
     """Pauses of a link that come before a port marks the same data."""
-    found: list[str] = []
-    for of in lossless(scenario):
-        key, begins = pauses_begin(of)
-        if of.marking_begins is not None and of.marking_begins >= begins:
-            texts = [SIZE.text(size, scenario.mtu) for size in (begins, of.marking_begins)]
-            found.append(
+    found: dict[str, str] = {}
+    for queue in paused(scenario):
+        (key, begins), marks = queue.pauses_begin(), queue.marking_begins(scenario)
+        if queue.marks and marks >= begins:
+            texts = [SIZE.text(size, scenario.mtu) for size in (begins, marks)]
+            found[key] = (
                 f"{key} = {texts[0]} can pause a link before a port marks, from {texts[1]} on: "
                 "pauses can limit data from one link before the algorithm does"
             )
-    return found
-
-
-def pauses_begin(of: Lossless) -> tuple[str, int]:
-    """Return (key, bytes of one link in a switch at which a lone link is paused at the latest)."""
-    if not of.memory:
-        return f"{of.key}.threshold", of.pauses.threshold
-    return f"{of.memory_key}.alpha", int(of.memory.size * of.memory.alpha / (1 + of.memory.alpha))
+    return list(found.values())
 
 
 def _priority_without_end(scenario: "Scenario") -> list[str]:

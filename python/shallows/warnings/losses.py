@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shallows.scenario.classes import lossless
+from shallows.scenario.ports import paused
 from shallows.traffic import Collective, Tasks, Training
 from shallows.units import NEVER, TIME
 from shallows.warnings.paths import about, of_algorithms, of_transport, paths_of, round_trip
@@ -57,7 +57,7 @@ def _lost(answer: "Answer") -> int | None:
     scenario = answer.scenario
     if any(fault.loses and fault.at < answer.warmup_ps for fault in scenario.faults):
         return None
-    if scenario.trimming and answer.warmup_ps:
+    if scenario.trims and answer.warmup_ps:
         return None
     ports = answer.answer["ports"]
     return sum(int(ports[of].sum()) for of in ("dropped", "dropped_in_warmup", "lost", "trimmed"))
@@ -156,7 +156,7 @@ def _far_above_losses(answer: "Answer", again: int, sent: str) -> list[str]:
         return [f"{said}: packets took several paths, and hosts took reordered ones for lost"]
     if of_transport(answer, "roce").any():
         key = "pfc of its class" if answer.scenario.classes else "network.pfc"
-        instead = "" if lossless(answer.scenario) else f"; {key} = true prevents losses"
+        instead = "" if paused(answer.scenario) else f"; {key} = true prevents losses"
         return [f"{said}: receivers of RoCE discard what follows a loss{instead}"]
     return [f"{said}: the others only waited, {_waits(answer)}"]
 
@@ -186,10 +186,11 @@ def dropped_in_spite_of_pauses(answer: "Answer") -> list[str]:
     """Drops in a network whose pauses should prevent them, because the memory behind a pause is short."""
     scenario = answer.scenario
     dropped = sum(int(answer.answer["ports"][of].sum()) for of in ("dropped", "dropped_in_warmup"))
-    given = [] if scenario.classes else [of for of in lossless(scenario) if of.pauses.headroom != NEVER]
+    short = [queue.key for queue in paused(scenario) if queue.pauses and queue.pauses.headroom != NEVER]
+    given = [] if scenario.classes else short
     if not dropped or not given:
         return []
-    return [f"{dropped} packets were dropped in spite of pauses: {given[0].key}.headroom is short"]
+    return [f"{dropped} packets were dropped in spite of pauses: {given[0]}.pfc.headroom is short"]
 
 
 def long_timeouts(answer: "Answer") -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shallows import defaults
-from shallows.scenario.classes import algorithms_by_marking
+from shallows.scenario.ports import algorithms_by_marking
 from shallows.units import RATE, SIZE
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from shallows.errors import ScenarioError
 from shallows.memory import needs
 from shallows.results import arrow, disk, store
 from shallows.results.tables import Column
-from shallows.scenario import classes
+from shallows.scenario import port_request
 from shallows.units import NEVER
 from shallows.why import demand, rerun
 
@@ -112,7 +112,7 @@ class Record:
         self.finish_ps = answer["flows"]["finish_ps"]
         self.ended_ps = answer["ended_ps"]
         self.deadlock = answer["deadlock"]
-        self.traffic_classes = classes.of_flows(scenario)
+        self.traffic_classes = port_request.class_of_flows(scenario)
         self.tables = {name: tables[name] for name in TABLES}
         self.kinds, self.whys = list(tables["kinds"]), list(tables["whys"])
         self.lacks, self.outcomes = list(tables["lacks"]), list(tables["outcomes"])

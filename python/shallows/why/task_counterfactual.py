@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shallows.errors import ScenarioError
-from shallows.scenario import classes
+from shallows.scenario.port_checks import MOST
 from shallows.why import processors, record, rerun, task, task_choice, walk
 from shallows.why.counterfactual import times_without
 from shallows.why.index import Index
@@ -169,7 +169,7 @@ class _Costs:
     def _of_pause(self, piece: "Piece") -> int:
         """All of a pause that began at a link with the fault, else its share of the queue where it began."""
         assert piece.port is not None
-        pause = self._pauses.pause_at(piece.port, piece.begin_ps, range(classes.MOST))
+        pause = self._pauses.pause_at(piece.port, piece.begin_ps, range(MOST))
         assert pause is not None, "a path waits only for pauses of its record"
         root = self._pauses.chain(pause)[-1]
         if root in self._removal.links:

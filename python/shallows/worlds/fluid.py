@@ -46,6 +46,7 @@ WORLD = World(
             ("traffic.priority", "traffic.class", "classes", "pools"),
             "a fluid has one queue, first in, first out",
         ),
+        "ports": "a fluid has one port",
         "traffic.exchange": "a fluid's flows do not pause",
         "traffic.off": "a fluid's flows do not pause",
         "cc.receiver": "a fluid model has the receiver of its own algorithm",

@@ -47,6 +47,7 @@ WORLD = World(
         **dict.fromkeys(
             ("traffic.priority", "traffic.class", "classes", "pools"), "its ports have one class"
         ),
+        "ports": "its ports are alike",
         "traffic.exchange": "its flows always have something to send",
         "traffic.off": "its flows always have something to send",
     },

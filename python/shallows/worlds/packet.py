@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from shallows import contract, faults, settling, switch
+from shallows import contract, faults, settling
 from shallows.contract import Request
 from shallows.errors import ScenarioError
 from shallows.faults import goodput
 from shallows.memory import needs
-from shallows.scenario import classes
+from shallows.scenario import port_request
 from shallows.scenario.tables import FLOWLET_GAP, HostTable, NetworkTable
 from shallows.supported_keys import ALWAYS, World
 from shallows.topology import KINDS as TOPOLOGIES
@@ -19,11 +19,9 @@ from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
-    from shallows.contract import U32
     from shallows.results.run import Run
     from shallows.runner import OnProgress
     from shallows.scenario import Scenario
-    from shallows.topology import Network
     from shallows.traffic.computations import Computations, Waits
 
 
@@ -35,7 +33,7 @@ WORLD = World(
     | {f"network.{key}" for key in NetworkTable.key_names()}
     | {f"hosts.{key}" for key in HostTable.key_names()}
     | {"traffic.priority", "traffic.class", "traffic.exchange", "traffic.off", "cc.receiver", "faults"}
-    | {"classes", "pools"},
+    | {"classes", "pools", "ports"},
 )
 
 
@@ -55,7 +53,7 @@ def _check_one_way(scenario: "Scenario") -> None:
     why = None
     if scenario.credits:
         why = "credits and the data they request need one path in both directions"
-    elif getattr(scenario.network_options.marking, "tells", None) == "records":
+    elif any(queue.marks and queue.marks.tells == "records" for queue in scenario.queues):
         why = "records are compared between packets, which needs one path"
     if why:
         raise ScenarioError("network.balancing", scenario.network_options.balancing, f'"flow": {why}')
@@ -84,13 +82,7 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: 
 def request(scenario: "Scenario") -> Request:
     """The request to the core: integers in picoseconds, bytes and bits per second."""
     network, options = scenario.network, scenario.network_options
-    if scenario.classes:
-        (schedule, markings), index = classes.schedule(scenario, network), np.zeros_like(network.link_from)
-        traffic_classes, pools = classes.to_core(scenario)
-    else:
-        schedule, (index, markings) = switch.to_core(scenario, network), _markings(scenario, network)
-        traffic_classes, pools = switch.traffic_classes(scenario)
-    schedule, changes = faults.to_core(scenario, network, schedule)
+    of_ports = port_request.to_core(scenario, network)
     asked: dict[str, Any] = {
         "hosts": network.hosts,
         "nodes": network.nodes,
@@ -99,18 +91,18 @@ def request(scenario: "Scenario") -> Request:
             "to": network.link_to,
             "rate_bps": network.rate_bps,
             "delay_ps": network.delay_ps,
-            "buffer_bytes": np.where(network.is_nic, np.uint64(NEVER), np.uint64(options.buffer)),
-            "marking": index,
-            "discipline": schedule.of_link,
+            "buffer_bytes": of_ports.buffer_bytes,
+            "marking": of_ports.marking,
+            "discipline": of_ports.schedule.of_link,
         },
-        "markings": markings,
-        "disciplines": schedule.disciplines,
-        "classes": traffic_classes,
-        "pools": pools,
+        "markings": of_ports.markings,
+        "disciplines": of_ports.schedule.disciplines,
+        "classes": of_ports.classes,
+        "pools": of_ports.pools,
         "balancing": options.balancing,
         "entropies": options.entropies or 0,
         "flowlet_gap_ps": FLOWLET_GAP if options.flowlet_gap is None else options.flowlet_gap,
-        "faults": changes,
+        "faults": faults.to_core(scenario, network),
         "convergence_ps": options.convergence,
         "flows": _flows(scenario),
         "computations": _computations(scenario.flows.computations),
@@ -146,7 +138,7 @@ def _flows(scenario: "Scenario") -> dict[str, Any]:
         "behind": asdict(flows.behind) if len(flows.behind) else None,
         "application": asdict(flows.application) if flows.application else None,
         "wait": _wait(flows.wait),
-        "class": classes.of_flows(scenario),
+        "class": port_request.class_of_flows(scenario),
         "cc": flows.cc,
     }
 
@@ -167,14 +159,3 @@ def _wait(wait: "Waits | None") -> dict[str, Any] | None:
 def _host(hosts: "HostTable") -> dict[str, Any]:
     stamps = hosts.timestamps and hosts.timestamps.to_core(contract.Timestamps)
     return {**hosts.to_core(contract.Host), "timestamps": stamps}
-
-
-def _markings(scenario: "Scenario", network: "Network") -> "tuple[U32, list[contract.Marking]]":
-    """(for each link 0 or one more than an index, the markings)."""
-    marking, index = scenario.network_options.marking, np.zeros(len(network.is_nic), np.uint32)
-    if marking == "none":
-        return index, []
-    marks = switch.marking_ports(scenario, network)
-    markings, place = marking.at_rates(network.rate_bps[marks])
-    index[marks] = 1 + place
-    return index, markings

@@ -3,12 +3,12 @@
 //! | symbol | name | meaning |
 //! |---|---|---|
 //! | B | `rate` | rate of the link |
-//! | txBytes | `sent` | bytes that have left |
-//! | qlen | `queue` | queue behind the packet |
+//! | txBytes | `sent` | bytes that have left, of all classes |
+//! | qlen | `queue` | queue behind the packet, of all classes |
 //! | ts | `now` | when it begins to leave |
 //!
-//! Source: Li et al., SIGCOMM 2019 §3.1 and Fig. 7; what counts before and what after the packet as in the authors' switch
-//! (switch-node.cc).
+//! Source: Li et al., SIGCOMM 2019 §3.1 and Fig. 7; what counts before and what after the packet, and that both sums
+//! are those of the port, as in the authors' switch (switch-node.cc, which reads `GetNBytesTotal` and `m_txBytes` of the port).
 //!
 //! Differs: the fields are exact, where a switch rounds them to the bits that a header has for them, and they make no packet
 //! longer (42 bytes for five hops).
@@ -36,8 +36,12 @@ struct Int {
 
 impl CongestionPoint for Int {
     fn mark_probability(&mut self, arrival: &Arrival) -> f64 {
-        self.sent += arrival.length;
+        self.on_departure(arrival.length);
         0.0
+    }
+
+    fn on_departure(&mut self, length: Bytes) {
+        self.sent += length;
     }
 
     fn record(&self, now: Time, queue: Bytes) -> Option<HopRecord> {

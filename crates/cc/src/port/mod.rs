@@ -184,6 +184,9 @@ pub trait CongestionPoint: Debug + Send {
         None
     }
 
+    /// A packet of this length begins to leave that the marker of its class judges. Only a point that keeps records is told.
+    fn on_departure(&mut self, _length: Bytes) {}
+
     /// When it wants to look at the queue regardless of packets: always or never, from the start.
     fn next_wake(&self) -> Option<Time> {
         None

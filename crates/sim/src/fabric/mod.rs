@@ -301,7 +301,9 @@ fn class_markings(network: &Network, number: u64, spec: &PortSpec, mut port: Por
         };
         let marking = &network.markings[marking as usize];
         let drops = if network.classes.iter().enumerate().any(pauses) { Drops::Nothing } else { marking.drops() };
-        let draws = Rng::new(network.seed, CLASS_MARKS + number * 16 + class as u64);
+        // A class alone draws as a port without classes does.
+        let stream = if network.classes.len() == 1 { number } else { CLASS_MARKS + number * 16 + class as u64 };
+        let draws = Rng::new(network.seed, stream);
         port = port.class_marking(class, spec.rate, (marking, drops), draws);
     }
     port

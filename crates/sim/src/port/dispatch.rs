@@ -114,7 +114,8 @@ impl Port {
             return None;
         }
         // A marker with times of its own may have to look first.
-        let behind = marker.as_ref().is_some_and(|marker| marker.is_behind());
+        let behind = marker.as_ref().is_some_and(|marker| marker.is_behind())
+            || of_port.as_ref().is_some_and(|marker| marker.is_behind());
         if behind || class.is_paused() || !class.has_tokens(now, length) || !class.has_room(length, 0) {
             return None;
         }
@@ -132,6 +133,12 @@ impl Port {
             }
             None => self.config.marking.marks(queue) && packets[incoming.packet].mark(),
         };
+        if class.marker.is_some()
+            && let Some(of_port) = of_port
+        {
+            of_port.observe_arrival(now, incoming.packet, queue, packets);
+            of_port.observe_departure(length);
+        }
         class.report.marked += u64::from(marked);
         self.counters.marked += u64::from(marked);
         self.busy_until = now + sending;
@@ -222,10 +229,11 @@ impl Port {
         if !self.scheduler_mut().has_markers {
             return;
         }
-        if self.scheduler_mut().classes[number].marker.is_none() {
-            return self.observe_arrival(now, at, packets);
+        if self.marker().is_some() {
+            self.observe_arrival(now, at, packets);
+        } else {
+            self.catch_up(now, packets);
         }
-        self.catch_up(now, packets);
         let queue = self.held_in(now, number) + packets[at].bytes();
         if let Some(marker) = &mut self.scheduler_mut().classes[number].marker {
             marker.observe_arrival(now, at, queue, packets);
@@ -264,7 +272,8 @@ impl Port {
             }
             HeadAction::Drop => {}
         }
-        if self.may_trim(chosen, packets[packet].flags) && self.has_room_for_header(now) {
+        let flags = packets[packet].flags;
+        if self.may_trim(chosen, flags) && self.has_room_for_header(now, flags) {
             self.trim_queued(now, (chosen, 0), packets);
             return Some((packet, Removed::Trimmed));
         }
@@ -318,6 +327,11 @@ impl Port {
         let class = &mut classes[chosen];
         if *has_markers {
             let left_behind = if class.marker.is_some() { class.bytes } else { *bytes };
+            if class.marker.is_some()
+                && let Some(of_port) = of_port
+            {
+                of_port.observe_departure(length);
+            }
             let marker = class.marker.as_deref_mut().or(of_port.as_mut());
             if let Some(marker) = marker.filter(|marker| marker.at == MarkAt::Dequeue) {
                 let look = Look { now, queue: left_behind, class: chosen as u8 };

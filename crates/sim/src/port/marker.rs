@@ -97,6 +97,13 @@ impl Marker {
         self.point.on_arrival(packets[at].bytes(), rtt);
     }
 
+    /// Tells the point of a packet of this length that begins to be sent and that the marker of its class judges.
+    pub fn observe_departure(&mut self, length: Bytes) {
+        if self.writes {
+            self.point.on_departure(length);
+        }
+    }
+
     /// Begins to send the next packet. Returns whether it is newly marked.
     fn leave(&mut self, now: Time, packets: &mut Slab) -> bool {
         let at = self.next;

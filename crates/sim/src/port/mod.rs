@@ -127,7 +127,7 @@ impl Port {
     }
 
     /// The same port with a marker of the class `number`, which observes the queue of this class and has these `drops`; `draws` are
-    /// for it alone.
+    /// for it alone. A marker of the port then judges the other classes; it observes the arrivals and departures of all.
     #[must_use]
     pub fn class_marking(mut self, number: usize, rate: Rate, (marking, drops): (&Marking, Drops), draws: Rng) -> Self {
         let mut marker = Marker::new(marking.point(rate), marking.at, draws);
@@ -169,12 +169,12 @@ impl Port {
         let own_markers = scheduler.classes.iter().any(|class| class.marker.is_some());
         scheduler.set_accepts(|class| {
             let own = class.marker.as_deref();
+            let markers = [own, marker.as_ref()];
             lengths.map(|length| {
                 let queue = clock.bytes(clock.time(length));
                 let unmarked = own.is_some() || !marking.marks(queue);
-                let marker = own.or(marker.as_ref());
                 let has_room = class.has_room(if own_markers { LONGEST } else { length }, 0);
-                has_room && unmarked && marker.is_none_or(|marker| marker.is_below_threshold(queue))
+                has_room && unmarked && markers.iter().flatten().all(|marker| marker.is_below_threshold(queue))
             })
         });
         self

@@ -1,5 +1,5 @@
-//! The choice of the class that a port serves next: strict priority, with an optional weighted turn for one class, and deficit
-//! weighted round robin between neighbouring classes.
+//! The choice of the class that a port serves next: strict priority, with an optional weighted turn for the classes after one, and
+//! deficit weighted round robin between neighbouring classes.
 //!
 //! Source of the round robin: Shreedhar and Varghese, SIGCOMM 1995. Differs: turns hold a full frame or more, so that a class with
 //! a packet that may be sent always sends one in its turn.
@@ -11,11 +11,11 @@ use shallows_cc::units::{Bytes, Time};
 
 use crate::spec::ports::ClassSpec;
 
-/// A turn for one class: after `every` packets of other classes one of its packets goes first.
+/// A turn for the classes after one: after `every` packets of `class` a packet of a later class goes first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WeightedTurn {
     every: NonZeroU32,
-    /// Packets of other classes that were sent since the last turn, while something waited in `class`.
+    /// Packets of `class` that were sent since the last turn, while something waited in a later one.
     since: u32,
     class: u8,
 }
@@ -28,15 +28,19 @@ impl WeightedTurn {
             .find_map(|(class, spec)| Some(Self { every: NonZeroU32::new(spec.turn?)?, since: 0, class: class as u8 }))
     }
 
-    /// The class that has the turn.
-    pub fn class(&self) -> usize {
-        self.class.into()
+    /// Of the classes in which a packet waits those that may have the turn, as bits.
+    #[inline]
+    fn later(&self, waiting: u16) -> u16 {
+        waiting & u16::MAX << (self.class + 1)
     }
 
-    /// Counts a packet of the class `sent`; `waits` says whether something waits in the class that has the turn.
+    /// Counts a packet of the class `sent`, after which packets wait in the classes `waiting`.
     #[inline]
-    pub fn count(&mut self, sent: usize, waits: bool) {
-        self.since = if waits && sent != self.class() { self.since.saturating_add(1) } else { 0 };
+    pub fn count(&mut self, sent: usize, waiting: u16) {
+        if sent >= usize::from(self.class) {
+            let goes_on = sent == usize::from(self.class) && self.later(waiting) > 0;
+            self.since = if goes_on { self.since.saturating_add(1) } else { 0 };
+        }
     }
 }
 
@@ -65,11 +69,18 @@ pub(super) fn pick(
 ) -> Pick {
     if let Some(turn) = turn
         && turn.since >= turn.every.get()
-        && waiting >> turn.class & 1 > 0
-        && eligible_at(turn.class()) == Some(now)
     {
-        return Pick { at: now, class: Some(turn.class) };
+        let later = first(now, turn.later(waiting), &eligible_at);
+        if later.at == now {
+            return later;
+        }
     }
+    first(now, waiting, &eligible_at)
+}
+
+/// The first class of those in `waiting` that may be served at `now`, or else the one that may be served soonest.
+#[inline(always)]
+fn first(now: Time, waiting: u16, eligible_at: impl Fn(usize) -> Option<Time>) -> Pick {
     let mut first = Pick::NONE;
     let mut rest = waiting;
     while rest > 0 {
@@ -148,8 +159,7 @@ mod tests {
     const NOW: Time = Time(100);
 
     fn pick_of(turn: Option<WeightedTurn>, states: &[Option<u64>]) -> (u64, Option<u8>) {
-        let waiting = states.iter().rev().fold(0, |bits, state| bits << 1 | u16::from(state.is_some()));
-        let pick = pick(NOW, turn, waiting, |class| states[class].map(Time));
+        let pick = pick(NOW, turn, bits(states), |class| states[class].map(Time));
         (pick.at.0, pick.class)
     }
 
@@ -170,14 +180,18 @@ mod tests {
         }
     }
 
+    fn bits(states: &[Option<u64>]) -> u16 {
+        states.iter().rev().fold(0, |bits, state| bits << 1 | u16::from(state.is_some()))
+    }
+
     /// Three to one: three packets of class 0, then one of class 1, while both wait.
     #[test]
-    fn a_turn_comes_after_so_many_packets_of_others() {
-        let mut turn = WeightedTurn { every: NonZeroU32::new(3).expect("three"), since: 0, class: 1 };
+    fn a_turn_comes_after_so_many_packets_of_the_class_before() {
+        let mut turn = WeightedTurn { every: NonZeroU32::new(3).expect("three"), since: 0, class: 0 };
         let mut serve = |states: &[Option<u64>]| {
             let (_, class) = pick_of(Some(turn), states);
             let class = class.expect("one may send");
-            turn.count(class.into(), states[1].is_some());
+            turn.count(class.into(), bits(states));
             class
         };
         let both = [Some(100), Some(100)];
@@ -190,6 +204,24 @@ mod tests {
         // The turn has come, but class 1 is short of tokens: class 0 goes on, and class 1 follows as soon as it may.
         (0..3).for_each(|_| assert_eq!(serve(&both), 0));
         assert_eq!([serve(&[Some(100), Some(130)]), serve(&both), serve(&both)], [0, 1, 0]);
+    }
+
+    /// Of four classes the second has headers, two to one: the first goes before all, does not count, and the turn falls to the first
+    /// later class that may send.
+    #[test]
+    fn a_turn_is_for_all_later_classes_and_leaves_earlier_ones_alone() {
+        let mut turn = WeightedTurn { every: NonZeroU32::new(2).expect("two"), since: 0, class: 1 };
+        let mut serve = |states: &[Option<u64>]| {
+            let (_, class) = pick_of(Some(turn), states);
+            let class = class.expect("one may send");
+            turn.count(class.into(), bits(states));
+            class
+        };
+        let (now, later) = (Some(100), Some(130));
+        assert_eq!([0; 5].map(|_| serve(&[None, now, now, now])), [1, 1, 2, 1, 1]);
+        assert_eq!(serve(&[None, now, later, now]), 3, "the first later class is short of tokens");
+        assert_eq!([serve(&[None, now, None, now]), serve(&[now, now, None, now])], [1, 0]);
+        assert_eq!([0; 3].map(|_| serve(&[None, now, None, now])), [1, 3, 1], "the first class did not count");
     }
 
     /// Serves classes of packets of these lengths, of which none ever ends, until they have sent `total` bytes. Returns the bytes

@@ -271,14 +271,14 @@ impl Scheduler {
         self.next_class = None;
     }
 
-    /// Counts a packet of this class for the turn of another one, and for its own turn.
+    /// Counts a packet of this class for its own turn, and for that of the classes after it.
     #[inline(always)]
     pub fn count_turn(&mut self, sent: usize, length: Bytes) {
         if let Some(rounds) = &mut self.rounds {
             rounds.charge(sent, length, self.waiting >> sent & 1 == 0);
         }
         if let Some(turn) = &mut self.turn {
-            turn.count(sent, self.waiting >> turn.class() & 1 > 0);
+            turn.count(sent, self.waiting);
         }
     }
 

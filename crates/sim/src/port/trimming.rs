@@ -57,7 +57,7 @@ impl Port {
         reason: DropReason,
         packets: &mut Slab,
     ) -> Enqueued {
-        if !self.has_room_for_header(now) {
+        if !self.has_room_for_header(now, packets[incoming.packet].flags) {
             self.counters.trimmed += 1;
             return Enqueued::returned();
         }
@@ -93,8 +93,9 @@ impl Port {
         packet
     }
 
-    pub(super) fn has_room_for_header(&mut self, now: Time) -> bool {
-        let header = Flags::of(PacketKind::Trimmed);
+    /// Whether the class of headers has room for that of a packet with these flags.
+    pub(super) fn has_room_for_header(&mut self, now: Time, flags: Flags) -> bool {
+        let header = Flags::of(PacketKind::Trimmed).with_class(flags.class());
         let held = self.held(now, header, ClassOverride::None) + MIN_FRAME;
         let busy = self.busy_until > now;
         let headers = self.class_for(header, ClassOverride::None);
@@ -125,8 +126,8 @@ mod tests {
         let (rate, delay) = (Rate::from_gbps(10), Time::ZERO);
         let spec = PortSpec { from: 0, to: 1, rate, delay, buffer: Bytes::MAX, marking: None, discipline: Some(0) };
         let class_of = PACKET_KINDS.map(|kind| u8::from(kind == PacketKind::Data));
-        let headers = ClassSpec::OPEN;
-        let data = ClassSpec { limit: Limit::Packets(8), shaper: None, trims: true, turn: Some(10), ..ClassSpec::OPEN };
+        let headers = ClassSpec { turn: Some(10), ..ClassSpec::OPEN };
+        let data = ClassSpec { limit: Limit::Packets(8), trims: true, ..ClassSpec::OPEN };
         let discipline = Discipline::new(vec![headers, data], vec![ClassOf(class_of)]);
         Port::new(&spec, Bytes(1500)).scheduled(&discipline, Rng::new(1, 0))
     }

@@ -150,15 +150,25 @@ impl Network {
             if discipline.classes.iter().filter(|class| class.turn.is_some()).count() > 1 {
                 return Err(format!("disciplines[{at}] has several classes with a turn: expected at most one"));
             }
-            let trims = discipline.classes.iter().any(|class| class.trims);
-            let mut headers = discipline.class_of.iter().map(|ClassOf(by_kind)| by_kind[PacketKind::Trimmed as usize]);
-            let cuts_headers = headers.any(|headers| discipline.classes[usize::from(headers)].trims);
-            if trims && (cuts_headers || self.shares_memory() || self.pauses()) {
+            self.check_trimming(at, discipline)?;
+            self.check_turns(at, discipline)?;
+        }
+        Ok(())
+    }
+
+    /// The headers of trimmed packets need a class that does not trim. A switch counts paused and pooled packets whole.
+    fn check_trimming(&self, at: usize, discipline: &Discipline) -> Result<(), String> {
+        for (number, class) in self.classes.iter().enumerate() {
+            let ClassOf(by_kind) = discipline.class_of(number);
+            let trims = |kind: PacketKind| discipline.classes[usize::from(by_kind[kind as usize])].trims;
+            if !trims(PacketKind::Data) {
+                continue;
+            }
+            if trims(PacketKind::Trimmed) || class.pool.is_some() || class.pause.is_some() {
                 return Err(format!(
-                    "disciplines[{at}] trims packets: expected a class for headers that does not, and neither pools nor pauses"
+                    "disciplines[{at}] trims the data of classes[{number}]: expected a class for headers that does not, and neither a pool nor pauses"
                 ));
             }
-            self.check_turns(at, discipline)?;
         }
         Ok(())
     }

@@ -181,7 +181,7 @@ request! {
         shaper: Option<Shaper>,
         /// Cut data that finds the class full to its header instead of dropping it, if its transport supports that.
         trims: bool,
-        /// Number of packets of higher classes after which a waiting packet of this class goes; left out: it waits for all.
+        /// Number of its packets after which a waiting packet of a later class goes first; left out: later classes wait for all.
         turn: Option<u32>,
         /// Bytes that the class may send in a turn (deficit weighted round robin). Neighbouring classes that have one share what
         /// the classes before them leave; left out: the class waits for those before it.

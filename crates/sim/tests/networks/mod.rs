@@ -246,8 +246,8 @@ pub fn credits_first(control: &Control) -> Discipline {
 
 /// Headers and answers first, then data, of which a port holds eight packets and cuts what comes beyond (NDP).
 pub fn trimming() -> Discipline {
-    let headers = ClassSpec { limit: Limit::Bytes(MTU * 16), ..ClassSpec::OPEN };
-    let data = ClassSpec { limit: Limit::Packets(8), shaper: None, trims: true, turn: Some(10), ..ClassSpec::OPEN };
+    let headers = ClassSpec { limit: Limit::Bytes(MTU * 16), turn: Some(10), ..ClassSpec::OPEN };
+    let data = ClassSpec { limit: Limit::Packets(8), trims: true, ..ClassSpec::OPEN };
     let class_of = PACKET_KINDS.map(|kind| u8::from(kind == PacketKind::Data));
     Discipline::new(vec![headers, data], vec![ClassOf(class_of)])
 }

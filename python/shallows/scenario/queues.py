@@ -1,0 +1,278 @@
+"""Tables of queues: `[[classes]]`, `[[pools]]`, `[[ports]]`, and what `[network]` and classes both have.
+
+`scenario/ports.py` turns them into one list of queues.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    PlainSerializer,
+    Tag,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
+
+from shallows import contract, marking
+from shallows.errors import ScenarioError
+from shallows.literal import is_list, is_table
+from shallows.marking import Marking
+from shallows.settings import switch as names
+from shallows.table import Key, Table
+from shallows.units import (
+    NEVER,
+    SIZE,
+    Count,
+    DefaultBuffer,
+    DefaultCount,
+    DefaultWireSize,
+    Headroom,
+    Name,
+    OptionalCount,
+    OptionalName,
+    TypeName,
+    WireSize,
+    packet,
+)
+
+if TYPE_CHECKING:
+    from pydantic import ValidationInfo
+
+
+def marking_of(value: Any, info: "ValidationInfo") -> Any:
+    """The `Marking` of a table, "none" or None. Raises `ValueError`."""
+    if value is None or value == "none":
+        return value
+    if is_table(value):
+        context: dict[str, Any] = info.context or {}
+        return marking.choose(value, context["frame"])
+    raise ValueError('"none", or a table such as { kind = "step", threshold = "35pkt", at = "enqueue" }')
+
+
+def marking_text(value: Any, info: "ValidationInfo") -> Any:
+    """The table of a `Marking`, or its other value."""
+    return value.table(packet(info)) if isinstance(value, Marking) else value
+
+
+AnyMarking = Annotated[
+    Any, TypeName("AnyMarking"), BeforeValidator(marking_of), PlainSerializer(marking_text)
+]
+
+
+def _which(value: Any) -> str:
+    return "off" if value is False else "table"
+
+
+_Part = TypeVar("_Part", bound=Table)
+if TYPE_CHECKING:
+    OrFalse = _Part | Literal[False] | None
+else:
+    OrFalse = (
+        Annotated[
+            Annotated[_Part, Tag("table")] | Annotated[Literal[False], Tag("off")], Discriminator(_which)
+        ]
+        | None
+    )
+"""A table, or false, which differs from an absent key: no default takes its place."""
+
+
+class Shared(Table):
+    """`[network.shared]`: one memory for all ports of a switch, with a dynamic threshold."""
+
+    size: DefaultWireSize = Key(
+        None,
+        description="memory of each switch, without headroom; by default 12MB, or 0.3MB per Gbps",
+    )
+    alpha: float = Key(
+        1.0, strict=True, description="a port, or a pausable link, may hold this multiple of the free memory"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_of_switches(cls, table: Any) -> Any:
+        return names.translated("shared", table) if is_table(table) else table
+
+    @field_validator("alpha", mode="before")
+    @classmethod
+    def _above_zero(cls, value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1024:
+            raise ValueError("a number above 0 and at most 1024, such as 1")
+        return float(value)
+
+    @property
+    def lone(self) -> int:
+        """Bytes that a port, or a pausable link, can hold while nothing else holds any."""
+        return int((self.size or 0) * self.alpha / (1 + self.alpha))
+
+
+class Pauses(Table):
+    """`[network.pfc]`: a switch pauses links that bring too much data."""
+
+    threshold: DefaultWireSize = Key(
+        None,
+        description="data from one link above which it is paused; by default 100KB, or 2.5KB per Gbps",
+    )
+    hysteresis: WireSize = Key("2pkt", description="the link resumes this far below the threshold")
+    headroom: Headroom = Key(
+        "auto", description='room for data that still arrives; "auto": as much as the link can need'
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_of_switches(cls, table: Any) -> Any:
+        return names.translated("pfc", table) if is_table(table) else table
+
+    def in_core(self) -> contract.Pause:
+        """The pauses in a request to the core; with shared memory its dynamic threshold decides."""
+        headroom = None if self.headroom == NEVER else self.headroom
+        return {
+            "threshold_bytes": self.threshold or 0,
+            "hysteresis_bytes": self.hysteresis,
+            "headroom_bytes": headroom,
+        }
+
+
+class Trimming(Table):
+    """`[network.trimming]`: switch ports trim packets to their headers instead of dropping them (NDP)."""
+
+    queue: DefaultCount = Key(
+        None,
+        description="data packets that a port holds; by default 8, or twice the largest marking threshold",
+    )
+    threshold: DefaultWireSize = Key(None, description="bytes of data that a port holds, in place of queue")
+    headers: WireSize = Key("16pkt", description="queue of headers, answers and pulls")
+    ratio: Count = Key(10, description="headers sent per waiting data packet")
+
+    @model_validator(mode="after")
+    def _one_limit(self) -> Self:
+        if self.queue and self.threshold:
+            expected = "no such key beside queue: both are the data that a port holds"
+            raise ScenarioError("threshold", SIZE.text(self.threshold), expected)
+        return self
+
+    def holds(self, mtu: int) -> int:
+        """Bytes of full frames of data that a port holds."""
+        return self.threshold or (self.queue or 0) * mtu
+
+    def merged(self, other: "Trimming") -> "Trimming":
+        """This table with the keys that `other` sets."""
+        given = {key: getattr(other, key) for key in other.model_fields_set}
+        limit: dict[str, Any] = (
+            {"queue": None, "threshold": None} if {"queue", "threshold"} & set(given) else {}
+        )
+        return self.model_copy(update={**limit, **given})
+
+
+def _tables_of_defaults(table: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    """Replace true for these keys by tables of defaults."""
+    defaults: dict[str, Any] = {key: {} for key in keys if table.get(key) is True}
+    return {**table, **defaults}
+
+
+class TrafficClass(Table):
+    """A table of `[[classes]]`: a traffic class, with a queue of its own at every port."""
+
+    name: Name = Key(description="the name that traffic refers to")
+    weight: OptionalCount = Key(
+        None, description="share of what the classes before it leave (DWRR); by default strict priority"
+    )
+    marking: AnyMarking = Key(
+        None, description="how its queue marks; by default as network.marking, or as its algorithms need"
+    )
+    pfc: OrFalse[Pauses] = Key(
+        None, description="whether switches pause this class; by default as network.pfc"
+    )
+    trimming: OrFalse[Trimming] = Key(
+        None,
+        description="whether ports trim its packets; by default as network.trimming, or as cc needs",
+    )
+    buffer: DefaultBuffer = Key(
+        None, description="of its queue at a switch port; by default network.buffer, with a pool unlimited"
+    )
+    pool: OptionalName = Key(None, description="the pool that holds its packets; by default it shares none")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults(cls, table: Any) -> Any:
+        return _tables_of_defaults(table, "pfc", "trimming") if is_table(table) else table
+
+    @model_validator(mode="after")
+    def _lossless(self) -> "TrafficClass":
+        """With a pool or pauses the queue has no limit of its own."""
+        other = "pool" if self.pool else "pfc" if self.pfc else None
+        if other and self.buffer not in (None, NEVER):
+            why = f"its {other} is set, so that its queue has no limit of its own"
+            raise ScenarioError("buffer", SIZE.text(self.buffer), f"no such key: {why}")
+        if self.pool and self.pfc and self.pfc.threshold:
+            expected = "no such key: with a pool the threshold follows from its alpha and the free memory"
+            raise ScenarioError("pfc.threshold", SIZE.text(self.pfc.threshold), expected)
+        if other and self.trimming:
+            expected = f"false: its {other} is set, so that its queue is never full"
+            raise ScenarioError("trimming", None, expected)
+        if other:
+            vars(self)["buffer"] = NEVER
+        return self
+
+
+class Pool(Shared):
+    """A table of `[[pools]]`: memory of each switch that the ports share for some classes."""
+
+    name: Name = Key(description="the name that classes refer to")
+
+
+_NAMES = {
+    "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}],
+}
+_NAMES_EXPECTED = 'the name of a port such as "s0->s1", a pattern such as "spine*->*", or a list of these'
+
+
+class PortTable(Table):
+    """A table of `[[ports]]`: other settings of some ports of switches, such as those of a tier."""
+
+    names: Annotated[Any, TypeName("Ports"), WithJsonSchema(_NAMES)] = Key(
+        description='the ports, by name or pattern: "spine*->*", "*->h*" or ["s0->s1", "s1->s0"]'
+    )
+    traffic_class: OptionalName = Key(
+        None, alias="class", description="the class whose queues it changes; by default those of all"
+    )
+    marking: AnyMarking = Key(None, description="how these queues mark; by default as elsewhere")
+    trimming: Trimming | None = Key(
+        None, description="at which length these queues trim; keys that are not set are as elsewhere"
+    )
+    buffer: DefaultBuffer = Key(None, description="of each of these queues; by default as elsewhere")
+
+    @field_validator("names", mode="before")
+    @classmethod
+    def _patterns(cls, value: Any) -> Any:
+        patterns = [value] if isinstance(value, str) else value
+        if not is_list(patterns) or not patterns or not all(isinstance(one, str) for one in patterns):
+            raise ValueError(_NAMES_EXPECTED)
+        return value
+
+    @property
+    def patterns(self) -> list[str]:
+        """The names and patterns as a list."""
+        return [self.names] if isinstance(self.names, str) else self.names
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> "PortTable":
+        if not (self.marking or self.trimming or self.buffer):
+            raise ScenarioError(
+                "marking", None, "one of marking, trimming and buffer: this table changes nothing"
+            )
+        return self
+
+
+def filled_in(table: Mapping[str, Any]) -> dict[str, Any]:
+    """`[network]` with tables of defaults for `buffer = "shared"` and for true."""
+    table = _tables_of_defaults(table, "shared", "pfc", "trimming")
+    if table.get("buffer") == "shared":
+        if table.get("shared") is False:
+            raise ScenarioError("shared", False, 'a table, or no such key: buffer = "shared"')
+        if table.get("shared") is None:
+            table["shared"] = {}
+        table["buffer"] = "unlimited"
+    return table
