@@ -36,7 +36,9 @@ ROOT = Path(__file__).resolve().parents[1]
 @contextmanager
 def _complete():
     """Put the commit and the scenarios into the package for a build; a source archive already has them."""
-    spec = importlib.util.spec_from_file_location("version", ROOT / "python" / "shallows" / "version.py")
+    spec = importlib.util.spec_from_file_location(
+        "version", ROOT / "python" / "shallows" / "base" / "version.py"
+    )
     version = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(version)
     identity = version.of_checkout(ROOT)

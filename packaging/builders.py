@@ -1,4 +1,4 @@
-"""Generates python/shallows/builders.py from the models of a scenario: `make generated`."""
+"""Generates python/shallows/scenario/builders.py from the models of a scenario: `make generated`."""
 
 import sys
 from keyword import iskeyword
@@ -8,16 +8,16 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic_core import PydanticUndefined
 
+from shallows.base.table import Table
 from shallows.faults import Fault
 from shallows.scenario import HostTable, NetworkTable, RecordTable, Scenario, TimestampTable
 from shallows.scenario.queues import Pauses, Pool, PortTable, Shared, TrafficClass, Trimming
-from shallows.table import Table
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.traffic import Task
 from shallows.units import TypeName
 
-FILE = Path(__file__).resolve().parents[1] / "python" / "shallows" / "builders.py"
+FILE = Path(__file__).resolve().parents[1] / "python" / "shallows" / "scenario" / "builders.py"
 TABLES = {
     "Shared": Shared,
     "Pauses": Pauses,
@@ -43,7 +43,7 @@ default. `Scenario` checks the values, because it knows all of them.
 from collections.abc import Sequence
 from typing import Any, Literal, Never, Required, TypedDict
 
-from shallows.literal import (
+from shallows.base.literal import (
     CC,
     Algorithm,
     AnyMarking,
@@ -61,7 +61,7 @@ from shallows.literal import (
     Sizes,
     Time,
 )
-from shallows.literal import Graph as GraphLike
+from shallows.base.literal import Graph as GraphLike
 '''
 
 

@@ -1,9 +1,9 @@
-"""Generates python/shallows/contract.py from the core: `make generated`."""
+"""Generates python/shallows/core/contract.py from the core: `make generated`."""
 
 import re
 from pathlib import Path
 
-FILE = Path(__file__).resolve().parents[1] / "python" / "shallows" / "contract.py"
+FILE = Path(__file__).resolve().parents[1] / "python" / "shallows" / "core" / "contract.py"
 HEAD = '''\
 """Types of the core's request and of its answer; docs/crossing.md says what the keys mean.
 

@@ -4,7 +4,7 @@ import re
 
 from mkdocs.structure.files import File
 
-from shallows import catalog
+from shallows.algorithms import catalog
 
 
 def on_files(files, config):

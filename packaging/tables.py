@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
-from shallows import catalog, limits, supported_keys, units
+from shallows import units
+from shallows.algorithms import catalog
+from shallows.base import limits
+from shallows.scenario import supported_keys
 from shallows.scenario.tables import HostTable, NetworkTable, RecordTable
 from shallows.worlds import fluid, kernel, packet, wire
 

@@ -14,7 +14,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from shallows import live
+from shallows.worlds import live
 
 PLACE = Path("/run/shallows-live")
 PROGRAM = live.program()

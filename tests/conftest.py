@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import commands
-from shallows import algorithm
+from shallows.algorithms import algorithm
 
 DEAR = frozenset(Path(__file__).with_name("dear.txt").read_text().splitlines())
 """Tests that took more than half a second of two cores. The 4 % of them take half of the time of all."""
@@ -100,7 +100,7 @@ def interrupted():
 
     It is told to say how far it is at once, so that nothing depends on how fast this machine is.
     """
-    code = f"from shallows import progress; progress.SILENT_S = 0; {commands.MAIN}"
+    code = f"from shallows.printing import progress; progress.SILENT_S = 0; {commands.MAIN}"
 
     def run(folder, *words, runs=1):
         process = commands.Process(*words, cwd=folder, code=code)

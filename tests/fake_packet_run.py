@@ -4,7 +4,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from shallows import contract, core_answer
+from shallows.core import answer as core_answer
+from shallows.core import contract
 from shallows.results import Run
 from shallows.traffic import Predecessors
 from shallows.traffic.computations import Computations, Waits
@@ -93,7 +94,7 @@ def flows():
                 transport="tcp",
                 supported_keys=frozenset(),
                 queues=[],
-        trims=False,
+                trims=False,
                 least_threshold=None,
             )
             for name in ("dctcp", "dx")

@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 
 import shallows as sh
-from shallows.algorithm import catalog
+from shallows.algorithms.algorithm import catalog
 from shallows.errors import BooksError, ScenarioError
 from shallows.topology import KINDS
 

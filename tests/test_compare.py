@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import shallows as sh
-from shallows.comparison import run_all
-from shallows.progress import Progress
-from shallows.report import comparison_report, fit, print_parts, run_report
+from shallows.printing.progress import Progress
+from shallows.printing.report import comparison_report, fit, print_parts, run_report
+from shallows.sweeps.comparison import run_all
 
 SCENARIO = Path(__file__).with_name("small.toml")
 
@@ -82,7 +82,7 @@ def test_a_run_that_fails_stops_the_others(scenario, monkeypatch):
             others_stopped.set()
 
     worlds = {"packet": runs_until_stopped, "fluid": fails}
-    monkeypatch.setattr(sys.modules["shallows.comparison"], "in_world", worlds.get)
+    monkeypatch.setattr(sys.modules["shallows.sweeps.comparison"], "in_world", worlds.get)
     with Progress() as bars, pytest.raises(RuntimeError, match="broken"):
         run_all({"a": ("packet", scenario), "b": ("fluid", scenario)}, bars, threads=2)
     assert others_stopped.is_set()

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from shallows import _core, catalog, cli, defaults, in_use, limits
-from shallows.defaults import Scale
+from shallows import _core, cli
+from shallows.algorithms import catalog, defaults, in_use
+from shallows.algorithms.defaults import Scale
+from shallows.base import limits
 from shallows.errors import ScenarioError
 from shallows.scenario import Scenario
 

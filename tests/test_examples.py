@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from shallows import examples, extras
+from shallows.base import extras
 from shallows.errors import ScenarioError
-from shallows.scenario import Scenario
+from shallows.scenario import Scenario, examples
 
 SCENARIOS = Path(__file__).parent.parent / "scenarios"
 

@@ -9,7 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 import shallows as sh
-from shallows import catalog, cli
+from shallows import cli
+from shallows.algorithms import catalog
 from shallows.errors import ScenarioError
 from trace_queries import ask
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import shallows as sh
-from shallows.algorithm import choose
+from shallows.algorithms.algorithm import choose
 from shallows.settings import nic, switch
 from shallows.units import Frame
 

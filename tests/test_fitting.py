@@ -5,8 +5,8 @@ import tomllib
 import pytest
 
 import shallows as sh
-from shallows.comparison import prepare_all
 from shallows.scenario import Scenario, fitting
+from shallows.sweeps.comparison import prepare_all
 
 INCAST = {
     "duration": "until-done",

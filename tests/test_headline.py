@@ -3,7 +3,7 @@
 import pytest
 
 import shallows as sh
-from shallows.report import comparison_report, print_parts, run_report
+from shallows.printing.report import comparison_report, print_parts, run_report
 
 STAR = {"kind": "star", "hosts": 5, "rate": "400Gbps", "rtt": "4us"}
 

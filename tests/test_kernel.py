@@ -14,11 +14,10 @@ from statistics import median
 import pytest
 
 import shallows as sh
-from shallows import live
 from shallows.errors import BooksError, ScenarioError
-from shallows.runner import prepare
-from shallows.worlds import kernel
+from shallows.worlds import kernel, live
 from shallows.worlds.packet import request
+from shallows.worlds.runner import prepare
 from shallows.worlds.spread import half_width
 
 pytestmark = pytest.mark.kernel

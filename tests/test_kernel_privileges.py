@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shallows import live
+from shallows.worlds import live
 from test_kernel import cli, group, namespace, needs_kernel
 
 __all__ = ["group", "namespace"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import shallows as sh
-from shallows import catalog
+from shallows.algorithms import catalog
 from shallows.errors import ScenarioError
 
 FAST = {"kind": "dumbbell", "hosts": 4, "rate": "10Gbps", "edge_rate": "40Gbps", "rtt": "40us"}

@@ -1,4 +1,4 @@
-"""Values at the limits of `shallows.limits` run, and values beyond them are refused with a message."""
+"""Values at the limits of `shallows.base.limits` run, and values beyond them are refused with a message."""
 
 import json
 import time
@@ -150,7 +150,7 @@ def test_a_message_that_takes_longer_than_any_run_has_no_ideal_time():
 
 
 def test_the_documentation_shows_the_table_of_limits():
-    from shallows.limits import LIMITS
+    from shallows.base.limits import LIMITS
 
     page = (Path(__file__).parents[1] / "docs" / "limits.md").read_text()
     for limit in LIMITS:

@@ -11,8 +11,8 @@ import pytest
 
 import matrix
 import shallows as sh
-from shallows.algorithm import catalog
-from shallows.defaults import Scale
+from shallows.algorithms.algorithm import catalog
+from shallows.algorithms.defaults import Scale
 from shallows.scenario import Scenario
 from shallows.topology import KINDS
 from shallows.units import RATE

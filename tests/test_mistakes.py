@@ -6,10 +6,10 @@ import textwrap
 import pytest
 from pydantic import BeforeValidator
 
+from shallows.base.table import Table
 from shallows.errors import ScenarioError
 from shallows.fluid import Dcqcn
 from shallows.scenario import Scenario, places
-from shallows.table import Table
 
 BASE = {
     "duration": "1ms",

@@ -4,9 +4,9 @@ import pytest
 
 import commands
 import shallows as sh
-from shallows import names
+from shallows.base import names
 from shallows.errors import ScenarioError
-from shallows.report import print_parts, run_report
+from shallows.printing.report import print_parts, run_report
 from shallows.scenario import Scenario
 
 HOSTILE = [

@@ -8,7 +8,8 @@ import pytest
 
 import fake_packet_run as fake
 import shallows as sh
-from shallows import catalog, examples
+from shallows.algorithms import catalog
+from shallows.scenario import examples
 
 
 def test_a_run_is_its_report_and_its_figure_an_image():

@@ -148,7 +148,9 @@ def test_a_part_never_replaces_a_whole(tmp_path):
 def test_sigterm_saves_what_exists(place):
     scenario = SCENARIO.replace("1ms", "3000s").replace('"trace"', '"long-lived"')
     (place / "a.toml").write_text(scenario.replace('file = "flows.csv"', "flows = 2"))
-    code = "from shallows import progress; progress.SILENT_S = 0; from shallows.cli import main; main()"
+    code = (
+        "from shallows.printing import progress; progress.SILENT_S = 0; from shallows.cli import main; main()"
+    )
     process = commands.Process("run", "a.toml", "--out", "out", cwd=place, code=code)
     for line in process.error_lines():
         if " simulated, " in line:
@@ -164,7 +166,7 @@ WRITES = re.compile(
 WRITERS = {
     "results/files.py": "the writer of files",
     "results/run.py": "fills a folder of the store",
-    "comparison.py": "fills a folder of the store",
+    "sweeps/comparison.py": "fills a folder of the store",
     "export/tables.py": "fills a folder of the store",
     "export/pcap.py": "fills a file of the writer",
     "export/perfetto.py": "fills a file of the writer",
@@ -173,7 +175,7 @@ WRITERS = {
     "plot/__init__.py": "draws into memory",
     "sweeps/result.py": "fills a file of the writer",
     "cli/__init__.py": "the null device",
-    "trust.py": "appends a line to the user's record",
+    "algorithms/trust.py": "appends a line to the user's record",
     "fluid/figures.py": "figures of the documentation",
     "plot/drawing.py": "a figure that the user saves",
 }

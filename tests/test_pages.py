@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from shallows import _core, cli, examples, live, user_algorithms
+from shallows import _core, cli
+from shallows.algorithms import user_algorithms
 from shallows.cli import live as cli_live
 from shallows.errors import ScenarioError
-from shallows.scenario import Scenario
-from shallows.worlds import wire
+from shallows.scenario import Scenario, examples
+from shallows.worlds import live, wire
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(path for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("bench/*.md")])

@@ -65,7 +65,7 @@ def test_an_import_of_an_internal_module_is_found():
     text = (
         "import shallows.runner\nfrom shallows import Run, examples\nfrom shallows.fluid import Dcqcn, red\n"
     )
-    assert private(text) == ["shallows.runner", "shallows.examples", "shallows.fluid.red"]
+    assert private(text) == ["shallows.worlds.runner", "shallows.scenario.examples", "shallows.fluid.red"]
     assert private("def f():\n    from shallows.worlds import packet") == ["shallows.worlds.packet"]
 
 

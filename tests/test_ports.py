@@ -307,7 +307,7 @@ def test_a_wrong_table_of_queues_names_its_key_and_what_to_write(changes, key, e
 
 
 def test_every_algorithm_runs_in_two_classes():
-    from shallows.algorithm import catalog
+    from shallows.algorithms.algorithm import catalog
 
     for row in catalog():
         if row["name"] != "fixed":

@@ -1,7 +1,7 @@
 """What a run says while it goes on."""
 
 import shallows as sh
-from shallows import progress
+from shallows.printing import progress
 
 TWO = sh.Scenario(
     name="two",

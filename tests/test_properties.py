@@ -4,7 +4,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import shallows as sh
-from shallows import catalog
+from shallows.algorithms import catalog
 
 ALGORITHMS = [row["name"] for row in catalog.algorithms()]
 

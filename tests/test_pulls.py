@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import shallows as sh
-from shallows.report import run_report
-from shallows.runner import prepare
+from shallows.printing.report import run_report
 from shallows.why import record, walk
+from shallows.worlds.runner import prepare
 
 STAR = {
     "duration": "until-done",

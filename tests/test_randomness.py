@@ -6,9 +6,9 @@ import pytest
 from typer.testing import CliRunner
 
 import shallows as sh
-from shallows import cli, randomness
-from shallows.marking import markings
-from shallows.scenario import Scenario
+from shallows import cli
+from shallows.algorithms.marking import markings
+from shallows.scenario import Scenario, randomness
 
 PAIR = {"kind": "dumbbell", "hosts": 2, "rate": "10Gbps"}
 SLOW = PAIR | {"rate": "1Gbps"}

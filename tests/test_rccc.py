@@ -8,8 +8,8 @@ import pytest
 
 import shallows as sh
 import test_pulls
-from shallows.runner import prepare
 from shallows.why import record, walk
+from shallows.worlds.runner import prepare
 from test_pulls import run
 
 STAR = test_pulls.STAR | {"cc": "rccc"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shallows import catalog
+from shallows.algorithms import catalog
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(path for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("bench/*.md")])

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shallows import _core, core_answer
+from shallows import _core
+from shallows.core import answer as core_answer
 from shallows.errors import ScenarioError
 from shallows.scenario import Scenario
 from shallows.topology import KINDS as TOPOLOGIES

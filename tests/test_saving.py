@@ -18,8 +18,8 @@ import commands
 import failing_calls
 import fake_packet_run as fake
 import shallows as sh
-from shallows.comparison import Comparison
 from shallows.results import TABLES, files, store
+from shallows.sweeps.comparison import Comparison
 from shallows.sweeps.result import NUMBERS, Sweep
 
 SCENARIO = """

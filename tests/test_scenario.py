@@ -9,10 +9,10 @@ import networkx
 import numpy as np
 import pytest
 
-from shallows import algorithm
 from shallows import scenario as scenarios
+from shallows.algorithms import algorithm
+from shallows.algorithms.marking import Marking
 from shallows.errors import ScenarioError
-from shallows.marking import Marking
 from shallows.scenario import Scenario
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS

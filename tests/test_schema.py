@@ -7,10 +7,10 @@ import pytest
 from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
-from shallows import cli, examples
+from shallows import cli
 from shallows.errors import ScenarioError
-from shallows.scenario import Scenario
-from shallows.schema import scenario_schema
+from shallows.scenario import Scenario, examples
+from shallows.scenario.schema import scenario_schema
 from soak import scenarios as random_scenarios
 
 SCHEMA = scenario_schema()

@@ -38,9 +38,9 @@ HEAVY = {
     "shallows.cli.live",
     "shallows.cli.results",
     "shallows.cli.sweep",
-    "shallows.comparison",
+    "shallows.sweeps.comparison",
     "shallows.fluid",
-    "shallows.builders",
+    "shallows.scenario.builders",
     "shallows.plot",
     "shallows.sweeps.result",
 }

@@ -9,8 +9,8 @@ import fake_packet_run as fake
 import shallows as sh
 from shallows import warnings
 from shallows.errors import ScenarioError
-from shallows.report import print_parts, run_report
-from shallows.summary import Counted, completion_statistics, jain, statistic
+from shallows.printing.report import print_parts, run_report
+from shallows.results.summary import Counted, completion_statistics, jain, statistic
 
 
 def test_jain_of_one_two_three():

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from shallows import supported_keys
 from shallows.errors import ScenarioError
-from shallows.runner import WORLDS, prepare
-from shallows.scenario import HostTable, NetworkTable, RecordTable, Scenario
+from shallows.scenario import HostTable, NetworkTable, RecordTable, Scenario, supported_keys
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.worlds import fluid, kernel, packet, wire
+from shallows.worlds.runner import WORLDS, prepare
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "scenario.md"
 MODULES = {"packet": packet, "fluid": fluid, "kernel": kernel, "wire": wire}

@@ -17,9 +17,9 @@ from scipy.special import stdtrit
 
 import commands
 import shallows as sh
-from shallows import examples
 from shallows.errors import ScenarioError
 from shallows.memory import bounds, needs
+from shallows.scenario import examples
 from shallows.sweeps import executors, plans, statistics
 from shallows.sweeps.jobs import place_of
 from shallows.sweeps.report import sweep_report
@@ -612,7 +612,7 @@ def test_the_estimate_of_memory_holds_within_a_factor_of_two(tmp_path):
 
 
 def test_long_preparations_say_so(capsys):
-    from shallows.progress import report_if_slow
+    from shallows.printing.progress import report_if_slow
 
     said, ends = "", time.monotonic() + 600
     with report_if_slow("drawing", after_s=0.01):

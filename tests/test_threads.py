@@ -5,10 +5,10 @@ import random
 import numpy as np
 import pytest
 
-from shallows import _core, examples, runner
+from shallows import _core
 from shallows.errors import ScenarioError
-from shallows.scenario import Scenario
-from shallows.worlds import packet
+from shallows.scenario import Scenario, examples
+from shallows.worlds import packet, runner
 
 THREADS = (2, 3, 4, 8)
 QUICK = 3

@@ -6,8 +6,8 @@ import networkx
 import numpy as np
 import pytest
 
-from shallows.routing import Routes, path_counts
 from shallows.topology import KINDS, graph_table, read_graph
+from shallows.topology.routing import Routes, path_counts
 from shallows.units import Frame
 
 FRAME = {"frame": Frame(1500, 1460)}

@@ -7,7 +7,7 @@ import pytest
 
 import commands
 import shallows as sh
-from shallows import trust, user_algorithms
+from shallows.algorithms import trust, user_algorithms
 from shallows.errors import ScenarioError
 from shallows.results.address import address
 from shallows.sweeps.result import Sweep

@@ -6,7 +6,7 @@ import pytest
 
 import shallows as sh
 from shallows.errors import ScenarioError
-from shallows.report import print_parts
+from shallows.printing.report import print_parts
 from shallows.settings.advise import advise
 from shallows.settings.trials import Metric
 from shallows.sweeps.report import sweep_report

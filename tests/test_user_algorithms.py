@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 
 import commands
 import shallows as sh
-from shallows import cli, user_algorithms
+from shallows import cli
+from shallows.algorithms import user_algorithms
 from shallows.scenario import Scenario
 from shallows.worlds import packet
 

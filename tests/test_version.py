@@ -8,7 +8,7 @@ import pytest
 
 import shallows as sh
 from shallows import _core
-from shallows.version import of_checkout, rust_sources
+from shallows.base.version import of_checkout, rust_sources
 
 
 def git(folder, *arguments):

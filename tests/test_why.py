@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import shallows as sh
-from shallows import catalog
+from shallows.algorithms import catalog
 from shallows.errors import BooksError, ScenarioError
 from shallows.why import index, pauses, record, report, walk
 
@@ -591,7 +591,7 @@ def test_another_run_is_not_explained(small):
 
 def test_pauses_and_a_deadlock_are_reported():
     """Five switches in a circle: the run, its comparison and `--pauses` name its five ports."""
-    from shallows.report import comparison_report, run_report
+    from shallows.printing.report import comparison_report, run_report
 
     compared = sh.compare("pause-deadlock", ["fixed"])
     (run,) = compared.runs.values()

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import commands
-from shallows.algorithm import choose
+from shallows.algorithms.algorithm import choose
 from shallows.errors import ScenarioError
 from shallows.units import Frame
 from shallows.worlds import wire_flow, wire_session

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shallows import workloads
+from shallows.traffic import workloads
 
 QUANTILES = (np.arange(200_000) + 0.5) / 200_000
 

@@ -13,15 +13,15 @@ import pytest
 from typer.testing import CliRunner
 
 import shallows as sh
-from shallows import _core, cli, live
-from shallows.algorithm import catalog
+from shallows import _core, cli
+from shallows.algorithms.algorithm import catalog
+from shallows.algorithms.defaults import Scale
+from shallows.algorithms.marking import markings
 from shallows.cli import status
-from shallows.defaults import Scale
 from shallows.fluid import MODELS as EQUATIONS
 from shallows.fluid.trajectory import trajectory
-from shallows.marking import markings
 from shallows.results import TABLES
-from shallows.worlds import fluid
+from shallows.worlds import fluid, live
 from shallows.worlds.fluid_models import MARKING_ONLY, MODELS, ModelInputs
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"

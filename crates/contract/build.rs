@@ -1,7 +1,7 @@
 //! Gives the core and the kernel world's program a checksum of the Rust sources that both are built from (`SOURCES`).
 //!
-//! python/shallows/version.py compares that of the core with the sources beside a checkout: a core that was not rebuilt
-//! must not pass for the commit that is checked out. python/shallows/live.py compares the program's with the core's.
+//! python/shallows/base/version.py compares that of the core with the sources beside a checkout: a core that was not rebuilt
+//! must not pass for the commit that is checked out. python/shallows/worlds/live.py compares the program's with the core's.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -51,7 +51,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from shallows import plot, units
-    from shallows.builders import (
+    from shallows.algorithms.user_algorithms import register
+    from shallows.errors import BooksError, ScenarioError
+    from shallows.results.run import Run
+    from shallows.scenario import Scenario
+    from shallows.scenario.builders import (
         CC,
         AllGather,
         AllReduce,
@@ -84,14 +88,10 @@ if TYPE_CHECKING:
         Trace,
         Trimming,
     )
-    from shallows.comparison import Comparison, compare
-    from shallows.errors import BooksError, ScenarioError
-    from shallows.results.run import Run
-    from shallows.runner import run
-    from shallows.scenario import Scenario
+    from shallows.sweeps.comparison import Comparison, compare
     from shallows.sweeps.result import Sweep
     from shallows.sweeps.running import sweep
-    from shallows.user_algorithms import register
+    from shallows.worlds.runner import run
 
     __version__: str
 
@@ -143,14 +143,14 @@ __all__ = [
 
 _MODULES = {
     "BooksError": "shallows.errors",
-    "Comparison": "shallows.comparison",
+    "Comparison": "shallows.sweeps.comparison",
     "Run": "shallows.results.run",
     "Scenario": "shallows.scenario",
     "ScenarioError": "shallows.errors",
     "Sweep": "shallows.sweeps.result",
-    "compare": "shallows.comparison",
-    "register": "shallows.user_algorithms",
-    "run": "shallows.runner",
+    "compare": "shallows.sweeps.comparison",
+    "register": "shallows.algorithms.user_algorithms",
+    "run": "shallows.worlds.runner",
     "sweep": "shallows.sweeps.running",
 }
 """The module of each public name. Names that are missing here are builders of tables of a scenario."""
@@ -160,12 +160,12 @@ if not TYPE_CHECKING:  # without this, type checkers would accept any name
     def __getattr__(name):
         """Import a name when it is first used: some modules load slowly or are compiled."""
         if name == "__version__":
-            return import_module("shallows.version").version()
+            return import_module("shallows.base.version").version()
         if name not in __all__:
             raise AttributeError(f"module 'shallows' has no attribute {name!r}")
         if name in ("plot", "units"):
             return import_module(f"shallows.{name}")
-        return getattr(import_module(_MODULES.get(name, "shallows.builders")), name)
+        return getattr(import_module(_MODULES.get(name, "shallows.scenario.builders")), name)
 
 
 def __dir__() -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallows.contract import U32, Answer, Request
+from shallows.core.contract import U32, Answer, Request
 
 class Bug(RuntimeError):  # noqa: N818 (its name in the core)
     """An invariant of the simulator does not hold: please report it."""

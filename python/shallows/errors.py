@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any
 
-from shallows import names
+from shallows.base import names
 
 File = str | PathLike[str] | None
 LONGEST = 300

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 from pydantic import BeforeValidator, Field, GetCoreSchemaHandler, SerializationInfo, ValidationInfo
 from pydantic_core import CoreSchema, core_schema
 
-from shallows import limits
+from shallows.base import limits
 
 NEVER = 2**64 - 1
 """A time that never comes, and a buffer without a limit."""
@@ -216,7 +216,7 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
 
 @dataclass(frozen=True)
 class TypeName:
-    """The Python type of a key, by its name in `shallows.literal`: metadata of a field type."""
+    """The Python type of a key, by its name in `shallows.base.literal`: metadata of a field type."""
 
     type: str
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import tomli_w
 
-from shallows import limits
-from shallows.schema import scenario_schema
+from shallows.base import limits
+from shallows.scenario.schema import scenario_schema
 
 UNITS = {"s": (limits.TIME, "ps"), "bps": (limits.RATE, "bps"), "B": (limits.SIZE, "B")}
 ORDINARY = {"s": (1e3, 1e8), "bps": (1e8, 4e11), "B": (100, 1e6)}

@@ -11,9 +11,9 @@ import numpy as np
 import shallows as sh
 from shallows.errors import BooksError, ScenarioError
 from shallows.memory import TooLargeError
-from shallows.runner import in_world, prepare
 from shallows.units import NEVER
 from shallows.warnings.before import offered
+from shallows.worlds.runner import in_world, prepare
 
 EXCERPT = re.compile(r" *\d* \|")
 STRANGE = re.compile(r"\b(nan|inf|None)\b| -\d")

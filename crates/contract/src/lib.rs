@@ -2,7 +2,7 @@
 //!
 //! A request is [`shallows_sim::spec::network::Network`]: the bindings read it from Python's own objects and `shallows-live` reads
 //! it as JSON, both through serde, which refuses an unknown key. The answer is defined here. The tables of docs/crossing.md and
-//! the types in python/shallows/contract.py are generated from the descriptions of both ([`shapes`]).
+//! the types in python/shallows/core/contract.py are generated from the descriptions of both ([`shapes`]).
 
 #[macro_use]
 mod value;

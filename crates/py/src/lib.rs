@@ -237,7 +237,7 @@ fn bug(panic: Box<dyn Any + Send>) -> PyErr {
     Bug::new_err(format!("{text} (version {})", version()))
 }
 
-/// The release of Shallows; `shallows.version` adds the commit.
+/// The release of Shallows; `shallows.base.version` adds the commit.
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")

@@ -29,8 +29,8 @@ def advise(
     trust: Trust = False,
 ) -> int:
     """Recommend settings of an algorithm and its ports: stable in the fluid model, best in packets."""
-    from shallows import extras
-    from shallows.report import print_parts
+    from shallows.base import extras
+    from shallows.printing.report import print_parts
     from shallows.results import files
     from shallows.scenario import Scenario
     from shallows.settings import advice_output, ranges

@@ -33,7 +33,7 @@ def at(
     trust: Trust = False,
 ) -> int:
     """Run RESULT's scenario again and print every queue, window, rate and pause as it was at TIME."""
-    from shallows.report import print_parts
+    from shallows.printing.report import print_parts
     from shallows.results import Run
     from shallows.why.selection import flows, ports
 
@@ -86,7 +86,7 @@ def _heading(moment: "Snapshot") -> str:
 
 
 def _ports(moment: "Snapshot", links: list[int] | None) -> list[Any]:
-    from shallows.report import plain_table
+    from shallows.printing.report import plain_table
 
     ports = moment.ports
     mine = ports if links is None else ports.iloc[links]
@@ -106,7 +106,7 @@ def _ports(moment: "Snapshot", links: list[int] | None) -> list[Any]:
 
 
 def _flows(moment: "Snapshot", numbers: list[int] | None) -> list[Any]:
-    from shallows.report import plain_table
+    from shallows.printing.report import plain_table
 
     flows = moment.flows
     live = flows[~flows.state.isin(("to come", "finished"))]
@@ -131,7 +131,7 @@ def _number(value: Any) -> str:
 
 def _packets(moment: "Snapshot", links: list[int] | None, numbers: list[int] | None) -> list[Any]:
     """Packets by port and flow, of the named flows and ports."""
-    from shallows.report import plain_table
+    from shallows.printing.report import plain_table
 
     packets = moment.packets
     if links is not None:

@@ -20,7 +20,7 @@ def scenarios(
     ] = None,
 ) -> int:
     """List the example scenarios, or print one to start from: shallows scenarios dctcp-40 > mine.toml."""
-    from shallows import examples
+    from shallows.scenario import examples
     from shallows.units import did_you_mean
 
     names = examples.names()
@@ -37,7 +37,7 @@ def scenarios(
 @with_status
 def schema() -> int:
     """Print the JSON Schema of a scenario file, with which editors complete and check it."""
-    from shallows.schema import scenario_schema
+    from shallows.scenario.schema import scenario_schema
 
     _print(scenario_schema(), [], True)
     return DONE
@@ -60,12 +60,12 @@ def cc(
     json_: Json = False,
 ) -> int:
     """List algorithms, receivers and markings, or show one: parts, parameters, presets, limits."""
-    from shallows import catalog
+    from shallows.algorithms import catalog
 
     if on and not name:
         raise ScenarioError("--on", on, "the name of an algorithm or a marking before it")
     if on and name:
-        from shallows import in_use
+        from shallows.algorithms import in_use
         from shallows.scenario import Scenario
 
         values = in_use.values(name, Scenario.load(on))

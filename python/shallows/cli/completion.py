@@ -6,7 +6,7 @@
 
 def scenarios(incomplete: str) -> list[str]:
     """Examples whose name starts with `incomplete`."""
-    from shallows import examples
+    from shallows.scenario import examples
 
     return [name for name in examples.names() if name.startswith(incomplete)]
 

@@ -24,7 +24,7 @@ def draw(
     """Draw the network of SCENARIO, or that of RESULT with the utilization of its links as colour."""
     import numpy as np
 
-    from shallows import extras
+    from shallows.base import extras
     from shallows.results import Run, files
     from shallows.scenario import Scenario
 

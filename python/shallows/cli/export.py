@@ -41,7 +41,7 @@ def export(
     trust: Trust = False,
 ) -> int:
     """Run RESULT's scenario again with taps on its ports, and write what they saw for other tools."""
-    from shallows import extras
+    from shallows.base import extras
     from shallows.errors import ScenarioError
     from shallows.export import tables
     from shallows.results import Run, files

@@ -86,8 +86,8 @@ def explain(
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page with a figure.")] = None,
 ) -> int:
     """Print what settings mean on a scenario's network: BDPs, microseconds, headroom, stability."""
-    from shallows import extras
-    from shallows.report import print_parts
+    from shallows.base import extras
+    from shallows.printing.report import print_parts
     from shallows.results import files as output
     from shallows.scenario import Scenario
     from shallows.settings import explain as settings

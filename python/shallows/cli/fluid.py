@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from shallows import extras
+from shallows.base import extras
 from shallows.cli.fluid_output import (
     bodes,
     draw,
@@ -33,7 +33,7 @@ from shallows.errors import ScenarioError
 from shallows.units import RATE, SIZE, TIME, Dimension, did_you_mean
 
 if TYPE_CHECKING:
-    from shallows.contract import F64
+    from shallows.core.contract import F64
     from shallows.fluid.model import Model
 
 MISTAKE = 2

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shallows.base.literal import is_list, is_table
 from shallows.errors import ScenarioError
-from shallows.literal import is_list, is_table
 from shallows.results import files
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def draw(
 
     Its caption names the model and its settings, except those that are swept.
     """
-    from shallows import version
+    from shallows.base import version
     from shallows.plot import Drawing, small_print
 
     figure = Drawing((6.4, 2.9 * shape[0] + 0.6), style={"text.parse_math": True})

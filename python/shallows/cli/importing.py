@@ -48,7 +48,7 @@ def import_files(
     ] = None,
 ) -> int:
     """Write files of htsim, the HPCC simulator, LogGOPSim or Chakra, or tables of flows, as a scenario."""
-    from shallows import names
+    from shallows.base import names
     from shallows.importers import write
 
     written = write(paths, out, on=on, time_unit=time_unit, cc=cc, load=load)

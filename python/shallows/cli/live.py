@@ -44,10 +44,10 @@ def _two_hosts(cc: str, seconds: float, rate: str, set_: list[str] | None) -> di
     import shutil
     import sys
 
-    from shallows import live
-    from shallows.algorithm import choose
+    from shallows.algorithms.algorithm import choose
     from shallows.errors import ScenarioError
     from shallows.units import RATE, Frame
+    from shallows.worlds import live
 
     there = shutil.which("iperf3") is not None
     if not there:
@@ -135,7 +135,7 @@ def _agreed_to_whole_host(what: str) -> bool:
 
 
 def _attachment(cc: str | None, receiver: str | None, set_: list[str] | None, iface: str) -> dict[str, Any]:
-    from shallows.algorithm import choose
+    from shallows.algorithms.algorithm import choose
     from shallows.errors import ScenarioError
     from shallows.units import Frame
     from shallows.worlds.kernel import check_receiver
@@ -177,7 +177,7 @@ def status() -> None:
 
 
 def _call(*words: str, request: Callable[[], dict[str, Any]] | None = None) -> int:
-    from shallows import live
+    from shallows.worlds import live
 
     return _explained(lambda: live.call(*words, request=request() if request else None))
 

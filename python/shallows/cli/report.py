@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shallows import extras
+from shallows.base import extras
 from shallows.cli.settings import Trust
 from shallows.cli.status import DONE, with_status
 from shallows.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from shallows.comparison import Comparison
-    from shallows.progress import Progress
+    from shallows.printing.progress import Progress
     from shallows.results.run import Run
+    from shallows.sweeps.comparison import Comparison
 
 
 Html = Annotated[
@@ -36,9 +36,9 @@ def report(
     """Print the report of a saved result again, or write it as a page that needs no network."""
     import json
 
-    from shallows.comparison import Comparison
-    from shallows.report import comparison_report, print_parts, run_report
+    from shallows.printing.report import comparison_report, print_parts, run_report
     from shallows.results import Run
+    from shallows.sweeps.comparison import Comparison
 
     if (result / "sweep.toml").is_file():
         return _of_sweep(result, html, json_)
@@ -90,7 +90,7 @@ def write(result: "Run | Comparison", file: Path) -> None:
 
     from shallows.memory import needs
     from shallows.pages.report import SLOWEST
-    from shallows.progress import Progress
+    from shallows.printing.progress import Progress
     from shallows.results import Run
 
     runs = [result] if isinstance(result, Run) else result.runs.values()
@@ -111,7 +111,7 @@ def _paths(run: "Run", slowest: int, bars: "Progress", label: str) -> Any:
     """
     import sys
 
-    from shallows import names
+    from shallows.base import names
     from shallows.memory import TooLargeError
 
     summary = run.summary

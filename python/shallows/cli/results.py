@@ -59,7 +59,7 @@ def clean(
 def _list(root: Path) -> int:
     from datetime import datetime
 
-    from shallows.report import plain_table, print_parts
+    from shallows.printing.report import plain_table, print_parts
     from shallows.results import inventory
 
     runs, sweeps = inventory.found(root), inventory.sweeps(root)
@@ -96,9 +96,9 @@ def _runs_in(folder: Path) -> int:
 
 
 def _diff(one: Path, other: Path) -> int:
-    from shallows.comparison import Comparison
-    from shallows.report import ROWS, plain_table, print_parts
+    from shallows.printing.report import ROWS, plain_table, print_parts
     from shallows.results import Run, inventory
+    from shallows.sweeps.comparison import Comparison
 
     runs = [inventory.of_folder(folder) for folder in (one, other)]
     changed = inventory.differences(runs)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shallows import extras
+from shallows.base import extras
 from shallows.cli import completion
 from shallows.cli import report as pages
 from shallows.cli.settings import Trust, at_least, settings
@@ -17,8 +17,8 @@ from shallows.cli.status import DONE, FAILED, INTERRUPTED, after_saving, with_st
 from shallows.errors import NamedOverrides, ScenarioError
 
 if TYPE_CHECKING:
-    from shallows.comparison import Comparison
     from shallows.results.run import Run
+    from shallows.sweeps.comparison import Comparison
 
 
 EXAMPLE = "traffic.0.flows=20"
@@ -72,11 +72,11 @@ def run(
     trust: Trust = False,
 ) -> int:
     """Run SCENARIO; save summary and tables to a folder of its own in results/<name>, or to --out."""
-    from shallows.progress import Progress, report_if_slow
-    from shallows.report import run_report
+    from shallows.algorithms.user_algorithms import location_or_name
+    from shallows.printing.progress import Progress, report_if_slow
+    from shallows.printing.report import run_report
     from shallows.results import paths
-    from shallows.runner import in_world, prepare
-    from shallows.user_algorithms import location_or_name
+    from shallows.worlds.runner import in_world, prepare
 
     if plot:
         extras.need("plot", "--plot")
@@ -115,11 +115,11 @@ def compare(
     trust: Trust = False,
 ) -> int:
     """Run SCENARIO under several algorithms, or in several worlds: one table, one figure, a folder a run."""
-    from shallows.comparison import Comparison, prepare_all, run_all
     from shallows.memory.needs import check_runs
-    from shallows.progress import Progress
-    from shallows.report import comparison_report
+    from shallows.printing.progress import Progress
+    from shallows.printing.report import comparison_report
     from shallows.results import paths
+    from shallows.sweeps.comparison import Comparison, prepare_all, run_all
 
     jobs = prepare_all(scenario, cc, world or ["packet"], seed=seed, overrides=settings(set_, EXAMPLE))
     first = next(iter(jobs.values()))[1]
@@ -182,7 +182,7 @@ def _rescued(result: "Run | Comparison", error: ScenarioError | OSError) -> Path
 
 
 def _tell(data: Any, report: list[Any], as_json: bool) -> None:
-    from shallows.report import print_parts
+    from shallows.printing.report import print_parts
 
     if as_json:
         print(json.dumps(data, indent=2))

@@ -10,7 +10,7 @@ from shallows.errors import NamedOverrides, ScenarioError
 
 def _trust(wanted: bool) -> bool:
     if wanted:
-        from shallows import trust
+        from shallows.algorithms import trust
 
         trust.everything()
     return wanted

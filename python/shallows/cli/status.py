@@ -9,7 +9,8 @@ from typing import Any, Never
 
 import typer
 
-from shallows import names, user_algorithms
+from shallows.algorithms import user_algorithms
+from shallows.base import names
 from shallows.errors import BooksError, ScenarioError
 
 DONE, FAILED, MISTAKE, INTERRUPTED = 0, 1, 2, 130

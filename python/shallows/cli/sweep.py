@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shallows import names
+from shallows.base import names
 from shallows.cli import completion
 from shallows.cli.settings import Trust, at_least, settings
 from shallows.cli.status import after_saving, with_status
@@ -83,7 +83,7 @@ def sweep(
     trust: Trust = False,
 ) -> int:
     """Run SCENARIO for every combination; what is done already is not repeated."""
-    from shallows import extras
+    from shallows.base import extras
     from shallows.sweeps import running
     from shallows.sweeps.progress import Progress
 
@@ -162,7 +162,7 @@ def show(result: "Sweep", metrics: list[str], baseline: str | None, json_: bool)
     """Print means and intervals of `metrics`, as a table or as JSON."""
     import json
 
-    from shallows.report import print_parts
+    from shallows.printing.report import print_parts
     from shallows.sweeps.report import sweep_report
 
     if json_:
@@ -172,7 +172,7 @@ def show(result: "Sweep", metrics: list[str], baseline: str | None, json_: bool)
 
 
 def _plain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    from shallows.summary import json_number
+    from shallows.results.summary import json_number
 
     return [{key: json_number(value) for key, value in row.items()} for row in rows]
 

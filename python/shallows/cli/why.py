@@ -66,10 +66,10 @@ def why(
     trust: Trust = False,
 ) -> int:
     """Run RESULT's scenario again, watch some flows, and tell where every picosecond of their time went."""
-    from shallows import extras
+    from shallows.base import extras
     from shallows.cli import report as pages
     from shallows.errors import ScenarioError
-    from shallows.report import print_parts
+    from shallows.printing.report import print_parts
     from shallows.results import Run, files
     from shallows.why import paths, report
     from shallows.why.record import check_folder
@@ -134,7 +134,7 @@ def _task(
     record: Path | None,
 ) -> None:
     """Print and draw the critical path of a task."""
-    from shallows.report import print_parts
+    from shallows.printing.report import print_parts
     from shallows.why import task, task_report
 
     path = task.of_run(run, name)

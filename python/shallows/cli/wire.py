@@ -62,9 +62,9 @@ def send(
     json_: Json = False,
 ) -> int:
     """Send one flow to HOST, and tell what both ends have seen."""
-    from shallows.algorithm import choose
+    from shallows.algorithms.algorithm import choose
+    from shallows.algorithms.user_algorithms import location_or_name
     from shallows.units import RATE, SIZE, Frame
-    from shallows.user_algorithms import location_or_name
     from shallows.worlds import wire_flow
     from shallows.worlds.wire_session import Terms
 

@@ -14,7 +14,7 @@ from shallows.errors import ScenarioError
 from shallows.why.record import DATA_LIKE
 
 if TYPE_CHECKING:
-    from shallows.algorithm import Algorithm
+    from shallows.algorithms.algorithm import Algorithm
     from shallows.scenario import Scenario
 
 DATA_PORT, ROCE_PORT, CREDIT_PORT = 5201, 4791, 61440

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallows.contract import F64, U64, Answer, Flags
+from shallows.core.contract import F64, U64, Answer, Flags
 from shallows.errors import ScenarioError
 from shallows.memory import needs
 from shallows.units import NEVER, TIME
@@ -19,8 +19,8 @@ from shallows.why.stoppages import Stoppage
 
 if TYPE_CHECKING:
     from shallows.results.run import Run
-    from shallows.runner import OnProgress
     from shallows.scenario import Scenario
+    from shallows.worlds.runner import OnProgress
 
 MOST_FRAMES = 1_000_000
 """The most frames in a file: viewers open no more."""

@@ -10,7 +10,7 @@ from shallows.faults.changes import of_links
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shallows.contract import Flags, Request
+    from shallows.core.contract import Flags, Request
     from shallows.scenario import Scenario
     from shallows.topology import Network
 

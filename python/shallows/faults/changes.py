@@ -8,7 +8,7 @@ from shallows.faults.model import Fault
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
-    from shallows.contract import Fault as FaultToCore
+    from shallows.core.contract import Fault as FaultToCore
     from shallows.scenario import Scenario
     from shallows.topology import Network
 

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
-from shallows.defaults import Scale
+from shallows.algorithms.defaults import Scale
 from shallows.faults import affected
 
 if TYPE_CHECKING:
-    from shallows.contract import U32, Request
+    from shallows.core.contract import U32, Request
     from shallows.scenario import Scenario
 
 SAMPLES = 1000

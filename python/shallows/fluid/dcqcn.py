@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shallows.contract import F64, Flags
+from shallows.core.contract import F64, Flags
 from shallows.errors import ScenarioError
 from shallows.fluid.model import Model, Status, in_words, parameter
 from shallows.fluid.red import marking, queue_at

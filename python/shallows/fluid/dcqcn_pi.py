@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from shallows.contract import F64
+from shallows.core.contract import F64
 from shallows.fluid.dcqcn import Dcqcn, at_rest, marking_at_rest, sender, sender_constants
 from shallows.fluid.model import Status, parameter
 from shallows.fluid.system import equations

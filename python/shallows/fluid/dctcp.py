@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shallows.contract import F64
+from shallows.core.contract import F64
 from shallows.fluid.model import Model, Status, parameter
 from shallows.fluid.system import System, equations
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shallows.contract import F64
+from shallows.core.contract import F64
 
 
 @dataclass(frozen=True)

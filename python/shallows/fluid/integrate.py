@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import float64, int64, types
 
-from shallows.contract import F64
+from shallows.core.contract import F64
 from shallows.fluid.compiled import I64, compiled
 from shallows.fluid.system import FLOAT, Equations
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shallows.contract import F64
+from shallows.core.contract import F64
 from shallows.fluid.compiled import C128, I64
 from shallows.fluid.loop_gain import Cut, Partials, loop_gain, margin, partial_derivatives
 from shallows.fluid.model import Model

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import boolean, complex128, float64, int64, types
 
-from shallows.contract import F64
+from shallows.core.contract import F64
 from shallows.fluid.compiled import C128, I64, compiled
 from shallows.fluid.system import COMPLEX, Equations
 

@@ -9,7 +9,7 @@ import numpy as np
 from numba import boolean, float64, int64, void
 from numpy.typing import ArrayLike
 
-from shallows.contract import F64, Flags
+from shallows.core.contract import F64, Flags
 from shallows.errors import ScenarioError
 from shallows.fluid.compiled import I64, compiled
 from shallows.fluid.loop_gain import margin, partial_derivatives

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from shallows.contract import F64, Flags
+from shallows.core.contract import F64, Flags
 from shallows.errors import ScenarioError
 from shallows.fluid.system import System
 from shallows.units import RATE, SIZE, TIME, did_you_mean

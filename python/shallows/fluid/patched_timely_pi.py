@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shallows.contract import F64
+from shallows.core.contract import F64
 from shallows.fluid.model import Status, parameter
 from shallows.fluid.patched_timely import PatchedTimely, rate_change
 from shallows.fluid.system import equations

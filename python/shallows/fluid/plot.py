@@ -9,7 +9,7 @@ from matplotlib.colors import TwoSlopeNorm
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
-from shallows.contract import F64
+from shallows.core.contract import F64
 from shallows.fluid.compiled import C128
 from shallows.fluid.linear import Loop, Margins
 from shallows.fluid.maps import MarginMap

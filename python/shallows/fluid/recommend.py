@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shallows.contract import F64, Flags
+from shallows.core.contract import F64, Flags
 from shallows.errors import ScenarioError
 from shallows.fluid.linear import linearise
 from shallows.fluid.maps import MarginMap, margin_map

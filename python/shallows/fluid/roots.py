@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallows.contract import F64
+from shallows.core.contract import F64
 from shallows.fluid.compiled import C128
 
 Delayed = list[tuple[float, F64]]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from shallows.contract import F64, Flags
+from shallows.core.contract import F64, Flags
 from shallows.errors import ScenarioError
 from shallows.fluid.integrate import (
     DONE,

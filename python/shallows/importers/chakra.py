@@ -24,13 +24,13 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
-from shallows import limits, names, texts
+from shallows.base import limits, names, texts
+from shallows.base.literal import is_table
 from shallows.errors import ScenarioError
 from shallows.importers import protobuf
 from shallows.importers.collectives import COLLECTIVES, EXPANDED, Collective
 from shallows.importers.content import Parts, Task, Work
 from shallows.importers.source import Source, Word
-from shallows.literal import is_table
 
 TYPES = ("INVALID", "METADATA", "MEM_LOAD", "MEM_STORE", "COMP", "COMM_SEND", "COMM_RECV", "COMM_COLL")
 """Types of nodes by number; their names end in _NODE."""

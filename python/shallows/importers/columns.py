@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from shallows import extras, limits, texts
+from shallows.base import extras, limits, texts
 from shallows.errors import ScenarioError
 from shallows.importers.content import UNITS, Parts, Task, Work
 from shallows.importers.source import Source, Word

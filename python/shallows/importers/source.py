@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import NoReturn
 
-from shallows import limits, texts
+from shallows.base import limits, texts
 from shallows.errors import ScenarioError
 from shallows.scenario.places import Place
 

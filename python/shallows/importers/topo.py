@@ -11,7 +11,7 @@ Source: fat_tree_topology.cpp of github.com/ultraethernet/uet-htsim.
 from fractions import Fraction
 from pathlib import Path
 
-from shallows import limits
+from shallows.base import limits
 from shallows.importers.content import Fabric, Parts
 from shallows.importers.source import Source, Word
 from shallows.units import RATE, SIZE, TIME

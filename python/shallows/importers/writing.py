@@ -12,11 +12,11 @@ from typing import Any
 
 import tomli_w
 
-from shallows import names
+from shallows.base import names
+from shallows.base.literal import is_table
 from shallows.errors import ScenarioError
 from shallows.importers.formats import read_all
 from shallows.importers.joining import Imported, joined
-from shallows.literal import is_table
 from shallows.results import files
 from shallows.scenario import Scenario, fitting
 

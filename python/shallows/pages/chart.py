@@ -12,7 +12,7 @@ import matplotlib
 import numpy as np
 from matplotlib.container import BarContainer
 
-from shallows import names
+from shallows.base import names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

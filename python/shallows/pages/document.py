@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from shallows import names
+from shallows.base import names
 from shallows.results.files import GENERATOR
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shallows import names
+from shallows.base import names
 from shallows.pages.moments import Moments
 from shallows.plot import topology
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shallows.contract import F64
+    from shallows.core.contract import F64
     from shallows.topology import Network
 
 WIDTH, TIER = 1000.0, 150.0

@@ -16,7 +16,7 @@ from shallows.units import MOST_ROWS, NEVER, TIME
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shallows.contract import F64, Flags
+    from shallows.core.contract import F64, Flags
     from shallows.results.run import Run
     from shallows.scenario import Scenario
     from shallows.topology import Network

@@ -10,7 +10,7 @@ from shallows.scenario.ports import paused
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shallows.contract import F64, Flags
+    from shallows.core.contract import F64, Flags
     from shallows.results.run import Run
 
 

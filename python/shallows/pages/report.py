@@ -9,10 +9,11 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shallows import names, plot
+from shallows import plot
+from shallows.base import names
 from shallows.pages.chart import Box, chart, colour
 from shallows.pages.document import document, html, section
-from shallows.report import comparison_report, run_report
+from shallows.printing.report import comparison_report, run_report
 from shallows.results import files
 from shallows.why import figure as why_figure
 from shallows.why import report as why_report
@@ -21,8 +22,8 @@ from shallows.why import task_figure, task_report
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from shallows.comparison import Comparison
     from shallows.results.run import Run
+    from shallows.sweeps.comparison import Comparison
     from shallows.why.counterfactual import Counterfactual
     from shallows.why.path import Path as FlowPath
     from shallows.why.paths import Paths

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shallows import names
+from shallows.base import names
 from shallows.pages import moments, pauses
 from shallows.pages.document import beside, document
 from shallows.pages.drawing import PAUSED, RING, Drawing

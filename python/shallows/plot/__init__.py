@@ -9,8 +9,8 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from shallows.base.names import figure as escape
 from shallows.errors import ScenarioError
-from shallows.names import figure as escape
 from shallows.plot.data import Labelled, excerpts, labelled, unlabelled
 from shallows.plot.drawing import Drawing, legend_above, small_print, wrap_title
 from shallows.plot.kinds import (
@@ -30,7 +30,7 @@ from shallows.plot.kinds import (
     windows_over_time,
 )
 from shallows.plot.style import COLOURS, COLUMN_IN, DASHES, MARKERS, STYLE, look
-from shallows.report import unfinished_flows
+from shallows.printing.report import unfinished_flows
 from shallows.results.files import save_figure
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib
 from matplotlib.figure import Figure
 
-from shallows import names
+from shallows.base import names
 from shallows.plot.style import CHARACTERS_IN, COLUMN_IN, STYLE
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from shallows import names
+from shallows.base import names
 from shallows.plot.data import (
     RATE_BINS,
     Labelled,

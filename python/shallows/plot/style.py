@@ -9,7 +9,7 @@ import matplotlib.markers
 import matplotlib.ticker
 import numpy as np
 
-from shallows import names
+from shallows.base import names
 from shallows.plot.data import RATE_BINS, Labelled, thresholds_pkt, window_ms
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from numpy.typing import NDArray
 
-    from shallows.contract import F64
+    from shallows.core.contract import F64
 
 STYLE = {
     "font.family": "sans-serif",

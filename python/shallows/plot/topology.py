@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.collections import LineCollection
 
-from shallows import names
+from shallows.base import names
 from shallows.plot import Drawing, small_print
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from shallows.contract import F64
+    from shallows.core.contract import F64
     from shallows.topology import Network
 
 MOST_NAMES = 40

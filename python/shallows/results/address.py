@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from shallows import trust
+from shallows.algorithms import trust
 
 if TYPE_CHECKING:
     from shallows.scenario import Scenario

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallows import settling
-from shallows import summary as sums
-from shallows.contract import F64, U64, Flags
-from shallows.contract import Answer as CoreAnswer
-from shallows.results import address, batches, classes, collectives, recovery, tasks
+from shallows.core.contract import F64, U64, Flags
+from shallows.core.contract import Answer as CoreAnswer
+from shallows.results import address, batches, classes, collectives, recovery, settling, tasks
+from shallows.results import summary as sums
 from shallows.results.recovery import DEAD_PATH, STARVED
 from shallows.results.tables import Block, Names
 from shallows.traffic import NO_FLOW

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shallows import extras
+from shallows.base import extras
 from shallows.results.tables import ALL_TABLES, Block, Column, Names
 
 if TYPE_CHECKING:

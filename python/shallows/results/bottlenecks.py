@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from shallows.results import tables
-from shallows.summary import BOTTLENECK_KEYS, shared_bottleneck
+from shallows.results.summary import BOTTLENECK_KEYS, shared_bottleneck
 
 if TYPE_CHECKING:
     from shallows.results.run import Run

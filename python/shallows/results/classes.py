@@ -6,7 +6,7 @@ from shallows.results.tables import Block, Names
 from shallows.scenario import port_request
 
 if TYPE_CHECKING:
-    from shallows.contract import ClassColumns
+    from shallows.core.contract import ClassColumns
     from shallows.scenario import Scenario
     from shallows.topology import Network
 

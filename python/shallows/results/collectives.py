@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallows.contract import U64
+from shallows.core.contract import U64
 from shallows.traffic import Collective, offered
 from shallows.units import NEVER
 

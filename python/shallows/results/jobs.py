@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from shallows.summary import bounds
+from shallows.results.summary import bounds
 
 LARGEST = ("completion_us", "ideal_us", "slowdown", "exposed_us")
 SMALLEST = ("algbw_gb_per_s", "busbw_gb_per_s")

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallows import faults
-from shallows.contract import F64
-from shallows.defaults import Scale
+from shallows.algorithms.defaults import Scale
+from shallows.core.contract import F64
+from shallows.results.summary import Counted, known
 from shallows.results.tables import Names
-from shallows.summary import Counted, known
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from shallows.contract import Answer, Flags
+    from shallows.core.contract import Answer, Flags
     from shallows.faults import Fault
     from shallows.faults.goodput import Record
     from shallows.results.tables import Block

@@ -19,15 +19,15 @@ import numpy as np
 from shallows.errors import BooksError, ScenarioError
 from shallows.results import arrow, disk, paths, store, tables
 from shallows.results.answer import Answer
+from shallows.results.summary import Counted
 from shallows.results.tables import ALL_TABLES, OPTIONAL
-from shallows.summary import Counted
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow
     from matplotlib.figure import Figure
 
-    from shallows import contract
+    from shallows.core import contract
     from shallows.export import Taps
     from shallows.faults.goodput import Record
     from shallows.plot import Plots
@@ -231,8 +231,8 @@ class Run:
 
     def _repr_html_(self) -> str:
         """The report for a notebook."""
-        from shallows.notebook import html
-        from shallows.report import run_report
+        from shallows.printing.notebook import html
+        from shallows.printing.report import run_report
 
         return html(run_report(self.summary))
 

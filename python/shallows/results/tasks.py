@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallows import _core
-from shallows.contract import F64
+from shallows.core.contract import F64
 from shallows.traffic import Tasks, Training
 from shallows.units import NEVER
 

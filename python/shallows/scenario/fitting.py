@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from shallows.algorithm import catalog
+from shallows.algorithms.algorithm import catalog
 from shallows.errors import ScenarioError
 from shallows.scenario.tables import HostTable
 

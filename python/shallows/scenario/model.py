@@ -15,12 +15,14 @@ import tomli_w
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from shallows import examples, supported_keys, texts, trust
-from shallows.algorithm import Algorithm, choose
+from shallows.algorithms import trust
+from shallows.algorithms.algorithm import Algorithm, choose
+from shallows.base import texts
+from shallows.base.literal import is_list, to_source
+from shallows.base.table import Key, Table
 from shallows.errors import ScenarioError
 from shallows.faults import Fault
-from shallows.literal import is_list, to_source
-from shallows.scenario import checks, raw, settle, validation
+from shallows.scenario import checks, examples, raw, settle, supported_keys, validation
 from shallows.scenario.origin import Origin
 from shallows.scenario.overrides import copied, overridden
 from shallows.scenario.port_checks import check_names
@@ -28,20 +30,19 @@ from shallows.scenario.ports import Queue, marking_begins, queues_of
 from shallows.scenario.queues import Pool, PortTable, TrafficClass
 from shallows.scenario.tables import HostTable, NetworkTable, RecordTable
 from shallows.settings import headroom
-from shallows.table import Key, Table
 from shallows.topology import Network, Topology
 from shallows.traffic import AlgorithmChoice, Flows, Traffic, draw
 from shallows.units import NEVER, SIZE, Duration, Frame, Name, Seed, Time, did_you_mean
 
 if TYPE_CHECKING:
-    from shallows.builders import Tables
+    from shallows.scenario.builders import Tables
 
 
 class Scenario(Table):
     """One run: network, hosts, algorithms and traffic. Immutable; `set` returns a changed one.
 
     `Scenario(duration="1s", topology=Dumbbell(hosts=4), cc="dctcp", traffic=[LongLived()])`: the keywords are
-    the tables of a scenario file, as builders (`shallows.builders`) or as dicts; `topology` may also be a
+    the tables of a scenario file, as builders (`shallows.Star`) or as dicts; `topology` may also be a
     networkx graph. Everything is checked at once, including the flows. Raises `ScenarioError`.
     """
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from shallows import texts
+from shallows.base import texts
+from shallows.base.literal import is_list, is_table, literal
+from shallows.base.table import Table
+from shallows.base.texts import DEEPEST, SHALLOW
 from shallows.errors import ScenarioError
-from shallows.literal import is_list, is_table, literal
 from shallows.scenario.raw import check_depth
-from shallows.table import Table
-from shallows.texts import DEEPEST, SHALLOW
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shallows import marking
+from shallows.algorithms import marking
 from shallows.errors import ScenarioError, collect
 from shallows.scenario.port_request import RESERVED
 from shallows.scenario.ports import PortGroups, Queue, paused
 from shallows.scenario.queues import Trimming
-from shallows.supported_keys import algorithms
+from shallows.scenario.supported_keys import algorithms
 from shallows.units import ACK_BYTES, SIZE, did_you_mean
 
 if TYPE_CHECKING:
-    from shallows.marking import Marking
+    from shallows.algorithms.marking import Marking
     from shallows.scenario import Scenario
 
 MOST = 8

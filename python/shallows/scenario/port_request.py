@@ -20,15 +20,16 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from shallows import contract, faults
+from shallows import faults
+from shallows.core import contract
 from shallows.scenario.ports import PortGroups, Queue, class_numbers
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shallows.contract import U32, U64, Class, Discipline, Pacer, Shaper
-    from shallows.marking import Marking
+    from shallows.algorithms.marking import Marking
+    from shallows.core.contract import U32, U64, Class, Discipline, Pacer, Shaper
     from shallows.scenario import Scenario
     from shallows.topology import Network
 

@@ -18,8 +18,8 @@ from shallows.units import NEVER
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shallows.algorithm import Algorithm
-    from shallows.marking import Marking
+    from shallows.algorithms.algorithm import Algorithm
+    from shallows.algorithms.marking import Marking
     from shallows.scenario import Scenario
     from shallows.topology import Network
 

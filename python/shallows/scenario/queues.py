@@ -16,12 +16,13 @@ from pydantic import (
     model_validator,
 )
 
-from shallows import contract, marking
+from shallows.algorithms import marking
+from shallows.algorithms.marking import Marking
+from shallows.base.literal import is_list, is_table
+from shallows.base.table import Key, Table
+from shallows.core import contract
 from shallows.errors import ScenarioError
-from shallows.literal import is_list, is_table
-from shallows.marking import Marking
 from shallows.settings import switch as names
-from shallows.table import Key, Table
 from shallows.units import (
     NEVER,
     SIZE,

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from shallows.base.limits import FRAME, INTEGER
+from shallows.base.literal import is_list, is_table, literal
+from shallows.base.texts import DEEPEST, SHALLOW
 from shallows.errors import ScenarioError
-from shallows.limits import FRAME, INTEGER
-from shallows.literal import is_list, is_table, literal
 from shallows.scenario.tables import NetworkTable
-from shallows.texts import DEEPEST, SHALLOW
 from shallows.topology import graph_table, read_graph
 from shallows.units import SIZE, Frame
 

@@ -1,11 +1,11 @@
-"""Defaults of a scenario that depend on several tables, filled in by the rules of `shallows.defaults`."""
+"""Defaults of a scenario that depend on several tables, filled in by the rules of `algorithms.defaults`."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shallows import defaults, marking
+from shallows.algorithms import defaults, marking
 from shallows.errors import ScenarioError
 from shallows.scenario import ports
 from shallows.scenario.queues import Trimming
@@ -14,12 +14,12 @@ from shallows.units import NEVER, SIZE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shallows.algorithm import Algorithm
-    from shallows.defaults import Scale
+    from shallows.algorithms.algorithm import Algorithm
+    from shallows.algorithms.defaults import Scale
+    from shallows.base.table import Table
     from shallows.scenario.model import Scenario
     from shallows.scenario.queues import TrafficClass
     from shallows.scenario.tables import NetworkTable
-    from shallows.table import Table
 
 
 def fill_in(scenario: "Scenario") -> None:

@@ -1,10 +1,10 @@
-"""Checks of a scenario against the limits of links, and of packets per flow (`shallows.limits`)."""
+"""Checks of a scenario against the limits of links, and of packets per flow (`shallows.base.limits`)."""
 
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shallows import limits
+from shallows.base import limits
 from shallows.errors import ScenarioError
 from shallows.scenario import port_request
 from shallows.units import NEVER, RATE, SIZE, TIME

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import WithJsonSchema, field_validator, model_validator
 
+from shallows.base.literal import is_list, is_table
+from shallows.base.table import Key, Table
 from shallows.errors import ScenarioError
-from shallows.literal import is_list, is_table
 from shallows.scenario import queues
 from shallows.scenario.queues import AnyMarking, OrFalse, Pauses, Shared, Trimming
-from shallows.table import Key, Table
 from shallows.units import (
     NEVER,
     SIZE,

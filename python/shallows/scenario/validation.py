@@ -5,9 +5,9 @@ from typing import Any, cast, get_args
 
 from pydantic import ValidationError
 
+from shallows.base.literal import is_list, is_table
+from shallows.base.table import Table
 from shallows.errors import ScenarioError
-from shallows.literal import is_list, is_table
-from shallows.table import Table
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import did_you_mean

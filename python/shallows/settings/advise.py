@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shallows.base.literal import is_table
 from shallows.errors import ScenarioError
-from shallows.literal import is_table
 from shallows.results.paths import ROOT
 from shallows.settings import tuning as tunings
 from shallows.settings.corners import Corner, Places, worse
@@ -33,7 +33,7 @@ from shallows.units import SIZE, TIME
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shallows.contract import F64
+    from shallows.core.contract import F64
     from shallows.scenario import Scenario
     from shallows.settings.explain import PortExplanation
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from shallows import limits, texts
+from shallows.base import limits, texts
 from shallows.errors import ScenarioError
 from shallows.units import did_you_mean
 

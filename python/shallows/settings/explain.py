@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shallows.routing import Routes
 from shallows.scenario.ports import algorithms_by_marking, paused
 from shallows.settings.headroom import headroom
+from shallows.topology.routing import Routes
 from shallows.units import NEVER, RATE, SIZE
 
 if TYPE_CHECKING:
-    from shallows.algorithm import Algorithm
-    from shallows.contract import F64
+    from shallows.algorithms.algorithm import Algorithm
+    from shallows.core.contract import F64
     from shallows.fluid.model import Model
     from shallows.scenario import Scenario
     from shallows.scenario.ports import Queue
@@ -185,7 +185,7 @@ def fluid_model(
     algorithm: by default the scenario's first one that has a model. None if there is no model, or the
     libraries of the fluid world are not installed.
     """
-    from shallows import extras
+    from shallows.base import extras
     from shallows.worlds.fluid_models import MODELS, ModelInputs
 
     groups = [(scenario.network_options.marking, [algorithm])] if algorithm else _marked(scenario)

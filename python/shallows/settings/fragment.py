@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from shallows.literal import is_list, is_table
+from shallows.base.literal import is_list, is_table
 
 if TYPE_CHECKING:
     from shallows.scenario import Scenario

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shallows import extras
+from shallows.base import extras
 from shallows.settings.explain import fluid_model
 from shallows.units import RATE
 
 if TYPE_CHECKING:
-    from shallows.algorithm import Algorithm
-    from shallows.contract import F64
+    from shallows.algorithms.algorithm import Algorithm
+    from shallows.core.contract import F64
     from shallows.fluid.model import Model
     from shallows.scenario import Scenario
 

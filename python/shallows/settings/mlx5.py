@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shallows import names, texts
+from shallows.base import names, texts
 from shallows.errors import ScenarioError
 from shallows.settings import mlx5_text, nic
 from shallows.settings.fragment import Fragment
@@ -18,7 +18,7 @@ from shallows.settings.writing import Held, Notes, rounded
 from shallows.units import RATE, SIZE
 
 if TYPE_CHECKING:
-    from shallows.algorithm import Algorithm
+    from shallows.algorithms.algorithm import Algorithm
     from shallows.scenario import Scenario
 
 
@@ -45,7 +45,7 @@ def read(text: str) -> Fragment:
 
 
 def _translated(found: dict[str, int], left: list[str]) -> Fragment:
-    from shallows.algorithm import choose
+    from shallows.algorithms.algorithm import choose
     from shallows.units import Frame
 
     known = {one.name: one for one in nic.SETTINGS if one.name in found}
@@ -142,7 +142,7 @@ def _counter_off(scenario: "Scenario", algorithm: "Algorithm") -> float:
 
 
 def _fastest_bps(scenario: "Scenario") -> int:
-    from shallows.defaults import Scale
+    from shallows.algorithms.defaults import Scale
 
     return Scale.of(scenario.network, scenario.mtu).host_bps
 

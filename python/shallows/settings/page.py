@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shallows.report import plain_table
+from shallows.printing.report import plain_table
 from shallows.units import RATE, TIME
 
 if TYPE_CHECKING:

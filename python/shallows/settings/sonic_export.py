@@ -14,7 +14,7 @@ from shallows.settings.writing import Held, Notes, rounded
 from shallows.units import NEVER, SIZE
 
 if TYPE_CHECKING:
-    from shallows.marking import Marking
+    from shallows.algorithms.marking import Marking
     from shallows.scenario import Scenario
     from shallows.scenario.ports import Queue
     from shallows.scenario.queues import Pauses, Shared

@@ -10,8 +10,8 @@ from shallows.errors import ScenarioError
 from shallows.units import RATE, SIZE, TIME
 
 if TYPE_CHECKING:
-    from shallows.algorithm import Algorithm
-    from shallows.contract import F64
+    from shallows.algorithms.algorithm import Algorithm
+    from shallows.core.contract import F64
     from shallows.scenario import Scenario
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from shallows.base.literal import is_table
 from shallows.errors import ScenarioError, collect
-from shallows.literal import is_table
 from shallows.settings.fragment import Fragment, on
 from shallows.settings.nic import FAR
 from shallows.units import RATE, SIZE, TIME

@@ -9,8 +9,8 @@ import matplotlib
 import numpy as np
 from matplotlib.ticker import NullLocator
 
-from shallows import names as escape
-from shallows.contract import F64
+from shallows.base import names as escape
+from shallows.core.contract import F64
 from shallows.errors import ScenarioError
 from shallows.plot.drawing import Drawing, legend_above, small_print
 from shallows.plot.style import MORE_THAN, look

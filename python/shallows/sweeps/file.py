@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from shallows import texts, trust
+from shallows.algorithms import trust
+from shallows.base import texts
 from shallows.errors import ScenarioError
-from shallows.examples import find
+from shallows.scenario.examples import find
 from shallows.sweeps.plans import together
 
 if TYPE_CHECKING:

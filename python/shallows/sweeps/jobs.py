@@ -9,11 +9,11 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shallows import user_algorithms
+from shallows.algorithms import user_algorithms
 from shallows.errors import ScenarioError
 from shallows.results import Run, jobs, store
-from shallows.runner import in_world
-from shallows.summary import PERCENTILES, bounds
+from shallows.results.summary import PERCENTILES, bounds
+from shallows.worlds.runner import in_world
 
 if TYPE_CHECKING:
     from shallows.sweeps.plans import Job

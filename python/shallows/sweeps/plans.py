@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
-from shallows import texts
+from shallows.algorithms.user_algorithms import labels
+from shallows.base import texts
 from shallows.errors import ScenarioError
 from shallows.results.address import address
-from shallows.runner import prepare
-from shallows.user_algorithms import labels
+from shallows.worlds.runner import prepare
 
 if TYPE_CHECKING:
     from shallows.scenario import Scenario

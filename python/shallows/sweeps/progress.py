@@ -4,7 +4,7 @@ import sys
 import time
 from typing import Any, Self
 
-from shallows.progress import duration
+from shallows.printing.progress import duration
 
 SILENT_S = 10
 

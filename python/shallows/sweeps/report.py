@@ -4,8 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from shallows import randomness, texts
-from shallows.report import MORE_THAN, ROWS, finished, plain_table
+from shallows.base import texts
+from shallows.printing.report import MORE_THAN, ROWS, finished, plain_table
+from shallows.scenario import randomness
 from shallows.sweeps import statistics
 from shallows.sweeps.jobs import COMPLETION, OF_JOBS
 

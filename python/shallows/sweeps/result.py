@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from shallows.errors import BooksError, ScenarioError
 from shallows.results import Run, arrow, store
-from shallows.summary import bounds, is_of_few
+from shallows.results.summary import bounds, is_of_few
 from shallows.sweeps import saved, statistics
 from shallows.sweeps.jobs import NUMBERS, PART, is_metric, part_of
 
@@ -42,7 +42,7 @@ class Sweep:
 
     def _repr_html_(self) -> str:
         """The report for a notebook."""
-        from shallows.notebook import html
+        from shallows.printing.notebook import html
         from shallows.sweeps.report import sweep_report
 
         return html(sweep_report(self, self.default_metrics()))

@@ -10,12 +10,12 @@ from shallows.errors import ScenarioError
 from shallows.memory.needs import check_runs
 from shallows.results import inventory, store
 from shallows.results.paths import ROOT
-from shallows.runner import World, refuse_unknown
 from shallows.sweeps import plans
 from shallows.sweeps.executors import rows_of, usable_cores
 from shallows.sweeps.file import of_file, share_of
 from shallows.sweeps.jobs import SET_ASIDE, perform, place_of, verified
 from shallows.sweeps.result import Sweep, check_metric, listed
+from shallows.worlds.runner import World, refuse_unknown
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

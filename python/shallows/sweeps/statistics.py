@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shallows.contract import F64
+from shallows.core.contract import F64
 
 CONFIDENCE = 0.95
 ONE_RUN = "one run: seeds change nothing"

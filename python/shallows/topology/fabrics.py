@@ -5,8 +5,8 @@ from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
+from shallows.base.table import Key
 from shallows.errors import ScenarioError
-from shallows.table import Key
 from shallows.topology.keys import EdgeRate, Sized, named
 from shallows.topology.network import Network, Wiring
 from shallows.units import Count, Rate, Time, TwoOrMore

@@ -6,9 +6,9 @@ from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
-from shallows import extras, names, texts
+from shallows.base import extras, names, texts
+from shallows.base.table import Key, Table
 from shallows.errors import ScenarioError
-from shallows.table import Key, Table
 from shallows.topology.network import Network, Wiring
 from shallows.units import Rate, Time
 

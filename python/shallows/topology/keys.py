@@ -4,10 +4,10 @@ from typing import Annotated, Any, Self
 
 from pydantic import model_validator
 
+from shallows.base.limits import ENTITIES
+from shallows.base.literal import is_list
+from shallows.base.table import Key, Table
 from shallows.errors import ScenarioError
-from shallows.limits import ENTITIES
-from shallows.literal import is_list
-from shallows.table import Key, Table
 from shallows.units import Rate
 
 

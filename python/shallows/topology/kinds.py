@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import field_validator
 
-from shallows.table import Key, Table
+from shallows.base.table import Key, Table
 from shallows.topology.fabrics import DragonflyPlus, LeafSpine, RailOptimised, ThreeTier
 from shallows.topology.graph import Graph
 from shallows.topology.keys import EdgeRate, Sized, named

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shallows import memory
+from shallows.base.limits import ENTITIES
 from shallows.errors import ScenarioError
-from shallows.limits import ENTITIES
 from shallows.units import did_you_mean
 
 LINK_BYTES = 800

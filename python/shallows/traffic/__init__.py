@@ -5,7 +5,7 @@ To add a kind, write a model with a literal `kind` and `draw()`, and enter it in
 
 from typing import Annotated
 
-from shallows.table import Key
+from shallows.base.table import Key
 from shallows.traffic.collectives import AllGather, AllReduce, AllToAll, Broadcast, Collective, ReduceScatter
 from shallows.traffic.flows import NO_FLOW, Application, Drawn, Draws, Flows, Load, draw
 from shallows.traffic.kind import AlgorithmChoice, Kind

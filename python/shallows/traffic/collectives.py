@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 from pydantic import model_validator
 
-from shallows.contract import F64, U32, U64
+from shallows.base.table import Key
+from shallows.core.contract import F64, U32, U64
 from shallows.errors import ScenarioError
-from shallows.table import Key
 from shallows.traffic import schedules
 from shallows.traffic.flows import Drawn, Draws, Messages, full
 from shallows.traffic.kind import DRAWN_BYTES, WAIT_BYTES, Ends, Kind, distinct, hosts_of

@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from shallows.contract import U32, U64, Flags
+from shallows.core.contract import U32, U64, Flags
 from shallows.traffic.predecessors import Predecessors
 
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallows import memory
-from shallows.algorithm import Algorithm
-from shallows.contract import F64, U32, U64, Flags
+from shallows.algorithms.algorithm import Algorithm
+from shallows.base.limits import FLOWS
+from shallows.core.contract import F64, U32, U64, Flags
 from shallows.errors import ScenarioError
-from shallows.limits import FLOWS
 from shallows.traffic.computations import Computations, Waits, places
 from shallows.traffic.offered import Offered, Uniform
 from shallows.traffic.predecessors import Predecessors

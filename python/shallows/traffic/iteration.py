@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallows.contract import F64, U32
+from shallows.core.contract import F64, U32
 from shallows.traffic.schedules import Schedule
 from shallows.traffic.task_graph import Ids, TaskGraph
 

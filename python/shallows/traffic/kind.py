@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import BeforeValidator, PlainSerializer
 
-from shallows.contract import U32
+from shallows.base.literal import is_list
+from shallows.base.table import Key, Table
+from shallows.core.contract import U32
 from shallows.errors import ScenarioError
-from shallows.literal import is_list
-from shallows.table import Key, Table
 from shallows.traffic.flows import Drawn, Draws
 from shallows.units import Frame, OptionalName, TypeName, packet
 

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 from pydantic import model_validator
 
-from shallows import limits
-from shallows.contract import U32, U64
+from shallows.base import limits
+from shallows.base.table import Key
+from shallows.core.contract import U32, U64
 from shallows.errors import ScenarioError
-from shallows.table import Key
 from shallows.traffic.flows import NO_FLOW, Application, Drawn, Draws, full
 from shallows.traffic.kind import DRAWN_BYTES, WAIT_BYTES, Between, Ends, Kind, filled, hosts_of, others
 from shallows.traffic.offered import Offered

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shallows.contract import F64, U32
-from shallows.routing import Spreading
+from shallows.core.contract import F64, U32
+from shallows.topology.routing import Spreading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

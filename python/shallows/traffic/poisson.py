@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import BeforeValidator
 
-from shallows import limits, workloads
-from shallows.contract import U32
+from shallows.base import limits
+from shallows.base.literal import is_list, is_table
+from shallows.base.table import Key
+from shallows.core.contract import U32
 from shallows.errors import ScenarioError
-from shallows.literal import is_list, is_table
-from shallows.table import Key
+from shallows.traffic import workloads
 from shallows.traffic.flows import Drawn, Draws, Load, full
 from shallows.traffic.kind import Between, Columns, distinct, file_of, rows_of
 from shallows.traffic.offered import Offered, Uniform
+from shallows.traffic.workloads import Sizes
 from shallows.units import NEVER, SIZE, TIME, Count, Frame, PayloadLimit, Share, TypeName
-from shallows.workloads import Sizes
 
 if TYPE_CHECKING:
     from pydantic import ValidationInfo

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shallows.contract import U32, Flags
+from shallows.core.contract import U32, Flags
 
 
 @dataclass(frozen=True)

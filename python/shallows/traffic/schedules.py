@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shallows.contract import U32, U64
+from shallows.core.contract import U32, U64
 from shallows.traffic.predecessors import Predecessors
 
 NONE = Predecessors.of_pairs([], [])

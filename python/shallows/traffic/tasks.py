@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import model_validator
 
+from shallows.base.table import Key, Table
 from shallows.errors import ScenarioError
-from shallows.table import Key, Table
 from shallows.traffic.flows import Drawn, Draws
 from shallows.traffic.kind import DRAWN_BYTES, WAIT_BYTES, Ends, Kind, hosts_of
 from shallows.traffic.task_graph import Names, TaskGraph

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn,
 import numpy as np
 from pydantic import BeforeValidator, model_validator
 
-from shallows import limits
-from shallows import texts as reader
+from shallows.base import limits
+from shallows.base import texts as reader
+from shallows.base.literal import is_list, is_table
+from shallows.base.table import Key
 from shallows.errors import ScenarioError
-from shallows.literal import is_list, is_table
-from shallows.table import Key
 from shallows.traffic.flows import Drawn, Draws, full
 from shallows.traffic.kind import Columns, Kind, file_of, rows_of
 from shallows.traffic.offered import Offered

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from shallows import limits
+from shallows.base import limits
+from shallows.base.table import Key
 from shallows.errors import ScenarioError
-from shallows.table import Key
 from shallows.traffic import schedules
 from shallows.traffic.collectives import skewed
 from shallows.traffic.flows import Drawn, Draws

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shallows.algorithms.marking import lacks_marks
 from shallows.faults import changes
-from shallows.marking import lacks_marks
 from shallows.scenario.ports import paused
 from shallows.settings import headroom
 from shallows.traffic import offered as offered_load
@@ -19,7 +19,7 @@ from shallows.warnings import sprayed
 from shallows.warnings.paths import paths_of
 
 if TYPE_CHECKING:
-    from shallows.contract import F64, Flags
+    from shallows.core.contract import F64, Flags
     from shallows.scenario import Scenario
 
 CARRIED = 1 + 1e-9

@@ -11,8 +11,8 @@ from shallows.units import NEVER, TIME
 from shallows.warnings.paths import about, of_algorithms, of_transport, paths_of, round_trip
 
 if TYPE_CHECKING:
-    from shallows.algorithm import Algorithm
-    from shallows.contract import F64, Flags
+    from shallows.algorithms.algorithm import Algorithm
+    from shallows.core.contract import F64, Flags
     from shallows.results.answer import Answer
 
 RESENT_SHARE, RESENT_PACKETS = 0.2, 100

@@ -7,7 +7,7 @@ import numpy as np
 from shallows.units import ACK_BYTES, TIME
 
 if TYPE_CHECKING:
-    from shallows.contract import Flags
+    from shallows.core.contract import Flags
     from shallows.results.answer import Answer
     from shallows.scenario import Scenario
     from shallows.topology import Network

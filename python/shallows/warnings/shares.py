@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shallows.summary import jain
+from shallows.results.summary import jain
 from shallows.units import NEVER
 from shallows.warnings.paths import paths_of, round_trip
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shallows.algorithm import Algorithm
-    from shallows.contract import F64, Flags
+    from shallows.algorithms.algorithm import Algorithm
+    from shallows.core.contract import F64, Flags
     from shallows.results.answer import Answer
 
 UNFAIR, ROUND_TRIPS = 0.7, 1000

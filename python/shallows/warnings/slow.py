@@ -11,7 +11,7 @@ from shallows.warnings.paths import of_transport, paths_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shallows.contract import F64, Flags
+    from shallows.core.contract import F64, Flags
     from shallows.results.answer import Answer
 
 SLOW, HALF = 10, 0.5

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shallows import defaults
+from shallows.algorithms import defaults
 from shallows.scenario.ports import algorithms_by_marking
 from shallows.units import RATE, SIZE
 
 if TYPE_CHECKING:
-    from shallows.contract import U64
-    from shallows.marking import Marking
+    from shallows.algorithms.marking import Marking
+    from shallows.core.contract import U64
     from shallows.scenario import Scenario
 
 CHANCE = ("packet", "oblivious", "bitmap", "reps")

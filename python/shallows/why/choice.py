@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shallows.errors import ScenarioError
-from shallows.report import SIZES
+from shallows.printing.report import SIZES
 
 if TYPE_CHECKING:
     from shallows.results.run import Run

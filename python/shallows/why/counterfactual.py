@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shallows.contract import U64
+from shallows.core.contract import U64
 from shallows.traffic.predecessors import ancestors
 from shallows.why import rerun
 
 if TYPE_CHECKING:
-    from shallows.contract import Request
-    from shallows.runner import OnProgress
+    from shallows.core.contract import Request
     from shallows.scenario import Scenario
     from shallows.why.path import Path
+    from shallows.worlds.runner import OnProgress
 
 AFTERWARDS_PS = 1_000_000
 

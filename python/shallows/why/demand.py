@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shallows.contract import F64, U64
+from shallows.core.contract import F64, U64
 from shallows.memory import bounds, needs
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import numpy as np
 from matplotlib.collections import PolyCollection
 from numpy.typing import NDArray
 
-from shallows.contract import F64
+from shallows.core.contract import F64
 from shallows.plot import Drawing
-from shallows.report import SIZES
+from shallows.printing.report import SIZES
 from shallows.why.causes import CAUSES, WAITS
 from shallows.why.report import others
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from shallows.results.run import Run
-    from shallows.runner import OnProgress
     from shallows.why.counterfactual import Counterfactual
+    from shallows.worlds.runner import OnProgress
 
 
 Key = TypeVar("Key")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shallows.contract import U64
+from shallows.core.contract import U64
 from shallows.units import NEVER
 from shallows.why import stoppages
 from shallows.why.stoppages import Stoppage

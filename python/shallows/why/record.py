@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallows.contract import U64
+from shallows.core.contract import U64
 from shallows.errors import ScenarioError
 from shallows.memory import needs
 from shallows.results import arrow, disk, store
@@ -24,10 +24,10 @@ from shallows.why import demand, rerun
 if TYPE_CHECKING:
     from pyarrow import Table
 
-    from shallows.contract import Answer
+    from shallows.core.contract import Answer
     from shallows.results.run import Run
-    from shallows.runner import OnProgress
     from shallows.scenario import Scenario
+    from shallows.worlds.runner import OnProgress
 
 NONE = 2**32 - 1
 """The number for no packet, flow, link or cause."""

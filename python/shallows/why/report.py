@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from shallows.report import plain_table
+from shallows.printing.report import plain_table
 from shallows.scenario.port_request import CONTROL
 from shallows.why.causes import CAUSES, WAITS
 from shallows.why.path import Path

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from shallows.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from shallows.contract import Request
+    from shallows.core.contract import Request
     from shallows.results.run import Run
     from shallows.scenario import Scenario
 

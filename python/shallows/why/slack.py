@@ -7,9 +7,9 @@ from shallows.why.index import Index
 
 if TYPE_CHECKING:
     from shallows.results.run import Run
-    from shallows.runner import OnProgress
     from shallows.traffic import Flows
     from shallows.why.task_choice import Task
+    from shallows.worlds.runner import OnProgress
 
 
 def of_run(run: "Run", name: str, on_progress: "OnProgress | None" = None) -> dict[int, int]:

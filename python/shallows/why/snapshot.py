@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallows.contract import Answer
+from shallows.base.literal import literal
+from shallows.core.contract import Answer
 from shallows.errors import ScenarioError
-from shallows.literal import literal
 from shallows.memory import needs
 from shallows.units import NEVER, TIME
 from shallows.why import rerun
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from shallows.results.run import Run
-    from shallows.runner import OnProgress
     from shallows.scenario import Scenario
+    from shallows.worlds.runner import OnProgress
 
 STATES = ("to come", "blocked", "paced", "ready", "finished")
 """States of a flow: not begun; waits for `waits_for`; waits for its pace; waits for the NIC; done."""

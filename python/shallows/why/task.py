@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from shallows.results.run import Run
-    from shallows.runner import OnProgress
     from shallows.traffic import Flows
     from shallows.why.record import Record
     from shallows.why.task_choice import Task
     from shallows.why.task_counterfactual import TaskCounterfactual
+    from shallows.worlds.runner import OnProgress
 
 Until = Literal["received", "acknowledged", "sent", "computed"]
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shallows.contract import Flags
+from shallows.core.contract import Flags
 from shallows.errors import ScenarioError
 from shallows.units import did_you_mean
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shallows.results.run import Run
-    from shallows.runner import OnProgress
     from shallows.scenario import Scenario
     from shallows.why.path import Piece
     from shallows.why.task_choice import Task
+    from shallows.worlds.runner import OnProgress
 
 
 class TaskCounterfactual(NamedTuple):

@@ -5,7 +5,7 @@ Each row can be understood by itself: it names its message, port and tenant.
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shallows.report import plain_table
+from shallows.printing.report import plain_table
 from shallows.why import report, task_choice
 from shallows.why.causes import CAUSES, WAITS
 from shallows.why.report import us

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shallows.algorithm import choose
-from shallows.defaults import Scale
+from shallows.algorithms.algorithm import choose
+from shallows.algorithms.defaults import Scale
 from shallows.errors import ScenarioError
 from shallows.scenario.settle import of_network
-from shallows.supported_keys import ALWAYS, World
+from shallows.scenario.supported_keys import ALWAYS, World
 from shallows.units import NEVER, RATE, TIME, did_you_mean
 from shallows.worlds.fluid_answer import FluidAnswer
 from shallows.worlds.fluid_models import MARKING_ONLY, MODELS, ModelInputs
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shallows.results.run import Run
-    from shallows.runner import OnProgress
     from shallows.scenario import Scenario
     from shallows.worlds.fluid_models import Row
     from shallows.worlds.fluid_path import Path
+    from shallows.worlds.runner import OnProgress
 
 
 WORLD = World(

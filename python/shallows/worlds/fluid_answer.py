@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shallows import contract, core_answer
+from shallows.core import answer as core_answer
+from shallows.core import contract
 from shallows.units import NEVER
 from shallows.worlds.fluid_models import PROBES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shallows.contract import F64
+    from shallows.core.contract import F64
     from shallows.fluid.trajectory import Trajectory
     from shallows.scenario import Scenario
     from shallows.worlds.fluid_path import Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shallows import defaults
+from shallows.algorithms import defaults
 
 if TYPE_CHECKING:
     from shallows.fluid.model import Model

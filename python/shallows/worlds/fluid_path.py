@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shallows.errors import ScenarioError
-from shallows.routing import Routes
+from shallows.topology.routing import Routes
 from shallows.units import RATE, TIME
 
 if TYPE_CHECKING:

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shallows import core_answer, live
+from shallows.core import answer as core_answer
 from shallows.errors import ScenarioError
-from shallows.supported_keys import ALWAYS, World
+from shallows.scenario.supported_keys import ALWAYS, World
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import NEVER, TIME
-from shallows.worlds import packet, real_time
+from shallows.worlds import live, packet, real_time
 from shallows.worlds.kernel_links import check_links
 
 if TYPE_CHECKING:
-    from shallows.algorithm import Receiver
-    from shallows.contract import Answer
+    from shallows.algorithms.algorithm import Receiver
+    from shallows.core.contract import Answer
     from shallows.results.run import Run
-    from shallows.runner import OnProgress
     from shallows.scenario import Scenario
+    from shallows.worlds.runner import OnProgress
 
 
 WORLD = World(

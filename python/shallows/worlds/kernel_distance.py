@@ -7,10 +7,10 @@ own distance: `lateness` in the summary of a run says how much.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shallows import defaults
+from shallows.algorithms import defaults
 
 if TYPE_CHECKING:
-    from shallows.algorithm import Algorithm
+    from shallows.algorithms.algorithm import Algorithm
     from shallows.results.run import Run
     from shallows.scenario import Scenario
 

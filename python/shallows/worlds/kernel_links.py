@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shallows.errors import ScenarioError
-from shallows.routing import Routes, path_counts
+from shallows.topology.routing import Routes, path_counts
 from shallows.units import RATE
 
 if TYPE_CHECKING:
-    from shallows.contract import F64
+    from shallows.core.contract import F64
     from shallows.scenario import Scenario
     from shallows.topology import Network
 

@@ -6,23 +6,25 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from shallows import contract, faults, settling
-from shallows.contract import Request
+from shallows import faults
+from shallows.core import contract
+from shallows.core.contract import Request
 from shallows.errors import ScenarioError
 from shallows.faults import goodput
 from shallows.memory import needs
+from shallows.results import settling
 from shallows.scenario import port_request
+from shallows.scenario.supported_keys import ALWAYS, World
 from shallows.scenario.tables import FLOWLET_GAP, HostTable, NetworkTable
-from shallows.supported_keys import ALWAYS, World
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
     from shallows.results.run import Run
-    from shallows.runner import OnProgress
     from shallows.scenario import Scenario
     from shallows.traffic.computations import Computations, Waits
+    from shallows.worlds.runner import OnProgress
 
 
 WORLD = World(

@@ -9,7 +9,7 @@ from shallows.units import NEVER
 from shallows.worlds.spread import spread
 
 if TYPE_CHECKING:
-    from shallows.contract import Answer
+    from shallows.core.contract import Answer
     from shallows.results.run import Run
     from shallows.scenario import Scenario
 

@@ -11,20 +11,20 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from shallows.errors import ScenarioError
-from shallows.routing import Routes
+from shallows.scenario.supported_keys import ALWAYS, World
 from shallows.scenario.tables import HostTable, NetworkTable
-from shallows.supported_keys import ALWAYS, World
 from shallows.topology import KINDS as TOPOLOGIES
+from shallows.topology.routing import Routes
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import NEVER, RATE, TIME
 from shallows.worlds import packet, real_time
 from shallows.worlds.kernel_links import fair_shares
 
 if TYPE_CHECKING:
-    from shallows.contract import Answer
+    from shallows.core.contract import Answer
     from shallows.results.run import Run
-    from shallows.runner import OnProgress
     from shallows.scenario import Scenario
+    from shallows.worlds.runner import OnProgress
 
 
 WHY_NOT = {

@@ -13,9 +13,9 @@ from shallows.worlds import packet
 from shallows.worlds.wire_session import LONGEST, PORT, Address, Door, Opening, Terms, knock
 
 if TYPE_CHECKING:
-    from shallows.algorithm import Algorithm
-    from shallows.contract import Control, Flows, Request
-    from shallows.runner import OnProgress
+    from shallows.algorithms.algorithm import Algorithm
+    from shallows.core.contract import Control, Flows, Request
+    from shallows.worlds.runner import OnProgress
 
 ACCEPTS = 3
 """How often an opening is accepted, because the answer may be lost."""
@@ -57,7 +57,7 @@ def _without_switch(asked: "Request") -> "Request":
 
 def check(used: "Algorithm") -> None:
     """Raise `ScenarioError` for an algorithm that needs something of switches that real ones do not have."""
-    from shallows.algorithm import catalog
+    from shallows.algorithms.algorithm import catalog
 
     row = next((row for row in catalog() if row["name"] == used.name), None)
     if row and row["port"] in ("rcp", "int"):

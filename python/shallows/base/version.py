@@ -14,7 +14,7 @@ import zlib
 from functools import cache
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parents[1]
 RECORD = PACKAGE / "commit.txt"
 
 

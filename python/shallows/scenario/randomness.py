@@ -7,7 +7,7 @@ from shallows import faults
 from shallows.worlds import REAL_TIME
 
 if TYPE_CHECKING:
-    from shallows.contract import Random
+    from shallows.core.contract import Random
     from shallows.scenario import Scenario
 
 

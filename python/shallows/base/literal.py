@@ -1,6 +1,6 @@
 """Builders of scenario tables in Python, and their conversion to the tables of a scenario file.
 
-`Builder` is the base class of `shallows.builders`. The aliases are the types that their keys accept.
+`Builder` is the base class of `shallows.scenario.builders`. The aliases are the types that their keys accept.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol, TypeGuard, cast
 
 import numpy as np
 
-from shallows import user_algorithms
+from shallows.algorithms import user_algorithms
 from shallows.errors import ScenarioError
 from shallows.units import RateQuantity, SizeQuantity, TimeQuantity, did_you_mean
 
@@ -147,7 +147,7 @@ def _foreign(value: Any) -> Any:
 
 def to_source(tables: TableLike) -> str:
     """The Python expression for the tables of a scenario, with builders."""
-    from shallows import builders
+    from shallows.scenario import builders
 
     said = {key: value for key, value in tables.items() if value is not None}
     for key, made in builders.TABLES.items():

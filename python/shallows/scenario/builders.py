@@ -7,7 +7,7 @@ default. `Scenario` checks the values, because it knows all of them.
 from collections.abc import Sequence
 from typing import Any, Literal, Never, Required, TypedDict
 
-from shallows.literal import (
+from shallows.base.literal import (
     CC,
     Algorithm,
     AnyMarking,
@@ -25,7 +25,7 @@ from shallows.literal import (
     TableLike,
     Time,
 )
-from shallows.literal import Graph as GraphLike
+from shallows.base.literal import Graph as GraphLike
 
 __all__ = [
     "CC",

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shallows import defaults
+from shallows.algorithms import defaults
+from shallows.algorithms.parameters import read, text
+from shallows.base.literal import is_table
 from shallows.errors import ScenarioError, collect
-from shallows.literal import is_table
-from shallows.parameters import read, text
 from shallows.settings import switch
 from shallows.units import RATE, did_you_mean
 
 if TYPE_CHECKING:
-    from shallows.algorithm import Algorithm
-    from shallows.contract import U32, U64
-    from shallows.contract import Marking as MarkingToCore
+    from shallows.algorithms.algorithm import Algorithm
+    from shallows.core.contract import U32, U64
+    from shallows.core.contract import Marking as MarkingToCore
     from shallows.units import Frame
 
 
@@ -29,7 +29,7 @@ def markings() -> list[dict[str, Any]]:
 
 
 RECOMMENDED = "recommended"
-"""A parameter that follows the rate of the port, the round trip and the frame (`shallows.defaults`)."""
+"""A parameter that follows the rate of the port, the round trip and the frame (`defaults`)."""
 ByRate = dict[int, float]
 """A parameter whose value depends on the rate of the port, in bit/s."""
 

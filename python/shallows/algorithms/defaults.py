@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shallows import limits
+from shallows.base import limits
 from shallows.units import ACK_BYTES, NEVER
 
 if TYPE_CHECKING:

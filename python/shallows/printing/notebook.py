@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from io import StringIO
 from typing import Any
 
-from shallows import names
+from shallows.base import names
 
 PAGE = '<pre style="line-height: 1.2; white-space: pre">{code}</pre>'
 

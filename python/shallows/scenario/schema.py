@@ -9,10 +9,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from shallows import catalog
-from shallows.algorithm import NATIVE
-from shallows.defaults import MARKING
-from shallows.marking import RECOMMENDED
+from shallows.algorithms import catalog
+from shallows.algorithms.algorithm import NATIVE
+from shallows.algorithms.defaults import MARKING
+from shallows.algorithms.marking import RECOMMENDED
 from shallows.scenario import NetworkTable, Scenario
 from shallows.scenario.queues import PortTable, TrafficClass
 from shallows.settings import nic, switch

@@ -8,7 +8,7 @@ from shallows.faults.goodput import MOST, Record
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
-    from shallows.contract import F64
+    from shallows.core.contract import F64
     from shallows.results.answer import Answer
     from shallows.scenario import Scenario
 

@@ -5,10 +5,12 @@ from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Never
 
-from shallows import extras, randomness, warnings
+from shallows import warnings
+from shallows.base import extras
 from shallows.errors import NamedOverrides, ScenarioError
 from shallows.results import store
 from shallows.results.run import Run
+from shallows.scenario import randomness
 from shallows.worlds import REAL_TIME
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ def run(
     Raises `ScenarioError` for a wrong scenario, `BooksError` (after saving; the run is its `run`) if packets
     or flows are unaccounted for, `shallows._core.Bug` for a broken invariant.
     """
-    from shallows.progress import Progress
+    from shallows.printing.progress import Progress
 
     refuse_unknown(unknown, ("seed", "world", "repeats", "threads", "out", "progress", "overrides"))
     prepared = prepare(scenario, seed=seed, overrides=overrides, world=world)

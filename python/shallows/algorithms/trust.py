@@ -212,7 +212,7 @@ def _imported(path: Path, where: list[str]) -> Iterator[Path]:
 
 def _is_installed(file: Path) -> bool:
     kinds = ("stdlib", "platstdlib", "purelib", "platlib")
-    folders = [Path(__file__).parent, *(Path(sysconfig.get_path(kind)).resolve() for kind in kinds)]
+    folders = [Path(__file__).parents[1], *(Path(sysconfig.get_path(kind)).resolve() for kind in kinds)]
     return "site-packages" in file.parts or any(folder in file.parents for folder in folders)
 
 

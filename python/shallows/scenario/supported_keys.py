@@ -16,9 +16,9 @@ from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 
 if TYPE_CHECKING:
-    from shallows.algorithm import Algorithm
+    from shallows.algorithms.algorithm import Algorithm
+    from shallows.base.table import Table
     from shallows.scenario import Scenario
-    from shallows.table import Table
 
 
 KINDS = {"topology": TOPOLOGIES, "traffic": TRAFFICS}
@@ -203,7 +203,7 @@ def refuse_unused_keys(scenario: "Scenario") -> None:
 
 def transports() -> dict[str, frozenset[str]]:
     """{transport: supported keys}, as the core declares them."""
-    from shallows.algorithm import catalog
+    from shallows.algorithms.algorithm import catalog
 
     found: dict[str, set[str]] = {}
     for row in catalog():
@@ -244,7 +244,7 @@ def _cell(world: World, key: str) -> str:
 
 def transport_table() -> list[str]:
     """The table key by transport of the documentation, as lines, without names of algorithms."""
-    from shallows.algorithm import catalog
+    from shallows.algorithms.algorithm import catalog
 
     every: dict[str, list[set[str]]] = {}
     for row in catalog():

@@ -2,16 +2,17 @@
 
 from typing import TYPE_CHECKING, Any
 
-from shallows import catalog, defaults, marking, supported_keys
-from shallows.algorithm import choose
+from shallows.algorithms import catalog, defaults, marking
+from shallows.algorithms.algorithm import choose
 from shallows.errors import ScenarioError
+from shallows.scenario import supported_keys
 from shallows.scenario.ports import algorithms_by_marking
 from shallows.scenario.settle import of_network
 from shallows.units import RATE
 
 if TYPE_CHECKING:
-    from shallows.contract import U64
-    from shallows.marking import Marking
+    from shallows.algorithms.marking import Marking
+    from shallows.core.contract import U64
     from shallows.scenario import Scenario
 
 Values = dict[str, dict[str, Any]]

@@ -5,16 +5,16 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from shallows import user_algorithms
+from shallows.algorithms import user_algorithms
+from shallows.algorithms.parameters import read, text, within
+from shallows.base.literal import is_table
 from shallows.errors import ScenarioError, collect
-from shallows.literal import is_table
-from shallows.parameters import read, text, within
 from shallows.settings import nic
 from shallows.units import Frame, did_you_mean
 
 if TYPE_CHECKING:
-    from shallows.contract import Control
-    from shallows.contract import Receiver as ReceiverToCore
+    from shallows.core.contract import Control
+    from shallows.core.contract import Receiver as ReceiverToCore
 
 LEAST_THRESHOLD = {"dctcp": (7, "DCTCP, SIGCOMM 2010 eq. 13")}
 """Least step thresholds of algorithms, as their papers give them."""
@@ -53,7 +53,7 @@ class Algorithm:
     """An algorithm with a value for every parameter, in SI base units.
 
     `user_class` is the class of an algorithm in Python. Its `name` is its location, and results use `called`.
-    `chosen` are the parameters that its table sets; the others may follow the rate (`shallows.defaults`).
+    `chosen` are the parameters that its table sets; the others may follow the rate (`defaults`).
     """
 
     name: str

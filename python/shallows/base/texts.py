@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from shallows import limits
+from shallows.base import limits
 
 MARK = "\ufeff"
 DEEPEST = 8

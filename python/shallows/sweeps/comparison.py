@@ -12,19 +12,20 @@ from typing import TYPE_CHECKING, Any, Never, Self
 
 import numpy as np
 
-from shallows import extras, user_algorithms
+from shallows.algorithms import user_algorithms
+from shallows.base import extras
 from shallows.errors import BooksError, NamedOverrides, ScenarioError
 from shallows.results import paths, store
 from shallows.results.bottlenecks import bottlenecks
-from shallows.runner import World, in_world, prepare, refuse_unknown
 from shallows.scenario import fitting
 from shallows.worlds import REAL_TIME
+from shallows.worlds.runner import World, in_world, prepare, refuse_unknown
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from shallows.progress import Progress
+    from shallows.printing.progress import Progress
     from shallows.results.run import Run
     from shallows.scenario import Scenario
 
@@ -52,7 +53,7 @@ def compare(
     before anything runs, `BooksError` (after saving; the first bad run is its `run`) where packets or
     flows are unaccounted for.
     """
-    from shallows.progress import Progress
+    from shallows.printing.progress import Progress
 
     refuse_unknown(unknown, ("worlds", "seed", "threads", "out", "progress", "overrides"))
     jobs = prepare_all(scenario, ccs, worlds, seed=seed, overrides=overrides)
@@ -167,8 +168,8 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """The report for a notebook."""
-        from shallows.notebook import html
-        from shallows.report import comparison_report
+        from shallows.printing.notebook import html
+        from shallows.printing.report import comparison_report
 
         return html(comparison_report(self))
 

@@ -5,7 +5,7 @@ from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints, is_
 
 import numpy as np
 
-from shallows.contract import Answer
+from shallows.core.contract import Answer
 
 Table = TypeVar("Table")
 

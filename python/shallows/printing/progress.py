@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
-from shallows import names
+from shallows.base import names
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars

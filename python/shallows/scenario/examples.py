@@ -3,7 +3,7 @@
 from os import PathLike
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def folder() -> Path:

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from shallows import texts
+from shallows.base import texts
 from shallows.units import did_you_mean
 
 Numbers = NDArray[np.float64]

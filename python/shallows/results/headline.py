@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shallows.results import jobs
-from shallows.summary import bounds
+from shallows.results.summary import bounds
 
 OPEN_LOOP = ("poisson", "shuffle", "trace", "incast")
 """Kinds of traffic whose arrivals do not wait for the network."""

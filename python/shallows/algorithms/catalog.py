@@ -6,7 +6,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, cast
 
 from shallows.errors import ScenarioError
-from shallows.summary import json_number
+from shallows.results.summary import json_number
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -51,7 +51,7 @@ def other_catalogs() -> dict[str, list[dict[str, Any]]]:
 
 def _following(row: dict[str, Any]) -> dict[str, Any]:
     """The same row; a parameter whose default follows the network says what it `follows`."""
-    from shallows import defaults
+    from shallows.algorithms import defaults
 
     def marked(parameter: dict[str, Any]) -> dict[str, Any]:
         found = defaults.follows(row["name"], parameter["name"])
@@ -119,7 +119,7 @@ def other_tables() -> list[Any]:
     """Tables of the other catalogs: receivers and markings."""
     from rich.table import Table
 
-    from shallows.marking import RECOMMENDED
+    from shallows.algorithms.marking import RECOMMENDED
 
     tables: list[Any] = []
     for title, rows in other_catalogs().items():

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
-from shallows import trust
+from shallows.algorithms import trust
 from shallows.errors import ScenarioError
 from shallows.units import RATE, TIME, did_you_mean
 
@@ -33,7 +33,7 @@ MADE_WITH = ("initial_window", "line_rate")
 SESSION = "python:"
 """The prefix for a class without a location in a saved scenario."""
 
-OURS = Path(__file__).parent
+OURS = Path(__file__).parents[1]
 """The folder of this package."""
 _CLASSES: dict[str, type] = {}
 """Classes of this process by their name or location in a scenario."""
@@ -47,7 +47,7 @@ def register(name: str, algorithm: type) -> None:
     Raises `TypeError` if the class lacks a method or a method takes other arguments, `ValueError` if the
     catalog has the name.
     """
-    from shallows.algorithm import NATIVE, catalog
+    from shallows.algorithms.algorithm import NATIVE, catalog
 
     for method in METHODS:
         if not callable(getattr(algorithm, method, None)):

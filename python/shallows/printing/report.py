@@ -4,14 +4,15 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from shallows import headline, names
-from shallows.summary import FEW, bounds, is_of_few
+from shallows.base import names
+from shallows.results import headline
+from shallows.results.summary import FEW, bounds, is_of_few
 from shallows.worlds import REAL_TIME
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from shallows.comparison import Comparison
+    from shallows.sweeps.comparison import Comparison
 
 
 SIZES = {
@@ -152,7 +153,7 @@ def _mechanisms(summary: dict[str, Any]) -> Any:
 
 def _has_credits(labels: "Iterable[str]") -> bool:
     """True if ports drop credits too, as in ExpressPass."""
-    from shallows.algorithm import catalog
+    from shallows.algorithms.algorithm import catalog
 
     ports = {row["name"]: row["port"] for row in catalog()}
     return any(ports.get(label.partition("@")[0]) == "credit" for label in labels)
@@ -301,7 +302,7 @@ def _statistics(title: str, rows: Sequence[dict[str, Any]], key: str, form: str)
 
 def nothing_random(summaries: dict[str, dict[str, Any]]) -> list[str]:
     """That runs draw nothing random, and the setting that would; `{label: summary}`."""
-    from shallows import randomness
+    from shallows.scenario import randomness
 
     of = {label: summary for label, summary in summaries.items() if summary.get("random") == []}
     if not of:

@@ -1,0 +1,1 @@
+"""Output on a terminal and in notebooks: reports as tables, and progress."""
