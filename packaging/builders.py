@@ -10,11 +10,13 @@ from pydantic_core import PydanticUndefined
 
 from shallows.base.table import Table
 from shallows.faults import Fault
-from shallows.scenario import HostTable, NetworkTable, RecordTable, Scenario, TimestampTable
+from shallows.scenario import HostTable, NetworkTable, RecordTable, TimestampTable
+from shallows.scenario.given import Given
 from shallows.scenario.queues import Pauses, Pool, PortTable, Shared, TrafficClass, Trimming
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.traffic import Task
+from shallows.traffic.costs import CostTable
 from shallows.units import TypeName
 
 FILE = Path(__file__).resolve().parents[1] / "python" / "shallows" / "scenario" / "builders.py"
@@ -23,6 +25,7 @@ TABLES = {
     "Pauses": Pauses,
     "Trimming": Trimming,
     "Timestamps": TimestampTable,
+    "Costs": CostTable,
     "Network": NetworkTable,
     "Hosts": HostTable,
     "Record": RecordTable,
@@ -106,7 +109,7 @@ def _part(name, model, kind):
 def _tables():
     """The keywords of `Scenario`."""
     lines = ["", "", "class Tables(TypedDict, total=False):", '    """The keywords of `Scenario`."""', ""]
-    for key, field in zip(Scenario.key_names(), Scenario.model_fields.values(), strict=True):
+    for key, field in zip(Given.key_names(), Given.model_fields.values(), strict=True):
         given = {
             "topology": "Topology | TableLike | GraphLike",
             "traffic": "Sequence[Traffic | TableLike]",

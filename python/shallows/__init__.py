@@ -29,7 +29,8 @@ Writing a scenario
                  DragonflyPlus, Graph
     traffic      LongLived, Staircase, Incast, Shuffle, AllReduce, ReduceScatter, AllGather, Broadcast,
                  AllToAll, RequestResponse, Poisson, Trace
-    tables       Network, Shared, Pauses, Trimming, Marking, Hosts, Timestamps, Record; CC with parameters
+    tables       Network, Shared, Pauses, Trimming, Marking, Hosts, Timestamps, Costs, Record; CC with
+                 parameters
     units        quantities as numbers: `10 * sh.units.Gbps`; a text says the same, "10Gbps"
 
 Looking at results
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
         AllReduce,
         AllToAll,
         Broadcast,
+        Costs,
         DragonflyPlus,
         Dumbbell,
         FatTree,
@@ -103,6 +105,7 @@ __all__ = [
     "BooksError",
     "Broadcast",
     "Comparison",
+    "Costs",
     "DragonflyPlus",
     "Dumbbell",
     "FatTree",

@@ -309,11 +309,11 @@ class Run:
             self.draw(folder)
         return folder
 
-    def draw(self, folder: str | PathLike[str]) -> None:
-        """Add the figure to `folder`, where this run is saved."""
+    def draw(self, folder: str | PathLike[str], **options: Any) -> None:
+        """Add the figure to `folder`, where this run is saved; `options` are those of `figure`."""
         from shallows import plot
 
-        figure = self.figure()
+        figure = self.figure(**options)
         with store.adding(folder, "summary.json", self._summary_json()) as filling:
             plot.save(figure, filling)
 

@@ -276,11 +276,11 @@ class Comparison:
             self.draw(folder)
         return folder
 
-    def draw(self, folder: str | PathLike[str]) -> None:
-        """Add the figure to `folder`, where this comparison is saved."""
+    def draw(self, folder: str | PathLike[str], **options: Any) -> None:
+        """Add the figure to `folder`, where this comparison is saved; `options` are those of `figure`."""
         from shallows import plot
 
-        figure = self.figure()
+        figure = self.figure(**options)
         with store.adding(folder, "comparison.csv", self.table.to_csv()) as filling:
             plot.save(figure, filling)
 

@@ -5,6 +5,9 @@ late. A run that was too late is repeated, and the lateness of the accepted run 
 not deterministic: a scenario runs several times, and the summary has the differences.
 """
 
+import fcntl
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,11 +78,22 @@ MOST_HOSTS, MOST_FLOWS = 64, 128
 TICK_S = 1e-3
 
 
+@contextmanager
+def _alone() -> Generator[None]:
+    """One run at a time on a machine, because runs are in real time: the file of the program is the lock."""
+    with open(live.program(), "rb") as program:
+        fcntl.flock(program, fcntl.LOCK_EX)
+        yield
+
+
 def check(scenario: "Scenario") -> None:
     """Raise `ScenarioError` for a scenario that a kernel on one machine cannot run."""
     WORLD.refuse(scenario)
     for used in scenario.flows.ccs:
         check_receiver(used.receiver)
+    if sum(used.name == "dx" for used in scenario.flows.ccs) > 1:
+        expected = "one set of parameters of dx: two would both put timestamps into a packet"
+        raise ScenarioError("cc.headroom", None, f"{expected} of the kernel world")
     if scenario.hosts.acks_every > 2:
         expected = "1 or 2: Linux acknowledges every packet, or every other one"
         raise ScenarioError("hosts.acks_every", scenario.hosts.acks_every, expected)
@@ -135,4 +149,5 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: 
             on_progress(answer["ended_ps"], answer["packet_hops"], real_time.finished(answer))
         return answer
 
-    return real_time.median_run(scenario, ask, "kernel", repeats=repeats or RUNS, attempts=ATTEMPTS)
+    with _alone():
+        return real_time.median_run(scenario, ask, "kernel", repeats=repeats or RUNS, attempts=ATTEMPTS)
