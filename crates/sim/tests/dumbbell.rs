@@ -2,7 +2,7 @@
 //! fingerprint that every build and machine must give.
 
 use crate::networks::{MTU, RATE, control, credits_first, flow, host, trimming};
-use shallows_cc::catalog::{self, Marking, ROCE, SendControl};
+use shallows_cc::catalog::{self, Marking, ROCE, Reliability, SendControl};
 use shallows_cc::parameter::Values;
 use shallows_cc::port;
 use shallows_cc::units::{Bytes, Time};
@@ -41,7 +41,7 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
             discipline.classes[1].limit = Limit::Bytes(Bytes::MAX);
             Some(discipline)
         }
-        SendControl::OnPulls => Some(trimming()),
+        _ if row.transport.reliability == Reliability::Unordered => Some(trimming()),
         _ => None,
     };
     if discipline.is_some() {

@@ -137,7 +137,7 @@ impl IrnSender {
     fn report_loss(&mut self, now: Time, kind: LossKind, repeated: bool) {
         self.recover = self.next;
         let in_flight = self.message.mss * u64::from(self.next - self.unacked);
-        self.gate.control.on_loss(now, &Loss { kind, in_flight, repeated });
+        self.gate.control.on_loss(now, &Loss { kind, in_flight, repeated, ..Loss::default() });
         self.gate.decide();
     }
 }

@@ -159,6 +159,7 @@ impl SelectiveSender {
             in_flight: self.message.mss * u64::from(self.board.in_flight),
             window_limited: unacked < self.limited_below.min(self.board.unacked),
             recovering: self.board.recovering,
+            ..Ack::default()
         };
         let before = self.gate.window;
         self.gate.on_ack(now, &ack);
@@ -198,7 +199,7 @@ impl SelectiveSender {
         let mss = self.message.mss;
         let flight_size = mss * u64::from(self.board.next - self.board.unacked);
         let in_flight = flight_size.min(self.gate.window.max(mss));
-        self.gate.control.on_loss(now, &Loss { kind, in_flight, repeated });
+        self.gate.control.on_loss(now, &Loss { kind, in_flight, repeated, ..Loss::default() });
     }
 
     /// Returns the window in packets.
