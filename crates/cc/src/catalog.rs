@@ -193,6 +193,8 @@ pub(crate) const ACCURATE_ECHO: Notification = Notification { name: "ecn echo (R
 pub(crate) const CNP: Notification = Notification { name: "congestion notification (SIGCOMM 2015)", build: Cnp::boxed };
 /// Nothing beside the transport's own acknowledgements.
 pub(crate) const COMPLETIONS: Notification = Notification { name: "completions", build: Silent::boxed };
+/// Marks in the answer to each packet, which the transport handles.
+pub(crate) const ANSWERS: Notification = Notification { name: "answers to each packet", build: Silent::boxed };
 /// Credits, which the transport handles.
 pub(crate) const CREDITS: Notification = Notification { name: "credits (SIGCOMM 2017)", build: Silent::boxed };
 /// Pulls, which the transport handles.

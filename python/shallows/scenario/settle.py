@@ -90,8 +90,7 @@ def _queues(scenario: "Scenario", scale: "Scale", derived: dict[str, int]) -> No
         _trimming(scenario, table, algorithms)
     for queue in ports.queues_of(scenario):
         if queue.trimming and not queue.trimming.queue and not queue.trimming.threshold:
-            count = defaults.trimming_queue(ports.marking_begins(scenario, queue), scenario.mtu)
-            _set(queue.trimming, "queue", count)
+            _limit_trimming(scenario, scale, queue)
         if queue.pauses and not queue.memory and not queue.pauses.threshold:
             _set(queue.pauses, "threshold", defaults.pause_threshold(scale))
     memories = [*scenario.pools, *([options.shared] if options.shared else [])]
@@ -115,6 +114,19 @@ def _take_from_network(key: str, one: "TrafficClass", options: "NetworkTable") -
         _set(one, "trimming", options.trimming.model_copy())
 
 
+def _limit_trimming(scenario: "Scenario", scale: "Scale", queue: "ports.Queue") -> None:
+    """Fill in the data and the headers that a port holds which trims, by Ultra Ethernet or by NDP."""
+    assert queue.trimming is not None
+    if any(used.name == "nscc" for used in queue.algorithms):
+        product = defaults.uet_product(scale)
+        _set(queue.trimming, "threshold", max(product, 2 * ports.marking_begins(scenario, queue)))
+        if "headers" not in queue.trimming.model_fields_set:
+            _set(queue.trimming, "headers", max(product, queue.trimming.headers))
+        return
+    count = defaults.trimming_queue(ports.marking_begins(scenario, queue), scenario.mtu)
+    _set(queue.trimming, "queue", count)
+
+
 def _trimming(scenario: "Scenario", table: Any, algorithms: "Sequence[Algorithm]") -> None:
     """Trim data of algorithms that need it, unless the table says otherwise or nothing fills its queue."""
     lossless = table.pfc or getattr(table, "shared", None) or getattr(table, "pool", None)
@@ -131,7 +143,9 @@ def _marking(scenario: "Scenario", scale: "Scale", chosen: Any, of: "tuple[str, 
             wanted = ", ".join(f"{used.label} {kind}" for kind, used in kinds.items())
             whom = "all" if key == "network" else "the class"
             raise ScenarioError(f"{key}.marking", None, f"one kind of marking for {whom}: {wanted}")
-        chosen = marking.choose({"kind": next(iter(kinds))}, scenario.frame) if kinds else "none"
+        needing = {used.name for used in algorithms if used.needs_marking}
+        table = defaults.uet_ramp(scale) if needing == {"nscc"} else {"kind": next(iter(kinds), None)}
+        chosen = marking.choose(table, scenario.frame) if kinds else "none"
     return chosen if chosen == "none" else chosen.settled(scale, scenario.network.rate_bps)
 
 
