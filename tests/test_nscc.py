@@ -5,9 +5,11 @@ answered): fair increase adds up to 5 MTU a for each sender and round trip, so t
 the number of senders. crates/cc/tests/scripts/nscc*.txt has the rules one by one.
 """
 
+import numpy as np
 import pytest
 
 import shallows as sh
+from shallows.why import record, walk
 
 RATE_GBPS, FRAME, HEADER, RTT_US = 400, 4096, 40, 8
 TARGET_US = 0.75 * RTT_US
@@ -116,3 +118,13 @@ def test_it_is_the_same_on_any_number_of_threads_over_several_paths(balancing):
     one, three = (sh.run(made, threads=threads) for threads in (1, 3))
     assert one.summary["flows"]["completed"] == 16 * 15
     assert one.summary["fingerprint"] == three.summary["fingerprint"]
+
+
+@pytest.mark.parametrize("balancing", ["flow", "packet"])
+def test_why_explains_every_picosecond(balancing):
+    """An incast of 16 first windows, most of whose packets are trimmed and sent again."""
+    made = scenario(16, {"kind": "incast", "senders": 16, "size": "1MB"}, duration="until-done")
+    run = sh.run(made.replace({"network.balancing": balancing}))
+    assert run.summary["network"]["trimmed"] > 100
+    for flow, its in walk.of_record(record.of_run(run, np.arange(16))).items():
+        assert sum(piece.length_ps for piece in its.pieces) == round(run.flows.fct_us[flow] * 1e6)
