@@ -127,7 +127,7 @@ def goodput_of_faults(run: "Run") -> "dict[str, tuple[NDArray[Any], NDArray[Any]
     The first fault is the first of the summary. Each value is the mean of an interval; there are at most
     `GOODPUT_BINS` intervals.
     """
-    rows = run.summary.get("faults")
+    rows = run.summary["faults"]
     if not rows:
         return {}
     columns = table_columns(run, "goodput")
@@ -151,7 +151,7 @@ def spans_of_faults(runs: Labelled) -> list[tuple[float, float]]:
     spans = {
         (row["at_us"], row["until_us"] or run.summary["duration_s"] * 1e6): None
         for run, _ in runs
-        for row in run.summary.get("faults") or ()
+        for row in run.summary["faults"]
     }
     return list(spans)
 

@@ -26,7 +26,7 @@ def lines(summary: Mapping[str, Any], number: Number) -> list[str]:
 
 def job_tables(summary: Mapping[str, Any]) -> dict[int, str]:
     """The numbers and names of the traffic tables that are collectives or tasks."""
-    rows = (*summary.get("collectives", ()), *summary.get("tasks", ()))
+    rows = (*summary["collectives"], *summary["tasks"])
     return {row["traffic"]: row["name"] for row in rows}
 
 
@@ -93,7 +93,7 @@ def loads(summary: Mapping[str, Any]) -> list[str]:
 def _open_loop(summary: Mapping[str, Any]) -> list[str]:
     """Loads, and how long the network emptied after the last arrival."""
     told = loads(summary)
-    share = summary.get("drain_share")  # absent in results of earlier versions
+    share = summary["drain_share"]
     is_open = any(row["kind"] in OPEN_LOOP for row in summary["traffic"])
     if share and share < 1 and is_open:  # without later arrivals the whole run would be drain
         told.append(f"drain       the last {share:.0%} of the measured time came after the last flow's start")
@@ -102,7 +102,7 @@ def _open_loop(summary: Mapping[str, Any]) -> list[str]:
 
 def _faults(summary: Mapping[str, Any], number: Number) -> list[str]:
     told: list[str] = []
-    for row in (summary.get("faults") or ())[:MOST]:
+    for row in (summary["faults"])[:MOST]:
         least = bounds(row).get("recovery_us")
         if row["recovery_us"] is not None:
             said = (
@@ -141,7 +141,7 @@ def job_rows(summaries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, lis
 
 def fault_rows(summaries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, list[dict[str, Any]]]]:
     """Rows of a comparison: the recovery time of each fault."""
-    of_runs = [{row["fault"]: row for row in summary.get("faults") or ()} for summary in summaries]
+    of_runs = [{row["fault"]: row for row in summary["faults"]} for summary in summaries]
     every = dict.fromkeys(number for of in of_runs for number in of)
     none: dict[str, Any] = {}
     return [

@@ -146,7 +146,7 @@ class Run:
         summary, columns = self.summary, self.columns("flows")
         wanted = ("start_us", "fct_us", "bytes", "ideal_us", "slowdown")
         flows = {name: np.asarray(columns[name], float) for name in wanted}
-        ends_s = summary.get("cooldown_at_s")  # absent in results of earlier versions
+        ends_s = summary["cooldown_at_s"]
         ends_us = None if ends_s is None else ends_s * 1e6
         return Counted.of(flows, summary["warmup_s"] * 1e6, ends_us, summary["duration_s"] * 1e6)
 

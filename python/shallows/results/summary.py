@@ -142,8 +142,8 @@ def known(statistics: Mapping[str, tuple[float | None, float | None]]) -> dict[s
 
 
 def bounds(row: Mapping[str, Any]) -> dict[str, float]:
-    """The lower bounds of the unknown numbers of a row of a summary; absent in earlier versions."""
-    return row.get("more_than") or {}
+    """The lower bounds of the unknown numbers of a row of a summary; that of a port has none."""
+    return row.get("more_than", {})
 
 
 def flow_statistics(

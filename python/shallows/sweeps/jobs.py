@@ -177,7 +177,7 @@ def row(job: "Job", summary: dict[str, Any] | None = None, failure: str | None =
     books: dict[str, Any] = summary["books"] if summary else {"closed": True}
     if not books["closed"]:
         failure = "the books do not close: " + "; ".join(books["problems"])
-    metrics = {key: _number(summary or {}, part, key) for part, keys in METRICS.items() for key in keys}
+    metrics = {key: _number(summary, part, key) for part, keys in METRICS.items() for key in keys}
     return {
         "run": job.run,
         **job.settings,
@@ -190,10 +190,12 @@ def row(job: "Job", summary: dict[str, Any] | None = None, failure: str | None =
     }
 
 
-def _number(summary: dict[str, Any], part: str, key: str) -> Any:
-    """A number of a summary; None in one that lacks it, as those of earlier versions can."""
-    place: dict[str, Any] = summary.get(part, {}) if part else summary
-    return place.get(key)
+def _number(summary: dict[str, Any] | None, part: str, key: str) -> Any:
+    """A number of a summary; None without a summary."""
+    if summary is None:
+        return None
+    place: dict[str, Any] = summary[part] if part else summary
+    return place[key]
 
 
 def _keep(run: Run, place: Path, address: str) -> None:

@@ -27,7 +27,7 @@ enum State {
     Arrived,
 }
 
-/// Sender of one flow. Its thirteen fields are the packets and their states, what lets them leave, the timer, and two counts.
+/// Sender of one flow.
 #[derive(Debug)]
 pub struct PullSender {
     gate: Gate,
