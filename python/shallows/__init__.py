@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from shallows import plot, units
     from shallows.algorithms.user_algorithms import register
     from shallows.errors import BooksError, ScenarioError
-    from shallows.results.run import Run
+    from shallows.runs import Run
     from shallows.scenario import Scenario
     from shallows.scenario.builders import (
         CC,
@@ -144,7 +144,7 @@ __all__ = [
 _MODULES = {
     "BooksError": "shallows.errors",
     "Comparison": "shallows.sweeps.comparison",
-    "Run": "shallows.results.run",
+    "Run": "shallows.runs",
     "Scenario": "shallows.scenario",
     "ScenarioError": "shallows.errors",
     "Sweep": "shallows.sweeps.result",

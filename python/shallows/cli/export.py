@@ -44,7 +44,8 @@ def export(
     from shallows.base import extras
     from shallows.errors import ScenarioError
     from shallows.export import tables
-    from shallows.results import Run, files
+    from shallows.results import files
+    from shallows.runs import Run
 
     if not (perfetto or pcap or csv):
         raise ScenarioError("export", "to nothing", "--perfetto FILE, --pcap FILE or --csv DIR")

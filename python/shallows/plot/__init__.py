@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ from shallows.plot.kinds import (
 )
 from shallows.plot.style import COLOURS, COLUMN_IN, DASHES, MARKERS, STYLE, look
 from shallows.printing.report import unfinished_flows
+from shallows.results import store
 from shallows.results.files import save_figure
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ __all__ = [
     "Drawing",
     "Panel",
     "Plots",
+    "add",
     "fct_cdf",
     "figure",
     "goodput_by_flow",
@@ -159,6 +162,12 @@ def save(drawing: Figure, folder: str | Path) -> list[Path]:
         title = drawing.get_supxlabel().replace("\n", "  ·  ")
         save_figure(drawing, path, path.suffix.removeprefix("."), title)
     return paths
+
+
+def add(drawing: Figure, folder: str | PathLike[str], name: str, text: str) -> None:
+    """Add a figure to `folder`, where a result is saved whose file `name` holds `text`."""
+    with store.adding(folder, name, text) as filling:
+        save(drawing, filling)
 
 
 def _has_data(panel: Panel, runs: Labelled) -> bool:

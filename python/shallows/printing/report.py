@@ -398,9 +398,7 @@ def _spread(spread: dict[str, Any]) -> Any:
 
 
 def _any_finished(summaries: Iterable[dict[str, Any]]) -> bool:
-    return any(
-        row["count"] or row["unfinished"] for summary in summaries for row in summary["flows_by_size"]
-    )
+    return any(row["count"] or row["unfinished"] for summary in summaries for row in summary["flows_by_size"])
 
 
 def _number(value: float | None, form: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shallows.base.version import version
 from shallows.core.contract import F64, U64, Flags
 from shallows.core.contract import Answer as CoreAnswer
 from shallows.results import address, batches, classes, collectives, recovery, settling, tasks
@@ -225,12 +226,10 @@ class Answer:
         }
 
     def _origin(self) -> dict[str, Any]:
-        import shallows
-
         return {
             "name": self.scenario.name,
             "seed": self.scenario.seed,
-            "version": shallows.__version__,
+            "version": version(),
             "fingerprint": self.answer["fingerprint"],
             "cc": self._algorithms(),
             **({"code": code} if (code := address.code(self.scenario)) else {}),

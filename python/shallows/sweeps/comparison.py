@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from shallows.printing.progress import Progress
-    from shallows.results.run import Run
+    from shallows.runs import Run
     from shallows.scenario import Scenario
 
 
@@ -152,7 +152,7 @@ class Comparison:
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> "Comparison":
         """The comparison saved in `folder`. Raises `ScenarioError` where there is none, or not all of it."""
-        from shallows.results import Run
+        from shallows.runs import Run
 
         table = Path(folder, "comparison.csv")
         if not table.is_file():
@@ -279,9 +279,7 @@ class Comparison:
         """Add the figure to `folder`, where this comparison is saved."""
         from shallows import plot
 
-        figure = self.figure()
-        with store.adding(folder, "comparison.csv", self.table.to_csv()) as filling:
-            plot.save(figure, filling)
+        plot.add(self.figure(), folder, "comparison.csv", self.table.to_csv())
 
 
 def _compared(run: "Run", port: dict[str, Any]) -> dict[str, Any]:

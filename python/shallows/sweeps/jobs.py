@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.algorithms import user_algorithms
 from shallows.errors import ScenarioError
-from shallows.results import Run, jobs, store
+from shallows.results import jobs, store
 from shallows.results.summary import PERCENTILES, bounds
+from shallows.runs import Run
 from shallows.worlds.runner import in_world
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from shallows.errors import BooksError, ScenarioError
-from shallows.results import Run, arrow, store
+from shallows.results import arrow, store
 from shallows.results.summary import bounds, is_of_few
+from shallows.runs import Run
 from shallows.sweeps import saved, statistics
 from shallows.sweeps.jobs import NUMBERS, PART, is_metric, part_of
 

@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never
 
+from shallows.base.version import version
 from shallows.errors import ScenarioError
 from shallows.memory.needs import check_runs
 from shallows.results import inventory, store
@@ -200,12 +201,10 @@ def _run(asked: "Plan", folder: Path, on: Any, workers: int | None, bar: "Progre
 
 
 def _about(asked: "Plan", interrupted: bool, wrong: dict[str, str]) -> dict[str, Any]:
-    import shallows
-
     return {
         "name": asked.scenario.name,
         "world": asked.world,
-        "version": shallows.__version__,
+        "version": version(),
         "seeds": list(asked.seeds),
         "interrupted": interrupted,
         "told": asked.text(),

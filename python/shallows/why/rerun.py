@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from shallows.base.version import version
 from shallows.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ def check(run: "Run", fingerprint: str | None) -> None:
     """Raise `ScenarioError` if `fingerprint` is not that of `run`."""
     if fingerprint == run.summary["fingerprint"]:
         return
-    from shallows import __version__
     from shallows.results import address
 
     now = address.code(run.scenario)
@@ -45,6 +45,6 @@ def check(run: "Run", fingerprint: str | None) -> None:
             raise ScenarioError("cc.name", label, expected)
     expected = (
         f"{run.summary['fingerprint']}, as the run had, which version {run.summary['version']} made; "
-        f"this is {__version__}. Run the scenario again"
+        f"this is {version()}. Run the scenario again"
     )
     raise ScenarioError("fingerprint", fingerprint, expected)

@@ -130,7 +130,8 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: 
     in which the machine was late is rejected and repeated, up to `ATTEMPTS` times; if none is accepted, the
     last one is returned with books that do not close. Runs are not concurrent.
     """
-    from shallows.results import Run
+    from shallows.results import answer as answers
+    from shallows.results.run import Run
 
     check(scenario)
     request = packet.request(scenario)
@@ -146,7 +147,7 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: 
                 break
     wall_s = (time.perf_counter() - started) / len(accepted)
     runs = [
-        Run.from_answer(scenario, scenario.network, scenario.flows, answer, wall_s, world="kernel")
+        Run.from_answer(answers.Answer(scenario, scenario.network, scenario.flows, answer), wall_s, "kernel")
         for answer in accepted
     ]
     # A run that ended before its warm-up has measured nothing.

@@ -69,7 +69,8 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: 
     as many as speed it up.
     """
     from shallows import _core
-    from shallows.results import Run
+    from shallows.results.answer import Answer
+    from shallows.results.run import Run
 
     needs.check_run(scenario)
     started = time.perf_counter()
@@ -78,7 +79,7 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: 
     asked["record"]["goodput"] = record or settling.record(scenario)
     answer = _core.simulate(asked, on_progress, threads)
     wall_s = time.perf_counter() - started
-    return Run.from_answer(scenario, scenario.network, scenario.flows, answer, wall_s, record=record)
+    return Run.from_answer(Answer(scenario, scenario.network, scenario.flows, answer, record), wall_s)
 
 
 def request(scenario: "Scenario") -> Request:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal, Never
 
 from shallows import warnings
 from shallows.base import extras
+from shallows.base.version import version
 from shallows.errors import NamedOverrides, ScenarioError
+from shallows.results import run as data
 from shallows.results import store
-from shallows.results.run import Run
+from shallows.runs import Run
 from shallows.scenario import randomness
 
 if TYPE_CHECKING:
@@ -111,7 +113,7 @@ def in_world(
     The kernel world runs `repeats` times; the packet world uses up to `threads` threads. A bug gets a note
     with scenario, seed and version, to be reported.
     """
-    simulate: Callable[..., Run] = _module(world).run
+    simulate: Callable[..., data.Run] = _module(world).run
     if repeats is not None and world != "kernel":
         raise ScenarioError("repeats", repeats, "no repeats: this world is deterministic")
     if threads is not None and threads not in range(1, 1001):
@@ -124,13 +126,11 @@ def in_world(
 
     def noted(scenario: "Scenario", on_progress: OnProgress | None) -> Run:
         try:
-            run = simulate(scenario, on_progress, **how)
+            run = Run.of(simulate(scenario, on_progress, **how))
         except RuntimeError as bug:
-            from shallows import __version__
-
             if type(bug).__name__ != "Bug":  # raised by an algorithm of the user
                 raise
-            bug.add_note(f"scenario {scenario.name}, seed {scenario.seed}, version {__version__}")
+            bug.add_note(f"scenario {scenario.name}, seed {scenario.seed}, version {version()}")
             bug.add_note("Please report it with these lines and this scenario:\n" + scenario.to_toml())
             raise
         if run.answer is not None:
