@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from shallows.algorithms import trust
 from shallows.algorithms.algorithm import Algorithm, choose
 from shallows.base import texts
-from shallows.base.literal import is_list, to_source
+from shallows.base.literal import is_list
 from shallows.base.table import Key, Table
 from shallows.errors import ScenarioError
 from shallows.faults import Fault
@@ -183,6 +183,8 @@ class Scenario(Table):
 
     def __repr__(self) -> str:
         """The Python expression for what was given."""
+        from shallows.scenario.builders import to_source
+
         return to_source({"file": self.file, **self._tables})
 
     def __eq__(self, other: object) -> bool:
