@@ -161,9 +161,8 @@ def test_a_part_without_a_required_key_says_which():
 
 
 def test_a_part_lists_its_keys_for_help_and_completion():
-    keys = inspect.signature(sh.Incast).parameters
-    assert keys["size"].default is inspect.Parameter.empty
-    assert keys["start"].default == "0s"
+    assert inspect.signature(sh.Poisson).parameters["sizes"].default is inspect.Parameter.empty
+    assert inspect.signature(sh.Incast).parameters["start"].default == "0s"
     assert "\nsize: " in sh.Incast.__doc__
     assert pickle.loads(pickle.dumps(sh.Incast(size="1KB"))) == sh.Incast(size="1KB")
 

@@ -1,6 +1,6 @@
 """Figures of runs. `figure(runs)` puts four panels together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -141,14 +141,23 @@ class Plots:
     """Figures of a run: `run.plot.queue_cdf()` draws on the given Axes, or on new ones, which it returns."""
 
     def __init__(self, run: "Run") -> None:
-        for panel in PANELS:
-            setattr(self, panel.__name__, partial(self._draw, panel, run))
+        self._run = run
 
-    def _draw(self, panel: Panel, run: "Run", ax: "Axes | None" = None) -> "Axes":
+    def __getattr__(self, name: str) -> "Callable[..., Axes]":
+        """The function of one of `PANELS`, which takes the Axes, or nothing."""
+        for panel in PANELS:
+            if panel.__name__ == name:
+                return partial(self._draw, panel)
+        raise AttributeError(f"no figure {name!r}; there are {', '.join(dir(self))}")
+
+    def __dir__(self) -> list[str]:
+        return [panel.__name__ for panel in PANELS]
+
+    def _draw(self, panel: Panel, ax: "Axes | None" = None) -> "Axes":
         if ax is None:
-            return single(panel, run).axes[0]
+            return single(panel, self._run).axes[0]
         with matplotlib.rc_context(STYLE):
-            panel(ax, run)
+            panel(ax, self._run)
         return ax
 
 

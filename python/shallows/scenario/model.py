@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from shallows.algorithms import trust
 from shallows.algorithms.algorithm import Algorithm, choose
 from shallows.base import texts
-from shallows.base.literal import is_list
+from shallows.base.literal import is_list, literal
 from shallows.base.table import Key, Table
 from shallows.errors import ScenarioError
 from shallows.faults import Fault
@@ -137,6 +137,12 @@ class Scenario(Table):
             tables.setdefault("name", Path(file).stem)
         with trust.reading(overrides or {}, Path(file).parent if file else Path()):
             return _replaced(tables, Origin(file, text), overrides or {})
+
+    @classmethod
+    def from_tables(cls, tables: Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> "Scenario":
+        """The scenario of a dict of tables, with `overrides` as in `load`."""
+        named = {str(key): literal(table) for key, table in tables.items()}
+        return _replaced(named, Origin(), overrides or {})
 
     def to_toml(self) -> str:
         """This scenario as TOML, with every default."""

@@ -16,7 +16,7 @@ from shallows.sweeps.executors import rows_of, usable_cores
 from shallows.sweeps.file import of_file, share_of
 from shallows.sweeps.jobs import SET_ASIDE, perform, place_of, verified
 from shallows.sweeps.result import Sweep, check_metric, listed
-from shallows.worlds.runner import World, refuse_unknown
+from shallows.worlds.runner import World, given, refuse_unknown
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from shallows.scenario import Scenario
     from shallows.sweeps.plans import Job, Plan
     from shallows.sweeps.progress import Progress
+    from shallows.worlds.runner import Given
 
 FIRST_SEEDS = 5
 
 
 def sweep(
-    scenario: "Scenario | str | os.PathLike[str]",
+    scenario: "Given",
     cc: str | type[Any] | Sequence[str | type[Any]] = (),
     over: Mapping[str | tuple[str, ...], Sequence[Any] | str] | None = None,
     *,
@@ -133,12 +134,10 @@ def check_memory(jobs: "list[Job]", workers: int | None = None, on: Any = None) 
 
 
 def read(scenario: Any, overrides: Mapping[str, Any]) -> "tuple[Scenario, dict[str, Any]]":
-    """`(Scenario, its table [sweep])` of a `Scenario` or the path of a file."""
-    from shallows.scenario import Scenario
-
-    if isinstance(scenario, Scenario):
-        return (scenario.replace(overrides) if overrides else scenario), {}
-    return of_file(scenario, overrides)
+    """`(Scenario, its table [sweep])` of what `run` accepts."""
+    if isinstance(scenario, str) or hasattr(scenario, "__fspath__"):
+        return of_file(scenario, overrides)
+    return given(scenario, overrides), {}
 
 
 def default_folder(asked: "Plan") -> Path:
