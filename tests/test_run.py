@@ -177,7 +177,7 @@ def test_a_run_goes_to_another_process():
         (sh.run, {"wrold": "fluid"}, r'wrold = "fluid": expected one of .*; did you mean "world"\?'),
         (sh.run, {"duration": "5ms"}, r'overrides=\{"duration": …\}'),
         (sh.run, {"traffic__0__flows": 3}, r'overrides=\{"traffic.0.flows": …\}'),
-        (sh.compare, {"ccs": ["dx"], "thread": 1}, 'did you mean "threads"'),
+        (sh.compare, {"cc": ["dx"], "thread": 1}, 'did you mean "threads"'),
         (sh.sweep, {"seed": 3}, 'did you mean "seeds"'),
     ],
 )

@@ -188,6 +188,6 @@ def _small_print(runs: Labelled) -> str:
     # Runs in real time have no fingerprint.
     prints = ", ".join(f"{label} {run.summary['fingerprint'] or ''}".rstrip() for run, label in runs)
     early = "  ·  interrupted" if any(run.interrupted for run, _ in runs) else ""
-    counts = "".join(f"  ·  {label}: {of}" for run, label in runs for of in unfinished_flows(run.summary))
+    counts = "".join(f"  ·  {label}: {text}" for run, label in runs for text in unfinished_flows(run.summary))
     about = f"{first['name']}  ·  seed {first['seed']}{counts}"
     return f"{about}  ·  shallows {first['version']}  ·  {prints}{early}"

@@ -133,8 +133,8 @@ def goodput_of_faults(run: "Run") -> "dict[str, tuple[NDArray[Any], NDArray[Any]
     columns = table_columns(run, "goodput")
     found: dict[str, tuple[NDArray[Any], NDArray[Any]]] = {}
     for group in ("affected", "others"):
-        its = (columns["fault"] == rows[0]["fault"]) & (columns["flows"] == group)
-        time_us, gbps = columns["time_us"][its], columns["goodput_gbps"][its]
+        rows_of_group = (columns["fault"] == rows[0]["fault"]) & (columns["flows"] == group)
+        time_us, gbps = columns["time_us"][rows_of_group], columns["goodput_gbps"][rows_of_group]
         if not gbps.any():
             continue
         lasts = np.diff(time_us, prepend=0.0)
@@ -179,7 +179,7 @@ def flow_labels(run: "Run", flows: "NDArray[Any]") -> list[str]:
     """Labels of flows, with their algorithms if there are several."""
     cc = table_columns(run, "flows")["cc"][flows]
     several = len(set(cc)) > 1
-    return [f"flow {one}, {its}" if several else f"flow {one}" for one, its in zip(flows, cc, strict=True)]
+    return [f"flow {one}, {name}" if several else f"flow {one}" for one, name in zip(flows, cc, strict=True)]
 
 
 def unlabelled(labelled: Labelled) -> "tuple[list[Run], list[str]]":

@@ -190,11 +190,11 @@ def by_fault(summary: dict[str, Any]) -> Any:
         titles += [
             title + (f" ({fitted})" if unit and not place else "") for place, (_, title) in enumerate(columns)
         ]
-        for row, mine in zip(rows, cells, strict=True):
-            mine += [_cell(row, key, form, factor) for key, _ in columns]
+        for row, texts in zip(rows, cells, strict=True):
+            texts += [_cell(row, key, form, factor) for key, _ in columns]
     table = plain_table("fault", titles)
-    for row, mine in zip(rows, cells, strict=True):
-        table.add_row(f"{row['fault']}: {row['kind']} {row['name']}", *mine)
+    for row, texts in zip(rows, cells, strict=True):
+        table.add_row(f"{row['fault']}: {row['kind']} {row['name']}", *texts)
     return ["", table, *(line for row in rows for line in _stranded(row))]
 
 
@@ -224,10 +224,10 @@ def comparison_report(comparison: "Comparison") -> list[Any]:
     summaries = {label: run.summary for label, run in comparison.runs.items()}
     sizes = [by_size(summaries)] if _any_finished(summaries.values()) else []
     loads = headline.loads(next(iter(summaries.values())))  # arrivals are the same in every run
-    mechanisms = [f"{label}: {line}" for label, of in summaries.items() for line in _mechanisms(of)]
+    mechanisms = [f"{label}: {line}" for label, summary in summaries.items() for line in _mechanisms(summary)]
     notes = [*_notes(summaries.values()), *comparison.networks, *loads, *nothing_random(summaries)]
-    said = [*mechanisms, *notes, *_warnings(summaries)]
-    return [*_answers(comparison), *sizes, table, *said, *_distances(comparison.distances)]
+    lines = [*mechanisms, *notes, *_warnings(summaries)]
+    return [*_answers(comparison), *sizes, table, *lines, *_distances(comparison.distances)]
 
 
 def _answers(comparison: "Comparison") -> list[Any]:
@@ -242,11 +242,16 @@ def _answers(comparison: "Comparison") -> list[Any]:
     if not rows and not others:
         return []
     table = plain_table("", list(comparison.runs))
-    for title, key, of in rows:
-        fitted, cells = _statistics(title, of, key, "{:.2f}" if key.startswith("busbw") else "{:.1f}")
+    for title, key, times_of_runs in rows:
+        fitted, cells = _statistics(
+            title, times_of_runs, key, "{:.2f}" if key.startswith("busbw") else "{:.1f}"
+        )
         table.add_row(fitted, *cells)
     for name in others:
-        cells = [_number(of[name], "{:.1f}") if of[name] else "unfinished" for of in times]
+        cells = [
+            _number(times_of_runs[name], "{:.1f}") if times_of_runs[name] else "unfinished"
+            for times_of_runs in times
+        ]
         table.add_row(f"{name}: completion (us)", *cells)
     return [table]
 
@@ -303,12 +308,12 @@ def nothing_random(summaries: dict[str, dict[str, Any]]) -> list[str]:
     """That runs draw nothing random, and the setting that would; `{label: summary}`."""
     from shallows.scenario import randomness
 
-    of = {label: summary for label, summary in summaries.items() if summary["random"] == []}
-    if not of:
+    constant = {label: summary for label, summary in summaries.items() if summary["random"] == []}
+    if not constant:
         return []
-    who = "" if len(of) == len(summaries) else f" by {', '.join(of)}"
-    advice = randomness.advice(next(iter(of.values()))["traffic"])
-    return [f"random      nothing is drawn{who}, so all seeds give the same run; {advice}"]
+    labels = "" if len(constant) == len(summaries) else f" by {', '.join(constant)}"
+    advice = randomness.advice(next(iter(constant.values()))["traffic"])
+    return [f"random      nothing is drawn{labels}, so all seeds give the same run; {advice}"]
 
 
 def _warnings(summaries: dict[str, dict[str, Any]]) -> list[str]:
@@ -391,7 +396,7 @@ def _lateness(record: dict[str, Any]) -> Any:
 def _spread(spread: dict[str, Any]) -> Any:
     if spread["runs"] == 1:
         return "repeated    once: the spread between runs is unknown"
-    share, queue = (spread[of] for of in ("utilization", "queue_mean_pkt"))
+    share, queue = (spread[key] for key in ("utilization", "queue_mean_pkt"))
     used = f"utilisation {share['mean']:.1%} ± {share['half_width']:.1%}"
     queued = f"mean queue {queue['mean']:.2f} ± {queue['half_width']:.2f} packets"
     return f"repeated    {spread['runs']} times: {used}, {queued} ({spread['confidence']:.0%} intervals)"

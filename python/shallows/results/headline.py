@@ -73,7 +73,7 @@ def _shares(summary: Mapping[str, Any], number: Number) -> list[str]:
     rows = [row for row in summary["traffic"] if row.get("goodput_least_gbps") is not None]
     told: list[str] = []
     for row in rows[:MOST]:
-        count, ends = row["offered"], [row[f"goodput_{of}_gbps"] for of in ("least", "most")]
+        count, ends = row["offered"], [row[f"goodput_{end}_gbps"] for end in ("least", "most")]
         each = "" if count == 1 else f", each {number(ends[0], 'Gbit/s')} to {number(ends[1], 'Gbit/s')}"
         fair = f", Jain {row['jain']:.3f}" if count > 1 and row["jain"] is not None else ""
         total = number(row["goodput_gbps"], "Gbit/s")
@@ -105,16 +105,16 @@ def _faults(summary: Mapping[str, Any], number: Number) -> list[str]:
     for row in (summary["faults"])[:MOST]:
         least = bounds(row).get("recovery_us")
         if row["recovery_us"] is not None:
-            said = (
+            outcome = (
                 f"recovered after {number(row['recovery_us'], 'us')}"
                 if row["recovery_us"]
                 else "goodput never fell"
             )
         elif least is not None:
-            said = f"not recovered within {number(least, 'us')}"
+            outcome = f"not recovered within {number(least, 'us')}"
         else:
             continue
-        told.append(f"fault       {row['fault']}: {row['kind']} {row['name']}: {said}")
+        told.append(f"fault       {row['fault']}: {row['kind']} {row['name']}: {outcome}")
     return told
 
 
@@ -142,9 +142,9 @@ def job_rows(summaries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, lis
 def fault_rows(summaries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, list[dict[str, Any]]]]:
     """Rows of a comparison: the recovery time of each fault."""
     of_runs = [{row["fault"]: row for row in summary["faults"]} for summary in summaries]
-    every = dict.fromkeys(number for of in of_runs for number in of)
+    every = dict.fromkeys(number for faults in of_runs for number in faults)
     none: dict[str, Any] = {}
     return [
-        (f"faults[{number}]: recovery (us)", "recovery_us", [of.get(number, none) for of in of_runs])
+        (f"faults[{number}]: recovery (us)", "recovery_us", [faults.get(number, none) for faults in of_runs])
         for number in every
     ]

@@ -68,7 +68,7 @@ def differences(runs: Sequence[Found]) -> dict[str, list[Any]]:
     """The keys in which `runs` differ: `{key: [value, …]}`, None for an absent key."""
     keys = dict.fromkeys(key for run in runs for key in run.scenario)
     values = {key: [run.scenario.get(key) for run in runs] for key in keys}
-    return {key: of for key, of in values.items() if any(one != of[0] for one in of)}
+    return {key: pair for key, pair in values.items() if any(one != pair[0] for one in pair)}
 
 
 def removable(root: Path, everything: bool = False) -> list[Path]:

@@ -298,7 +298,7 @@ def _compared(run: "Run", port: dict[str, Any]) -> dict[str, Any]:
     if len(goodput):
         by_flow = {"least": np.min, "mean": np.mean, "most": np.max}
     return {key: port[key] for key in keys} | {
-        f"flow_goodput_{name}_gbps": float(of(goodput)) for name, of in by_flow.items()
+        f"flow_goodput_{name}_gbps": float(function(goodput)) for name, function in by_flow.items()
     }
 
 

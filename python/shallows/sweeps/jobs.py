@@ -130,24 +130,24 @@ def perform_all(several: "list[Job]", folder: Path) -> list[dict[str, Any]]:
     return [perform(job, folder) for job in several]
 
 
-def verified(asked: "list[Job]", folder: Path) -> "tuple[list[Job], dict[str, str]]":
+def verified(wanted: "list[Job]", folder: Path) -> "tuple[list[Job], dict[str, str]]":
     """The jobs whose runs are in the sweep's `folder`, and `{run: problem}` of those that were set aside.
 
     A run is damaged, or was saved for another address: swapped, copied from elsewhere or edited.
     """
-    there: list[Job] = []
+    present: list[Job] = []
     wrong: dict[str, str] = {}
-    for job in asked:
+    for job in wanted:
         place = place_of(job, folder / "runs")
         if not os.path.lexists(place):
             continue
         try:
             _load(job, place)
-            there.append(job)
+            present.append(job)
         except (ScenarioError, OSError) as error:
             wrong[job.run] = str(error)
             _set_aside(place, folder / SET_ASIDE)
-    return there, wrong
+    return present, wrong
 
 
 def _load(job: "Job", place: Path) -> Run:

@@ -48,9 +48,9 @@ def sweep_report(sweep: "Sweep", metrics: Sequence[str], baseline: str | None = 
         groups.setdefault(tuple(row[column] for column in columns), {})[row["metric"]] = row
     titles = [title for metric in metrics for title in _titles(metric, baseline)]
     table = plain_table(columns[0], [*columns[1:], "seeds", *titles])
-    for group, of in groups.items():
-        seeds = max(row["n"] for row in of.values())
-        cells = [cell for metric in metrics for cell in _cells(of[metric], baseline)]
+    for group, rows_of_group in groups.items():
+        seeds = max(row["n"] for row in rows_of_group.values())
+        cells = [cell for metric in metrics for cell in _cells(rows_of_group[metric], baseline)]
         table.add_row(*map(str, group), str(seeds), *cells)
     return [table, "", *_method(rows), *_nothing_random(sweep, rows), *_failures(sweep)]
 
@@ -130,8 +130,8 @@ def _failures(sweep: "Sweep") -> list[str]:
     counts: dict[str, int] = {}
     for message in failures.values():
         counts[message] = counts.get(message, 0) + 1
-    said = [f"failed      {count} times: {message}" for message, count in counts.items()]
+    lines = [f"failed      {count} times: {message}" for message, count in counts.items()]
     more = (
-        [f"            and {len(said) - MOST_MESSAGES} other messages"] if len(said) > MOST_MESSAGES else []
+        [f"            and {len(lines) - MOST_MESSAGES} other messages"] if len(lines) > MOST_MESSAGES else []
     )
-    return [f"{len(failures)} of {len(sweep.rows)} runs failed", *said[:MOST_MESSAGES], *more]
+    return [f"{len(failures)} of {len(sweep.rows)} runs failed", *lines[:MOST_MESSAGES], *more]

@@ -140,9 +140,9 @@ def read(scenario: Any, overrides: Mapping[str, Any]) -> "tuple[Scenario, dict[s
     return given(scenario, overrides), {}
 
 
-def default_folder(asked: "Plan") -> Path:
+def default_folder(plan: "Plan") -> Path:
     """`results/NAME/sweep`."""
-    return ROOT / asked.scenario.name / "sweep"
+    return ROOT / plan.scenario.name / "sweep"
 
 
 def run(
@@ -174,10 +174,10 @@ def run(
     return result
 
 
-def _run(asked: "Plan", folder: Path, on: Any, workers: int | None, bar: "Progress | None") -> Sweep:
-    jobs = asked.jobs()
-    there, wrong = verified(jobs, folder)
-    rows = {job.run: perform(job, folder / "runs") for job in there}
+def _run(plan: "Plan", folder: Path, on: Any, workers: int | None, bar: "Progress | None") -> Sweep:
+    jobs = plan.jobs()
+    present, wrong = verified(jobs, folder)
+    rows = {job.run: perform(job, folder / "runs") for job in present}
     left = [job for job in jobs if job.run not in rows or rows[job.run]["failure"]]
     interrupted = False
     if bar:
@@ -193,20 +193,20 @@ def _run(asked: "Plan", folder: Path, on: Any, workers: int | None, bar: "Progre
         interrupted = True
     return Sweep(
         [rows[job.run] for job in jobs if job.run in rows],
-        asked.names,
+        plan.names,
         folder,
-        _about(asked, interrupted, wrong),
+        _about(plan, interrupted, wrong),
     )
 
 
-def _about(asked: "Plan", interrupted: bool, wrong: dict[str, str]) -> dict[str, Any]:
+def _about(plan: "Plan", interrupted: bool, wrong: dict[str, str]) -> dict[str, Any]:
     return {
-        "name": asked.scenario.name,
-        "world": asked.world,
+        "name": plan.scenario.name,
+        "world": plan.world,
         "version": version(),
-        "seeds": list(asked.seeds),
+        "seeds": list(plan.seeds),
         "interrupted": interrupted,
-        "told": asked.text(),
+        "told": plan.text(),
         "set_aside": wrong,
     }
 
