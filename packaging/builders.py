@@ -6,8 +6,8 @@ from types import NoneType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from shallows.base.table import Table
-from shallows.scenario import Scenario
 from shallows.scenario.builders import MODELS, PARTS, default_of, documentation, keys_of
+from shallows.scenario.given import Given
 from shallows.scenario.queues import Pauses, Trimming
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
@@ -86,7 +86,7 @@ def _indented(text):
 def _tables():
     """The keywords of `Scenario`."""
     lines = ["", "", "class Tables(TypedDict, total=False):", '    """The keywords of `Scenario`."""', ""]
-    for key, field in zip(Scenario.key_names(), Scenario.model_fields.values(), strict=True):
+    for key, field in zip(Given.key_names(), Given.model_fields.values(), strict=True):
         given = {
             "topology": "Topology | TableLike | GraphLike",
             "traffic": "Sequence[Traffic | TableLike]",

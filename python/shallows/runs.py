@@ -100,11 +100,11 @@ class Run(data.Run):
             self.draw(folder)
         return folder
 
-    def draw(self, folder: str | PathLike[str]) -> None:
-        """Add the figure to `folder`, where this run is saved."""
+    def draw(self, folder: str | PathLike[str], **options: Any) -> None:
+        """Add the figure to `folder`, where this run is saved; `options` are those of `figure`."""
         from shallows import plot
 
-        plot.add(self.figure(), folder, "summary.json", self.summary_json())
+        plot.add(self.figure(**options), folder, "summary.json", self.summary_json())
 
     def _repr_html_(self) -> str:
         """The report for a notebook."""

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shallows.base import names
+from shallows.printing import progress
 from shallows.results import headline
+from shallows.results.metrics import BY_KEY
 from shallows.results.summary import FEW, bounds, is_of_few
 
 if TYPE_CHECKING:
@@ -24,23 +26,28 @@ SIZES = {
 """Titles for `below_bytes` of the rows of `flows_by_size`."""
 ROWS = (
     ("port", "bottleneck", "{}"),
-    ("utilization", "utilization", "{:.3f}"),
-    ("queue_mean_pkt", "queue mean (packets)", "{:.2f}"),
-    ("queue_p99_pkt", "queue p99 (packets)", "{:.1f}"),
-    ("delay_mean_us", "delay mean (us)", "{:.2f}"),
-    ("backlog_p99_us", "backlog p99 (us)", "{:.1f}"),
-    ("dropped", "dropped (packets)", "{}"),
-    ("goodput_gbps", "goodput (Gbit/s)", "{:.3f}"),
-    ("jain", "Jain's index", "{:.3f}"),
-    ("offered", "flows offered", "{}"),
-    ("finished", "flows finished", "{}"),
-    ("completed", "flows in fct, slowdown", "{}"),
-    ("fct_mean_us", "fct mean (us)", "{:.0f}"),
-    ("fct_p99_us", "fct p99 (us)", "{:.0f}"),
-    ("slowdown_p50", "slowdown p50", "{:.2f}"),
-    ("slowdown_p99", "slowdown p99", "{:.2f}"),
-    ("timeouts", "timeouts", "{}"),
-    ("drain_share", "drain (share of the time)", "{:.2f}"),
+    *(
+        (key, BY_KEY[key].title, BY_KEY[key].form)
+        for key in (
+            "utilization",
+            "queue_mean_pkt",
+            "queue_p99_pkt",
+            "delay_mean_us",
+            "backlog_p99_us",
+            "dropped",
+            "goodput_gbps",
+            "jain",
+            "offered",
+            "finished",
+            "completed",
+            "fct_mean_us",
+            "fct_p99_us",
+            "slowdown_p50",
+            "slowdown_p99",
+            "timeouts",
+            "drain_share",
+        )
+    ),
 )
 """Rows of a comparison: key of `Comparison.rows`, title, format."""
 TRAFFIC = (
@@ -90,7 +97,7 @@ MORE_THAN = (
 """The meaning of the sign before a lower bound."""
 
 MAGNITUDES = {
-    "Gbit/s": ((0.1, 1, "Gbit/s"), (1e-4, 1e3, "Mbit/s"), (0, 1e6, "kbit/s")),
+    "Gbit/s": ((1e3, 1e-3, "Tbit/s"), (0.1, 1, "Gbit/s"), (1e-4, 1e3, "Mbit/s"), (0, 1e6, "kbit/s")),
     "us": ((1e8, 1e-6, "s"), (1e6, 1e-3, "ms"), (0, 1, "us")),
 }
 """For each unit: the least largest number, the factor and the name of each larger or smaller unit."""
@@ -369,7 +376,7 @@ def _speed(summary: dict[str, Any]) -> str:
     if summary["world"] == "fluid":
         took = f"integrated  {took}, {summary['events']} steps"
     else:
-        speed = f"{(summary['packet_hops_per_s'] or 0) / 1e6:.1f} M packet-hops/s"
+        speed = f"{progress.count(summary['packet_hops_per_s'] or 0)} packet-hops/s"
         took = f"simulated   {took}, {speed}{_threads(summary.get('threads'))}"
     if summary["world"] == "kernel":
         ran = f"ran         {summary['duration_s']:g} s, {books}, {_lateness(summary['lateness'])}"

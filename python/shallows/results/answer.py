@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shallows.base.version import version
 from shallows.core.contract import F64, U64, Flags
 from shallows.core.contract import Answer as CoreAnswer
-from shallows.results import address, batches, classes, collectives, recovery, settling, tasks
+from shallows.results import address, batches, classes, collectives, job_causes, recovery, settling, tasks
 from shallows.results import summary as sums
 from shallows.results.recovery import DEAD_PATH, STARVED
 from shallows.results.tables import Block, Names
@@ -162,9 +162,9 @@ class Answer:
             "traffic": self._traffic(),
             "load": self._load(),
             "faults": self._faults(),
-            "collectives": collectives.of_run(self.scenario, self.network, answer),
+            "collectives": job_causes.named(self, collectives.of_run(self.scenario, self.network, answer)),
             "unsettled": self.unsettled,
-            "tasks": tasks.of_run(self.scenario, self.network, answer),
+            "tasks": job_causes.named(self, tasks.of_run(self.scenario, self.network, answer)),
             "random": None,  # this and the warnings are added by the runner
             "warnings": [],
             "books": self._books(),

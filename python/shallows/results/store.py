@@ -28,6 +28,17 @@ FILES = {
 """The files that a run or a comparison may write. Only such files are ever replaced."""
 
 
+written: list[str] = []
+"""Files and folders that this process has written completely, as the user named them, the latest last."""
+
+
+def note(place: Place) -> None:
+    """Add a place to `written`."""
+    name = str(place)
+    if name not in written:
+        written.append(name)
+
+
 @contextmanager
 def replacing(folder: Place, check: Callable[[Path], None] | None = None) -> Generator[Path]:
     """An empty folder to fill, which replaces `folder` at once when the block ends.
@@ -46,6 +57,7 @@ def replacing(folder: Place, check: Callable[[Path], None] | None = None) -> Gen
             yield filling
             sync(filling)
             put(filling, folder)
+            note(given)
         finally:
             shutil.rmtree(filling, ignore_errors=True)
 

@@ -22,12 +22,14 @@ from shallows.scenario.tables import HostTable, NetworkTable, RecordTable, Times
 from shallows.topology import KINDS as TOPOLOGY_KINDS
 from shallows.traffic import KINDS as TRAFFIC_KINDS
 from shallows.traffic import Task
+from shallows.traffic.costs import CostTable
 
 PARTS: dict[str, type[Table]] = {
     "Shared": Shared,
     "Pauses": Pauses,
     "Trimming": Trimming,
     "Timestamps": TimestampTable,
+    "Costs": CostTable,
     "Network": NetworkTable,
     "Hosts": HostTable,
     "Record": RecordTable,

@@ -32,6 +32,7 @@ __all__ = [
     "AllReduce",
     "AllToAll",
     "Broadcast",
+    "Costs",
     "DragonflyPlus",
     "Dumbbell",
     "FatTree",
@@ -96,6 +97,8 @@ class Pauses(Builder):
     threshold: data from one link above which it is paused; by default 100KB, or 2.5KB per Gbps
     hysteresis: the link resumes this far below the threshold; default 2pkt
     headroom: room for data that still arrives; "auto": as much as the link can need; default auto
+    watchdog: time after which a switch drops the data of an endless pause; by default never
+    restoration: time from the end of such a pause until it sends again; by default as watchdog
     """
 
     def __init__(
@@ -104,6 +107,8 @@ class Pauses(Builder):
         threshold: Size | None = None,
         hysteresis: Size = "2pkt",
         headroom: Size = "auto",
+        watchdog: Time | None = None,
+        restoration: Time | None = None,
     ) -> None: ...
 
 class Trimming(Builder):
@@ -154,6 +159,32 @@ class Timestamps(Builder):
         calibrated: bool = True,
     ) -> None: ...
 
+class Costs(Builder):
+    """A table of `hosts.costs`: costs of some hosts. Of several tables with a host the last counts.
+
+    hosts: the hosts; by default all; default topology
+    preset: values that others measured, for absent keys
+    message: before each flow; default 0s
+    queue_pair: before the first flow of a pair of hosts; default 0s
+    step: before each message of a collective; default 0s
+    completion: before each flow that waited for another; default 0s
+    spread: costs are up to this share longer; default 0.0
+    pcie: the rate at which each host sends, at most
+    """
+
+    def __init__(
+        self,
+        *,
+        hosts: Ends = "topology",
+        preset: Literal["nccl"] | None = None,
+        message: Time = "0s",
+        queue_pair: Time = "0s",
+        step: Time = "0s",
+        completion: Time = "0s",
+        spread: float = 0.0,
+        pcie: Rate | None = None,
+    ) -> None: ...
+
 class Network(Builder):
     """`[network]`: what is true of every link and port.
 
@@ -168,6 +199,7 @@ class Network(Builder):
     entropies: entropy values of a flow, a power of two up to 65536, if hosts choose paths
     flowlet_gap: pause after which a flowlet begins; 100us with balancing = "flowlet"
     convergence: time that switches need to reroute after a link breaks or is repaired; default never
+    delay_spread: each cable is longer by up to this share of its delay, at random; default 0.0
     """
 
     def __init__(
@@ -186,6 +218,7 @@ class Network(Builder):
         entropies: int | None = None,
         flowlet_gap: Time | None = None,
         convergence: Time = "never",
+        delay_spread: float = 0.0,
     ) -> None: ...
 
 class Hosts(Builder):
@@ -205,6 +238,7 @@ class Hosts(Builder):
     retransmission: what RoCE sends again: all from the first loss on, or the losses (IRN); default go-back-n
     gap: largest random gap after a data frame, as a share of its time; 0 turns it off; default 0.002
     timestamps: errors of timestamps; by default none
+    costs: tables of the costs of hosts; by default none
     """
 
     def __init__(
@@ -224,6 +258,7 @@ class Hosts(Builder):
         retransmission: Literal["go-back-n", "selective"] = "go-back-n",
         gap: float = 0.002,
         timestamps: Timestamps | TableLike | None = None,
+        costs: Sequence[Costs | TableLike] | None = None,
     ) -> None: ...
 
 class Record(Builder):
@@ -681,6 +716,7 @@ class Incast(Builder):
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
     class_: its traffic class, by name; by default the last of [[classes]]
+    from_: the hosts that send: the first `senders`, without the receiver; default topology
     """
 
     def __init__(
@@ -697,6 +733,7 @@ class Incast(Builder):
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
         class_: str | None = None,
+        from_: Ends = "topology",
     ) -> None: ...
 
 class Shuffle(Builder):
@@ -743,6 +780,7 @@ class AllReduce(Builder):
     step_delay: time that a rank takes before each message, such as NCCL's launch of a step; default 0s
     start: earliest start; default 0s
     jitter: ranks start at random times within this time; default 0s
+    rails: each channel is a ring with a rail of its own; `hosts` go server by server; default False
     """
 
     def __init__(
@@ -761,6 +799,7 @@ class AllReduce(Builder):
         step_delay: Time = "0s",
         start: Time = "0s",
         jitter: Time = "0s",
+        rails: bool = False,
     ) -> None: ...
 
 class ReduceScatter(Builder):
@@ -778,6 +817,7 @@ class ReduceScatter(Builder):
     step_delay: time that a rank takes before each message, such as NCCL's launch of a step; default 0s
     start: earliest start; default 0s
     jitter: ranks start at random times within this time; default 0s
+    rails: each channel is a ring with a rail of its own; `hosts` go server by server; default False
     """
 
     def __init__(
@@ -795,6 +835,7 @@ class ReduceScatter(Builder):
         step_delay: Time = "0s",
         start: Time = "0s",
         jitter: Time = "0s",
+        rails: bool = False,
     ) -> None: ...
 
 class AllGather(Builder):
@@ -812,6 +853,7 @@ class AllGather(Builder):
     step_delay: time that a rank takes before each message, such as NCCL's launch of a step; default 0s
     start: earliest start; default 0s
     jitter: ranks start at random times within this time; default 0s
+    rails: each channel is a ring with a rail of its own; `hosts` go server by server; default False
     """
 
     def __init__(
@@ -829,6 +871,7 @@ class AllGather(Builder):
         step_delay: Time = "0s",
         start: Time = "0s",
         jitter: Time = "0s",
+        rails: bool = False,
     ) -> None: ...
 
 class Broadcast(Builder):

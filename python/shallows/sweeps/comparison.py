@@ -281,11 +281,11 @@ class Comparison:
             self.draw(folder)
         return folder
 
-    def draw(self, folder: str | PathLike[str]) -> None:
-        """Add the figure to `folder`, where this comparison is saved."""
+    def draw(self, folder: str | PathLike[str], **options: Any) -> None:
+        """Add the figure to `folder`, where this comparison is saved; `options` are those of `figure`."""
         from shallows import plot
 
-        plot.add(self.figure(), folder, "comparison.csv", self.table.to_csv())
+        plot.add(self.figure(**options), folder, "comparison.csv", self.table.to_csv())
 
 
 def _compared(run: "Run", port: dict[str, Any]) -> dict[str, Any]:

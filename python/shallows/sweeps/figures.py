@@ -14,7 +14,8 @@ from shallows.core.contract import F64
 from shallows.errors import ScenarioError
 from shallows.plot.drawing import Drawing, legend_above, small_print
 from shallows.plot.style import MORE_THAN, look
-from shallows.sweeps.report import estimate, label
+from shallows.results.metrics import label
+from shallows.sweeps.report import estimate
 from shallows.sweeps.statistics import UNFINISHED
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def figure(
     x = sweep.column(x) if x else next(iter(sweep.swept.values()), None)
     if x is None:
         raise ScenarioError("x", None, "a swept key: this sweep has none")
-    metrics = [y] if isinstance(y, str) else list(y or sweep.default_metrics()[:1])
+    given = [y] if isinstance(y, str) else list(y or sweep.default_metrics()[:1])
+    metrics = [sweep.metric(one) for one in given]
     by = sweep.column(by)
     further = [column for column in sweep.swept.values() if column not in (x, by)]
     rows = sweep.intervals(metrics, list(dict.fromkeys([x, by, *further, "cc"])), baseline)

@@ -39,13 +39,17 @@ class Job:
 
 @dataclass(frozen=True)
 class Plan:
-    """`scenario` with each of `ccs` (its own if empty), at each point of `axes`, with each of `seeds`."""
+    """`scenario` with each of `ccs` (its own if empty), at each point of `axes`, with each of `seeds`.
+
+    shard: (number from 1, how many) of a part of these runs, which are dealt out in turn; None for all.
+    """
 
     scenario: "Scenario"
     ccs: tuple[Any, ...]
     axes: tuple[Axis, ...]
     seeds: tuple[int, ...]
     world: str = "packet"
+    shard: tuple[int, int] | None = None
 
     @property
     def names(self) -> dict[str, str]:
@@ -100,7 +104,8 @@ class Plan:
                 )
         if len({job.run for job in jobs}) < len(jobs):
             raise ScenarioError("over", None, "points that differ: two of them are the same scenario")
-        return jobs
+        number, every = self.shard or (1, 1)
+        return jobs[number - 1 :: every]
 
     def warnings(self) -> list[str]:
         """The warnings of each point that are known before it runs, with the values of its swept keys."""

@@ -8,12 +8,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from shallows.base import texts
 from shallows.errors import BooksError, ScenarioError
 from shallows.results import arrow, store
+from shallows.results import metrics as known
+from shallows.results.metrics import PART, RUN_KEYS, is_metric
 from shallows.results.summary import bounds, is_of_few
 from shallows.runs import Run
 from shallows.sweeps import saved, statistics
-from shallows.sweeps.jobs import NUMBERS, PART, is_metric, part_of
+from shallows.sweeps.jobs import part_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +107,7 @@ class Sweep:
         confidence: float = statistics.CONFIDENCE,
     ) -> list[dict[str, Any]]:
         """`summary` as a list of dicts."""
-        metrics = [check_metric(one) for one in listed(metrics)] or self.default_metrics()
+        metrics = [self.metric(one) for one in listed(metrics)] or self.default_metrics()
         self._add_parts(metrics)
         columns = [self.column(one) for one in listed(by)] or self.columns
         groups = self._groups(columns)
@@ -163,10 +166,21 @@ class Sweep:
         return name
 
     def default_metrics(self) -> list[str]:
-        """The default metrics: slowdown if flows finished, queue, goodput."""
+        """The default metrics: those of the only collective, or slowdowns, queue and goodput."""
+        if of_job := known.of_jobs(self._tables):
+            return of_job
         wanted = ("slowdown_p99", "queue_mean_pkt", "goodput_gbps")
         have = [key for key in wanted if any(row[key] is not None or key in bounds(row) for row in self.rows)]
         return have or ["queue_mean_pkt"]
+
+    def metric(self, name: str) -> str:
+        """The full name of a metric, which may be written as reports print it. Raises `ScenarioError`."""
+        return known.resolved(name, self._tables)
+
+    @cached_property
+    def _tables(self) -> dict[str, Any]:
+        """The tables of its scenario, as given."""
+        return texts.toml(self.about.get("told", ""))
 
     def narrow(self, share: float, metric: str | None = None) -> bool:
         """True if every interval of `metric` is within `share` of its mean to either side."""
@@ -197,6 +211,16 @@ class Sweep:
             if not row["failure"]
         ]
         return arrow.data_set(paths, table)
+
+    def latex(self, metrics: str | Sequence[str] | None = None, baseline: str | None = None) -> str:
+        """The table of means and intervals as LaTeX, for the package booktabs.
+
+        `metrics` and `baseline` are those of `summary`. What the signs mean is in comments above the table.
+        """
+        from shallows.sweeps import report
+
+        metrics = [self.metric(one) for one in listed(metrics)] or self.default_metrics()
+        return report.latex(self, metrics, baseline)
 
     def figure(
         self,
@@ -243,7 +267,7 @@ class Sweep:
         with _replaced(self.folder / "table.parquet") as path:
             saved.save(path, self.rows, {**self.about, "swept": self.swept})
         with _replaced(self.folder / "summary.csv") as path:
-            self.summary(NUMBERS if self.rows else None).to_csv(path, index=False)
+            self.summary(RUN_KEYS if self.rows else None).to_csv(path, index=False)
         with _replaced(self.folder / "sweep.toml") as path:
             path.write_text(self.about["told"], "utf-8")
         if figure is not None:
@@ -265,20 +289,6 @@ class Sweep:
             for seed in [seed for seed, rows in seeds.items() if len(rows) < most]:
                 del seeds[seed]
         return groups
-
-
-def check_metric(name: str) -> str:
-    """`name`, if the table of a sweep has such a metric."""
-    if not is_metric(name):
-        from shallows.units import did_you_mean
-
-        parts = (
-            "or such as size.10KB.slowdown_p99, traffic.0.slowdown_p99, traffic.0.busbw_gb_per_s and "
-            "faults.0.recovery_us"
-        )
-        expected = f"one of {', '.join(NUMBERS)}, {parts}{did_you_mean(name, NUMBERS)}"
-        raise ScenarioError("metric", name, expected)
-    return name
 
 
 Seeds = dict[int, list[dict[str, Any]]]
@@ -331,7 +341,7 @@ def _few(row: dict[str, Any], metric: str) -> bool:
 def _counting(metric: str) -> tuple[str, str]:
     """The metrics that count the flows of `metric`: those that completed, and those that are unfinished."""
     part = metric.rpartition(".")[0]
-    if part.startswith("faults"):
+    if not part.startswith(("traffic", "size")):
         return "completed", "unfinished"
     return (f"{part}.completed", f"{part}.unfinished") if part else ("completed", "unfinished")
 

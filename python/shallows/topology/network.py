@@ -21,6 +21,8 @@ from shallows.units import did_you_mean
 
 LINK_BYTES = 800
 """Memory of a link while the network is built."""
+CABLES = 2**64 - 1
+"""The random stream of the lengths of cables, beyond those of traffic tables."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,15 @@ class Network:
     def recording(self, ports: ArrayLike) -> "Network":
         """The same network, recording the links `ports`."""
         return replace(self, recorded_ports=np.asarray(ports, np.uint32))
+
+    def longer(self, spread: float, seed: int) -> "Network":
+        """The same network, with each cable longer by a random share of its delay, up to `spread`."""
+        if not spread:
+            return self
+        key = np.array([seed, CABLES], np.uint64)
+        bits = np.random.Philox(key=key).random_raw(len(self.delay_ps) // 2)
+        shares = np.repeat(bits >> np.uint64(11), 2) * 2.0**-53
+        return replace(self, delay_ps=self.delay_ps + (self.delay_ps * (spread * shares)).astype(np.uint64))
 
     def islands(self) -> NDArray[np.integer]:
         """The connected component of every host, as a number."""

@@ -14,7 +14,7 @@ import numpy as np
 from shallows.algorithms.algorithm import choose
 from shallows.algorithms.defaults import Scale
 from shallows.errors import ScenarioError
-from shallows.scenario.settle import of_network
+from shallows.scenario.resolve import of_network
 from shallows.scenario.supported_keys import ALWAYS, World
 from shallows.units import NEVER, RATE, TIME, did_you_mean
 from shallows.worlds.fluid_answer import FluidAnswer

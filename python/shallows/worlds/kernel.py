@@ -5,8 +5,10 @@ late. A run that was too late is repeated, and the lateness of the accepted run 
 not deterministic: a scenario runs several times, and the summary has the differences.
 """
 
-import threading
+import fcntl
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -77,7 +79,13 @@ ATTEMPTS = 5
 MOST_HOSTS, MOST_FLOWS = 64, 128
 TICK_S = 1e-3
 
-_alone = threading.Lock()
+
+@contextmanager
+def _alone() -> Generator[None]:
+    """One run at a time on a machine, because runs are in real time: the file of the program is the lock."""
+    with open(live.program(), "rb") as program:
+        fcntl.flock(program, fcntl.LOCK_EX)
+        yield
 
 
 def check(scenario: "Scenario") -> None:
@@ -85,6 +93,9 @@ def check(scenario: "Scenario") -> None:
     WORLD.refuse(scenario)
     for used in scenario.flows.ccs:
         check_receiver(used.receiver)
+    if sum(used.name == "dx" for used in scenario.flows.ccs) > 1:
+        expected = "one set of parameters of dx: two would both put timestamps into a packet"
+        raise ScenarioError("cc.headroom", None, f"{expected} of the kernel world")
     if scenario.hosts.acks_every > 2:
         expected = "1 or 2: Linux acknowledges every packet, or every other one"
         raise ScenarioError("hosts.acks_every", scenario.hosts.acks_every, expected)
@@ -135,10 +146,10 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: 
 
     check(scenario)
     request = packet.request(scenario)
-    started = time.perf_counter()
     accepted: list[Answer] = []
     rejected: list[str] = []
-    with _alone:
+    with _alone():
+        started = time.perf_counter()
         while len(accepted) < (repeats or RUNS):
             answer = _accepted(request, on_progress, rejected)
             if answer["books"]["closed"] or not accepted:

@@ -18,6 +18,7 @@ from shallows.scenario.supported_keys import ALWAYS, World
 from shallows.scenario.tables import FLOWLET_GAP, HostTable, NetworkTable
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
+from shallows.traffic import costs
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
@@ -78,8 +79,15 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: 
     record = goodput.record(scenario, asked)
     asked["record"]["goodput"] = record or settling.record(scenario)
     answer = _core.simulate(asked, on_progress, threads)
+    _count_from_request(scenario, answer["flows"]["start_ps"])
     wall_s = time.perf_counter() - started
     return Run.from_answer(Answer(scenario, scenario.network, scenario.flows, answer, record), wall_s)
+
+
+def _count_from_request(scenario: "Scenario", start_ps: Any) -> None:
+    """Let flows start when their host asks for them, before its costs."""
+    if scenario.hosts.costs:
+        start_ps -= np.where(start_ps == NEVER, np.uint64(0), costs.of_flows(scenario))
 
 
 def request(scenario: "Scenario") -> Request:
@@ -92,7 +100,7 @@ def request(scenario: "Scenario") -> Request:
         "links": {
             "from": network.link_from,
             "to": network.link_to,
-            "rate_bps": network.rate_bps,
+            "rate_bps": costs.limited(scenario, network),
             "delay_ps": network.delay_ps,
             "buffer_bytes": of_ports.buffer_bytes,
             "marking": of_ports.marking,
@@ -135,7 +143,7 @@ def _flows(scenario: "Scenario") -> dict[str, Any]:
         "src": flows.src,
         "dst": flows.dst,
         "bytes": np.where(flows.bytes == 0, np.uint64(NEVER), flows.bytes),
-        "start_ps": flows.start_ps,
+        "start_ps": flows.start_ps + costs.of_flows(scenario),
         "stop_ps": flows.stop_ps,
         "after": asdict(flows.after) if len(flows.after) else None,
         "behind": asdict(flows.behind) if len(flows.behind) else None,

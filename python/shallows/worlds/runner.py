@@ -163,11 +163,20 @@ def in_world(
             bug.add_note("Please report it with these lines and this scenario:\n" + scenario.to_toml())
             raise
         if run.answer is not None:
-            run.summary["warnings"] = [*warnings.of_run(run.answer), *_module(world).WORLD.notes(scenario)]
+            run.summary["warnings"] = [*_warnings(run), *_module(world).WORLD.notes(scenario)]
             run.summary["random"] = randomness.settings(scenario, run.answer.answer["random"], world)
         return run
 
     return noted
+
+
+def _warnings(run: Run) -> list[str]:
+    """The warnings of a run. An error of one does not lose the run: it becomes a warning."""
+    assert run.answer is not None
+    try:
+        return warnings.of_run(run.answer)
+    except Exception as error:
+        return [f"a bug in Shallows: the warnings are missing ({type(error).__name__}: {error})"]
 
 
 def _module(world: str) -> Any:
