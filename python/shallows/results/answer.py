@@ -257,10 +257,10 @@ class Answer:
         if not match:
             return ""
         from shallows import _core
-        from shallows.worlds import packet
+        from shallows.worlds.request import request
 
         flow = int(match[1])
-        ((forward, back),) = _core.paths(packet.request(self.scenario), np.array([flow], np.uint32))
+        ((forward, back),) = _core.paths(request(self.scenario), np.array([flow], np.uint32))
         ports = self.answer["ports"]
         lost = ports["dropped"] + ports["dropped_in_warmup"] + ports["lost"]
         worst = max([*forward, *back], key=lambda link: int(lost[link]))

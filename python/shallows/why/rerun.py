@@ -24,9 +24,9 @@ def scenario_of(run: "Run") -> "Scenario":
 
 def request(scenario: "Scenario", probe_interval_ps: int = 0) -> "Request":
     """The request of a second pass, which samples nothing over time except senders on demand."""
-    from shallows.worlds import packet
+    from shallows.worlds.request import request
 
-    whole = packet.request(scenario)
+    whole = request(scenario)
     whole["record"]["queue_interval_ps"] = 0
     whole["record"]["probe_interval_ps"] = probe_interval_ps
     return whole

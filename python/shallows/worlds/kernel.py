@@ -19,7 +19,8 @@ from shallows.scenario.supported_keys import ALWAYS, World
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import NEVER, TIME
-from shallows.worlds import live, packet
+from shallows.worlds import live
+from shallows.worlds import request as packet_world
 from shallows.worlds.kernel_links import check_links
 from shallows.worlds.spread import spread
 
@@ -145,7 +146,7 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: 
     from shallows.results.run import Run
 
     check(scenario)
-    request = packet.request(scenario)
+    request = packet_world.request(scenario)
     accepted: list[Answer] = []
     rejected: list[str] = []
     with _alone():
