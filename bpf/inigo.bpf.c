@@ -23,5 +23,5 @@ struct tcp_congestion_ops shallows_inigo = { OPERATIONS };
 SEC("sockops")
 int connections(struct bpf_sock_ops *ops)
 {
-	return select_as_it_begins(ops, (union name){ .text = KERNEL_NAME });
+	return select_as_it_begins(ops);
 }

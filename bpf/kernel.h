@@ -97,8 +97,15 @@ enum { EVENT_ECN_NO_CE = 4, EVENT_ECN_IS_CE = 5 };
 /* A name of the core of this program: OF(_state). */
 #define OF(part) PASTE(NAME, part)
 
+/* A congestion control's name in the kernel. */
+union name {
+	char text[16];
+	u64 words[2];
+};
+
 /* Set before the program is loaded, by crates/live/src/programs.rs. */
 struct settings {
+	union name name;            /* of this algorithm; empty for a receiver */
 	u64 sample_ns;              /* shortest time between two samples of a flow; 0: no samples */
 	u64 seed;
 	u64 select;                 /* whether new connections get the algorithm */

@@ -20,11 +20,11 @@ int connections(struct bpf_sock_ops *ops)
 	switch (ops->op) {
 	case BPF_SOCK_OPS_TCP_CONNECT_CB:
 	case BPF_SOCK_OPS_TCP_LISTEN_CB:
-		select_congestion_control(ops, (union name){ .text = KERNEL_NAME });
+		select_congestion_control(ops);
 		break;
 	case BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB:
 	case BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB:
-		stamps_begin(ops, (union name){ .text = KERNEL_NAME });
+		stamps_begin(ops);
 		break;
 	case BPF_SOCK_OPS_HDR_OPT_LEN_CB:
 		bpf_reserve_hdr_opt(ops, OPTION_SIZE, 0);

@@ -134,8 +134,9 @@ CORE void stamps_answer(struct sock *sk)
 }
 
 /* An end whose congestion control needs timestamps begins to send them; the other end answers when it sees one. */
-CORE void stamps_begin(struct bpf_sock_ops *ops, const union name needed_by)
+CORE void stamps_begin(struct bpf_sock_ops *ops)
 {
+	const union name needed_by = settings.name;
 	u32 flags = BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG;
 	union name name = {};
 	struct stamps *s;

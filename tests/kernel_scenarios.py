@@ -2,7 +2,17 @@
 
 import random
 
-ALGORITHMS = ("reno", "cubic", "dctcp", "dx", "inigo", {"name": "inigo", "dilation": False})
+RECEIVER = {"kind": "inigo", "resolution": "1ms"}
+ALGORITHMS = (
+    "reno",
+    "cubic",
+    "dctcp",
+    "dx",
+    "inigo",
+    {"name": "inigo", "dilation": False},
+    {"name": "reno", "receiver": RECEIVER},
+)
+"""One for each row of docs/worlds.md that names an algorithm."""
 
 
 def draw(seed, number):

@@ -159,7 +159,7 @@ def test_the_command_tells_tables_and_json(saved):
     busiest = next(words for words in first if words and words[0] == "s->c")
     assert busiest[1:3] == ["6", "8375"]
     chosen = ["--port", "s->?", "--flow", "1", "--json"]
-    data = json.loads(CliRunner().invoke(cli.app, ["at", str(saved), "7.2us", *chosen]).stdout)
+    data = json.loads(CliRunner().invoke(cli.app, ["at", str(saved), "7.2us", *chosen]).stdout)["data"]
     assert [data["time_ps"], len(data["ports"]), len(data["flows"]), len(data["packets"])] == [
         7_200_000,
         3,

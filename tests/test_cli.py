@@ -63,9 +63,11 @@ def test_run_saves_a_folder_and_says_where(process, tmp_path):
     assert sh.Run.load(tmp_path / "results" / "small" / "latest").summary["flows"]["finished"] == 4
 
 
-def test_json_is_the_summary_alone(shallows, tmp_path):
+def test_json_holds_the_summary(shallows, tmp_path):
     done = shallows("run", "small.toml", "--json", "--seed", "5", "--out", "here", "--plot")
-    summary = json.loads(done.stdout)
+    printed = json.loads(done.stdout)
+    summary = printed.pop("data")
+    assert printed == {"kind": "run", "version": 1}
     assert summary["seed"] == 5
     assert summary == json.loads((tmp_path / "here" / "summary.json").read_text())
     assert (tmp_path / "here" / "figure.png").exists()
@@ -90,7 +92,8 @@ def test_compare_prints_slowdown_by_size_for_each_algorithm(shallows, tmp_path):
 
 
 def test_compare_as_json(shallows):
-    summaries = json.loads(shallows("compare", "small.toml", "--cc", "dctcp", "--cc", "dx", "--json").stdout)
+    words = ["compare", "small.toml", "--cc", "dctcp", "--cc", "dx", "--json"]
+    summaries = json.loads(shallows(*words).stdout)["data"]
     assert [summary["cc"] for summary in summaries.values()] == [["dctcp"], ["dx"]]
 
 
@@ -138,7 +141,7 @@ def assert_one_message(done, message):
 
 
 def test_the_catalog_lists_every_algorithm(shallows):
-    listed = json.loads(shallows("cc", "--json").stdout)
+    listed = json.loads(shallows("cc", "--json").stdout)["data"]
     assert {"fixed", "reno", "cubic", "vegas", "dctcp", "dx"} <= {row["name"] for row in listed}
     people = shallows("cc").stdout
     assert all(row["name"] in people for row in listed)
@@ -150,7 +153,7 @@ def test_the_catalog_lists_every_algorithm(shallows):
 
 def test_the_catalog_shows_one_algorithm(shallows):
     page = shallows("cc", "dctcp").stdout
-    row = json.loads(shallows("cc", "dctcp", "--json").stdout)
+    row = json.loads(shallows("cc", "dctcp", "--json").stdout)["data"]
     for part in ("RFC 8257", "step (required)", "transport tcp", "0.0625", "dctcp@", "not modelled"):
         assert part in page
     # DCTCP begins with the host's window, HPCC with one of its own.
@@ -161,11 +164,12 @@ def test_the_catalog_shows_one_algorithm(shallows):
 
 def test_the_catalog_shows_what_stands_beside_an_algorithm(shallows):
     assert "kmax" in shallows("cc", "red").stdout
-    assert json.loads(shallows("cc", "red", "--json").stdout)["name"] == "red"
+    assert json.loads(shallows("cc", "red", "--json").stdout)["data"]["name"] == "red"
     # The sender has no parameters, the port has.
     both = shallows("cc", "rcp").stdout
     assert both.index("no parameters") < both.index("network.marking = rcp") < both.index("init_rate_fact")
-    assert json.loads(shallows("cc", "rcp", "--json").stdout)["network.marking"]["at"] == "dequeue"
+    rcp = json.loads(shallows("cc", "rcp", "--json").stdout)["data"]
+    assert rcp["network.marking"]["at"] == "dequeue"
 
 
 @pytest.mark.parametrize(

@@ -264,3 +264,47 @@ def test_the_gini_coefficient_of_known_values():
     assert collectives.gini(np.ones(5)) == 0
     assert collectives.gini(np.array([0, 0, 0, 1.0])) == pytest.approx(0.75)
     assert collectives.gini(np.array([1.0, 2, 3, 4])) == pytest.approx(0.25)
+
+
+def over_rail(rail, servers, gpus):
+    """The GPUs of all servers from the one at this rail on, backwards in every second server."""
+    order = []
+    for server in range(servers):
+        row = [server * gpus + (rail + at) % gpus for at in range(gpus)]
+        order += row[::-1] if server % 2 else row
+    return order
+
+
+@pytest.mark.parametrize("kind", ["all-reduce", "all-gather", "reduce-scatter"])
+def test_rings_over_rails_are_those_of_tables_written_by_hand(kind):
+    base = {
+        "duration": "until-done", "cc": "dcqcn", "network": {"mtu": "4096B"},
+        "topology": {"kind": "rail-optimised", "servers": 4, "gpus": 4},
+    }  # fmt: skip
+    rings = [{"kind": kind, "size": "256KB", "hosts": over_rail(rail, 4, 4)} for rail in range(4)]
+    one = sh.run(
+        sh.Scenario(**base, traffic=[{"kind": kind, "size": "1024KB", "channels": 4, "rails": True}])
+    )
+    four = sh.run(sh.Scenario(**base, traffic=rings))
+    flows = [
+        sorted(zip(run.flows.src, run.flows.dst, run.flows.bytes, run.flows.fct_us, strict=True))
+        for run in (one, four)
+    ]
+    assert flows[0] == flows[1]
+    (row,) = one.summary["collectives"]
+    assert row["completion_us"] == max(of["completion_us"] for of in four.summary["collectives"])
+
+
+def test_rails_need_servers_and_rings():
+    def refused(expected, topology, **keys):
+        with pytest.raises(sh.ScenarioError, match=expected):
+            sh.Scenario(
+                duration="until-done", cc="dcqcn", topology=topology,
+                traffic=[{"kind": "all-reduce", "size": "1MB", "rails": True, **keys}],
+            )  # fmt: skip
+
+    rails = {"kind": "rail-optimised", "servers": 2, "gpus": 4}
+    refused("hosts in servers", {"kind": "star", "hosts": 8})
+    refused("hosts in servers", rails, hosts=[0, 4, 1, 5])
+    refused("hosts in servers", rails, hosts=[0, 1, 2, 4, 5])
+    refused('algorithm = "ring", not tree', rails, algorithm="tree")

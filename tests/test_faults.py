@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import commands
-from shallows.results import Run
+from shallows import Run
 
 FAULTS = sorted((Path(__file__).parent / "faults").glob("*.toml"))
 THOROUGH = {"rows"}
@@ -70,7 +70,7 @@ def test_a_fault_is_refused_or_runs_right(path, tmp_path):
         assert REFUSED[path.stem] in done.stderr
         return
     assert done.returncode == 0, done.stderr
-    summary = json.loads(done.stdout)
+    summary = json.loads(done.stdout)["data"]
     assert summary["books"] == {"closed": True, "problems": []}
     assert (summary["bottleneck"]["utilization"] or 0) <= 1
     assert RIGHT.get(path.stem, bool)(summary)

@@ -20,7 +20,8 @@ from shallows import cli, plot
 from shallows.errors import ScenarioError
 from shallows.plot import style
 from shallows.results import files
-from shallows.sweeps.result import NUMBERS, Sweep
+from shallows.results.metrics import RUN_KEYS as NUMBERS
+from shallows.sweeps.result import Sweep
 
 IMAGES = Path(__file__).with_name("images")
 ONE_COLUMN_IN, TWO_COLUMNS_IN = 3.33, 7.0

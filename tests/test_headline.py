@@ -29,6 +29,67 @@ def test_a_collective_comes_first(capsys):
     assert not any(line.startswith("drain") for line in lines)
 
 
+FOUR = {"kind": "star", "hosts": 5, "rate": "100Gbps", "rtt": "4us"}
+RING = {"kind": "all-reduce", "size": "16MB", "name": "ring", "hosts": ["h0", "h1", "h2", "h3"]}
+
+
+def cause(capsys, **tables):
+    """(the row of the first collective, the line on its largest cause) of a run over RoCE with pauses."""
+    run = sh.run(sh.Scenario(**{"duration": "until-done", "cc": "dcqcn", "network": {"pfc": True}} | tables))
+    print_parts(run_report(run.summary))
+    said = [line.strip() for line in capsys.readouterr().out.splitlines() if "largest cause" in line]
+    return run, run.summary["collectives"][0], said
+
+
+def test_frames_of_others_are_the_largest_cause(capsys):
+    """8 MB in frames of 1500 B take 657.5 us, and the ring keeps h1 busy but for 12 us of latency."""
+    other = {"kind": "trace", "flows": [[0.0, "h4", "h1", 8_000_000]]}
+    _, row, said = cause(capsys, topology=FOUR, traffic=[RING, other])
+    beyond_us = row["completion_us"] - row["ideal_us"]
+    assert row["cause"] == "other traffic"
+    assert row["cause_us"] == pytest.approx(657.5 - 12, rel=0.03)
+    assert 0.5 * beyond_us <= row["cause_us"] <= beyond_us
+    assert said == [f"largest cause beyond the ideal: {row['cause_us']:.1f} us by frames of others at s0->h1"]
+    _, alone, said = cause(capsys, topology=FOUR, traffic=[RING])
+    assert (alone["cause"], said) == (None, [])
+
+
+def test_timeouts_are_the_largest_cause(capsys):
+    """A lost last frame waits for 10 ms; 4 MB take 0.3 ms."""
+    lossy = [{"link": "h1->s0", "kind": "loss", "value": 0.3}]
+    train = {"kind": "all-to-all", "size": "4MB"}
+    run, row, said = cause(capsys, topology=FOUR, traffic=[train], faults=lossy)
+    assert row["cause"] == "timeouts"
+    assert row["cause_us"] == run.flows.timeouts.max() * 10_000
+    assert said[0].endswith("by the timeouts of a flow")
+
+
+def test_uneven_paths_are_the_largest_cause(capsys):
+    """Uplinks at a quarter of the host rate: the fullest is busy beyond the equal share of the ideal."""
+    fabric = {"kind": "leaf-spine", "leaves": 2, "spines": 4, "hosts_per_leaf": 4, "rate": "100Gbps"}
+    tables = {
+        "topology": fabric | {"spine_rate": "25Gbps"},
+        "traffic": [{"kind": "all-to-all", "size": "16MB"}],
+    }
+    run, row, said = cause(capsys, **tables, seed=3)
+    used = run.ports.utilization
+    busy_us = used.max() * run.summary["duration_s"] * 1e6
+    assert row["cause"] == "uneven paths"
+    assert row["cause_us"] == pytest.approx(busy_us - row["ideal_us"], rel=0.05)
+    assert said[0].endswith(f"at {run.ports.port[used.argmax()]}, more than an equal share of the paths")
+
+
+def test_rates_of_senders_are_what_is_left(capsys):
+    """HPCC leaves 5 % of links idle, and waits for its windows to grow: no frame of others, no loss."""
+    fabric = {"kind": "leaf-spine", "leaves": 2, "spines": 4, "hosts_per_leaf": 4, "rate": "100Gbps"}
+    _, row, said = cause(
+        capsys, topology=fabric, cc="hpcc-roce", seed=3, traffic=[{"kind": "all-to-all", "size": "64MB"}]
+    )
+    assert row["cause"] == "senders"
+    assert row["cause_us"] <= row["completion_us"] - row["ideal_us"]
+    assert "`shallows why --task` divides it" in said[0]
+
+
 def test_an_unfinished_collective_says_so(capsys):
     lines = report(capsys, duration="50us", traffic=[{"kind": "all-reduce", "size": "8MB"}])
     assert lines[1].startswith("collective  all-reduce: unfinished after 50.0 us, ideal 2")
@@ -40,6 +101,16 @@ def test_flows_without_an_end_have_their_shares(capsys):
     assert lines[1].startswith("shares      hogs: 4 flows, 3")
     assert " Gbit/s to " in lines[1]
     assert "Jain" in lines[1]
+
+
+def test_requests_and_answers_come_first(capsys):
+    """Two trips of 10 us, 1040 B twice, then six frames of 1500 B, and 1280 B twice, at 10 Gbps: 30.9 us."""
+    traffic = [{"kind": "request-response", "request": "1KB", "response": "10KB", "pairs": 2, "name": "rpc"}]
+    star = {"kind": "star", "hosts": 5, "rate": "10Gbps", "rtt": "20us"}
+    lines = report(capsys, duration="5ms", cc="dctcp", topology=star, traffic=traffic)
+    words = lines[1].replace(",", "").split()
+    assert words[:2] == ["exchanges", "rpc:"]
+    assert float(words[words.index("p50") + 1]) == pytest.approx(30.9, rel=0.03)
 
 
 def test_only_open_loop_traffic_has_a_load_and_a_drain(capsys):

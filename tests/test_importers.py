@@ -168,8 +168,7 @@ BODY = "Nodes 8\nConnections 2\n0->1 id 1 start 0 size 10 send_done_trigger 3\n1
         ("Nodes 8 9\n", 'a.cm:1:9: Nodes = "9": expected one number'),
         ("Nodes 8\n0->8 start 0 size 1\n", 'a.cm:2:4: host = "8": expected a whole number from 0 to 7'),
         ("Nodes 8\n3->3 start 0 size 1\n", 'a.cm:2:1: flow = "3->3": expected two different hosts'),
-        ("Nodes 8\n0->1 start 0 size -5\n", 'a.cm:2:19: size = "-5": expected a whole number from 1'),
-        ("Nodes 8\n0->1 start 0 size 0\n", 'a.cm:2:19: size = "0": expected a whole number from 1'),
+        ("Nodes 8\n0->1 start 0 size -5\n", 'a.cm:2:19: size = "-5": expected a whole number from 0'),
         ("Nodes 8\n0->1 start 0 bytes 5\n", 'a.cm:2:14: option = "bytes": expected one of id, start'),
         ("Nodes 8\n0->1 start 0\n", 'flow = "0->1": expected size BYTES on this line'),
         ("Nodes 8\n0->1 size 7\n", 'flow = "0->1": expected start T or trigger N'),
@@ -454,7 +453,7 @@ def test_two_files_are_two_tenants(folder):
 
 def test_what_is_missing_is_asked_for(folder):
     assert "--on SCENARIO" in refused("a.cm", "Nodes 2\n0->1 start 0 size 1\n", on=None)
-    assert "a file with flows or sizes too" in refused("f.topo", LEAF_SPINE)
+    assert "a file with flows or sizes too" in refused("f.topo", LEAF_SPINE, on=None)
     Path("g.topo").write_text(LEAF_SPINE)
     assert "one file with a topology" in refused("f.topo", LEAF_SPINE, "g.topo")
     assert "a name that ends in .cm" in refused("flows.dat", "hello world, this is no flow\n")

@@ -10,8 +10,10 @@ import pytest
 
 import shallows as sh
 from shallows.errors import ScenarioError
-from shallows.importers import chakra, cm, columns, goal, hpcc, topo, write
+from shallows.importers import chakra, cm, columns, goal, hpcc, simai, topo, write
+from shallows.importers.formats import read_all
 from shallows.importers.order import ordered
+from shallows.memory import bounds
 
 STAR = """
 duration = "until-done"
@@ -81,27 +83,71 @@ def read_goal(path):
 
 
 GROWTH = {
-    "goal in one line": (read_goal, "a.goal", lambda n: goal_pairs(n).replace("\n", " ")),
-    "goal pairs": (read_goal, "a.goal", goal_pairs),
-    "goal barrier": (read_goal, "a.goal", goal_barriers),
-    "chakra": (lambda path: chakra._content(path), "a.0.json", chakra_nodes),
-    "csv": (lambda path: columns.read(path, None), "a.csv", flows_csv),
-    "matrix": (lambda path: cm.read(path, None), "a.cm", matrix),
-    "options of a matrix": (
-        lambda path: cm.read(path, None),
-        "a.cm",
-        lambda n: f"{matrix(1)[:-1]}{' msg' * n}\n",
+    "goal in one line": ("a.goal", lambda n: goal_pairs(n).replace("\n", " ")),
+    "goal pairs": ("a.goal", goal_pairs),
+    "goal barrier": ("a.goal", goal_barriers),
+    "chakra": ("a.0.json", chakra_nodes),
+    "csv": ("a.csv", flows_csv),
+    "matrix": ("a.cm", matrix),
+    "options of a matrix": ("a.cm", lambda n: f"{matrix(1)[:-1]}{' msg' * n}\n"),
+    "hpcc flows": ("f.txt", hpcc_flows),
+    "hpcc topology": ("t.txt", hpcc_topology),
+    "hpcc traced nodes": ("t.txt", lambda n: f"{n}\n" + "1 " * n),
+    "hpcc configuration": ("c.txt", lambda n: "CC_MODE 1\n" + "".join(f"KEY_{i} 1\n" for i in range(n))),
+    "sizes": ("s.txt", lambda n: "".join(f"{i} {100 * i / n}\n" for i in range(n + 1))),
+    "simai": (
+        "w.txt",
+        lambda n: (
+            f"{simai.TYPE} model_parallel_NPU_group: 2 all_gpus: 2\n{n}\n"
+            + "a -1 5 NONE 0 5 NONE 0 5 NONE 0 1\n" * n
+        ),
     ),
-    "hpcc flows": (hpcc.read_flows, "f.txt", hpcc_flows),
-    "hpcc topology": (hpcc.read_topology, "t.txt", hpcc_topology),
 }
+"""Name of a file, and its text with `n` items."""
 
 
-@pytest.mark.parametrize(("read", "name", "text"), GROWTH.values(), ids=GROWTH)
-def test_time_grows_with_the_file_alone(folder, read, name, text):
+def read_any(path):
+    """What an import reads of a file, and the order of its tasks."""
+    if path.name == "t.txt" and path.read_text().endswith(" "):
+        return hpcc.read_traced(path)
+    (parts,) = read_all([path], None)
+    if path.suffix == ".goal":
+        ordered(parts.work)
+    return parts
+
+
+@pytest.mark.parametrize(("name", "text"), GROWTH.values(), ids=GROWTH)
+def test_time_grows_with_the_file_alone(folder, name, text):
     """Eight times the lines take at most 20 times as long; a quadratic reader takes 64 times."""
-    small, large = (cpu_s(read, name, text(n)) for n in (250, 2000))
+    small, large = (cpu_s(read_any, name, text(n)) for n in (250, 2000))
     assert large < 20 * small + 0.02
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("name", "text"), GROWTH.values(), ids=GROWTH)
+def test_a_million_lines_take_less_than_fifteen_times_as_long_as_a_tenth_of_them(folder, name, text):
+    def once_s(n):
+        Path(name).write_text(text(n))
+        begin = time.process_time()
+        read_any(Path(name))
+        return time.process_time() - begin
+
+    ten_thousand, more, million = map(once_s, (10_000, 100_000, 1_000_000))
+    assert ten_thousand < 1
+    assert more < 15 * ten_thousand
+    assert million < 15 * more
+
+
+@pytest.mark.parametrize("name", ["a.cm", "a.topo", "a.goal", "a.csv", "a.0.json", "a.0.et", "f.txt"])
+def test_a_file_of_two_gigabytes_is_refused_at_once(folder, name, monkeypatch):
+    """It would need 200 GB of memory; the file has a hole and takes no space."""
+    monkeypatch.setattr(bounds, "free", lambda: bounds.Free(150 * 10**9, "this machine"))
+    with Path(name).open("wb") as file:
+        file.truncate(2 * 10**9)
+    begin = time.process_time()
+    with pytest.raises(ScenarioError, match=rf"{name}: about 200.*at most 150.*a smaller file"):
+        write([name], "out.toml", on="star.toml")
+    assert time.process_time() - begin < 1
 
 
 def test_a_comment_without_an_end_is_found_at_once(folder):
@@ -198,7 +244,7 @@ def node(**changed):
 def test_a_broken_trace_of_chakra_is_an_error_with_the_file(folder, text):
     Path("a.0.json").write_text("{}\n" + text if text.startswith('{"id"') else text)
     Path("a.1.json").write_text("{}\n" + json.dumps(node()))
-    with pytest.raises(ScenarioError, match=r"a|one message"):
+    with pytest.raises(ScenarioError, match=r"a\.[01]\.json"):
         write(["a.0.json", "a.1.json"], "out.toml", on="star.toml")
     assert not Path("out.toml").exists()
 

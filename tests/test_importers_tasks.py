@@ -7,7 +7,7 @@ import pytest
 
 import shallows as sh
 from shallows.errors import ScenarioError
-from shallows.importers import write
+from shallows.importers import chakra, write
 from shallows.importers.protobuf import BrokenError, fields, messages, numbers
 
 STAR = """
@@ -359,3 +359,22 @@ def test_a_flow_that_needs_more_than_it_has_is_refused(folder):
     text = "id,src,dst,bytes,after,needs\na,0,1,1000,,\nc,1,3,1000,a,2\n"
     assert "needs = 2" in refused({"a.csv": text})
     assert 'a.csv:3:14: needs = "x": expected a whole number' in refused({"a.csv": text.replace(",2", ",x")})
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "what"),
+    [
+        ("feeder.0.json", '{"workload_graph": [{"Id": 1, "NodeType": 4}]}', "the JSON of Chakra's feeder"),
+        ("pytorch.0.json", '{"schema": "1.0.2-chakra.0.0.4", "pid": 1, "nodes": []}', "trace of PyTorch"),
+        ("pytorch-1.0.2.4.json", '{"schema": "1", "nodes": [{"id": 2}]}', "chakra_converter make traces .et"),
+        ("kineto.0.json", '{"traceEvents": []}', "a profile of Kineto"),
+        ("kineto.json", '{"schemaVersion": 1, "deviceProperties": []}', "a profile of Kineto"),
+    ],
+)
+def test_relatives_of_chakra_traces_are_named(name, text, what, tmp_path):
+    """Files of the same tools, which are no traces: not for the number of ranks, nor a rank."""
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ScenarioError, match=what) as error:
+        chakra.read([tmp_path / name])
+    assert str(tmp_path / name) in str(error.value)
+    assert "a Chakra trace" in str(error.value)

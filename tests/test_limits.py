@@ -155,3 +155,112 @@ def test_the_documentation_shows_the_table_of_limits():
     page = (Path(__file__).parents[1] / "docs" / "limits.md").read_text()
     for limit in LIMITS:
         assert f"| {limit.what} |" in page
+
+
+# Statements of docs/limits.md in words: each with its sentence, which the page has.
+
+FABRIC = {"kind": "star", "hosts": 4, "rate": "10Gbps", "rtt": "10us"}
+LONG = {"kind": "long-lived", "flows": 2}
+CLASSES = [{"name": "a"}, {"name": "b"}]
+
+
+def said_in_limits(sentence):
+    page = " ".join((Path(__file__).parents[1] / "docs" / "limits.md").read_text().split())
+    assert sentence in page
+    return page
+
+
+@pytest.mark.parametrize(
+    ("tables", "expected"),
+    [
+        ({"network": {"shared": {"size": "1MB"}}}, "describe memory as"),
+        ({"classes": [{"name": f"c{number}"} for number in range(9)]}, "at most 8"),
+    ],
+)
+def test_what_classes_lack_is_refused(tables, expected):
+    said_in_limits("trimming and memory (`[[pools]]` in place of `network.shared`)")
+    said_in_limits("With classes there are up to eight")
+    with pytest.raises(ScenarioError, match=expected):
+        scenario(**{"topology": FABRIC, "traffic": [LONG], "classes": CLASSES, "duration": "1ms"} | tables)
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        {"classes": [{"name": f"c{number}"} for number in range(8)]},
+        {"classes": CLASSES, "cc": "hull", "network": {"marking": {"kind": "phantom"}}},
+        {"classes": [{"name": "a", "pfc": True}, {"name": "b", "marking": {"kind": "red"}}], "cc": "dctcp"},
+    ],
+)
+def test_what_classes_have_runs(tables):
+    run = sh.run(scenario(**{"topology": FABRIC, "traffic": [LONG], "duration": "1ms"} | tables))
+    assert run.summary["books"]["closed"]
+    assert run.summary["flows"]["goodput_gbps"] > 1
+
+
+def test_without_classes_there_are_two_priorities():
+    said_in_limits("there are two (`traffic.priority`), and PFC pauses data as one class")
+    first = LONG | {"flows": 1, "from": 0, "to": 3, "priority": 1}
+    last = LONG | {"flows": 1, "from": 1, "to": 3}
+    tables = {"topology": FABRIC, "duration": "2ms", "cc": {"name": "fixed", "window": 100}}
+    both = sh.run(scenario(traffic=[first, last], network={"buffer": "250pkt"}, **tables)).summary["traffic"]
+    assert both[0]["goodput_gbps"] > 9
+    assert both[1]["goodput_gbps"] < 0.5
+    with pytest.raises(ScenarioError, match="priority"):
+        scenario(traffic=[LONG | {"priority": 2}], **tables)
+
+
+def test_connections_are_open_from_the_start():
+    """A message of one packet takes the empty path once: no handshake before it."""
+    said_in_limits("no handshake")
+    one = MESSAGE | {"size": "1000B"}
+    run = sh.run(scenario(traffic=[one]))
+    # 1040 B at 400 Gbps are 20.8 ns, and the link is 1 us long.
+    assert run.flows.fct_us.tolist() == pytest.approx([1.0208], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("tables", "expected"),
+    [
+        ({"traffic": [{"kind": "incast"}]}, "a fluid has no flows that end"),
+        ({"topology": {"kind": "parking-lot", "hops": 2, "hosts": 1}}, "a fluid has one queue"),
+        ({"faults": [{"kind": "loss", "link": "h0->s0", "rate": 0.1}]}, "faults"),
+    ],
+)
+def test_the_fluid_world_refuses_what_it_has_not(tables, expected):
+    from shallows.worlds.runner import prepare
+
+    said_in_limits("It has no noise, no losses, no flows that end, and one queue.")
+    base = {"topology": FABRIC, "traffic": [LONG], "duration": "10ms", "cc": "dctcp"}
+    with pytest.raises(ScenarioError, match=expected):
+        prepare(scenario(**base | tables), world="fluid")
+
+
+def test_a_run_without_randomness_is_the_same_for_all_seeds():
+    said_in_limits("If nothing in a scenario is random, all seeds give the same run")
+    prints = {sh.run(scenario(), seed=seed).summary["fingerprint"] for seed in (1, 2, 3)}
+    assert len(prints) == 1
+
+
+def test_percentiles_of_few_flows_are_marked_below_a_thousand_flows():
+    from shallows.results.summary import is_of_few
+
+    said_in_limits("mark a p99 of less than 1,000 flows with `*`")
+    assert is_of_few("slowdown_p99", 999)
+    assert not is_of_few("slowdown_p99", 1000)
+
+
+def test_a_load_of_hosts_beyond_a_port_is_warned_of():
+    said_in_limits("a run warns of ports that are offered more than their rate")
+    uplinks = {"kind": "leaf-spine", "leaves": 2, "spines": 1, "hosts_per_leaf": 4, "rate": "10Gbps"}
+    poisson = {"kind": "poisson", "sizes": "20KB", "load": 0.9, "flows": 100}
+    made = scenario(topology=uplinks, traffic=[poisson], cc="dctcp")
+    assert any("more than" in warning for warning in made.warnings)
+
+
+def test_a_first_destination_is_the_same_for_all_hosts_of_a_shuffle():
+    said_in_limits("all hosts send to the destinations in the same order")
+    flows = scenario(topology=FABRIC, traffic=[{"kind": "shuffle", "jitter": "0s"}]).flows
+    order = {host: flows.dst[flows.src == host].tolist() for host in range(4)}
+    assert order == {0: [1, 2, 3], 1: [0, 2, 3], 2: [0, 1, 3], 3: [0, 1, 2]}
+    assert set(flows.start_ps.tolist()) == {0}

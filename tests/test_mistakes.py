@@ -52,8 +52,8 @@ def test_all_mistakes_are_reported_with_line_and_caret():
     error = mistakes(TEXT)
     found = {one.key: (one.place.line, one.place.column) for one in error.every}
     assert found == {
-        "topology.host": (6, 8),
-        "network.pfc.treshold": (9, 20),
+        "topology.host": (6, 1),
+        "network.pfc.treshold": (9, 9),
         "cc.g": (2, 28),
         "traffic[0].size": (14, 8),
         "traffic[1].load": (18, 8),

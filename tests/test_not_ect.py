@@ -116,6 +116,32 @@ def test_flows_with_marks_and_flows_with_trimming_share_a_link(network, marked):
     assert run.summary["warnings"] == []
 
 
+def test_a_flow_of_marks_beside_trimming_ends_by_its_growth():
+    """In frames of 1500 B the last of eight flows ends after 1.21 of the link's time.
+
+    Seven flows of NDP keep more than 20 packets queued, so that all data of the DCTCP flow is marked and its
+    window stays at two to four packets. Once they are done it grows by a packet in each round trip of 8 us
+    and 5 frames of 0.12 us: R packets take sqrt(w^2 + 2 R) - w round trips.
+    """
+    flows = [[0.0, f"h{host}", "h8", SIZE] for host in range(SENDERS)]
+    traffic = [{"kind": "trace", "flows": flows[:1]}, {"kind": "trace", "cc": "ndp", "flows": flows[1:]}]
+    network = {"trimming": {"queue": 50}, "marking": STEP}
+    tables = {
+        "duration": "until-done",
+        "topology": STAR,
+        "network": network,
+        "cc": "dctcp",
+        "traffic": traffic,
+    }
+    dctcp_us, *ndp_us = sh.run(sh.Scenario(**tables), progress=False).flows.fct_us
+    frame_us = 1500 * 8 / 100e3
+    link_us = SENDERS * -(-SIZE // 1460) * frame_us
+    left, window = (link_us - max(ndp_us)) / frame_us, 3
+    growth_us = ((window**2 + 2 * left) ** 0.5 - window) * (8 + 5 * frame_us)
+    assert dctcp_us == pytest.approx(max(ndp_us) + growth_us, rel=0.03)
+    assert 1.2 < dctcp_us / link_us < 1.22
+
+
 def test_a_comparison_names_data_that_is_dropped_where_other_data_is_marked():
     scenario = sh.Scenario(
         duration="200us",

@@ -148,7 +148,9 @@ def test_a_part_never_replaces_a_whole(tmp_path):
 def test_sigterm_saves_what_exists(place):
     scenario = SCENARIO.replace("1ms", "3000s").replace('"trace"', '"long-lived"')
     (place / "a.toml").write_text(scenario.replace('file = "flows.csv"', "flows = 2"))
-    code = "from shallows.printing import progress; progress.SILENT_S = 0; from shallows.cli import main; main()"
+    code = (
+        "from shallows.printing import progress; progress.SILENT_S = 0; from shallows.cli import main; main()"
+    )
     process = commands.Process("run", "a.toml", "--out", "out", cwd=place, code=code)
     for line in process.error_lines():
         if " simulated, " in line:

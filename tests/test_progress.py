@@ -1,7 +1,10 @@
 """What a run says while it goes on."""
 
+import pytest
+
 import shallows as sh
 from shallows.printing import progress
+from shallows.printing.progress import count
 
 TWO = sh.Scenario(
     name="two",
@@ -17,10 +20,25 @@ def test_off_a_terminal_a_long_run_says_how_far_it_is(monkeypatch, capsys):
     sh.run(TWO, progress=True)
     lines = capsys.readouterr().err.splitlines()
     assert lines
-    assert all(line.startswith("two: ") and "% done" in line and "ms simulated" in line for line in lines)
+    assert all(line.startswith("two: ") and "% done" in line and "s simulated" in line for line in lines)
 
 
 def test_a_short_run_and_one_that_nobody_watches_say_nothing(capsys):
     sh.run(TWO.replace({"duration": "1ms"}), progress=True)
     sh.run(TWO)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "0"),
+        (950, "950"),
+        (12_345, "12.3 k"),
+        (7_200_000, "7.20 M"),
+        (999_700, "1.00 M"),
+        (9.49e9, "9.49 G"),
+    ],
+)
+def test_a_count_has_three_digits(number, text):
+    assert count(number) == text

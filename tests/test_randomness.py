@@ -116,10 +116,11 @@ def test_run_and_compare_say_that_nothing_is_drawn(tmp_path):
     nothing = "random      nothing is drawn"
     assert f"{nothing}, so all seeds give the same run; {advice}" in said("run", file, *out)
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["random"] == []
-    assert json.loads(said("run", file, *out, "--json"))["random"] == []
+    assert json.loads(said("run", file, *out, "--json"))["data"]["random"] == []
     both = ["compare", file, "--cc", "dctcp", "--cc", "dx", *out]
     assert f"{nothing} by dctcp, so all seeds give the same run; {advice}" in said(*both)
-    assert {label: of["random"] for label, of in json.loads(said(*both, "--json")).items()} == {
+    runs = json.loads(said(*both, "--json"))["data"]
+    assert {label: of["random"] for label, of in runs.items()} == {
         "dctcp": [], "dx": ["cc"],
     }  # fmt: skip
 

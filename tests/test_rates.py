@@ -298,6 +298,23 @@ def test_a_circle_of_pauses_is_named():
     assert result.summary["network"]["dropped"] == 0
 
 
+def test_a_watchdog_drops_what_a_circle_of_pauses_holds():
+    """Nothing passes a circle for 20 ms without a watchdog. One of 5 ms drops nothing before that time.
+
+    Then packets are dropped, memory becomes free, pauses end, and flows go on until the next circle.
+    """
+    stuck = run("pause-deadlock")
+    watched = run("pause-deadlock", {"network.pfc.watchdog": "5ms"})
+    early = run("pause-deadlock", {"network.pfc.watchdog": "5ms", "duration": "5ms"})
+    assert early.summary["network"]["dropped"] == 0
+    assert watched.summary["network"]["dropped"] > 0
+    assert watched.summary["network"]["deadlock"] == []
+    assert watched.summary["flows"]["goodput_gbps"] > 10 * stuck.summary["flows"]["goodput_gbps"]
+    # A watchdog of which no pause is long enough changes nothing.
+    patient = run("pfc-incast", {"network.pfc.watchdog": "10s"})
+    assert patient.summary["fingerprint"] == run("pfc-incast").summary["fingerprint"]
+
+
 CCS = ("dcqcn@ecn-or-delay", "timely@sigcomm15", "patched-timely")
 
 

@@ -374,6 +374,8 @@ def test_pauses_need_classes_on_every_port_and_shared_memory_on_those_of_switche
         "threshold_bytes": 100_000,
         "hysteresis_bytes": 3000,
         "headroom_bytes": None,
+        "watchdog_ps": None,
+        "restoration_ps": None,
     }
     shared, network = request_of(network={"buffer": "shared"})
     assert (shared["links"]["discipline"] == ~network.is_nic).all()

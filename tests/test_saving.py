@@ -19,8 +19,9 @@ import failing_calls
 import fake_packet_run as fake
 import shallows as sh
 from shallows.results import TABLES, files, store
+from shallows.results.metrics import RUN_KEYS as NUMBERS
 from shallows.sweeps.comparison import Comparison
-from shallows.sweeps.result import NUMBERS, Sweep
+from shallows.sweeps.result import Sweep
 
 SCENARIO = """
 name = "quick"
@@ -234,6 +235,7 @@ def test_what_does_not_fit_is_saved_elsewhere(place):
     done = commands.run("run", "quick.toml", "--out", "out", cwd=place, code=code, TMPDIR=str(place))
     assert "No space left" in done.stderr
     assert "what was done is not lost" in done.stderr
+    assert done.returncode == 1, "a script must not believe that --out holds the run"
     saved = Path(done.stderr.split("saved in ")[1].strip())
     assert sh.Run.load(saved).summary["name"] == "quick"
     assert not (place / "out").exists()

@@ -99,6 +99,7 @@ def test_every_default_is_written_back():
             "header": "40B",
             "balancing": "flow",
             "convergence": "never",
+            "delay_spread": 0.0,
             "buffer": "250pkt",
             "marking": {"kind": "step", "threshold": "65pkt", "at": "enqueue", "ecn": True, "nodrop": False},
         },

@@ -228,8 +228,13 @@ def test_ports_that_differ_are_chosen_between(tmp_path):
     small = {**tables["WRED_PROFILE"]["AZURE_LOSSLESS"], "green_min_threshold": "1000"}
     tables["WRED_PROFILE"]["SMALL"] = small
     tables["QUEUE"]["Ethernet4|3"] = {"wred_profile": "SMALL"}
-    with pytest.raises(sh.ScenarioError, match=r"QUEUE.Ethernet4|3.wred_profile.*--port NAME chooses"):
-        read(tables, tmp_path)
+    most = read(tables, tmp_path)
+    assert most.tables == read(tables, tmp_path, port="Ethernet0").tables
+    assert "ports Ethernet4, which differ: Ethernet0 stands for all" in most.not_expressed[0]
+    tables["QUEUE"]["Ethernet4|3-4"] = {"wred_profile": "AZURE_LOSSLESS"}
+    with pytest.raises(sh.ScenarioError, match=r"Ethernet4\|3-4.wred_profile.*two entries of Ethernet4"):
+        read(tables, tmp_path, port="Ethernet4")
+    del tables["QUEUE"]["Ethernet4|3-4"]
     assert read(tables, tmp_path, port="Ethernet4").tables["network"]["marking"]["kmin"] == "1KB"
     one = read(tables, tmp_path, port="Ethernet0", queue=3)
     assert one.tables["network"]["marking"]["kmin"] == "1MiB"
@@ -516,11 +521,107 @@ def test_the_tables_of_a_switch_may_be_in_several_files(tmp_path):
         read_all(files)
 
 
-def test_a_repeated_key_is_named(tmp_path):
-    file = tmp_path / "config_db.json"
+def test_the_last_of_repeated_keys_counts(tmp_path):
+    """As SONiC reads them, whose JSON reader keeps the last; they are named."""
+    tables = copy.deepcopy(PROFILES["tomahawk5"][0])
+    first = read(tables, tmp_path)
+    text = json.dumps(tables)
+    repeated = text.replace(
+        '"WRED_PROFILE": {', '"WRED_PROFILE": {"AZURE_LOSSLESS": {"ecn": "ecn_none"}, ', 1
+    )
+    file = tmp_path / "repeated.json"
+    file.write_text(repeated)
+    found = sonic.fragment(file)
+    assert found.tables == first.tables
+    assert any(
+        "AZURE_LOSSLESS: repeated keys, of which SONiC takes the last" in x for x in found.not_expressed
+    )
     file.write_text('{"QUEUE": {"Ethernet0|3": {}, "Ethernet0|3": {}}}')
-    with pytest.raises(sh.ScenarioError, match=r"Ethernet0\|3: expected each key once"):
+    with pytest.raises(sh.ScenarioError, match="nothing here sets queues"):
         sonic.fragment(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "ports"),
+    [
+        ("RPG_AI_RATE_P1 5\nRPG_AI_RATE_P2 50\nRPG_HAI_RATE_P1 60\n", ("P1", "P2")),
+        (
+            "/sys/class/net/eth0/ecn/roce_rp/rpg_ai_rate:5\n/sys/class/net/eth1/ecn/roce_rp/rpg_ai_rate:50\n"
+            "/sys/class/net/eth0/ecn/roce_rp/rpg_hai_rate:60\n",
+            ("eth0", "eth1"),
+        ),
+    ],
+)
+def test_ports_of_a_nic_that_differ_are_chosen_between(text, ports):
+    with pytest.raises(sh.ScenarioError, match=r"one value for all ports: rpg_ai_rate is also 5; --port"):
+        mlx5.read(text)
+    first, second = (mlx5.read(text, port) for port in ports)
+    assert first.tables["cc"] == {"name": "dcqcn", "r_ai": "5Mbps", "r_hai": "60Mbps"}
+    assert second.tables["cc"] == {"name": "dcqcn", "r_ai": "50Mbps"}
+    assert f"{ports[0]}: {ports[1]} stands for all ports" in second.not_expressed
+
+
+LOOKUP = """# PG lossless profiles.
+# speed cable size xon xoff threshold xon_offset
+100000 5m 1248 0 177632 -1 2288
+100000 40m 1248 0 200000 -2 2288
+"""
+
+
+def test_the_lookup_of_headroom_and_the_table_of_ports_join_the_rest(tmp_path):
+    """The row for 100 Gbps and 40 m: xoff, xon_offset, and 2^-2 of the pool."""
+    tables = {
+        "PORT_QOS_MAP": {"Ethernet0,Ethernet4": {"pfc_enable": "3"}},
+        "CABLE_LENGTH": {"AZURE": {"Ethernet0": "40m", "Ethernet4": "5m"}},
+        "BUFFER_POOL": {"ingress_lossless_pool": {"size": "1000000", "type": "ingress", "mode": "dynamic"}},
+    }
+    files = [tmp_path / name for name in ("qos.json", "pg_profile_lookup.ini", "port_config.ini")]
+    files[0].write_text(json.dumps(tables))
+    files[1].write_text(LOOKUP)
+    files[2].write_text("# name lanes alias speed\nEthernet0 1,2 Eth1 100000\nEthernet4 3,4 Eth2 100000\n")
+    network = read_all(files, port="Ethernet0").tables["network"]
+    assert network == {
+        "pfc": {"headroom": "200KB", "hysteresis": "2288B"}, "shared": {"size": "1MB", "alpha": 0.25},
+    }  # fmt: skip
+    assert read_all(files, port="Ethernet4").tables["network"]["shared"]["alpha"] == 0.5
+    without = read_all(files[:2])
+    assert without.tables["network"] == {"pfc": {"headroom": "auto"}}
+    assert any("PG_PROFILE_LOOKUP: PORT.speed and CABLE_LENGTH" in text for text in without.not_expressed)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("100000 5m 1248 0", "line 5.*expected columns speed, cable"),
+        ("100000 5 1248 0 177632 -1 2288", "line 5.*a length such as 40m"),
+        ("100000 5m 1248 0 177633 -1 2288", "line 5.*one row for 100000 5m"),
+        ("100000 300m x 0 177633 -1 2288", r"100000\|300.size.*expected bytes"),
+    ],
+)
+def test_a_broken_lookup_is_reported_with_its_line(tmp_path, line, expected):
+    (tmp_path / "pg_profile_lookup.ini").write_text(f"{LOOKUP}{line}\n")
+    with pytest.raises(sh.ScenarioError, match=expected):
+        read_all([tmp_path / "pg_profile_lookup.ini"])
+
+
+@pytest.mark.parametrize("name", ["ecn_green_{}", "green_ect_{}"])
+def test_thresholds_of_ecn_capable_packets_take_the_place_of_others(tmp_path, name):
+    tables = copy.deepcopy(PROFILES["tomahawk5"][0])
+    tables["WRED_PROFILE"]["AZURE_LOSSLESS"][name.format("min_threshold")] = "7000"
+    tables["WRED_PROFILE"]["AZURE_LOSSLESS"][name.format("drop_probability")] = "3"
+    found = read(tables, tmp_path, queue=3)
+    marking = found.tables["network"]["marking"]
+    assert (marking["kmin"], marking["pmax"]) == ("7KB", 0.03)
+    assert any(f"{name.format('min_threshold')} marks" in text for text in found.not_expressed)
+
+
+def test_a_pool_of_the_dynamic_buffer_model_has_no_size(tmp_path):
+    tables = copy.deepcopy(PROFILES["tomahawk5"][0])
+    for pool in tables["BUFFER_POOL"].values():
+        pool.pop("size")
+    found = read(tables, tmp_path)
+    assert all("size" not in pool for pool in found.tables.get("pools", []))
+    assert any("dynamic buffer model" in text for text in found.assumed)
 
 
 def test_every_table_and_field_of_a_switch_that_is_left_out_is_named(tmp_path):

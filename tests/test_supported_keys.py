@@ -10,6 +10,7 @@ import pytest
 
 from shallows.errors import ScenarioError
 from shallows.scenario import HostTable, NetworkTable, RecordTable, Scenario, supported_keys
+from shallows.scenario.given import Given
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.worlds import fluid, kernel, packet
@@ -40,6 +41,7 @@ OTHER = {
     "network.entropies": 8,
     "network.flowlet_gap": "1us",
     "network.convergence": "50ms",
+    "network.delay_spread": 0.01,
     "top.classes": [{"name": "first"}, {"name": "bulk"}],
     "top.pools": [{"name": "memory", "size": "2MB"}],
     "top.ports": [{"names": "s0->h3", "buffer": "40pkt"}],
@@ -58,6 +60,7 @@ OTHER = {
     "hosts.gap": 0.5,
     "hosts.prr": True,
     "hosts.timestamps": {"kind": "hardware"},
+    "hosts.costs": [{"message": "1us"}],
     "traffic.0.priority": 1,
     "traffic.0.class": "bulk",
     "traffic.0.name": "tenant",
@@ -322,9 +325,21 @@ def test_a_key_of_a_kind_changes_what_is_run_or_is_refused(table, kind, key, wor
     plain, other = {"kind": kind, **PLAIN_KINDS.get(kind, {})}, KIND_KEYS[table].get(kind, {}).get(key, 1)
     plain |= PAUSING if key in PAUSING else {}
     plain |= {"ep": 2} if kind == "training" and key in ("dispatch", "gini") else {}
-    if "rate" in TOPOLOGIES.get(kind, Scenario).model_fields:
+    if "rate" in TOPOLOGIES.get(kind, Given).model_fields:
         plain["rate"] = "1Gbps"
-    tables = {**BASE, "duration": "9s", table: plain if table == "topology" else [plain]}
+    base = BASE
+    if key == "rails":  # rings over servers of GPUs
+        plain, other = {"kind": kind, "size": "4MB"}, True
+        base = BASE | {
+            "topology": {
+                "kind": "rail-optimised",
+                "servers": 2,
+                "gpus": 2,
+                "rate": "1Gbps",
+                "nvlink_rate": "1Gbps",
+            }
+        }
+    tables = {**base, "duration": "9s", table: plain if table == "topology" else [plain]}
     before = Scenario(**tables, network={"buffer": "300pkt"})
     after = before.set(f"{table}.{key}" if table == "topology" else f"{table}.0.{key}", other)
     try:

@@ -19,11 +19,11 @@ import commands
 import shallows as sh
 from shallows.errors import ScenarioError
 from shallows.memory import bounds, needs
+from shallows.results.metrics import RUN_KEYS as NUMBERS
 from shallows.scenario import examples
 from shallows.sweeps import executors, plans, statistics
 from shallows.sweeps.jobs import place_of
 from shallows.sweeps.report import sweep_report
-from shallows.sweeps.result import NUMBERS
 
 SCENARIO = """
 name = "short"
@@ -679,3 +679,24 @@ def test_a_plan_names_the_points_that_overload_a_port():
     over = [text for text in said if "offered more than they can carry" in text]
     assert len(over) == 1
     assert over[0].startswith("load = 0.8: ")
+
+
+def test_the_table_as_latex(scenario, tmp_path):
+    result = swept(scenario, tmp_path / "sweep", cc=["dctcp", "dx"], over={"traffic.0.flows": [2]}, seeds=2)
+    for number, row in enumerate(result.rows):
+        row["queue_mean_pkt"] = (1.0, 3.0, 0.5, 0.5)[number]
+        row["flows"] = "a_b & 50%"
+    lines = result.latex(["queue_mean_pkt", "utilization"]).splitlines()
+    comments = [line for line in lines if line.startswith("%")]
+    assert any("Student t" in line for line in comments)
+    table = [line for line in lines if not line.startswith("%")]
+    columns = result.columns
+    assert table[0] == r"\begin{tabular}{" + "l" * len(columns) + "rrr}"
+    assert table[1] == r"\toprule"
+    assert table[2].endswith(r"& seeds & queue mean (packets) & utilization \\")
+    assert table[3] == r"\midrule"
+    # Of 1 and 3: the standard error is 1, and Student's t of one degree of freedom 12.706.
+    assert r" & 2 & 2 $\pm$ 13 & " in table[4]
+    assert r"a\_b \& 50\%" in table[4]
+    assert table[6:] == [r"\bottomrule", r"\end{tabular}"]
+    assert len({line.count(" & ") for line in (table[2], table[4], table[5])}) == 1

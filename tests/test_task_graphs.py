@@ -299,10 +299,10 @@ def test_the_slack_of_a_task_that_needs_some_is_a_lower_bound(tmp_path):
     told = CliRunner().invoke(cli.app, asked)
     assert told.exit_code == 0, told.stderr
     assert "at least: some tasks need only some of their predecessors" in told.stdout
-    told = json.loads(CliRunner().invoke(cli.app, [*asked, "--json"]).stdout)
+    told = json.loads(CliRunner().invoke(cli.app, [*asked, "--json"]).stdout)["data"]
     assert told["slack_is_lower_bound"] is True
     asked.remove("--slack")
-    told = json.loads(CliRunner().invoke(cli.app, [*asked, "--json"]).stdout)
+    told = json.loads(CliRunner().invoke(cli.app, [*asked, "--json"]).stdout)["data"]
     assert (told["slack"], told["slack_is_lower_bound"]) == (None, None)
 
 
@@ -313,7 +313,7 @@ def test_the_command_prints_computations_and_slack(tmp_path):
     assert told.exit_code == 0, told.stderr
     for part in ("computation", "slack", "28.40"):
         assert part in told.stdout
-    told = json.loads(CliRunner().invoke(cli.app, [*asked, "--json"]).stdout)
+    told = json.loads(CliRunner().invoke(cli.app, [*asked, "--json"]).stdout)["data"]
     assert [message["computation"] for message in told["messages"]] == [0, None, 1, None, 2]
     assert max(one["slack_ps"] for one in told["slack"]) == 28_400_000
     assert told["slack_is_lower_bound"] is False

@@ -446,6 +446,6 @@ def test_the_command_prints_path_and_counterfactual(tmp_path):
     for part in ("task ring-a: ", "leaf2->h8", "100.0 KB, step 2", "expected without"):
         assert part in told.stdout
     assert (tmp_path / "tenants-why.png").stat().st_size > 10_000
-    told = json.loads(CliRunner().invoke(cli.app, [*asked, "--json"]).stdout)
+    told = json.loads(CliRunner().invoke(cli.app, [*asked, "--json"]).stdout)["data"]
     assert sum(told["causes_ps"].values()) == told["completion_ps"]
     assert told["without"][0]["what"] == "storage"

@@ -88,3 +88,21 @@ def test_a_share_is_a_number_or_a_percentage():
     for wrong in (0, 1.2, "140%", "0.4", True, None):
         with pytest.raises(ValueError, match="a share above 0"):
             share(wrong)
+
+
+@pytest.mark.parametrize(
+    ("dimension", "amount", "text"),
+    [
+        (TIME, 966_480, "966ns"),
+        (TIME, 8_165_440, "8.17us"),
+        (TIME, 57_796_100_000_000, "57.8s"),
+        (TIME, 999_600, "1us"),
+        (TIME, 12, "12ps"),
+        (TIME, 0, "0ps"),
+        (RATE, 198_122_997_000_000, "198Tbps"),
+        (RATE, 45_110_000, "45.1Mbps"),
+        (SIZE, 1536, "1.54KB"),
+    ],
+)
+def test_about_has_three_digits_in_the_fitting_unit(dimension, amount, text):
+    assert dimension.about(amount) == text

@@ -35,6 +35,25 @@ def test_timeouts_that_are_most_of_a_completion_time_are_named():
     assert not only("timeouts of", **{key: value for key, value in LOSSY.items() if key != "faults"})
 
 
+def test_flows_without_an_end_that_mostly_wait_for_timeouts_are_named():
+    """Ten timeouts of 10 ms are most of 120 ms; the link is idle meanwhile, so that no share is unfair."""
+    tables = {
+        "duration": "120ms",
+        "warmup": "20ms",
+        "cc": "patched-timely",
+        "topology": {"kind": "dumbbell", "hosts": 2, "rate": "25Gbps", "edge_rate": "50Gbps", "rtt": "40us"},
+        "network": {"buffer": "200pkt"},
+        "hosts": {"retransmission": "selective"},
+        "traffic": [{"kind": "long-lived", "flows": 2, "stagger": "2ms"}],
+    }
+    run = sh.run(sh.Scenario(**tables))
+    (said,) = [text for text in run.summary["warnings"] if "timeouts of" in text]
+    assert said.startswith("2 of 2 flows spent most of their time in timeouts of hosts.rto_initial = 10ms")
+    assert (run.flows.timeouts * 10 >= 60).all()
+    assert run.summary["bottleneck"]["utilization"] < 0.5
+    assert not only("timeouts of", **tables | {"network": {"pfc": True}})
+
+
 def test_drops_that_nobody_sends_again_are_a_warning():
     """TIMELY is not ECN-capable: a step of 10 packets drops its packets beyond."""
     marks = {
@@ -112,6 +131,146 @@ def test_flows_that_a_full_queue_locks_out(edge, warned):
     for text in said:
         assert text.startswith("3 of 4 flows without an end")
         assert "of 6.08 Gbit/s at s0->s1" in text
+
+
+LONG = {"kind": "long-lived", "flows": 4, "from": ["h0", "h1"], "to": "h7"}
+LOT = {"kind": "parking-lot", "rate": "100Gbps", "rtt": "20us"}
+"""h0 is behind four switches, h1 behind the last: both send to h7, at the rate of all links."""
+
+
+def starved_and_remedied(remedy, **tables):
+    """The warning of a run, which is gone with a remedy."""
+    (said,) = only("less than a tenth of their fair share", **tables)
+    assert not only("less than a tenth", **tables | remedy)
+    return said
+
+
+def test_loss_based_flows_over_several_hops_are_locked_out_of_a_full_queue():
+    """RFC 7567, section 2: random or early drops end what a full queue causes, and other starts do not."""
+    codel = {"network": {"mtu": "9000B", "marking": {"kind": "codel", "ecn": False}}}
+    tables = {"duration": "64ms", "warmup": "32ms", "cc": "cubic", "network": {"mtu": "9000B"}}
+    lot = {**LOT, "rate": "1600Gbps"}
+    said = starved_and_remedied(codel, **tables, topology=lot, traffic=[LONG])
+    assert 'write network.marking = { kind = "codel", ecn = false }' in said
+    assert said.startswith("2 of 4 flows")  # those of h0
+    early = {**tables, "network": {"mtu": "9000B", "marking": {"kind": "red", "ecn": False, "pmax": 0.02,
+             "kmin": "10pkt", "kmax": "40pkt"}}}  # fmt: skip
+    assert not only("less than a tenth", **early, topology=lot, traffic=[LONG])
+
+
+def test_a_full_queue_of_credits_locks_out_credits_that_come_between():
+    """docs/credits.md: half of the credits of another flow are dropped, and a tenth is what flows aim at."""
+    tables = {
+        "duration": "16ms",
+        "warmup": "8ms",
+        "topology": {"kind": "star", "hosts": 3, "rate": "400Gbps", "rtt": "20us"},
+        "traffic": [{"kind": "long-lived", "flows": 4, "from": [0, 1], "to": 2}],
+    }
+    remedy = {"cc": {"name": "expresspass", "jitter": 1}}
+    said = starved_and_remedied(remedy, **tables, cc="expresspass")
+    assert said.endswith("write cc.jitter = 1")
+
+
+def test_equal_targets_leave_longer_paths_less_queue():
+    """Four links each way are 20 us, two are 10: three switches more, of 3.33 us each and frames of 30 ns."""
+    tables = {"duration": "16ms", "warmup": "8ms", "traffic": [LONG]}
+    lot = {**LOT, "rate": "400Gbps"}
+    remedy = {"cc": {"name": "swift", "per_hop": "3.33us"}}
+    said = starved_and_remedied(remedy, **tables, topology=lot, cc="swift")
+    written = said.split('cc.per_hop = "')[1].split('"')[0]
+    assert 3330 <= int(written.removesuffix("ns")) <= 3400
+
+
+def test_shares_on_their_way_have_not_settled():
+    """DX adds a packet a round trip of 10 or 20 us, and a share of 195 Gbit/s is 163 to 325 packets."""
+    lot = {**LOT, "rate": "800Gbps"}
+    tables = {"topology": lot, "cc": "dx", "traffic": [LONG]}
+    said = starved_and_remedied(
+        {"duration": "64ms", "warmup": "32ms"}, duration="16ms", warmup="8ms", **tables
+    )
+    assert "shares have not settled: at this pace they need about" in said
+    assert "full queue" not in said
+
+
+def phase(near, far, seed=1, **network):
+    """(ratio of goodputs, warnings of flows in step) of two DCTCP flows over one queue of 10 Gbps."""
+    edges = [("a", "s", near), ("b", "s", far), ("s", "t", "1us"), ("t", "c", near), ("t", "d", far)]
+    run = sh.run(
+        sh.Scenario(
+            duration="200ms",
+            warmup="50ms",
+            seed=seed,
+            cc="dctcp",
+            network=network,
+            topology={
+                "kind": "graph",
+                "hosts": ["a", "b", "c", "d"],
+                "edges": [[one, other, "10Gbps", delay] for one, other, delay in edges],
+            },
+            traffic=[{"kind": "long-lived", "flows": 2, "from": ["a", "b"], "to": ["c", "d"]}],
+        )
+    )
+    first, second = run.flows.goodput_gbps
+    return first / second, [text for text in run.summary["warnings"] if "in step" in text]
+
+
+@pytest.mark.parametrize(
+    ("near", "far", "warned"), [("24.5us", "99.5us", True), ("24.25us", "99.75us", False)]
+)
+def test_flows_that_share_beyond_the_square_of_their_round_trips_are_in_step(near, far, warned):
+    """Queues of 65 to 100 packets of 1.2 us on 100 and 400 us: the square of some 2.7 is 7.3."""
+    ratio, said = phase(near, far)
+    assert (ratio > 1.5 * 7.3) == warned == len(said)
+    assert ratio > 2.7  # the inverse of the round trips
+    for text in said:
+        assert float(text.split("beyond ")[1].split(",")[0]) == pytest.approx(7.3, rel=0.05)
+
+
+def test_delays_that_the_seed_draws_show_what_the_phase_does():
+    """Shares of 100 and 400 us are 15 to 19, those of 99 and 401 us 6: drawn delays contain both kinds."""
+    ratios, said = zip(
+        *(phase("24.5us", "99.5us", seed, delay_spread=0.01) for seed in range(1, 6)), strict=True
+    )
+    assert min(ratios) < 7.3 < 11 < max(ratios)
+    assert not any(said)
+
+
+def test_flows_over_several_queues_are_not_in_step():
+    """A DCTCP flow over three full queues is marked in each: it has less without any phase."""
+    tables = {
+        "duration": "60ms",
+        "warmup": "20ms",
+        "topology": {"kind": "parking-lot", "rate": "10Gbps", "rtt": "100us"},
+        "cc": "dctcp",
+        "traffic": [{"kind": "long-lived"}],
+    }
+    run = sh.run(sh.Scenario(**tables))
+    rates, times = run.flows.goodput_gbps, run.flows.srtt_mean_us
+    assert rates.max() / rates.min() > 1.5 * (times.max() / times.min()) ** 2
+    assert not [text for text in run.summary["warnings"] if "in step" in text]
+
+
+@pytest.mark.parametrize(
+    ("cc", "flows", "buffer", "edge"),
+    [("timely", 2, 60, "50Gbps"), ("timely", 4, 60, "25Gbps"), ("patched-timely", 2, 200, "25Gbps"),
+     ("patched-timely", 4, 20, "50Gbps")],
+)  # fmt: skip
+def test_roce_that_measures_no_round_trip_while_it_repeats_is_a_warning(cc, flows, buffer, edge):
+    """Go-back-N acknowledges nothing while frames repeat: rates stay as at the start."""
+    tables = {
+        "duration": "50ms",
+        "warmup": "20ms",
+        "cc": cc,
+        "topology": {"kind": "dumbbell", "hosts": flows, "rate": "25Gbps", "rtt": "40us", "edge_rate": edge},
+        "traffic": [{"kind": "long-lived", "flows": flows, "stagger": "2ms"}],
+    }
+    for seed in (1, 2):
+        run = sh.run(sh.Scenario(**tables, seed=seed, network={"buffer": f"{buffer}pkt"}))
+        least = run.flows.goodput_gbps.min()
+        assert least < 0.1 * 25 * 1460 / 1500 / flows
+        assert any("full queue" in text or "repair of losses" in text for text in run.summary["warnings"])
+    paused = sh.run(sh.Scenario(**tables | {"cc": "patched-timely"}, network={"pfc": True}))
+    assert paused.flows.goodput_gbps.min() > 0.1 * 25 * 1460 / 1500 / flows
 
 
 def test_computations_alone_are_explained():

@@ -151,7 +151,7 @@ def test_a_realised_load_far_from_the_stated_one(sizes, flows, seed, warned):
     ],
 )
 def test_sprayed_packets_are_taken_for_lost(topology, balancing, cc, hosts, expected):
-    found = said("reorders", topology=topology, cc=cc, hosts=hosts, network={"balancing": balancing})
+    found = said("can reorder", topology=topology, cc=cc, hosts=hosts, network={"balancing": balancing})
     assert len(found) == (expected is not None)
     assert not found or expected in found[0]
 
@@ -212,3 +212,20 @@ def test_flows_without_an_end_before_those_that_the_run_waits_for(duration, prio
     first, second = priorities
     traffic = [{**LONG[0], "priority": first}, {"kind": "incast", "priority": second}]
     assert len(said("may never finish", duration=duration, traffic=traffic)) == warned
+
+
+def test_the_default_number_of_spines_may_be_too_small_for_collectives():
+    """16 servers of 400 Gbps at each leaf, and four spines: 4:1."""
+
+    def warnings(kind, **topology):
+        return Scenario(
+            duration="until-done", cc="dcqcn", traffic=[{"kind": kind, "size": "1MB"}],
+            topology={"kind": "rail-optimised", "gpus": 2, **topology},
+        ).warnings  # fmt: skip
+
+    (found,) = (text for text in warnings("all-reduce", servers=16) if "topology.spines" in text)
+    assert "4 times as much capacity" in found
+    assert "topology.spines = 16" in found
+    for others in ({"servers": 4}, {"servers": 16, "spines": 4}):
+        assert not any("topology.spines" in text for text in warnings("all-reduce", **others))
+    assert not any("topology.spines" in text for text in warnings("incast", servers=16))

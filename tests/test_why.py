@@ -499,7 +499,7 @@ def test_the_command_tells_prints_and_draws(small, tmp_path):
     assert figure.stat().st_size > 10_000
     assert {file.stem for file in saved.iterdir()} == set(record.TABLES)
     several = CliRunner().invoke(cli.app, ["why", str(small), "--slowest", "2", "--json"])
-    entries = json.loads(several.stdout)
+    entries = json.loads(several.stdout)["data"]
     assert [len(entries), entries[0]["fct_ps"]] == [2, sum(entries[0]["causes_ps"].values())]
 
 

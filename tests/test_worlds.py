@@ -289,7 +289,7 @@ def test_comparing_worlds_prints_and_saves_how_far_apart_they_are(tmp_path):
     words = ["compare", str(path), "--cc", "dctcp", "--world", "packet", "--world", "fluid", "--json"]
     result = CliRunner().invoke(cli.app, [*words, "--out", str(tmp_path / "out")])
     assert result.exit_code == 0, result.output
-    answer = json.loads(result.stdout)
+    answer = json.loads(result.stdout)["data"]
     packet, liquid = (answer[f"dctcp-{world}"]["bottleneck"] for world in ("packet", "fluid"))
     row = answer["distances"][0]
     assert (row["quantity"], row["world"], row["than"]) == ("queue_mean_pkt", "fluid", "packet")
@@ -369,9 +369,9 @@ echo "no such parameter" >&2; exit 2
 WITH_NETWORK_DEFAULTS = ["dcqcn", "timely", "patched-timely", "patched-timely-pi"]
 
 
-def of_defaults(cc, rate, flows=2, settled_ms=40, **network):
+def of_defaults(cc, rate, flows=2, settled_ms=40, measured_ms=20, **network):
     return sh.Scenario(
-        duration=f"{settled_ms + 20}ms",
+        duration=f"{settled_ms + measured_ms}ms",
         warmup=f"{settled_ms}ms",
         topology={"kind": "star", "hosts": flows + 1, "rate": rate, "rtt": "4us"},
         network={"buffer": "unlimited", **network},
@@ -404,7 +404,8 @@ def test_the_command_and_a_scenario_have_the_same_defaults(model, flows, rate):
     answer = CliRunner().invoke(cli.app, ["fluid", "fixed-point", model, *options])
     assert "by default" in answer.stderr
     queue = sh.run(of_defaults(model, rate, flows), world="fluid", progress=False).summary["bottleneck"]
-    assert queue["queue_mean_pkt"] * 1.5 == pytest.approx(json.loads(answer.stdout)["queue_kb"], rel=0.05)
+    expected_kb = json.loads(answer.stdout)["data"]["queue_kb"]
+    assert queue["queue_mean_pkt"] * 1.5 == pytest.approx(expected_kb, rel=0.05)
 
 
 @pytest.mark.parametrize(
@@ -422,3 +423,30 @@ def test_fluid_and_packets_agree_on_defaults(cc, rate, flows, percent):
         scale = Scale.of(given.network, given.mtu)
         packets += scale.in_flight(scale.slowest) / given.mtu
     assert packets == pytest.approx(equations, rel=percent / 100)
+
+
+@pytest.mark.parametrize(("rate", "flows"), [("10Gbps", 2), ("40Gbps", 2), ("10Gbps", 8), ("25Gbps", 8)])
+def test_the_queue_of_host_pi_agrees_in_both_worlds(rate, flows):
+    """q_ref of eq. 32, 300 KB at 10 Gbps: 200 packets of 1500 B, and in proportion to the rate.
+
+    Eight flows start at their share, because the integrals of eight line rates empty for 23 s.
+    """
+    bps = int(rate.removesuffix("Gbps")) * 10**9
+    cc = {"name": "patched-timely-pi"} | ({"start_rate": f"{bps // flows}bps"} if flows == 8 else {})
+    given = of_defaults(cc, rate, flows, settled_ms=300, measured_ms=100)
+    packets = sh.run(given, progress=False).summary["bottleneck"]
+    assert packets["queue_mean_pkt"] == pytest.approx(200 * bps / 1e10, rel=0.05)
+    assert packets["utilization"] > 0.99
+    equations = sh.run(given, world="fluid", progress=False).summary["bottleneck"]
+    assert packets["queue_mean_pkt"] == pytest.approx(equations["queue_mean_pkt"], rel=0.15)
+
+
+def test_integrals_that_line_rates_filled_empty_slowly():
+    """Eight flows from the line rate fall below it again, and p by K2 q_ref = 5e-6 2.4e6 = 12 a second."""
+    recorded = {"record": {"probes": "50ms", "flows": 1}}
+    tables = of_defaults("patched-timely-pi", "10Gbps", 8, settled_ms=300, measured_ms=300).replace(recorded)
+    run = sh.run(tables, progress=False)
+    probes = run.probes
+    p = probes.value[(probes.name == "p") & (probes.time_us >= 300_000)].to_numpy()
+    assert run.summary["bottleneck"]["utilization"] < 0.9
+    assert (p[0] - p[-1]) / (0.05 * (len(p) - 1)) == pytest.approx(12, rel=0.15)

@@ -95,6 +95,10 @@ class ScenarioError(ValueError):
         return _rebuild, (self.file, self.key, self.value, self.expected, place, self.others)
 
 
+class UnknownKeyError(ScenarioError):
+    """A key that its table does not have."""
+
+
 def _shown(value: object) -> str:
     """A wrong value as a message repeats it."""
     try:

@@ -89,6 +89,17 @@ class Dimension:
         ]
         return min(texts, key=len)
 
+    def about(self, amount: float) -> str:
+        """A text for about `amount`: three digits, in the largest unit that leaves a number of at least 1."""
+        names = [name for name, unit in self.units.items() if unit <= abs(amount)] or [next(iter(self.units))]
+        decimal = [name for name in names if name.isascii() and "i" not in name]
+        number = Decimal(f"{Decimal(amount) / self.units[decimal[-1]]:.3g}")
+        further = [*self.units][[*self.units].index(decimal[-1]) + 1 :]
+        larger = next((name for name in further if name.isascii() and "i" not in name), None)
+        if larger and abs(number) * self.units[decimal[-1]] >= self.units[larger]:  # 999.6 rounds to 1000
+            return self.about(float(number) * self.units[decimal[-1]])
+        return f"{_plain(number)}{decimal[-1]}"
+
     def pattern(self, *words: str, packets: bool = False) -> str:
         """A regular expression for its texts, and for `words`; with `packets` also for "35pkt"."""
         units = "|".join([*self.units, *(["pkt"] if packets else [])])
@@ -293,6 +304,7 @@ Stop = Annotated[int, _Key("Time", TIME, least=1, words=(("never", NEVER),))]
 Sampling = Annotated[int, _Key("Time", TIME, least=1, words=(("off", 0),))]
 Duration = Annotated[int, _Key("Time", TIME, least=1, words=(("until-done", NEVER),))]
 Rate = Annotated[int, _Key("Rate", RATE, least=1)]
+OptionalRate = Annotated[int | None, _Key("Rate", RATE, least=1, optional=True)]
 HeaderSize = Annotated[int, _Key("Size", SIZE)]
 WireSize = Annotated[int, _Key("Size", SIZE, least=1, part="wire")]
 DefaultBuffer = Annotated[

@@ -5,6 +5,7 @@ leaves its folder.
 """
 
 import argparse
+import json
 import random
 import shutil
 import tempfile
@@ -23,19 +24,26 @@ def main() -> int:
     asked.add_argument("--seconds", type=float, default=3600, help="end after this time")
     for name, count in (("kills", 500), ("disks", 20), ("folders", 200), ("memory", 100)):
         asked.add_argument(f"--{name}", type=int, default=count)
+    asked.add_argument("--state", type=Path, help="a file from which ended attacks continue")
     given = asked.parse_args()
     until = time.monotonic() + given.seconds
+    kept = _kept(given)
     print(f"seed {given.seed}")
     for name, attack in PARTS.items():
-        if not getattr(given, name):
+        count = getattr(given, name) - kept.get(name, 0)
+        if count <= 0:
             continue
         place = Path(tempfile.mkdtemp(prefix=f"shallows-{name}-"))
-        dice, seen = random.Random(f"{given.seed} {name}"), Counter[str]()
+        dice = random.Random(
+            f"{given.seed} {name} {kept.get(name, 0)}" if kept.get(name) else f"{given.seed} {name}"
+        )
+        seen = Counter[str]()
         began, done = time.monotonic(), 0
         try:
-            for outcome in attack(place, dice, getattr(given, name)):
+            for outcome in attack(place, dice, count):
                 seen[outcome] += 1
                 done += 1
+                _keep(given, kept, name)
                 if time.monotonic() > until:
                     break
         except AssertionError as error:
@@ -43,7 +51,26 @@ def main() -> int:
             return 1
         print(f"{done} {name} in {time.monotonic() - began:.0f} s: {dict(sorted(seen.items()))}", flush=True)
         shutil.rmtree(place)
+    if given.state and all(kept.get(name, 0) >= getattr(given, name) for name in PARTS):
+        given.state.unlink(missing_ok=True)
     return 0
+
+
+def _keep(given: argparse.Namespace, kept: dict[str, int], name: str) -> None:
+    """Count one more attack, also in the file `--state`."""
+    kept[name] = kept.get(name, 0) + 1
+    if given.state:
+        given.state.parent.mkdir(parents=True, exist_ok=True)
+        given.state.write_text(json.dumps({"seed": given.seed, **kept}), "utf-8")
+
+
+def _kept(given: argparse.Namespace) -> dict[str, int]:
+    """How many of each attack are done, by the file `--state`, which has the seed too."""
+    if not given.state or not given.state.exists():
+        return {}
+    kept = json.loads(given.state.read_text("utf-8"))
+    given.seed = kept.pop("seed")
+    return kept
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@ from pathlib import Path
 from attack import state
 from shallows.sweeps.result import Sweep
 
-SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+TRIES = 6
+"""The most tries of a kill: a signal may come after the end of a command, or before its beginning."""
 COMMANDS = {
     "run": ["run", "small.toml", "--plot", "--out", "out"],
     "compare": ["compare", "small.toml", "--cc", "dctcp", "--cc", "dx", "--out", "compared"],
@@ -29,12 +31,14 @@ COMMANDS = {
     "export": ["export", "whole", "--csv", "csv"],
     "why": ["why", "whole", "0", "--figure", "why.png", "--html", "why.html", "--record", "record"],
     "report": ["report", "whole", "--html", "page.html"],
+    "draw": ["draw", "whole", "--out", "network.html"],
+    "export-pages": ["export", "whole", "--perfetto", "trace.perfetto"],
 }
 """The commands; the first and the second are repeated with other seeds."""
 
 
 def attack(place: Path, dice: random.Random, count: int) -> Iterator[str]:
-    """Kill `count` commands; yield what each left: "run SIGKILL -9"."""
+    """Kill `count` running commands; yield for each its name, the signal and the exit status."""
     (place / "small.toml").write_text(state.SCENARIO)
     assert state.run(place, ["run", "small.toml", "--out", "whole"])[0] == 0
     took_s: dict[str, float] = {}
@@ -45,7 +49,10 @@ def attack(place: Path, dice: random.Random, count: int) -> Iterator[str]:
         assert status == 0, said
         took_s[name] = time.monotonic() - began
     rows = _rows(place)
-    for number in range(count):
+    hits = 0
+    for number in range(TRIES * count):
+        if hits == count:
+            break
         name = list(COMMANDS)[number % len(COMMANDS)]
         seed = ["--seed", str(number)] if name in ("run", "compare") else []
         process = state.start(place, [*COMMANDS[name], *seed])
@@ -58,7 +65,10 @@ def attack(place: Path, dice: random.Random, count: int) -> Iterator[str]:
         assert "Traceback" not in said or "    app()\n" not in said, f"{name}: {said}"
         state.check(place)
         assert set(_rows(place)) <= set(rows), "a wrong row in the sweep"
-        yield f"{name} {which.name}"
+        if process.returncode in (130, -which):  # it was still running
+            hits += 1
+            yield f"{name} {which.name} {process.returncode}"
+    assert hits == count, f"only {hits} kills hit a running command"
     status, said = state.run(place, COMMANDS["sweep"])
     assert (status, _rows(place)) == (0, rows), f"the sweep does not resume: {said}"
 

@@ -17,7 +17,7 @@ def shallows_fluid(*arguments):
 def answer(*arguments):
     result = shallows_fluid(*arguments, "--json")
     assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
+    return json.loads(result.stdout)["data"]
 
 
 def test_fixed_point_in_json():

@@ -6,6 +6,7 @@ or ten times as long if it waits. Findings are written to `--out`, each with its
 """
 
 import argparse
+import json
 import os
 import re
 import secrets
@@ -20,32 +21,64 @@ from soak.worker import GRAMMARS, Worker
 
 def main():
     options = _options()
-    seed = options.seed if options.seed is not None else secrets.randbelow(10**9)
-    print(f"seed {seed}", flush=True)
-    findings, counts, began = {}, Counter(), time.monotonic()
+    state = State(options)
+    seed, findings, counts = state.seed, state.findings, state.counts
+    print(f"seed {seed}, from number {options.first}", flush=True)
+    began = time.monotonic()
     workers = [Worker() for _ in range(options.jobs)]
-    numbers = iter(range(options.first, options.first + options.count))
+    numbers = iter(range(options.first, options.count))
     busy = {}
     with suppress(KeyboardInterrupt):
-        _soak(options, seed, workers, numbers, busy, (findings, counts))
+        _soak(options, state, workers, numbers, busy)
+    state.save(busy, next(numbers, options.count))
     _report(findings, counts, options, seed, time.monotonic() - began)
     sys.exit(bool(findings))
 
 
-def _soak(options, seed, workers, numbers, busy, results):
+class State:
+    """Seed, counts and findings so far; with `--state FILE` a soak that was ended continues from the file."""
+
+    def __init__(self, options):
+        self.file, kept = options.state, {}
+        if self.file and self.file.exists():
+            kept = json.loads(self.file.read_text("utf-8"))
+            options.first = kept["next"]
+        drawn = options.seed if options.seed is not None else secrets.randbelow(10**9)
+        self.seed, self.counts = kept.get("seed", drawn), Counter(kept.get("counts", {}))
+        self.findings = {kind: [tuple(one) for one in its] for kind, its in kept.get("findings", {}).items()}
+        self.last = options.count
+
+    def save(self, busy, following):
+        """Write the file, with the first number that is unfinished; remove that of a whole soak."""
+        if self.file is None:
+            return
+        first = min([following, *busy.values()])
+        if first >= self.last:
+            self.file.unlink(missing_ok=True)
+            return
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        kept = {"seed": self.seed, "next": first, "counts": self.counts, "findings": self.findings}
+        filling = self.file.with_suffix(".partial")
+        filling.write_text(json.dumps(kept), "utf-8")
+        filling.replace(self.file)
+
+
+def _soak(options, state, workers, numbers, busy):
     """Until there is nothing left to do, the time is up, or Ctrl-C."""
-    (findings, counts), began = results, time.monotonic()
+    findings, counts, seed, began = state.findings, state.counts, state.seed, time.monotonic()
     while True:
         for worker in workers:
             done = worker.outcome()
             if done is not None:
                 _note(findings, counts, seed, busy.pop(worker), done)
+                if sum(counts.values()) % 20 == 0 and busy:
+                    state.save(busy, max(busy.values()) + 1)
                 if sum(counts.values()) % 500 == 0:
                     print(f"\r{sum(counts.values())} {dict(counts)}", end="", file=sys.stderr)
             over = options.seconds and time.monotonic() - began > options.seconds
             if worker not in busy and not over and (number := next(numbers, None)) is not None:
                 busy[worker] = number
-                worker.give(options.grammar, seed, number, options.patience)
+                worker.give(options.grammar, seed, number, options.patience, options.why)
         if not busy:
             break
         time.sleep(0.001)
@@ -56,7 +89,9 @@ def _options():
     parser.add_argument("--grammar", choices=GRAMMARS, default="scenarios", help="where scenarios come from")
     parser.add_argument("--seed", type=int, help="of all scenarios; a new one if absent")
     parser.add_argument("--first", type=int, default=0, help="number of the first scenario")
-    parser.add_argument("--count", type=int, default=10**9, help="how many at most")
+    parser.add_argument("--count", type=int, default=10**9, help="the number at which to end")
+    parser.add_argument("--why", action="store_true", help="also ask why of every flow that finished")
+    parser.add_argument("--state", type=Path, help="a file from which an ended soak continues")
     parser.add_argument("--seconds", type=float, help="how long at most")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument(

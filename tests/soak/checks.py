@@ -34,11 +34,12 @@ def _stop_after(seconds):
     return look
 
 
-def problem(text, world, save=False, threads=1, overrides=None, named=False):
+def problem(text, world, save=False, threads=1, overrides=None, named=False, why=False):
     """("refused", "ran", "accepted", "took long" or "collapsed", None or what is wrong, its kind first).
 
     With `save` the run is saved and loaded again, with several `threads` (a number, or some) it is done again
-    on so many. With `named` every flow must finish, or be named with a reason.
+    on so many. With `named` every flow must finish, or be named with a reason. With `why` the time of every
+    flow that finished must have its causes, which sum exactly.
     """
     try:
         scenario = prepare(sh.Scenario.from_toml(text), world=world, overrides=overrides)
@@ -61,6 +62,8 @@ def problem(text, world, save=False, threads=1, overrides=None, named=False):
         for count in (threads,) if isinstance(threads, int) else threads:
             if count > 1 and world == "packet" and not wrong:
                 wrong = _unlike(run, in_world(world, threads=count)(scenario, _stop_after(2 * LONG_S)))
+        if why and world == "packet" and not wrong:
+            wrong = _unexplained(run)
         if save and not wrong:
             with tempfile.TemporaryDirectory() as folder:
                 wrong = about_run(sh.Run.load(run.save(folder + "/run")), scenario)
@@ -94,6 +97,24 @@ def _unnamed(run):
     waits = run.flows.start_us.isna().any() and not named
     if (left and not many) or waits:
         return f"stranded: flows {left[:5]} neither finished nor are named; {run.summary['warnings'][-1:]}"
+    return None
+
+
+def _unexplained(run):
+    """A finished flow whose causes do not sum to its time, to the picosecond."""
+    finished = run.flows.flow[run.flows.fct_us.notna()].tolist()
+    if not finished:
+        return None
+    try:
+        found = run.why(finished)
+    except TooLargeError as error:
+        return None if "expected at most" in str(error) else f"refusal without a sentence: {error}"
+    if sorted(found) != sorted(finished):
+        return f"why: {len(found)} of {len(finished)} flows"
+    for path in found.values():
+        causes = sum(path.by_cause().values())
+        if causes != path.fct_ps:
+            return f"why: the causes of flow {path.flow} sum to {causes} of {path.fct_ps} ps"
     return None
 
 

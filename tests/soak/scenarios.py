@@ -266,6 +266,8 @@ class Draw(Traffics):
             if table["balancing"] == "flowlet" and self.maybe(0.5):
                 table["flowlet_gap"] = self.time(1e-9, 1e-3)
         if self.maybe(0.1):
+            table["delay_spread"] = self.one((0.0, 0.01, 1.0))
+        if self.maybe(0.1):
             table["convergence"] = self.one(("never", self.time(1e-7, 1e-2)))
         if self.maybe():
             table["mtu"] = f"{self.one((64, 300, 1000, 1538, 4096, 9000, 65535))}B"

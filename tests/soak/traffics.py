@@ -170,6 +170,9 @@ class Traffics:
         if self.maybe() and kind not in ("poisson", "trace"):
             table["jitter"] = self.one(("0s", self.time(1e-12, 1e-4)))
         if self.maybe(0.3) and kind == "incast":
+            table["from"] = self.one(("h*", list(self.pair())))
+            table.pop("senders", None)
+        if self.maybe(0.3) and kind == "incast":
             table |= {"times": self.random.randint(1, 10), "period": self.time(1e-9, 1e-3)}
         table |= self.of_any_kind()
         if self.maybe(0.1) and kind == "long-lived":

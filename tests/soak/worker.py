@@ -23,7 +23,7 @@ class Worker:
     def __init__(self):
         self.process, self.given = None, None
 
-    def give(self, grammar, seed, number, patience):
+    def give(self, grammar, seed, number, patience, why=False):
         """Let it run a scenario, for that many seconds of processor time at most."""
         if self.process is None or not self.process.is_alive():
             context = multiprocessing.get_context("spawn")
@@ -32,7 +32,7 @@ class Worker:
             self.process.start()
             other.close()
         self.given, self.since, self.patience = (grammar, seed, number), time.monotonic(), patience
-        self.end.send((*self.given, patience))
+        self.end.send((*self.given, patience, why))
 
     def outcome(self):
         """(kind, world, outcome, what is wrong) if it has one; None while it runs, or has nothing to do."""
@@ -75,11 +75,12 @@ def _work(end):
     sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     os.dup2(sys.stderr.fileno(), 2)
     while True:
-        grammar, seed, number, patience = end.recv()
+        grammar, seed, number, patience, why = end.recv()
         has = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (has + MEMORY_BYTES, resource.RLIM_INFINITY))
         resource.setrlimit(
             resource.RLIMIT_CPU, (round(time.process_time() + patience), resource.RLIM_INFINITY)
         )
         kind, world, written = _text(grammar, seed, number)
-        end.send((kind, world, *problem(written, world, **GRAMMARS[grammar].how(seed, number))))
+        how = GRAMMARS[grammar].how(seed, number)
+        end.send((kind, world, *problem(written, world, **how, why=why)))

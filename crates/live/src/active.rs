@@ -12,6 +12,7 @@ use libbpf_rs::query::LinkTypeInfo;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde::{Deserialize, Serialize};
 
+use crate::control_group::ControlGroup;
 use crate::device::Device;
 use crate::lockdir::LockDir;
 use crate::{Outcome, clock, namespaces};
@@ -89,6 +90,21 @@ pub fn links() -> Vec<(PathBuf, Link)> {
     let paths = fs::read_dir(PINS).into_iter().flatten().flatten().map(|entry| entry.path());
     let ours = paths.filter(|path| path.extension().is_none_or(|extension| extension != "debug"));
     ours.filter_map(|path| Link::open(&path).ok().map(|link| (path, link))).collect()
+}
+
+/// An error if the attachment acts on connections of this control group too: it would change what a run measures.
+pub fn refuse_above(group: &ControlGroup) -> Outcome<()> {
+    let watching = group.watching()?;
+    let ours = links().into_iter().map(|(_, link)| Ok(link.info()?.prog_id)).collect::<Outcome<Vec<_>>>()?;
+    if !ours.iter().any(|program| watching.contains(program)) {
+        return Ok(());
+    }
+    let names = Record::read()?.map(|record| record.names.join(", ")).unwrap_or_default();
+    Err(format!(
+        "{names} is attached to all connections of this host, those of a run too: run `shallows live detach`, or attach \
+         it to a control group with --cgroup"
+    )
+    .into())
 }
 
 /// Number of a link.

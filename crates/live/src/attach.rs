@@ -3,7 +3,6 @@
 //! Detaching removes the pinned links ([`crate::active`]): the kernel then drops programs, maps and the name. The
 //! host's default congestion control never changes, and existing connections keep theirs.
 
-use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +29,7 @@ pub fn attach(asked: &Attachment) -> Outcome<bool> {
     }
     let root = control_group::root().ok_or("no cgroup version 2 is mounted")?;
     let path = asked.control_group.as_ref().map_or(root, PathBuf::from);
-    let group = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let group = control_group::open(&path)?;
     let record = Record {
         names: plans.iter().map(|plan| plan.name.clone()).collect(),
         namespace: namespaces::number(&namespaces::own()?)?,
@@ -94,7 +93,7 @@ fn pin(asked: &Attachment, record: &Record, group: i32) -> Outcome<bool> {
     let purpose = Purpose { select: true, ..Purpose::default() };
     let mut all: Vec<Loaded> = Vec::new();
     if let Some(control) = &asked.control {
-        all.extend(programs::load(control, purpose)?);
+        all.extend(programs::load(control, &programs::attached_name(&control.name), purpose)?);
     }
     if let Some(receiver) = &asked.receiver {
         all.push(programs::load_receiver(receiver, purpose)?);
@@ -128,8 +127,10 @@ pub fn detach(give_up_device: bool) -> Outcome<bool> {
         Err(error) if !give_up_device => return Err(error),
         outcome => outcome.is_err(),
     };
-    let links = active::remove()?;
-    println!("{links} links removed; connections that run keep their congestion control until they end");
+    match active::remove()? {
+        0 => println!("nothing is attached"),
+        links => println!("{links} links removed; connections that run keep their congestion control until they end"),
+    }
     match record.filter(|_| lost) {
         Some(record) => Err(format!("{}: set it by hand", active::left(&record.device)).into()),
         None => Ok(true),

@@ -13,29 +13,44 @@ pub fn check() -> Outcome<bool> {
     let lacks = privileges::missing();
     let privileged = lacks.is_none();
     let root = format!("root, to load eBPF programs and make network namespaces; {}", lacks.unwrap_or_default());
+    let groups = control_group::mounted();
+    let mount = groups.as_ref().map(|root| format!(": {}", root.display())).unwrap_or_default();
+    let (tun, needs_tun) = tun();
     let things = [
         ("root", privileged, root.as_str()),
         ("kernel", newer_than(&kernel, 6, 6), "Linux 6.6 or later (links for congestion controls and devices)"),
         ("BTF", Path::new("/sys/kernel/btf/vmlinux").exists(), "/sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)"),
-        ("cgroup v2", control_group::mounted().is_ok(), "a mounted cgroup2 file system"),
-        ("TUN", OpenOptions::new().read(true).write(true).open("/dev/net/tun").is_ok(), "/dev/net/tun (CONFIG_TUN)"),
+        ("cgroup v2", groups.is_ok(), "a mounted cgroup2 file system"),
+        ("TUN", tun, needs_tun.as_str()),
         ("ip", runs("ip"), "the program ip (iproute2)"),
         ("tc", runs("tc"), "the program tc (iproute2)"),
     ];
     println!("kernel {}", kernel.trim());
     for (name, there, needed) in things {
-        report(name, there, needed);
+        let detail = if name == "cgroup v2" { mount.as_str() } else { "" };
+        report(name, there, needed, detail);
     }
     // Only a privileged process can try it.
     let limits = !privileged || limits_rates();
     if privileged {
-        report("TBF", limits, "the queueing discipline tbf (CONFIG_NET_SCH_TBF, module sch_tbf)");
+        report("TBF", limits, "the queueing discipline tbf (CONFIG_NET_SCH_TBF, module sch_tbf)", "");
     }
     Ok(limits && things.iter().all(|(_, there, _)| *there))
 }
 
-fn report(name: &str, there: bool, needed: &str) {
-    println!("{:<10} {}", name, if there { "yes".to_owned() } else { format!("no: needs {needed}") });
+fn report(name: &str, there: bool, needed: &str, detail: &str) {
+    println!("{:<10} {}", name, if there { format!("yes{detail}") } else { format!("no: needs {needed}") });
+}
+
+/// True if the device for TAP interfaces can be opened, and what is needed if not.
+fn tun() -> (bool, String) {
+    const TUN: &str = "/dev/net/tun";
+    let opened = OpenOptions::new().read(true).write(true).open(TUN);
+    let needed = match &opened {
+        Err(error) if Path::new(TUN).exists() => format!("{TUN} to be readable and writable ({error})"),
+        _ => format!("{TUN} (CONFIG_TUN, module tun)"),
+    };
+    (opened.is_ok(), needed)
 }
 
 fn newer_than(release: &str, major: u32, minor: u32) -> bool {

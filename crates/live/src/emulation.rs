@@ -1,7 +1,7 @@
 //! The parts of a run: loaded programs, hosts, the network between them and connected flows.
 
 use std::fs::File;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
@@ -42,12 +42,14 @@ impl Emulation {
             return Err(format!("the kernel world takes {MOST_HOSTS} hosts and {MOST_FLOWS} flows at most").into());
         }
         let home = namespaces::own()?;
-        let loaded = load(request, controls, control_group)?;
-        let (hosts, ends) = build_hosts(request, controls, &loaded)?;
+        let named = |(number, control): (usize, &ControlSpec)| programs::name_in_run(&control.name, number);
+        let names = controls.iter().enumerate().map(named).collect::<Outcome<Vec<_>>>()?;
+        let loaded = load(request, controls, &names, control_group)?;
+        let (hosts, ends) = build_hosts(request, controls, &names, &loaded)?;
         namespaces::enter(&home)?;
         let times = Arc::new(Times::default());
         let network = start_network(run, &hosts, &times)?;
-        match connect(request, controls, ends) {
+        match connect(request, controls, &names, ends) {
             Ok(flows) => Ok(Self { loaded, flows, times, network, _hosts: hosts }),
             Err(error) => {
                 times.end.store(true, Ordering::Relaxed);
@@ -57,20 +59,22 @@ impl Emulation {
         }
     }
 
-    /// Ends the emulation and returns the network's report.
+    /// Ends the emulation and returns the network's report. An error if a flow has had another congestion control.
     pub fn end(self) -> Outcome<Report> {
+        let kept = self.flows.iter().try_for_each(Flow::has_its_congestion_control);
         self.flows.iter().for_each(Flow::stop);
         self.times.end.store(true, Ordering::Relaxed);
-        self.network.join().map_err(|_| "the network's thread panicked")?
+        let report = self.network.join().map_err(|_| "the network's thread panicked")?;
+        kept.and(report)
     }
 }
 
-fn load(request: &Network, controls: &[ControlSpec], control_group: i32) -> Outcome<Vec<Loaded>> {
+fn load(request: &Network, controls: &[ControlSpec], names: &[String], control_group: i32) -> Outcome<Vec<Loaded>> {
     let sample_ns = request.record.probe_interval.0 / 1000;
     let purpose = Purpose { sample_ns, seed: request.seed, select: false };
     let mut loaded = Vec::new();
-    for (number, control) in (0..).zip(controls) {
-        loaded.extend(programs::load(control, purpose)?);
+    for ((number, control), name) in (0..).zip(controls).zip(names) {
+        loaded.extend(programs::load(control, name, purpose)?);
         if let Some(receiver) = &control.receiver {
             let program = programs::load_receiver(receiver, purpose)?;
             for (flow, _) in (0..).zip(&request.flows).filter(|(_, flow)| flow.control == number) {
@@ -97,9 +101,13 @@ struct Ends {
     listener: std::net::TcpListener,
 }
 
-fn build_hosts(request: &Network, controls: &[ControlSpec], loaded: &[Loaded]) -> Outcome<(Vec<Host>, Vec<Ends>)> {
+fn build_hosts(
+    request: &Network,
+    controls: &[ControlSpec],
+    names: &[String],
+    loaded: &[Loaded],
+) -> Outcome<(Vec<Host>, Vec<Ends>)> {
     let ecn = controls.iter().map(programs::ecn_capable).collect::<Outcome<Vec<_>>>()?.contains(&true);
-    let names = controls.iter().map(|cc| programs::kernel_name(&cc.name)).collect::<Outcome<Vec<_>>>()?;
     let payload = request.mss().0;
     let (mut hosts, mut senders, mut listeners) = (Vec::new(), Vec::new(), Vec::new());
     for number in 0..request.hosts {
@@ -160,7 +168,7 @@ fn ideals(request: &Network, switch: &Switch) -> Vec<u64> {
     request.flows.iter().map(|flow| if flow.bytes == Bytes::MAX { 0 } else { ideal(flow) }).collect()
 }
 
-fn connect(request: &Network, controls: &[ControlSpec], ends: Vec<Ends>) -> Outcome<Vec<Flow>> {
+fn connect(request: &Network, controls: &[ControlSpec], names: &[String], ends: Vec<Ends>) -> Outcome<Vec<Flow>> {
     let mut connected = Vec::new();
     for ((number, spec), Ends { sender, listener }) in (0..).zip(&request.flows).zip(ends) {
         host::connect(&sender, number, spec.dst).map_err(|error| format!("flow {number} does not connect: {error}"))?;
@@ -169,7 +177,10 @@ fn connect(request: &Network, controls: &[ControlSpec], ends: Vec<Ends>) -> Outc
         if wants_ecn && !host::Info::of(sender.as_raw_fd()).ecn() {
             return Err(format!("flow {number}: the two ends did not agree on ECN, marks would be lost").into());
         }
-        connected.push(Flow::new(sender, receiver, spec.bytes));
+        let name = &names[spec.control as usize];
+        // A program above this control group may have given the socket another one as it connected.
+        [sender.as_fd(), receiver.as_fd()].iter().try_for_each(|socket| host::set_congestion_control(socket, name))?;
+        connected.push(Flow::new(sender, receiver, spec.bytes, name));
     }
     Ok(connected)
 }

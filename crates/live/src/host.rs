@@ -71,8 +71,17 @@ pub fn sender(flow: u32, congestion_control: &str, stops: bool) -> Outcome<TcpSt
 /// killed run, with its namespace and programs, for a minute. Accepted connections inherit both.
 fn prepare(socket: impl AsFd, congestion_control: &str) -> Outcome<()> {
     sockopt::set_socket_linger(&socket, Some(Duration::ZERO))?;
-    sockopt::set_tcp_congestion(&socket, congestion_control)
-        .map_err(|error| format!("congestion control {congestion_control}: {error}").into())
+    set_congestion_control(&socket, congestion_control)
+}
+
+/// Sets the congestion control of a socket.
+pub fn set_congestion_control(socket: impl AsFd, name: &str) -> Outcome<()> {
+    sockopt::set_tcp_congestion(&socket, name).map_err(|error| format!("congestion control {name}: {error}").into())
+}
+
+/// The congestion control of a socket.
+pub fn congestion_control(socket: impl AsFd) -> Outcome<String> {
+    Ok(sockopt::tcp_congestion(&socket)?)
 }
 
 /// Lets an application sleep until there are this many bytes to read. Waking up for every packet would take the

@@ -16,10 +16,14 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::Outcome;
 
+/// Length of `name` in `struct tcp_congestion_ops` (`TCP_CA_NAME_MAX`), with the NUL that ends it.
+const NAME_LENGTH: usize = 16;
+
 /// Fields of `struct settings` in bpf/kernel.h before the algorithm's own parameters.
 #[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout)]
 #[repr(C)]
 struct Settings {
+    name: [u8; NAME_LENGTH],
     sample_ns: u64,
     seed: u64,
     select: u64,
@@ -65,10 +69,26 @@ struct OwnLink {
     unused: u32,
 }
 
-/// The kernel's name of an algorithm, its own or ours.
-pub fn kernel_name(name: &str) -> Outcome<String> {
+/// The kernel's name of an attached algorithm.
+pub fn attached_name(name: &str) -> String {
+    format!("shallows_{name}")
+}
+
+/// The kernel's name of an algorithm of a run, its own or ours.
+///
+/// A name of ours exists once in a kernel, for all namespaces. So it has the number of this process and that of the
+/// algorithm in the run, in base 36: at most 5 digits (2^22 processes) and 1 (a run has 4 algorithms of ours with a few
+/// parameters each).
+pub fn name_in_run(name: &str, number: usize) -> Outcome<String> {
     if ROWS.iter().any(|row| row.name == name) {
-        return Ok(format!("shallows_{name}"));
+        let unique = format!("sh_{name}_{}{}", base_36(std::process::id()), base_36(number as u32));
+        return match unique.len() < NAME_LENGTH {
+            true => Ok(unique),
+            false => {
+                Err(format!("cc: expected at most 36 algorithms in a run of the kernel world, not {}", number + 1)
+                    .into())
+            }
+        };
     }
     if KERNELS_OWN.contains(&name) {
         return Ok(name.to_owned());
@@ -84,6 +104,17 @@ pub fn ecn_capable(control: &ControlSpec) -> Outcome<bool> {
         None => false,
     };
     Ok(sender || control.receiver.as_ref().is_some_and(|receiver| receiver.parameters.get("mark") == Some(&1.0)))
+}
+
+fn base_36(mut number: u32) -> String {
+    let mut digits = Vec::new();
+    loop {
+        digits.push(char::from_digit(number % 36, 36).expect("a digit"));
+        number /= 36;
+        if number == 0 {
+            return digits.iter().rev().collect();
+        }
+    }
 }
 
 /// A loaded algorithm, active while this value lives.
@@ -125,7 +156,7 @@ pub fn plan(control: &ControlSpec) -> Outcome<Plan> {
         }
         .into());
     };
-    Ok(Plan { control: true, ..row.plan(&kernel_name(row.name)?)? })
+    Ok(Plan { control: true, ..row.plan(&attached_name(row.name))? })
 }
 
 /// The changes of a receiver.
@@ -133,18 +164,18 @@ pub fn plan_receiver(receiver: &ReceiverSpec) -> Outcome<Plan> {
     receiver_row(receiver)?.plan(&format!("{}-receiver", receiver.kind))
 }
 
-/// Loads and registers an algorithm; `None` for one of the kernel's own.
-pub fn load(control: &ControlSpec, purpose: Purpose) -> Outcome<Option<Loaded>> {
+/// Loads an algorithm and registers it under this name; `None` for one of the kernel's own.
+pub fn load(control: &ControlSpec, name: &str, purpose: Purpose) -> Outcome<Option<Loaded>> {
     let Some(row) = ROWS.iter().find(|row| row.name == control.name) else { return Ok(None) };
     let catalogued = catalog::find(row.name).ok_or("an algorithm of the catalog")?;
-    Ok(Some(row.load(&values(row.name, catalogued.parameters, &control.parameters)?, purpose)?))
+    Ok(Some(row.load(name, &values(row.name, catalogued.parameters, &control.parameters)?, purpose)?))
 }
 
 /// Loads a receiver.
 pub fn load_receiver(receiver: &ReceiverSpec, purpose: Purpose) -> Outcome<Loaded> {
     let row = receiver_row(receiver)?;
     let known = receiver::SUBSTITUTES.iter().find(|known| known.name == row.name).ok_or("a receiver of the table")?;
-    row.load(&values(row.name, known.parameters, &receiver.parameters)?, purpose)
+    row.load("", &values(row.name, known.parameters, &receiver.parameters)?, purpose)
 }
 
 fn receiver_row(receiver: &ReceiverSpec) -> Outcome<&'static Row> {
@@ -160,20 +191,24 @@ impl Row {
         Ok(Plan { name: name.to_owned(), control: false, packets, stamps })
     }
 
-    fn load(&self, values: &Values, purpose: Purpose) -> Outcome<Loaded> {
+    fn load(&self, name: &str, values: &Values, purpose: Purpose) -> Outcome<Loaded> {
         let Purpose { sample_ns, seed, select } = purpose;
-        let settings = Settings { sample_ns, seed, select: select.into() };
+        let mut padded = [0; NAME_LENGTH];
+        padded[..name.len()].copy_from_slice(name.as_bytes());
+        let settings = Settings { name: padded, sample_ns, seed, select: select.into() };
         let constants = [settings.as_bytes(), &(self.params)(values)?].concat();
         let mut open = ObjectBuilder::default().open_memory(self.object)?;
         for mut map in open.maps_mut() {
             if map.name().to_string_lossy().ends_with(".rodata") {
                 map.initial_value_mut().ok_or("settings")?[..constants.len()].copy_from_slice(&constants);
+            } else if map.map_type() == MapType::StructOps {
+                rename(map.initial_value_mut().ok_or("operations")?, &attached_name(self.name), &padded)?;
             }
         }
         let mut object = open.load()?;
         let mut links = Vec::new();
         for mut map in object.maps_mut().filter(|map| map.map_type() == MapType::StructOps) {
-            links.push(map.attach_struct_ops()?);
+            links.push(map.attach_struct_ops().map_err(|error| taken(name, &error))?);
         }
         Ok(Loaded { links, object })
     }
@@ -218,6 +253,25 @@ impl Loaded {
             links.push(attach_tcx(&program, interface)?);
         }
         Ok(links)
+    }
+}
+
+/// Replaces the name that `struct tcp_congestion_ops` was compiled with.
+fn rename(operations: &mut [u8], compiled: &str, name: &[u8; NAME_LENGTH]) -> Outcome<()> {
+    let mut windows = operations.windows(compiled.len());
+    let at = windows.position(|window| window == compiled.as_bytes()).ok_or("a name of the operations")?;
+    operations[at..at + NAME_LENGTH].copy_from_slice(name);
+    Ok(())
+}
+
+/// The error of a congestion control that the kernel did not register.
+fn taken(name: &str, error: &libbpf_rs::Error) -> String {
+    match error.kind() {
+        libbpf_rs::ErrorKind::AlreadyExists => format!(
+            "{name} is known to this kernel already: another container of this machine has attached it, or a connection \
+             still uses it; run `shallows live detach` there, and see `ss -ti` and `bpftool struct_ops show`"
+        ),
+        _ => format!("{name}: {error}"),
     }
 }
 

@@ -21,7 +21,7 @@ use crate::programs::{KERNELS_OWN, Loaded};
 use crate::stop::Stop;
 use crate::traffic::{Beginning, Flow};
 use crate::wire::Report;
-use crate::{Outcome, clock, headroom, priority, request as asked};
+use crate::{Outcome, active, clock, headroom, priority, request as asked};
 
 /// Time from connecting everything to the first flow.
 const PAUSE_NS: u64 = 50_000_000;
@@ -40,6 +40,7 @@ pub fn run(run: &Run) -> Outcome<Answer> {
     let stop = Stop::watch()?;
     priority::set_priority();
     let group = ControlGroup::enter()?;
+    active::refuse_above(&group)?;
     let (controls, measured_ns) = headroom::given_or_measured(run, group.descriptor(), &stop)?;
     let emulation = Emulation::begin(run, &controls, group.descriptor())?;
     let outcome = drive(request, &emulation, &stop);

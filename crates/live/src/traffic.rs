@@ -43,6 +43,7 @@ pub struct Flow {
     receiver: TcpStream,
     /// Payload; [`Bytes::MAX`] is unlimited.
     bytes: Bytes,
+    congestion_control: String,
     received: Arc<AtomicU64>,
     by_stop: Arc<AtomicU64>,
     started_ns: Arc<AtomicU64>,
@@ -50,11 +51,21 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Creates a flow between two connected sockets.
-    pub fn new(sender: TcpStream, receiver: TcpStream, bytes: Bytes) -> Self {
+    /// Creates a flow between two connected sockets that have this congestion control.
+    pub fn new(sender: TcpStream, receiver: TcpStream, bytes: Bytes, congestion_control: &str) -> Self {
         let never = || Arc::new(AtomicU64::new(NEVER));
         let (received, by_stop) = (Arc::default(), Arc::default());
-        Self { sender, receiver, bytes, received, by_stop, started_ns: never(), finished_ns: never() }
+        let congestion_control = congestion_control.to_owned();
+        Self {
+            sender,
+            receiver,
+            bytes,
+            congestion_control,
+            received,
+            by_stop,
+            started_ns: never(),
+            finished_ns: never(),
+        }
     }
 
     /// Starts the flow, stops writing at `stop_ns`, and notifies its dependents at the end.
@@ -131,6 +142,20 @@ impl Flow {
     /// Statistics of the sender's kernel.
     pub fn info(&self) -> Info {
         Info::of(self.sender.as_raw_fd())
+    }
+
+    /// An error if anything on this host has given the sender another congestion control since it connected.
+    pub fn has_its_congestion_control(&self) -> Outcome<()> {
+        let now = host::congestion_control(&self.sender)?;
+        if now == self.congestion_control {
+            return Ok(());
+        }
+        Err(format!(
+            "a flow changed from {} to {now} during the run: a program of this host sets the congestion control of \
+             connections; `bpftool cgroup tree` lists such programs (sock_ops)",
+            self.congestion_control
+        )
+        .into())
     }
 
     /// Ends the flow now.

@@ -24,7 +24,7 @@ use crate::interface::{self, Settings};
 use crate::programs::{self, Loaded, Purpose};
 use crate::stop::Stop;
 use crate::traffic::{Beginning, Flow};
-use crate::{Outcome, clock, namespaces, priority};
+use crate::{Outcome, active, clock, namespaces, priority};
 
 /// Time between two polls of the samples.
 const TICK_NS: u64 = 5_000_000;
@@ -39,8 +39,9 @@ pub fn run(cable: &Cable) -> Outcome<TwoHosts> {
     let stop = Stop::watch()?;
     priority::set_priority();
     let group = ControlGroup::enter()?;
-    let name = programs::kernel_name(&cable.control.name)?;
-    let mut loaded = programs::load(&cable.control, Purpose { sample_ns: 1, seed: 1, select: true })?;
+    active::refuse_above(&group)?;
+    let name = programs::name_in_run(&cable.control.name, 0)?;
+    let mut loaded = programs::load(&cable.control, &name, Purpose { sample_ns: 1, seed: 1, select: true })?;
     if let Some(program) = &mut loaded {
         program.watch(group.descriptor())?;
     }
@@ -59,7 +60,7 @@ pub fn run(cable: &Cable) -> Outcome<TwoHosts> {
     let acks = acks.into_inner().into_values().max_by_key(Acks::len).unwrap_or_default();
     Ok(TwoHosts {
         traffic: if cable.iperf3 { "iperf3" } else { "own" },
-        congestion_control: name,
+        congestion_control: cable.control.name.clone(),
         goodput_bps,
         retransmits,
         checksum_errors,
@@ -139,7 +140,7 @@ fn own(cable: &Cable, name: &str, hosts: &[File; 2], samples: &Samples<'_>, stop
         host::pace(&sender, cable.rate_bps)?;
     }
     host::connect(&sender, 0, 0)?;
-    let flow = Flow::new(sender, listener.accept()?.0, Bytes::MAX);
+    let flow = Flow::new(sender, listener.accept()?.0, Bytes::MAX, name);
     let begin = clock::now();
     let end = begin + (cable.seconds * 1e9) as u64;
     flow.start(Beginning::At(begin), end, Vec::new())?;

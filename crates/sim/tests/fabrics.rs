@@ -32,7 +32,7 @@ fn ecmp() -> Network {
 /// A tree that pauses, by thresholds of its own or by a share of the memory.
 fn pauses(name: &str, shared: Option<SharedSpec>) -> Network {
     let mut network = scheduled(marking(fat_tree(4), "red", MarkAt::Dequeue), lossless(), true);
-    network.classes[0].pause = Some(PauseSpec { threshold: Bytes(30_000), hysteresis: Bytes(3000), headroom: None });
+    network.classes[0].pause = Some(PauseSpec::at(Bytes(30_000), Bytes(3000)));
     share(&mut network, shared);
     network.controls = vec![control(name)];
     until_done(shifted(shifted(network, 5, 100_000), 6, 70_000))

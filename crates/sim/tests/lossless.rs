@@ -59,7 +59,7 @@ fn with(mut network: Network, discipline: Discipline) -> Network {
     network
 }
 
-const PAUSE: PauseSpec = PauseSpec { threshold: Bytes(30_000), hysteresis: Bytes(3000), headroom: None };
+const PAUSE: PauseSpec = PauseSpec::at(Bytes(30_000), Bytes(3000));
 
 fn run(network: Network) -> Answer {
     let mut simulation = Simulation::new(network).expect("a lawful network");
@@ -179,7 +179,7 @@ fn a_resume_does_not_overtake_its_pause() {
     (network.mtu, network.header) = (Bytes(1000), Bytes(48));
     network.ports.iter_mut().for_each(|port| port.delay = Time::from_micros(2));
     share(&mut network, Some(SharedSpec { size: Bytes(100_000), alpha: 16.0 }));
-    network.classes[0].pause = Some(PauseSpec { threshold: Bytes(100_000), hysteresis: Bytes(2000), headroom: None });
+    network.classes[0].pause = Some(PauseSpec::at(Bytes(100_000), Bytes(2000)));
     network.controls = vec![control("timely")];
     let pairs = (0..hosts).flat_map(|src| (0..hosts).filter(move |&dst| dst != src).map(move |dst| (src, dst)));
     let bytes = Bytes(95_200);
@@ -204,11 +204,8 @@ fn any_lossless(seed: u64) -> Network {
         let delay = Time::from_nanos(pick(&mut draws, &[0, 1, 100, 1000, 20_000]));
         cable.iter_mut().for_each(|port| (port.rate, port.delay) = (rate, delay));
     }
-    network.classes[0].pause = Some(PauseSpec {
-        threshold: Bytes(pick(&mut draws, &[0, 1500, 10_000, 100_000])),
-        hysteresis: Bytes(pick(&mut draws, &[0, 3000, 1_000_000])),
-        headroom: None,
-    });
+    let threshold = Bytes(pick(&mut draws, &[0, 1500, 10_000, 100_000]));
+    network.classes[0].pause = Some(PauseSpec::at(threshold, Bytes(pick(&mut draws, &[0, 3000, 1_000_000]))));
     let size = Bytes(pick(&mut draws, &[3000, 60_000, 1_000_000]));
     let alpha = pick(&mut draws, &[None, Some(0.1), Some(1.0)]);
     share(&mut network, alpha.map(|alpha| SharedSpec { size, alpha }));

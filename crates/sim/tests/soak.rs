@@ -106,7 +106,7 @@ fn ports(dice: &mut Dice, network: &mut Network, control: &Control) {
         let hysteresis = Bytes(dice.below(threshold.0.min(10_000)));
         network.disciplines = vec![lossless()];
         network.ports.iter_mut().for_each(|port| port.discipline = Some(0));
-        network.classes[0].pause = Some(PauseSpec { threshold, hysteresis, headroom: None });
+        network.classes[0].pause = Some(PauseSpec::at(threshold, hysteresis));
     }
 }
 

@@ -7,7 +7,7 @@ from shallows.algorithms.algorithm import choose
 from shallows.errors import ScenarioError
 from shallows.scenario import supported_keys
 from shallows.scenario.ports import algorithms_by_marking
-from shallows.scenario.settle import of_network
+from shallows.scenario.resolve import of_network
 from shallows.units import RATE
 
 if TYPE_CHECKING:

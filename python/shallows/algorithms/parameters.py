@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from shallows.errors import ScenarioError
+from shallows.errors import ScenarioError, UnknownKeyError
 from shallows.units import RATE, SIZE, TIME, Frame, did_you_mean
 
 Row = Mapping[str, Any]
@@ -17,7 +17,7 @@ def read(row: Row, key: str, value: object, frame: Frame) -> float:
     if key not in known:
         has = ", ".join(known) or "no parameters"
         meant = did_you_mean(key, known)
-        raise ScenarioError(key, value, f"a parameter of {row['name']} ({has}){meant}")
+        raise UnknownKeyError(key, value, f"a parameter of {row['name']} ({has}){meant}")
     try:
         number = _in_unit(value, known[key]["unit"], frame)
     except ValueError as error:

@@ -16,7 +16,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from shallows.algorithms import trust
-from shallows.errors import ScenarioError
+from shallows.errors import ScenarioError, UnknownKeyError
 from shallows.units import RATE, TIME, did_you_mean
 
 METHODS = ("on_ack", "on_loss", "decision")
@@ -175,7 +175,7 @@ def read(algorithm: type, table: Mapping[str, Any]) -> dict[str, bool | int | fl
         if key not in values:
             has = ", ".join(values) or "no parameters"
             expected = f"a parameter of {algorithm.__name__} ({has}){did_you_mean(key, values)}"
-            raise ScenarioError(key, value, expected)
+            raise UnknownKeyError(key, value, expected)
         try:
             values[key] = _like(values[key], value)
         except ValueError as error:

@@ -7,6 +7,8 @@ or a file system takes it as text and nothing else.
 
 import html as _html
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 LONGEST = 100
@@ -25,6 +27,16 @@ def node(name: str) -> str:
     if "->" in printable(name):
         raise ValueError('a name without "->", which joins the two nodes of a port')
     return name
+
+
+def of_file(path: str | os.PathLike[str]) -> str:
+    """The name of a file without its ending, as text, also where the locale is not UTF-8 (`LC_ALL=C`)."""
+    return os.fsencode(Path(path).stem).decode("utf-8", "replace")
+
+
+def folder(name: str) -> str:
+    """The name of a folder for a text, in the encoding of this system's names."""
+    return os.fsdecode(name.encode("utf-8"))
 
 
 def terminal(text: str) -> str:

@@ -7,7 +7,6 @@ on stderr with status 2. Heavy modules are imported by the command that needs th
 import atexit
 import gc
 import os
-import signal
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -16,7 +15,8 @@ from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+
+from shallows.cli import parsing, signals
 
 COMMANDS = {
     "run": "run:run",
@@ -24,23 +24,49 @@ COMMANDS = {
     "sweep": "sweep:sweep",
     "report": "report:report",
     "why": "why:why",
-    "at": "at:at",
-    "export": "export:export",
-    "import": "importing:import_files",
-    "draw": "draw:draw",
-    "results": "results:app",
     "scenarios": "catalog:scenarios",
     "cc": "catalog:cc",
-    "schema": "catalog:schema",
+    "draw": "draw:draw",
+    "at": "at:at",
+    "export": "export:export",
+    "results": "results:app",
+    "merge": "sweep:merge",
+    "advise": "advise:advise",
     "fluid": "fluid:app",
     "settings": "fabric:app",
-    "advise": "advise:advise",
+    "import": "importing:import_files",
+    "fit": "fitting:fit",
+    "schema": "catalog:schema",
     "live": "live:app",
 }
 """The function, or the app with subcommands, of each command."""
+SUMMARIES = {
+    "run": "Run a scenario; print and save its results",
+    "compare": "Run a scenario under several algorithms or worlds",
+    "sweep": "Run it for many values and seeds, with intervals",
+    "report": "Print saved results again, or write them as a page",
+    "why": "Say where the time of a flow or collective went",
+    "scenarios": "List the example scenarios, or print one",
+    "cc": "List algorithms and markings, or show one",
+    "draw": "Draw a network, or its links over time",
+    "at": "Print every queue, window and rate at one time",
+    "export": "Write a run for Perfetto, Wireshark or as CSV",
+    "results": "List, compare and remove saved results",
+    "merge": "Put the shards of a sweep together",
+    "advise": "Recommend settings of an algorithm and its ports",
+    "fluid": "Fixed points and stability from the fluid models",
+    "settings": "Read, write and explain settings of switches and NICs",
+    "import": "Read files of other simulators as a scenario",
+    "fit": "Find costs of hosts from a table of measured times",
+    "schema": "Print the JSON Schema of a scenario, for editors",
+    "live": "Linux TCP under eBPF on this machine; needs root",
+}
+"""A line of the help for each command."""
+FIRST = 6
+"""The commands to begin with."""
 
 
-class Commands(TyperGroup):
+class Commands(parsing.Group):
     """The commands by name. A command that is not used is not imported, so that a run starts fast."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
@@ -57,6 +83,12 @@ class Commands(TyperGroup):
         with _one_line():
             return super().invoke(ctx)
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands into the help, those to begin with first. None of them is imported."""
+        lines = list(SUMMARIES.items())
+        parsing.write(formatter, "Commands", dict(lines[:FIRST]))
+        parsing.write(formatter, "More commands", dict(lines[FIRST:]))
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command with this name; None if there is none."""
         if cmd_name not in COMMANDS:
@@ -64,7 +96,7 @@ class Commands(TyperGroup):
         module, _, name = COMMANDS[cmd_name].partition(":")
         app = found = getattr(import_module(f"shallows.cli.{module}"), name)
         if not isinstance(found, typer.Typer):
-            app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+            app = parsing.App(no_args_is_help=False)
             app.command(cmd_name)(found)
         return typer.main.get_command(app)
 
@@ -105,8 +137,7 @@ def main() -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     # Objects of modules are never garbage: a collection during imports takes as long as some imports.
     gc.set_threshold(100_000)
-    # A job scheduler ends jobs with SIGTERM; what exists is saved, as for Ctrl-C.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signals.install()
     status: list[Any] = []
     atexit.register(_leave, status)
     try:
@@ -125,11 +156,15 @@ def main() -> None:
 
 
 def _interruption(error: BaseException) -> KeyboardInterrupt | None:
-    """Ctrl-C, also where pydantic hides it in an error of its own while it builds the schema of a model."""
-    if isinstance(error, KeyboardInterrupt):
-        return error
-    hidden = type(error).__name__ == "SchemaError" and "KeyboardInterrupt" in str(error)
-    return KeyboardInterrupt() if hidden else None
+    """Ctrl-C, also where an error hides it: Python's of a class, and pydantic's of the schema of a model."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, KeyboardInterrupt):
+            return cause
+        if type(cause).__name__ == "SchemaError" and "KeyboardInterrupt" in str(cause):
+            return KeyboardInterrupt()
+        cause = cause.__cause__
+    return None
 
 
 def _leave(status: list[Any]) -> None:
@@ -148,9 +183,9 @@ def _leave(status: list[Any]) -> None:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from shallows import __version__
+        from shallows.base.version import version
 
-        print(f"shallows {__version__}")
+        print(f"shallows {version()}")
         raise typer.Exit
 
 

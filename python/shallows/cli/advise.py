@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from shallows.cli.output import Json, print_json
 from shallows.cli.run import EXAMPLE, Overrides, ScenarioFile
 from shallows.cli.settings import Trust, settings
 from shallows.cli.status import DONE, with_status
@@ -21,11 +22,14 @@ def advise(
     candidates: Annotated[int, typer.Option(min=1, max=50, help="Settings to try in packets.")] = 6,
     seeds: Annotated[int, typer.Option(min=2, max=1000, help="Runs of each of them.")] = 3,
     set_: Overrides = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the runs.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of the runs; by default results/NAME/advice.")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the Pareto figure.")] = None,
     save: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Save the scenario with the recommended settings.")
     ] = None,
+    json_: Json = False,
     trust: Trust = False,
 ) -> int:
     """Recommend settings of an algorithm and its ports: stable in the fluid model, best in packets."""
@@ -47,7 +51,10 @@ def advise(
         ranges.times(rtts, "--rtts") if rtts else None,
         candidates=candidates, seeds=seeds, out=out, progress=True,
     )  # fmt: skip
-    print_parts(advice_output.report(found))
+    if json_:
+        print_json("advice", advice_output.as_json(found))
+    else:
+        print_parts(advice_output.report(found))
     if plot:
         print(f"wrote {files.draw(advice_output.figure(found), plot)}")
     if save:

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shallows.cli.output import Json, print_json
 from shallows.cli.settings import Trust
 from shallows.cli.status import DONE, with_status
 
 if TYPE_CHECKING:
     from shallows.why.snapshot import Snapshot
-
-    pass
 
 MOST = 12
 """Rows of a table for which no port or flow was named."""
@@ -29,12 +28,12 @@ def at(
     time: Annotated[str, typer.Argument(metavar="TIME", help='A simulated time such as "3.2ms".')],
     port: Ports = None,
     flow: Annotated[list[int] | None, typer.Option("--flow", metavar="F", help="A flow's number.")] = None,
-    json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    json_: Json = False,
     trust: Trust = False,
 ) -> int:
     """Run RESULT's scenario again and print every queue, window, rate and pause as it was at TIME."""
     from shallows.printing.report import print_parts
-    from shallows.results import Run
+    from shallows.runs import Run
     from shallows.why.selection import flows, ports
 
     run = Run.load(result)
@@ -42,7 +41,7 @@ def at(
     links, numbers = ports(scenario, port), flows(scenario, flow)
     moment = run.at(time)
     if json_:
-        print(json.dumps(_as_json(moment, links, numbers), indent=2))
+        print_json("at", _as_json(moment, links, numbers))
     else:
         print_parts(_report(moment, links, numbers))
     return DONE

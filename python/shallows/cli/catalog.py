@@ -1,16 +1,14 @@
 """`shallows scenarios`, `shallows cc` and `shallows schema`: what a user can choose from."""
 
-import json
 import sys
 from typing import Annotated, Any
 
 import typer
 
 from shallows.cli import completion
+from shallows.cli.output import Json, print_json
 from shallows.cli.status import DONE, with_status
 from shallows.errors import ScenarioError
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
 @with_status
@@ -18,6 +16,7 @@ def scenarios(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="Print the file of this example.")
     ] = None,
+    json_: Json = False,
 ) -> int:
     """List the example scenarios, or print one to start from: shallows scenarios dctcp-40 > mine.toml."""
     from shallows.scenario import examples
@@ -25,9 +24,14 @@ def scenarios(
 
     names = examples.names()
     if name is None:
-        _print(None, [f"{known:20}  {examples.summary(known)}" for known in names], False)
+        rows = [{"name": known, "summary": examples.summary(known)} for known in names]
+        _print("scenarios", rows, [f"{row['name']:20}  {row['summary']}" for row in rows], json_)
     elif name in names:
-        print(examples.find(name).read_text(encoding="utf-8"), end="")
+        text = examples.find(name).read_text(encoding="utf-8")
+        if json_:
+            print_json("scenario", {"name": name, "toml": text})
+        else:
+            print(text, end="")
     else:
         expected = "one of the names that `shallows scenarios` prints" + did_you_mean(name, names)
         raise ScenarioError("scenario", name, expected)
@@ -37,9 +41,11 @@ def scenarios(
 @with_status
 def schema() -> int:
     """Print the JSON Schema of a scenario file, with which editors complete and check it."""
+    import json
+
     from shallows.scenario.schema import scenario_schema
 
-    _print(scenario_schema(), [], True)
+    print(json.dumps(scenario_schema(), indent=2))  # the schema itself, as editors read it
     return DONE
 
 
@@ -69,24 +75,24 @@ def cc(
         from shallows.scenario import Scenario
 
         values = in_use.values(name, Scenario.load(on))
-        _print(values, in_use.page(name, values), json_)
+        _print("values", values, in_use.page(name, values), json_)
     elif name is None:
         rows = catalog.algorithms()
-        _print(rows, [catalog.list_table(rows), *catalog.other_tables()], json_)
+        _print("algorithms", rows, [catalog.list_table(rows), *catalog.other_tables()], json_)
     else:
         entry = catalog.entry(name)
         row = entry.pop("cc", None)
         pages = [part for key, beside in entry.items() for part in ("", *catalog.other_page(key, beside))]
         if row:
-            _print({**row, **entry}, [*catalog.page(row), *pages], json_)
+            _print("algorithm", {**row, **entry}, [*catalog.page(row), *pages], json_)
         else:
-            _print(next(iter(entry.values())), pages[1:], json_)
+            _print("algorithm", next(iter(entry.values())), pages[1:], json_)
     return DONE
 
 
-def _print(data: Any, report: list[Any], as_json: bool) -> None:
+def _print(kind: str, data: Any, report: list[Any], as_json: bool) -> None:
     if as_json:
-        print(json.dumps(data, indent=2))
+        print_json(kind, data)
         return
     from rich.console import Console
     from rich.text import Text

@@ -23,10 +23,10 @@ def algorithms(incomplete: str) -> list[str]:
 
 def keys(incomplete: str) -> list[str]:
     """Keys for `--set` and `--over`, outside of tables with kinds."""
-    from shallows.scenario import Scenario
+    from shallows.scenario.given import Given
 
     names: list[str] = []
-    for name, field in zip(Scenario.key_names(), Scenario.model_fields.values(), strict=True):
+    for name, field in zip(Given.key_names(), Given.model_fields.values(), strict=True):
         inside = getattr(field.annotation, "model_fields", None)
         names += [f"{name}.{key}=" for key in inside] if inside else [f"{name}="]
     return [name for name in names if name.startswith(incomplete)]

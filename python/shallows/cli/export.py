@@ -1,4 +1,4 @@
-"""`shallows export`: a run as a timeline for Perfetto, a capture for Wireshark, or tables."""
+"""`shallows export`: a run as a timeline for Perfetto, a capture for Wireshark, or tables of text."""
 
 import sys
 from pathlib import Path
@@ -25,6 +25,10 @@ def export(
     csv: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Frames, events, flows and probes as CSV.")
     ] = None,
+    fct: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Completion times as in fct.txt of the HPCC simulator."),
+    ] = None,
     port: Ports = None,
     flow: Annotated[
         list[int] | None,
@@ -40,26 +44,32 @@ def export(
     ] = None,
     trust: Trust = False,
 ) -> int:
-    """Run RESULT's scenario again with taps on its ports, and write what they saw for other tools."""
+    """Write a run for other tools. For all but --fct it runs again, with taps on its ports."""
     from shallows.base import extras
     from shallows.errors import ScenarioError
+    from shallows.export import fct as times
     from shallows.export import tables
-    from shallows.results import Run, files
+    from shallows.results import files
+    from shallows.runs import Run
 
-    if not (perfetto or pcap or csv):
-        raise ScenarioError("export", "to nothing", "--perfetto FILE, --pcap FILE or --csv DIR")
+    if not (perfetto or pcap or csv or fct):
+        raise ScenarioError("export", "to nothing", "--perfetto FILE, --pcap FILE, --csv DIR or --fct FILE")
     if pcap and not port:
         raise ScenarioError(
             "export", "--pcap", '--port too: the ports to capture at, such as --port "s0->h0"'
         )
     if perfetto or pcap:
         extras.need("export", "export")
-    for file, kind in ((perfetto, files.TRACE), (pcap, files.CAPTURE)):
+    for file, kind in ((perfetto, files.TRACE), (pcap, files.CAPTURE), (fct, times.KIND)):
         if file:
             files.check(file, kind)
     if csv:
         tables.check(csv)
     run = Run.load(result)
+    if fct:
+        print(f"written {times.write(run, fct)}", file=sys.stderr)
+    if not (perfetto or pcap or csv):
+        return DONE
     taps = run.taps(port, flows=flow, since=since, until=until, every=every, nics=bool(perfetto))
     for written, file in ((taps.perfetto, perfetto), (taps.pcap, pcap), (taps.csv, csv)):
         if file:

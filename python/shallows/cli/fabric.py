@@ -5,31 +5,43 @@ from typing import Annotated
 
 import typer
 
+from shallows.cli.output import Json, print_json
+from shallows.cli.parsing import App
 from shallows.cli.status import DONE, with_status
 from shallows.errors import ScenarioError
 
-app = typer.Typer(
+app = App(
     help="Read settings of switches and NICs into a scenario, write them, and explain them.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
 )
 
 Files = Annotated[
     list[Path], typer.Argument(metavar="FILE…", help="config_db.json, or what mlxconfig or sysfs print.")
 ]
-Port = Annotated[str | None, typer.Option(metavar="NAME", help="The port that stands for all: Ethernet0.")]
-Queue = Annotated[int | None, typer.Option(metavar="N", help="The queue that stands for all: 3.")]
+Port = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The port that stands for all: Ethernet0, P1, eth0; by default one of the most common kind.",
+    ),
+]
+Queue = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="The queue that stands for all: 3; by default all, which must agree."),
+]
 
 
 @app.command()
 @with_status
-def read(files: Files, port: Port = None, queue: Queue = None) -> int:
+def read(files: Files, port: Port = None, queue: Queue = None, json_: Json = False) -> int:
     """Print the part of a scenario that settings express, and name what they do not express."""
     from shallows.settings.reading import read_all
 
-    print(read_all(files, port, queue).to_toml(), end="")
+    fragment = read_all(files, port, queue)
+    if json_:
+        sentences = {"assumed": fragment.assumed, "not_expressed": fragment.not_expressed}
+        print_json("settings", {"tables": fragment.tables, **sentences})
+    else:
+        print(fragment.to_toml(), end="")
     return DONE
 
 

@@ -28,6 +28,8 @@ from shallows.cli.fluid_output import (
     show,
     write_csv,
 )
+from shallows.cli.output import Json
+from shallows.cli.parsing import App
 from shallows.cli.settings import settings
 from shallows.errors import ScenarioError
 from shallows.units import RATE, SIZE, TIME, Dimension, did_you_mean
@@ -38,23 +40,26 @@ if TYPE_CHECKING:
 
 MISTAKE = 2
 
-app = typer.Typer(
+app = App(
     help="The fluid world: stability and steady state in milliseconds.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
 )
 
 ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="dcqcn, timely, dctcp, dx, …")]
-FlowCount = Annotated[str | None, typer.Option("--flows", metavar="N", help="Flows at the bottleneck.")]
-LinkRate = Annotated[str | None, typer.Option("--rate", metavar="RATE", help="Capacity, such as 40Gbps.")]
-Delay = Annotated[str | None, typer.Option(metavar="TIME", help="Feedback delay without queueing: 4us.")]
+FlowCount = Annotated[
+    str | None, typer.Option("--flows", metavar="N", help="Flows at the bottleneck; by default the model's.")
+]
+LinkRate = Annotated[
+    str | None,
+    typer.Option("--rate", metavar="RATE", help="Capacity, such as 40Gbps; by default the model's."),
+]
+Delay = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Feedback delay without queueing: 4us; by default the model's."),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A parameter by its paper's name: kmax=1MB."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw the figure into a file.")]
 Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the columns into a file.")]
 
@@ -86,7 +91,7 @@ def fixed_point(
     settings: Settings = None, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Where N identical flows come to rest: marking probability, queue, alpha, rate."""
-    show(of_rest(_model(model, flows, rate, delay, settings).fixed_point()), as_json)
+    show("fixed-point", of_rest(_model(model, flows, rate, delay, settings).fixed_point()), as_json)
 
 
 @app.command()
@@ -114,7 +119,7 @@ def margin(
     report = of_rest(rest) | exact
     if as_published:
         report["as_published"] = of_margins(columns["as published"])
-    show(report, as_json)
+    show("margin", report, as_json)
     if plot:
         if not columns:
             raise ScenarioError("--plot", built.name, "a model with a fixed point")
@@ -128,11 +133,18 @@ def trajectory(
     duration: Annotated[str, typer.Option(metavar="TIME", help="How long, such as 100ms.")],
     flows: FlowCount = None, rate: LinkRate = None, delay: Delay = None, settings: Settings = None,
     start: Annotated[
-        str | None, typer.Option(metavar="RATE,…", help="The rate each flow starts at: 7Gbps,3Gbps.")
+        str | None,
+        typer.Option(
+            metavar="RATE,…", help="The rate each flow starts at: 7Gbps,3Gbps; by default the model's."
+        ),
     ] = None,
-    step: Annotated[str | None, typer.Option(metavar="TIME", help="Step of the integrator.")] = None,
+    step: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Step of the integrator; by default the model's.")
+    ] = None,
     method: Annotated[str, typer.Option(help="rk4 or heun.")] = "rk4",
-    jitter: Annotated[str | None, typer.Option(metavar="TIME", help="Uniform extra feedback delay.")] = None,
+    jitter: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Uniform extra feedback delay; by default 0.")
+    ] = None,
     as_json: Json = False, plot: Plot = None, csv_file: Csv = None,
 ) -> None:  # fmt: skip
     """The queue and the rates over time, from the model's own start."""
@@ -151,7 +163,7 @@ def trajectory(
         step_s=_quantity("--step", step, TIME) if step else None,
         jitter=Jitter(_quantity("--jitter", jitter, TIME)) if jitter else None,
     )  # fmt: skip
-    show(of_run(result), as_json)
+    show("trajectory", of_run(result), as_json)
     if csv_file:
         write_csv(csv_file, run_columns(result))
     if plot:
@@ -176,7 +188,7 @@ def map_(
 
     built = _model(model, flows, rate, delay, settings)
     result = margin_map(built, _axes(built, over, "--over"))
-    show(of_map(result, as_json), as_json)
+    show("map", of_map(result, as_json), as_json)
     if csv_file:
         write_csv(csv_file, map_columns(result))
     if plot:
@@ -193,7 +205,7 @@ def recommend(
     ],
     rate: LinkRate = None, delay: Delay = None, settings: Settings = None,
     queue_bound: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Upper bound of the queue at rest.")
+        str | None, typer.Option(metavar="SIZE", help="Upper bound of the queue at rest; by default none.")
     ] = None,
     as_json: Json = False, plot: Plot = None,
 ) -> None:  # fmt: skip
@@ -205,7 +217,7 @@ def recommend(
     bound = _quantity("--queue-bound", queue_bound, SIZE) if queue_bound else np.inf
     found = choose(built, counts, _axes(built, tune, "--tune"), bound)
     report = of_recommendation(built, found)
-    show(report if as_json else in_lines(report), as_json)
+    show("recommend", report if as_json else in_lines(report), as_json)
     if plot:
         draw_recommendation(plot, found)
 

@@ -1,7 +1,6 @@
 """Output of `shallows fluid`: what it prints, writes into files and draws."""
 
 import csv
-import json
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallows.base.literal import is_list, is_table
+from shallows.cli.output import print_json
 from shallows.errors import ScenarioError
 from shallows.results import files
 
@@ -136,10 +136,10 @@ def with_unit(model: "Model", name: str, value: float) -> Any:
     return in_words(type(model).__dataclass_fields__[name].metadata["kind"], float(value))
 
 
-def show(report: Report, as_json: bool) -> None:
+def show(kind: str, report: Report, as_json: bool) -> None:
     """Print a report as JSON, or with a line for each key."""
     if as_json:
-        print(json.dumps(_plain(report), indent=2))
+        print_json(f"fluid-{kind}", _plain(report))
         return
     for name, value in report.items():
         if is_table(value):

@@ -6,24 +6,36 @@ from typing import Annotated, Any
 
 import typer
 
+from shallows.cli.output import Json, print_json
+from shallows.cli.parsing import App
 from shallows.cli.settings import at_least, settings
 
 # Timestamps of ordinary hosts vary by this much; without it DX takes the noise for queueing.
 ON_A_HOST = {"dx": {"headroom": "30us"}}
 EXAMPLE = "headroom=30us"
 
-app = typer.Typer(
+app = App(
     help="The kernel world on this machine: real Linux TCP under eBPF. Needs root.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    add_completion=False,
 )
 
 
 @app.command()
-def check() -> None:
+def check(json_: Json = False) -> None:
     """Say what this machine has of what the kernel world needs; status 2 if something is missing."""
-    raise typer.Exit(_call("check"))
+    raise typer.Exit(_explained(_check) if json_ else _call("check"))
+
+
+def _check() -> int:
+    """Print what the program says as JSON: `{requirement: what is needed, or null}`."""
+    from shallows.worlds import live
+
+    status, lines = live.said("check")
+    kernel, *things = lines
+    # A name has ten columns, then comes "yes", or "no: needs " with what is missing.
+    needs = {line[:10].strip(): line[11:].partition("no: needs ")[2] or None for line in things}
+    data = {"kernel": kernel.removeprefix("kernel "), "complete": status == 0, "needs": needs}
+    print_json("live-check", data)
+    return status
 
 
 @app.command()
@@ -34,7 +46,7 @@ def run(
         str, typer.Option(help="Rate limit of the sender, so that no queue builds; 0bps is no limit.")
     ] = "100Mbps",
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter.")] = None,
-    json_: Annotated[bool, typer.Option("--json", help="JSON instead of a table.")] = False,
+    json_: Json = False,
 ) -> None:
     """Join two hosts by a cable, let iperf3 run between them, and tell what stamps and the kernel saw."""
     raise typer.Exit(_explained(lambda: _report(_two_hosts(cc, seconds, rate, set_), json_)))
@@ -66,10 +78,8 @@ def _two_hosts(cc: str, seconds: float, rate: str, set_: list[str] | None) -> di
 
 
 def _report(report: dict[str, Any], as_json: bool) -> int:
-    import json
-
     if as_json:
-        print(json.dumps(report, indent=2))
+        print_json("live-run", report)
         return 0
     print(f"{report['congestion_control']}, {report['traffic']} traffic, a cable between two hosts")
     print(f"goodput     {report['goodput_bps'] / 1e6:.1f} Mbps, {report['retransmits']} retransmits")
@@ -91,7 +101,10 @@ def attach(
     *,
     iface: Annotated[str, typer.Option(metavar="DEVICE", help="The network device the packets take.")],
     cgroup: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Only for sockets of this control group.")
+        str | None,
+        typer.Option(
+            metavar="DIR", help="Only for sockets of this control group; absent, of the whole host."
+        ),
     ] = None,
     host: Annotated[
         bool, typer.Option("--host", help="For every new connection of this host, without asking.")

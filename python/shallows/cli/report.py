@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shallows.base import extras
+from shallows.cli.output import Json, print_json
 from shallows.cli.settings import Trust
 from shallows.cli.status import DONE, with_status
 from shallows.errors import ScenarioError
 
 if TYPE_CHECKING:
     from shallows.printing.progress import Progress
-    from shallows.results.run import Run
+    from shallows.runs import Run
     from shallows.sweeps.comparison import Comparison
 
 
@@ -29,15 +30,15 @@ def report(
     result: Annotated[
         Path, typer.Argument(metavar="RESULT", help="Folder of a run, a comparison or a sweep.")
     ],
-    html: Html = None,
-    json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page of a run or a comparison.")
+    ] = None,
+    json_: Json = False,
     trust: Trust = False,
 ) -> int:
     """Print the report of a saved result again, or write it as a page that needs no network."""
-    import json
-
     from shallows.printing.report import comparison_report, print_parts, run_report
-    from shallows.results import Run
+    from shallows.runs import Run
     from shallows.sweeps.comparison import Comparison
 
     if (result / "sweep.toml").is_file():
@@ -49,7 +50,7 @@ def report(
     one = isinstance(found, Run)
     if json_:
         summary = found.summary if one else {label: run.summary for label, run in found.runs.items()}
-        print(json.dumps(summary, indent=2))
+        print_json("run" if one else "comparison", summary)
     else:
         print_parts(run_report(found.summary) if one else comparison_report(found))
     if html:
@@ -91,7 +92,7 @@ def write(result: "Run | Comparison", file: Path) -> None:
     from shallows.memory import needs
     from shallows.pages.report import SLOWEST
     from shallows.printing.progress import Progress
-    from shallows.results import Run
+    from shallows.runs import Run
 
     runs = [result] if isinstance(result, Run) else result.runs.values()
     needs.check_page(run.scenario for run in runs if run.summary["world"] == "packet")

@@ -1,6 +1,5 @@
 """`shallows run` and `shallows compare`: one scenario, under one or several algorithms and worlds."""
 
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -12,12 +11,13 @@ import typer
 from shallows.base import extras
 from shallows.cli import completion
 from shallows.cli import report as pages
+from shallows.cli.output import Json, print_json
 from shallows.cli.settings import Trust, at_least, settings
 from shallows.cli.status import DONE, FAILED, INTERRUPTED, after_saving, with_status
 from shallows.errors import NamedOverrides, ScenarioError
 
 if TYPE_CHECKING:
-    from shallows.results.run import Run
+    from shallows.runs import Run
     from shallows.sweeps.comparison import Comparison
 
 
@@ -43,9 +43,18 @@ Overrides = Annotated[
 Algorithms = typer.Option(
     metavar="NAME", help="An algorithm or preset; repeat for each.", autocompletion=completion.algorithms
 )
-Seed = Annotated[int | None, typer.Option(help="Seed of all random numbers.")]
-Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the results.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Seed = Annotated[int | None, typer.Option(help="Seed of all random numbers; by default the scenario's.")]
+Since = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Draw the figure from this time on: 20ms; by default from 0."),
+]
+Until = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Draw the figure up to this time; by default to the end.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Folder for the results; by default results/NAME/… of its own."),
+]
 
 
 @with_status
@@ -53,13 +62,17 @@ def run(
     scenario: ScenarioFile,
     cc: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="An algorithm, a preset, or a class: ./mine.py:Aimd."),
+        typer.Option(
+            metavar="NAME",
+            help="An algorithm, a preset, or a class: ./mine.py:Aimd; by default the scenario's.",
+        ),
     ] = None,
     world: Annotated[str, typer.Option(help="World to run in: packet, fluid or kernel.")] = "packet",
     set_: Overrides = None,
     seed: Seed = None,
     repeats: Annotated[
-        int | None, typer.Option(callback=at_least(1), help="Number of runs in the kernel world (3).")
+        int | None,
+        typer.Option(callback=at_least(1), help="Number of runs in the kernel world; by default 3."),
     ] = None,
     threads: Annotated[
         int | None,
@@ -67,20 +80,23 @@ def run(
     ] = None,
     out: Out = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw figure.png and figure.pdf too.")] = False,
+    since: Since = None,
+    until: Until = None,
     html: pages.Html = None,
     json_: Json = False,
     trust: Trust = False,
 ) -> int:
     """Run SCENARIO; save summary and tables to a folder of its own in results/<name>, or to --out."""
     from shallows.algorithms.user_algorithms import location_or_name
-    from shallows.printing.progress import Progress, report_if_slow
+    from shallows.printing.progress import PREPARING, Progress, report_if_slow
     from shallows.printing.report import run_report
     from shallows.results import paths
     from shallows.worlds.runner import in_world, prepare
 
-    if plot:
+    window = _window(since, until)
+    if plot or window:
         extras.need("plot", "--plot")
-    with report_if_slow("preparing: building the network and drawing flows"):
+    with report_if_slow(PREPARING):
         named = {"cc.name": location_or_name(cc)} if cc else {}
         changes = NamedOverrides(named, "--cc") | settings(set_, EXAMPLE)
         prepared = prepare(scenario, seed=seed, overrides=changes, world=world)
@@ -91,10 +107,10 @@ def run(
     with Progress() as progress:
         result = simulate(prepared, progress.of(prepared))
     try:
-        saved = _saved(result, folder, named=out is not None)
+        saved, status = _saved(result, folder, named=out is not None)
     finally:
-        _tell(result.summary, run_report(result.summary), json_)
-    return _finish(result, saved, plot, html)
+        _tell("run", result.summary, run_report(result.summary), json_)
+    return _finish(result, saved, status, window if plot or window else None, html)
 
 
 @with_status
@@ -110,18 +126,23 @@ def compare(
         int | None, typer.Option(callback=at_least(1), help="Runs at a time; all cores if absent.")
     ] = None,
     out: Out = None,
+    since: Since = None,
+    until: Until = None,
     html: pages.Html = None,
     json_: Json = False,
     trust: Trust = False,
 ) -> int:
     """Run SCENARIO under several algorithms, or in several worlds: one table, one figure, a folder a run."""
     from shallows.memory.needs import check_runs
-    from shallows.printing.progress import Progress
+    from shallows.printing.progress import PREPARING, Progress, report_if_slow
     from shallows.printing.report import comparison_report
     from shallows.results import paths
     from shallows.sweeps.comparison import Comparison, prepare_all, run_all
 
-    jobs = prepare_all(scenario, cc, world or ["packet"], seed=seed, overrides=settings(set_, EXAMPLE))
+    window = _window(since, until)
+    with report_if_slow(PREPARING):
+        changes = settings(set_, EXAMPLE)
+        jobs = prepare_all(scenario, cc, world or ["packet"], seed=seed, overrides=changes)
     first = next(iter(jobs.values()))[1]
     folder = _place(out, first.file, lambda: paths.of_comparison(jobs))
     if html:
@@ -134,10 +155,26 @@ def compare(
     if comparison.distances:
         numbers["distances"] = comparison.distances
     try:
-        saved = _saved(comparison, folder, named=out is not None)
+        saved, status = _saved(comparison, folder, named=out is not None)
     finally:
-        _tell(numbers, comparison_report(comparison), json_)
-    return _finish(comparison, saved, extras.has("plot"), html)
+        _tell("comparison", numbers, comparison_report(comparison), json_)
+    return _finish(comparison, saved, status, window if extras.has("plot") else None, html)
+
+
+def _window(since: str | None, until: str | None) -> dict[str, str]:
+    """The window of time of a figure, checked before anything runs. Raises `ScenarioError`."""
+    from shallows.units import TIME
+
+    times: dict[str, int] = {}
+    window = {key: text for key, text in (("since", since), ("until", until)) if text is not None}
+    for key, text in window.items():
+        try:
+            times[key] = TIME.parse(text)
+        except ValueError as error:
+            raise ScenarioError(f"--{key}", text, str(error)) from None
+    if len(times) == 2 and times["since"] >= times["until"]:
+        raise ScenarioError("--until", until, f"a time after --since {since}")
+    return window
 
 
 def _place(out: Path | None, source: str | None, usual: Callable[[], Path]) -> Path:
@@ -150,8 +187,8 @@ def _place(out: Path | None, source: str | None, usual: Callable[[], Path]) -> P
     return folder
 
 
-def _saved(result: "Run | Comparison", folder: Path, *, named: bool) -> Path:
-    """The folder in which `result` was saved: `folder`, or a temporary one if that failed."""
+def _saved(result: "Run | Comparison", folder: Path, *, named: bool) -> tuple[Path, int]:
+    """The folder in which `result` was saved, and the exit status: a temporary folder if `folder` failed."""
     from shallows.results import paths
 
     if result.interrupted and not named:
@@ -163,10 +200,10 @@ def _saved(result: "Run | Comparison", folder: Path, *, named: bool) -> Path:
             f"while saving: {folder} is what it was before, or the whole new result"
         ) from None
     except (ScenarioError, OSError) as error:
-        return _rescued(result, error)
+        return _rescued(result, error), FAILED
     if not named:
         paths.newest(folder)
-    return folder
+    return folder, DONE
 
 
 def _rescued(result: "Run | Comparison", error: ScenarioError | OSError) -> Path:
@@ -181,23 +218,25 @@ def _rescued(result: "Run | Comparison", error: ScenarioError | OSError) -> Path
     return folder
 
 
-def _tell(data: Any, report: list[Any], as_json: bool) -> None:
+def _tell(kind: str, data: Any, report: list[Any], as_json: bool) -> None:
     from shallows.printing.report import print_parts
 
     if as_json:
-        print(json.dumps(data, indent=2))
+        print_json(kind, data)
     else:
         print_parts(report)
 
 
-def _finish(result: "Run | Comparison", saved: Path, plot: bool, html: Path | None) -> int:
-    """Print where `result` was saved, draw its figure and page, and return the exit status."""
+def _finish(
+    result: "Run | Comparison", saved: Path, status: int, figure: dict[str, str] | None, html: Path | None
+) -> int:
+    """Print where `result` was saved, draw figure (with these options) and page, and return the status."""
     early = "interrupted; what was done is " if result.interrupted else ""
     print(f"{early}saved in {saved}", file=sys.stderr, flush=True)
     try:
-        drawn = not plot or after_saving("the figure", lambda: result.draw(saved))
+        drawn = figure is None or after_saving("the figure", lambda: result.draw(saved, **figure))
         drawn &= not html or after_saving("the page", lambda: pages.write(result, html))
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"while drawing: the results are saved in {saved}") from None
     result.check_books()
-    return INTERRUPTED if result.interrupted else DONE if drawn else FAILED
+    return INTERRUPTED if result.interrupted else status if drawn else FAILED

@@ -43,4 +43,9 @@ def settings(texts: list[str] | None, example: str) -> NamedOverrides:
     for key, equals, value in pairs:
         if not (key and equals and value):
             raise ScenarioError("--set", key + equals + value, f"KEY=VALUE, such as {example}")
+    named = [key.strip() for key, _, _ in pairs]
+    if twice := [key for key in named if named.count(key) > 1]:
+        values = " and ".join(value for key, _, value in pairs if key.strip() == twice[0])
+        expected = f"each key once, not {values}: `shallows sweep --over` runs several values"
+        raise ScenarioError("--set", twice[0], expected)
     return NamedOverrides({key.strip(): value.strip() for key, _, value in pairs}, "--set")

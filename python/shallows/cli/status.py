@@ -53,7 +53,10 @@ def _status(command: Callable[..., int], options: dict[str, Any]) -> int:
 
 def interrupted(when: KeyboardInterrupt) -> int:
     """Print that Ctrl-C ended the command, and what was saved."""
-    return _complain(f"interrupted {str(when) or 'before there was anything to save'}", INTERRUPTED)
+    from shallows.results.store import written
+
+    kept = f"after it had written {', '.join(written)}" if written else "before there was anything to save"
+    return _complain(f"interrupted {str(when) or kept}", INTERRUPTED)
 
 
 def after_saving(what: str, write: Callable[[], object]) -> bool:

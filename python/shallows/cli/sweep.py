@@ -7,8 +7,10 @@ import typer
 
 from shallows.base import names
 from shallows.cli import completion
+from shallows.cli.output import Json, print_json
 from shallows.cli.settings import Trust, at_least, settings
 from shallows.cli.status import after_saving, with_status
+from shallows.errors import ScenarioError
 
 if TYPE_CHECKING:
     from shallows.sweeps.plans import Plan
@@ -46,7 +48,10 @@ def sweep(
     ] = None,
     seeds: Annotated[
         int | None,
-        typer.Option(callback=at_least(1), help="Number of seeds, counted from the scenario's own."),
+        typer.Option(
+            callback=at_least(1),
+            help="Number of seeds, counted from the scenario's own; by default 1, with --until 5.",
+        ),
     ] = None,
     until: Annotated[
         str | None, typer.Option(metavar="SHARE", help="Add seeds until intervals are this narrow: 5%.")
@@ -56,7 +61,10 @@ def sweep(
         typer.Option(metavar="NAME", help="Metric of --until, table and figure: slowdown_p99."),
     ] = None,
     x: Annotated[
-        str | None, typer.Option("--x", metavar="KEY", help="The swept key along the figure's axis.")
+        str | None,
+        typer.Option(
+            "--x", metavar="KEY", help="The swept key along the figure's axis; by default the first."
+        ),
     ] = None,
     heatmap: Annotated[
         str | None, typer.Option(metavar="KEY", help="A second swept key: draw a heat map over both.")
@@ -75,26 +83,39 @@ def sweep(
     workers: Annotated[
         int | None, typer.Option(callback=at_least(1), help="Processes; all cores if absent.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the sweep.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of the sweep; by default results/NAME/sweep.")
+    ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="I/N",
+            help="Run the I-th of N parts, which `shallows merge` puts together; by default all.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would run, and with Slurm the script.")
     ] = False,
-    json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    json_: Json = False,
     trust: Trust = False,
 ) -> int:
     """Run SCENARIO for every combination; what is done already is not repeated."""
     from shallows.base import extras
-    from shallows.sweeps import running
+    from shallows.printing.progress import PREPARING, report_if_slow
+    from shallows.sweeps import running, shards
     from shallows.sweeps.progress import Progress
 
     if plot or x or heatmap:
         extras.need("plot", "--plot")
-    asked, given = running.asked(
-        scenario, cc, _axes(over), seeds=seeds, until=until, metric=metric, world=world,
-        overrides=settings(set_, EXAMPLE),
-    )  # fmt: skip
-    folder = out or running.default_folder(asked)
-    missing = running.missing(asked, folder)
+    with report_if_slow(PREPARING):
+        asked, given = running.asked(
+            scenario, cc, _axes(over), seeds=seeds, until=until, metric=metric, world=world,
+            overrides=settings(set_, EXAMPLE), shard=shards.shard_of(shard),
+        )  # fmt: skip
+        if plot or x or heatmap:
+            _check_figure(asked, x, heatmap)
+        folder = out or running.default_folder(asked)
+        missing = running.missing(asked, folder)
     _say(f"{len(missing)} run{'s'[: len(missing) != 1]}" if missing else "0 runs: all are there already")
     for warning in asked.warnings():
         _say(f"warning     {names.terminal(warning)}")
@@ -107,6 +128,31 @@ def sweep(
     return _finish(result, given["metric"], x, heatmap, baseline, plot, json_)
 
 
+@with_status
+def merge(
+    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER...", help="The folders of all shards.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the sweep.")],
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Metric of the table and the figure: slowdown_p99."),
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Also print paired differences from this algorithm.")
+    ] = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw figure.png and figure.pdf.")] = False,
+    json_: Json = False,
+) -> int:
+    """Make one sweep of the shards that `shallows sweep --shard` ran."""
+    from shallows.base import extras
+    from shallows.sweeps import shards
+
+    if plot:
+        extras.need("plot", "--plot")
+    result = shards.merge(folders, out)
+    metrics = [result.metric(one) for one in metric or []]
+    return _finish(result, metrics, None, None, baseline, plot, json_)
+
+
 def _axes(over: list[str] | None) -> dict[Any, Any]:
     """The `over` argument of `shallows.sweeps` from options."""
     from shallows.sweeps import plans
@@ -114,8 +160,23 @@ def _axes(over: list[str] | None) -> dict[Any, Any]:
     axes: dict[Any, Any] = {}
     for text in over or []:
         pairs = plans.pairs(text)
+        known = {key for axis in axes for key in ([axis] if isinstance(axis, str) else axis)}
+        for key, _ in pairs:
+            if key in known:
+                expected = f"each key once: write its values with commas, {key}=A,B,C"
+                raise ScenarioError("--over", key, expected)
         axes |= plans.together(dict(pairs)) if len(pairs) > 1 else dict(pairs)
     return axes
+
+
+def _check_figure(asked: "Plan", x: str | None, heatmap: str | None) -> None:
+    """Raise `ScenarioError`, before anything runs, if the sweep lacks an axis of its figure."""
+    columns = list(asked.names.values())
+    if not columns:
+        raise ScenarioError("--plot", None, "a swept key for the axis of the figure: --over KEY=VALUES")
+    for option, name in (("--x", x), ("--heatmap", heatmap)):
+        if name is not None and asked.names.get(name, name) not in ("cc", *columns):
+            raise ScenarioError(option, name, f"one of the swept keys: {', '.join(asked.names)}")
 
 
 def _rehearse(asked: "Plan", folder: Path, on: str) -> int:
@@ -160,13 +221,11 @@ def _finish(
 
 def show(result: "Sweep", metrics: list[str], baseline: str | None, json_: bool) -> None:
     """Print means and intervals of `metrics`, as a table or as JSON."""
-    import json
-
     from shallows.printing.report import print_parts
     from shallows.sweeps.report import sweep_report
 
     if json_:
-        print(json.dumps(_plain(result.intervals(metrics, baseline=baseline)), indent=2))
+        print_json("sweep", _plain(result.intervals(metrics, baseline=baseline)))
     else:
         print_parts(sweep_report(result, metrics, baseline))
 

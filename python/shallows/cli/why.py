@@ -1,17 +1,17 @@
 """`shallows why`: where the time of a flow went, to the picosecond, and because of whom."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shallows.cli.output import Json, print_json
 from shallows.cli.settings import Trust, at_least
 from shallows.cli.status import DONE, with_status
 
 if TYPE_CHECKING:
-    from shallows.results import Run
+    from shallows.runs import Run
     from shallows.why.counterfactual import Counterfactual
     from shallows.why.paths import Paths
     from shallows.why.task import TaskPath
@@ -62,7 +62,7 @@ def why(
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write a self-contained HTML page.")
     ] = None,
-    json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    json_: Json = False,
     trust: Trust = False,
 ) -> int:
     """Run RESULT's scenario again, watch some flows, and tell where every picosecond of their time went."""
@@ -70,7 +70,8 @@ def why(
     from shallows.cli import report as pages
     from shallows.errors import ScenarioError
     from shallows.printing.report import print_parts
-    from shallows.results import Run, files
+    from shallows.results import files
+    from shallows.runs import Run
     from shallows.why import paths, report
     from shallows.why.record import check_folder
     from shallows.why.record import of_run as record_of
@@ -141,7 +142,7 @@ def _task(
     costs = [path.counterfactual(what) for what in without]
     slacks = path.slack() if slack else None
     if json_:
-        print(json.dumps(task_report.as_json(path, costs, slacks), indent=2))
+        print_json("why-task", task_report.as_json(path, costs, slacks))
     else:
         parts = [*task_report.of_task(path), *(task_report.of_without(costs) if costs else [])]
         print_parts([*parts, *(task_report.of_slack(path, slacks) if slacks is not None else [])])
@@ -186,7 +187,7 @@ def _print_json(found: "Paths", costs: "Mapping[int, Counterfactual]") -> None:
         }
         for one in found.values()
     ]
-    print(json.dumps(flows, indent=2))
+    print_json("why", flows)
 
 
 def _without(cost: "Counterfactual | None") -> dict[str, Any]:

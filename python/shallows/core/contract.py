@@ -286,6 +286,8 @@ class Pause(TypedDict):
     threshold_bytes: int
     hysteresis_bytes: int
     headroom_bytes: NotRequired[int | None]
+    watchdog_ps: NotRequired[int | None]
+    restoration_ps: NotRequired[int | None]
 
 
 class TrafficClass(TypedDict):

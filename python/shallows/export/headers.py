@@ -168,10 +168,10 @@ class Headers:
     def _udp(self, row: Row, data: bytes, service: int) -> bytes:
         _, _, forward, port, more = self._ends(row)
         roce = service == ROCE_PORT
-        here, there = (port, service if roce else service + more)
+        source, target = (port, service if roce else service + more)
         datagram = dpkt.udp.UDP(
-            sport=here if forward or roce else there,
-            dport=there if forward or roce else here,
+            sport=source if forward or roce else target,
+            dport=target if forward or roce else source,
             data=data,
         )
         datagram.ulen = len(datagram)

@@ -30,7 +30,7 @@ from shallows.errors import ScenarioError
 from shallows.importers import protobuf
 from shallows.importers.collectives import COLLECTIVES, EXPANDED, Collective
 from shallows.importers.content import Parts, Task, Work
-from shallows.importers.source import Source, Word
+from shallows.importers.source import Source, Word, check_size
 
 TYPES = ("INVALID", "METADATA", "MEM_LOAD", "MEM_STORE", "COMP", "COMM_SEND", "COMM_RECV", "COMM_COLL")
 """Types of nodes by number; their names end in _NODE."""
@@ -41,6 +41,13 @@ LISTS = range(4, 31, 2)
 US = 10**6
 MOST = limits.TIME.most // US
 """The longest duration of a computation in microseconds."""
+RELATIVES = {
+    "workload_graph": "the JSON of Chakra's feeder; give the traces .et that the feeder reads",
+    "nodes": "an execution trace of PyTorch; chakra_trace_link and chakra_converter make traces .et of it",
+    "traceEvents": "a profile of Kineto; chakra_trace_link joins it with the execution trace of PyTorch",
+    "schemaVersion": "a profile of Kineto; chakra_trace_link joins it with the execution trace of PyTorch",
+}
+"""Keys of the top level of files that are no traces, and what these are."""
 _BLANKS = re.compile(r"\s*")
 
 
@@ -71,7 +78,9 @@ def read(paths: Sequence[Path]) -> Parts:
                 None, None, "a name NAME.RANK.et or NAME.RANK.json, each rank once", file=path
             )
         ranks[int(match[1])] = path, content
-    if not ranks or sorted(ranks) != list(range(len(ranks))):
+    if not ranks:
+        raise ScenarioError(None, None, "one node or more of one rank or more", file=paths[0])
+    if sorted(ranks) != list(range(len(ranks))):
         expected = f"one for each rank from 0 to {max(ranks, default=0)}; there are {len(ranks)}"
         raise ScenarioError(None, None, expected, file=paths[0])
     return _Reader(ranks, groups).read()
@@ -80,11 +89,24 @@ def read(paths: Sequence[Path]) -> Parts:
 def _content(path: Path) -> list[Node] | dict[str, list[int]]:
     """The nodes of a trace, or groups of ranks."""
     try:
+        check_size(path)
         if path.suffix.lower() == ".et":
-            return [_node(at, data) for at, data in list(protobuf.messages(path.read_bytes()))[1:]]
-        objects = list(_objects(texts.read(path)))
+            objects, nodes = list[dict[str, Any]](), list(protobuf.messages(path.read_bytes()))
+            found = [_node(at, data) for at, data in nodes[1:]]
+        else:
+            objects = nodes = list(_objects(texts.read(path)))
+            found = None
+    except ScenarioError:
+        raise
     except (OSError, ValueError, RecursionError) as error:
         raise ScenarioError(None, None, f"a readable trace ({texts.why(error)})", file=path) from None
+    if not nodes:
+        raise ScenarioError(None, None, "the metadata of a trace, and one node or more", file=path)
+    if found is not None:
+        return found
+    for key, instead in RELATIVES.items():
+        if key in objects[0] and not {"id", "type"} & objects[0].keys():
+            raise ScenarioError(f'"{key}"', None, f"a Chakra trace: this is {instead}", file=path)
     if len(objects) == 1 and all(isinstance(ranks, list) for ranks in objects[0].values()):
         return {name: _ranks(path, name, ranks) for name, ranks in objects[0].items()}
     return [_of_json(path, one) for one in objects if "id" in one or "type" in one]
@@ -228,6 +250,8 @@ class _Reader:
             if not self.sends.get(key):
                 self._refuse(task.host, task.name, f"a COMM_SEND from rank {key[0]} with tag {key[2]}")
             task.after.append(self.sends[key].popleft())
+        if not self.tasks:
+            self._refuse(0, "nodes", "one node or more in the traces")
         messages = sum(collective.count for collective in self.collectives.values())
         if messages > limits.FLOWS.most:
             self._refuse(0, f"{messages} messages of collectives", f"at most {limits.FLOWS.most}")
@@ -237,9 +261,12 @@ class _Reader:
                 self._refuse(
                     min(missing), f"collective {place} of group {group!r}", "one on every rank of the group"
                 )
+        tables = self._tables()
+        for (group, place), collective in self.collectives.items() if not tables else ():
             self.tasks += collective.messages(f"{group}c{place}")
         path = self.ranks[0][0]
-        work = Work(re.sub(r"\.\d+$", "", path.stem), Nodes(path), self.tasks, len(self.ranks))
+        tasks = [] if tables else self.tasks
+        work = Work(re.sub(r"\.\d+$", "", path.stem), Nodes(path), tasks, len(self.ranks), tables)
         parts = Parts(work, assumed=["a send has ended when its data has left the host"])
         if not self.controlled:
             parts.left_out.append(
@@ -248,6 +275,15 @@ class _Reader:
         if self.unknown:
             parts.left_out.append(f"{self.unknown} dependencies on nodes that their file does not have")
         return parts
+
+    def _tables(self) -> list[dict[str, Any]]:
+        """Tables of traffic, if the traces have nothing but one collective of each rank; else none."""
+        ranks = [rank for collective in self.collectives.values() for rank in collective.ranks]
+        joins = all(task.to is None and not task.duration_ps for task in self.tasks) and not self.receives
+        if not joins or len(set(ranks)) < len(ranks):
+            return []
+        tables = [collective.table for collective in self.collectives.values()]
+        return tables if all(tables) else []
 
     def _refuse(self, rank: int, key: str, expected: str) -> NoReturn:
         raise ScenarioError(key, None, expected, file=self.ranks[rank][0])
@@ -295,6 +331,8 @@ class _Reader:
         ranks = self.groups.get(group, list(range(len(self.ranks))) if not group else [])
         if len(ranks) < 2 or rank not in ranks or max(ranks) >= len(self.ranks):
             expected = f'a file {{"{group}": [ranks]}} beside the traces, with {rank} and other ranks'
+            if len(self.ranks) == 1:
+                expected = "the traces of the other ranks too: one rank has nobody to send to"
             self._refuse(rank, f"node {node.id}, pg_name = {group}", expected)
         place = count[group] = count.get(group, 0) + 1
         size = 1 if COLLECTIVES[kind] == "BARRIER" else self._whole(rank, node, "comm_size", 1)

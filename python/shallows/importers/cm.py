@@ -9,8 +9,8 @@
 | trigger | `trigger id N` and `oneshot`, `multishot` or `barrier count K` |
 | failure | `failure switch_type TOR|AGG|CORE switch_id N link_id N` |
 
-A oneshot trigger starts its flows when one flow fires it, a barrier when `count` flows have; the n-th firing
-of a multishot trigger starts its n-th flow. Source: connection_matrix.cpp of
+A flow of size 0 has no end. A oneshot trigger starts its flows when one flow fires it, a barrier when `count`
+flows have; the n-th firing of a multishot trigger starts its n-th flow. Source: connection_matrix.cpp of
 github.com/ultraethernet/uet-htsim, whose sinks never fire `recv_done_trigger`; here both kinds fire.
 """
 
@@ -121,7 +121,7 @@ class _Reader:
             self.source.refuse(row[0], "flow", "start T or trigger N on this line")
         if "size" not in pairs:
             self.source.refuse(row[0], "flow", "size BYTES on this line")
-        size = self.source.whole(pairs["size"], "size", 1)
+        size = self.source.whole(pairs["size"], "size", 0)
         number = self.source.whole(pairs["id"], "id", 1, MOST) if "id" in pairs else None
         start = self._start(pairs["start"]) if "start" in pairs else 0
         trigger = self.source.whole(pairs["trigger"], "trigger", 1, MOST) if "trigger" in pairs else None

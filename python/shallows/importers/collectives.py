@@ -8,6 +8,7 @@ import numpy as np
 from shallows.importers.content import Task
 from shallows.traffic import schedules
 from shallows.traffic.schedules import Schedule
+from shallows.units import SIZE
 
 COLLECTIVES = (
     "ALL_REDUCE", "REDUCE", "ALL_GATHER", "GATHER", "SCATTER", "BROADCAST", "ALL_TO_ALL", "REDUCE_SCATTER",
@@ -16,6 +17,11 @@ COLLECTIVES = (
 """Types of collectives of Chakra, by number."""
 EXPANDED = ("ALL_REDUCE", "ALL_GATHER", "BROADCAST", "ALL_TO_ALL", "REDUCE_SCATTER", "BARRIER")
 """Those that become messages."""
+KINDS = {
+    "ALL_REDUCE": "all-reduce", "ALL_GATHER": "all-gather", "REDUCE_SCATTER": "reduce-scatter",
+    "ALL_TO_ALL": "all-to-all", "BROADCAST": "broadcast",
+}  # fmt: skip
+"""Kinds of traffic with the same messages."""
 CHUNK = 512_000
 """Bytes that a broadcast forwards together."""
 
@@ -40,6 +46,15 @@ class Collective:
     @property
     def _chunks(self) -> int:
         return max(1, round(self.size / CHUNK))
+
+    @property
+    def table(self) -> dict[str, Any]:
+        """The traffic table of the same messages; empty if there is none."""
+        size = self.size * len(self.ranks) if self.kind == "ALL_GATHER" else self.size
+        if self.kind not in KINDS:
+            return {}
+        chunk = {"chunk": SIZE.text(-(-self.size // self._chunks))} if self.kind == "BROADCAST" else {}
+        return {"kind": KINDS[self.kind], "size": SIZE.text(size), "hosts": self.ranks, **chunk}
 
     def messages(self, prefix: str) -> list[Task]:
         """Its messages. The end of each rank waits for the last ones that the rank sends or receives."""

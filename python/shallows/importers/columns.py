@@ -111,8 +111,8 @@ class _Reader:
         name = word.text.lower()
         key = next((key for key, names in NAMES.items() if name in names), None)
         for time in TIMES:
-            unit = name.removeprefix(time).removeprefix("_")
-            if name == time or (name.startswith(time) and unit in UNITS):
+            unit = name.removeprefix(f"{time}_")
+            if name == time or (unit != name and unit in UNITS):
                 key, self.unit = "start", time_unit if name == time else unit
         if key is None:
             self.ignored.append(word.text)

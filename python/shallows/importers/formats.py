@@ -1,11 +1,12 @@
 """The formats of files that `shallows import` reads, and how it recognises them."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
-from shallows.importers import chakra, cm, columns, goal, hpcc, topo
-from shallows.importers.content import Parts
-from shallows.importers.source import Source
+from shallows.importers import chakra, cm, columns, goal, hpcc, hpcc_config, simai, topo
+from shallows.importers.content import Parts, Reference
+from shallows.importers.source import Source, uncollected
 
 ENDS: dict[str, Callable[[Path, str | None], Parts]] = {
     ".cm": cm.read,
@@ -19,15 +20,49 @@ TRACES = (".et", ".json")
 """Ends of the names of Chakra's execution traces, one file a rank, and of their groups of ranks."""
 KNOWN = (
     "a name that ends in .cm, .topo, .goal, .et, .json, .csv or .parquet, or the text of a topology "
-    "(NODES SWITCHES LINKS), of flows (their number) or of sizes (BYTES PERCENT) of the HPCC simulator"
+    "(NODES SWITCHES LINKS), of flows (their number), of sizes (BYTES PERCENT) or of a configuration "
+    "(KEY VALUE) of the HPCC simulator, or of a workload of SimAI (HYBRID_TRANSFORMER…)"
 )
 
 
+@uncollected()
 def read_all(paths: Sequence[Path], time_unit: str | None) -> list[Parts]:
     """The parts of all files. Chakra's traces are one part together. Raises `ScenarioError`."""
     traces = [path for path in paths if path.suffix.lower() in TRACES]
-    parts = [_read(path, time_unit) for path in paths if path not in traces]
-    return [*parts, *([chakra.read(traces)] if traces else [])]
+    others = [path for path in paths if path not in traces]
+    configs = [path for path in others if path.suffix.lower() not in ENDS and hpcc_config.recognises(path)]
+    parts = [hpcc_config.read(path) for path in configs]
+    traced = {name for part in parts if part.settings for name in part.settings.traced}
+    parts += [
+        hpcc.read_traced(path) if path.name in traced else _read(path, time_unit)
+        for path in others
+        if path not in configs
+    ]
+    parts += [chakra.read(traces)] if traces else []
+    named = [reference for part in parts for reference in part.references]
+    return [*parts, *(_read(path, time_unit) for path in map(partial(_missing, parts), named) if path)]
+
+
+def _missing(parts: Sequence[Parts], reference: Reference) -> Path | None:
+    """The file that a configuration names, None if another file has that part.
+
+    Its path is relative to the folder in which the simulator runs, one of those above the configuration.
+    """
+    if reference.what == "topology":
+        there = any(part.fabric for part in parts)
+    else:
+        there = any(part.work or part.sizes for part in parts)
+    if there:
+        return None
+    named, own = Path(reference.word.text), reference.source.path
+    folders = [Path(), *own.resolve().parents]
+    for path in (*(folder / named for folder in folders), own.with_name(named.name)):
+        if path.is_file():
+            return path
+    expected = (
+        f"this file of the {reference.what} beside the configuration, or as another FILE of the command"
+    )
+    reference.source.refuse(reference.word, reference.key, expected)
 
 
 def _read(path: Path, time_unit: str | None) -> Parts:
@@ -42,9 +77,11 @@ def _by_content(path: Path) -> Parts:
     counts = [len(row) for row in rows[:2]]
     if rows and rows[0][0].text == "num_ranks":
         return goal.read(path)
-    if counts[:1] == [1] and len(counts) > 1:
+    if rows and rows[0][0].text.startswith(simai.FIRST):
+        return simai.read(path)
+    if counts[:1] == [1] and (len(counts) > 1 or rows[0][0].text.isdigit()):
         return hpcc.read_flows(path)
-    if counts == [2, 2]:
+    if counts == [2, 2] and rows[0][0].text[0].isdigit():
         return hpcc.read_sizes(path)
     if counts and counts[0] in (3, 4, 6, 7) and rows[0][0].text.isdigit():
         return hpcc.read_topology(path)

@@ -3,11 +3,12 @@
 | file | grammar |
 |---|---|
 | topology | `NODES SWITCHES LINKS`, the numbers of the switches, and for each link `A B RATE DELAY ERROR` |
-| of PowerTCP | `NODES SWITCHES TORS LINKS` in its first line |
+| of PowerTCP | `NODES SWITCHES TORS LINKS` in its first line, of Reverie two rates behind them |
 | of SimAI | `NODES GPUS_PER_SERVER NVSWITCHES SWITCHES LINKS GPU` there; NVLink switches come first |
 | flows | their number, then for each flow `SRC DST PRIORITY PORT BYTES START`, START in seconds |
 | of some forks | `SRC DST PRIORITY BYTES START` |
-| sizes | `BYTES PERCENT` for each point, from 0 to 100 percent |
+| traced nodes | their number, then the numbers |
+| sizes | `BYTES PERCENT` for each point, from 0 to 100 percent, or `BYTES SHARE`, from 0 to 1 |
 
 Words are separated by blanks or line ends. Sources: scratch/third.cc and traffic_gen of
 github.com/alibaba-edu/High-Precision-Congestion-Control; astra-sim-alibabacloud and ns-3-alibabacloud;
@@ -23,11 +24,11 @@ from shallows.importers.source import Source, Word
 from shallows.units import RATE, TIME
 
 RATES = {
-    "bps": 1, "b/s": 1, "Kbps": 10**3, "kbps": 10**3, "Kb/s": 10**3, "kb/s": 10**3, "Mbps": 10**6,
+    "": 1, "bps": 1, "b/s": 1, "Kbps": 10**3, "kbps": 10**3, "Kb/s": 10**3, "kb/s": 10**3, "Mbps": 10**6,
     "Mb/s": 10**6, "Gbps": 10**9, "Gb/s": 10**9, "Tbps": 10**12, "Tb/s": 10**12,
     "GBps": 8 * 10**9, "GB/s": 8 * 10**9, "MBps": 8 * 10**6, "MB/s": 8 * 10**6,
 }  # fmt: skip
-"""Units of ns-3's DataRate in bits per second."""
+"""Units of ns-3's DataRate in bits per second, which it takes a number without a unit for."""
 DELAYS = {"": 10**12, "s": 10**12, "ms": 10**9, "us": 10**6, "ns": 10**3, "ps": 1}
 """Units of ns-3's Time in picoseconds; without a unit it is seconds."""
 _QUANTITY = re.compile(r"(\d+(?:\.\d*)?|\.\d+)((?:[eE][+-]?\d+)?)([A-Za-z/]*)")
@@ -70,6 +71,9 @@ class _Topology:
                 lossy.add(f"{a}<->{b}")
                 faults.append({"link": f"{a}<->{b}", "kind": "loss", "value": share})
         parts = self._parts(names, kinds, edges, faults)
+        if self._is_reverie:
+            rates = " and ".join(word.text for word in self.header[4:])
+            parts.left_out.append(f"{rates} in the first line: every link has a rate of its own")
         if self.rest:
             line = self.rest[-1].line
             parts.left_out.append(f"all from line {line} on: the first line announces {links} links")
@@ -87,12 +91,16 @@ class _Topology:
         number = {host: place for place, host in enumerate(hosts)}
         return Parts(fabric=Fabric(topology | {"edges": edges}, len(hosts), faults=faults, hosts=number))
 
+    @property
+    def _is_reverie(self) -> bool:
+        return len(self.header) == 6 and self.header[5].text.isdigit()
+
     def _counts(self) -> tuple[int, int, int, int]:
         """(nodes, NVLink switches, switches, links)."""
         wanted = {3: (0, None, 1, 2), 4: (0, None, 1, 3), 6: (0, 2, 3, 4), 7: (0, 2, 3, 4)}
-        places = wanted.get(len(self.header))
+        places = wanted[4] if self._is_reverie else wanted.get(len(self.header))
         if places is None:
-            expected = "NODES SWITCHES LINKS, or the first line of a fork: 4 numbers, or 5 and a type of GPU"
+            expected = "NODES SWITCHES LINKS, or that of a fork: 4 or 6 numbers, or 5 and a type of GPU"
             self.source.refuse(self.header[0], "line", expected)
         counts = [
             0 if at is None else self.source.whole(self.header[at], "count", 0, 2**31 - 1) for at in places
@@ -113,42 +121,64 @@ class _Topology:
         return self.rest.pop()
 
     def _rate(self, word: Word) -> int:
-        return self._quantity(word, "rate", RATES, "a rate such as 100Gbps")
+        return quantity(self.source, word, "rate", RATES, "a rate such as 100Gbps")
 
     def _delay(self, word: Word) -> int:
-        return self._quantity(word, "delay", DELAYS, "a delay such as 0.001ms")
+        return quantity(self.source, word, "delay", DELAYS, "a delay such as 0.001ms")
 
-    def _quantity(self, word: Word, key: str, units: dict[str, int], expected: str) -> int:
-        match = _QUANTITY.fullmatch(word.text)
-        if not match or match[3] not in units:
-            self.source.refuse(word, key, expected)
-        number = Word(match[1] + match[2], word.line, word.column)
-        return round(self.source.number(number, key, expected) * units[match[3]])
+
+def quantity(source: Source, word: Word, key: str, units: dict[str, int], expected: str) -> int:
+    """A number with one of `units`, in the smallest. Raises `ScenarioError` with line and column."""
+    match = _QUANTITY.fullmatch(word.text)
+    if not match or match[3] not in units:
+        source.refuse(word, key, expected)
+    number = Word(match[1] + match[2], word.line, word.column)
+    return round(source.number(number, key, expected) * units[match[3]])
 
 
 def read_flows(path: Path) -> Parts:
     """The flows of a flow file. Raises `ScenarioError` with line and column."""
     source = Source(path)
     (first, *_), *rows = source.rows()
-    count = source.whole(first, "number of flows", 1, 2**31 - 1)
+    count = source.whole(first, "number of flows", 0, 2**31 - 1)
     tasks = [_flow(source, row, at) for at, row in enumerate(rows[:count])]
     if len(tasks) < count:
         source.refuse(first, "number of flows", f"at most {len(tasks)}, as many as the file has")
     parts = Parts(Work(path.stem, source, tasks))
-    parts.assumed.append("flow files number hosts as nodes, and start times are seconds")
+    if tasks:
+        parts.assumed.append("flow files number hosts as nodes, and start times are seconds")
+    else:
+        parts.left_out.append(f"{path.name}: it announces 0 flows")
     if len(rows) > count:
         parts.left_out.append(
             f"{len(rows) - count} lines behind the {count} flows that the first line announces"
         )
     if len({row[2].text for row in rows[:count]}) > 1:
         parts.left_out.append("priority groups of flows")
+    if len({row[3].text for row in rows[:count] if len(row) == 6}) > 1:
+        parts.left_out.append("ports of flows")
     return parts
+
+
+def read_traced(path: Path) -> Parts:
+    """The nodes whose packets the simulator traces. Raises `ScenarioError` with line and column."""
+    source = Source(path)
+    words = [word for row in source.rows() for word in row]
+    if not words:
+        source.refuse(None, None, "the number of traced nodes, and their numbers")
+    count, *nodes = (source.whole(word, "node", 0, 2**31 - 1) for word in words)
+    if len(nodes) < count:
+        source.refuse(words[0], "number of nodes", f"at most {len(nodes)}, as many as the file has")
+    return Parts(left_out=[f"{path.name}: {count} nodes whose packets the simulator traces"])
 
 
 def _flow(source: Source, row: list[Word], at: int) -> Task:
     if len(row) not in (5, 6):
         source.refuse(row[0], "flow", "SRC DST PRIORITY PORT BYTES START, or the same without PORT")
     src, dst, *_, size, start = row
+    if "." in size.text:
+        expected = "BYTES; flows of ns3-rdma (SRC DST PRIORITY PACKETS START STOP) are not read"
+        source.refuse(size, "bytes", expected)
     ends = [source.whole(word, "host", 0, 2**31 - 1) for word in (src, dst)]
     if ends[0] == ends[1]:
         source.refuse(dst, "host", "two different hosts")
@@ -173,6 +203,9 @@ def read_sizes(path: Path) -> Parts:
         if percent > 100 or (points and (size < points[-1][0] or percent < points[-1][1])):
             source.refuse(row[0], "line", "sizes and percents that never fall, up to 100")
         points.append([size, percent])
-    if len(points) < 2 or points[-1][1] != 100:
-        source.refuse(None, None, "two points or more, the last at 100 percent")
-    return Parts(sizes=points)
+    if len(points) < 2 or points[-1][1] not in (1, 100):
+        source.refuse(None, None, "two points or more, the last at 100 percent, or at a share of 1")
+    parts = Parts(sizes=points)
+    if points[-1][1] == 1:
+        parts.assumed.append(f"{path.name} has shares from 0 to 1, because its last point is 1")
+    return parts

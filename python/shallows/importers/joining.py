@@ -6,14 +6,17 @@ from decimal import Decimal
 from typing import Any
 
 from shallows.errors import ScenarioError
+from shallows.importers import configuring
 from shallows.importers.content import Fabric, Parts, Task, Uplink, Work
 from shallows.importers.order import ordered
-from shallows.importers.source import Word
+from shallows.importers.source import Word, uncollected
 from shallows.scenario import Scenario
-from shallows.units import SIZE, TIME
+from shallows.units import NEVER, SIZE, TIME
 
 DEFAULT = "dcqcn"
 """The algorithm of a scenario without a base and without --cc."""
+ENDLESS = "1ms"
+"""The duration of runs with flows without an end: `end_time` of htsim's programs."""
 
 
 @dataclass
@@ -26,6 +29,7 @@ class Imported:
     left_out: list[str] = field(default_factory=list[str])
 
 
+@uncollected()
 def joined(parts: Sequence[Parts], base: Scenario | None, cc: str | None, load: float | None) -> Imported:
     """One scenario of all parts; what they lack is that of `base`. Raises `ScenarioError`."""
     fabric = _only([part.fabric for part in parts if part.fabric])
@@ -33,32 +37,51 @@ def joined(parts: Sequence[Parts], base: Scenario | None, cc: str | None, load: 
         expected = "a file with a topology too, or --on SCENARIO: the network on which these flows run"
         raise ScenarioError("import", "flows alone", expected)
     imported = Imported(
-        _base(base),
+        _base(base, have_traffic(parts)),
         assumed=[text for part in parts for text in part.assumed],
         left_out=[text for part in parts for text in part.left_out],
     )
-    if cc or base is None:
-        imported.tables["cc"] = cc or DEFAULT
+    if base and not have_traffic(parts):
+        imported.assumed.append("the traffic is that of --on, because the files have no messages")
+    if cc:
+        imported.tables["cc"] = cc
     if fabric:
         _lay(imported, fabric)
+    for part in parts:
+        if part.settings:
+            configuring.configure(imported.tables, part.settings, fabric, imported, cc=cc)
+    if base is None:
+        imported.tables.setdefault("cc", DEFAULT)
     _fail(imported, [uplink for part in parts for uplink in part.failed], fabric)
     traffic: list[dict[str, Any]] = imported.tables.setdefault("traffic", [])
     for part in parts:
-        if part.work:
-            _add(imported, part.work, fabric, fabric.count if fabric else base.network.hosts if base else 0)
+        if part.work and (part.work.tasks or part.work.tables):
+            _add(imported, part.work, fabric, base)
         if part.sizes:
             traffic.append(_arrivals(part.sizes, load))
     if not imported.flows and not traffic:
-        raise ScenarioError("import", "a topology alone", "a file with flows or sizes too")
+        expected = "a file with flows or sizes too, or --on SCENARIO, whose traffic is used then"
+        raise ScenarioError("import", "no flows", expected)
     return imported
 
 
-def _base(base: Scenario | None) -> dict[str, Any]:
-    """The tables of the base without its traffic: those that are about the network, hosts and algorithms."""
+def have_traffic(parts: Sequence[Parts]) -> bool:
+    """Whether files have flows, or sizes of them. Computations alone are no traffic."""
+    works = [part.work for part in parts if part.work]
+    return any(part.sizes for part in parts) or any(
+        work.tables or any(task.to is not None for task in work.tasks) for work in works
+    )
+
+
+def _base(base: Scenario | None, without_traffic: bool) -> dict[str, Any]:
+    """The tables of the base: all but its name, or only those about the network, hosts and algorithms."""
     kept = base.tables if base else {}
-    for key in ("name", "traffic", "warmup", "cooldown"):
+    kept.pop("name", None)
+    if not without_traffic:
+        return {"duration": "until-done", **kept}
+    for key in ("traffic", "warmup", "cooldown", "duration"):
         kept.pop(key, None)
-    return {"duration": "until-done", **{key: value for key, value in kept.items() if key != "duration"}}
+    return {"duration": "until-done", **kept}
 
 
 def _only(fabrics: list[Fabric]) -> Fabric | None:
@@ -114,11 +137,50 @@ def _arrivals(sizes: list[list[float]], load: float | None) -> dict[str, Any]:
     return {"kind": "poisson", "sizes": sizes, "load": load}
 
 
-def _add(imported: Imported, work: Work, fabric: Fabric | None, count: int) -> None:
+def _long_lived(work: Work, tasks: list[Task], endless: list[Task]) -> list[dict[str, Any]]:
+    """Tables of the flows without an end, one for each time at which some start."""
+    names = {task.name for task in endless}
+    for task in tasks:
+        if (task in endless and (task.after or task.behind)) or names & {*task.after, *task.behind}:
+            expected = "flows with an end (size above 0) where one starts another"
+            work.source.refuse(task.word, "trigger", expected)
+    starts: dict[int, list[Task]] = {}
+    for task in endless:
+        starts.setdefault(task.delay_ps, []).append(task)
+    return [
+        {
+            "kind": "long-lived",
+            "from": [task.host for task in together],
+            "to": [task.to for task in together],
+            "start": TIME.text(start),
+            "jitter": "0s",
+        }
+        for start, together in starts.items()
+    ]
+
+
+def _let_end(imported: Imported, base: Scenario | None) -> None:
+    """Give a run with flows without an end the duration of the base, or that of htsim."""
+    if base and base.duration != NEVER:
+        imported.tables["duration"] = TIME.text(base.duration)
+    elif imported.tables["duration"] == "until-done":
+        imported.tables["duration"] = ENDLESS
+        imported.assumed.append(
+            f"duration = {ENDLESS}, where programs of htsim end by default: flows of size 0 have no end"
+        )
+
+
+def _add(imported: Imported, work: Work, fabric: Fabric | None, base: Scenario | None) -> None:
     """Add the table of traffic of a file: a trace if it can be one, else a list of tasks."""
+    count = fabric.count if fabric else base.network.hosts if base else 0
     if work.hosts and work.hosts > count:
         expected = f"a network of {work.hosts} hosts or more; it has {count}"
         raise ScenarioError("hosts", work.hosts, expected, file=work.source.path)
+    for table in work.tables:
+        hosts = [_host(work, Task("", rank), rank, fabric, count) for rank in table["hosts"]]
+        imported.tables["traffic"].append(table | {"hosts": hosts})
+    if not work.tasks:
+        return
     tasks = ordered(work)
     of = {task.name: task for task in tasks}
     for task in tasks:
@@ -126,6 +188,13 @@ def _add(imported: Imported, work: Work, fabric: Fabric | None, count: int) -> N
         task.everywhere = any(task.host not in (of[name].host, of[name].to) for name in task.after)
     used = [table["name"] for table in imported.tables["traffic"] if "name" in table]
     name = _unused(work.name, [*used, *imported.flows])
+    endless = [task for task in tasks if task.to is not None and not task.bytes]
+    if endless:
+        imported.tables["traffic"] += _long_lived(work, tasks, endless)
+        _let_end(imported, base)
+        tasks = [task for task in tasks if task.to is None or task.bytes]
+    if not tasks:
+        return
     if any(task.to is None or task.needs or task.everywhere for task in tasks):
         rows = [_row(task) for task in tasks]
         imported.tables["traffic"].append({"kind": "tasks", "name": name, "tasks": rows})

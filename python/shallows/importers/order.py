@@ -20,7 +20,7 @@ def ordered(work: Work) -> list[Task]:
 
     Raises `ScenarioError` for an unknown or ambiguous name, and for a cycle.
     """
-    return _without_joins(_sorted(work))
+    return _without_joins(_sorted(work), work)
 
 
 def _sorted(work: Work) -> list[Task]:
@@ -64,7 +64,7 @@ def _refuse_cycle(work: Work, waiting: dict[str, Task]) -> None:
     work.source.refuse(waiting[cycle[0]].word, "order", f"no cycle; these would never start: {shown}")
 
 
-def _without_joins(tasks: list[Task]) -> list[Task]:
+def _without_joins(tasks: list[Task], work: Work) -> list[Task]:
     """The tasks without computations of no length, whose dependents wait for their predecessors instead."""
     joined: dict[str, tuple[list[str], list[str]]] = {}
     kept: list[Task] = []
@@ -87,6 +87,7 @@ def _without_joins(tasks: list[Task]) -> list[Task]:
         task.after, task.behind = after, behind
         task.processor = JOINS if is_join else task.processor
         kept.append(task)
-    if not any(task.to is not None for task in kept):
-        raise ScenarioError(None, None, "one message or more")
+    if not kept:
+        expected = "a message, or a computation that takes time, in one of the operations"
+        raise ScenarioError(None, None, expected, file=work.source.path)
     return kept

@@ -15,8 +15,9 @@ import tomli_w
 from shallows.base import names
 from shallows.base.literal import is_table
 from shallows.errors import ScenarioError
+from shallows.importers import configuring
 from shallows.importers.formats import read_all
-from shallows.importers.joining import Imported, joined
+from shallows.importers.joining import Imported, have_traffic, joined
 from shallows.results import files
 from shallows.scenario import Scenario, fitting
 
@@ -45,13 +46,14 @@ def write(
 ) -> Import:
     """Import files of other simulators, and write them as the scenario `out` with its tables of flows.
 
-    `on` is a scenario whose network, hosts and algorithm are used where the files have none; `time_unit` the
-    unit of times in files that state none (ps, ns, us, ms, s); `cc` the algorithm; `load` the load of flows
-    that arrive with imported sizes. The scenario is checked before anything is written. Raises
+    `on` is a scenario whose network, hosts, algorithm and traffic are used where the files have none;
+    `time_unit` the unit of times in files that state none (ps, ns, us, ms, s); `cc` the algorithm; `load` the
+    load of flows that arrive with imported sizes. The scenario is checked before anything is written. Raises
     `ScenarioError` with file, line and column.
     """
-    base = Scenario.load(on) if on else None
-    imported = joined(read_all([Path(path) for path in paths], time_unit), base, cc, load)
+    parts = read_all([Path(path) for path in paths], time_unit)
+    base = _base(on, cc, have_traffic(parts)) if on else None
+    imported = joined(parts, base, cc, load)
     out = Path(out)
     files.check(out, files.SCENARIO)
     flows = {out.with_name(f"{out.stem}.{name}.csv"): columns for name, columns in imported.flows.items()}
@@ -63,7 +65,11 @@ def write(
     inside = [table | {"flows": columns} for table, columns in zip(named, flows.values(), strict=True)]
     tables: Any = {**imported.tables, "traffic": [*inside, *traffic]}
     checked = Scenario(**tables)
-    if base is None or cc:
+    for part in parts:
+        if part.settings:
+            for key, value in configuring.of_network(part.settings, checked).items():
+                imported.tables["cc"][key] = value
+    if not any(part.settings for part in parts) and (base is None or cc):
         _fit(imported, checked)
     traces = [table | {"file": path.name} for table, path in zip(named, flows, strict=True)]
     text = _toml(imported, [*traces, *traffic])
@@ -72,6 +78,18 @@ def write(
         files.write_text(path, _csv(columns), files.table(list(columns)))
     files.write_text(out, text, files.SCENARIO)
     return Import(Scenario.load(out), [out, *flows], imported.assumed, imported.left_out)
+
+
+PLACEHOLDER = [{"kind": "incast", "senders": 1}]
+"""Traffic of a base whose own is not used, which it may lack, or which may exceed the limits."""
+
+
+def _base(on: str, cc: str | None, replaced: bool) -> Scenario:
+    """The scenario `on`, with another traffic if the files have some."""
+    changes: dict[str, Any] = {"cc": cc} if cc else {}
+    if replaced:
+        changes |= {"traffic": PLACEHOLDER, "warmup": "0s", "cooldown": "0s"}
+    return Scenario.load(on, changes)
 
 
 def _fit(imported: Imported, scenario: Scenario) -> None:

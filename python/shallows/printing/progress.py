@@ -4,6 +4,7 @@
 Runs in several threads may share one `Progress`.
 """
 
+import math
 import sys
 import threading
 import time
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
 from shallows.base import names
+from shallows.units import TIME
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -24,6 +26,7 @@ Show = Callable[[int, int, int], None]
 FIRST_S, SILENT_S = 2, 10
 # Seconds before preparations are reported.
 SLOW_S = 2
+PREPARING = "preparing: building the network and drawing flows"
 
 
 @contextmanager
@@ -86,6 +89,15 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
+def count(number: float) -> str:
+    """A large count in three digits: "950", "12.3 k", "7.20 M"."""
+    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(number) >= factor * 0.9995:
+            digits = max(0, 2 - math.floor(math.log10(abs(number) / factor * 1.0005)))
+            return f"{number / factor:.{digits}f} {prefix}"
+    return f"{number:.0f}"
+
+
 def _silent(now_ps: int, packet_hops: int, flows_finished: int) -> None:
     """Shows nothing."""
 
@@ -100,7 +112,7 @@ def _bar(bars: "Bars", scenario: "Scenario", label: str) -> Show:
             total=1.0,
             completed=share(now_ps, flows_finished),
             speed=speed(packet_hops),
-            simulated=f"{now_ps / 1e9:.1f} ms simulated",
+            simulated=f"{TIME.about(now_ps)} simulated",
         )
 
     return show
@@ -118,10 +130,10 @@ def _line(scenario: "Scenario", label: str) -> Show:
             return
         due = now + SILENT_S
         done = f"{finished:.1%} done, {flows_finished} flows finished"
-        said = f"{label}: {done}, {now_ps / 1e9:.1f} ms simulated, {speed(packet_hops)}"
+        text = f"{label}: {done}, {TIME.about(now_ps)} simulated, {speed(packet_hops)}"
         if 0 < finished < 1:
-            said += f", about {duration((now - began) * (1 / finished - 1))} left"
-        print(said, file=sys.stderr, flush=True)
+            text += f", about {duration((now - began) * (1 / finished - 1))} left"
+        print(text, file=sys.stderr, flush=True)
 
     return show
 
@@ -131,7 +143,7 @@ def _speed() -> Callable[[int], str]:
 
     def of(packet_hops: int) -> str:
         elapsed = time.monotonic() - started
-        return f"{packet_hops / max(elapsed, 1e-9) / 1e6:.1f} M hops/s" if packet_hops else ""
+        return f"{count(packet_hops / max(elapsed, 1e-9))} hops/s" if packet_hops else ""
 
     return of
 

@@ -38,7 +38,9 @@ PAGE = Kind("a page", (GENERATOR.encode(),), (".html", ".htm"))
 FIGURE = Kind("a figure", (CREATOR.encode(),), (".png", ".pdf", ".svg"))
 SAVED_BY_ADVISE = "# Saved by shallows advise."
 SAVED_BY_IMPORT = "# Saved by shallows import."
-SCENARIO = Kind("a scenario", (SAVED_BY_ADVISE.encode(), SAVED_BY_IMPORT.encode()), (".toml",))
+SAVED_BY_FIT = "# Saved by shallows fit."
+_SAVED = (SAVED_BY_ADVISE, SAVED_BY_IMPORT, SAVED_BY_FIT)
+SCENARIO = Kind("a scenario", tuple(mark.encode() for mark in _SAVED), (".toml",))
 CAPTURE = Kind("a capture", (b"\x04\x00\x08\x00shallows",))
 TRACE = Kind("a trace", (b"\x05ports", b"ports of Shallows"))
 
@@ -111,6 +113,7 @@ def writing(file: store.Place, kind: Kind) -> Generator[Path]:
                 yield filling
                 store.sync_path(filling)
                 os.replace(filling, path)
+                store.note(file)
                 store.sync_path(path.parent)
             finally:
                 filling.unlink(missing_ok=True)

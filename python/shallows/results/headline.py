@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shallows.results import jobs
+from shallows.results.metrics import BY_KEY
 from shallows.results.summary import bounds
 
 OPEN_LOOP = ("poisson", "shuffle", "trace", "incast")
@@ -15,9 +16,10 @@ Number = Callable[[float, str], str]
 
 
 def lines(summary: Mapping[str, Any], number: Number) -> list[str]:
-    """Lines on collectives, tasks, flows without an end, loads, the drain and faults."""
+    """Lines on collectives, tasks, exchanges, flows without an end, loads, the drain and faults."""
     return [
         *_jobs(summary, number),
+        *_exchanges(summary, number),
         *_shares(summary, number),
         *_open_loop(summary),
         *_faults(summary, number),
@@ -26,7 +28,7 @@ def lines(summary: Mapping[str, Any], number: Number) -> list[str]:
 
 def job_tables(summary: Mapping[str, Any]) -> dict[int, str]:
     """The numbers and names of the traffic tables that are collectives or tasks."""
-    rows = (*summary.get("collectives", ()), *summary.get("tasks", ()))
+    rows = (*summary["collectives"], *summary["tasks"])
     return {row["traffic"]: row["name"] for row in rows}
 
 
@@ -38,7 +40,29 @@ def _jobs(summary: Mapping[str, Any], number: Number) -> list[str]:
         groups = sum(one["traffic"] == table for one in summary["collectives"])
         which = f"{name}, slowest of {groups} groups" if groups > 1 else name
         told.append(f"{kind:<12}{which}: {_time(row, number)}{_ideal(row, number)}{_rates(row, number)}")
+        told += _cause(summary, table, number)
     return told + ([f"            and {len(tables) - MOST} more"] if len(tables) > MOST else [])
+
+
+CAUSES = {
+    "timeouts": "at least {time} by the timeouts of a flow",
+    "uneven paths": "{time} by its own frames at {port}, more than an equal share of the paths",
+    "other traffic": "{time} by frames of others at {port}",
+    "pauses": "up to {time} by pauses of {port}",
+    "senders": "{time} by rates of its senders and waits in queues; `shallows why --task` divides it",
+}
+"""What the counts of a run say of the largest cause of a job's time beyond its ideal."""
+
+
+def _cause(summary: Mapping[str, Any], table: int, number: Number) -> list[str]:
+    """The largest cause in the group of a job that has lost most, a line of its own."""
+    rows = [row for row in (*summary["collectives"], *summary["tasks"]) if row["traffic"] == table]
+    rows = [row for row in rows if row.get("cause")]  # absent in results of earlier versions
+    if not rows:
+        return []
+    row = max(rows, key=lambda row: row["cause_us"])
+    said = CAUSES[row["cause"]].format(time=number(row["cause_us"], "us"), port=row["cause_port"])
+    return [f"            largest cause beyond the ideal: {said}"]
 
 
 def _is_task(summary: Mapping[str, Any], table: int) -> bool:
@@ -68,12 +92,31 @@ def _rates(row: Mapping[str, Any], number: Number) -> str:
     return ""
 
 
+def _exchanges(summary: Mapping[str, Any], number: Number) -> list[str]:
+    """Requests and their answers, from the start of a request to the end of its answer."""
+    rows = [row for row in summary["traffic"] if row.get("exchanges") or row.get("exchanges_unfinished")]
+    told: list[str] = []
+    for row in rows[:MOST]:
+        p50, p99 = (_percentile(row, f"exchange_{of}_us", number) for of in ("p50", "p99"))
+        counts = f"{row['exchanges']} done, {row['exchanges_unfinished']} more began"
+        told.append(f"exchanges   {row['name']}: {counts}, p50 {p50}, p99 {p99}")
+    return told
+
+
+def _percentile(row: Mapping[str, Any], key: str, number: Number) -> str:
+    """A time; a lower bound of it where exchanges that are not done could move it."""
+    if row[key] is not None:
+        return number(row[key], "us")
+    least = bounds(row).get(key)
+    return "unknown" if least is None else f"more than {number(least, 'us')}"
+
+
 def _shares(summary: Mapping[str, Any], number: Number) -> list[str]:
     """The shares of flows without an end."""
     rows = [row for row in summary["traffic"] if row.get("goodput_least_gbps") is not None]
     told: list[str] = []
     for row in rows[:MOST]:
-        count, ends = row["offered"], [row[f"goodput_{of}_gbps"] for of in ("least", "most")]
+        count, ends = row["offered"], [row[f"goodput_{end}_gbps"] for end in ("least", "most")]
         each = "" if count == 1 else f", each {number(ends[0], 'Gbit/s')} to {number(ends[1], 'Gbit/s')}"
         fair = f", Jain {row['jain']:.3f}" if count > 1 and row["jain"] is not None else ""
         total = number(row["goodput_gbps"], "Gbit/s")
@@ -93,7 +136,7 @@ def loads(summary: Mapping[str, Any]) -> list[str]:
 def _open_loop(summary: Mapping[str, Any]) -> list[str]:
     """Loads, and how long the network emptied after the last arrival."""
     told = loads(summary)
-    share = summary.get("drain_share")  # absent in results of earlier versions
+    share = summary["drain_share"]
     is_open = any(row["kind"] in OPEN_LOOP for row in summary["traffic"])
     if share and share < 1 and is_open:  # without later arrivals the whole run would be drain
         told.append(f"drain       the last {share:.0%} of the measured time came after the last flow's start")
@@ -102,19 +145,19 @@ def _open_loop(summary: Mapping[str, Any]) -> list[str]:
 
 def _faults(summary: Mapping[str, Any], number: Number) -> list[str]:
     told: list[str] = []
-    for row in (summary.get("faults") or ())[:MOST]:
+    for row in (summary["faults"])[:MOST]:
         least = bounds(row).get("recovery_us")
         if row["recovery_us"] is not None:
-            said = (
+            outcome = (
                 f"recovered after {number(row['recovery_us'], 'us')}"
                 if row["recovery_us"]
                 else "goodput never fell"
             )
         elif least is not None:
-            said = f"not recovered within {number(least, 'us')}"
+            outcome = f"not recovered within {number(least, 'us')}"
         else:
             continue
-        told.append(f"fault       {row['fault']}: {row['kind']} {row['name']}: {said}")
+        told.append(f"fault       {row['fault']}: {row['kind']} {row['name']}: {outcome}")
     return told
 
 
@@ -124,27 +167,26 @@ def _flows(count: int) -> str:
 
 def job_rows(summaries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, list[dict[str, Any]]]]:
     """Rows of a comparison: title, key and the numbers of each run, of each collective and task."""
-    titles = (
-        ("completion_us", "{}: completion (us)"),
-        ("ideal_us", "{}: ideal (us)"),
-        ("busbw_gb_per_s", "{}: busbw (GB/s)"),
-        ("exposed_us", "{}: exposed communication (us)"),
-    )
+    keys = ("completion_us", "ideal_us", "busbw_gb_per_s", "exposed_us")
     return [
-        (title.format(name), key, rows)
+        (f"{name}: {BY_KEY[key].title}", key, rows)
         for table, name in job_tables(summaries[0]).items()
         for rows in [[jobs.of_table(summary, table) for summary in summaries]]
-        for key, title in titles
+        for key in keys
         if any(row.get(key) is not None or key in bounds(row) for row in rows)
     ]
 
 
 def fault_rows(summaries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, list[dict[str, Any]]]]:
     """Rows of a comparison: the recovery time of each fault."""
-    of_runs = [{row["fault"]: row for row in summary.get("faults") or ()} for summary in summaries]
-    every = dict.fromkeys(number for of in of_runs for number in of)
+    of_runs = [{row["fault"]: row for row in summary["faults"]} for summary in summaries]
+    every = dict.fromkeys(number for faults in of_runs for number in faults)
     none: dict[str, Any] = {}
     return [
-        (f"faults[{number}]: recovery (us)", "recovery_us", [of.get(number, none) for of in of_runs])
+        (
+            f"faults[{number}]: {BY_KEY['recovery_us'].title}",
+            "recovery_us",
+            [faults.get(number, none) for faults in of_runs],
+        )
         for number in every
     ]

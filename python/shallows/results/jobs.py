@@ -5,8 +5,20 @@ from typing import Any
 
 from shallows.results.summary import bounds
 
-LARGEST = ("completion_us", "ideal_us", "slowdown", "exposed_us")
+LARGEST = ("completion_us", "ideal_us", "slowdown", "exposed_us", "cause_us")
 SMALLEST = ("algbw_gb_per_s", "busbw_gb_per_s")
+
+
+TASKS = ("tasks", "training")
+"""Kinds of traffic that are tasks."""
+
+
+def is_job(kind: object) -> bool:
+    """Return whether traffic of this kind is a collective or a task."""
+    from shallows.traffic import KINDS
+    from shallows.traffic.collectives import Collective
+
+    return kind in TASKS or issubclass(KINDS.get(str(kind), object), Collective)
 
 
 def of_table(summary: Mapping[str, Any], number: int) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shallows.base import names
 from shallows.results import store
 from shallows.results.address import address
 
@@ -61,4 +62,4 @@ def _place(scenario: "Scenario", labels: list[str], runs: "list[tuple[Scenario, 
     digest = hashlib.sha256("".join(address(*run) for run in runs).encode()).hexdigest()[:8]
     real_time = any(world == "kernel" for _, world in runs)
     when = [datetime.now(UTC).strftime("%Y%m%dT%H%M%S")] if real_time else []
-    return ROOT / scenario.name / "-".join([*labels[:6], f"seed{scenario.seed}", *when, digest])
+    return ROOT / names.folder(scenario.name) / "-".join([*labels[:6], f"seed{scenario.seed}", *when, digest])

@@ -19,6 +19,9 @@ _PROBE_NAMES = 6  # the most probes of an algorithm besides window, rate and RTT
 def check(scenario: "Scenario") -> None:
     """Raise `ScenarioError` for the tables that do not fit together, with all mistakes."""
     sizes.check_links(scenario)  # first: the others divide by the rates of links
+    if not len(scenario.flows):
+        expected = "one message or more: computations alone send nothing"
+        raise ScenarioError("traffic", "computations only", expected)
     checks = (
         refuse_unused_keys,
         _check_times,

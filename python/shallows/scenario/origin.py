@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from shallows.errors import NamedOverrides, ScenarioError
+from shallows.errors import NamedOverrides, ScenarioError, UnknownKeyError
 from shallows.scenario import places
 
 
@@ -28,6 +28,8 @@ class Origin:
 
     def _located(self, error: ScenarioError) -> ScenarioError:
         key = _indexed(error.key or "")
+        if isinstance(error, UnknownKeyError) and error.file in (None, self.file):
+            return self._of_unknown_key(error, key)
         source = next((source for over, source in self.sources.items() if _concerns(key, over)), None)
         if source and error.file in (None, self.file):
             return error.from_source(source)
@@ -36,6 +38,18 @@ class Origin:
             return error
         place = places.find(self.text, key)
         return error.at(place) if place else error
+
+    def _of_unknown_key(self, error: ScenarioError, key: str) -> ScenarioError:
+        """The same error with the place of the key in the file, or with the option that has set it."""
+        place = places.of_key(self.text, key) if self.text is not None else None
+        if place:
+            return error.in_file(self.file).at(place)
+        over = next((over for over in self.sources if _concerns(key, over) or _concerns(over, key)), None)
+        if over is None:
+            return error.in_file(self.file)
+        named = over if len(over) > len(key) else key
+        value = error.value if named == key else None
+        return UnknownKeyError(named, value, error.expected, file=self.sources[over])
 
 
 def _indexed(key: str) -> str:

@@ -46,6 +46,29 @@ def find(text: str, key: str) -> Place | None:
     return None
 
 
+def of_key(text: str, key: str) -> Place | None:
+    """The place of the name of a dotted key, or of the header of a table; None if the text has none."""
+    known = _Reader(text).places
+    if f"{key}=" in known:
+        start, end = known[f"{key}="]
+        return _place(text, start, start + len(text[start:end].partition("=")[0].rstrip()))
+    return _place(text, *known[key]) if key in known else None
+
+
+def of_error(text: str, message: str) -> Place | None:
+    """The place that an error of tomllib names, such as "(at line 14, column 17)"."""
+    found = re.search(r"\(at line (\d+), column (\d+)\)$", message)
+    lines = text.split("\n")
+    if found:
+        line, column = map(int, found.groups())
+    else:  # the end of the document
+        line = max((number for number, one in enumerate(lines, 1) if one.strip()), default=0)
+        column = len(lines[line - 1].rstrip()) + 1 if line else 0
+    if not 1 <= line <= len(lines):
+        return None
+    return Place(line, column, lines[line - 1].rstrip("\r"), 1)
+
+
 def _place(text: str, start: int, end: int) -> Place:
     line_start = text.rfind("\n", 0, start) + 1
     line_end = text.find("\n", start)

@@ -17,12 +17,13 @@ from shallows.units import ACK_BYTES, SIZE, did_you_mean
 if TYPE_CHECKING:
     from shallows.algorithms.marking import Marking
     from shallows.scenario import Scenario
+    from shallows.scenario.given import Given
 
 MOST = 8
 """The most traffic classes: a frame has three bits of priority (IEEE 802.1Q)."""
 
 
-def check_names(scenario: "Scenario") -> None:
+def check_names(scenario: "Given") -> None:
     """Raise `ScenarioError` for names that are used twice or that no table has."""
     for key, tables in (("classes", scenario.classes), ("pools", scenario.pools)):
         found = [one.name for one in tables]

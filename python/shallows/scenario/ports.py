@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from shallows.algorithms.algorithm import Algorithm
     from shallows.algorithms.marking import Marking
-    from shallows.scenario import Scenario
+    from shallows.scenario.resolved import Resolved
     from shallows.topology import Network
 
 
@@ -58,7 +58,7 @@ class Queue:
             self.memory is not None or self.trimming is not None or self.buffer < NEVER
         )
 
-    def marking_begins(self, scenario: "Scenario") -> int:
+    def marking_begins(self, scenario: "Resolved") -> int:
         """Bytes at which the last switch port begins to mark it; 0 if no queue decides."""
         rates = scenario.network.rate_bps[~scenario.network.is_nic]
         return self.marks.largest_threshold(rates) if self.marks else 0
@@ -92,7 +92,7 @@ class Queue:
         )
 
 
-def queues_of(scenario: "Scenario") -> list[Queue]:
+def queues_of(scenario: "Resolved") -> list[Queue]:
     """The queue of each class, in order of priority."""
     if scenario.classes:
         return _of_classes(scenario)
@@ -120,7 +120,7 @@ def queues_of(scenario: "Scenario") -> list[Queue]:
     ]
 
 
-def _of_classes(scenario: "Scenario") -> list[Queue]:
+def _of_classes(scenario: "Resolved") -> list[Queue]:
     pools, numbers = [pool.name for pool in scenario.pools], class_numbers(scenario)
     used = list(zip(numbers, scenario.algorithms, strict=True))
     found: list[Queue] = []
@@ -145,7 +145,7 @@ def _of_classes(scenario: "Scenario") -> list[Queue]:
     return found
 
 
-def _turns(scenario: "Scenario") -> list[int | None]:
+def _turns(scenario: "Resolved") -> list[int | None]:
     """Bytes of a turn of each class, None without one: its weight in lowest terms times a full frame."""
     turns: list[int | None] = []
     for place, one in enumerate(scenario.classes):
@@ -162,13 +162,18 @@ def _turns(scenario: "Scenario") -> list[int | None]:
     return turns
 
 
-def marking_begins(scenario: "Scenario", queue: Queue) -> int:
+def marking_begins(scenario: "Resolved", queue: Queue) -> int:
     """Bytes at which the last switch port begins to mark a queue, with the settings of `[[ports]]`."""
     everywhere = [queue, *(queue.changed(table) for table in scenario.ports)]
     return max(one.marking_begins(scenario) for one in everywhere)
 
 
-def algorithms_of_tables(scenario: "Scenario") -> "list[tuple[str, Any, Sequence[Algorithm]]]":
+def marks(chosen: Any) -> bool:
+    """True for a marking; false for "none" and for none."""
+    return chosen is not None and chosen != "none"
+
+
+def algorithms_of_tables(scenario: "Resolved") -> "list[tuple[str, Any, Sequence[Algorithm]]]":
     """(key, table, algorithms of its data) of each class; without `[[classes]]` those of `[network]`."""
     if not scenario.classes:
         return [("network", scenario.network_options, scenario.algorithms)]
@@ -178,7 +183,7 @@ def algorithms_of_tables(scenario: "Scenario") -> "list[tuple[str, Any, Sequence
     ]
 
 
-def class_numbers(scenario: "Scenario") -> list[int]:
+def class_numbers(scenario: "Resolved") -> list[int]:
     """The number of the class of each traffic table; by default the last class, of lowest priority."""
     known = [one.name for one in scenario.classes]
     return [
@@ -187,14 +192,14 @@ def class_numbers(scenario: "Scenario") -> list[int]:
     ]
 
 
-def algorithms_by_marking(scenario: "Scenario") -> "dict[str, tuple[Any, Sequence[Algorithm]]]":
+def algorithms_by_marking(scenario: "Resolved") -> "dict[str, tuple[Any, Sequence[Algorithm]]]":
     """By its key the marking of the network or of each class, and the algorithms whose data it marks."""
     if not scenario.classes:
         return {"network.marking": (scenario.network_options.marking, scenario.algorithms)}
     return {f"{queue.key}.marking": (queue.marking, queue.algorithms) for queue in scenario.queues}
 
 
-def paused(scenario: "Scenario") -> list[Queue]:
+def paused(scenario: "Resolved") -> list[Queue]:
     """The queues that switches pause."""
     return [queue for queue in scenario.queues if queue.pauses]
 
@@ -211,7 +216,7 @@ class PortGroups:
     tables: list[list[PortTable]]
 
     @classmethod
-    def of(cls, scenario: "Scenario", network: "Network") -> "PortGroups":
+    def of(cls, scenario: "Resolved", network: "Network") -> "PortGroups":
         """The groups of a scenario. Raises `ScenarioError` for a name without a port."""
         of_link = np.zeros((len(network.is_nic), len(scenario.ports)), bool)
         matched: list[NDArray[np.intp]] = []
@@ -228,7 +233,7 @@ class PortGroups:
         ]
         return cls(matched, group.reshape(-1), tables)
 
-    def queues(self, scenario: "Scenario") -> list[list[Queue]]:
+    def queues(self, scenario: "Resolved") -> list[list[Queue]]:
         """The queues of each group."""
         found: list[list[Queue]] = []
         for tables in self.tables:

@@ -26,6 +26,7 @@ from shallows.settings import switch as names
 from shallows.units import (
     NEVER,
     SIZE,
+    TIME,
     Count,
     DefaultBuffer,
     DefaultCount,
@@ -33,6 +34,7 @@ from shallows.units import (
     Headroom,
     Name,
     OptionalCount,
+    OptionalInterval,
     OptionalName,
     TypeName,
     WireSize,
@@ -120,6 +122,12 @@ class Pauses(Table):
     headroom: Headroom = Key(
         "auto", description='room for data that still arrives; "auto": as much as the link can need'
     )
+    watchdog: OptionalInterval = Key(
+        None, description="time after which a switch drops the data of an endless pause; by default never"
+    )
+    restoration: OptionalInterval = Key(
+        None, description="time from the end of such a pause until it sends again; by default as watchdog"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -133,7 +141,16 @@ class Pauses(Table):
             "threshold_bytes": self.threshold or 0,
             "hysteresis_bytes": self.hysteresis,
             "headroom_bytes": headroom,
+            "watchdog_ps": self.watchdog,
+            "restoration_ps": self.restoration,
         }
+
+    @model_validator(mode="after")
+    def _watched(self) -> Self:
+        if self.restoration and not self.watchdog:
+            expected = "no such key without watchdog, the time after which data is dropped"
+            raise ScenarioError("restoration", TIME.text(self.restoration), expected)
+        return self
 
 
 class Trimming(Table):
@@ -213,9 +230,7 @@ class TrafficClass(Table):
         if other and self.trimming:
             expected = f"false: its {other} is set, so that its queue is never full"
             raise ScenarioError("trimming", None, expected)
-        if other:
-            vars(self)["buffer"] = NEVER
-        return self
+        return self.model_copy(update={"buffer": NEVER}) if other else self
 
 
 class Pool(Shared):

@@ -18,7 +18,8 @@ def settings(scenario: "Scenario", drawn: "Random | None", world: str = "packet"
     if world == "kernel":
         return None
     traffic = [f"traffic.{number}" for number, used in enumerate(scenario.flows.drawn) if used]
-    return [*traffic, *(_of_run(scenario, drawn) if drawn else ())]
+    cables = ["network.delay_spread"] if scenario.network_options.delay_spread else []
+    return [*traffic, *cables, *(_of_run(scenario, drawn) if drawn else ())]
 
 
 def advice(traffic: Sequence[Mapping[str, Any]]) -> str:

@@ -13,7 +13,8 @@ from shallows.algorithms import catalog
 from shallows.algorithms.algorithm import NATIVE
 from shallows.algorithms.defaults import MARKING
 from shallows.algorithms.marking import RECOMMENDED
-from shallows.scenario import NetworkTable, Scenario
+from shallows.scenario import NetworkTable
+from shallows.scenario.given import Given
 from shallows.scenario.queues import PortTable, TrafficClass
 from shallows.settings import nic, switch
 from shallows.sweeps.file import KEYS
@@ -32,9 +33,9 @@ IN_PYTHON = r"^.+\.py:.+$"
 
 def scenario_schema() -> Schema:
     """The schema, as the dict that `shallows schema` prints."""
-    schema = Scenario.model_json_schema()
+    schema = Given.model_json_schema()
     parts = {"Algorithm": _algorithm(), "AnyMarking": _marking(), "Receiver": _receiver()}
-    for model in (Scenario, NetworkTable, TrafficClass, PortTable, *TOPOLOGIES.values(), *TRAFFICS.values()):
+    for model in (Given, NetworkTable, TrafficClass, PortTable, *TOPOLOGIES.values(), *TRAFFICS.values()):
         properties = schema["$defs"].get(model.__name__, schema)["properties"]
         for name, type_ in _written(model):
             if type_ in parts:

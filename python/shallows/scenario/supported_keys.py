@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from shallows.algorithms.algorithm import Algorithm
     from shallows.base.table import Table
     from shallows.scenario import Scenario
+    from shallows.scenario.resolved import Resolved
 
 
 KINDS = {"topology": TOPOLOGIES, "traffic": TRAFFICS}
@@ -147,7 +148,7 @@ def set_keys(scenario: "Scenario") -> Iterator[SetKey]:
             yield SetKey("cc.receiver", f"{where}.receiver", used.receiver.kind, None, used)
 
 
-def algorithms(scenario: "Scenario") -> "Iterator[tuple[str, Algorithm]]":
+def algorithms(scenario: "Resolved") -> "Iterator[tuple[str, Algorithm]]":
     """(key, algorithm) of each traffic table."""
     for i, table in enumerate(scenario.traffic):
         yield ("cc", scenario.cc) if table.cc is None else (f"traffic[{i}].cc", table.cc)

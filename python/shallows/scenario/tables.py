@@ -13,6 +13,7 @@ from shallows.base.table import Key, Table
 from shallows.errors import ScenarioError
 from shallows.scenario import queues
 from shallows.scenario.queues import AnyMarking, OrFalse, Pauses, Shared, Trimming
+from shallows.traffic.costs import CostTable
 from shallows.units import (
     NEVER,
     SIZE,
@@ -70,6 +71,16 @@ class NetworkTable(Table):
     convergence: Stop = Key(
         "never", description="time that switches need to reroute after a link breaks or is repaired"
     )
+    delay_spread: float = Key(
+        0.0, strict=True, description="each cable is longer by up to this share of its delay, at random"
+    )
+
+    @field_validator("delay_spread")
+    @classmethod
+    def _delay_spread(cls, value: float) -> float:
+        if not 0 <= value <= 1:
+            raise ValueError("a share from 0 to 1")
+        return value
 
     @model_validator(mode="before")
     @classmethod
@@ -109,8 +120,7 @@ class NetworkTable(Table):
                 "no such key: with network.shared the threshold follows from its alpha and the free memory"
             )
             raise ScenarioError("pfc.threshold", SIZE.text(self.pfc.threshold), expected)
-        vars(self)["buffer"] = NEVER
-        return self
+        return self.model_copy(update={"buffer": NEVER})
 
     def filled_in(self, derived: Mapping[str, int]) -> Self:
         """This table with a buffer for the network."""
@@ -148,10 +158,8 @@ class TimestampTable(Table):
     @model_validator(mode="after")
     def _errors(self) -> Self:
         """Fill in the defaults of the kind."""
-        for key, value in _STAMPS[self.kind].items():
-            if getattr(self, key) is None:
-                vars(self)[key] = value
-        return self
+        absent = {key: value for key, value in _STAMPS[self.kind].items() if getattr(self, key) is None}
+        return self.model_copy(update=absent) if absent else self
 
 
 _STAMPS = {
@@ -188,6 +196,9 @@ class HostTable(Table):
         description="largest random gap after a data frame, as a share of its time; 0 turns it off",
     )
     timestamps: TimestampTable | None = Key(None, description="errors of timestamps; by default none")
+    costs: list[CostTable] = Key(
+        default_factory=lambda: list[CostTable](), description="tables of the costs of hosts; by default none"
+    )
 
     @field_validator("gap")
     @classmethod
@@ -198,14 +209,14 @@ class HostTable(Table):
 
     @model_validator(mode="after")
     def _timeouts(self) -> Self:
-        """Fill in the values of the preset, adapted to the times that are set."""
-        vars(self).update(self._derived(_RTO[self.rto]["rto_min"]))
+        """Times that are set go together, with the values of the preset for the others."""
+        self._derived(_RTO[self.rto]["rto_min"])
         return self
 
     def filled_in(self, derived: Mapping[str, int]) -> Self:
         """This table with the timeouts of the network, unless others or another preset are set."""
         if self.rto != "datacenter":
-            return self
+            return self.model_copy(update=self._derived(_RTO[self.rto]["rto_min"]))
         first = min(derived["hosts.rto_initial"], self._set("rto_max") or NEVER)
         return self.model_copy(update=self._derived(derived["hosts.rto_min"], first))
 

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from shallows.base.literal import is_list, is_table
 from shallows.base.table import Table
-from shallows.errors import ScenarioError
+from shallows.errors import ScenarioError, UnknownKeyError
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import did_you_mean
@@ -41,15 +41,27 @@ def _one(wrong: Any, tables: dict[str, Any], model: type[Table]) -> ScenarioErro
         return inner.under(key) if key else inner
     if inner is not None:
         return ScenarioError(key, value, str(inner))
+    if wrong["type"] == "extra_forbidden":
+        return UnknownKeyError(key, value, _unknown(key, _holding(model, key, tables), model))
     return ScenarioError(*_complaint(wrong, key, value, _holding(model, key, tables)))
+
+
+def _unknown(key: str, holding: type[Table], model: type[Table]) -> str:
+    """What a table expects in place of an unknown key; the place of the key if another table has it."""
+    last, known = key.rpartition(".")[2], holding.key_names()
+    expected = f"a known key ({', '.join(known)}){did_you_mean(last, known)}"
+    if holding is not model and last in model.key_names():
+        return f"{expected}. `{last}` is a key of the file: write it above the first [table]"
+    tables = {name: _inside(model, name) for name in ("network", "hosts", "record")}
+    homes = [name for name, table in tables.items() if table and last in table.key_names()]
+    if homes and homes[0] != key.rpartition(".")[0] and not did_you_mean(last, known):
+        return f"{expected}. `{last}` is a key of [{homes[0]}]"
+    return expected
 
 
 def _complaint(wrong: Any, key: str, value: Any, model: type[Table]) -> tuple[str, Any, str]:
     """(key, value, expected) of an error of pydantic itself; `model` should have `key`."""
     last = key.rpartition(".")[2]
-    if wrong["type"] == "extra_forbidden":
-        known = model.key_names()
-        return key, value, f"a known key ({', '.join(known)}){did_you_mean(last, known)}"
     if wrong["type"] == "missing":
         said = {field.alias or name: field.description for name, field in model.model_fields.items()}
         return key, None, f"a value{f' ({said[last]})' if last in said else ''}; it is missing"

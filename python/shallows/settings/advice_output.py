@@ -26,6 +26,37 @@ def report(advice: "Advice") -> list[Any]:
     return parts
 
 
+def as_json(advice: "Advice") -> dict[str, Any]:
+    """The same for other programs: numbers that are not known are null."""
+    from shallows.results.summary import json_number
+
+    def row(one: "Candidate") -> dict[str, Any]:
+        measured = one.measured
+        numbers = {
+            **{key: getattr(measured.metric, key) for key in ("mean", "low", "high")},
+            "longer_slowdown": measured.longer,
+            "goodput_gbps": measured.goodput_gbps,
+            "phase_margin_deg": one.worst.degrees,
+            "queue_bytes": one.worst.queue_bytes,
+        }
+        return {
+            "name": one.name,
+            "settings": {key: _value(value) for key, value in one.settings.items()},
+            **{key: json_number(value) for key, value in numbers.items()},
+            "unfinished": measured.unfinished,
+            "faults": list(one.faults),
+        }
+
+    return {
+        "recommended": advice.best.name,
+        "metric": advice.metric.name,
+        "own": row(advice.own),
+        "candidates": [row(one) for one in advice.candidates],
+        "assumed": list(advice.assumed),
+        "disagreements": list(advice.disagreements),
+    }
+
+
 def _headline(advice: "Advice") -> str:
     best, own, metric = advice.best, advice.own, advice.metric.name
     if best is own:

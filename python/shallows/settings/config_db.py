@@ -7,6 +7,7 @@ sonic-port-qos-map, sonic-trimming).
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, cast
 
 from shallows.base import limits, texts
 from shallows.errors import ScenarioError
+from shallows.settings import port_tables
 from shallows.units import did_you_mean
 
 Entry = dict[str, Any]
@@ -34,6 +36,8 @@ ECN = {
     "ecn_all": COLOURS,
 }
 """The colours whose packets each mode marks."""
+SHOWN, SHORT = 6, 60
+"""Repeated keys that a sentence lists, and the most letters of each."""
 MOST = limits.SIZE.most
 """The most bytes that a scenario can state."""
 
@@ -48,15 +52,15 @@ class Config:
 
 def read(paths: Sequence[Path]) -> Config:
     """The tables of files of one switch. Raises `ScenarioError` with the path of the key that is wrong."""
-    tables, unknown = Tables(), Unknown()
+    tables, unknown, repeated = Tables(), Unknown(), dict[str, None]()
     for path in paths:
-        content = _content(path)
+        content = _content(path, repeated)
         try:
             _merge(tables, _checked(content, unknown))
         except ScenarioError as error:
             raise error.in_file(path) from None
     try:
-        return _config(tables, unknown)
+        return _config(tables, unknown, list(repeated))
     except ScenarioError as error:
         raise error.in_file(" and ".join(map(str, paths))) from None
 
@@ -68,9 +72,21 @@ def from_tables(content: object) -> Config:
     return _config(tables, unknown)
 
 
-def _content(path: Path) -> object:
+def _content(path: Path, repeated: dict[str, None]) -> object:
+    """The tables of a file. Keys that an object has twice are added to `repeated`: SONiC takes the last."""
+
+    def last(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            counts = Counter(key for key, _ in pairs)
+            repeated.update(dict.fromkeys(key for key, count in counts.items() if count > 1))
+        return found
+
     try:
-        return texts.from_json(texts.read(path), _without_repeats)
+        text = texts.read(path)
+        if path.suffix != ".json" and port_tables.recognises(path, text):
+            return port_tables.read(path)
+        return texts.from_json(text, last)
     except (OSError, UnicodeDecodeError) as error:
         expected = f"a readable config_db.json ({texts.why(error)})"
         raise ScenarioError(None, None, expected, file=path) from None
@@ -91,7 +107,7 @@ def _merge(tables: Tables, others: Tables) -> None:
                     raise ScenarioError(f"{name}.{entry}.{field}", value, expected)
 
 
-def _config(tables: Tables, unknown: Unknown) -> Config:
+def _config(tables: Tables, unknown: Unknown, repeated: Sequence[str] = ()) -> Config:
     for name, table in tables.items():
         for entry, fields in table.items():
             _check_references(tables, f"{name}.{entry}", name, fields)
@@ -103,6 +119,10 @@ def _config(tables: Tables, unknown: Unknown) -> Config:
     others = sorted(set(unknown) - set(FIELDS))
     if others:
         sentences.append(f"{', '.join(others)}: no key of a scenario expresses these tables")
+    if repeated:
+        shown = ", ".join(key[:SHORT] for key in repeated[:SHOWN])
+        more = f" and {len(repeated) - SHOWN} more" if len(repeated) > SHOWN else ""
+        sentences.append(f"{shown}{more}: repeated keys, of which SONiC takes the last")
     return Config(tables, tuple(sentences))
 
 
@@ -119,15 +139,6 @@ def numbers_of(table: str, entry: str) -> range:
     if low > high:
         raise ScenarioError(f"{table}.{entry}", None, 'a key such as "Ethernet0|3" or "Ethernet0|3-4"')
     return range(low, high + 1)
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ScenarioError(key, None, "each key once: it is repeated in one table")
-        found[key] = value
-    return found
 
 
 def _checked(content: object, unknown: Unknown) -> Tables:
@@ -250,7 +261,8 @@ PER_CENT = Number(0, 100, "per cent", 5)
 POWER = Number(-8, 8, "a power of two as its exponent", -1)
 WEIGHT = Number(1, 100, "a weight", 15)
 _SPEED = Number(1, 10**7, "Mbit/s", 100_000)
-_CLASS = Number(0, 7, "a class, queue or group", 3)
+_CLASS = Number(0, 15, "a class, queue or group", 3)
+_THRESHOLD = Number(-8, MOST, "a threshold in bytes, or a power of two as its exponent", -1)
 _MILLISECONDS = Number(0, MOST, "ms", 200)
 MAPS = {
     "dscp_to_tc_map": "DSCP_TO_TC_MAP",
@@ -266,6 +278,17 @@ FIELDS: Mapping[str, Mapping[str, Callable[[object], Any]]] = {
         **{f"wred_{colour}_enable": _flag for colour in COLOURS},
         **{f"{colour}_{bound}_threshold": BYTES for colour in COLOURS for bound in ("min", "max")},
         **{f"{colour}_drop_probability": PER_CENT for colour in COLOURS},
+        **{
+            name.format(colour, bound): BYTES
+            for name in ("{}_ect_{}_threshold", "ecn_{}_{}_threshold")
+            for colour in COLOURS
+            for bound in ("min", "max")
+        },
+        **{
+            name.format(colour): PER_CENT
+            for name in ("{}_ect_drop_probability", "ecn_{}_mark_probability", "ecn_{}_drop_probability")
+            for colour in COLOURS
+        },
     },
     "QUEUE": {"wred_profile": _reference, "scheduler": _reference},
     "SCHEDULER": {"type": _one_of("DWRR", "WRR", "STRICT"), "weight": WEIGHT},
@@ -300,6 +323,13 @@ FIELDS: Mapping[str, Mapping[str, Callable[[object], Any]]] = {
         **dict.fromkeys(("detection_time", "restoration_time", "POLL_INTERVAL"), _MILLISECONDS),
     },
     "SWITCH_TRIMMING": {"size": BYTES},
+    port_tables.LOOKUP: {
+        "size": BYTES,
+        "xon": BYTES,
+        "xoff": BYTES,
+        "threshold": _THRESHOLD,
+        "xon_offset": BYTES,
+    },
 }
 """Table -> field -> how its value is read; `*` reads every field."""
 

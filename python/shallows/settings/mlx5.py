@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from shallows.scenario import Scenario
 
 
-def fragment(path: Path) -> Fragment:
-    """`[cc]` as the settings in a text file give it. Raises `ScenarioError` with the line that is wrong."""
+def fragment(path: Path, port: str | None = None) -> Fragment:
+    """`[cc]` as the settings of a port in a text file give it. Raises `ScenarioError` with the line."""
     try:
-        return read(texts.read(path))
+        return read(texts.read(path), port)
     except (OSError, UnicodeDecodeError) as error:
         expected = f"a readable file of NIC settings ({texts.why(error)})"
         raise ScenarioError(None, None, expected, file=path) from None
@@ -33,9 +33,9 @@ def fragment(path: Path) -> Fragment:
         raise error.in_file(path) from None
 
 
-def read(text: str) -> Fragment:
-    """`[cc]` as the settings in a text give it. Raises `ScenarioError` with the line that is wrong."""
-    found, left = mlx5_text.settings(text)
+def read(text: str, port: str | None = None) -> Fragment:
+    """`[cc]` as the settings of a port in a text give it. Raises `ScenarioError` with the line."""
+    found, left = mlx5_text.settings(text, port)
     if not found:
         expected = (
             "DCQCN settings such as rpg_ai_rate, as mlxconfig query or sysfs print them: there are none"

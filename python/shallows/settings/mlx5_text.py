@@ -17,6 +17,7 @@ _APART = re.compile(r"\s*([\w./-]+)\s*[:=]\s*(\S+)\s*")
 _WORDS = re.compile(r"[\w./-]+")
 _VALUE = re.compile(r"(?:\w+\()?(0x[0-9a-fA-F]{1,8}|\d{1,10})\)?")
 _CONCERNED = re.compile(r"(rpg|rp|np|dce_tcp)_|clamp_tgt|rate_reduce|initial_alpha|min_time_between")
+_PORT = re.compile(r"/net/([^/]+)/|_P([12])$", re.IGNORECASE)
 _COLUMNS = ("Default", "Current", "Next Boot")
 """The columns of `mlxconfig -e query`: what the NIC uses now is the second."""
 SHOWN = 6
@@ -26,11 +27,18 @@ Pair = tuple[str, str]
 """Name and value, as texts."""
 
 
-def settings(text: str) -> tuple[dict[str, int], list[str]]:
-    """Value by setting, and sentences about lines that are left out. Raises `ScenarioError` with the line."""
+def settings(text: str, port: str | None = None) -> tuple[dict[str, int], list[str]]:
+    """Value by setting, and sentences about lines that are left out. Raises `ScenarioError` with the line.
+
+    port: the one that stands for all, `P1` or `P2` of mlxconfig or an interface of sysfs, if the text has it.
+    """
     found: dict[str, int] = {}
     unknown: list[str] = []
     others: dict[str, None] = {}
+    ports = {_port(name) for line in text.splitlines() for name in _WORDS.findall(line)} - {""}
+    chosen = port.upper() if port and port.upper() in ports else port
+    if chosen in ports and len(ports) > 1:
+        unknown.append(f"{', '.join(sorted(ports - {chosen}))}: {chosen} stands for all ports")
     for number, line in enumerate(text.splitlines(), 1):
         plain = line.partition("#")[0].replace('"', " ").replace("'", " ")
         pairs = list(_pairs(number, plain, unknown))
@@ -40,6 +48,8 @@ def settings(text: str) -> tuple[dict[str, int], list[str]]:
                 expected = f"{_last(word)} with a value, as mlxconfig, sysfs or NAME=VALUE give it"
                 raise ScenarioError(f"line {number}", line.strip(), expected)
         for name, value in pairs:
+            if chosen in ports and _port(name) not in ("", chosen):
+                continue
             _take(found, unknown, others, f"line {number}: {_last(name)}", (_last(name), value))
         if plain.strip() and not pairs:
             others[" ".join(plain.split())] = None
@@ -68,7 +78,10 @@ def _take(found: dict[str, int], unknown: list[str], others: dict[str, None], ke
         raise ScenarioError(key, value, setting.expected)
     if found.setdefault(setting.name, amount) != amount:
         raise ScenarioError(
-            key, value, f"one value for all ports: {setting.name} is also {found[setting.name]}"
+            key,
+            value,
+            f"one value for all ports: {setting.name} is also {found[setting.name]}; --port P1, or --port "
+            "and an interface, chooses",
         )
 
 
@@ -93,6 +106,12 @@ def _pairs(number: int, line: str, left: list[str]) -> Iterator[Pair]:
         if boot != current:
             left.append(f"{name} = {boot} from the next boot on: the NIC uses {current} now")
         yield name, current
+
+
+def _port(name: str) -> str:
+    """The port of a setting's name, `P2` or an interface; empty if it has none."""
+    match = _PORT.search(name)
+    return "" if not match or not nic.find(_last(name)) else match[1] or f"P{match[2]}"
 
 
 def _last(name: str) -> str:

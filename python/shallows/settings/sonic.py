@@ -15,18 +15,21 @@ in `[network]`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from shallows.errors import ScenarioError
-from shallows.settings.config_db import COLOURS, ECN, Config, Entry, read
+from shallows.settings.config_db import COLOURS, ECN, SHOWN, Config, Entry, read
 from shallows.settings.fragment import Fragment
-from shallows.settings.sonic_queues import MOST_CLASSES, Queues
+from shallows.settings.port_tables import LOOKUP
+from shallows.settings.sonic_queues import MOST_CLASSES, PortsDifferError, Queues, agreed
 from shallows.units import RATE, SIZE, TIME
 
 HYSTERESIS = 3_000
 """Bytes below the threshold at which a pause ends where no xon_offset says it: two frames of 1500 B."""
+LOSSLESS_POOL = "ingress_lossless_pool"
+"""The pool of the profiles that SONiC makes of `pg_profile_lookup.ini`."""
 PS_PER_METRE = 5_000
 """Propagation in fibre: two thirds of the speed of light in vacuum."""
 
@@ -47,8 +50,26 @@ def fragment(paths: Path | Sequence[Path], port: str | None = None, queue: int |
 def translated(
     config: Config, port: str | None = None, queue: int | None = None, *, classes: bool = False
 ) -> Fragment:
-    """The same of tables that are at hand; with `classes` as classes even if all queues are alike."""
-    return _Translation(config, Queues(config.tables, port), queue, classes).fragment()
+    """The same of tables that are at hand; with `classes` as classes even if all queues are alike.
+
+    Without `port`, where ports differ, one of the largest number of ports that are alike stands for all.
+    """
+    queues = Queues(config.tables, port)
+    alike = queues.alike() if port is None else []
+    try:
+        found = _Translation(config, queues, queue, classes).fragment()
+    except PortsDifferError:
+        if len(alike) < 2:
+            raise
+        port = alike[0][0]
+        found = _Translation(config, Queues(config.tables, port), queue, classes).fragment()
+    if len(alike) < 2:
+        return found
+    others = [name for group in alike[1:] for name in group]
+    shown = ", ".join(others[:SHOWN]) + (f" and {len(others) - SHOWN} more" if len(others) > SHOWN else "")
+    how = f"{port} stands for all" if port else f"what one of them or {alike[0][0]} lacks is that of others"
+    sentence = f"ports {shown}, which differ: {how}; --port NAME chooses another"
+    return replace(found, not_expressed=(sentence, *found.not_expressed))
 
 
 @dataclass(frozen=True)
@@ -171,6 +192,8 @@ class _Translation:
         for colour in dropped if marked else ():
             if colour not in marked:
                 self.left.append(f"{key}.wred_{colour}_enable: WRED drops {colour} packets early")
+        if marked:
+            fields = self._of_ecn(key, fields)
         kmin, kmax, percent = _thresholds(key, fields, acting[0])
         others = [colour for colour in acting[1:] if _differs(fields, colour, acting[0])]
         if others:
@@ -185,6 +208,27 @@ class _Translation:
             return {"kind": "step", "threshold": SIZE.text(kmax), "at": "dequeue", **ecn}
         red = {"kmin": SIZE.text(kmin), "kmax": SIZE.text(kmax), "pmax": percent / 100}
         return {"kind": "red", **red, "at": "dequeue", **ecn}
+
+    def _of_ecn(self, key: str, fields: Entry) -> Entry:
+        """The fields with thresholds of their own for ECN-capable packets in place of those of all."""
+        found = dict(fields)
+        for colour in COLOURS:
+            for name in ("min_threshold", "max_threshold", "drop_probability"):
+                own = [
+                    other
+                    for other in (
+                        f"{colour}_ect_{name}",
+                        f"ecn_{colour}_{name}",
+                        f"ecn_{colour}_mark_probability",
+                    )
+                    if other in fields
+                    and (name == "drop_probability" or not other.endswith("mark_probability"))
+                ]
+                if own and f"{colour}_{name}" in fields:
+                    self.left.append(f"{key}.{colour}_{name}: of packets without ECN; {own[0]} marks")
+                if own:
+                    found[f"{colour}_{name}"] = fields[own[0]]
+        return found
 
     def _profile_name(self, numbers: tuple[int, ...]) -> str | None:
         """The WRED profile of a queue, or the only one if no queue names a profile."""
@@ -201,10 +245,13 @@ class _Translation:
         name = self.queues.name(
             "BUFFER_PG", "profile", self.queues.groups(queue) if queue is not None else ()
         )
-        if name is None:
+        found = self._looked_up() if name is None else None
+        if name is not None:
+            found = f"BUFFER_PROFILE.{name}", self.queues.named("BUFFER_PROFILE", name)
+        if found is None:
             self.assumed.append("headroom is what each link needs: no BUFFER_PG names a profile")
             return {"pfc": {"headroom": "auto"}}, None
-        key, profile = f"BUFFER_PROFILE.{name}", self.queues.named("BUFFER_PROFILE", name)
+        key, profile = found
         pfc: dict[str, Any] = {}
         if "xoff" in profile:
             pfc["headroom"] = SIZE.text(profile["xoff"])
@@ -213,10 +260,12 @@ class _Translation:
         if profile.get("size"):
             self.left.append(f"{key}.size: {SIZE.text(profile['size'])} reserved for each priority group")
         shared = self._shared(key, profile)
-        if not shared:
+        if not shared and (name is not None or "static_th" in profile):
             pfc["threshold"] = SIZE.text(_positive(key, profile, "static_th"))
         if "xon_offset" in profile:
             pfc["hysteresis"] = SIZE.text(max(1, profile["xon_offset"]))
+            if not profile["xon_offset"]:
+                self.left.append(f"{key}.xon_offset = 0: a pause ends 1 B below its threshold")
         elif "static_th" in profile and profile.get("xon", 0) < profile["static_th"]:
             pfc["hysteresis"] = SIZE.text(profile["static_th"] - profile.get("xon", 0))
         else:
@@ -227,6 +276,37 @@ class _Translation:
         if profile.get("xon") and (shared or "xon_offset" in profile):
             self.left.append(f"{key}.xon: a pause also ends below {SIZE.text(profile['xon'])}")
         return {"pfc": pfc, **shared}, profile.get("pool")
+
+    def _looked_up(self) -> tuple[str, Entry] | None:
+        """The row of `pg_profile_lookup.ini` for the speed and the cable of the port, as a profile."""
+        tables = self.queues.tables
+        rows = tables.get(LOOKUP)
+        if not rows:
+            return None
+        lengths = {
+            port: metres for of in tables.get("CABLE_LENGTH", {}).values() for port, metres in of.items()
+        }
+        ports = {port: of["speed"] for port, of in tables.get("PORT", {}).items() if "speed" in of}
+        wanted = {
+            f"PORT.{port}, CABLE_LENGTH": f"{speed}|{lengths[port]:g}"
+            for port, speed in ports.items()
+            if self._is(port) and port in lengths
+        }
+        place = agreed(wanted, "the same speed and cable at all ports; --port NAME chooses")
+        if place is None and len(rows) == 1:
+            place = next(iter(rows))
+        if place not in rows:
+            why = f"no row for {place}" if place else "PORT.speed and CABLE_LENGTH of the port choose a row"
+            self.left.append(f"{LOOKUP}: {why}")
+            return None
+        pool = next((name for name in tables.get("BUFFER_POOL", {}) if name == LOSSLESS_POOL), None)
+        profile = {key: value for key, value in rows[place].items() if key != "threshold"}
+        mode = tables["BUFFER_POOL"][pool].get("mode") if pool else None
+        if "threshold" in rows[place] and mode:
+            profile["dynamic_th" if mode == "dynamic" else "static_th"] = rows[place]["threshold"]
+        elif "threshold" in rows[place]:
+            self.left.append(f"{LOOKUP}.threshold: its meaning depends on BUFFER_POOL.{LOSSLESS_POOL}.mode")
+        return f"{LOOKUP}.{place}", profile | ({"pool": pool} if pool else {})
 
     def _lossy_buffers(self, numbers: tuple[int, ...]) -> tuple[dict[str, Any], str | None]:
         name = self.queues.name("BUFFER_QUEUE", "profile", numbers)
@@ -253,13 +333,19 @@ class _Translation:
         if pool is None:
             raise ScenarioError(f"{key}.pool", None, "the name of its BUFFER_POOL; it is missing")
         fields = self.queues.named("BUFFER_POOL", pool)
-        size = _positive(f"BUFFER_POOL.{pool}", fields, "size")
+        if "size" in fields:
+            size = {"size": SIZE.text(_positive(f"BUFFER_POOL.{pool}", fields, "size"))}
+        else:
+            size = {}
+            self.assumed.append(
+                f"BUFFER_POOL.{pool} has the default size: it has none in SONiC's dynamic buffer model"
+            )
         if fields.get("xoff"):
             self.assumed.append(
                 f"headroom of {SIZE.text(fields['xoff'])} that ports share (BUFFER_POOL.{pool}.xoff) is "
                 "large enough for all of them: here each link has its own"
             )
-        return {"shared": {"size": SIZE.text(size), "alpha": 2.0 ** profile["dynamic_th"]}}
+        return {"shared": {**size, "alpha": 2.0 ** profile["dynamic_th"]}}
 
     def _name_links(self) -> None:
         """Rates and lengths belong to the topology, which only the user's scenario knows."""

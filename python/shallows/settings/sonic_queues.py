@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shallows.errors import ScenarioError
-from shallows.settings.config_db import MAPS, Entry, Tables, numbers_of, ports_of
+from shallows.settings.config_db import MAPS, NUMBERED, Entry, Tables, numbers_of, ports_of
 
 MOST_CLASSES = 8
 """Queues that traffic classes can be: a frame has three bits of priority."""
+TRAFFIC_CLASSES = 16
+"""SONiC's traffic classes, which maps turn into queues and priority groups."""
 NAMED = ("WRED_PROFILE", "SCHEDULER", "BUFFER_POOL", "BUFFER_PROFILE", *MAPS.values())
 """Tables whose entries others name."""
 ALL_PORTS = "global"
@@ -35,6 +37,20 @@ class Queues:
             if names:
                 yield table, names
 
+    def alike(self) -> list[list[str]]:
+        """The ports by what the tables of queues say of them, the most common first."""
+        said: dict[str, list[Any]] = {}
+        for table in (*NUMBERED, "PORT_QOS_MAP"):
+            for entry, values in self.tables.get(table, {}).items():
+                numbers = numbers_of(table, entry) if table in NUMBERED else None
+                for port in ports_of(table, entry):
+                    said.setdefault(port, []).append((table, str(numbers), sorted(map(str, values.items()))))
+        said.pop(ALL_PORTS, None)
+        groups: dict[str, list[str]] = {}
+        for port, settings in said.items():
+            groups.setdefault(str(sorted(map(str, settings))), []).append(port)
+        return sorted(groups.values(), key=len, reverse=True)
+
     def of_port(self, table: str, entry: str) -> bool:
         """Whether an entry is about the chosen port, or about any port if none is chosen."""
         return self.port is None or bool({self.port, ALL_PORTS} & set(ports_of(table, entry)))
@@ -56,13 +72,16 @@ class Queues:
                 continue
             if self.of_port(table, entry):
                 found[f"{table}.{entry}.{key}"] = values[key]
-        return one(found, f"one {key.replace('_', ' ')} for a queue of all ports; --port NAME chooses")
+        ports = (
+            "of all ports; --port NAME chooses" if self.port is None else f", not two entries of {self.port}"
+        )
+        return agreed(found, f"one {key.replace('_', ' ')} for a queue {ports}".replace(" ,", ","))
 
     def lossless(self) -> tuple[int, ...]:
         """The queues with PFC."""
         enabled = self._of_ports("pfc_enable")
         priorities: tuple[int, ...] = (
-            one(enabled, "the same priorities at all ports; --port NAME chooses") or ()
+            agreed(enabled, "the same priorities at all ports; --port NAME chooses") or ()
         )
         queue_of = self.map("pfc_to_queue_map")
         return tuple(sorted({queue_of.get(priority, priority) for priority in priorities}))
@@ -70,7 +89,7 @@ class Queues:
     def groups(self, queue: int) -> set[int]:
         """The priority groups whose packets leave through a queue."""
         queue_of, group_of = self.map("tc_to_queue_map"), self.map("tc_to_pg_map")
-        classes = {of for of in range(MOST_CLASSES) if queue_of.get(of, of) == queue}
+        classes = {of for of in range(TRAFFIC_CLASSES) if queue_of.get(of, of) == queue}
         return {group_of.get(of, of) for of in classes}
 
     def dscp(self) -> dict[int, int]:
@@ -80,7 +99,7 @@ class Queues:
 
     def map(self, field: str) -> dict[int, int]:
         """A map that PORT_QOS_MAP names; empty without one."""
-        name = one(self._of_ports(field), "the same map at all ports; --port NAME chooses")
+        name = agreed(self._of_ports(field), "the same map at all ports; --port NAME chooses")
         if name is None or name not in self.tables.get(MAPS[field], {}):
             return {}
         return {int(key): value for key, value in self.named(MAPS[field], name).items()}
@@ -93,10 +112,14 @@ class Queues:
         }
 
 
-def one(found: Mapping[str, Any], expected: str) -> Any:
-    """The one value of several keys, or None. Raises `ScenarioError` where they differ."""
+class PortsDifferError(ScenarioError):
+    """Two ports, or two entries of one, have different values for the same setting."""
+
+
+def agreed(found: Mapping[str, Any], expected: str) -> Any:
+    """The one value of several keys, or None. Raises `PortsDifferError` where they differ."""
     first = next(iter(found.values()), None)
     for key, value in found.items():
         if value != first:
-            raise ScenarioError(key, value, f"{expected}: {next(iter(found))} = {first}")
+            raise PortsDifferError(key, value, f"{expected}: {next(iter(found))} = {first}")
     return first

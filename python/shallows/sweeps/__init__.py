@@ -1,7 +1,7 @@
 """Hundreds of runs of one scenario: swept keys, algorithms, seeds; their table, intervals and figures.
 
 `plans` lists the runs, `jobs` is one of them, `executors` runs them, `running` combines these; `result` is
-the outcome, `statistics` has the intervals, `figures` the figures.
+the outcome, `statistics` has the intervals, `figures` the figures, and `shards` merges parts that ran apart.
 """
 
 from importlib import import_module
@@ -10,10 +10,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from shallows.sweeps.result import Sweep
     from shallows.sweeps.running import sweep
+    from shallows.sweeps.shards import merge
 
-__all__ = ["Sweep", "sweep"]
+__all__ = ["Sweep", "merge", "sweep"]
 
-_MODULES = {"Sweep": "shallows.sweeps.result", "sweep": "shallows.sweeps.running"}
+_MODULES = {
+    "Sweep": "shallows.sweeps.result",
+    "merge": "shallows.sweeps.shards",
+    "sweep": "shallows.sweeps.running",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -15,7 +15,9 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
+from shallows.base import extras
 from shallows.errors import ScenarioError
+from shallows.sweeps.interrupts import delayed, start_servers
 from shallows.sweeps.jobs import perform, perform_all, row
 
 if TYPE_CHECKING:
@@ -162,6 +164,7 @@ def _pooled(
     """Yield rows; return (jobs that were running when a process died, jobs not begun)."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["shallows.sweeps.preload"])
+    start_servers()
     left: deque[Job] = deque(jobs)
     flying: dict[Future[dict[str, Any]], Job] = {}
     others = set(multiprocessing.active_children())
@@ -169,7 +172,7 @@ def _pooled(
     try:
         while left or flying:
             while left and len(flying) < 2 * workers:
-                with without_main():
+                with without_main(), delayed():
                     future = pool.submit(perform, left[0], folder)
                 flying[future] = left.popleft()
             done, _ = wait(flying, return_when=FIRST_COMPLETED)
@@ -237,4 +240,4 @@ def _extra(module: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        raise ScenarioError("--on", extra, f"the extra {extra}: pip install 'shallows[{extra}]'") from None
+        raise ScenarioError("--on", extra, f"the extra {extra}: {extras.command(extra)}") from None

@@ -39,13 +39,17 @@ class Job:
 
 @dataclass(frozen=True)
 class Plan:
-    """`scenario` with each of `ccs` (its own if empty), at each point of `axes`, with each of `seeds`."""
+    """`scenario` with each of `ccs` (its own if empty), at each point of `axes`, with each of `seeds`.
+
+    shard: (number from 1, how many) of a part of these runs, which are dealt out in turn; None for all.
+    """
 
     scenario: "Scenario"
     ccs: tuple[Any, ...]
     axes: tuple[Axis, ...]
     seeds: tuple[int, ...]
     world: str = "packet"
+    shard: tuple[int, int] | None = None
 
     @property
     def names(self) -> dict[str, str]:
@@ -100,16 +104,17 @@ class Plan:
                 )
         if len({job.run for job in jobs}) < len(jobs):
             raise ScenarioError("over", None, "points that differ: two of them are the same scenario")
-        return jobs
+        number, every = self.shard or (1, 1)
+        return jobs[number - 1 :: every]
 
     def warnings(self) -> list[str]:
         """The warnings of each point that are known before it runs, with the values of its swept keys."""
-        said: list[str] = []
+        texts: list[str] = []
         for columns, overrides in self.points:
             made = prepare(self.scenario, seed=self.seeds[0], overrides=overrides, world=self.world)
             where = ", ".join(f"{key} = {value}" for key, value in columns.items() if value is not None)
-            said += [f"{where}: {text}" if where else text for text in made.warnings]
-        return said
+            texts += [f"{where}: {text}" if where else text for text in made.warnings]
+        return texts
 
     def text(self) -> str:
         """This sweep as a file: the scenario as given, and `[sweep]`."""

@@ -4,7 +4,7 @@ import sys
 import time
 from typing import Any, Self
 
-from shallows.printing.progress import duration
+from shallows.printing.progress import count, duration
 
 SILENT_S = 10
 
@@ -41,7 +41,7 @@ class Progress:
         self.done += 1
         self.failed += row["failure"] is not None
         self.hops += row["packet_hops"] or 0
-        state = f"{self.failed} failed, {self.hops / (time.monotonic() - self.began) / 1e6:.1f} M hops/s"
+        state = f"{self.failed} failed, {count(self.hops / (time.monotonic() - self.began))} hops/s"
         if self._bar:
             self._bar.update(self._task, completed=self.done, state=state)
         elif self._lines and time.monotonic() - self.printed_at > SILENT_S:

@@ -5,61 +5,81 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shallows.base import texts
-from shallows.printing.report import MORE_THAN, ROWS, finished, plain_table
+from shallows.printing.report import MORE_THAN, finished, plain_table
+from shallows.results.metrics import COMPLETION, OF_JOBS, label
 from shallows.scenario import randomness
 from shallows.sweeps import statistics
-from shallows.sweeps.jobs import COMPLETION, OF_JOBS
 
 if TYPE_CHECKING:
     from shallows.sweeps.result import Sweep
 
 
-LABELS = {key: title for key, title, _ in ROWS} | {
-    "queue_p50_pkt": "queue p50 (packets)",
-    "queue_max_pkt": "queue max (packets)",
-    "fct_p50_us": "fct p50 (us)",
-    "fct_p95_us": "fct p95 (us)",
-    "fct_p999_us": "fct p99.9 (us)",
-    "slowdown_mean": "slowdown mean",
-    "slowdown_p95": "slowdown p95",
-    "slowdown_p999": "slowdown p99.9",
-    "unfinished": "flows unfinished",
-    "completion_us": "completion (us)",
-    "ideal_us": "ideal (us)",
-    "exposed_us": "exposed communication (us)",
-    "algbw_gb_per_s": "algbw (GB/s)",
-    "busbw_gb_per_s": "busbw (GB/s)",
-    "recovery_us": "recovery (us)",
-    "marked": "marked (packets)",
-    "pauses": "pauses",
-    "retransmits": "retransmits (packets)",
-    "packet_hops": "packet-hops",
-}
-"""Titles for the columns of `Sweep.table`."""
 MOST_MESSAGES = 5
 
 
 def sweep_report(sweep: "Sweep", metrics: Sequence[str], baseline: str | None = None) -> list[Any]:
     """The mean and interval of `metrics` at every point, and the messages of failures."""
     rows = sweep.intervals(metrics, baseline=baseline)
+    (first, *titles), lines = _lines(sweep, rows, metrics, baseline)
+    table = plain_table(first, titles)
+    for line in lines:
+        table.add_row(*line)
+    return [table, "", *_method(rows), *_nothing_random(sweep, rows), *_failures(sweep)]
+
+
+def latex(sweep: "Sweep", metrics: Sequence[str], baseline: str | None = None) -> str:
+    """The table of the report as LaTeX: a `tabular` of the package booktabs, with the notes as comments."""
+    rows = sweep.intervals(metrics, baseline=baseline)
+    titles, lines = _lines(sweep, rows, metrics, baseline)
+    numbers = len(titles) - len(sweep.columns)
+    notes = [*_method(rows), *_nothing_random(sweep, rows)]
+    return "\n".join(
+        [
+            *(f"% {' '.join(note.split())}" for note in notes),
+            rf"\begin{{tabular}}{{{'l' * len(sweep.columns)}{'r' * numbers}}}",
+            r"\toprule",
+            " & ".join(map(_escaped, titles)) + r" \\",
+            r"\midrule",
+            *(" & ".join(map(_escaped, line)) + r" \\" for line in lines),
+            r"\bottomrule",
+            r"\end{tabular}",
+            "",
+        ]
+    )
+
+
+SPECIAL = {
+    **{sign: rf"\{sign}" for sign in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    ">": r"$>$",
+    "<": r"$<$",
+    "µ": r"$\mu$",
+}
+"""Characters that LaTeX reads in another way."""
+
+
+def _escaped(text: str) -> str:
+    return "".join(SPECIAL.get(sign, sign) for sign in " ".join(text.split()))
+
+
+def _lines(
+    sweep: "Sweep", rows: list[dict[str, Any]], metrics: Sequence[str], baseline: str | None
+) -> tuple[list[str], list[list[str]]]:
+    """The titles and the lines of the table: points, seeds, and the mean and interval of each metric."""
     groups: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
     columns = sweep.columns
     for row in rows:
         groups.setdefault(tuple(row[column] for column in columns), {})[row["metric"]] = row
     titles = [title for metric in metrics for title in _titles(metric, baseline)]
-    table = plain_table(columns[0], [*columns[1:], "seeds", *titles])
-    for group, of in groups.items():
-        seeds = max(row["n"] for row in of.values())
-        cells = [cell for metric in metrics for cell in _cells(of[metric], baseline)]
-        table.add_row(*map(str, group), str(seeds), *cells)
-    return [table, "", *_method(rows), *_nothing_random(sweep, rows), *_failures(sweep)]
-
-
-def label(metric: str) -> str:
-    """The title of a metric, with the part of the flows that it is of."""
-    part, _, key = metric.rpartition(".")
-    title = LABELS.get(key, key)
-    return f"{title}, {part}" if part else title
+    lines: list[list[str]] = []
+    for group, rows_of_group in groups.items():
+        seeds = max(row["n"] for row in rows_of_group.values())
+        cells = [cell for metric in metrics for cell in _cells(rows_of_group[metric], baseline)]
+        lines.append([*map(str, group), str(seeds), *cells])
+    return [*columns, "seeds", *titles], lines
 
 
 def _titles(metric: str, baseline: str | None) -> list[str]:
@@ -130,8 +150,8 @@ def _failures(sweep: "Sweep") -> list[str]:
     counts: dict[str, int] = {}
     for message in failures.values():
         counts[message] = counts.get(message, 0) + 1
-    said = [f"failed      {count} times: {message}" for message, count in counts.items()]
+    lines = [f"failed      {count} times: {message}" for message, count in counts.items()]
     more = (
-        [f"            and {len(said) - MOST_MESSAGES} other messages"] if len(said) > MOST_MESSAGES else []
+        [f"            and {len(lines) - MOST_MESSAGES} other messages"] if len(lines) > MOST_MESSAGES else []
     )
-    return [f"{len(failures)} of {len(sweep.rows)} runs failed", *said[:MOST_MESSAGES], *more]
+    return [f"{len(failures)} of {len(sweep.rows)} runs failed", *lines[:MOST_MESSAGES], *more]

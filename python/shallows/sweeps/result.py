@@ -8,11 +8,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from shallows.base import texts
 from shallows.errors import BooksError, ScenarioError
-from shallows.results import Run, arrow, store
+from shallows.results import arrow, store
+from shallows.results import metrics as known
+from shallows.results.metrics import PART, RUN_KEYS, is_metric
 from shallows.results.summary import bounds, is_of_few
+from shallows.runs import Run
 from shallows.sweeps import saved, statistics
-from shallows.sweeps.jobs import NUMBERS, PART, is_metric, part_of
+from shallows.sweeps.jobs import part_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,7 +107,7 @@ class Sweep:
         confidence: float = statistics.CONFIDENCE,
     ) -> list[dict[str, Any]]:
         """`summary` as a list of dicts."""
-        metrics = [check_metric(one) for one in listed(metrics)] or self.default_metrics()
+        metrics = [self.metric(one) for one in listed(metrics)] or self.default_metrics()
         self._add_parts(metrics)
         columns = [self.column(one) for one in listed(by)] or self.columns
         groups = self._groups(columns)
@@ -117,13 +121,13 @@ class Sweep:
                 values = _by_seed(seeds, metric)
                 known = _is_known(seeds, metric)
                 if not known:
-                    of = statistics.unfinished(len(values))
+                    interval = statistics.unfinished(len(values))
                 elif _one_run(seeds):
-                    of = statistics.one_run(next(iter(values.values())))
+                    interval = statistics.one_run(next(iter(values.values())))
                 else:
-                    of = statistics.mean(list(values.values()), confidence)
+                    interval = statistics.mean(list(values.values()), confidence)
                 few = any(_few(row, metric) for rows_ in seeds.values() for row in rows_)
-                entry = {**named, "metric": metric, **of._asdict(), "few": few}
+                entry = {**named, "metric": metric, **interval._asdict(), "few": few}
                 entry |= {"more_than": math.nan if known else _least(seeds, metric), **_counts(seeds, metric)}
                 if baseline is not None and "cc" in columns:
                     other = tuple(baseline if key == "cc" else value for key, value in named.items())
@@ -162,10 +166,21 @@ class Sweep:
         return name
 
     def default_metrics(self) -> list[str]:
-        """The default metrics: slowdown if flows finished, queue, goodput."""
+        """The default metrics: those of the only collective, or slowdowns, queue and goodput."""
+        if of_job := known.of_jobs(self._tables):
+            return of_job
         wanted = ("slowdown_p99", "queue_mean_pkt", "goodput_gbps")
         have = [key for key in wanted if any(row[key] is not None or key in bounds(row) for row in self.rows)]
         return have or ["queue_mean_pkt"]
+
+    def metric(self, name: str) -> str:
+        """The full name of a metric, which may be written as reports print it. Raises `ScenarioError`."""
+        return known.resolved(name, self._tables)
+
+    @cached_property
+    def _tables(self) -> dict[str, Any]:
+        """The tables of its scenario, as given."""
+        return texts.toml(self.about.get("told", ""))
 
     def narrow(self, share: float, metric: str | None = None) -> bool:
         """True if every interval of `metric` is within `share` of its mean to either side."""
@@ -197,6 +212,16 @@ class Sweep:
         ]
         return arrow.data_set(paths, table)
 
+    def latex(self, metrics: str | Sequence[str] | None = None, baseline: str | None = None) -> str:
+        """The table of means and intervals as LaTeX, for the package booktabs.
+
+        `metrics` and `baseline` are those of `summary`. What the signs mean is in comments above the table.
+        """
+        from shallows.sweeps import report
+
+        metrics = [self.metric(one) for one in listed(metrics)] or self.default_metrics()
+        return report.latex(self, metrics, baseline)
+
     def figure(
         self,
         x: str | None = None,
@@ -225,7 +250,9 @@ class Sweep:
     def check_books(self) -> Self:
         """Return the sweep; raise `BooksError` if the books of a run do not close."""
         open_books = [
-            f"run {run}: {said}" for run, said in self.failures.items() if said.startswith("the books")
+            f"run {run}: {message}"
+            for run, message in self.failures.items()
+            if message.startswith("the books")
         ]
         if open_books:
             raise BooksError(open_books)
@@ -240,7 +267,7 @@ class Sweep:
         with _replaced(self.folder / "table.parquet") as path:
             saved.save(path, self.rows, {**self.about, "swept": self.swept})
         with _replaced(self.folder / "summary.csv") as path:
-            self.summary(NUMBERS if self.rows else None).to_csv(path, index=False)
+            self.summary(RUN_KEYS if self.rows else None).to_csv(path, index=False)
         with _replaced(self.folder / "sweep.toml") as path:
             path.write_text(self.about["told"], "utf-8")
         if figure is not None:
@@ -264,20 +291,6 @@ class Sweep:
         return groups
 
 
-def check_metric(name: str) -> str:
-    """`name`, if the table of a sweep has such a metric."""
-    if not is_metric(name):
-        from shallows.units import did_you_mean
-
-        parts = (
-            "or such as size.10KB.slowdown_p99, traffic.0.slowdown_p99, traffic.0.busbw_gb_per_s and "
-            "faults.0.recovery_us"
-        )
-        expected = f"one of {', '.join(NUMBERS)}, {parts}{did_you_mean(name, NUMBERS)}"
-        raise ScenarioError("metric", name, expected)
-    return name
-
-
 Seeds = dict[int, list[dict[str, Any]]]
 """The rows of each seed."""
 
@@ -297,19 +310,19 @@ def _difference(seeds: Seeds, others: Seeds, metric: str, confidence: float) -> 
     values, reference = _by_seed(seeds, metric), _by_seed(others, metric)
     both = [seed for seed in values if seed in reference]
     if not (_is_known(seeds, metric) and _is_known(others, metric)):
-        of = statistics.unfinished(len(both))
+        interval = statistics.unfinished(len(both))
     elif both and _one_run(seeds) and _one_run(others):
-        of = statistics.one_run(values[both[0]] - reference[both[0]])
+        interval = statistics.one_run(values[both[0]] - reference[both[0]])
     elif both:
-        of = statistics.paired([values[s] for s in both], [reference[s] for s in both], confidence)
+        interval = statistics.paired([values[s] for s in both], [reference[s] for s in both], confidence)
     else:
-        of = statistics.unpaired(list(values.values()), list(reference.values()), confidence)
+        interval = statistics.unpaired(list(values.values()), list(reference.values()), confidence)
     return {
-        "difference": of.mean,
-        "difference_low": of.low,
-        "difference_high": of.high,
-        "difference_n": of.n,
-        "difference_method": of.method,
+        "difference": interval.mean,
+        "difference_low": interval.low,
+        "difference_high": interval.high,
+        "difference_n": interval.n,
+        "difference_method": interval.method,
     }
 
 
@@ -328,14 +341,14 @@ def _few(row: dict[str, Any], metric: str) -> bool:
 def _counting(metric: str) -> tuple[str, str]:
     """The metrics that count the flows of `metric`: those that completed, and those that are unfinished."""
     part = metric.rpartition(".")[0]
-    if part.startswith("faults"):
+    if not part.startswith(("traffic", "size")):
         return "completed", "unfinished"
     return (f"{part}.completed", f"{part}.unfinished") if part else ("completed", "unfinished")
 
 
 def _counts(seeds: Seeds, metric: str) -> dict[str, int]:
     """Numbers of the flows of all runs, as columns of a summary."""
-    rows = [row for of in seeds.values() for row in of]
+    rows = [row for rows_of_seed in seeds.values() for row in rows_of_seed]
     named = zip(("completed", "unfinished"), _counting(metric), strict=True)
     return {name: int(sum(row.get(key) or 0 for row in rows)) for name, key in named}
 

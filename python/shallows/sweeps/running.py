@@ -1,21 +1,25 @@
 """Running a sweep: missing runs on any executor, and more seeds until intervals are narrow enough."""
 
 import os
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never
 
+from shallows.base import names
+from shallows.base.version import version
 from shallows.errors import ScenarioError
 from shallows.memory.needs import check_runs
 from shallows.results import inventory, store
+from shallows.results.metrics import resolved
 from shallows.results.paths import ROOT
 from shallows.sweeps import plans
 from shallows.sweeps.executors import rows_of, usable_cores
 from shallows.sweeps.file import of_file, share_of
 from shallows.sweeps.jobs import SET_ASIDE, perform, place_of, verified
-from shallows.sweeps.result import Sweep, check_metric, listed
-from shallows.worlds.runner import World, refuse_unknown
+from shallows.sweeps.result import Sweep, listed
+from shallows.worlds.runner import World, given, refuse_unknown
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -23,12 +27,13 @@ if TYPE_CHECKING:
     from shallows.scenario import Scenario
     from shallows.sweeps.plans import Job, Plan
     from shallows.sweeps.progress import Progress
+    from shallows.worlds.runner import Given
 
 FIRST_SEEDS = 5
 
 
 def sweep(
-    scenario: "Scenario | str | os.PathLike[str]",
+    scenario: "Given",
     cc: str | type[Any] | Sequence[str | type[Any]] = (),
     over: Mapping[str | tuple[str, ...], Sequence[Any] | str] | None = None,
     *,
@@ -41,6 +46,7 @@ def sweep(
     out: str | os.PathLike[str] | None = None,
     progress: bool = False,
     overrides: Mapping[str, Any] | None = None,
+    shard: tuple[int, int] | None = None,
     **unknown: Never,
 ) -> Sweep:
     """Run `scenario` with each algorithm of `cc`, at each point of `over`, with each of `seeds`: a `Sweep`.
@@ -53,7 +59,8 @@ def sweep(
 
     `executor` is any `concurrent.futures.Executor`, or "dask://HOST:PORT" or "slurm:…"; by default runs use
     `workers` processes (all cores). `out` is the folder of the sweep, by default `results/NAME/sweep`: runs
-    that it holds are not repeated.
+    that it holds are not repeated. `shard` (2, 4) runs the second of four parts, for machines that share no
+    disk; `shallows.sweeps.merge` makes one sweep of all parts.
 
     Ctrl-C ends the sweep and keeps finished runs. Failed runs are rows with a message in `failure`. Raises
     `ScenarioError` before anything runs if a point is wrong, or memory cannot suffice; after saving
@@ -73,10 +80,19 @@ def sweep(
         "out",
         "progress",
         "overrides",
+        "shard",
     )
     refuse_unknown(unknown, known)
     plan, options = asked(
-        scenario, cc, over, seeds=seeds, until=until, metric=metric, world=world, overrides=overrides
+        scenario,
+        cc,
+        over,
+        seeds=seeds,
+        until=until,
+        metric=metric,
+        world=world,
+        overrides=overrides,
+        shard=shard,
     )
     check_memory(missing(plan, out or default_folder(plan)), workers, executor)
     metric = options["metric"][0] if options["metric"] else None
@@ -98,14 +114,20 @@ def asked(
     metric: Any = None,
     world: str = "packet",
     overrides: Mapping[str, Any] | None = None,
+    shard: tuple[int, int] | None = None,
 ) -> "tuple[Plan, dict[str, Any]]":
     """`(Plan, {"until", "metric"})` of the arguments of `sweep`, or else of the file."""
     base, settings = read(scenario, overrides or {})
     settings |= {key: value for key, value in {"cc": cc, "over": over, "seeds": seeds}.items() if value}
     until = share_of(until or settings.get("until"), "until")
-    metrics = [check_metric(one) for one in listed(metric or settings.get("metric"))]
+    metrics = [resolved(one, base.tables) for one in listed(metric or settings.get("metric"))]
     seeds = settings.get("seeds", FIRST_SEEDS if until else 1)
-    return plans.plan(base, settings.get("cc", ()), settings.get("over"), seeds, world), {
+    if shard and until:
+        raise ScenarioError(
+            "until", until, "no such option with a shard, which knows the runs of no other one"
+        )
+    plan = plans.plan(base, settings.get("cc", ()), settings.get("over"), seeds, world)
+    return replace(plan, shard=shard), {
         "until": until,
         "metric": metrics,
     }
@@ -128,21 +150,27 @@ def check_memory(jobs: "list[Job]", workers: int | None = None, on: Any = None) 
         if job.world == "packet":
             points.setdefault(repr([value for key, value in job.settings.items() if key != "seed"]), job)
     at_a_time = min(workers or usable_cores(), len(jobs))
-    check_runs((job.make() for job in points.values()), at_a_time, "--workers")
+    check_runs(_made(points.values()), at_a_time, "--workers")
+
+
+def _made(jobs: "Iterable[Job]") -> "Iterator[Scenario]":
+    """The scenarios of jobs, without those that are wrong with their seed: these become failed rows."""
+    for job in jobs:
+        with suppress(ScenarioError):
+            yield job.make()
 
 
 def read(scenario: Any, overrides: Mapping[str, Any]) -> "tuple[Scenario, dict[str, Any]]":
-    """`(Scenario, its table [sweep])` of a `Scenario` or the path of a file."""
-    from shallows.scenario import Scenario
-
-    if isinstance(scenario, Scenario):
-        return (scenario.replace(overrides) if overrides else scenario), {}
-    return of_file(scenario, overrides)
+    """`(Scenario, its table [sweep])` of what `run` accepts."""
+    if isinstance(scenario, str) or hasattr(scenario, "__fspath__"):
+        return of_file(scenario, overrides)
+    return given(scenario, overrides), {}
 
 
-def default_folder(asked: "Plan") -> Path:
-    """`results/NAME/sweep`."""
-    return ROOT / asked.scenario.name / "sweep"
+def default_folder(plan: "Plan") -> Path:
+    """`results/NAME/sweep`, or `results/NAME/sweep-2-of-4` of a shard."""
+    part = "-{}-of-{}".format(*plan.shard) if plan.shard else ""
+    return ROOT / names.folder(plan.scenario.name) / f"sweep{part}"
 
 
 def run(
@@ -157,9 +185,9 @@ def run(
 ) -> Sweep:
     """Run a `Plan` in the folder `out`; see `sweep`. `bar` receives rows as they finish."""
     folder = Path(os.path.realpath(out or default_folder(asked)))
-    _check_place(folder)
+    check_place(folder)
     (folder / "runs").mkdir(parents=True, exist_ok=True)
-    with _alone(folder):
+    with alone(folder):
         inventory.remove(_leftovers(folder / "runs"))
         result = _run(asked, folder, on, workers, bar)
         while until and not result.interrupted and not result.narrow(until, metric):
@@ -174,10 +202,10 @@ def run(
     return result
 
 
-def _run(asked: "Plan", folder: Path, on: Any, workers: int | None, bar: "Progress | None") -> Sweep:
-    jobs = asked.jobs()
-    there, wrong = verified(jobs, folder)
-    rows = {job.run: perform(job, folder / "runs") for job in there}
+def _run(plan: "Plan", folder: Path, on: Any, workers: int | None, bar: "Progress | None") -> Sweep:
+    jobs = plan.jobs()
+    present, wrong = verified(jobs, folder)
+    rows = {job.run: perform(job, folder / "runs") for job in present}
     left = [job for job in jobs if job.run not in rows or rows[job.run]["failure"]]
     interrupted = False
     if bar:
@@ -187,33 +215,33 @@ def _run(asked: "Plan", folder: Path, on: Any, workers: int | None, bar: "Progre
         with closing(rows_of(left, folder / "runs", on, workers)) as coming:
             for row in coming if left else ():
                 rows[row["run"]] = row
+                store.note(folder)
                 if bar:
                     bar.row(row)
     except KeyboardInterrupt:
         interrupted = True
     return Sweep(
         [rows[job.run] for job in jobs if job.run in rows],
-        asked.names,
+        plan.names,
         folder,
-        _about(asked, interrupted, wrong),
+        _about(plan, interrupted, wrong),
     )
 
 
-def _about(asked: "Plan", interrupted: bool, wrong: dict[str, str]) -> dict[str, Any]:
-    import shallows
-
+def _about(plan: "Plan", interrupted: bool, wrong: dict[str, str]) -> dict[str, Any]:
     return {
-        "name": asked.scenario.name,
-        "world": asked.world,
-        "version": shallows.__version__,
-        "seeds": list(asked.seeds),
+        "name": plan.scenario.name,
+        "world": plan.world,
+        "version": version(),
+        "seeds": list(plan.seeds),
+        "shard": list(plan.shard) if plan.shard else None,
         "interrupted": interrupted,
-        "told": asked.text(),
+        "told": plan.text(),
         "set_aside": wrong,
     }
 
 
-def _check_place(folder: Path) -> None:
+def check_place(folder: Path) -> None:
     """Refuse a folder that holds something other than a sweep."""
     ours = {
         "runs",
@@ -241,7 +269,7 @@ def _leftovers(runs: Path) -> list[Path]:
 
 
 @contextmanager
-def _alone(folder: Path) -> Generator[None]:
+def alone(folder: Path) -> Generator[None]:
     """Allow only one sweep at a time in a folder."""
     from filelock import FileLock, Timeout
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from shallows.errors import ScenarioError
 from shallows.results import disk, tables
+from shallows.results.metrics import is_metric
 from shallows.results.tables import Column, Names
-from shallows.sweeps.jobs import is_metric
 
 ABOUT = "sweep"
 """The key in the metadata of the file for the rest of the sweep, in JSON."""

@@ -21,6 +21,8 @@ from shallows.units import did_you_mean
 
 LINK_BYTES = 800
 """Memory of a link while the network is built."""
+CABLES = 2**64 - 1
+"""The random stream of the lengths of cables, beyond those of traffic tables."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,11 @@ class Network:
     def host_rate_bps(self) -> NDArray[np.uint64]:
         """The egress rate of every host: the sum over its ports that leave the server, else over all."""
         outside, inside = (np.zeros(self.hosts, np.uint64) for _ in range(2))
-        for rates, its in ((outside, self.is_nic & ~self.in_server), (inside, self.is_nic & self.in_server)):
-            np.add.at(rates, self.link_from[its], self.rate_bps[its])
+        for rates, ports in (
+            (outside, self.is_nic & ~self.in_server),
+            (inside, self.is_nic & self.in_server),
+        ):
+            np.add.at(rates, self.link_from[ports], self.rate_bps[ports])
         return np.where(outside > 0, outside, inside)
 
     def host(self, reference: object) -> int:
@@ -143,6 +148,15 @@ class Network:
         """The same network, recording the links `ports`."""
         return replace(self, recorded_ports=np.asarray(ports, np.uint32))
 
+    def longer(self, spread: float, seed: int) -> "Network":
+        """The same network, with each cable longer by a random share of its delay, up to `spread`."""
+        if not spread:
+            return self
+        key = np.array([seed, CABLES], np.uint64)
+        bits = np.random.Philox(key=key).random_raw(len(self.delay_ps) // 2)
+        shares = np.repeat(bits >> np.uint64(11), 2) * 2.0**-53
+        return replace(self, delay_ps=self.delay_ps + (self.delay_ps * (spread * shares)).astype(np.uint64))
+
     def islands(self) -> NDArray[np.integer]:
         """The connected component of every host, as a number."""
         part = np.arange(self.nodes)
@@ -187,8 +201,8 @@ class Wiring:
             memory.check(
                 f"a network of more than {len(self.links):,} links", need, "a smaller one", "topology"
             )
-        there, back = (self.number[a], self.number[b]), (self.number[b], self.number[a])
-        self.links += [(*there, rate, delay_ps), (*back, rate, delay_ps)] * cables
+        forward, back = (self.number[a], self.number[b]), (self.number[b], self.number[a])
+        self.links += [(*forward, rate, delay_ps), (*back, rate, delay_ps)] * cables
 
     def network(self, bottlenecks: Any = None, pairs: Any = None) -> Network:
         """The network. `bottlenecks` are pairs of names (by default all switch egress ports); `pairs` of

@@ -49,16 +49,20 @@ class Collective(Kind):
         """The messages of one channel, `size` bytes in all. Raises `ScenarioError`."""
         raise NotImplementedError
 
+    def orders(self, network: "Network", groups: U32) -> list[U32]:
+        """The order of the ranks of a group in each channel. Raises `ScenarioError`."""
+        return [np.arange(groups.shape[1], dtype=np.uint32)] * self.channels
+
     def ranks(self, network: "Network") -> U32:
         """The hosts of each group, one row a group."""
         given = hosts_of(network, "hosts", self.hosts)
         hosts = np.arange(network.hosts, dtype=np.uint32) if given is None else given
         if len(hosts) < 2 or len(distinct(hosts)) < len(hosts):
             raise ScenarioError("hosts", self.hosts, "two hosts or more, each once")
-        of = self.group_size or len(hosts)
-        if of < 2 or len(hosts) % of:
-            raise ScenarioError("group_size", of, f"2 or more, and a divisor of the {len(hosts)} hosts")
-        return hosts.reshape(-1, of)
+        size = self.group_size or len(hosts)
+        if size < 2 or len(hosts) % size:
+            raise ScenarioError("group_size", size, f"2 or more, and a divisor of the {len(hosts)} hosts")
+        return hosts.reshape(-1, size)
 
     def flow_count(self, network: "Network") -> tuple[str, int]:
         """Those of all channels and groups."""
@@ -91,7 +95,9 @@ class Collective(Kind):
         groups = self.ranks(network)
         ranks = groups.shape[1]
         channels = schedules.divided(self.size, self.channels).tolist()
-        one = Schedule.joined([self.schedule(ranks, size, draws) for size in channels])
+        parts = [self.schedule(ranks, size, draws) for size in channels]
+        orders = self.orders(network, groups)
+        one = Schedule.joined([part.reordered(order) for part, order in zip(parts, orders, strict=True)])
         if not len(one) or not one.bytes.all():
             each = f"each of its {len(one)} messages" if len(one) else "one message of each channel"
             raise ScenarioError("size", self.size, f"at least a byte in {each}")
@@ -112,13 +118,54 @@ class Collective(Kind):
         )
 
 
+class OverRails(Collective):
+    """A collective whose rings can use every rail of servers of GPUs, as those of NCCL do."""
+
+    rails: bool = Key(
+        False,
+        strict=True,
+        description="each channel is a ring with a rail of its own; `hosts` go server by server",
+    )
+
+    def orders(self, network: "Network", groups: U32) -> list[U32]:
+        """With `rails`, channel c begins at GPU c of every server, and is backwards in every second one."""
+        if not self.rails:
+            return super().orders(network, groups)
+        algorithm = getattr(self, "algorithm", "ring")
+        if algorithm != "ring":
+            raise ScenarioError("rails", True, f'algorithm = "ring", not {algorithm}')
+        gpus = _gpus_of_server(network, groups)
+        at = np.arange(groups.shape[1], dtype=np.uint32).reshape(-1, gpus)
+        orders: list[U32] = []
+        for channel in range(self.channels):
+            turned = np.roll(at, -(channel % gpus), axis=1)
+            turned[1::2] = turned[1::2, ::-1]
+            orders.append(turned.ravel())
+        return orders
+
+
+def _gpus_of_server(network: "Network", groups: U32) -> int:
+    """The ranks of each server, one after another in every group. Raises `ScenarioError`."""
+    inside = network.in_server & network.is_nic
+    servers = np.full(network.hosts, -1, np.int64)
+    servers[network.link_from[inside]] = network.link_to[inside]
+    of_rank = servers[groups]
+    same = (of_rank[:, 1:] == of_rank[:, :-1]).all(axis=0)
+    gpus = int(np.argmin(same)) + 1 if len(same) and not same.all() else groups.shape[1]
+    blocks = of_rank.reshape(len(groups), -1, gpus) if groups.shape[1] % gpus == 0 else None
+    again = any(len(set(row)) * gpus < groups.shape[1] for row in of_rank.tolist())
+    if (of_rank < 0).any() or again or blocks is None or (blocks != blocks[:, :, :1]).any():
+        raise ScenarioError("rails", True, "hosts in servers, as many of each, server by server")
+    return gpus
+
+
 def _power_of_two(algorithm: str, ranks: int) -> None:
     if ranks & (ranks - 1):
         expected = f'"ring", or a power of two of ranks in each group, not {ranks}'
         raise ScenarioError("algorithm", algorithm, expected)
 
 
-class AllReduce(Collective):
+class AllReduce(OverRails):
     """Every rank gets the sum of the buffers of all."""
 
     kind: Literal["all-reduce"]
@@ -153,7 +200,7 @@ class AllReduce(Collective):
         return schedules.halving_doubling(ranks, size)
 
 
-class ReduceScatter(Collective):
+class ReduceScatter(OverRails):
     """Every rank gets the sum of one part of the buffers of all."""
 
     kind: Literal["reduce-scatter"]
@@ -167,7 +214,7 @@ class ReduceScatter(Collective):
         return schedules.halving(ranks, size)
 
 
-class AllGather(Collective):
+class AllGather(OverRails):
     """Every rank gets the parts of all."""
 
     kind: Literal["all-gather"]

@@ -129,6 +129,11 @@ class Incast(Kind):
     jitter: Time = Key("0s", description="starts are uniform within this time")
     times: Count = Key(1, description="number of incasts, all between the same hosts")
     period: OptionalInterval = Key(None, description="time between two incasts")
+    sources: Ends = Key(
+        "topology",
+        alias="from",
+        description="the hosts that send: the first `senders`, without the receiver",
+    )
     to: Ends = Key("topology", description="the receiver; the topology's first, else the last host")
 
     @model_validator(mode="after")
@@ -147,7 +152,13 @@ class Incast(Kind):
             receiver = receiver if network.receivers is None else network.receivers[:1]
         if len(receiver) != 1:
             raise ScenarioError("to", self.to, "one host")
-        return others(network, network.senders, receiver, draws), int(receiver[0])
+        named = hosts_of(network, "from", self.sources)
+        if named is None:
+            return others(network, network.senders, receiver, draws), int(receiver[0])
+        senders = named[named != receiver[0]]
+        if not len(senders):
+            raise ScenarioError("from", self.sources, "a host other than the receiver")
+        return senders, int(receiver[0])
 
     def settled(self, network: "Network") -> Self:
         """Fill in `senders`, at most as many as there are hosts to send."""
@@ -161,7 +172,7 @@ class Incast(Kind):
         return "times", filled(self.senders) * self.times
 
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
-        """In a topology without senders of its own, senders are drawn among all hosts."""
+        """Without `from`, and in a topology without senders of its own, they are drawn among all hosts."""
         _check_end("times", self.times, self.start + self.times * (self.period or 0) + self.jitter)
         candidates, receiver = self._candidates(network, draws)
         senders = np.tile(candidates[: filled(self.senders)], self.times)

@@ -158,7 +158,14 @@ class Poisson(Between):
         hosts_bps = int(network.host_rate_bps[distinct(sources)].sum())
         if shared_bps is not None and self.load * hosts_bps > shared_bps:
             most = f"{shared_bps / hosts_bps:.3g}, the capacity of the port that all flows cross"
-            raise ScenarioError("load", self.load, f'at most {most}, or load_of = "bottleneck"')
+            expected = f'at most {most}, or load_of = "bottleneck"'
+            if self.to == "topology" and len(distinct(targets)) == 1:
+                receiver = network.host_names[int(targets[0])]
+                expected += (
+                    f". All flows of this topology go to {receiver}; "
+                    'write from = "h*" and to = "h*" for random pairs of hosts'
+                )
+            raise ScenarioError("load", self.load, expected)
         return hosts_bps
 
     def _shared_bps(self, network: "Network", sources: U32, targets: U32) -> int | None:

@@ -11,7 +11,7 @@ and scan", Parallel Computing 35(12), 2009 (two trees).
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -52,6 +52,10 @@ class Schedule:
         source, target, size = (np.concatenate(column) for column in zip(*columns, strict=True))
         step = np.repeat(np.arange(len(columns)), [len(column[0]) for column in columns])
         return cls(_u32(source), _u32(target), size.astype(np.uint64), _u32(step), after, behind)
+
+    def reordered(self, order: U32) -> Self:
+        """The same messages, where rank `order[i]` has the place of rank i."""
+        return replace(self, source=order[self.source], target=order[self.target])
 
     @classmethod
     def joined(cls, schedules: Sequence["Schedule"]) -> Self:

@@ -84,14 +84,6 @@ class Tasks(Kind):
     kind: Literal["tasks"]
     tasks: list[Task] = Key(min_length=1, description="tables, a message or a computation each")
 
-    @model_validator(mode="after")
-    def _sends(self) -> Self:
-        if all(task.size is None for task in self.tasks):
-            raise ScenarioError(
-                "tasks", "computations only", "one message or more: computations alone send nothing"
-            )
-        return self
-
     def flow_count(self, network: "Network") -> tuple[str, int]:
         """The number of messages."""
         return "tasks", sum(task.size is not None for task in self.tasks)

@@ -5,7 +5,7 @@
 
 from typing import TYPE_CHECKING
 
-from shallows.warnings import links, losses, measurement, shares, slow
+from shallows.warnings import in_step, links, losses, measurement, shares, slow, starved
 
 if TYPE_CHECKING:
     from shallows.results.answer import Answer
@@ -28,7 +28,8 @@ def of_run(answer: "Answer") -> list[str]:
         losses.dropped_unmarked,
         links.idle_links,
         shares.unequal_shares,
-        shares.locked_out,
+        starved.starved,
+        in_step.in_step,
         shares.base_with_queue,
         slow.slow_beside_free_links,
         links.several_paths,

@@ -11,6 +11,8 @@ from shallows.algorithms.marking import lacks_marks
 from shallows.faults import changes
 from shallows.scenario.ports import paused
 from shallows.settings import headroom
+from shallows.topology.fabrics import RailOptimised
+from shallows.traffic import Collective, Training
 from shallows.traffic import offered as offered_load
 from shallows.traffic.kinds import Incast
 from shallows.traffic.poisson import Poisson
@@ -32,6 +34,7 @@ def of_scenario(scenario: "Scenario") -> list[str]:
     """The warnings of a scenario that are known before it runs."""
     checks = (
         _overload,
+        _few_spines,
         _realised_load,
         _dead_paths,
         _nowhere_to_drain,
@@ -45,6 +48,23 @@ def of_scenario(scenario: "Scenario") -> list[str]:
         _priority_without_end,
     )
     return [warning for check in checks for warning in check(scenario)]
+
+
+def _few_spines(scenario: "Scenario") -> list[str]:
+    """Leaves with less capacity to the spines than to GPUs, because nobody said how many spines there are."""
+    topology, given = scenario.topology, scenario.tables["topology"]
+    if not isinstance(topology, RailOptimised) or "spines" in given:
+        return []
+    down = topology.servers * topology.rate
+    up = topology.spines * topology.links_per_pair * topology.spine_rate
+    if down <= up or not any(isinstance(table, Collective | Training) for table in scenario.traffic):
+        return []
+    enough = math.ceil(down / (topology.links_per_pair * topology.spine_rate))
+    return [
+        f"topology.spines is {topology.spines}, its default, with which leaves have {down / up:.3g} times "
+        f"as much capacity to GPUs as to spines: write topology.spines = {enough}, or rings that stay on "
+        "rails (channels and rails = true)"
+    ]
 
 
 def offered(scenario: "Scenario") -> "F64":
@@ -210,7 +230,7 @@ def _reordering_is_loss(scenario: "Scenario") -> list[str]:
         names = dict.fromkeys(used.label for used in scenario.algorithms if used.transport == transport)
         if names and getattr(scenario.hosts, key) != value:
             found.append(
-                f'network.balancing = "{balancing}" reorders packets, and reordered packets count as lost '
+                f'network.balancing = "{balancing}" can reorder packets, and reordered packets count as lost '
                 f'with {", ".join(names)}; write hosts.{key} = "{value}"'
             )
     return found

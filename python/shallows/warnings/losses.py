@@ -21,6 +21,8 @@ RESENT_TIMES = 2
 """Retransmissions beyond so many times the losses repeat packets that were not lost."""
 BUSY = 0.5
 """The link of a host is busy from this utilization on."""
+FULL = 0.9
+"""Flows without an end can wait for timeouts beside a link that is used to this share."""
 MOST_TIME, SLOW_SHARE = 0.5, 0.01
 """Timeouts that are this share of the time of a job, or of this share of the flows, make a warning."""
 JOBS = (Collective, Tasks, Training)
@@ -38,13 +40,14 @@ def short_rto_max(answer: "Answer") -> list[str]:
         return []
     round_trips = np.array([round_trip(network, scenario.mtu, *path) for path in paths_of(scenario)])
     late = (round_trips > limit_ps) & of_algorithms(scenario, "hosts.rto_max")
+    late &= answer.flow_columns["timeouts"] > 0
     if not late.any():
         return []
     flow = int(np.argmax(np.where(late, round_trips, 0)))
     limit, took = TIME.text(limit_ps), TIME.text(int(round_trips[flow]))
     return [
         f"hosts.rto_max = {limit} is over before an ack can come, {took} after its packet on the empty path "
-        f"of flow {flow}: {late.sum()} of {len(late)} flows send again what is not lost; write more than "
+        f"of flow {flow}: {late.sum()} of {len(late)} flows sent again what was not lost; write more than "
         f"{took}"
     ]
 
@@ -186,7 +189,14 @@ def dropped_in_spite_of_pauses(answer: "Answer") -> list[str]:
     """Drops in a network whose pauses should prevent them, because the memory behind a pause is short."""
     scenario = answer.scenario
     dropped = sum(int(answer.answer["ports"][of].sum()) for of in ("dropped", "dropped_in_warmup"))
-    short = [queue.key for queue in paused(scenario) if queue.pauses and queue.pauses.headroom != NEVER]
+    pauses = {queue.key: queue.pauses for queue in paused(scenario) if queue.pauses}
+    watched = next(((key, one.watchdog) for key, one in pauses.items() if one.watchdog), None)
+    if dropped and watched and not scenario.classes:
+        key, time = watched
+        return [
+            f"{dropped} packets were dropped, in pauses longer than {key}.pfc.watchdog = {TIME.text(time)}"
+        ]
+    short = [key for key, one in pauses.items() if one.headroom != NEVER]
     given = [] if scenario.classes else short
     if not dropped or not given:
         return []
@@ -195,7 +205,7 @@ def dropped_in_spite_of_pauses(answer: "Answer") -> list[str]:
 
 def long_timeouts(answer: "Answer") -> list[str]:
     """Collectives, tasks and flows that spend most of their time in timeouts."""
-    least_us = _least_timeouts(answer) / 1e6
+    least_us = least_timeouts(answer) / 1e6
     waited_us = answer.flow_columns["timeouts"] * least_us
     if not waited_us.any():
         return []
@@ -209,8 +219,11 @@ def long_timeouts(answer: "Answer") -> list[str]:
     ]
     if said:
         return said
-    counted = answer.counted
-    fct_us, of = counted.least["fct_us"], counted.done | counted.unfinished
+    counted, columns = answer.counted, answer.flow_columns
+    idle = float(answer.port_columns["utilization"].max(initial=0.0)) < FULL  # else their shares are judged
+    endless = np.isnan(columns["bytes"]) & (columns["start_us"] * 1e6 < answer.ended_ps) & idle
+    fct_us = np.where(endless, answer.ended_ps / 1e6 - columns["start_us"], counted.least["fct_us"])
+    of = counted.done | counted.unfinished | endless
     slow = of & (waited_us >= MOST_TIME * fct_us) & (waited_us > 0)
     if slow.sum() < max(1, SLOW_SHARE * of.sum()):
         return []
@@ -220,7 +233,7 @@ def long_timeouts(answer: "Answer") -> list[str]:
     ]
 
 
-def _least_timeouts(answer: "Answer") -> "F64":
+def least_timeouts(answer: "Answer") -> "F64":
     """For each flow the shortest timeout that it can have, in picoseconds."""
     hosts = answer.scenario.hosts
     shortest, first = float(hosts.rto_min or 0), float(hosts.rto_initial or 0)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shallows.units import MOST_ROWS, TIME
+from shallows.warnings.paths import about
 
 if TYPE_CHECKING:
     from shallows.results.answer import Answer
@@ -45,7 +46,7 @@ def unsettled(answer: "Answer") -> list[str]:
     return [
         f"flows of traffic[{row['traffic']}] have not settled: in the second half of the run they rose from "
         f"{row['from_gbps']:.3g} to {row['to_gbps']:.3g} Gbit/s, and used no link to more than "
-        f"{row['utilization']:.0%}; at this pace they need about {row['needed_s'] * 1e3:.3g} ms; write a "
+        f"{row['utilization']:.0%}; at this pace they need about {about(row['needed_s'] * 1e12)}; write a "
         "longer warmup and duration"
         for row in answer.unsettled
     ]

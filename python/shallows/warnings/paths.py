@@ -27,9 +27,13 @@ def of_transport(answer: "Answer", transport: str) -> "Flags":
 def paths_of(scenario: "Scenario") -> list[tuple[list[int], list[int]]]:
     """The links of each flow's path, forward and back."""
     from shallows import _core
-    from shallows.worlds.packet import request
+    from shallows.worlds.request import request
 
-    return _core.paths(request(scenario))
+    asked = request(scenario)
+    for used, table in zip(scenario.flows.ccs, asked["ccs"], strict=True):
+        if used.native:  # the core lacks a kernel's own algorithms, and no path depends on its sender
+            table["name"] = "reno"
+    return _core.paths(asked)
 
 
 def round_trip(network: "Network", mtu: int, forward: list[int], back: list[int]) -> int:

@@ -9,20 +9,14 @@ from shallows.units import NEVER
 from shallows.warnings.paths import paths_of, round_trip
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from shallows.algorithms.algorithm import Algorithm
-    from shallows.core.contract import F64, Flags
+    from shallows.core.contract import Flags
     from shallows.results.answer import Answer
 
 UNFAIR, ROUND_TRIPS = 0.7, 1000
 """Jain's index below which equal flows share unequally, and the round trips after which it counts."""
-FEW_TRIPS = 200
-"""Round trips after which a flow with hardly anything is locked out."""
-STARVED, FULL = 0.1, 0.9
-"""A flow starves with less than this share of its fair share, beside a link that is used to the other."""
 MINIMUM_RTT = ("dx", "gap", "vegas")
 """Algorithms whose base RTT is the smallest of the flow."""
 BASE_EXCESS, BASE_FRAMES = 0.1, 2
@@ -39,7 +33,7 @@ def unequal_shares(answer: "Answer") -> list[str]:
         if table.kind != "long-lived" or table.stop != NEVER or its.sum() < 2 or not _why(answer, used):
             continue
         fairness = jain(flows["goodput_gbps"][its])
-        if fairness is None or fairness >= UNFAIR or not _long_enough(answer) or not _equal(answer, its):
+        if fairness is None or fairness >= UNFAIR or not long_enough(answer) or not _equal(answer, its):
             continue
         warnings.append(
             f"flows of traffic[{number}] are equal and share unequally, Jain {fairness:.2f}: "
@@ -55,73 +49,15 @@ def _why(answer: "Answer", used: "Algorithm") -> str | None:
             "synchronised packets can cause that; compare other seeds, or a jitter of at least a round trip"
         )
     dropped = sum(int(answer.answer["ports"][of].sum()) for of in ("dropped", "dropped_in_warmup"))
-    if used.transport != "roce" or not dropped:
-        return None
+    return full_queue_of_roce(dropped) if used.transport == "roce" and dropped else None
+
+
+def full_queue_of_roce(dropped: int) -> str:
+    """Why flows over RoCE share a full queue unequally, and what to write."""
     return (
         f"of two that meet at a full queue one may lose every frame, {dropped} in all, and then waits for "
         'timeouts; write a longer network.buffer, network.pfc = true, or hosts.rto_initial = "1ms"'
     )
-
-
-def locked_out(answer: "Answer") -> list[str]:
-    """Flows without an end with hardly anything of a full link, beside what max-min fairness gives them."""
-    flows, scenario = answer.flow_columns, answer.scenario
-    steady = np.array([table.kind == "long-lived" and not table.off for table in scenario.traffic])
-    its = np.flatnonzero(steady[flows["traffic"]] & (flows["start_us"] * 1e6 <= answer.warmup_ps))
-    priorities = {*scenario.flows.priority[its].tolist()}
-    one_path = scenario.network_options.balancing == "flow" and not scenario.faults
-    if len(its) < 2 or not answer.measured_ps or not one_path or scenario.classes or len(priorities) > 1:
-        return []
-    if not _long_enough(answer, FEW_TRIPS) or not answer.network.is_nic.any():
-        return []
-    paths, used = paths_of(scenario), answer.port_columns["utilization"]
-    links = [np.asarray(paths[flow][0]) for flow in its]
-    got = flows["goodput_gbps"][its]
-    fair = _max_min(links, _rest_gbps(answer, its, paths))
-    full = np.array([float(used[path].max()) >= FULL for path in links])
-    starved = np.flatnonzero(full & (got < STARVED * fair))
-    if not len(starved):
-        return []
-    worst = int(starved[np.argmax(fair[starved] - got[starved])])
-    flows_at = np.bincount(np.concatenate(links), minlength=len(used))
-    port = int(max(links[worst], key=lambda link: (used[link] >= FULL, flows_at[link])))
-    name, drops = answer.network.port_names[port], answer.port_columns["dropped"][port] > 0
-    why = "; a full queue can lock flows out: use another start, a longer queue or pauses" if drops else ""
-    return [
-        f"{len(starved)} of {len(its)} flows without an end had less than a tenth of their fair share: flow "
-        f"{its[worst]} {got[worst]:.3g} of {fair[worst]:.3g} Gbit/s at {name}, used to {used[port]:.0%}{why}"
-    ]
-
-
-def _rest_gbps(
-    answer: "Answer", its: "NDArray[np.intp]", paths: "Sequence[tuple[list[int], list[int]]]"
-) -> "F64":
-    """The payload that each link can carry beside that of the flows that are not `its`."""
-    scenario, payload = answer.scenario, answer.answer["flows"]["goodput_bytes"]
-    left = answer.network.rate_bps.astype(float) * scenario.frame.payload / scenario.mtu / 1e9
-    others = np.ones(len(payload), bool)
-    others[its] = False
-    for flow in np.flatnonzero(others & (payload > 0)).tolist():
-        left[paths[flow][0]] -= float(payload[flow]) * 8e3 / answer.measured_ps
-    return np.maximum(left, 0.0)
-
-
-def _max_min(links: "Sequence[NDArray[np.intp]]", capacity: "F64") -> "F64":
-    """The max-min share of each flow, given the links of its path and what these have for all of them."""
-    link, flow = np.concatenate(links), np.repeat(np.arange(len(links)), [len(path) for path in links])
-    share, left = np.zeros(len(links)), capacity.copy()
-    waiting = np.ones(len(links), bool)
-    while waiting.any():
-        on = waiting[flow]
-        count = np.bincount(link[on], minlength=len(left))
-        each = np.where(count > 0, left / np.maximum(count, 1), np.inf)
-        tightest = int(np.argmin(each))
-        filled = np.unique(flow[on & (link == tightest)])
-        share[filled] = each[tightest]
-        waiting[filled] = False
-        its = np.isin(flow, filled)
-        left = np.maximum(left - np.bincount(link[its], minlength=len(left)) * each[tightest], 0)
-    return share
 
 
 def base_with_queue(answer: "Answer") -> list[str]:
@@ -166,6 +102,7 @@ def _equal(answer: "Answer", its: "Flags") -> bool:
     return equal and senders == len(src) and receivers in (1, len(dst))
 
 
-def _long_enough(answer: "Answer", trips: int = ROUND_TRIPS) -> bool:
+def long_enough(answer: "Answer", trips: int = ROUND_TRIPS) -> bool:
+    """Whether so many of the longest round trips over some six links were measured."""
     longest = int(answer.network.delay_ps.max()) if len(answer.network.delay_ps) else 0
     return answer.measured_ps > trips * 6 * longest

@@ -31,13 +31,14 @@ def slow_beside_free_links(answer: "Answer") -> list[str]:
     scenario, flows = answer.scenario, answer.flow_columns
     if scenario.network_options.balancing != "flow" or scenario.faults or not answer.network.is_nic.any():
         return []
-    slow = of_transport(answer, "roce") & (flows["slowdown"] > SLOW) & (flows["retransmits"] == 0)
-    finished = np.isfinite(flows["slowdown"])
+    slowdown = answer.counted.least["slowdown"]  # of flows that were cut off, until then
+    slow = of_transport(answer, "roce") & (slowdown > SLOW) & (flows["retransmits"] == 0)
+    known = np.isfinite(slowdown)
     said: list[str] = []
     paths: list[tuple[list[int], list[int]]] = []
     for number, used in enumerate(scenario.flows.ccs):
         its = scenario.flows.cc == number
-        least = max(LEAST, SHARE * np.sum(its & finished))
+        least = max(LEAST, SHARE * np.sum(its & known))
         if np.sum(slow & its) < least:
             continue
         paths = paths or paths_of(scenario)
@@ -45,7 +46,7 @@ def slow_beside_free_links(answer: "Answer") -> list[str]:
         count = int(free * np.sum(slow & its))
         if count >= least:
             said.append(
-                f"{used.label}: {count} of {np.sum(its & finished)} flows took more than {SLOW} times their "
+                f"{used.label}: {count} of {np.sum(its & known)} flows took more than {SLOW} times their "
                 f"ideal time while no link of their path was used to {HALF:.0%}{_why(answer, number)}"
             )
     return said

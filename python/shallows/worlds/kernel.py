@@ -5,8 +5,10 @@ late. A run that was too late is repeated, and the lateness of the accepted run 
 not deterministic: a scenario runs several times, and the summary has the differences.
 """
 
-import threading
+import fcntl
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +19,8 @@ from shallows.scenario.supported_keys import ALWAYS, World
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import NEVER, TIME
-from shallows.worlds import live, packet
+from shallows.worlds import live
+from shallows.worlds import request as packet_world
 from shallows.worlds.kernel_links import check_links
 from shallows.worlds.spread import spread
 
@@ -77,7 +80,13 @@ ATTEMPTS = 5
 MOST_HOSTS, MOST_FLOWS = 64, 128
 TICK_S = 1e-3
 
-_alone = threading.Lock()
+
+@contextmanager
+def _alone() -> Generator[None]:
+    """One run at a time on a machine, because runs are in real time: the file of the program is the lock."""
+    with open(live.program(), "rb") as program:
+        fcntl.flock(program, fcntl.LOCK_EX)
+        yield
 
 
 def check(scenario: "Scenario") -> None:
@@ -85,6 +94,9 @@ def check(scenario: "Scenario") -> None:
     WORLD.refuse(scenario)
     for used in scenario.flows.ccs:
         check_receiver(used.receiver)
+    if sum(used.name == "dx" for used in scenario.flows.ccs) > 1:
+        expected = "one set of parameters of dx: two would both put timestamps into a packet"
+        raise ScenarioError("cc.headroom", None, f"{expected} of the kernel world")
     if scenario.hosts.acks_every > 2:
         expected = "1 or 2: Linux acknowledges every packet, or every other one"
         raise ScenarioError("hosts.acks_every", scenario.hosts.acks_every, expected)
@@ -130,14 +142,15 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: 
     in which the machine was late is rejected and repeated, up to `ATTEMPTS` times; if none is accepted, the
     last one is returned with books that do not close. Runs are not concurrent.
     """
-    from shallows.results import Run
+    from shallows.results import answer as answers
+    from shallows.results.run import Run
 
     check(scenario)
-    request = packet.request(scenario)
-    started = time.perf_counter()
+    request = packet_world.request(scenario)
     accepted: list[Answer] = []
     rejected: list[str] = []
-    with _alone:
+    with _alone():
+        started = time.perf_counter()
         while len(accepted) < (repeats or RUNS):
             answer = _accepted(request, on_progress, rejected)
             if answer["books"]["closed"] or not accepted:
@@ -146,7 +159,7 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: 
                 break
     wall_s = (time.perf_counter() - started) / len(accepted)
     runs = [
-        Run.from_answer(scenario, scenario.network, scenario.flows, answer, wall_s, world="kernel")
+        Run.from_answer(answers.Answer(scenario, scenario.network, scenario.flows, answer), wall_s, "kernel")
         for answer in accepted
     ]
     # A run that ended before its warm-up has measured nothing.

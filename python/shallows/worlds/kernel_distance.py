@@ -20,14 +20,14 @@ class Distance:
     """The largest distance of two runs of one scenario.
 
     queue_pkt, queue_share: of the mean queue at the bottleneck: packets, or a share of the longer queue,
-    whichever is more; None if the queues cannot be compared. utilization: absolute. goodput: a share,
-    besides the `header_bytes` a packet that Linux sends and the packet world does not.
+    whichever is more. utilization: absolute. goodput: a share, besides the `header_bytes` a packet that Linux
+    sends and the packet world does not. None is a number that cannot be compared.
     """
 
     queue_pkt: float | None
     queue_share: float
-    utilization: float
-    goodput: float
+    utilization: float | None
+    goodput: float | None
     header_bytes: int = 12
 
 
@@ -39,7 +39,7 @@ DISTANCES = {
     "dx, less than two packets per flow in flight": Distance(None, 0, 0.25, 0.35, header_bytes=28),
     "inigo": Distance(None, 0, 0.10, 0.15),
     "inigo, dilation = false": Distance(3, 0.75, 0.08, 0.12),
-    "receiver inigo": Distance(None, 0, 0.10, 0.15),
+    "receiver inigo": Distance(None, 0, None, None),
     "several bottlenecks": Distance(0, 0.25, 0.08, 0.50),
     "data both ways": Distance(None, 0, 0.10, 0.15),
 }
@@ -65,14 +65,19 @@ def distance(scenario: "Scenario") -> Distance | None:
     if scenario.topology.kind not in ("dumbbell", "star"):
         names.append(SHARED)
     rows = [DISTANCES[name] for name in names]
-    queues = [row.queue_pkt for row in rows if row.queue_pkt is not None]
     return Distance(
-        max(queues) if len(queues) == len(rows) else None,
+        _largest([row.queue_pkt for row in rows]),
         max(row.queue_share for row in rows),
-        max(row.utilization for row in rows),
-        max(row.goodput for row in rows),
+        _largest([row.utilization for row in rows]),
+        _largest([row.goodput for row in rows]),
         max(row.header_bytes for row in rows),
     )
+
+
+def _largest(distances: list[float | None]) -> float | None:
+    """The largest distance; None, which cannot be compared, is larger than all."""
+    known = [distance for distance in distances if distance is not None]
+    return max(known) if len(known) == len(distances) else None
 
 
 def table() -> list[str]:
@@ -83,7 +88,9 @@ def table() -> list[str]:
         queue = f"{row.queue_pkt:g} packets or {share}" if row.queue_pkt else f"{share}"
         if row.queue_pkt is None:
             queue = "not comparable"
-        lines.append(f"| {name} | {queue} | {row.utilization:.2f} | {row.goodput:.0%} |")
+        used = "not comparable" if row.utilization is None else f"{row.utilization:.2f}"
+        goodput = "not comparable" if row.goodput is None else f"{row.goodput:.0%}"
+        lines.append(f"| {name} | {queue} | {used} | {goodput} |")
     return lines
 
 
@@ -104,12 +111,12 @@ def beyond(packet: "Run", kernel: "Run", most: Distance) -> list[str]:
         if abs(queues[0] - queues[1]) > allowed:
             found.append(f"queues of {queues[0]:.2f} and {queues[1]:.2f} packets, allowed are {allowed:.2f}")
     used = here["utilization"], there["utilization"]
-    if abs(used[0] - used[1]) > most.utilization:
+    if most.utilization is not None and abs(used[0] - used[1]) > most.utilization:
         found.append(f"utilisation of {used[0]:.3f} and {used[1]:.3f}, allowed are {most.utilization}")
     payload = packet.scenario.frame.payload
     expected = (packet.summary["flows"]["goodput_gbps"] or 0) * (payload - most.header_bytes) / payload
     goodput = kernel.summary["flows"]["goodput_gbps"] or 0
-    if abs(goodput - expected) > most.goodput * expected:
+    if most.goodput is not None and abs(goodput - expected) > most.goodput * expected:
         found.append(
             f"goodput of {goodput * 1e3:.2f} Mbps for {expected * 1e3:.2f}, allowed are {most.goodput:.0%}"
         )

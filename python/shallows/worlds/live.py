@@ -37,9 +37,21 @@ def call(*words: str, request: Mapping[str, Any] | None = None) -> int:
     """Run a command of the program on this terminal, with an optional request; return its status."""
     path, text = program(), encode(request) if request else None
     status = subprocess.run([path, *words], input=text, text=True, check=False).returncode
+    if status < 0:
+        said = f"{_ended(status)}; `shallows live status` says what is attached now"
+        print(f"shallows: live {words[0]}: {said}", file=sys.stderr)
+        return 128 - status  # as a shell reports a signal
     if status and _is_stale(path):
         print(f"shallows: expected {_rebuilt(path)}", file=sys.stderr)
     return status
+
+
+def said(*words: str) -> tuple[int, list[str]]:
+    """The status and the lines of a command of the program."""
+    done = subprocess.run([program(), *words], stdout=PIPE, text=True, check=False)
+    if done.returncode < 0:
+        raise ScenarioError(f"live {words[0]}", None, f"an answer: {_ended(done.returncode)}")
+    return done.returncode, done.stdout.splitlines()
 
 
 def ask(request: Mapping[str, Any], word: str = "run") -> Any:
@@ -56,11 +68,21 @@ def ask(request: Mapping[str, Any], word: str = "run") -> Any:
             process.send_signal(signal.SIGINT)
             answer, said = process.communicate()
     if process.returncode:
-        said = said.strip() or f"it ended with status {process.returncode}"
+        said = said.strip() or _ended(process.returncode)
         if _is_stale(path):
             raise ScenarioError("world", "kernel", f"{_rebuilt(path)} (it said: {said})")
         raise ScenarioError("world", "kernel", f"a machine that can run it ({said})")
     return json.loads(answer)
+
+
+def _ended(status: int) -> str:
+    """How the program ended, where it said nothing itself."""
+    if status >= 0:
+        return f"it ended with status {status}"
+    try:
+        return f"{NAME} was ended by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"{NAME} was ended by signal {-status}"
 
 
 def _is_stale(path: str | Path) -> bool:

@@ -22,7 +22,7 @@ pub fn pause_mismatches<O: Observer>(all: &ParallelNetwork<O>) -> impl Iterator<
     mismatches.map(|((link, _), paused, _)| (link, paused))
 }
 
-/// The ports of a deadlock: a cycle in which each port waits for the next one for ever; empty if there is none.
+/// The ports of a deadlock: a cycle in which each port waits for the next one for ever; empty if there is none. A watchdog ends it.
 ///
 /// A paused port stays paused while more bytes than its resume threshold are queued at ports that stay paused.
 pub fn search<O: Observer>(all: &ParallelNetwork<O>) -> Vec<u32> {
@@ -30,7 +30,8 @@ pub fn search<O: Observer>(all: &ParallelNetwork<O>) -> Vec<u32> {
         return Vec::new();
     }
     let paused = |&(port, class): &Stuck| all.port(port).is_paused(class) && all.is_pausing(port, class);
-    let every = (0..all.links()).flat_map(|port| all.pause_classes().map(move |class| (port, class)));
+    let endless = || all.pause_classes().filter(|&class| !all.has_watchdog(class));
+    let every = (0..all.links()).flat_map(|port| endless().map(move |class| (port, class)));
     let mut stuck: Vec<Stuck> = every.filter(paused).collect();
     let mut behind = behind(all, &stuck);
     loop {

@@ -94,6 +94,10 @@ impl<O: Observer> Fabric<O> {
             return Enqueued::dropped(DropReason::LinkFault);
         }
         let (length, flags) = (self.packets[incoming.packet].bytes(), self.packets[incoming.packet].flags);
+        if self.ports[number as usize].is_storm(flags.class()) && flags.is(PacketKind::Data) {
+            self.ports[number as usize].drop_in_storm(flags.class());
+            return Enqueued::dropped(DropReason::PauseStorm);
+        }
         let counts = incoming.from != NIL && self.counts(flags);
         if counts && !self.reserve_memory(number, incoming) {
             self.ports[number as usize].drop_unadmitted(self.now, incoming.packet, &mut self.packets);
@@ -244,10 +248,11 @@ impl<O: Observer> Fabric<O> {
 
     /// Wakes a port with classes. Returns false for a stale wake.
     pub fn wake_port(&mut self, number: u32) -> bool {
+        let changed = self.watch_pauses(number);
         let due = self.ports[number as usize].on_wake(self.now);
         if due {
             self.dispatch(number);
         }
-        due
+        due || changed
     }
 }

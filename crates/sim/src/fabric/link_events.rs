@@ -1,7 +1,7 @@
 //! Pause frames and faults of links.
 
 use shallows_cc::port::Ecn;
-use shallows_cc::units::{Bytes, MIN_FRAME};
+use shallows_cc::units::{Bytes, MIN_FRAME, Time};
 
 use crate::fabric::{Delivery, Fabric};
 use crate::observe::Observer;
@@ -71,6 +71,10 @@ impl<O: Observer> Fabric<O> {
         self.dispatch(port);
         self.ports[port as usize].pause(self.now, class, pause);
         self.observer.paused(self.now, (port, class), pause);
+        if let Some((detection, restoration)) = self.watchdog(port, class) {
+            let entity = self.port_entity(port);
+            self.events.push(self.now + if pause { detection } else { restoration }, entity);
+        }
         if pause {
             self.interrupt = true;
             self.first_pause = self.first_pause.min(self.now);
@@ -78,6 +82,40 @@ impl<O: Observer> Fabric<O> {
         }
         self.dispatch(port);
         Delivery::Resumed(port)
+    }
+
+    /// The times of the watchdog of a class at a port of a switch: until it drops what is paused, and until it ends after the pause.
+    fn watchdog(&self, number: u32, class: u8) -> Option<(Time, Time)> {
+        let pause = self.network.classes[usize::from(class)].pause?;
+        let detection = pause.watchdog.filter(|_| self.ports[number as usize].from >= self.network.hosts)?;
+        Some((detection, pause.restoration.unwrap_or(detection)))
+    }
+
+    /// Lets the watchdogs of a port look at its pauses. Drops what waits where one has lasted for too long. Returns whether a watchdog
+    /// has begun or ended to drop.
+    #[inline]
+    pub(super) fn watch_pauses(&mut self, number: u32) -> bool {
+        self.has_watchdogs && self.watch_classes(number)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn watch_classes(&mut self, number: u32) -> bool {
+        let mut changed = false;
+        for class in 0..self.network.classes.len() as u8 {
+            let Some((detection, restoration)) = self.watchdog(number, class) else { continue };
+            changed |= self.ports[number as usize].watch(self.now, class, detection, restoration);
+            while self.ports[number as usize].is_storm(class)
+                && let Some((at, dropped)) = self.ports[number as usize].drop_storm(self.now, class, &mut self.packets)
+            {
+                self.drop_accepted(number, at, DropReason::PauseStorm);
+                self.release_departed(number, dropped);
+            }
+        }
+        if !self.pauses_due.is_empty() {
+            self.send_pauses();
+        }
+        changed
     }
 
     /// Applies fault `number` to a wire whose downstream end is here.

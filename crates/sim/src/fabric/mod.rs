@@ -49,8 +49,8 @@ pub enum Delivery {
     Resumed(u32),
 }
 
-/// The part of the fabric that a domain simulates, NICs included. It has more than twelve fields because all of them are used on
-/// every hop, and the compiler keeps them in registers only if they are in one struct.
+/// The part of the fabric that a domain simulates, NICs included. One struct holds what every hop uses, because
+/// the compiler keeps it in registers only then.
 #[derive(Debug)]
 pub struct Fabric<O> {
     pub network: Arc<Network>,
@@ -78,6 +78,8 @@ pub struct Fabric<O> {
     pub first_pause: Time,
     /// Whether any flow has a traffic class other than the first.
     has_classes: bool,
+    /// Whether a watchdog looks at pauses.
+    has_watchdogs: bool,
     /// The number of the first port on the event queue.
     first_port_entity: u32,
     /// Deliveries over a link.
@@ -127,6 +129,10 @@ impl<O: Observer> Fabric<O> {
             ports,
             first_port_entity: network.ports.len() as u32 + network.nics(),
             has_classes: network.flows.iter().any(|flow| flow.class > 0),
+            has_watchdogs: network
+                .classes
+                .iter()
+                .any(|class| class.pause.is_some_and(|pause| pause.watchdog.is_some())),
             hops: 0,
             consumed: 0,
             observer,

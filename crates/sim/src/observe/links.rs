@@ -144,7 +144,9 @@ pub const fn outcome_number(outcome: Outcome) -> u8 {
         Outcome::Marked => 1,
         Outcome::Trimmed => 2,
         Outcome::Returned => 3,
-        Outcome::Dropped(DropReason::QueueFull | DropReason::NotEcnCapable | DropReason::StandingQueue) => 4,
+        Outcome::Dropped(
+            DropReason::QueueFull | DropReason::NotEcnCapable | DropReason::StandingQueue | DropReason::PauseStorm,
+        ) => 4,
         Outcome::Dropped(DropReason::BufferFull) => 5,
         Outcome::Dropped(DropReason::LinkFault) => 6,
     }

@@ -26,6 +26,11 @@ impl<O: Observer> ParallelNetwork<O> {
         (0..).zip(&self.network.classes).filter(|(_, class)| class.pause.is_some()).map(|(class, _)| class)
     }
 
+    /// Whether a watchdog ends long pauses of a traffic class.
+    pub fn has_watchdog(&self, class: u8) -> bool {
+        self.network.classes[usize::from(class)].pause.is_some_and(|pause| pause.watchdog.is_some())
+    }
+
     /// Whether the port of a link is a NIC.
     pub fn is_nic(&self, link: u32) -> bool {
         self.network.ports[link as usize].from < self.network.hosts

@@ -78,6 +78,10 @@ pub(super) struct Class {
 #[derive(Debug, Default)]
 pub(super) struct Restriction {
     pub paused_since: Option<Time>,
+    /// When the last pause ended.
+    pub resumed: Time,
+    /// Whether the watchdog drops what the class would hold: a pause took too long, and the class has not been restored yet.
+    pub storm: bool,
     bucket: Option<Bucket>,
 }
 
@@ -88,7 +92,7 @@ impl Class {
             restriction: spec
                 .shaper
                 .as_ref()
-                .map(|shaper| Box::new(Restriction { paused_since: None, bucket: Some(Bucket::new(shaper)) })),
+                .map(|shaper| Box::new(Restriction { bucket: Some(Bucket::new(shaper)), ..Restriction::default() })),
             bytes: Bytes::ZERO,
             limit: spec.limit,
             report: ClassReport::default(),
@@ -115,9 +119,16 @@ impl Class {
         self.paused_since().is_some()
     }
 
-    /// Whether neither a pause nor a token bucket holds back the packets of the class.
+    /// Whether the watchdog drops the packets of the class.
+    #[inline]
+    pub fn is_storm(&self) -> bool {
+        self.restriction.as_ref().is_some_and(|restriction| restriction.storm)
+    }
+
+    /// Whether neither a pause, the watchdog nor a token bucket holds back the packets of the class.
     pub fn is_unrestricted(&self) -> bool {
-        self.restriction.as_ref().is_none_or(|held| held.paused_since.is_none() && held.bucket.is_none())
+        let free = |held: &Restriction| held.paused_since.is_none() && !held.storm && held.bucket.is_none();
+        self.restriction.as_deref().is_none_or(free)
     }
 
     #[inline]

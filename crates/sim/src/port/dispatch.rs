@@ -116,7 +116,8 @@ impl Port {
         // A marker with times of its own may have to look first.
         let behind = marker.as_ref().is_some_and(|marker| marker.is_behind())
             || of_port.as_ref().is_some_and(|marker| marker.is_behind());
-        if behind || class.is_paused() || !class.has_tokens(now, length) || !class.has_room(length, 0) {
+        let held_back = class.is_paused() || class.is_storm();
+        if behind || held_back || !class.has_tokens(now, length) || !class.has_room(length, 0) {
             return None;
         }
         class.send_directly(now, length, sending);

@@ -38,6 +38,7 @@ impl Port {
             scheduler.next_class = None;
         } else if !pause && let Some(since) = paused_since.take() {
             class.report.paused += scheduler.stalls.waited(now, since);
+            class.restriction.get_or_insert_default().resumed = now;
             scheduler.invalidate_next();
         }
         scheduler.update_eligible();
@@ -49,6 +50,46 @@ impl Port {
     pub fn is_paused(&self, traffic_class: u8) -> bool {
         let data = self.config.table.data_class(traffic_class);
         self.scheduler().is_some_and(|scheduler| scheduler.classes[data].is_paused())
+    }
+
+    /// Looks at a pause of a traffic class for the watchdog: a pause that lasts for `detection` begins a storm, and a storm ends when
+    /// the class has not been paused for `restoration`. Returns whether one has begun or ended.
+    pub fn watch(&mut self, now: Time, traffic_class: u8, detection: Time, restoration: Time) -> bool {
+        let data = self.config.table.data_class(traffic_class);
+        if !self.is_scheduled() {
+            return false;
+        }
+        let scheduler = self.scheduler_mut();
+        let Some(restriction) = scheduler.classes[data].restriction.as_deref_mut() else { return false };
+        let storm = match restriction.paused_since {
+            Some(since) => restriction.storm || now >= since + detection,
+            None => restriction.storm && now < restriction.resumed + restoration,
+        };
+        let changed = std::mem::replace(&mut restriction.storm, storm) != storm;
+        scheduler.update_eligible();
+        changed
+    }
+
+    /// Whether the watchdog drops the data of this traffic class.
+    #[must_use]
+    pub fn is_storm(&self, traffic_class: u8) -> bool {
+        let data = self.config.table.data_class(traffic_class);
+        self.scheduler().is_some_and(|scheduler| scheduler.classes[data].is_storm())
+    }
+
+    /// Removes a packet that waits in the class of this data, which the watchdog drops; `None` if there is none left.
+    pub fn drop_storm(&mut self, now: Time, traffic_class: u8, packets: &mut Slab) -> Option<(u32, Departure)> {
+        let data = self.config.table.data_class(traffic_class);
+        self.scheduler()?.classes[data].queue.front()?;
+        let Waiting { packet, from, .. } = self.remove(now, (data, 0), packets);
+        self.count_drop(data);
+        Some((packet, Departure::of(&packets[packet], from)))
+    }
+
+    /// Counts a packet that the watchdog drops on arrival.
+    pub fn drop_in_storm(&mut self, traffic_class: u8) {
+        let data = self.config.table.data_class(traffic_class);
+        self.count_drop(data);
     }
 
     /// Whether the data of any traffic class is paused.
@@ -134,5 +175,40 @@ impl Port {
     /// The slot of every packet that waits in a class.
     pub fn in_classes(&self) -> impl Iterator<Item = u32> {
         self.queued().map(|waiting| waiting.packet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shallows_cc::rng::Rng;
+    use shallows_cc::units::{Bytes, Rate};
+
+    use super::*;
+    use crate::packet::PACKET_KINDS;
+    use crate::spec::ports::{ClassOf, ClassSpec, Discipline, PortSpec};
+
+    /// A pause from 1 us on, a watchdog of 10 us, and 5 us until the class sends again.
+    #[test]
+    fn a_storm_begins_when_a_pause_is_too_long_and_ends_some_time_after_it() {
+        let (rate, delay) = (Rate::from_gbps(10), Time::ZERO);
+        let spec = PortSpec { from: 0, to: 1, rate, delay, buffer: Bytes::MAX, marking: None, discipline: Some(0) };
+        let discipline = Discipline::new(vec![ClassSpec::OPEN], vec![ClassOf([0; PACKET_KINDS.len()])]);
+        let mut port = Port::new(&spec, Bytes(1500)).scheduled(&discipline, Rng::new(1, 0));
+        let us = Time::from_micros;
+        let look = |port: &mut Port, at: u64| (port.watch(us(at), 0, us(10), us(5)), port.is_storm(0));
+        assert_eq!(look(&mut port, 1), (false, false));
+        port.pause(us(1), 0, true);
+        assert_eq!(look(&mut port, 10), (false, false));
+        assert_eq!(look(&mut port, 11), (true, true));
+        assert_eq!(look(&mut port, 12), (false, true));
+        port.pause(us(12), 0, false);
+        assert_eq!(look(&mut port, 16), (false, true));
+        assert_eq!(look(&mut port, 17), (true, false));
+        // A pause that ends and begins again in time is a new one.
+        port.pause(us(20), 0, true);
+        port.pause(us(25), 0, false);
+        port.pause(us(26), 0, true);
+        assert_eq!(look(&mut port, 35), (false, false));
+        assert_eq!(look(&mut port, 36), (true, true));
     }
 }

@@ -297,5 +297,17 @@ request! {
         hysteresis: Bytes = "hysteresis_bytes",
         /// Memory for data that arrives after a pause; left out: as much as each link can need.
         headroom: Option<Bytes> = "headroom_bytes",
+        /// Time after which the port of a switch drops the data of a class that is paused without end; left out: never.
+        watchdog: Option<Time> = "watchdog_ps",
+        /// Time from the end of such a pause until the port sends again.
+        restoration: Option<Time> = "restoration_ps",
+    }
+}
+
+impl PauseSpec {
+    /// Pauses at this threshold without a watchdog, with all the headroom that links need.
+    #[must_use]
+    pub const fn at(threshold: Bytes, hysteresis: Bytes) -> Self {
+        Self { threshold, hysteresis, headroom: None, watchdog: None, restoration: None }
     }
 }

@@ -18,7 +18,6 @@ use crate::packet::header::{Header, RoceAnswer, RoceData};
 use crate::spec::network::{MIN_FRAME, Supply};
 
 /// Sender of one flow.
-// All fields are read or written for every frame, so they are not grouped further.
 #[derive(Debug)]
 pub struct IrnSender {
     gate: Gate,

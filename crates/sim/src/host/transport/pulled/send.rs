@@ -29,7 +29,7 @@ enum State {
     Arrived,
 }
 
-/// Sender of one flow. Its fields are the packets and their states, what lets them leave, the timer, and two counts.
+/// Sender of one flow.
 #[derive(Debug)]
 pub struct UnorderedSender {
     gate: Gate,

@@ -39,7 +39,6 @@ use crate::packet::header::{Header, TcpAck, TcpData};
 use crate::spec::network::{LossDetection, MIN_FRAME, Supply};
 
 /// Sender of one flow.
-// All fields are read or written for every packet, so they are not grouped further.
 #[derive(Debug)]
 pub struct SelectiveSender {
     pub(super) gate: Gate,

@@ -1,0 +1,16 @@
+"""JSON for other programs: one envelope for the output of every command."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+VERSION = 1
+"""The version of the form of all kinds; a change that breaks a reader raises it."""
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text: kind, version and data.")]
+
+
+def print_json(kind: str, data: Any) -> None:
+    """Print `data` with its kind, such as "run"."""
+    print(json.dumps({"kind": kind, "version": VERSION, "data": data}, indent=2, allow_nan=False))

@@ -1,0 +1,196 @@
+"""Workloads of SimAI (`HYBRID_TRANSFORMER_FWD_IN_BCKWD …`): layers, their computations and collectives.
+
+| line | content |
+|---|---|
+| first | the type, and pairs `model_parallel_NPU_group: TP`, `ep: N`, `pp: N`, `all_gpus: N` and others |
+| second | the number of layers |
+| a layer | name, dependency, and for forward, input gradients and weight gradients: ns, collective, bytes |
+| its end | ns of the update of its weights |
+
+One pass runs: forward from the first layer to the last, then for each layer from the last to the first input
+gradients and weight gradients. A rank goes on when a collective of the first two has ended, and at once after
+those of weight gradients. A collective is NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER or ALLTOALL, of the ranks
+of tensor parallelism (of weight gradients: of data parallelism), or with `_EP` or `_DP_EP` of the experts or
+of the ranks with the same experts. Ranks are numbered with tensor parallelism first, then experts, then those
+with the same experts, then stages. All-gather and reduce-scatter count the whole buffer. Source:
+Workload.cc of github.com/aliyun/SimAI.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from shallows.base import limits
+from shallows.importers.collectives import Collective
+from shallows.importers.content import Parts, Task, Work
+from shallows.importers.source import Source, Word
+
+FIRST = "HYBRID_TRANSFORMER"
+"""How the first word of a workload begins."""
+TYPE = "HYBRID_TRANSFORMER_FWD_IN_BCKWD"
+PAIRS = ("model_parallel_NPU_group:", "ep:", "pp:", "vpp:", "ga:", "all_gpus:", "checkpoints:",
+         "checkpoint_initiates:", "pp_comm", "pp_comm:")  # fmt: skip
+KINDS = {
+    "ALLREDUCE": "ALL_REDUCE", "ALLGATHER": "ALL_GATHER", "REDUCESCATTER": "REDUCE_SCATTER",
+    "ALLTOALL": "ALL_TO_ALL",
+}  # fmt: skip
+GROUPS = ("_DP_EP", "_EP", "")
+"""Ends of the names of collectives, the longest first."""
+LEAST = 4096
+"""Bytes of a collective of a forward pass, at least."""
+NS = 1000
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A computation of all ranks, and the collective behind it: its ranks by group, None without."""
+
+    name: str
+    duration_ps: int
+    kind: str
+    size: int
+    groups: Sequence[Sequence[int]]
+    blocks: bool
+    word: Word
+
+
+def read(path: Path) -> Parts:
+    """The tasks of one pass. Raises `ScenarioError` with line and column."""
+    return _Reader(Source(path)).read()
+
+
+class _Reader:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.rows = source.rows()
+        self.values: dict[str, int] = {}
+        self.groups: dict[str, list[list[int]]] = {}
+        self._header()
+
+    def _header(self) -> None:
+        first, *rest = self.rows[0]
+        if first.text != TYPE:
+            self.source.refuse(first, "type", f"{TYPE}, the type that SimAI runs over ns-3")
+        for key, value in zip(rest[::2], [*rest[1::2], None], strict=False):
+            if key.text not in PAIRS or value is None:
+                self.source.refuse(key, "line", f"pairs of a number and one of {', '.join(PAIRS[:-1])}")
+            self.values[key.text.removesuffix(":")] = self.source.whole(value, key.text, 0, 2**31 - 1)
+        for key in ("model_parallel_NPU_group", "all_gpus"):
+            if not self.values.get(key):
+                self.source.refuse(first, "line", f"{key}: N above 0 on this line")
+        if self.values.get("checkpoints") or self.values.get("checkpoint_initiates"):
+            self.source.refuse(first, "checkpoints", "0: a forward pass within the backward pass is not read")
+        for key in ("ep", "pp"):
+            self.values[key] = max(1, self.values.get(key, 1))
+        self.tp, self.ep, self.ranks = (
+            self.values[key] for key in ("model_parallel_NPU_group", "ep", "all_gpus")
+        )
+        if self.ranks % (self.tp * self.ep * self.values["pp"]):
+            expected = f"a multiple of TP x EP x PP, {self.tp * self.ep * self.values['pp']}"
+            self.source.refuse(first, "all_gpus", expected)
+        self.dp = self.ranks // (self.tp * self.values["pp"])
+
+    def read(self) -> Parts:
+        layers = self._layers()
+        forward = [self._step(row, 0) for row in layers]
+        backward = [self._step(row, at) for row in reversed(layers) for at in (1, 2)]
+        steps = [*forward, *backward]
+        counts = [self._count(step) for step in steps]
+        if sum(counts) > limits.FLOWS.most:
+            expected = f"at most {limits.FLOWS.most} messages of collectives, not {sum(counts)}"
+            self.source.refuse(self.rows[0][0], "workload", expected)
+        tasks = list(self._tasks(steps))
+        parts = Parts(Work(self.source.path.stem, self.source, tasks, self.ranks))
+        parts.assumed.append("one pass, and collectives as rings, or all at once for all-to-all")
+        for key in ("vpp", "ga", "pp_comm"):
+            if self.values.get(key, 1) not in (0, 1):
+                parts.left_out.append(f"{key} {self.values[key]}: the pass has no pipeline of stages")
+        if any(row[11].text not in ("0", "1") for row in layers):
+            parts.left_out.append("times of the updates of weights")
+        if any(row[1].text != "-1" for row in layers):
+            parts.left_out.append("dependencies of layers: each follows the one before")
+        return parts
+
+    def _layers(self) -> list[list[Word]]:
+        if len(self.rows) < 2:
+            self.source.refuse(None, None, "the number of layers, and the layers")
+        count = self.source.whole(self.rows[1][0], "layers", 1, 2**31 - 1)
+        layers = self.rows[2:]
+        if len(layers) != count:
+            self.source.refuse(self.rows[1][0], "layers", f"{len(layers)}, as many as the file has")
+        for row in layers:
+            if len(row) != 12:
+                expected = "a name, a dependency, three times NS COLLECTIVE BYTES, and NS of the update"
+                self.source.refuse(row[0], "layer", f"{expected}: 12 words, not {len(row)}")
+            self.source.time(row[11], "update", NS, "ns")
+        return layers
+
+    def _step(self, row: list[Word], part: int) -> _Step:
+        """The part of a layer: 0 forward, 1 input gradients, 2 weight gradients."""
+        duration, collective, size = row[2 + 3 * part : 5 + 3 * part]
+        end = next(end for end in GROUPS if collective.text.endswith(end))
+        kind = KINDS.get(collective.text.removesuffix(end))
+        if kind is None and collective.text != "NONE":
+            self.source.refuse(collective, "collective", f"NONE, or {', '.join(KINDS)}, with _EP or _DP_EP")
+        amount = self.source.whole(size, "bytes")
+        if not amount:
+            kind = None
+        elif part == 0:
+            amount = max(amount, LEAST)
+        return _Step(
+            f"{row[0].line}{'fiw'[part]}",
+            self.source.time(duration, "computation", NS, "ns"),
+            kind or "",
+            amount,
+            self._groups(end or ("DP" if part == 2 else "TP")) if kind else (),
+            part != 2,
+            collective,
+        )
+
+    def _groups(self, name: str) -> list[list[int]]:
+        """The groups of ranks that the end of a collective's name, or TP or DP, means."""
+        if name not in self.groups:
+            stride, size = {
+                "_EP": (self.tp, self.ep),
+                "_DP_EP": (self.tp * self.ep, self.dp // self.ep),
+                "TP": (1, self.tp),
+                "DP": (self.tp, self.dp),
+            }[name]
+            first = [rank for rank in range(self.ranks) if rank // stride % size == 0]
+            self.groups[name] = [[rank + stride * at for at in range(size)] for rank in first]
+        return self.groups[name]
+
+    def _count(self, step: _Step) -> int:
+        return sum(self._collective(step, group).count for group in step.groups[:1]) * len(step.groups)
+
+    def _collective(self, step: _Step, group: Sequence[int]) -> Collective:
+        size = -(-step.size // len(group)) if step.kind == "ALL_GATHER" else step.size
+        return Collective(step.kind, size, list(group))
+
+    def _tasks(self, steps: Sequence[_Step]) -> Iterator[Task]:
+        """The tasks of all ranks; a collective of one rank is none."""
+        before: list[list[str]] = [[] for _ in range(self.ranks)]
+        for step in steps:
+            computed = [
+                Task(
+                    f"{rank}.{step.name}",
+                    rank,
+                    duration_ps=step.duration_ps,
+                    after=before[rank],
+                    word=step.word,
+                )
+                for rank in range(self.ranks)
+            ]
+            yield from computed
+            before = [[task.name] for task in computed]
+            for number, group in enumerate(step.groups):
+                if len(group) < 2:
+                    continue
+                collective = self._collective(step, group)
+                for rank in group:
+                    end = Task(f"{rank}.{step.name}.end", rank, word=step.word)
+                    collective.tasks[rank] = computed[rank], end
+                    if step.blocks:
+                        before[rank] = [end.name]
+                yield from collective.messages(f"{step.name}.{number}.")
+                yield from (end for _, end in collective.tasks.values())

@@ -1,0 +1,220 @@
+"""The numbers of a summary: one definition of each, for reports, comparisons, sweeps and figures.
+
+A metric of a whole run has its key as its name, such as `queue_mean_pkt`. One of a part has the part before
+it: `traffic.0.slowdown_p99`, `size.10KB.slowdown_p99`, `faults.0.recovery_us`, `bottleneck.marked`.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shallows.errors import ScenarioError
+from shallows.results import jobs
+from shallows.results.summary import PERCENTILES
+from shallows.units import did_you_mean
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number of a summary.
+
+    key: in `summary.json`. title: with the unit, for tables and axes. form: how a report prints it. parts:
+    where a summary has it; "" is the summary itself, "job" a collective or a task.
+    """
+
+    key: str
+    title: str
+    form: str
+    parts: tuple[str, ...]
+
+    @property
+    def word(self) -> str:
+        """Its name without a unit, as reports print it: "busbw" of `busbw_gb_per_s`."""
+        return _UNIT.sub("", self.key)
+
+
+_UNIT = re.compile("_(gb_per_s|gbps|us|pkt|s)$")
+_FLOWS = ("flows", "traffic", "size")
+_ALL = ("flows", "traffic")
+_EACH = ("traffic",)
+_PORT, _PORTS, _JOB, _FAULT, _RUN = ("bottleneck",), ("network",), ("job",), ("faults",), ("",)
+
+
+def _percentiles(
+    key: str, title: str, form: str, parts: tuple[str, ...], names: Sequence[str]
+) -> list[Metric]:
+    """The mean and percentiles of times or slowdowns of flows."""
+    words = {"mean": "mean", "p999": "p99.9", **{name: name for name in names if name != "p999"}}
+    return [Metric(key.format(name), title.format(words[name]), form, parts) for name in ("mean", *names)]
+
+
+METRICS = [
+    Metric("utilization", "utilization", "{:.3f}", _PORT),
+    Metric("queue_mean_pkt", "queue mean (packets)", "{:.2f}", _PORT),
+    Metric("queue_p50_pkt", "queue p50 (packets)", "{:.1f}", _PORT),
+    Metric("queue_p99_pkt", "queue p99 (packets)", "{:.1f}", _PORT),
+    Metric("queue_max_pkt", "queue max (packets)", "{:.1f}", _PORT),
+    Metric("delay_mean_us", "delay mean (us)", "{:.2f}", _PORT),
+    Metric("backlog_p99_us", "backlog p99 (us)", "{:.1f}", _PORT),
+    Metric("marked", "marked (packets)", "{}", ("network", "bottleneck")),
+    Metric("dropped", "dropped (packets)", "{}", ("network", "bottleneck")),
+    Metric("pauses", "pauses", "{}", _PORTS),
+    Metric("paused_us", "paused (us)", "{:.0f}", ("network", "bottleneck")),
+    Metric("trimmed", "trimmed (packets)", "{}", _PORTS),
+    Metric("lost", "lost (packets)", "{}", _PORTS),
+    Metric("sent", "sent (packets)", "{}", _PORTS),
+    Metric("dropped_in_warmup", "dropped in the warm-up (packets)", "{}", _PORTS),
+    Metric("goodput_gbps", "goodput (Gbit/s)", "{:.3f}", _ALL),
+    Metric("goodput_least_gbps", "goodput of a flow, least (Gbit/s)", "{:.3f}", _EACH),
+    Metric("goodput_most_gbps", "goodput of a flow, most (Gbit/s)", "{:.3f}", _EACH),
+    Metric("jain", "Jain's index", "{:.3f}", _ALL),
+    Metric("offered", "flows offered", "{}", _ALL),
+    Metric("finished", "flows finished", "{}", _ALL),
+    Metric("completed", "flows in fct, slowdown", "{}", _FLOWS),
+    Metric("unfinished", "flows unfinished", "{}", _FLOWS),
+    Metric("cut_off", "flows cut off", "{}", ("flows",)),
+    *_percentiles("fct_{}_us", "fct {} (us)", "{:.0f}", _FLOWS, tuple(PERCENTILES)),
+    *_percentiles("slowdown_{}", "slowdown {}", "{:.2f}", _FLOWS, tuple(PERCENTILES)),
+    *_percentiles("exchange_{}_us", "exchange {} (us)", "{:.0f}", _EACH, ("p50", "p99")),
+    Metric("exchanges", "exchanges", "{}", _EACH),
+    Metric("exchanges_unfinished", "exchanges unfinished", "{}", _EACH),
+    Metric("retransmits", "retransmits (packets)", "{}", ("flows",)),
+    Metric("timeouts", "timeouts", "{}", ("flows",)),
+    Metric("completion_us", "completion (us)", "{:.1f}", _JOB),
+    Metric("ideal_us", "ideal (us)", "{:.1f}", _JOB),
+    Metric("slowdown", "slowdown of the ideal", "{:.2f}", _JOB),
+    Metric("algbw_gb_per_s", "algbw (GB/s)", "{:.2f}", _JOB),
+    Metric("busbw_gb_per_s", "busbw (GB/s)", "{:.2f}", _JOB),
+    Metric("exposed_us", "exposed communication (us)", "{:.1f}", _JOB),
+    Metric("cause_us", "largest cause (us)", "{:.1f}", _JOB),
+    Metric("recovery_us", "recovery (us)", "{:.0f}", _FAULT),
+    Metric("before_gbps", "before (Gbit/s)", "{:.2f}", _FAULT),
+    Metric("during_gbps", "during (Gbit/s)", "{:.2f}", _FAULT),
+    Metric("lowest_gbps", "lowest (Gbit/s)", "{:.2f}", _FAULT),
+    Metric("after_gbps", "after (Gbit/s)", "{:.2f}", _FAULT),
+    Metric("inflation_p50", "inflation p50", "{:.2f}", _FAULT),
+    Metric("inflation_p99", "inflation p99", "{:.2f}", _FAULT),
+    Metric("affected", "flows affected", "{:.0f}", _FAULT),
+    Metric("stranded", "stranded", "{:.0f}", _FAULT),
+    Metric("drain_s", "drain (s)", "{:.3g}", _RUN),
+    Metric("drain_share", "drain (share of the time)", "{:.2f}", _RUN),
+    Metric("packet_hops", "packet-hops", "{}", _RUN),
+    Metric("events", "events", "{}", _RUN),
+]
+"""Every number of a summary that describes what was simulated."""
+BY_KEY = {one.key: one for one in METRICS}
+OF_RUN = ("", "bottleneck", "network", "flows")
+"""Parts of a summary that every run has once. Of a key in several, the name without a part means the last."""
+SIZES = {"10KB": 10_000, "100KB": 100_000, "1MB": 1_000_000, "10MB": 10_000_000, "more": None}
+"""The size classes of `flows_by_size` by their names in metrics."""
+COMPLETION = tuple(key for key in BY_KEY if key.startswith("fct_") or key.startswith("slowdown_"))
+"""Metrics of completion times of flows."""
+OF_JOBS = tuple(one.key for one in METRICS if "job" in one.parts)
+"""Metrics of a collective or a task."""
+
+
+def part_of(key: str) -> str | None:
+    """The part of a summary that has a number of the whole run; None if no such part has it."""
+    parts = BY_KEY[key].parts if key in BY_KEY else ()
+    return next((part for part in reversed(OF_RUN) if part in parts), None)
+
+
+RUN_KEYS = tuple(one.key for one in METRICS if part_of(one.key) is not None)
+"""The numbers of a whole run, in the order of reports."""
+
+
+def _keys(part: str) -> str:
+    kinds = ("traffic", "job") if part == "traffic" else (part,)
+    return "|".join(one.key for one in METRICS if set(kinds) & set(one.parts))
+
+
+PART = re.compile(
+    rf"traffic\.(\d+)\.({_keys('traffic')})"
+    rf"|size\.({'|'.join(SIZES)})\.({_keys('size')})"
+    rf"|faults\.(\d+)\.({_keys('faults')})"
+    rf"|bottleneck\.({_keys('bottleneck')})|network\.({_keys('network')})|flows\.({_keys('flows')})"
+)
+"""A metric of a part of a summary."""
+
+
+def is_metric(name: str) -> bool:
+    """True for a number of a whole run, or of a part of its summary."""
+    return name in RUN_KEYS or PART.fullmatch(name) is not None
+
+
+def label(name: str) -> str:
+    """The title of a metric, with the part of the summary that it is of."""
+    part, _, key = name.rpartition(".")
+    title = BY_KEY[key].title if key in BY_KEY else key
+    return f"{title}, {part}" if part else title
+
+
+_NONE: Mapping[str, Any] = {}
+
+
+def number(summary: Mapping[str, Any], name: str) -> tuple[Mapping[str, Any], str]:
+    """The row of a summary that has a metric, and its key there; the row is empty if there is none."""
+    part, _, key = name.rpartition(".")
+    if part.startswith("size."):
+        below = SIZES[part.removeprefix("size.")]
+        row = next(row for row in summary["flows_by_size"] if row["below_bytes"] == below)
+        return row, "count" if key == "completed" else key
+    kind, _, at = part.partition(".")
+    if kind == "traffic" and key in OF_JOBS:
+        return jobs.of_table(summary, int(at)), key
+    if kind in ("traffic", "faults"):
+        named = "fault" if kind == "faults" else kind
+        rows: Sequence[Mapping[str, Any]] = summary.get(kind) or ()
+        return next((row for row in rows if row[named] == int(at)), _NONE), key
+    where = part or part_of(key) or ""
+    return (summary.get(where) or _NONE) if where else summary, key
+
+
+def resolved(name: str, tables: Mapping[str, Any]) -> str:
+    """The full name of a metric that is written as reports print it: "busbw", "recovery" or "queue_mean".
+
+    tables: those of the scenario. A number of a collective, a task or a fault needs no part if there is one
+    such table. Raises `ScenarioError`.
+    """
+    if is_metric(name):
+        return name
+    part, _, key = name.rpartition(".")
+    known = [one for one in METRICS if key in (one.key, one.word)]
+    if part:
+        full = [f"{part}.{one.key}" for one in known if PART.fullmatch(f"{part}.{one.key}")]
+    else:
+        full = [one for metric in known for one in _full(metric, tables)]
+    if len(full) == 1:
+        return full[0]
+    if full:
+        raise ScenarioError("metric", name, f"one of {', '.join(full)}")
+    near = (*RUN_KEYS, *(one.word for one in METRICS))
+    parts = (
+        "a part before it, such as size.10KB.slowdown_p99, traffic.0.slowdown_p99 and faults.0.recovery_us"
+    )
+    expected = f"one of {', '.join(RUN_KEYS)}, {', '.join(OF_JOBS)}, or {parts}{did_you_mean(name, near)}"
+    raise ScenarioError("metric", name, expected)
+
+
+def _full(metric: Metric, tables: Mapping[str, Any]) -> list[str]:
+    """The names of a metric in a scenario with these tables."""
+    if metric.key in RUN_KEYS:
+        return [metric.key]
+    traffic: list[Mapping[str, Any]] = list(tables.get("traffic", ()))
+    if "job" in metric.parts:
+        at = [i for i, table in enumerate(traffic) if jobs.is_job(table.get("kind"))]
+        return [f"traffic.{i}.{metric.key}" for i in at]
+    if "faults" in metric.parts:
+        return [f"faults.{i}.{metric.key}" for i in range(len(tables.get("faults", ())))]
+    return [f"traffic.{i}.{metric.key}" for i in range(len(traffic))] if "traffic" in metric.parts else []
+
+
+def of_jobs(tables: Mapping[str, Any]) -> list[str]:
+    """The metrics of the only collective or task of a scenario, as nccl-tests print them; else empty."""
+    kinds = [table.get("kind") for table in tables.get("traffic", ())]
+    numbers = [i for i, kind in enumerate(kinds) if jobs.is_job(kind)]
+    if len(numbers) != 1 or len(kinds) != 1:
+        return []
+    rates = ("exposed_us",) if kinds[0] in jobs.TASKS else ("algbw_gb_per_s", "busbw_gb_per_s")
+    return [f"traffic.{numbers[0]}.{key}" for key in ("completion_us", *rates)]

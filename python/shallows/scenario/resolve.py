@@ -1,0 +1,249 @@
+"""Resolution of a scenario: defaults that depend on several tables, by the rules of `algorithms.defaults`.
+
+Each step returns a `Resolved` with further values; no table changes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallows.algorithms import defaults, marking
+from shallows.base.table import Table
+from shallows.errors import ScenarioError
+from shallows.scenario import ports
+from shallows.scenario.port_checks import check_names
+from shallows.scenario.queues import Shared, Trimming
+from shallows.scenario.resolved import Resolved
+from shallows.units import NEVER, SIZE
+
+if TYPE_CHECKING:
+    from shallows.algorithms.algorithm import Algorithm
+    from shallows.algorithms.defaults import Scale
+    from shallows.scenario.given import Given
+    from shallows.scenario.queues import TrafficClass
+    from shallows.scenario.tables import NetworkTable
+    from shallows.topology import Network
+    from shallows.units import Frame
+
+_Table = TypeVar("_Table", bound=Table)
+_Memory = TypeVar("_Memory", bound=Shared)
+
+
+def resolve(given: "Given", frame: "Frame") -> Resolved:
+    """The tables of a scenario with every default. Raises `ScenarioError`."""
+    check_names(given)
+    network = given.topology.build().longer(given.network_options.delay_spread, given.seed)
+    network = network.recording(_recorded(given, network))
+    tables: dict[str, Any] = {key: getattr(given, key) for key in type(given).model_fields}
+    resolved = Resolved(**tables, frame=frame, network=network, derived={})
+    resolved = _with_traffic(resolved)
+    scale = defaults.Scale.of(network, resolved.mtu)
+    resolved = _with_algorithms(resolved, scale)
+    resolved = _with_inheritance(resolved)
+    resolved = _with_markings(resolved, scale)
+    resolved = _with_buffers(resolved, scale)
+    resolved = _with_trimming(resolved)
+    resolved = _with_limits(resolved, scale)
+    return _with_timeouts(resolved, scale)
+
+
+def _recorded(given: "Given", network: "Network") -> NDArray[Any]:
+    if given.record.ports == "bottleneck":
+        return network.bottlenecks
+    if given.record.ports == "all":
+        return np.arange(len(network.port_names))
+    try:
+        return np.asarray(network.ports(given.record.ports))
+    except ValueError as error:
+        raise ScenarioError("record.ports", *error.args) from None
+
+
+def _with_traffic(resolved: Resolved) -> Resolved:
+    """With the numbers of flows that follow the network."""
+    traffic: list[Any] = []
+    for i, table in enumerate(resolved.traffic):
+        if table.cc is None and resolved.cc is None:
+            raise ScenarioError("cc", None, f'an algorithm such as "dctcp", here or as traffic[{i}].cc')
+        try:
+            traffic.append(table.settled(resolved.network))
+        except ScenarioError as error:
+            raise error.under(f"traffic[{i}]") from None
+    return replace(resolved, traffic=traffic)
+
+
+def _with_algorithms(resolved: Resolved, scale: "Scale") -> Resolved:
+    """With parameters that follow the rate of the hosts' links where they are not set."""
+    traffic = [
+        table if table.cc is None else _changed(table, cc=of_network(table.cc, scale))
+        for table in resolved.traffic
+    ]
+    return replace(resolved, cc=resolved.cc and of_network(resolved.cc, scale), traffic=traffic)
+
+
+def of_network(used: "Algorithm", scale: "Scale") -> "Algorithm":
+    """The same algorithm with defaults for the network. A preset keeps its own values."""
+    if used.preset or used.user_class:
+        return used
+    values = {
+        name: value if name in used.chosen else defaults.parameter(used.name, name, value, scale)
+        for name, value in used.parameters.items()
+    }
+    return replace(used, parameters=values)
+
+
+def _changed(table: _Table, **values: Any) -> _Table:
+    """The same table with other values."""
+    return table.model_copy(update=values)
+
+
+def _with_inheritance(resolved: Resolved) -> Resolved:
+    """With the pauses and the trimming of classes as `[network]` has them."""
+    classes = [
+        _inheriting(f"classes[{number}]", one, resolved.network_options)
+        for number, one in enumerate(resolved.classes)
+    ]
+    return replace(resolved, classes=classes)
+
+
+def _inheriting(key: str, one: "TrafficClass", options: "NetworkTable") -> "TrafficClass":
+    if one.pfc is None and options.pfc and not one.trimming:
+        if one.buffer not in (None, NEVER):
+            expected = (
+                "no such key: network.pfc is set, so that its queue has no limit of its own; "
+                f"or {key}.pfc = false"
+            )
+            raise ScenarioError(f"{key}.buffer", SIZE.text(one.buffer), expected)
+        pfc = _changed(options.pfc, threshold=None) if one.pool else options.pfc
+        one = _changed(one, pfc=pfc, buffer=NEVER)
+    if one.trimming is None and options.trimming and not one.pfc and not one.pool:
+        one = _changed(one, trimming=options.trimming)
+    return one
+
+
+def _with_markings(resolved: Resolved, scale: "Scale") -> Resolved:
+    """With the markings of queues: the chosen ones, or what their algorithms need."""
+    options, rates = resolved.network_options, resolved.network.rate_bps
+    found: list[Any] = []
+    for key, table, algorithms in ports.algorithms_of_tables(resolved):
+        chosen = table.marking if table.marking is not None else options.marking
+        chosen = _needed(resolved, scale, key, algorithms) if chosen is None else chosen
+        found.append(chosen if chosen == "none" else chosen.settled(scale, rates))
+    of_ports = [
+        _changed(table, marking=table.marking.settled(scale, rates)) if ports.marks(table.marking) else table
+        for table in resolved.ports
+    ]
+    if not resolved.classes:
+        return replace(resolved, network_options=_changed(options, marking=found[0]), ports=of_ports)
+    classes = [_changed(one, marking=chosen) for one, chosen in zip(resolved.classes, found, strict=True)]
+    if options.marking is None:
+        options = _changed(options, marking="none")  # each class has a marking of its own
+    return replace(resolved, network_options=options, classes=classes, ports=of_ports)
+
+
+def _needed(resolved: Resolved, scale: "Scale", key: str, algorithms: "Sequence[Algorithm]") -> Any:
+    """The marking that the algorithms of a queue need, whose key is `key`."""
+    kinds = {used.congestion_point: used for used in algorithms if used.needs_marking}
+    if len(kinds) > 1:
+        wanted = ", ".join(f"{used.label} {kind}" for kind, used in kinds.items())
+        whom = "all" if key == "network" else "the class"
+        raise ScenarioError(f"{key}.marking", None, f"one kind of marking for {whom}: {wanted}")
+    if not kinds:
+        return "none"
+    is_uet = {used.name for used in algorithms if used.needs_marking} == {"nscc"}
+    return marking.choose(defaults.uet_ramp(scale) if is_uet else {"kind": next(iter(kinds))}, resolved.frame)
+
+
+def _with_buffers(resolved: Resolved, scale: "Scale") -> Resolved:
+    """With the buffers of ports and of classes."""
+    options = resolved.network_options
+    usual = defaults.buffer(scale, resolved.marking_begins, _allowed(resolved, scale))
+    derived = {**resolved.derived, "network.buffer": NEVER if options.shared or options.pfc else usual}
+    options = options.filled_in(derived)
+    of_class = usual if options.pfc else options.buffer
+    classes = [_changed(one, buffer=one.buffer or of_class) for one in resolved.classes]
+    return replace(resolved, network_options=options, classes=classes, derived=derived)
+
+
+def _allowed(scenario: "Resolved", scale: "Scale") -> float:
+    """Bytes of queue that the target delay of Swift allows; 0 without Swift."""
+    targets = [used.parameters for used in scenario.algorithms if used.name in defaults.SWIFT]
+    if not targets:
+        return 0
+    switches, sprayed = defaults.most_switches(scenario.network), scenario.network_options.sprays
+    return max(defaults.swift_queue(given, scale, switches, sprayed=sprayed) for given in targets)
+
+
+def _with_trimming(resolved: Resolved) -> Resolved:
+    """With trimming for algorithms that need it, unless a table says otherwise or nothing fills its queue."""
+    tables: list[Any] = []
+    for _, table, algorithms in ports.algorithms_of_tables(resolved):
+        lossless = table.pfc or getattr(table, "shared", None) or getattr(table, "pool", None)
+        if table.trimming is None and not lossless and any(used.trims for used in algorithms):
+            table = _changed(table, trimming=Trimming.model_validate({}, context={"frame": resolved.frame}))
+        tables.append(table)
+    return _with_tables(resolved, tables)
+
+
+def _with_tables(resolved: Resolved, tables: list[Any]) -> Resolved:
+    """With these tables of queues: the classes, or `[network]` without any."""
+    if resolved.classes:
+        return replace(resolved, classes=tables)
+    return replace(resolved, network_options=tables[0])
+
+
+def _with_limits(resolved: Resolved, scale: "Scale") -> Resolved:
+    """With the lengths at which queues trim and pause, and the sizes of memories."""
+    tables: list[Any] = []
+    queues = {queue.key: queue for queue in ports.queues_of(resolved)}
+    for key, table, _ in ports.algorithms_of_tables(resolved):
+        queue, changes = queues[key], dict[str, Any]()
+        if queue.trimming and not queue.trimming.queue and not queue.trimming.threshold:
+            changes["trimming"] = _limited(resolved, scale, queue, queue.trimming)
+        if queue.pauses and not queue.memory and not queue.pauses.threshold:
+            changes["pfc"] = _changed(queue.pauses, threshold=defaults.pause_threshold(scale))
+        tables.append(_changed(table, **changes))
+    resolved = _with_tables(resolved, tables)
+    options = resolved.network_options
+    count = len(resolved.pools) + bool(options.shared)
+
+    def sized(memory: _Memory) -> _Memory:
+        return memory if memory.size else _changed(memory, size=defaults.memory(scale) // count)
+
+    if options.shared:
+        options = _changed(options, shared=sized(options.shared))
+    return replace(resolved, network_options=options, pools=[sized(pool) for pool in resolved.pools])
+
+
+def _limited(resolved: Resolved, scale: "Scale", queue: ports.Queue, trimming: Trimming) -> Trimming:
+    """The data and the headers that a port holds which trims, by Ultra Ethernet or by NDP."""
+    begins = ports.marking_begins(resolved, queue)
+    if not any(used.name == "nscc" for used in queue.algorithms):
+        return _changed(trimming, queue=defaults.trimming_queue(begins, resolved.mtu))
+    product = defaults.uet_product(scale)
+    own = "headers" in trimming.model_fields_set
+    headers = trimming.headers if own else max(product, trimming.headers)
+    return _changed(trimming, threshold=max(product, 2 * begins), headers=headers)
+
+
+def _with_timeouts(resolved: Resolved, scale: "Scale") -> Resolved:
+    """With the retransmission timeouts of hosts."""
+    hosts, algorithms = resolved.hosts, resolved.algorithms
+    rto_min = defaults.rto_min(scale, _longest(resolved))
+    of_tcp = all(used.transport == "tcp" for used in algorithms)
+    if any("hosts.rto_min" in used.supported_keys for used in algorithms):
+        hosts.check_least()
+    low = hosts.rto_min if "rto_min" in hosts.model_fields_set else None
+    first = defaults.rto_initial(low or rto_min, of_tcp=of_tcp)
+    derived = {**resolved.derived, "hosts.rto_min": rto_min, "hosts.rto_initial": first}
+    return replace(resolved, hosts=hosts.filled_in(derived), derived=derived)
+
+
+def _longest(scenario: "Resolved") -> int:
+    """Bytes of the longest queue that a port can hold of all classes, by default or by their limits."""
+    network = scenario.network
+    incoming = max(int(np.bincount(network.link_to[~network.is_nic], minlength=1).max()), 1)
+    one_port = {queue.key: queue for queue in ports.queues_of(scenario)}
+    return min(sum(queue.longest(incoming, scenario.mtu) for queue in one_port.values()), NEVER)

@@ -1,0 +1,131 @@
+"""A scenario with every default: what a run, its checks and its results read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallows.algorithms.algorithm import Algorithm
+from shallows.base.literal import is_list
+from shallows.faults import Fault
+from shallows.scenario import supported_keys
+from shallows.scenario.ports import Queue, marking_begins, queues_of
+from shallows.scenario.queues import Pool, PortTable, TrafficClass
+from shallows.scenario.tables import HostTable, NetworkTable, RecordTable
+from shallows.topology import Network, Topology
+from shallows.traffic import AlgorithmChoice, Flows, Traffic, draw
+from shallows.units import NEVER, Frame
+
+
+@dataclass(frozen=True, eq=False)
+class Resolved:
+    """The tables of a scenario with every default.
+
+    frame: the size of one "pkt". network: the graph of nodes and links, with the ports to record.
+    derived: by key, defaults that follow the network and that a key of the file can replace.
+    """
+
+    name: str
+    seed: int
+    duration: int
+    warmup: int
+    cooldown: int
+    topology: Topology
+    network_options: NetworkTable
+    hosts: HostTable
+    cc: AlgorithmChoice
+    traffic: Sequence[Traffic]
+    faults: Sequence[Fault]
+    classes: Sequence[TrafficClass]
+    pools: Sequence[Pool]
+    ports: Sequence[PortTable]
+    record: RecordTable
+    frame: Frame
+    network: Network
+    derived: Mapping[str, int]
+
+    @property
+    def mtu(self) -> int:
+        """Bytes of a full frame on the wire."""
+        return self.network_options.mtu
+
+    @property
+    def warmup_ps(self) -> int:
+        """Picoseconds left out of the summary."""
+        return self.warmup
+
+    @property
+    def last_arrival_ps(self) -> int | None:
+        """When the last flow of open-loop traffic arrives; None without such traffic."""
+        flows = self.flows
+        its = np.array([one is not None for one in flows.offered])[flows.group]
+        return min(int(flows.start_ps[its].max()), self.duration) if its.any() else None
+
+    @property
+    def cooldown_ps(self) -> int | None:
+        """Picoseconds from which on starting flows are not in statistics; None if all are."""
+        last = self.last_arrival_ps if self.cooldown else None
+        return None if last is None else last - self.cooldown
+
+    @property
+    def duration_ps(self) -> int | None:
+        """When the run ends, in picoseconds; None if it ends with its flows."""
+        return None if self.duration == NEVER else self.duration
+
+    @property
+    def flow_count(self) -> int:
+        """The number of flows."""
+        return len(self.flows)
+
+    @cached_property
+    def queues(self) -> list[Queue]:
+        """The queue of each class at every port; of all data without `[[classes]]`."""
+        return queues_of(self)
+
+    @cached_property
+    def flows(self) -> Flows:
+        """The `Flows` of all traffic tables."""
+        return draw(self.traffic, self.network, self.seed, self.frame, self.cc)
+
+    @property
+    def probed_flows(self) -> NDArray[np.uint32]:
+        """The numbers of the flows whose senders are probed (u32)."""
+        wanted = self.record.flows
+        if is_list(wanted):
+            return np.asarray(wanted, np.uint32)
+        count = len(self.flows) if wanted == "all" else min(wanted, len(self.flows))
+        return np.arange(count, dtype=np.uint32)
+
+    @property
+    def algorithms(self) -> list[Algorithm]:
+        """The algorithm of each traffic table."""
+        return [used for _, used in supported_keys.algorithms(self)]
+
+    @property
+    def marking_begins(self) -> int:
+        """Bytes of queue at which the last switch port begins to mark."""
+        return max(marking_begins(self, queue) for queue in queues_of(self))
+
+    @property
+    def credits(self) -> tuple[int, int, int] | None:
+        """Bytes of a credit, bytes of a burst and queued credits, for ports with a class of credits; else
+        None.
+        """
+        return next((used.credits for used in self.algorithms if used.credits), None)
+
+    @property
+    def trims(self) -> bool:
+        """True if switch ports trim packets of some class."""
+        return any(queue.trimming for queue in self.queues)
+
+    @property
+    def has_full_queues(self) -> bool:
+        """True if data can find a full queue, because no pause comes first."""
+        return any(queue.can_be_full for queue in self.queues)
+
+    @property
+    def pacer(self) -> dict[str, float] | None:
+        """Parameters of the pacer of every host, in SI base units; None without pacers."""
+        return next((used.pacer for used in self.algorithms if used.pacer), None)

@@ -1,0 +1,359 @@
+"""Files of simulators as they come together: a configuration with what it names, topologies without flows.
+
+All files are written here. Expected values are worked by hand from the sources that the readers name.
+"""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import shallows as sh
+from shallows.errors import ScenarioError
+from shallows.importers import write
+
+STAR = """
+duration = "5ms"
+cc = "dcqcn"
+topology = { kind = "star", hosts = 8, rate = "400Gbps", rtt = "4us" }
+network = { pfc = true, mtu = "4096B" }
+traffic = [{ kind = "incast", senders = 2 }]
+"""
+TOPOLOGY = """4 1 3
+3
+0 3 100Gbps 1us 0
+1 3 100Gbps 1us 0
+2 3 100Gbps 1us 0.001
+"""
+FLOWS = "2\n0 2 3 100 1000000 2\n1 2 3 100 500000 2.00001\n"
+CONFIG = """ENABLE_QCN 1
+USE_DYNAMIC_PFC_THRESHOLD 1
+PACKET_PAYLOAD_SIZE 1000 {bytes}
+
+TOPOLOGY_FILE mix/topology.txt
+FLOW_FILE mix/flow.txt
+TRACE_FILE mix/trace.txt
+FCT_OUTPUT_FILE mix/fct.txt
+SIMULATOR_STOP_TIME 4.00
+CC_MODE 1
+ALPHA_RESUME_INTERVAL 1
+RATE_DECREASE_INTERVAL 4
+CLAMP_TARGET_RATE 0
+RP_TIMER 900
+EWMA_GAIN 0.00390625
+FAST_RECOVERY_TIMES 1
+RATE_AI 50Mb/s
+RATE_HAI 100Mb/s
+MIN_RATE 100Mb/s
+U_TARGET 0.95
+MI_THRESH 0
+HAS_WIN 1
+GLOBAL_T 1
+LINK_DOWN 0 0 0
+KMAX_MAP 2 25000000000 400 100000000000 1600
+KMIN_MAP 2 25000000000 100 100000000000 400
+PMAX_MAP 2 25000000000 0.2 100000000000 0.2
+BUFFER_SIZE 32
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("star.toml").write_text(STAR)
+    Path("mix").mkdir()
+    Path("mix/topology.txt").write_text(TOPOLOGY)
+    Path("mix/flow.txt").write_text(FLOWS)
+    Path("mix/trace.txt").write_text("2\n0 1\n")
+    return tmp_path
+
+
+def configured(text, *others, on=None, **options):
+    Path("mix/config.txt").write_text(text)
+    return write(["mix/config.txt", *others], "out.toml", on=on, **options)
+
+
+def refused(*paths, on="star.toml", **options):
+    with pytest.raises(ScenarioError) as error:
+        write(paths, "out.toml", on=on, **options)
+    assert not Path("out.toml").exists()
+    return str(error.value)
+
+
+def test_a_configuration_reads_its_topology_and_flows(folder):
+    """DCQCN's parameters, 48 B of headers, and the memory of the switch without headroom and reserves."""
+    written = configured(CONFIG)
+    tables = written.scenario.tables
+    assert len(written.scenario.flows) == 2
+    assert tables["duration"] == "4s"
+    assert tables["cc"] == {
+        "name": "dcqcn", "tau": "4us", "tau_prime": "1us", "t": "900us", "g": 0.00390625, "f": 1,
+        "b": "1000000GB", "r_ai": "50Mbps", "r_hai": "100Mbps", "min_rate": "100Mbps",
+    }  # fmt: skip
+    network = tables["network"]
+    assert (network["mtu"], network["header"]) == ("1048B", "48B")
+    assert network["marking"] == {
+        "kind": "red", "at": "dequeue", "pmax": 0.2,
+        "kmin": {"25Gbps": "100KB", "100Gbps": "400KB"}, "kmax": {"25Gbps": "400KB", "100Gbps": "1.6MB"},
+    }  # fmt: skip
+    # 32 MiB - 3 links of (3 x 1 us x 100 Gbps / 8 + 4 KiB)
+    shared = written.scenario.network_options.shared
+    assert (shared.size, shared.alpha) == (32 * 2**20 - 3 * (37_500 + 4096), 0.125)
+    assert tables["faults"] == [{"link": "h2<->s3", "kind": "loss", "value": 0.001}]
+    assert sh.run(written.scenario).flows["fct_us"].notna().all()
+
+
+def test_every_key_of_a_configuration_is_used_or_named(folder):
+    written = configured(CONFIG + "NEW_KEY 7\nRP_TIMER 300\n")
+    assert written.scenario.tables["cc"]["t"] == "300us"
+    said = " ".join(written.left_out)
+    for key in ("CLAMP_TARGET_RATE 0", "U_TARGET, MI_THRESH", "HAS_WIN 1", "FCT_OUTPUT_FILE", "NEW_KEY 7",
+                "RP_TIMER: line 30 repeats it"):  # fmt: skip
+        assert key in said
+
+
+def test_hpcc_takes_its_step_and_base_rtt_from_the_network(folder):
+    """RATE_AI times the longest round trip: 4 us of propagation, frames of 1090 B twice, and an ack twice."""
+    written = configured(CONFIG.replace("CC_MODE 1", "CC_MODE 3"))
+    cc = written.scenario.tables["cc"]
+    rtt_us = 4 + 2 * (1090 + 64) * 8 / 100e3
+    assert cc == {"name": "hpcc-roce", "eta": 0.95, "max_stage": 0, "w_ai": "26B", "base_rtt": cc["base_rtt"]}
+    assert float(cc["base_rtt"].removesuffix("ps")) == pytest.approx(rtt_us * 1e6, abs=1)
+    assert round(50e6 * rtt_us * 1e-6 / 8) == 26
+    assert written.scenario.mtu == 1090
+    assert any("reads no marks" in text for text in written.left_out)
+
+
+def test_timely_and_a_link_that_goes_down(folder):
+    text = CONFIG.replace("CC_MODE 1", "CC_MODE 7\nTIMELY_T_LOW 10000\nTIMELY_T_HIGH 50000\nTIMELY_BETA 0.8")
+    written = configured(text.replace("LINK_DOWN 0 0 0", "LINK_DOWN 7 3 1"))
+    assert written.scenario.tables["cc"] == {
+        "name": "timely", "t_low": "10us", "t_high": "50us", "beta": 0.8, "delta": "50Mbps",
+        "min_rate": "100Mbps", "hai": 2,
+    }  # fmt: skip
+    down = {"link": "h1<->s3", "kind": "down", "at": "2000007us"}
+    assert down in written.scenario.tables["faults"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("CC_MODE 1", "CC_MODE 8", r'config\.txt:10:9: CC_MODE = "8": expected 1 \(dcqcn\)'),
+        ("mix/topology.txt", "mix/none.txt", r"config\.txt:5:15: TOPOLOGY_FILE = .*as another FILE"),
+        ("mix/flow.txt", "mix/none.txt", r"config\.txt:6:11: FLOW_FILE = .*as another FILE"),
+        ("BUFFER_SIZE 32", "BUFFER_SIZE 0", r"BUFFER_SIZE = .*expected more than 124788B"),
+        ("RP_TIMER 900", "RP_TIMER", r"RP_TIMER = .*expected a value on this line"),
+        ("RP_TIMER 900", "RP_TIMER 900 300", r"expected 1 value, not 2"),
+        ("KMAX_MAP 2", "KMAX_MAP 3", r"KMAX_MAP = .*expected 7 values, not 5"),
+        ("RATE_AI 50Mb/s", "RATE_AI 50Mx", r"expected a rate such as 50Mb/s"),
+        ("LINK_DOWN 0 0 0", "LINK_DOWN 1 0 1", r"expected TIME and the nodes at the ends of a link"),
+        ("HAS_WIN 1", "has_win 1", r"expected KEY VALUE"),
+    ],
+)
+def test_a_broken_configuration_is_reported_with_its_line(folder, old, new, expected):
+    Path("mix/config.txt").write_text(CONFIG.replace(old, new))
+    assert re.search(expected, refused("mix/config.txt", on=None))
+
+
+def test_another_algorithm_replaces_one_that_is_not_here(folder):
+    written = configured(CONFIG.replace("CC_MODE 1", "CC_MODE 8"), cc="dctcp")
+    assert written.scenario.algorithms[0].name == "dctcp"
+    assert any("CC_MODE 8 (DCTCP over RoCE)" in text for text in written.left_out)
+
+
+def test_files_beside_the_configuration_and_as_arguments(folder):
+    Path("f.txt").write_text("1\n2 0 3 100 100 2\n")
+    assert len(configured(CONFIG, "f.txt", "mix/trace.txt").scenario.flows) == 1
+
+
+def test_the_older_configuration_of_ns3_rdma(folder):
+    text = """TOPOLOGY_FILE mix/topology.txt
+FLOW_FILE mix/flow.txt
+CNP_INTERVAL 50
+ALPHA_RESUME_INTERVAL 55
+RP_TIMER 60
+BYTE_COUNTER 300000000
+DCTCP_GAIN 0.00390625
+KMAX 1000
+KMIN 40
+PMAX 1.0
+"""
+    tables = configured(text).scenario.tables
+    assert tables["cc"] | {"g": 0} == {
+        "name": "dcqcn", "tau": "50us", "tau_prime": "55us", "t": "60us", "b": "300MB", "g": 0,
+    }  # fmt: skip
+    assert tables["network"]["marking"] == {
+        "kind": "red", "kmin": "40KB", "kmax": "1MB", "pmax": 1.0, "at": "dequeue",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("header", "rate"),
+    [("3 1 1 2", "25000000000.0"), ("3 1 1 2 25000000000 25000000000", "25000000000"), ("3 1 2", "25Gbps")],
+)
+def test_topologies_of_the_forks_and_rates_without_a_unit(folder, header, rate):
+    Path("t.txt").write_text(f"{header}\n2\n0 2 {rate} 1us 0\n1 2 {rate} 1us 0\n")
+    Path("f.txt").write_text("1\n0 1 3 100 1000000 2\n")
+    network = write(["t.txt", "f.txt"], "out.toml").scenario.network
+    assert network.rate_bps.tolist() == [25 * 10**9] * 4
+    assert network.delay_ps.tolist() == [10**6] * 4
+
+
+def test_a_topology_alone_has_the_traffic_of_the_base(folder):
+    Path("t.txt").write_text(TOPOLOGY)
+    written = write(["t.txt"], "out.toml", on="star.toml")
+    tables = written.scenario.tables
+    assert tables["traffic"] == [{"kind": "incast", "senders": 2}]
+    assert tables["duration"] == "5ms"
+    assert written.scenario.network.hosts == 3
+    assert any("traffic is that of --on" in text for text in written.assumed)
+
+
+@pytest.mark.parametrize("traffic", ["", '[[traffic]]\nkind = "all-reduce"\nsize = "8MB"\n'])
+def test_a_base_needs_no_traffic_if_the_files_have_some(folder, traffic):
+    """An all-reduce of 8192 hosts has 134 million messages, more than a run may have."""
+    Path("on.toml").write_text(
+        'duration = "until-done"\ncc = "dcqcn"\n'
+        'topology = { kind = "leaf-spine", leaves = 128, spines = 64, hosts_per_leaf = 64 }\n' + traffic
+    )
+    Path("one.cm").write_text("Nodes 8192\n0->1 start 0 size 1000\n")
+    assert len(write(["one.cm"], "out.toml", on="on.toml").scenario.flows) == 1
+
+
+def test_a_file_that_announces_no_flows(folder):
+    Path("none.txt").write_text("0\n")
+    written = write(["none.txt"], "out.toml", on="star.toml")
+    assert written.scenario.tables["traffic"] == [{"kind": "incast", "senders": 2}]
+    assert "none.txt: it announces 0 flows" in written.left_out
+    Path("some.cm").write_text("Nodes 8\n0->1 start 0 size 1\n")
+    assert len(write(["none.txt", "some.cm"], "both.toml", on="star.toml").scenario.flows) == 1
+
+
+def test_sizes_in_shares_are_those_in_percent(folder):
+    Path("shares.txt").write_text("0 0\n10000 0.5\n30000 1\n")
+    Path("percent.txt").write_text("0 0\n10000 50\n30000 100\n")
+    one, other = (
+        write([f"{name}.txt"], f"{name}.toml", on="star.toml", load=0.05).scenario
+        for name in ("shares", "percent")
+    )
+    assert one.flows.bytes.tolist() == other.flows.bytes.tolist()
+
+
+def test_flows_of_size_zero_have_no_end(folder):
+    Path("a.cm").write_text("Nodes 8\n0->1 start 0 size 0\n2->1 start 5 size 0\n3->4 start 0 size 1000\n")
+    scenario = write(["a.cm"], "out.toml", on="star.toml", time_unit="us").scenario
+    flows = scenario.flows
+    endless = flows.bytes == 0
+    assert sorted(zip(flows.src[endless], flows.dst[endless], flows.start_ps[endless], strict=True)) == [
+        (0, 1, 0), (2, 1, 5 * 10**6),
+    ]  # fmt: skip
+    assert scenario.tables["duration"] == "5ms"
+    Path("star.toml").write_text(STAR.replace("5ms", "until-done"))
+    written = write(["a.cm"], "done.toml", on="star.toml", time_unit="us")
+    assert written.scenario.tables["duration"] == "1ms"  # end_time of htsim's programs
+    Path("a.cm").write_text(
+        "Nodes 8\n0->1 id 1 start 0 size 0 send_done_trigger 1\n1->2 trigger 1 size 5\ntrigger id 1 oneshot\n"
+    )
+    Path("out.toml").unlink()
+    assert "flows with an end" in refused("a.cm")
+
+
+def test_computations_alone_run_beside_the_traffic_of_the_base(folder):
+    Path("calc.goal").write_text("num_ranks 2\nrank 0 { a: calc 1000 }\nrank 1 { b: calc 2000 }\n")
+    run = sh.run(write(["calc.goal"], "out.toml", on="star.toml").scenario)
+    took_us = run.computations.finish_us - run.computations.start_us
+    assert took_us.tolist() == [1.0, 2.0]
+    with pytest.raises(ScenarioError, match="computations alone send nothing"):
+        run.scenario.replace({"traffic": run.scenario.tables["traffic"][1:]})
+    Path("calc.goal").write_text("num_ranks 2\nrank 0 { a: calc 0 }\nrank 1 { b: calc 0 }\n")
+    Path("out.toml").unlink()
+    assert refused("calc.goal").startswith("calc.goal: expected a message, or a computation")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.0.json", '{"workload_graph": [{"Id": 1}]}', "a.0.json: .*the JSON of Chakra's feeder"),
+        ("a.4.json", '{"schema": "1.0", "nodes": [{"id": 2}]}', "a.4.json: .*chakra_converter"),
+        ("a.0.json", '{"traceEvents": []}', "a.0.json: .*chakra_trace_link"),
+        ("a.0.json", "", "a.0.json.*one node or more"),
+        ("a.0.json", "{}", "a.0.json.*one node or more"),
+    ],
+)
+def test_other_traces_are_refused_with_the_name_of_their_converter(folder, name, text, expected):
+    Path(name).write_text(text)
+    assert re.search(expected, refused(name))
+
+
+SIMAI = """HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 vpp: 1 ga: 1 all_gpus: 4
+2
+first -1 1000 ALLREDUCE 1000000 2000 NONE 0 3000 ALLREDUCE 4000000 1
+second -1 1000 NONE 0 2000 ALLGATHER 500000 3000 NONE 0 1
+"""
+
+
+def test_a_workload_of_simai_is_one_pass_of_layers(folder):
+    """Groups: {0, 1} and {2, 3} tensor parallel, {0, 2} and {1, 3} data parallel; rings of two ranks."""
+    Path("w.txt").write_text(SIMAI)
+    scenario = write(["w.txt"], "out.toml", on="star.toml").scenario
+    flows = scenario.flows
+    found = sorted(zip(flows.src.tolist(), flows.dst.tolist(), flows.bytes.tolist(), strict=True))
+    tensor = [
+        (a, b, size) for a, b in ((0, 1), (1, 0), (2, 3), (3, 2)) for size in (250_000, 500_000, 500_000)
+    ]
+    data = [(a, b, 2_000_000) for a, b in ((0, 2), (2, 0), (1, 3), (3, 1))] * 2
+    assert found == sorted([*tensor, *data])
+    run = sh.run(scenario.replace({"duration": "until-done"}))
+    # Computations 1 + 1 + 2 + 3 + 2 + 3 us; at 400 Gbps two steps of 500 KB, one of 250 KB, two of 2 MB,
+    # 105 us in all, 1 % of headers, and at most half a round trip of 4 us for each of the five steps.
+    (row,) = run.summary["tasks"]
+    assert row["computation_us"] == pytest.approx(12, abs=0.01)
+    assert 12 + 105 < row["completion_us"] < 12 + 105 * 1.02 + 5 * 2.5
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("all_gpus: 4", "all_gpus: 3", "a multiple of TP x EP x PP, 2"),
+        ("\n2\n", "\n3\n", r'w.txt:2:1: layers = "3": expected 2'),
+        ("ALLGATHER", "GATHER", r'w.txt:4:28: collective = "GATHER": expected NONE, or ALLREDUCE'),
+        (" 0 1\n", " 0\n", r"expected a name, a dependency"),
+        ("vpp: 1", "vqq: 1", r'line = "vqq:": expected pairs'),
+        (
+            "HYBRID_TRANSFORMER_FWD_IN_BCKWD",
+            "HYBRID_TRANSFORMER",
+            r"expected HYBRID_TRANSFORMER_FWD_IN_BCKWD",
+        ),
+    ],
+)
+def test_a_broken_workload_of_simai_is_reported_with_its_line(folder, old, new, expected):
+    Path("w.txt").write_text(SIMAI.replace(old, new))
+    assert re.search(expected, refused("w.txt"))
+
+
+def chakra(rank, comm_type, size):
+    attributes = [{"name": "comm_type", "int64Val": comm_type}, {"name": "comm_size", "int64Val": size}]
+    node = {"id": 1, "type": "COMM_COLL_NODE", "attr": attributes}
+    Path(f"job.{rank}.json").write_text("{}\n" + json.dumps(node))
+    return f"job.{rank}.json"
+
+
+@pytest.mark.parametrize(
+    ("number", "table"),
+    [
+        (0, {"kind": "all-reduce", "size": "4MB"}),
+        (2, {"kind": "all-gather", "size": "16MB"}),
+        (7, {"kind": "reduce-scatter", "size": "4MB"}),
+        (6, {"kind": "all-to-all", "size": "4MB"}),
+        (5, {"kind": "broadcast", "size": "4MB", "chunk": "500KB"}),
+    ],
+)
+def test_an_imported_collective_has_the_row_of_one_that_is_written(folder, number, table):
+    """Of four ranks with 4 MB each; an all-gather sends those of all."""
+    files = [chakra(rank, number, 4_000_000) for rank in range(4)]
+    imported = write(files, "out.toml", on="star.toml").scenario
+    written = imported.replace({"traffic": [table | {"hosts": [0, 1, 2, 3]}]})
+    (row,), (other,) = (sh.run(scenario).summary["collectives"] for scenario in (imported, written))
+    assert {**row, "name": ""} == {**other, "name": ""}
+    assert row["completion_us"] > 0
