@@ -202,7 +202,7 @@ def test_a_missing_library_is_installed_from_a_file(origin, expected, monkeypatc
 
 
 def test_a_figure_has_the_window_that_options_name(place, monkeypatch):
-    from shallows.results.run import Run
+    from shallows.runs import Run
 
     asked = []
     monkeypatch.setattr(Run, "figure", lambda self, **options: asked.append(options) or _empty())
