@@ -362,7 +362,9 @@ def test_pauses_are_refused_where_no_world_supports_them(key):
         with pytest.raises(ScenarioError, match=why) as refused:
             prepare(pausing, world=world)
         assert refused.value.key == f"traffic[0].{key}"
-    with pytest.raises(ScenarioError, match="it acts over tcp or roce, and expresspass runs over credit"):
+    with pytest.raises(
+        ScenarioError, match="it acts over tcp or roce or unordered, and expresspass runs over credit"
+    ):
         pausing.set("cc", "expresspass")
 
 

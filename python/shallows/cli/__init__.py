@@ -184,9 +184,9 @@ def _leave(status: list[Any]) -> None:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from shallows import __version__
+        from shallows.base.version import version
 
-        print(f"shallows {__version__}")
+        print(f"shallows {version()}")
         raise typer.Exit
 
 

@@ -17,7 +17,7 @@ from shallows.cli.status import DONE, FAILED, INTERRUPTED, after_saving, with_st
 from shallows.errors import NamedOverrides, ScenarioError
 
 if TYPE_CHECKING:
-    from shallows.results.run import Run
+    from shallows.runs import Run
     from shallows.sweeps.comparison import Comparison
 
 

@@ -88,7 +88,10 @@ def sweep(
     ] = None,
     shard: Annotated[
         str | None,
-        typer.Option(metavar="I/N", help="Run the I-th of N parts; `shallows merge` puts them together."),
+        typer.Option(
+            metavar="I/N",
+            help="Run the I-th of N parts, which `shallows merge` puts together; by default all.",
+        ),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would run, and with Slurm the script.")

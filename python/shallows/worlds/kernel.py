@@ -18,7 +18,8 @@ from shallows.scenario.supported_keys import ALWAYS, World
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import NEVER, TIME
-from shallows.worlds import live, packet, real_time
+from shallows.worlds import live, real_time
+from shallows.worlds import request as packet_world
 from shallows.worlds.kernel_links import check_links
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: 
     last one is returned with books that do not close. Runs are not concurrent.
     """
     check(scenario)
-    request = packet.request(scenario)
+    request = packet_world.request(scenario)
 
     def ask(attempt: int) -> "Answer":
         # Real-time priority only if normal priority was not enough, because it causes pauses.

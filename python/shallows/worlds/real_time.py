@@ -25,7 +25,8 @@ def median_run(scenario: "Scenario", ask: Ask, world: str, *, repeats: int, atte
     A run in which the machine was late is rejected and repeated, up to `attempts` times; if none is accepted,
     the last one is returned with books that do not close. Runs are not concurrent.
     """
-    from shallows.results import Run
+    from shallows.results.answer import Answer as Results
+    from shallows.results.run import Run
 
     started = time.perf_counter()
     accepted: list[Answer] = []
@@ -39,7 +40,7 @@ def median_run(scenario: "Scenario", ask: Ask, world: str, *, repeats: int, atte
                 break
     wall_s = (time.perf_counter() - started) / len(accepted)
     runs = [
-        Run.from_answer(scenario, scenario.network, scenario.flows, answer, wall_s, world=world)
+        Run.from_answer(Results(scenario, scenario.network, scenario.flows, answer), wall_s, world)
         for answer in accepted
     ]
     # A run that ended before its warm-up has measured nothing.

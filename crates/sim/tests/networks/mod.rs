@@ -1,6 +1,6 @@
 //! Networks that several tests build upon.
 
-use shallows_cc::catalog::{self, SendControl};
+use shallows_cc::catalog::{self, Reliability, SendControl};
 use shallows_cc::parameter::Values;
 use shallows_cc::port::{self, MarkAt, credit::CreditShaper};
 use shallows_cc::units::{Bytes, Rate, Time};
@@ -166,7 +166,7 @@ pub fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
             discipline.classes[1].limit = Limit::Bytes(Bytes::MAX);
             Some(discipline)
         }
-        SendControl::OnPulls => Some(trimming()),
+        _ if row.transport.reliability == Reliability::Unordered => Some(trimming()),
         _ => None,
     };
     if discipline.is_some() {
