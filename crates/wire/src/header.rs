@@ -444,6 +444,7 @@ fn pulled_answer(answer: &PulledAnswer, out: &mut Writer<'_>) {
     out.u64(answer.pulled);
     out.u32(answer.seq);
     out.u8(answer.is_pull.into());
+    out.u8(answer.marked.into());
 }
 
 fn read_pulled_answer(from: &mut Reader<'_>) -> Option<PulledAnswer> {
@@ -453,5 +454,6 @@ fn read_pulled_answer(from: &mut Reader<'_>) -> Option<PulledAnswer> {
         pulled: from.u64(),
         seq: from.u32(),
         is_pull: from.flag()?,
+        marked: from.flag()?,
     })
 }
