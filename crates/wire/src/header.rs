@@ -443,17 +443,11 @@ fn pulled_answer(answer: &PulledAnswer, out: &mut Writer<'_>) {
     out.times(&[answer.sent, answer.delay]);
     out.u64(answer.pulled);
     out.u32(answer.seq);
-    out.u8(answer.is_pull.into());
-    out.u8(answer.marked.into());
+    out.u8(u8::from(answer.is_pull) | u8::from(answer.marked) << 1);
 }
 
 fn read_pulled_answer(from: &mut Reader<'_>) -> Option<PulledAnswer> {
-    Some(PulledAnswer {
-        sent: from.time(),
-        delay: from.time(),
-        pulled: from.u64(),
-        seq: from.u32(),
-        is_pull: from.flag()?,
-        marked: from.flag()?,
-    })
+    let (sent, delay) = (from.time(), from.time());
+    let (pulled, seq, bits) = (from.u64(), from.u32(), from.u8());
+    (bits < 4).then_some(PulledAnswer { sent, delay, pulled, seq, is_pull: bits & 1 > 0, marked: bits & 2 > 0 })
 }
