@@ -110,7 +110,7 @@ def test_the_help_of_a_group_has_whole_sentences(words):
     said = invoked(*words, "--help").stdout
     assert said.count("\nCommands:\n") == 1
     assert "..." not in said.partition("Commands:")[2]
-    assert len(said.partition("Commands:")[2].splitlines()) > 3
+    assert len(said.partition("Commands:")[2].splitlines()) >= 3
 
 
 def test_the_help_of_all_commands_imports_none_of_them():

@@ -61,6 +61,7 @@ SUMMARIES = {
     "fit": "Find costs of hosts from a table of measured times",
     "schema": "Print the JSON Schema of a scenario, for editors",
     "live": "Linux TCP under eBPF on this machine; needs root",
+    "wire": "A flow between two machines over UDP",
 }
 """A line of the help for each command."""
 FIRST = 6

@@ -1,22 +1,18 @@
 """`shallows wire`: one flow of any algorithm between two machines, as ordinary users."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from shallows.cli.output import Json, print_json, text
+from shallows.cli.parsing import App
 from shallows.cli.status import DONE, FAILED, with_status
+from shallows.results import files
 
-app = typer.Typer(
-    help="A flow of any algorithm between two machines, over UDP. Needs no root.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    add_completion=False,
-)
+app = App(help="A flow of any algorithm between two machines, over UDP. Needs no root.")
 Token = Annotated[str, typer.Option(help="A word that both ends know; needed beyond this machine.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Out = Annotated[Path | None, typer.Option(metavar="FILE", help="Save what was seen, as JSON.")]
 
 
@@ -34,6 +30,8 @@ def receive(
     """Receive flows, one after the other, until Ctrl-C."""
     from shallows.worlds import wire_flow
 
+    if out:
+        files.check(out, files.MEASURED)
     where = wire_flow.address(listen)
     with wire_flow.Receiver(where, token) as receiver:
         print(f"listening on {where[0]}:{where[1]}", file=sys.stderr, flush=True)
@@ -68,6 +66,8 @@ def send(
     from shallows.worlds import wire_flow
     from shallows.worlds.wire_session import Terms
 
+    if out:
+        files.check(out, files.MEASURED)
     used = choose({"name": location_or_name(cc)}, Frame(1500, 1460))
     control: dict[str, Any] = {**used.to_core()}
     control.pop("user_algorithm", None)
@@ -79,8 +79,11 @@ def send(
 
 def _tell(seen: dict[str, Any], out: Path | None, json_: bool) -> None:
     if out:
-        out.write_text(json.dumps(seen, indent=1) + "\n", "utf-8")
-    print(json.dumps(seen) if json_ else table(seen), flush=True)
+        files.write_text(out, text("wire", seen) + "\n", files.MEASURED)
+    if json_:
+        print_json("wire", seen)
+    else:
+        print(table(seen), flush=True)
 
 
 def table(seen: dict[str, Any]) -> str:
