@@ -63,7 +63,7 @@ pub enum SendControl {
 pub struct Transport {
     /// Its name in tables.
     pub name: &'static str,
-    /// How it repairs losses. Not every one goes with every condition for sending ([`Self::checked`]).
+    /// How it repairs losses. Not every one goes with every condition for sending, which a constant checks.
     pub reliability: Reliability,
     /// When it sends.
     pub leave: SendControl,
