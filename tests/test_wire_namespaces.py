@@ -79,7 +79,7 @@ def flow(sender, receiver, *words):
     finally:
         there.kill()
         there.wait()
-    return json.loads(sent), json.loads(seen)
+    return json.loads(sent)["data"], json.loads(seen)["data"]
 
 
 @pytest.mark.parametrize("cc", ["dctcp", "expresspass"])

@@ -175,6 +175,6 @@ def test_a_killed_end_ends_the_other_with_what_was_measured(tmp_path):
     print(f"{time.monotonic() - killed:.1f} s")
     assert sender.wait() == 1, stderr
     assert "FELL SILENT" in stdout
-    seen = json.loads((tmp_path / "seen.json").read_text())
+    seen = json.loads((tmp_path / "seen.json").read_text())["data"]
     assert seen["lost_peer"]
     assert seen["datagrams_sent"] > 100
