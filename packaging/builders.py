@@ -1,50 +1,27 @@
-"""Generates python/shallows/scenario/builders.py from the models of a scenario: `make generated`."""
+"""Generates python/shallows/scenario/builders.pyi from the models of a scenario: `make generated`."""
 
 import sys
-from keyword import iskeyword
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from pydantic_core import PydanticUndefined
-
 from shallows.base.table import Table
-from shallows.faults import Fault
-from shallows.scenario import HostTable, NetworkTable, RecordTable, TimestampTable
+from shallows.scenario.builders import MODELS, PARTS, default_of, documentation, keys_of
 from shallows.scenario.given import Given
-from shallows.scenario.queues import Pauses, Pool, PortTable, Shared, TrafficClass, Trimming
+from shallows.scenario.queues import Pauses, Trimming
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
-from shallows.traffic import Task
-from shallows.traffic.costs import CostTable
 from shallows.units import TypeName
 
-FILE = Path(__file__).resolve().parents[1] / "python" / "shallows" / "scenario" / "builders.py"
-TABLES = {
-    "Shared": Shared,
-    "Pauses": Pauses,
-    "Trimming": Trimming,
-    "Timestamps": TimestampTable,
-    "Costs": CostTable,
-    "Network": NetworkTable,
-    "Hosts": HostTable,
-    "Record": RecordTable,
-    "TrafficClass": TrafficClass,
-    "Pool": Pool,
-    "PortSettings": PortTable,
-    "Fault": Fault,
-    "Task": Task,
-}
-NAMES = {model: name for name, model in TABLES.items()}
-HEAD = '''\
-"""The tables of a scenario as Python classes: `Dumbbell(hosts=4)`, `LongLived(flows=10)`.
+FILE = Path(__file__).resolve().parents[1] / "python" / "shallows" / "scenario" / "builders.pyi"
+NAMES = {model: name for name, model in PARTS.items()}
+HEAD = """\
+# Generated from the models of the scenario by `make generated`: do not edit.
 
-Generated from the models of the scenario by `make generated`: do not edit. A key that is absent has its
-default. `Scenario` checks the values, because it knows all of them.
-"""
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Required, TypedDict
 
-from collections.abc import Sequence
-from typing import Any, Literal, Never, Required, TypedDict
+from pydantic.fields import FieldInfo
 
 from shallows.base.literal import (
     CC,
@@ -65,45 +42,45 @@ from shallows.base.literal import (
     Time,
 )
 from shallows.base.literal import Graph as GraphLike
-'''
+from shallows.base.table import Table
+"""
+
+
+FUNCTIONS = """
+PARTS: dict[str, type[Table]]
+KINDS: dict[type[Table], str]
+MODELS: dict[str, type[Table]]
+
+def keys_of(model: type[Table]) -> dict[str, FieldInfo]: ...
+def default_of(field: FieldInfo) -> Any: ...
+def documentation(model: type[Table]) -> str: ...
+def to_source(tables: Mapping[str, Any]) -> str: ...
+"""
 
 
 def source():
-    """The text of the module."""
-    models = {**TABLES, **{model.__name__: model for model in (*TOPOLOGIES.values(), *TRAFFICS.values())}}
-    kinds = {model: kind for table in (TOPOLOGIES, TRAFFICS) for kind, model in table.items()}
-    names = [*models, "CC", "Marking", "TOPOLOGIES", "TRAFFICS", "TABLES", "Tables"]
-    lines = [HEAD, "__all__ = [", *(f'    "{name}",' for name in sorted(names)), "]\n"]
-    for name, model in models.items():
-        lines += _part(name, model, kinds.get(model))
+    """The text of the stub."""
+    names = ["CC", "Marking", *MODELS]
+    lines = [HEAD, "__all__ = [", *(f'    "{name}",' for name in sorted(names)), "]\n", FUNCTIONS]
+    for name, model in MODELS.items():
+        lines += _part(name, model)
     for title, table in (("Topology", TOPOLOGIES), ("Traffic", TRAFFICS)):
         lines.append(f"\n{title} = {' | '.join(model.__name__ for model in table.values())}")
-    for title, table in (("TOPOLOGIES", TOPOLOGIES), ("TRAFFICS", TRAFFICS)):
-        rows = "".join(f'    "{kind}": {model.__name__},\n' for kind, model in table.items())
-        lines.append(f"{title}: dict[str, type[Builder]] = {{\n{rows}}}")
-    kept = {"network": "Network", "hosts": "Hosts", "cc": "CC", "record": "Record"}
-    rows = "".join(f'    "{key}": {name},\n' for key, name in kept.items())
-    return "\n".join([*lines, f"TABLES: dict[str, type[Builder]] = {{\n{rows}}}", *_tables()]) + "\n"
+    return "\n".join([*lines, *_tables()]) + "\n"
 
 
-def _part(name, model, kind):
-    fields = {key: field for key, field in _fields(model).items() if key != "kind" or not kind}
-    lines = ["", f"class {name}(Builder):", f'    """{model.__doc__.strip()}', ""]
-    lines += [f"    {key}: {_said(field)}" for key, field in fields.items()]
-    lines += ['    """', ""]
-    if kind:
-        lines += [f'    kind = "{kind}"', ""]
+def _part(name, model):
+    quote = '"' * 3
+    lines = ["", f"class {name}(Builder):", *_indented(f"{quote}{documentation(model)}\n{quote}"), ""]
     lines += ["    def __init__(", "        self,", "        *,"]
-    for key, field in fields.items():
-        default = "" if field.is_required() else f" = {_default(field)!r}"
+    for key, field in keys_of(model).items():
+        default = "" if field.is_required() else f" = {default_of(field)!r}"
         lines.append(f"        {key}: {_annotation(field)}{default},".replace("'", '"'))
-    lines += [
-        "        **unknown: Never,",
-        "    ) -> None:",
-        "        super().__init__(locals(), unknown)",
-        "",
-    ]
-    return lines
+    return [*lines, "    ) -> None: ...", ""]
+
+
+def _indented(text):
+    return [f"    {line}".rstrip() for line in text.splitlines()]
 
 
 def _tables():
@@ -119,28 +96,10 @@ def _tables():
     return lines
 
 
-def _fields(model):
-    named = {field.alias or name: field for name, field in model.model_fields.items()}
-    named = {f"{name}_" if iskeyword(name) else name: field for name, field in named.items()}
-    own = model.__annotations__  # what a kind inherits comes last
-    return dict(sorted(named.items(), key=lambda item: (not item[1].is_required(), item[0] not in own)))
-
-
-def _said(field):
-    default = _default(field)
-    rest = "required" if field.is_required() else None if default is None else f"default {default}"
-    return f"{field.description}; {rest}" if rest else field.description
-
-
-def _default(field):
-    default = None if field.default is PydanticUndefined else field.default
-    return tuple(default) if isinstance(default, list) else default
-
-
 def _annotation(field):
     written = next((mark.type for mark in field.metadata if isinstance(mark, TypeName)), None)
     text = written or _text(field.annotation)
-    if not field.is_required() and _default(field) is None and "None" not in text:
+    if not field.is_required() and default_of(field) is None and "None" not in text:
         text += " | None"
     return text
 

@@ -7,7 +7,7 @@ from shallows.algorithms import catalog
 from shallows.base import limits
 from shallows.scenario import supported_keys
 from shallows.scenario.tables import HostTable, NetworkTable, RecordTable
-from shallows.worlds import fluid, kernel, packet
+from shallows.worlds import fluid, kernel, packet, wire
 
 ROOT = Path(__file__).resolve().parents[1]
 DIMENSIONS = {"ps": units.TIME, "bps": units.RATE, "B": units.SIZE}
@@ -16,7 +16,7 @@ DIMENSIONS = {"ps": units.TIME, "bps": units.RATE, "B": units.SIZE}
 def tables():
     """Each page with the lines of its table. A page has one table with this first line."""
     models = {"network": NetworkTable, "hosts": HostTable, "record": RecordTable}
-    worlds = [world.WORLD for world in (packet, fluid, kernel)]
+    worlds = [world.WORLD for world in (packet, fluid, kernel, wire)]
     yield "README.md", _algorithms()
     yield "docs/limits.md", _limits()
     yield "docs/scenario.md", supported_keys.world_table(worlds, models)

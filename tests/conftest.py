@@ -53,7 +53,7 @@ def row(name, marking, parameters=(), presets=()):
     port = "" if marking == "none" else "step"
     tables = {"parameters": list(parameters), "presets": list(presets)}
     honours = ["hosts.acks_every", "hosts.rto_min", "cc.receiver"]
-    carried = {"transport": "tcp", "honours": honours, "draws": False}
+    carried = {"transport": "tcp", "honours": honours, "draws": False, "trims": False}
     return {"name": name, "marking": marking, "port": port, **carried, **tables}
 
 

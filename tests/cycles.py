@@ -33,19 +33,25 @@ def cycles(graph):
     return sorted(found)
 
 
-def python_graph(package):
-    """{module: the modules of the package that must be loaded before it}."""
+def python_graph(package, *, functions=False):
+    """{module: the modules of the package that must be loaded before it}.
+
+    With `functions`, also those that its functions import when they run.
+    """
     paths = {path.relative_to(package.parent).with_suffix("").parts: path for path in package.rglob("*.py")}
     files = {
         ".".join(parts[:-1] if parts[-1] == "__init__" else parts): path for parts, path in paths.items()
     }
-    return {name: python_imports(path.read_text(), set(files)) - {name} for name, path in files.items()}
+    known = set(files)
+    return {name: python_imports(path.read_text(), known, functions) - {name} for name, path in files.items()}
 
 
-def python_imports(text, known):
-    """The modules among `known` that are imported when a module is loaded, not when a function of it runs."""
+def python_imports(text, known, functions=False):
+    """The modules among `known` that are imported when a module is loaded; with `functions`, those that a
+    function of it imports too.
+    """
     found = set()
-    for node in _loading(ast.parse(text)):
+    for node in _loading(ast.parse(text), functions):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -54,15 +60,17 @@ def python_imports(text, known):
     return found & known
 
 
-def _loading(node):
-    """The statements that run when a module is loaded: not in functions, not for type checkers alone."""
+def _loading(node, functions):
+    """The statements that run when a module is loaded, not those for type checkers alone; with `functions`,
+    those inside functions too.
+    """
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FunctionDef | ast.Lambda):
+        if not functions and isinstance(child, ast.FunctionDef | ast.Lambda):
             continue
         if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
             continue
         yield child
-        yield from _loading(child)
+        yield from _loading(child, functions)
 
 
 def rust_graph(source):

@@ -6,7 +6,8 @@ import numpy as np
 
 from shallows.core import answer as core_answer
 from shallows.core import contract
-from shallows.results import Run
+from shallows.results.answer import Answer
+from shallows.runs import Run
 from shallows.traffic import Predecessors
 from shallows.traffic.computations import Computations, Waits
 from shallows.units import NEVER, Frame
@@ -170,6 +171,11 @@ def answer(**changed):
     return entries
 
 
+def made(scenario, network, flows, answer, wall_s):
+    """The run of these parts."""
+    return Run.from_answer(Answer(scenario, network, flows, answer), wall_s)
+
+
 def run(**changed):
     """The `Run` of `answer(**changed)`, which took half a second."""
-    return Run.from_answer(scenario(), network(), flows(), answer(**changed), wall_s=0.5)
+    return made(scenario(), network(), flows(), answer(**changed), 0.5)

@@ -1,6 +1,7 @@
 """The builders of a scenario: the same as its tables, with units, from texts, numbers and arrays."""
 
 import importlib.util
+import inspect
 import pickle
 from pathlib import Path
 
@@ -152,6 +153,18 @@ def test_a_part_refuses_a_key_that_it_does_not_have():
         sh.Dumbbell(hots=4)
     with pytest.raises(sh.ScenarioError, match=r'duraton = "1s": .*; did you mean "duration"\?'):
         sh.Scenario(duraton="1s", topology=sh.Star(), traffic=[sh.LongLived()])
+
+
+def test_a_part_without_a_required_key_says_which():
+    with pytest.raises(sh.ScenarioError, match=r"Poisson.sizes: expected a value"):
+        sh.Poisson(load=0.4)
+
+
+def test_a_part_lists_its_keys_for_help_and_completion():
+    assert inspect.signature(sh.Poisson).parameters["sizes"].default is inspect.Parameter.empty
+    assert inspect.signature(sh.Incast).parameters["start"].default == "0s"
+    assert "\nsize: " in sh.Incast.__doc__
+    assert pickle.loads(pickle.dumps(sh.Incast(size="1KB"))) == sh.Incast(size="1KB")
 
 
 def test_the_parts_are_those_of_the_models():

@@ -65,7 +65,8 @@ main()
     command = [sys.executable, "-c", hide, *words.split()]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=os.environ)
     assert done.returncode == 2, done.stderr
-    assert f"expected {missing} to be installed; write: pip install 'shallows[{extra}]'" in done.stderr
+    assert f"expected {missing} to be installed; write: pip install " in done.stderr
+    assert f"[{extra}]" in done.stderr
     assert not list(tmp_path.iterdir())
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import commands
-from shallows.results import Run
+from shallows import Run
 
 FAULTS = sorted((Path(__file__).parent / "faults").glob("*.toml"))
 THOROUGH = {"rows"}

@@ -1,5 +1,6 @@
 """Modules do not import each other in cycles, in the Python package or in the Rust crates."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -39,15 +40,33 @@ def test_no_modules_of_the_package_import_each_other():
     assert not found, "\n".join(f"cycle of {len(group)}: {', '.join(group)}" for group in found)
 
 
+MOST = 4
+"""The most modules of a cycle with imports inside functions: an answer and the request it came from."""
+
+
+def test_imports_inside_functions_hide_no_large_cycle():
+    found = [group for group in cycles(python_graph(PACKAGE, functions=True)) if len(group) > MOST]
+    assert not found, "\n".join(f"cycle of {len(group)}: {', '.join(group)}" for group in found)
+
+
+def test_no_module_of_the_package_asks_the_package_for_its_public_names():
+    """`shallows` imports a public name when it is first used: an import of it would be a hidden cycle."""
+    modules = {path.stem for path in PACKAGE.iterdir()}
+    public = "|".join({*shallows.__all__, "__version__"} - modules)
+    asked = re.compile(rf"^ *(import shallows$|from shallows import .*\b({public})\b)", re.M)
+    assert [path for path in PACKAGE.rglob("*.py") if asked.search(path.read_text())] == []
+
+
 def test_a_cycle_in_python_is_found():
     known = {"shallows.a", "shallows.b"}
     texts = {"shallows.a": "from shallows import b", "shallows.b": "class B:\n    import shallows.a"}
     assert cycles({name: python_imports(text, known) for name, text in texts.items()}) == [sorted(known)]
 
 
-def test_imports_inside_a_function_do_not_count():
-    text = "if TYPE_CHECKING:\n    import shallows.a\ndef f():\n    import shallows.a"
+def test_imports_inside_a_function_count_only_if_asked_for():
+    text = "if TYPE_CHECKING:\n    import shallows.b\ndef f():\n    import shallows.a"
     assert python_imports(text, {"shallows.a"}) == set()
+    assert python_imports(text, {"shallows.a"}, functions=True) == {"shallows.a"}
 
 
 def test_a_cycle_in_rust_is_found():

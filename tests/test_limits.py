@@ -174,16 +174,11 @@ def said_in_limits(sentence):
     ("tables", "expected"),
     [
         ({"network": {"shared": {"size": "1MB"}}}, "describe memory as"),
-        ({"network": {"trimming": True}, "cc": "ndp"}, "without trimming"),
-        ({"cc": "expresspass"}, "without credits"),
-        ({"cc": {"name": "hull", "per_server": True}}, "without a pacer in the NIC"),
         ({"classes": [{"name": f"c{number}"} for number in range(9)]}, "at most 8"),
     ],
 )
 def test_what_classes_lack_is_refused(tables, expected):
-    said_in_limits(
-        "no `network.shared`, `trimming`, credits (`expresspass`) or pacer that the flows of a host"
-    )
+    said_in_limits("trimming and memory (`[[pools]]` in place of `network.shared`)")
     said_in_limits("With classes there are up to eight")
     with pytest.raises(ScenarioError, match=expected):
         scenario(**{"topology": FABRIC, "traffic": [LONG], "classes": CLASSES, "duration": "1ms"} | tables)

@@ -268,8 +268,7 @@ def test_a_page_does_without_paths_that_do_not_fit(watched, monkeypatch, tmp_pat
 def test_memory_that_ends_in_spite_of_the_estimate_is_a_sentence(watched, monkeypatch):
     from typer.testing import CliRunner
 
-    from shallows import cli
-    from shallows.results import Run
+    from shallows import Run, cli
 
     def load(folder):
         raise MemoryError("Unable to allocate 7 GiB")

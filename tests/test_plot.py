@@ -63,7 +63,7 @@ def test_slowdown_by_size_shows_median_and_99th_percentile(ax):
     finish[4:] = fake.NEVER
     ideal = fake.column([10, 10, 80, 80, 0, 0, 0]) * fake.US
     answer = fake.answer(flows__start_ps=flows.start_ps, flows__finish_ps=finish, flows__ideal_ps=ideal)
-    run = fake.Run.from_answer(fake.scenario(), fake.network(), flows, answer, 1.0)
+    run = fake.made(fake.scenario(), fake.network(), flows, answer, 1.0)
     assert plot.slowdown_by_size(ax, run)
     median, high = ax.lines
     assert points(median) == [[9, pytest.approx(3)], [90, pytest.approx(1.625)]]
@@ -73,7 +73,7 @@ def test_slowdown_by_size_shows_median_and_99th_percentile(ax):
 def test_goodput_of_several_algorithms_is_told_apart(ax):
     flows = fake.flows()
     flows.cc[6] = 0
-    run = fake.Run.from_answer(fake.scenario(), fake.network(), flows, fake.answer(), 1.0)
+    run = fake.made(fake.scenario(), fake.network(), flows, fake.answer(), 1.0)
     assert plot.goodput_by_flow(ax, run)
     assert {line.get_label(): points(line) for line in ax.lines} == {
         "dctcp": [[3, pytest.approx(3)]],

@@ -6,6 +6,7 @@ from functools import cached_property
 import pytest
 
 import shallows as sh
+from shallows.base.literal import Builder
 
 
 def public():
@@ -80,3 +81,56 @@ def test_a_name_without_them_would_be_found():
     assert "sh.Run.figure" in public()
     assert "sh.plot.queue_cdf" in public()
     assert "sh.Sweep.table" in public()
+
+
+def test_every_table_of_a_scenario_is_public():
+    tables = {
+        "Fault",
+        "Pool",
+        "PortSettings",
+        "Task",
+        "Tasks",
+        "TrafficClass",
+        "Training",
+        "Dumbbell",
+        "Poisson",
+    }
+    assert tables <= {*sh.__all__}
+    assert all(issubclass(getattr(sh, name), Builder) for name in tables)
+    with pytest.raises(AttributeError, match="no attribute 'Table'"):
+        _ = sh.Table
+
+
+TABLES = {"duration": "1ms", "topology": sh.Dumbbell(hosts=2), "traffic": [{"kind": "long-lived"}]}
+
+
+def test_an_algorithm_has_one_name_in_all_functions():
+    assert sh.run(TABLES, cc="dctcp").summary["cc"] == ["dctcp"]
+    assert sh.run({**TABLES, "cc": "reno"}, cc=sh.CC("dctcp", g=0.1)).scenario.cc.parameters["g"] == 0.1
+    # A name keeps what else the table of the algorithm says, as an override of `cc.name` does.
+    dctcp = {"name": "dctcp", "receiver": {"resolution": "1ms"}}
+    assert sh.run({**TABLES, "cc": dctcp}, cc="reno").scenario.cc.name == "reno"
+    assert [*sh.compare(TABLES, cc="dctcp").runs] == ["dctcp"]
+    assert [*sh.compare(TABLES, cc=["dctcp", "dx"]).runs] == ["dctcp", "dx"]
+
+
+def test_a_scenario_is_also_a_dict_and_anything_else_says_what_to_write():
+    with pytest.raises(sh.ScenarioError, match=r'trafic = .*did you mean "traffic"\?'):
+        sh.run({**TABLES, "cc": "dctcp", "trafic": []})
+    with pytest.raises(sh.ScenarioError, match="scenario = 5: expected a Scenario, a dict of its tables"):
+        sh.run(5)
+    with pytest.raises(sh.ScenarioError, match="scenario = 5: expected a Scenario, a dict of its tables"):
+        sh.sweep(5)
+
+
+def test_a_scenario_shows_its_own_attributes():
+    shown = {name for name in dir(sh.Scenario.load("dctcp-40")) if not name.startswith("_")}
+    assert {"traffic", "topology", "cc", "set", "to_toml", "flows", "warnings"} <= shown
+    assert not {"model_dump", "dict", "json", "copy", "schema", "parse_obj", "construct"} & shown
+
+
+@pytest.mark.parametrize("module", ["export", "importers", "settings", "why"])
+def test_a_public_module_lists_names_that_it_has(module):
+    owner = getattr(sh, module)
+    assert (owner.__doc__ or "").strip()
+    assert all(getattr(owner, name) is not None for name in owner.__all__)

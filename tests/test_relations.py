@@ -8,6 +8,7 @@ import pytest
 import shallows as sh
 from shallows.faults import Fault
 from shallows.scenario import HostTable, NetworkTable, RecordTable, Scenario
+from shallows.scenario.given import Given
 from shallows.scenario.queues import Pauses, Pool, Shared, TrafficClass, Trimming
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
@@ -134,7 +135,7 @@ def _keys(at, value):
 def test_the_soak_draws_every_key():
     """But two: nothing is saved by name there, and a trace has its rows in the scenario."""
     tables = {
-        "": Scenario,
+        "": Given,
         "network": NetworkTable,
         "hosts": HostTable,
         "record": RecordTable,

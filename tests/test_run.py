@@ -40,7 +40,7 @@ def test_goodput_counts_only_the_time_a_flow_was_there():
     flows = fake.flows()
     flows.stop_ps[4] = 150 * fake.US  # 25 KB in the 50 us after the warm-up
     flows.stop_ps[5] = 90 * fake.US  # gone before it ended
-    run = fake.Run.from_answer(fake.scenario(), fake.network(), flows, fake.answer(), 1.0)
+    run = fake.made(fake.scenario(), fake.network(), flows, fake.answer(), 1.0)
     assert run.flows.goodput_gbps[4] == pytest.approx(4)
     assert np.isnan(run.flows.goodput_gbps[5])
 
@@ -177,7 +177,7 @@ def test_a_run_goes_to_another_process():
         (sh.run, {"wrold": "fluid"}, r'wrold = "fluid": expected one of .*; did you mean "world"\?'),
         (sh.run, {"duration": "5ms"}, r'overrides=\{"duration": …\}'),
         (sh.run, {"traffic__0__flows": 3}, r'overrides=\{"traffic.0.flows": …\}'),
-        (sh.compare, {"ccs": ["dx"], "thread": 1}, 'did you mean "threads"'),
+        (sh.compare, {"cc": ["dx"], "thread": 1}, 'did you mean "threads"'),
         (sh.sweep, {"seed": 3}, 'did you mean "seeds"'),
     ],
 )
@@ -195,5 +195,5 @@ def test_times_late_in_a_long_run_are_exact():
     finish[0] = late + 20 * fake.US
     answer = fake.answer(flows__start_ps=flows.start_ps, ended_ps=late + 30 * fake.US)
     answer["flows"]["finish_ps"] = finish
-    run = fake.Run.from_answer(fake.scenario(), fake.network(), flows, answer, 1.0)
+    run = fake.made(fake.scenario(), fake.network(), flows, answer, 1.0)
     assert run.flows.fct_us[0] == 20

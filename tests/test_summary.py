@@ -135,7 +135,7 @@ def test_without_any_queue_the_busiest_port_is_the_bottleneck():
 def test_a_port_that_the_scenario_names_is_the_bottleneck():
     network = fake.network()
     network.recorded_ports = fake.column([0], "u4")
-    run = fake.Run.from_answer(fake.scenario(["h0->s0"]), network, fake.flows(), fake.answer(), 1.0)
+    run = fake.made(fake.scenario(["h0->s0"]), network, fake.flows(), fake.answer(), 1.0)
     assert run.summary["bottleneck"]["port"] == "h0->s0"
 
 
@@ -199,7 +199,7 @@ def test_an_exchange_counts_where_its_response_does():
     # Flow 1 answers flow 0, which began at 100 us; it is complete at 210 us.
     flows = fake.flows()
     flows.answers[1] = 0
-    run = fake.Run.from_answer(fake.scenario(), fake.network(), flows, fake.answer(), 1.0)
+    run = fake.made(fake.scenario(), fake.network(), flows, fake.answer(), 1.0)
     assert run.summary["traffic"][0]["exchange_p50_us"] == pytest.approx(110)
     assert run.summary["traffic"][1]["exchange_p50_us"] is None
 
@@ -208,7 +208,7 @@ def test_an_exchange_counts_as_unfinished_where_its_request_waits():
     """Flow 3 answers flow 0, which began at 100 us; at the end of the run, at 300 us, it is not complete."""
     flows = fake.flows()
     flows.answers[1] = flows.answers[3] = 0
-    run = fake.Run.from_answer(fake.scenario(), fake.network(), flows, fake.answer(), 1.0)
+    run = fake.made(fake.scenario(), fake.network(), flows, fake.answer(), 1.0)
     row = run.summary["traffic"][0]
     assert (row["exchanges"], row["exchanges_unfinished"], row["exchange_p50_us"]) == (1, 1, None)
     assert row["more_than"]["exchange_mean_us"] == pytest.approx((110 + 200) / 2)
@@ -235,7 +235,7 @@ def test_a_size_on_the_edge_belongs_to_the_larger_bin():
     flows = fake.flows()
     flows.bytes[0] = 10_000
     delivered = fake.column([10_000, 90_000, 90_000, 30_000, 1, 1, 1])
-    run = fake.Run.from_answer(
+    run = fake.made(
         fake.scenario(), fake.network(), flows, fake.answer(flows__delivered_bytes=delivered), 1.0
     )
     assert [row["count"] for row in run.summary["flows_by_size"]] == [0, 2, 0, 0, 0]
@@ -246,7 +246,7 @@ def test_a_run_that_ends_with_its_flows_says_how_long_it_drained():
     assert fake.run().summary["drain_s"] is None
     scenario = fake.scenario()
     scenario.duration_ps = None
-    run = fake.Run.from_answer(scenario, fake.network(), fake.flows(), fake.answer(), 1.0)
+    run = fake.made(scenario, fake.network(), fake.flows(), fake.answer(), 1.0)
     assert run.summary["drain_s"] == pytest.approx(100e-6)
     assert run.summary["drain_share"] == pytest.approx(100 / 200)
 
@@ -345,7 +345,7 @@ def test_what_no_link_can_carry_does_not_close_the_books():
     # Flow 1 had 90 KB in 100 us, 7.2 Gbit/s; the last port was busy for 201 of 200 us.
     slow = fake.network()
     slow.rate_bps[1] = 7_000_000_000
-    run = fake.Run.from_answer(fake.scenario(), slow, fake.flows(), fake.answer(), 1.0)
+    run = fake.made(fake.scenario(), slow, fake.flows(), fake.answer(), 1.0)
     assert any("link can carry" in text for text in run.summary["books"]["problems"])
     busy = fake.run(ports__busy_ps=fake.column([50, 201]) * fake.US)
     assert busy.summary["books"]["problems"] == ["port s0->h1 sent for longer than it was measured"]

@@ -13,11 +13,11 @@ from shallows.scenario import HostTable, NetworkTable, RecordTable, Scenario, su
 from shallows.scenario.given import Given
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
-from shallows.worlds import fluid, kernel, packet
+from shallows.worlds import fluid, kernel, packet, wire
 from shallows.worlds.runner import WORLDS, prepare
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "scenario.md"
-MODULES = {"packet": packet, "fluid": fluid, "kernel": kernel}
+MODULES = {"packet": packet, "fluid": fluid, "kernel": kernel, "wire": wire}
 BASE = {
     "duration": "20ms",
     "topology": {"kind": "star", "hosts": 4, "rate": "1Gbps", "rtt": "400us"},
@@ -362,7 +362,9 @@ def test_pauses_are_refused_where_no_world_supports_them(key):
         with pytest.raises(ScenarioError, match=why) as refused:
             prepare(pausing, world=world)
         assert refused.value.key == f"traffic[0].{key}"
-    with pytest.raises(ScenarioError, match="it acts over tcp or roce, and expresspass runs over credit"):
+    with pytest.raises(
+        ScenarioError, match="it acts over tcp or roce or unordered, and expresspass runs over credit"
+    ):
         pausing.set("cc", "expresspass")
 
 

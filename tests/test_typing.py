@@ -34,7 +34,7 @@ plain = sh.Scenario(duration="1s", topology={"kind": "star"}, cc="dctcp", traffi
 run = sh.run(scenario, seed=2, world="packet", overrides={"traffic.0.flows": 10})
 run.save("results/mine")
 goodput = run.flows["goodput_gbps"].mean()
-comparison = sh.compare("dctcp-40", ["dctcp", "dx"], overrides={"duration": "20ms"})
+comparison = sh.compare("dctcp-40", cc=["dctcp", "dx"], overrides={"duration": "20ms"})
 class Aimd:
     ...
 
@@ -43,6 +43,53 @@ written = sh.run("dctcp-40", overrides={"cc": sh.CC(Aimd, increase=2)})
 sweep = sh.sweep("dctcp-40", cc=["dctcp", "./mine.py:Aimd"], over={"traffic.0.flows": [10, 20]}, seeds=3)
 version: str = sh.__version__
 """
+STRANGER = """
+from pathlib import Path
+import shallows as sh
+from shallows import export, fluid, importers, plot, settings, units, why
+
+scenario = sh.Scenario(
+    duration=10 * units.ms,
+    topology=sh.LeafSpine(leaves=2, spines=2, hosts_per_leaf=4, rate="100Gbps"),
+    cc=sh.CC("dcqcn"),
+    classes=[sh.TrafficClass(name="gold", weight=3), sh.TrafficClass(name="bulk", pool="shared")],
+    pools=[sh.Pool(name="shared", size="1MB")],
+    ports=[sh.PortSettings(names="spine", buffer="2MB")],
+    faults=[sh.Fault(link="s0", kind="down", at="2ms", until="4ms")],
+    traffic=[sh.Tasks(tasks=[sh.Task(name="a", host=0, compute="1ms")]), {"kind": "incast"}],
+    record=sh.Record(ports="all"),
+)
+class Mine: ...
+
+
+sh.register("mine", Mine)
+missing: list[str] = [key for key in ("duration", "warmup") if key not in scenario.tables]
+run: sh.Run = sh.run({"duration": "1ms", **scenario.tables}, cc="dctcp", seed=2)
+again: sh.Run = sh.Run.load(run.save("results/one", plot=True))
+mean_us: float = again.summary["flows"]["fct_mean_us"] if len(again.flows) else 0.0
+path: why.Path = run.why(812)
+paths: why.Paths = run.why(slowest=10)
+task: why.TaskPath = why.of_run(run, task="all-reduce")
+moment: why.Snapshot = why.at(run, "3.2ms")
+taps: export.Taps = run.taps(["s0->h8"], since="1ms")
+written: Path = taps.pcap("one.pcapng")
+page: Path = run.html("page.html", paths)
+plot.figure([run, again], labels=["a", "b"], size=3.33).savefig("two.pdf")
+axes = run.plot.queue_over_time()
+comparison: sh.Comparison = sh.compare(scenario, cc=["dctcp", Mine])
+best: str = min(comparison.runs, key=lambda label: comparison.runs[label].summary["flows"]["fct_p99_us"])
+sweep: sh.Sweep = sh.sweep("dctcp-40", cc="dx", over={"traffic.0.load": [0.2, 0.4]}, seeds=3, workers=2)
+model: fluid.Model = fluid.MODELS["dctcp"]()
+fragment: settings.Fragment = settings.read([Path("config_db.json")])
+changed: sh.Scenario = settings.apply(scenario, fragment)
+advice: settings.Advice = settings.recommend(changed, flows=(2, 64))
+imported: importers.Import = importers.write(["topology.txt", "flow.txt"], "imported.toml")
+try:
+    sh.run(imported.scenario.set("duration", "2ms"), out="results/two").check_books()
+except (sh.ScenarioError, sh.BooksError) as error:
+    print(error, missing, mean_us, path, task, moment, written, page, axes, best, sweep, model, advice)
+"""
+"""A program of 40 lines that uses all public modules."""
 WRONG = {
     'sh.run("x", wrold="fluid")': "wrold",
     'sh.run("x", world="flud")': "flud",
@@ -69,13 +116,13 @@ WRONG = {
 """A user's mistake, and a word that the complaint about it has."""
 
 
-def complaints(folder, programs):
-    """{name: what the checker says of each of `programs`}, all in one go."""
+def complaints(folder, programs, mode="standard"):
+    """{name: what the checker, in `mode`, says of each of `programs`}, all in one go."""
     if not CHECKER.exists():
         pytest.skip("basedpyright comes with make lint and make types")
     for name, text in programs.items():
         (folder / f"{name}.py").write_text(text)
-    settings = {"typeCheckingMode": "standard", "pythonVersion": "3.11", "reportUnusedExpression": False}
+    settings = {"typeCheckingMode": mode, "pythonVersion": "3.11", "reportUnusedExpression": False}
     (folder / "pyrightconfig.json").write_text(json.dumps(settings))
     command = [CHECKER, "--project", folder, "--pythonpath", sys.executable, "--outputjson"]
     report = json.loads(subprocess.run(command, capture_output=True, text=True).stdout)
@@ -94,6 +141,19 @@ def test_right_forms_pass_and_mistakes_are_refused(tmp_path):
     assert said.pop("right") == []
     for (line, word), messages in zip(WRONG.items(), said.values(), strict=True):
         assert any(word in message for message in messages), f"{line}: {messages}"
+
+
+@pytest.mark.types
+def test_a_program_that_uses_all_of_the_public_interface_passes_in_strict_mode(tmp_path):
+    assert complaints(tmp_path, {"stranger": STRANGER}, "strict") == {"stranger": []}
+
+
+@pytest.mark.types
+def test_a_type_checker_and_python_see_the_same_public_names(tmp_path):
+    names = sorted({*sh.__all__, "export", "fluid", "importers", "settings", "why"})
+    text = "import shallows as sh\n" + "".join(f"print(sh.{name})\n" for name in names)
+    assert complaints(tmp_path, {"names": text}, "standard") == {"names": []}
+    assert all(getattr(sh, name) is not None for name in names)
 
 
 def test_each_mistake_is_an_error_at_run_time_too():

@@ -14,7 +14,7 @@
         cc="dctcp",
         traffic=[sh.Poisson(sizes="websearch", load=0.4, load_of="bottleneck")],
     )
-    sh.compare(scenario, ccs=["dctcp", "dx"])
+    sh.compare(scenario, cc=["dctcp", "dx"])
     sh.sweep(scenario, cc=["dctcp", "dx"], over={"traffic.0.load": [0.2, 0.4, 0.8]}, seeds=10)
 
 Running
@@ -25,12 +25,8 @@ Running
 
 Writing a scenario
     Scenario     network, hosts, algorithm and traffic: typed, validated, with units; TOML in and out
-    topologies   Dumbbell, Star, ParkingLot, MultiBottleneck, LeafSpine, FatTree, ThreeTier, RailOptimised,
-                 DragonflyPlus, Graph
-    traffic      LongLived, Staircase, Incast, Shuffle, AllReduce, ReduceScatter, AllGather, Broadcast,
-                 AllToAll, RequestResponse, Poisson, Trace
-    tables       Network, Shared, Pauses, Trimming, Marking, Hosts, Timestamps, Costs, Record; CC with
-                 parameters
+    tables       a class for each table of a scenario file, such as `Dumbbell`, `Poisson`, `TrafficClass` and
+                 `Fault`; `help(sh.Poisson)` lists its keys
     units        quantities as numbers: `10 * sh.units.Gbps`; a text says the same, "10Gbps"
 
 Looking at results
@@ -38,6 +34,13 @@ Looking at results
     Comparison   what `compare` returns
     Sweep        what `sweep` returns: a table with a row a run, means and intervals, figures
     plot         one function a kind of figure, drawing on the Axes it is given
+
+Further modules
+    why          why a flow was slow, and the state of a run at a time
+    fluid        models of congestion control as equations: margins, trajectories
+    settings     settings of switches and NICs: read, explained, recommended, written
+    importers    files of other simulators as scenarios
+    export       timelines of a run for Perfetto and Wireshark
 
 Going wrong
     ScenarioError   the scenario, an option or a file is wrong
@@ -50,92 +53,13 @@ is in docs/results.md, and in the metadata of every Parquet file.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from shallows import plot, units
-    from shallows.algorithms.user_algorithms import register
-    from shallows.errors import BooksError, ScenarioError
-    from shallows.results.run import Run
-    from shallows.scenario import Scenario
-    from shallows.scenario.builders import (
-        CC,
-        AllGather,
-        AllReduce,
-        AllToAll,
-        Broadcast,
-        Costs,
-        DragonflyPlus,
-        Dumbbell,
-        FatTree,
-        Graph,
-        Hosts,
-        Incast,
-        LeafSpine,
-        LongLived,
-        Marking,
-        MultiBottleneck,
-        Network,
-        ParkingLot,
-        Pauses,
-        Poisson,
-        RailOptimised,
-        Record,
-        ReduceScatter,
-        RequestResponse,
-        Shared,
-        Shuffle,
-        Staircase,
-        Star,
-        ThreeTier,
-        Timestamps,
-        Trace,
-        Trimming,
-    )
-    from shallows.sweeps.comparison import Comparison, compare
-    from shallows.sweeps.result import Sweep
-    from shallows.sweeps.running import sweep
-    from shallows.worlds.runner import run
-
-    __version__: str
-
 __all__ = [
-    "CC",
-    "AllGather",
-    "AllReduce",
-    "AllToAll",
     "BooksError",
-    "Broadcast",
     "Comparison",
-    "Costs",
-    "DragonflyPlus",
-    "Dumbbell",
-    "FatTree",
-    "Graph",
-    "Hosts",
-    "Incast",
-    "LeafSpine",
-    "LongLived",
-    "Marking",
-    "MultiBottleneck",
-    "Network",
-    "ParkingLot",
-    "Pauses",
-    "Poisson",
-    "RailOptimised",
-    "Record",
-    "ReduceScatter",
-    "RequestResponse",
     "Run",
     "Scenario",
     "ScenarioError",
-    "Shared",
-    "Shuffle",
-    "Staircase",
-    "Star",
     "Sweep",
-    "ThreeTier",
-    "Timestamps",
-    "Trace",
-    "Trimming",
     "compare",
     "plot",
     "register",
@@ -144,10 +68,31 @@ __all__ = [
     "units",
 ]
 
+if TYPE_CHECKING:
+    import shallows.scenario.builders as builders
+    from shallows import export as export
+    from shallows import fluid as fluid
+    from shallows import importers as importers
+    from shallows import plot, units
+    from shallows import settings as settings
+    from shallows import why as why
+    from shallows.algorithms.user_algorithms import register
+    from shallows.errors import BooksError, ScenarioError
+    from shallows.runs import Run
+    from shallows.scenario import Scenario
+    from shallows.scenario.builders import *  # noqa: F403
+    from shallows.sweeps.comparison import Comparison, compare
+    from shallows.sweeps.result import Sweep
+    from shallows.sweeps.running import sweep
+    from shallows.worlds.runner import run
+
+    __all__ += builders.__all__
+    __version__: str
+
 _MODULES = {
     "BooksError": "shallows.errors",
     "Comparison": "shallows.sweeps.comparison",
-    "Run": "shallows.results.run",
+    "Run": "shallows.runs",
     "Scenario": "shallows.scenario",
     "ScenarioError": "shallows.errors",
     "Sweep": "shallows.sweeps.result",
@@ -156,20 +101,28 @@ _MODULES = {
     "run": "shallows.worlds.runner",
     "sweep": "shallows.sweeps.running",
 }
-"""The module of each public name. Names that are missing here are builders of tables of a scenario."""
+"""The module of each public name; the tables of a scenario are those of `shallows.scenario.builders`."""
+_PUBLIC_MODULES = ("export", "fluid", "importers", "plot", "settings", "units", "why")
 
 if not TYPE_CHECKING:  # without this, type checkers would accept any name
+    _OWN = tuple(__all__)
+    del __all__  # until it is asked for: the tables are made from the models, which load slowly
 
     def __getattr__(name):
         """Import a name when it is first used: some modules load slowly or are compiled."""
         if name == "__version__":
             return import_module("shallows.base.version").version()
-        if name not in __all__:
-            raise AttributeError(f"module 'shallows' has no attribute {name!r}")
-        if name in ("plot", "units"):
+        if name in _PUBLIC_MODULES:
             return import_module(f"shallows.{name}")
-        return getattr(import_module(_MODULES.get(name, "shallows.scenario.builders")), name)
+        if name in _MODULES:
+            return getattr(import_module(_MODULES[name]), name)
+        if name == "__all__" or name[:1].isupper():  # a submodule is looked up here before it is loaded
+            builders = import_module("shallows.scenario.builders")
+            if name == "__all__":
+                return sorted([*_OWN, *builders.__all__])
+            if name in builders.__all__:
+                return getattr(builders, name)
+        raise AttributeError(f"module 'shallows' has no attribute {name!r}")
 
-
-def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    def __dir__():
+        return sorted({*__getattr__("__all__"), *_PUBLIC_MODULES, "__version__"})

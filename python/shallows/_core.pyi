@@ -22,6 +22,22 @@ def simulate(
     Without a number of `threads` there are as many as pay. The answer is the same for any number.
     """
 
+def emulate(request: Request, on_progress: Callable[[int, int, int], None] | None = None) -> Answer:
+    """The answer to a request that runs in real time, with UDP datagrams. Ctrl-C ends it early."""
+
+def endpoint(
+    request: Request,
+    descriptor: int,
+    peer: tuple[str, int],
+    key: list[int],
+    sends: bool,
+    on_progress: Callable[[int, int, int], None] | None = None,
+) -> dict[str, Any]:
+    """What one end of a flow has seen, over a bound socket, with a peer that knows the same 16 bytes."""
+
+def datagrams_per_s(seconds: float) -> float:
+    """Datagrams that each of two threads receives and sends per second, measured for so many seconds."""
+
 def watch(
     request: Request,
     watched: dict[str, Any],

@@ -285,6 +285,7 @@ class Draw(Traffics):
                     {"threshold": self.size(100, 1e6)},
                     {"threshold": "2pkt", "hysteresis": self.size(1, 1e6)},
                     {"headroom": self.one(("auto", self.size(1, 1e6)))},
+                    {"watchdog": self.time(1e-5, 1e-2), "restoration": self.time(1e-6, 1e-2)},
                 )
             )
         if "shared" in table or "pfc" in table:  # ports have no buffers of their own
@@ -299,7 +300,8 @@ class Draw(Traffics):
                 "headers": self.size(64, 1e6),
                 "ratio": self.one((1, 2, 10, 100_000)),
             }
-            table["trimming"] = self.one((True, {key: keys[key] for key in keys if self.maybe()}))
+            chosen = {key: keys[key] for key in keys if self.maybe()}
+            table["trimming"] = self.one((True, chosen, {"threshold": self.size(9000, 1e6)}))
         if self.maybe(0.25):
             row = self.one(MARKINGS)
             table["marking"] = {"kind": row["name"], **self.parameters(row)}
@@ -364,6 +366,7 @@ class Draw(Traffics):
             "gap": self.one((0, 0.002, 0.05, 1)),
             "prr": self.one((True, False)),
             "timestamps": self.timestamps(),
+            "costs": [{"message": self.time(1e-7, 1e-4), "spread": self.one((0, 0.1, 2))}],
         }
         row = next((row for row in CATALOG if row["name"] == cc["name"].split("@")[0]), None)
         unused = OF_TRANSPORTS - set(row["honours"]) if row and self.maybe(0.9) else set()

@@ -30,6 +30,7 @@ class Traffics:
             "size": self.size(1e3, 2e5),
             "start": start,
             "channels": self.one((1, 1, 2, 3, 8)),
+            "rails": self.one((False, True)),
             "step_delay": self.time(1e-9, 1e-5),
             "jitter": self.one(("0s", self.time(1e-12, 1e-5))),
         }

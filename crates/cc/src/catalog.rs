@@ -36,7 +36,8 @@ pub enum Reliability {
         /// Packets that must arrive behind a hole before it counts as lost (`DupThresh` of RFC 6675).
         dup_thresh: u32,
     },
-    /// Each packet is acknowledged, or requested again, by itself; their order has no meaning.
+    /// Each packet is acknowledged, or requested again, by itself; their order has no meaning. Ports that trim may cut data to its
+    /// header.
     Unordered,
     /// Frames out of order are discarded, and everything from the first missing frame on is sent again.
     GoBackN,
@@ -53,7 +54,7 @@ pub enum SendControl {
     /// path of the frames that they call.
     OnCredits,
     /// The first window of its algorithm, then one packet, or the bytes of a credit, for each pull of its receiver, whose host
-    /// paces the pulls of all its flows. Ports that trim may cut data to its header.
+    /// paces the pulls of all its flows.
     OnPulls,
 }
 
@@ -62,13 +63,27 @@ pub enum SendControl {
 pub struct Transport {
     /// Its name in tables.
     pub name: &'static str,
-    /// How it repairs losses.
+    /// How it repairs losses. Not every one goes with every condition for sending, which a constant checks.
     pub reliability: Reliability,
     /// When it sends.
     pub leave: SendControl,
     /// The keys of a scenario that act on its flows, of those that do not act on every flow. A scenario that sets
     /// another key is an error.
     pub honours: &'static [&'static str],
+}
+
+impl Transport {
+    /// Returns the transport. A combination of reliability and condition for sending that no host implements does not compile.
+    const fn checked(self) -> Self {
+        use Reliability::{GoBackN, Selective, Unordered};
+        use SendControl::{AtRates, InWindow, OnCredits, OnPulls};
+        let exists = matches!(
+            (self.reliability, self.leave),
+            (Selective { .. }, InWindow | AtRates) | (GoBackN, InWindow | OnCredits) | (Unordered, InWindow | OnPulls)
+        );
+        assert!(exists, "a transport without an implementation");
+        self
+    }
 }
 
 /// `DupThresh` of RFC 6675 §2.
@@ -95,7 +110,8 @@ pub static TCP: Transport = Transport {
         "hosts.gap",
         "hosts.timestamps",
     ],
-};
+}
+.checked();
 
 /// TCP whose ports offer rates.
 pub static RATED: Transport = Transport {
@@ -111,7 +127,8 @@ pub static RATED: Transport = Transport {
         "hosts.loss_detection",
         "hosts.timestamps",
     ],
-};
+}
+.checked();
 
 /// RoCE: a rate from the first packet on, a window if the algorithm has one, and go-back-N.
 pub static ROCE: Transport = Transport {
@@ -128,7 +145,8 @@ pub static ROCE: Transport = Transport {
         "hosts.gap",
         "hosts.timestamps",
     ],
-};
+}
+.checked();
 
 /// A frame for each credit of the receiver.
 pub static CREDIT: Transport = Transport {
@@ -136,7 +154,8 @@ pub static CREDIT: Transport = Transport {
     reliability: Reliability::GoBackN,
     leave: SendControl::OnCredits,
     honours: &["hosts.rto_initial"],
-};
+}
+.checked();
 
 /// A first window at the rate of the link, then a packet or some bytes for each pull of the receiver; full ports cut packets to headers.
 pub static PULLED: Transport = Transport {
@@ -144,7 +163,17 @@ pub static PULLED: Transport = Transport {
     reliability: Reliability::Unordered,
     leave: SendControl::OnPulls,
     honours: &["hosts.rto_initial", "hosts.rto_max"],
-};
+}
+.checked();
+
+/// The window and pace of the algorithm over acknowledgements of each packet by itself; full ports cut packets to headers.
+pub static UNORDERED: Transport = Transport {
+    name: "unordered",
+    reliability: Reliability::Unordered,
+    leave: SendControl::InWindow,
+    honours: &["traffic.exchange", "traffic.off", "hosts.rto_initial", "hosts.rto_max"],
+}
+.checked();
 
 /// Builds the source of credits of one flow.
 pub type BuildCredits = fn(values: &Values, path: &CreditPath) -> Box<dyn Credits>;
@@ -164,6 +193,8 @@ pub(crate) const ACCURATE_ECHO: Notification = Notification { name: "ecn echo (R
 pub(crate) const CNP: Notification = Notification { name: "congestion notification (SIGCOMM 2015)", build: Cnp::boxed };
 /// Nothing beside the transport's own acknowledgements.
 pub(crate) const COMPLETIONS: Notification = Notification { name: "completions", build: Silent::boxed };
+/// Marks in the answer to each packet, which the transport handles.
+pub(crate) const ANSWERS: Notification = Notification { name: "answers to each packet", build: Silent::boxed };
 /// Credits, which the transport handles.
 pub(crate) const CREDITS: Notification = Notification { name: "credits (SIGCOMM 2017)", build: Silent::boxed };
 /// Pulls, which the transport handles.

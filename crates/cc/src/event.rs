@@ -20,8 +20,10 @@ pub struct Ack {
     pub samples: u32,
     /// Payload acknowledged for the first time, cumulatively or selectively.
     pub acked: Bytes,
-    /// The part of `acked` that the receiver reports as marked (ECN echo).
+    /// The part of `acked` and of `trimmed` that the receiver reports as marked (ECN echo).
     pub marked: Bytes,
+    /// Payload that a port trimmed, so that only its header arrived: it is to be sent again, and is not part of `acked`.
+    pub trimmed: Bytes,
     /// Payload still in flight after it.
     pub in_flight: Bytes,
     /// Whether only the window limited the flow in the window of data to which this packet belongs. A flow that its
@@ -30,6 +32,9 @@ pub struct Ack {
     pub window_limited: bool,
     /// Whether lost packets are being retransmitted; the window does not grow meanwhile.
     pub recovering: bool,
+    /// Entropy value of the newest data packet it covers; zero unless hosts choose paths, and over transports that acknowledge
+    /// several packets at once.
+    pub entropy: u16,
 }
 
 /// How a loss was detected.
@@ -50,6 +55,8 @@ pub struct Loss {
     /// Payload in flight when it was detected, the lost packet included (FlightSize of RFC 5681), at most the window of
     /// then: packets that leave during recovery do not raise it.
     pub in_flight: Bytes,
+    /// Payload that is newly known to be lost; zero over transports that do not acknowledge each packet by itself.
+    pub lost: Bytes,
     /// A timeout with nothing acknowledged since the one before: the threshold is held (RFC 5681 §3.1).
     pub repeated: bool,
 }

@@ -3,7 +3,7 @@
 //!
 //! The seed of a failing case is in its message: `EVENTS` from that seed are the case.
 
-use shallows_cc::catalog::{ALGORITHMS, Algorithm, Marking, RATED, ROCE, TCP};
+use shallows_cc::catalog::{ALGORITHMS, Algorithm, Marking, RATED, ROCE, Reliability, TCP};
 use shallows_cc::event::{Ack, HopRecord, Loss, LossKind};
 use shallows_cc::parameter::Values;
 use shallows_cc::rng::Rng;
@@ -55,7 +55,9 @@ impl Life {
         let later = self.now + Time::from_nanos(100).scale(1.0 + self.draws.uniform() * 20_000.0);
         self.pass(later.max(self.sent_at + rtt), sender, row);
         self.sent_at = self.sent_at.max(self.now - rtt);
-        let acked = self.mss * self.below(30);
+        let payload = self.mss * self.below(30);
+        let trims = row.transport.reliability == Reliability::Unordered && self.chance(0.1);
+        let (acked, trimmed) = if trims { (Bytes::ZERO, payload) } else { (payload, Bytes::ZERO) };
         Ack {
             sent_at: self.sent_at,
             rtt,
@@ -63,10 +65,12 @@ impl Life {
             one_way_delay: rtt / 2,
             samples: 1 + self.below(4) as u32,
             acked,
-            marked: if self.chance(0.2) { acked } else { Bytes::ZERO },
+            marked: if self.chance(0.2) { payload } else { Bytes::ZERO },
+            trimmed,
             in_flight: self.mss * self.below(200),
             window_limited: self.chance(0.7),
             recovering: self.chance(0.1),
+            entropy: 0,
         }
     }
 
@@ -89,7 +93,8 @@ impl Life {
             0..4 => {
                 let kind = if self.chance(0.3) { LossKind::Timeout } else { LossKind::FastRetransmit };
                 let repeated = kind == LossKind::Timeout && self.chance(0.5);
-                sender.on_loss(self.now, &Loss { kind, in_flight: self.mss * (1 + self.below(200)), repeated });
+                let in_flight = self.mss * (1 + self.below(200));
+                sender.on_loss(self.now, &Loss { kind, in_flight, lost: self.mss * self.below(3), repeated });
             }
             4..10 if *row.transport == ROCE => sender.on_notification(self.now),
             10..40 if *row.transport == ROCE => {

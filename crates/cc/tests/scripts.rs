@@ -20,10 +20,11 @@ struct Catalogued {
     sender: Box<dyn Sender>,
     credits: Option<Box<dyn Credits>>,
     granted: Option<(Time, Grant)>,
+    mss: Bytes,
 }
 
-fn packets(line: &Line<'_>, key: &str) -> Bytes {
-    MSS.scale(line.value(key).map_or(0.0, |v| v.parse().expect("a number of packets")))
+fn packets(line: &Line<'_>, key: &str, mss: Bytes) -> Bytes {
+    mss.scale(line.value(key).map_or(0.0, |v| v.parse().expect("a number of packets")))
 }
 
 /// Of a line with `queue=`, `sent=` and `at=` for every hop, in this order.
@@ -40,7 +41,8 @@ fn records(line: &Line<'_>) -> Vec<HopRecord> {
 
 impl Follower for Catalogued {
     fn tell(&mut self, line: &Line<'_>) {
-        let sender = &mut self.sender;
+        let (sender, mss) = (&mut self.sender, self.mss);
+        let packets = |line, key| packets(line, key, mss);
         let now = time(line.words[0]);
         match line.words[1] {
             "ack" => {
@@ -54,15 +56,17 @@ impl Follower for Catalogued {
                     samples: 1,
                     acked: packets(line, "acked"),
                     marked: packets(line, "marked"),
+                    trimmed: packets(line, "trimmed"),
                     in_flight: packets(line, "in_flight"),
                     window_limited: !line.has("idle"),
                     recovering: line.has("recovering"),
+                    entropy: 0,
                 };
                 sender.on_ack(now, &ack);
             }
             "loss" => {
                 let in_flight = packets(line, "in_flight");
-                sender.on_loss(now, &Loss { kind: LossKind::FastRetransmit, in_flight, repeated: false });
+                sender.on_loss(now, &Loss { in_flight, ..Loss::default() });
             }
             "sent" => {
                 sender.on_sent(now, Bytes(line.value("bytes").expect("bytes=").parse().expect("a number of bytes")));
@@ -87,18 +91,23 @@ impl Follower for Catalogued {
                 sender.on_wake(now);
             }
             "timeout" => {
-                let (in_flight, repeated) = (packets(line, "in_flight"), line.has("repeated"));
-                sender.on_loss(now, &Loss { kind: LossKind::Timeout, in_flight, repeated });
+                let (in_flight, lost) = (packets(line, "in_flight"), packets(line, "lost"));
+                sender.on_loss(now, &Loss { kind: LossKind::Timeout, in_flight, lost, repeated: line.has("repeated") });
             }
             other => panic!("no event is called {other}"),
         }
+    }
+
+    /// Bytes of a window are compared to a thousandth of a byte, so that one adjustment shows.
+    fn tolerance(&self, name: &str, expected: f64) -> f64 {
+        if name == "cwnd_bytes" { 1e-3 } else { 1e-3 * expected.abs().max(1.0) }
     }
 
     fn observed(&self, name: &str) -> f64 {
         let sender = &self.sender;
         let granted = || self.granted.expect("a grant comes first");
         match name {
-            "window" => return sender.decision().window / MSS,
+            "window" => return sender.decision().window / self.mss,
             "pace" => return sender.decision().pace.map_or(0.0, Rate::as_gbps),
             "credit" => return granted().1.number as f64,
             "credit_bytes" => return granted().1.size.0 as f64,
@@ -121,18 +130,22 @@ impl Follower for Catalogued {
 
 fn build(used: &Line<'_>, path: &Line<'_>) -> Box<dyn Follower> {
     let row = catalog::find(used.words[1]).expect("an algorithm of the catalog");
-    let initial_window = packets(path, "initial");
+    let of_frame = path.value("mtu").map(|bytes| Bytes(bytes.parse().expect("a whole number")));
+    let (mss, frame) = of_frame.map_or((MSS, FRAME), |bytes| (bytes, bytes));
+    let line_rate =
+        path.value("rate").map_or(LINE_RATE, |gbps| Rate::from_gbps(gbps.parse().expect("a whole number of Gbps")));
+    let initial_window = packets(path, "initial", mss);
     let seed = path.value("seed").map_or(1, |seed| seed.parse().expect("a whole number"));
     let base_rtt = path.time("rtt").unwrap_or_default();
     let switches = path.value("switches").map_or(0, |count| count.parse().expect("a whole number"));
-    let fixed = Path { mss: MSS, frame: FRAME, line_rate: LINE_RATE, ..Path::default() };
+    let fixed = Path { mss, frame, line_rate, ..Path::default() };
     let path = Path { initial_window, base_rtt, seed, switches, ..fixed };
     let values = values(used);
     let shaper = || CreditShaper::new(&values, FRAME);
     let credits = row
         .credits
         .map(|build| build(&values, &CreditPath { now: Time::ZERO, line_rate: LINE_RATE, shaper: shaper() }));
-    Box::new(Catalogued { sender: (row.sender)(&values, &path), credits, granted: None })
+    Box::new(Catalogued { sender: (row.sender)(&values, &path), credits, granted: None, mss })
 }
 
 #[test]

@@ -47,8 +47,20 @@ answer! {
         books: Books,
         /// Packet world only
         threads: Option<Threads>,
-        /// Kernel world only
+        /// Kernel and wire world only
         lateness: Option<Lateness>,
+        /// Wire world only
+        datagrams: Option<Datagrams>,
+    }
+
+    /// Datagrams of a run, and what they cost.
+    pub struct Datagrams {
+        /// Datagrams between hosts and switches
+        count: u64,
+        /// Processor time of the thread of the hosts
+        hosts_cpu_s: f64,
+        /// Processor time of the thread of the switches
+        switches_cpu_s: f64,
     }
 
     /// Threads of a run. They do not affect the rest of the answer.
@@ -317,6 +329,7 @@ impl Answer {
             books: outcome.problems.into(),
             threads: None,
             lateness: None,
+            datagrams: None,
         }
     }
 }

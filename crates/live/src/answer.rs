@@ -1,8 +1,7 @@
 //! Parts of the answer that only this world has: the record of lateness, and the test of two hosts on a cable.
 
 use serde::Serialize;
-use shallows_contract::answer::{Lateness, Probes, Quantiles};
-use shallows_live::lateness::Delays;
+use shallows_contract::answer::{Lateness, Probes};
 
 use crate::wire::Report;
 
@@ -16,18 +15,6 @@ pub fn push(probes: &mut Probes, time_ps: u64, flow: u32, name: &str, value: f64
     probes.flow.push(flow);
     probes.name.push(PROBE_NAMES.iter().position(|known| *known == name).expect("a known name") as u16);
     probes.value.push(value);
-}
-
-fn quantiles(delays: &Delays) -> Quantiles {
-    let micros = |nanos: u64| nanos as f64 / 1000.0;
-    Quantiles {
-        count: delays.count(),
-        mean_us: micros(delays.mean()),
-        p50_us: micros(delays.quantile(0.5)),
-        p99_us: micros(delays.quantile(0.99)),
-        p999_us: micros(delays.quantile(0.999)),
-        max_us: micros(delays.largest()),
-    }
 }
 
 /// The verdict on the record.
@@ -48,9 +35,9 @@ impl Judged {
             accepted: reason.is_none(),
             reason,
             round_trip_us: round_trip_ns as f64 / 1000.0,
-            deliveries: quantiles(&record.deliveries),
-            looks: quantiles(&record.looks),
-            stamps: (stamps.rounds.count() > 0).then(|| quantiles(&stamps.rounds)),
+            deliveries: (&record.deliveries).into(),
+            looks: (&record.looks).into(),
+            stamps: (stamps.rounds.count() > 0).then(|| (&stamps.rounds).into()),
             given_up,
             seen_round_trip_us: round_trips.map(|(seen, _)| seen),
             network_round_trip_us: round_trips.map(|(_, network)| network),

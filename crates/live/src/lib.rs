@@ -5,7 +5,8 @@
 //! feature `bpf`: `main.rs` and its modules.
 
 pub mod cores;
-pub mod lateness;
 pub mod params;
 pub mod stamps;
 pub mod switch;
+
+pub use shallows_contract::lateness;

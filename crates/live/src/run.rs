@@ -215,6 +215,7 @@ impl Measured {
             random: None,
             threads: None,
             lateness: Some(lateness),
+            datagrams: None,
         }
     }
 }

@@ -138,7 +138,7 @@ fn a_loss_cuts_both_alike() {
         core.event(LOSS, CoreAck::default(), CoreLoss { now_us: 5, in_flight: 8, timeout });
         let told = core.native();
         let mut sender = sender("dctcp", 1);
-        sender.on_loss(Time::from_micros(5), &event::Loss { kind, in_flight: MSS * 8, repeated: false });
+        sender.on_loss(Time::from_micros(5), &event::Loss { kind, in_flight: MSS * 8, ..event::Loss::default() });
         assert_eq!(told, packets);
         assert_eq!(sender.decision().window, MSS * packets);
     }

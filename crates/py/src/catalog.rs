@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use shallows_cc::catalog::{ALGORITHMS, Algorithm, Marking, SendControl};
+use shallows_cc::catalog::{ALGORITHMS, Algorithm, Marking, Reliability, SendControl};
 use shallows_cc::parameter::{Parameter, Preset};
 use shallows_cc::port::{Feedback, MECHANISMS, MarkAt, Mechanism};
 use shallows_cc::receiver::{AlternateReceiver, SUBSTITUTES};
@@ -30,6 +30,7 @@ fn row<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, PyDic
     row.set_item("port", port)?;
     row.set_item("marking", marking)?;
     row.set_item("transport", algorithm.transport.name)?;
+    row.set_item("trims", algorithm.transport.reliability == Reliability::Unordered)?;
     row.set_item("honours", algorithm.honours())?;
     row.set_item("draws", algorithm.draws())?;
     row.set_item("source", algorithm.source)?;

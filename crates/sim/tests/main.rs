@@ -15,6 +15,7 @@ mod networks;
 mod pacer;
 mod pulls;
 mod queueing;
+mod real_time;
 mod seams;
 mod soak;
 mod stall_detector;

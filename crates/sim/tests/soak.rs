@@ -9,7 +9,7 @@ use crate::networks::{
     MTU, assert_the_same_in_domains, control, fat_tree, flow, lossless, network, one_class, run_open, star, trimming,
     until_done,
 };
-use shallows_cc::catalog::{self, Marking};
+use shallows_cc::catalog::{self, Marking, Reliability};
 use shallows_cc::parameter::Values;
 use shallows_cc::port::{self, credit::CreditShaper};
 use shallows_cc::rng::Rng;
@@ -97,7 +97,7 @@ fn ports(dice: &mut Dice, network: &mut Network, control: &Control) {
     }
     if control.waits_for_credits() {
         share_with_credits(network, control);
-    } else if control.waits_for_pulls() {
+    } else if control.algorithm.transport.reliability == Reliability::Unordered {
         if dice.chance(0.8) {
             trim(dice, network);
         }

@@ -83,7 +83,7 @@ class Algorithm:
 
     @property
     def transport(self) -> str:
-        """The transport of its flows: "tcp", "rated", "roce", "credit" or "pulled"."""
+        """The transport of its flows: "tcp", "rated", "roce", "credit", "pulled" or "unordered"."""
         return "tcp" if self.user_class or self.native else _row(self.name)["transport"]
 
     @property
@@ -140,7 +140,7 @@ class Algorithm:
     @property
     def trims(self) -> bool:
         """True if switch ports shall trim its packets instead of dropping them."""
-        return not (self.user_class or self.native) and _row(self.name)["port"] == "trim"
+        return not (self.user_class or self.native) and _row(self.name)["trims"]
 
     @property
     def draws(self) -> bool:

@@ -272,6 +272,21 @@ def pause_threshold(scale: Scale) -> int:
     return max(round(PAUSE * scale.fastest / MEMORY_RATE), PAUSE, 5 * scale.frame)
 
 
+UET_RAMP = 0.2, 0.8
+"""Ends of the ramp for NSCC in bandwidth-delay products; packets are trimmed at one (UE 1.0.3)."""
+
+
+def uet_ramp(scale: Scale) -> dict[str, Any]:
+    """The `marking` table of ports for NSCC: a ramp that begins after a frame at least."""
+    kmin, kmax = (max(round(share * uet_product(scale)), scale.frame) for share in UET_RAMP)
+    return {"kind": "red", "kmin": f"{kmin}B", "kmax": f"{kmax}B", "pmax": 1.0, "at": "dequeue"}
+
+
+def uet_product(scale: Scale) -> int:
+    """Bytes of the bandwidth-delay product of the longest path at the slowest port, eight frames at least."""
+    return max(scale.in_flight(scale.slowest), TRIMMING_QUEUE * scale.frame)
+
+
 TRIMMING_QUEUE = 8
 """Data packets that a port holds which trims further ones (Handley et al., SIGCOMM 2017 §3.1)."""
 
@@ -334,6 +349,7 @@ _DELAY_AS_QUEUE = Rule(
     lambda value, ratio, scale: value * max(1.0, ratio) + scale.host_bps / 8 * _longer_s(scale),
 )
 """Bytes that a delay of TIMELY, which follows `_ROUND_TRIP`, is at the rate of the host."""
+_LONGEST = Rule("the longest round trip", lambda _value, _ratio, scale: min(scale.rtt_ps / 1e12, MOST_RTT_S))
 _GAIN = Rule("the host's rate above 10 Gbps, inversely", lambda value, ratio, _: value / max(1.0, ratio))
 """A gain per bit of `_DELAY_AS_QUEUE`."""
 _GAIN_PER_SECOND = Rule("the host's rate", lambda value, ratio, _: value / max(1.0, ratio) * min(1.0, ratio))
@@ -354,6 +370,8 @@ def of_10g(rate_bps: int) -> float:
     return rate_bps / (10 * GBPS)
 
 
+MOST_RTT_S = 10.0
+"""The longest base round trip that NSCC takes."""
 TIMELY_RTT_S = 20e-6
 """D_minRTT, the least round trip in TIMELY's network (CoNEXT 2016, footnote 4)."""
 _TIMELY = (
@@ -370,11 +388,11 @@ _HULL = {"beta": _RATE, "period": _TIME, "idle": _SLOW_TIME}
 class Family:
     """Algorithms whose parameters follow the network alike.
 
-    ratio: of the host's rate to that of the paper, where it is 1: `at`.
+    ratio: of the host's rate to that of the paper, where it is 1: `at`; None if it is nowhere.
     """
 
     ratio: Callable[[int], float]
-    at: str
+    at: str | None
     rules: Mapping[str, Rule]
 
 
@@ -385,6 +403,7 @@ PARAMETERS: dict[str, Family] = {
     "patched-timely-pi": Family(of_10g, "10 Gbps", _TIMELY | _HOST_PI),
     "hull": Family(of_10g, "10 Gbps", _HULL),
     "gap": Family(of_10g, "10 Gbps", {"target": _SLOW_TIME}),
+    "nscc": Family(of_10g, None, {"base_rtt": _LONGEST}),
 }
 """By algorithm, the parameters whose defaults follow the network."""
 

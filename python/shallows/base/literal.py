@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Mapping, Sequence
+from inspect import Parameter
 from keyword import iskeyword
 from os import PathLike, fspath
 from typing import Any, ClassVar, Protocol, TypeGuard, cast
@@ -64,17 +65,22 @@ class Builder:
 
     kind: ClassVar[str | None] = None
 
-    def __init__(self, given: dict[str, Any], unknown: Mapping[str, object]) -> None:
-        defaults = type(self).__init__.__kwdefaults__ or {}
-        for key, value in unknown.items():
-            known = [name for name in given if name not in ("self", "unknown", "__class__")]
-            expected = f"a known key ({', '.join(known)}){did_you_mean(key, known)}"
-            raise ScenarioError(f"{type(self).__name__}.{key}", value, expected)
+    known: ClassVar[Mapping[str, Any]] = {}
+    """Its keys as Python writes them, with their defaults; `Parameter.empty` for a required one."""
+
+    def __init__(self, **given: Any) -> None:
+        name, known = type(self).__name__, self.known
+        for key, value in given.items():
+            if key not in known:
+                expected = f"a known key ({', '.join(known)}){did_you_mean(key, known)}"
+                raise ScenarioError(f"{name}.{key}", value, expected)
+        for key, default in known.items():
+            if default is Parameter.empty and key not in given:
+                raise ScenarioError(f"{name}.{key}", None, "a value: this key has no default")
         self.keys: dict[str, Any] = {
-            key.rstrip("_"): literal(value)
-            for key, value in given.items()
-            if key not in ("self", "unknown", "__class__")
-            and not (key in defaults and value is defaults[key])
+            key.rstrip("_"): literal(given[key])
+            for key, default in known.items()
+            if key in given and given[key] is not default
         }
 
     @property
@@ -143,35 +149,6 @@ def _foreign(value: Any) -> Any:
     if hasattr(value, "to_dict") and hasattr(value, "columns"):
         return {str(name): np.asarray(value[name]).tolist() for name in value.columns}
     return value
-
-
-def to_source(tables: TableLike) -> str:
-    """The Python expression for the tables of a scenario, with builders."""
-    from shallows.scenario import builders
-
-    said = {key: value for key, value in tables.items() if value is not None}
-    for key, made in builders.TABLES.items():
-        if isinstance(said.get(key), dict):
-            said[key] = _part(said[key], made)
-    if isinstance(said.get("topology"), dict):
-        said["topology"] = _part(said["topology"], builders.TOPOLOGIES.get(said["topology"].get("kind")))
-    if isinstance(said.get("traffic"), list):
-        kinds = ((table, builders.TRAFFICS.get(table.get("kind"))) for table in said["traffic"])
-        said["traffic"] = [_part(table, made) for table, made in kinds]
-    return f"Scenario({', '.join(f'{key}={value!r}' for key, value in said.items())})"
-
-
-def _part(table: dict[str, Any], made: type[Builder] | None) -> object:
-    """The builder of a table; the table itself if there is none."""
-    if made is None:
-        return table
-    keys = {f"{key}_" if key == "from" else key: value for key, value in table.items()}
-    if made.kind:
-        keys.pop("kind", None)
-    try:
-        return made(**keys)
-    except (TypeError, ScenarioError):  # a required key is in a file
-        return table
 
 
 def _listed(array: Array) -> Any:

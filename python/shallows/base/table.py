@@ -41,6 +41,10 @@ class Table(BaseModel):
         """
         return {key: getattr(self, _UNIT.sub("", key)) for key in of.__annotations__}
 
+    def __dir__(self) -> Iterable[str]:
+        """Its own attributes, for completion: not the methods of pydantic and of all tables."""
+        return sorted(set(super().__dir__()) - {name for name in dir(Table) if not name.startswith("__")})
+
     def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
         """Its keys as texts with units."""
         return self.model_dump(by_alias=True, exclude_none=True).items()

@@ -38,6 +38,7 @@ COMMANDS = {
     "fit": "fitting:fit",
     "schema": "catalog:schema",
     "live": "live:app",
+    "wire": "wire:app",
 }
 """The function, or the app with subcommands, of each command."""
 SUMMARIES = {
@@ -60,6 +61,7 @@ SUMMARIES = {
     "fit": "Find costs of hosts from a table of measured times",
     "schema": "Print the JSON Schema of a scenario, for editors",
     "live": "Linux TCP under eBPF on this machine; needs root",
+    "wire": "A flow between two machines over UDP",
 }
 """A line of the help for each command."""
 FIRST = 6
@@ -183,9 +185,9 @@ def _leave(status: list[Any]) -> None:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from shallows import __version__
+        from shallows.base.version import version
 
-        print(f"shallows {__version__}")
+        print(f"shallows {version()}")
         raise typer.Exit
 
 

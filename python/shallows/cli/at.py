@@ -33,7 +33,7 @@ def at(
 ) -> int:
     """Run RESULT's scenario again and print every queue, window, rate and pause as it was at TIME."""
     from shallows.printing.report import print_parts
-    from shallows.results import Run
+    from shallows.runs import Run
     from shallows.why.selection import flows, ports
 
     run = Run.load(result)

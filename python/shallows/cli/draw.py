@@ -25,7 +25,8 @@ def draw(
     import numpy as np
 
     from shallows.base import extras
-    from shallows.results import Run, files
+    from shallows.results import files
+    from shallows.runs import Run
     from shallows.scenario import Scenario
 
     extras.need("plot", "draw")
@@ -49,7 +50,8 @@ def _page(what: str, out: Path) -> int:
     """Write the page of a result's network over time."""
     from shallows.errors import ScenarioError
     from shallows.pages import moments, report, topology
-    from shallows.results import Run, files
+    from shallows.results import files
+    from shallows.runs import Run
     from shallows.scenario import Scenario
 
     files.check(out, files.PAGE)

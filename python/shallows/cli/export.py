@@ -49,7 +49,8 @@ def export(
     from shallows.errors import ScenarioError
     from shallows.export import fct as times
     from shallows.export import tables
-    from shallows.results import Run, files
+    from shallows.results import files
+    from shallows.runs import Run
 
     if not (perfetto or pcap or csv or fct):
         raise ScenarioError("export", "to nothing", "--perfetto FILE, --pcap FILE, --csv DIR or --fct FILE")

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from shallows.cli.output import Json, print_json
 from shallows.cli.run import EXAMPLE, Overrides, ScenarioFile
 from shallows.cli.settings import Trust, settings
 from shallows.cli.status import DONE, with_status
@@ -21,6 +22,7 @@ def fit(
     set_: Overrides = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the scenario with costs.")] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw measured and predicted.")] = None,
+    json_: Json = False,
     trust: Trust = False,
 ) -> int:
     """Find the costs of hosts with which SCENARIO takes the measured times of TABLE."""
@@ -37,13 +39,17 @@ def fit(
         files.check(out, files.SCENARIO)
     sizes, times, left = measured.read(table)
     found = search(Scenario.load(scenario, settings(set_, EXAMPLE)), sizes, times)
-    for line in output.lines(found):
-        print(line)
+    if json_:
+        print_json("fit", output.as_json(found))
+    else:
+        print("\n".join(output.lines(found)))
     for text in left:
         print(f"not expressed: {names.line(text)}", file=sys.stderr)
     if plot:
-        print(f"wrote {files.draw(output.figure(found), plot)}")
+        print(f"wrote {files.draw(output.figure(found), plot)}", file=sys.stderr if json_ else sys.stdout)
     if out:
         text = f"{files.SAVED_BY_FIT}\n{found.scenario.to_toml()}"
-        print(f"wrote {files.write_text(out, text, files.SCENARIO)}")
+        print(
+            f"wrote {files.write_text(out, text, files.SCENARIO)}", file=sys.stderr if json_ else sys.stdout
+        )
     return DONE

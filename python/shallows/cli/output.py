@@ -11,6 +11,11 @@ VERSION = 1
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text: kind, version and data.")]
 
 
+def text(kind: str, data: Any) -> str:
+    """The envelope of `data` with its kind, such as "run"."""
+    return json.dumps({"kind": kind, "version": VERSION, "data": data}, indent=2, allow_nan=False)
+
+
 def print_json(kind: str, data: Any) -> None:
     """Print `data` with its kind, such as "run"."""
-    print(json.dumps({"kind": kind, "version": VERSION, "data": data}, indent=2, allow_nan=False))
+    print(text(kind, data), flush=True)

@@ -13,7 +13,7 @@ from shallows.errors import ScenarioError
 
 if TYPE_CHECKING:
     from shallows.printing.progress import Progress
-    from shallows.results.run import Run
+    from shallows.runs import Run
     from shallows.sweeps.comparison import Comparison
 
 
@@ -38,7 +38,7 @@ def report(
 ) -> int:
     """Print the report of a saved result again, or write it as a page that needs no network."""
     from shallows.printing.report import comparison_report, print_parts, run_report
-    from shallows.results import Run
+    from shallows.runs import Run
     from shallows.sweeps.comparison import Comparison
 
     if (result / "sweep.toml").is_file():
@@ -92,7 +92,7 @@ def write(result: "Run | Comparison", file: Path) -> None:
     from shallows.memory import needs
     from shallows.pages.report import SLOWEST
     from shallows.printing.progress import Progress
-    from shallows.results import Run
+    from shallows.runs import Run
 
     runs = [result] if isinstance(result, Run) else result.runs.values()
     needs.check_page(run.scenario for run in runs if run.summary["world"] == "packet")

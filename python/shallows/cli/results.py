@@ -111,7 +111,8 @@ def _runs_in(folder: Path) -> int:
 
 def _diff(one: Path, other: Path, as_json: bool) -> int:
     from shallows.printing.report import ROWS, plain_table, print_parts
-    from shallows.results import Run, inventory
+    from shallows.results import inventory
+    from shallows.runs import Run
     from shallows.sweeps.comparison import Comparison
 
     runs = [inventory.of_folder(folder) for folder in (one, other)]

@@ -17,7 +17,7 @@ from shallows.cli.status import DONE, FAILED, INTERRUPTED, after_saving, with_st
 from shallows.errors import NamedOverrides, ScenarioError
 
 if TYPE_CHECKING:
-    from shallows.results.run import Run
+    from shallows.runs import Run
     from shallows.sweeps.comparison import Comparison
 
 
@@ -67,12 +67,12 @@ def run(
             help="An algorithm, a preset, or a class: ./mine.py:Aimd; by default the scenario's.",
         ),
     ] = None,
-    world: Annotated[str, typer.Option(help="World to run in: packet, fluid or kernel.")] = "packet",
+    world: Annotated[str, typer.Option(help="World to run in: packet, fluid, kernel or wire.")] = "packet",
     set_: Overrides = None,
     seed: Seed = None,
     repeats: Annotated[
         int | None,
-        typer.Option(callback=at_least(1), help="Number of runs in the kernel world; by default 3."),
+        typer.Option(callback=at_least(1), help="Number of runs of a world in real time; by default 3."),
     ] = None,
     threads: Annotated[
         int | None,

@@ -76,7 +76,7 @@ def sweep(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a key for all runs.")
     ] = None,
-    world: Annotated[str, typer.Option(help="World to run in: packet, fluid or kernel.")] = "packet",
+    world: Annotated[str, typer.Option(help="World to run in: packet, fluid, kernel or wire.")] = "packet",
     on: Annotated[
         str, typer.Option(metavar="WHERE", help="local, dask://HOST:PORT, or slurm:KEY=VALUE,… for submitit.")
     ] = "local",
@@ -88,7 +88,10 @@ def sweep(
     ] = None,
     shard: Annotated[
         str | None,
-        typer.Option(metavar="I/N", help="Run the I-th of N parts; `shallows merge` puts them together."),
+        typer.Option(
+            metavar="I/N",
+            help="Run the I-th of N parts, which `shallows merge` puts together; by default all.",
+        ),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would run, and with Slurm the script.")

@@ -11,7 +11,7 @@ from shallows.cli.settings import Trust, at_least
 from shallows.cli.status import DONE, with_status
 
 if TYPE_CHECKING:
-    from shallows.results import Run
+    from shallows.runs import Run
     from shallows.why.counterfactual import Counterfactual
     from shallows.why.paths import Paths
     from shallows.why.task import TaskPath
@@ -70,7 +70,8 @@ def why(
     from shallows.cli import report as pages
     from shallows.errors import ScenarioError
     from shallows.printing.report import print_parts
-    from shallows.results import Run, files
+    from shallows.results import files
+    from shallows.runs import Run
     from shallows.why import paths, report
     from shallows.why.record import check_folder
     from shallows.why.record import of_run as record_of

@@ -13,6 +13,12 @@ U16, U32, U64 = NDArray[np.uint16], NDArray[np.uint32], NDArray[np.uint64]
 F64, Flags = NDArray[np.float64], NDArray[np.bool_]
 
 
+class Datagrams(TypedDict):
+    count: int
+    hosts_cpu_s: float
+    switches_cpu_s: float
+
+
 class Quantiles(TypedDict):
     count: int
     mean_us: float
@@ -167,6 +173,7 @@ class Answer(TypedDict):
     books: Books
     threads: Threads | None
     lateness: Lateness | None
+    datagrams: Datagrams | None
 
 
 class GoodputRecord(TypedDict):

@@ -36,7 +36,9 @@ CONTROL = (
 )
 """Kinds with a datagram of their own, whatever transport carries the flow."""
 DATAGRAMS = (*CONTROL, "data", "ack", "nack", "trimmed", "returned", "pull")
-"""All kinds of flows with credits or pulls: a byte (place in this list plus 1) and two numbers."""
+"""All kinds of flows with credits or pulls, or whose packets are answered one by one: a byte (place in this
+list plus 1) and two numbers.
+"""
 FORWARD = (*DATA_LIKE, "trimmed")
 """Kinds from a flow's sender to its receiver."""
 PAUSES = ("pause", "resume")
@@ -166,10 +168,10 @@ class Headers:
     def _udp(self, row: Row, data: bytes, service: int) -> bytes:
         _, _, forward, port, more = self._ends(row)
         roce = service == ROCE_PORT
-        here, there = (port, service if roce else service + more)
+        source, target = (port, service if roce else service + more)
         datagram = dpkt.udp.UDP(
-            sport=here if forward or roce else there,
-            dport=there if forward or roce else here,
+            sport=source if forward or roce else target,
+            dport=target if forward or roce else source,
             data=data,
         )
         datagram.ulen = len(datagram)
@@ -195,5 +197,6 @@ class Headers:
 
 
 def _transport(used: "Algorithm") -> str:
-    """The transport of a catalog row; data under rate feedback is TCP."""
-    return {"rated": "tcp", "pulled": "credit"}.get(used.transport, used.transport)
+    """The headers of a catalog row: rate feedback has those of TCP, "credit" those of no standard."""
+    known = {"rated": "tcp", "pulled": "credit", "unordered": "credit"}
+    return known.get(used.transport, used.transport)

@@ -149,11 +149,11 @@ def _samples(trace: _Trace, taps: "Taps", tracks: dict[int, int]) -> None:
     probes, names = taps.probes, taps.probe_names
     inside = (probes["time_ps"] >= taps.from_ps) & (probes["time_ps"] <= taps.until_ps)
     for flow, track in tracks.items():
-        mine = inside & (probes["flow"] == flow)
+        rows = inside & (probes["flow"] == flow)
         for number, name in enumerate(names):
-            its = mine & (probes["name"] == number)
-            if its.any():
+            named = rows & (probes["name"] == number)
+            if named.any():
                 counter = trace.track(
                     f"{name} of flow {flow}", track, UNITS.get(name.rpartition("_")[2], "1")
                 )
-                trace.counter(counter, probes["time_ps"][its], probes["value"][its])
+                trace.counter(counter, probes["time_ps"][named], probes["value"][named])

@@ -41,27 +41,27 @@ def check(folder: Path) -> None:
 
 def _frames(taps: "Taps") -> Columns:
     frames, names = taps.frames, np.asarray(taps.names)
-    mine = taps.tapped
+    tapped = taps.tapped
     columns = {
-        "port": names[frames["link"][mine]],
-        "flow": _known(frames["flow"][mine], NONE),
-        "kind": np.asarray(taps.kinds)[frames["kind"][mine]],
-        "length": frames["length"][mine],
-        "offered_ps": frames["offered_ps"][mine],
-        "begun_ps": _known(frames["begun_ps"][mine], NEVER),
-        "ended_ps": _known(frames["ended_ps"][mine], NEVER),
-        "outcome": np.asarray(taps.outcomes)[frames["outcome"][mine]],
+        "port": names[frames["link"][tapped]],
+        "flow": _known(frames["flow"][tapped], NONE),
+        "kind": np.asarray(taps.kinds)[frames["kind"][tapped]],
+        "length": frames["length"][tapped],
+        "offered_ps": frames["offered_ps"][tapped],
+        "begun_ps": _known(frames["begun_ps"][tapped], NEVER),
+        "ended_ps": _known(frames["ended_ps"][tapped], NEVER),
+        "outcome": np.asarray(taps.outcomes)[frames["outcome"][tapped]],
     }
-    columns |= {name: frames[name][mine] for name in ("number", "speaks_of", "block", "window")}
-    return columns | {name: taps.bit(name)[mine].astype(np.uint8) for name in taps.bits}
+    columns |= {name: frames[name][tapped] for name in ("number", "speaks_of", "block", "window")}
+    return columns | {name: taps.bit(name)[tapped].astype(np.uint8) for name in taps.bits}
 
 
 def _events(taps: "Taps") -> Columns:
-    mine = np.isin(taps.events["link"], taps.links)
+    tapped = np.isin(taps.events["link"], taps.links)
     return {
-        "time_ps": taps.events["time_ps"][mine],
-        "port": np.asarray(taps.names)[taps.events["link"][mine]],
-        "event": np.asarray(taps.link_events)[taps.events["event"][mine]],
+        "time_ps": taps.events["time_ps"][tapped],
+        "port": np.asarray(taps.names)[taps.events["link"][tapped]],
+        "event": np.asarray(taps.link_events)[taps.events["event"][tapped]],
     }
 
 

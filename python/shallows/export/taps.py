@@ -94,11 +94,11 @@ class Taps:
     def again(self) -> Flags:
         """True for each data frame that its sender had sent before, seen at the sender's own port."""
         frames = self.frames
-        mine = np.flatnonzero(self.of_kind("data") & self.scenario.network.is_nic[frames["link"]])
-        key = (frames["flow"][mine].astype(np.uint64) << np.uint64(32)) | frames["number"][mine]
-        order = np.lexsort((frames["offered_ps"][mine], key))
+        rows = np.flatnonzero(self.of_kind("data") & self.scenario.network.is_nic[frames["link"]])
+        key = (frames["flow"][rows].astype(np.uint64) << np.uint64(32)) | frames["number"][rows]
+        order = np.lexsort((frames["offered_ps"][rows], key))
         repeated = np.zeros(len(frames["link"]), bool)
-        repeated[mine[order[1:]]] = key[order[1:]] == key[order[:-1]]
+        repeated[rows[order[1:]]] = key[order[1:]] == key[order[:-1]]
         return repeated
 
     @cached_property
@@ -111,11 +111,11 @@ class Taps:
 
         Between two times the queue falls linearly, as the frame at its head leaves.
         """
-        mine = (self.frames["link"] == link) & ~self.outcome("returned", "dropped", "no_memory")
-        offered, begun, ended = (self.frames[name][mine] for name in ("offered_ps", "begun_ps", "ended_ps"))
-        stillborn = self.outcome("lost")[mine] & (begun == NEVER)
+        rows = (self.frames["link"] == link) & ~self.outcome("returned", "dropped", "no_memory")
+        offered, begun, ended = (self.frames[name][rows] for name in ("offered_ps", "begun_ps", "ended_ps"))
+        stillborn = self.outcome("lost")[rows] & (begun == NEVER)
         begun[stillborn], ended[stillborn] = offered[stillborn], offered[stillborn]
-        length = self.frames["length"][mine].astype(np.int64)
+        length = self.frames["length"][rows].astype(np.int64)
         times: U64 = np.unique(np.concatenate([offered, ended[ended < NEVER]]))
         times = times[(times >= self.from_ps) & (times <= min(self.until_ps, self.ended_ps))]
         waiting = _sum_up_to(times, offered, length) - _sum_up_to(times, begun, length)

@@ -32,8 +32,8 @@ def _of_paths(scenario: "Scenario", request: "Request") -> "NDArray[np.bool_]":
     from shallows import _core
 
     found = np.zeros((len(scenario.faults), len(scenario.flows)), bool)
-    for its, flows in zip(found, _core.flows_over(request, of_links(scenario)), strict=True):
-        its[flows] = True
+    for affected, flows in zip(found, _core.flows_over(request, of_links(scenario)), strict=True):
+        affected[flows] = True
     return found
 
 
@@ -51,11 +51,11 @@ def _of_shortest(scenario: "Scenario", links: "Sequence[int]") -> "Flags":
 
     for a, b in ((source, target), (target, source)):
         for end in sorted(set(b.tolist())):
-            its = b == end
+            shortest = b == end
             far = to(end)
             for link in links:
                 enter, leave = int(network.link_from[link]), int(network.link_to[link])
-                found[its] |= to(enter)[a[its]] + 1 + far[leave] == far[a[its]]
+                found[shortest] |= to(enter)[a[shortest]] + 1 + far[leave] == far[a[shortest]]
     return found
 
 

@@ -60,10 +60,10 @@ def _check_number(scenario: "Scenario", links: dict[int, list[int]]) -> None:
         return
     number = counts.index(max(counts))
     fault = scenario.faults[number]
-    said = f"fewer changes of links than {sum(counts):,}, at most {MOST_CHANGES:,}"
+    least = f"fewer changes of links than {sum(counts):,}, at most {MOST_CHANGES:,}"
     if fault.kind == "flap" and fault.period:
-        raise ScenarioError(f"faults[{number}].period", TIME.text(fault.period), f"a longer period: {said}")
-    raise ScenarioError(f"faults[{number}].{'link' if fault.link else 'node'}", fault.name, said)
+        raise ScenarioError(f"faults[{number}].period", TIME.text(fault.period), f"a longer period: {least}")
+    raise ScenarioError(f"faults[{number}].{'link' if fault.link else 'node'}", fault.name, least)
 
 
 def _check_overlaps(scenario: "Scenario", links: dict[int, list[int]]) -> None:

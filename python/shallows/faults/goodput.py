@@ -35,7 +35,7 @@ def record(scenario: "Scenario", request: "Request") -> "Record | None":
     everything = np.arange(len(scenario.flows), dtype=np.uint32)
     groups = [
         everything,
-        *(np.flatnonzero(of).astype(np.uint32) for of in affected.flows(scenario, request)[:MOST]),
+        *(np.flatnonzero(flags).astype(np.uint32) for flags in affected.flows(scenario, request)[:MOST]),
     ]
     rtt = Scale.of(scenario.network, scenario.mtu).rtt_ps
     interval = max(rtt // 8, (scenario.duration_ps or 0) // SAMPLES, 1)

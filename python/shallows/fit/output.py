@@ -1,7 +1,9 @@
 """What `shallows fit` prints and draws."""
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
+from shallows.algorithms.catalog import finite
 from shallows.units import SIZE
 
 if TYPE_CHECKING:
@@ -26,6 +28,18 @@ def lines(found: "Fit") -> list[str]:
             f"held out    every second size is predicted from the others within {found.held_out:.1%}"
         )
     return shown + [f"note        {text}" for text in found.notes]
+
+
+def as_json(found: "Fit") -> dict[str, Any]:
+    """The same numbers for other programs: times in us, intervals of 95 %."""
+    values = {name: asdict(getattr(found, name)) for name in ("cost", "share")}
+    rows = zip(found.sizes, found.measured, found.predicted, strict=True)
+    sizes = [
+        {"size_bytes": int(size), "measured_us": float(measured), "predicted_us": float(predicted)}
+        for size, measured, predicted in rows
+    ]
+    numbers = {**values, "messages": found.messages, "held_out": found.held_out}
+    return finite({**numbers, "sizes": sizes, "notes": found.notes})
 
 
 def _interval(value: "Value", unit: str) -> str:

@@ -19,7 +19,7 @@ from shallows.traffic import Collective
 from shallows.units import RATE, SIZE, TIME
 
 if TYPE_CHECKING:
-    from shallows.results import Run
+    from shallows.runs import Run
     from shallows.scenario import Scenario
 
 WIDE = 0.2

@@ -42,8 +42,8 @@ def bode(
     response = loop.response(omega)
     style = _look(index)
     if np.isfinite(margins.crossover_rad_s):
-        said = f"phase margin {margins.phase_margin_deg:.1f}° at {margins.crossover_rad_s:.0f} rad/s"
-        label = f"{label}: {said}" if label else said
+        title = f"phase margin {margins.phase_margin_deg:.1f}° at {margins.crossover_rad_s:.0f} rad/s"
+        label = f"{label}: {title}" if label else title
     angle = _continuous_phase(loop, omega, response, margins)
     magnitude.semilogx(omega, 20 * np.log10(np.abs(response)), label=label, **style)
     phase.semilogx(omega, angle, **style)
@@ -64,8 +64,8 @@ def _continuous_phase(loop: Loop, omega: F64, response: C128, margins: Margins) 
     angle: F64 = np.degrees(np.unwrap(np.angle(response)))
     if not np.isfinite(margins.crossover_rad_s):
         return angle
-    (there,) = np.interp([np.log(margins.crossover_rad_s)], np.log(omega), angle).tolist()
-    return angle - 360 * round((there + 180 - margins.phase_margin_deg) / 360)
+    (reached,) = np.interp([np.log(margins.crossover_rad_s)], np.log(omega), angle).tolist()
+    return angle - 360 * round((reached + 180 - margins.phase_margin_deg) / 360)
 
 
 def _mark_margin(magnitude: Axes, phase: Axes, margins: Margins, color: str) -> None:

@@ -87,8 +87,8 @@ def _side(limits: tuple[float, float], scale: str) -> list[float | bool]:
 
 def _line(line: "Line2D") -> dict[str, Any]:
     x, y = (np.asarray(values, float) for values in line.get_data(orig=False))
-    there = np.isfinite(x) & np.isfinite(y)
-    order = np.flatnonzero(there)[np.argsort(x[there], kind="stable")]
+    known = np.isfinite(x) & np.isfinite(y)
+    order = np.flatnonzero(known)[np.argsort(x[known], kind="stable")]
     if len(order) > MOST_POINTS:
         order = order[np.linspace(0, len(order) - 1, MOST_POINTS).astype(int)]
     step = line.get_drawstyle() == "steps-post"

@@ -66,15 +66,17 @@ def _lines(text: str) -> str:
     return f"<dl>{''.join(rows)}</dl>"
 
 
-def table(its: "Table") -> str:
+def table(contents: "Table") -> str:
     """A table of rich in HTML; right-justified columns are numbers."""
-    head = "".join(f"<th{_kind(column)}>{names.html(_plain(column.header))}</th>" for column in its.columns)
-    cells = zip(*(column.cells for column in its.columns), strict=True)
+    head = "".join(
+        f"<th{_kind(column)}>{names.html(_plain(column.header))}</th>" for column in contents.columns
+    )
+    cells = zip(*(column.cells for column in contents.columns), strict=True)
     rows = "".join(
         "<tr>"
         + "".join(
             f"<td{_kind(column)}>{names.html(_plain(cell))}</td>"
-            for column, cell in zip(its.columns, row, strict=True)
+            for column, cell in zip(contents.columns, row, strict=True)
         )
         + "</tr>"
         for row in cells

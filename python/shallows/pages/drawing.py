@@ -104,9 +104,9 @@ class Drawing:
         """The half of each cable at the egress port of each link, [links, 3, 2]: begin, control, middle."""
         begin, control, end = self.curves[:, 0], self.curves[:, 1], self.curves[:, 2]
         middle = (begin + 2 * control + end) / 4
-        there = np.stack([begin, (begin + control) / 2, middle], axis=1)
+        first = np.stack([begin, (begin + control) / 2, middle], axis=1)
         back = np.stack([end, (end + control) / 2, middle], axis=1)
-        return np.stack([there, back], axis=1).reshape(-1, 3, 2)
+        return np.stack([first, back], axis=1).reshape(-1, 3, 2)
 
     def _nodes(self) -> "Iterator[str]":
         titles = [*self.net.host_names, *self.net.switch_names]

@@ -184,9 +184,10 @@ def _source(runs: "Sequence[Run]") -> Parts:
     """The facts that are needed to reproduce the numbers."""
     shown: list[str] = []
     for run in runs:
-        of = run.summary
-        line = f"{', '.join(of['cc'])}, {of['world']} world: shallows {of['version']}, seed {of['seed']}"
-        line += f", fingerprint {of['fingerprint']}" if of["fingerprint"] else ""
+        summary = run.summary
+        world = f"{', '.join(summary['cc'])}, {summary['world']} world"
+        line = f"{world}: shallows {summary['version']}, seed {summary['seed']}"
+        line += f", fingerprint {summary['fingerprint']}" if summary["fingerprint"] else ""
         file = (
             f"<details><summary>scenario.toml</summary><pre>{names.html(run.scenario_toml)}</pre></details>"
         )

@@ -128,9 +128,10 @@ def _times(shown: Moments) -> list[str]:
 
 
 def _source(run: "Run") -> str:
-    of = run.summary
-    line = f"{', '.join(of['cc'])}, {of['world']} world: shallows {of['version']}, seed {of['seed']}"
-    return line + (f", fingerprint {of['fingerprint']}" if of["fingerprint"] else "")
+    summary = run.summary
+    world = f"{', '.join(summary['cc'])}, {summary['world']} world"
+    line = f"{world}: shallows {summary['version']}, seed {summary['seed']}"
+    return line + (f", fingerprint {summary['fingerprint']}" if summary["fingerprint"] else "")
 
 
 def _player(shown: Moments, moment: int) -> str:

@@ -1,7 +1,8 @@
 """Figures of runs. `figure(runs)` puts four panels together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ from shallows.plot.kinds import (
 )
 from shallows.plot.style import COLOURS, COLUMN_IN, DASHES, MARKERS, STYLE, look
 from shallows.printing.report import unfinished_flows
+from shallows.results import store
 from shallows.results.files import save_figure
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ __all__ = [
     "Drawing",
     "Panel",
     "Plots",
+    "add",
     "fct_cdf",
     "figure",
     "goodput_by_flow",
@@ -138,14 +141,23 @@ class Plots:
     """Figures of a run: `run.plot.queue_cdf()` draws on the given Axes, or on new ones, which it returns."""
 
     def __init__(self, run: "Run") -> None:
-        for panel in PANELS:
-            setattr(self, panel.__name__, partial(self._draw, panel, run))
+        self._run = run
 
-    def _draw(self, panel: Panel, run: "Run", ax: "Axes | None" = None) -> "Axes":
+    def __getattr__(self, name: str) -> "Callable[..., Axes]":
+        """The function of one of `PANELS`, which takes the Axes, or nothing."""
+        for panel in PANELS:
+            if panel.__name__ == name:
+                return partial(self._draw, panel)
+        raise AttributeError(f"no figure {name!r}; there are {', '.join(dir(self))}")
+
+    def __dir__(self) -> list[str]:
+        return [panel.__name__ for panel in PANELS]
+
+    def _draw(self, panel: Panel, ax: "Axes | None" = None) -> "Axes":
         if ax is None:
-            return single(panel, run).axes[0]
+            return single(panel, self._run).axes[0]
         with matplotlib.rc_context(STYLE):
-            panel(ax, run)
+            panel(ax, self._run)
         return ax
 
 
@@ -161,6 +173,12 @@ def save(drawing: Figure, folder: str | Path) -> list[Path]:
     return paths
 
 
+def add(drawing: Figure, folder: str | PathLike[str], name: str, text: str) -> None:
+    """Add a figure to `folder`, where a result is saved whose file `name` holds `text`."""
+    with store.adding(folder, name, text) as filling:
+        save(drawing, filling)
+
+
 def _has_data(panel: Panel, runs: Labelled) -> bool:
     return panel(Figure().add_subplot(), *unlabelled(runs))
 
@@ -170,6 +188,6 @@ def _small_print(runs: Labelled) -> str:
     # Runs in real time have no fingerprint.
     prints = ", ".join(f"{label} {run.summary['fingerprint'] or ''}".rstrip() for run, label in runs)
     early = "  ·  interrupted" if any(run.interrupted for run, _ in runs) else ""
-    counts = "".join(f"  ·  {label}: {of}" for run, label in runs for of in unfinished_flows(run.summary))
+    counts = "".join(f"  ·  {label}: {text}" for run, label in runs for text in unfinished_flows(run.summary))
     about = f"{first['name']}  ·  seed {first['seed']}{counts}"
     return f"{about}  ·  shallows {first['version']}  ·  {prints}{early}"

@@ -127,14 +127,14 @@ def goodput_of_faults(run: "Run") -> "dict[str, tuple[NDArray[Any], NDArray[Any]
     The first fault is the first of the summary. Each value is the mean of an interval; there are at most
     `GOODPUT_BINS` intervals.
     """
-    rows = run.summary.get("faults")
+    rows = run.summary["faults"]
     if not rows:
         return {}
     columns = table_columns(run, "goodput")
     found: dict[str, tuple[NDArray[Any], NDArray[Any]]] = {}
     for group in ("affected", "others"):
-        its = (columns["fault"] == rows[0]["fault"]) & (columns["flows"] == group)
-        time_us, gbps = columns["time_us"][its], columns["goodput_gbps"][its]
+        rows_of_group = (columns["fault"] == rows[0]["fault"]) & (columns["flows"] == group)
+        time_us, gbps = columns["time_us"][rows_of_group], columns["goodput_gbps"][rows_of_group]
         if not gbps.any():
             continue
         lasts = np.diff(time_us, prepend=0.0)
@@ -151,7 +151,7 @@ def spans_of_faults(runs: Labelled) -> list[tuple[float, float]]:
     spans = {
         (row["at_us"], row["until_us"] or run.summary["duration_s"] * 1e6): None
         for run, _ in runs
-        for row in run.summary.get("faults") or ()
+        for row in run.summary["faults"]
     }
     return list(spans)
 
@@ -179,7 +179,7 @@ def flow_labels(run: "Run", flows: "NDArray[Any]") -> list[str]:
     """Labels of flows, with their algorithms if there are several."""
     cc = table_columns(run, "flows")["cc"][flows]
     several = len(set(cc)) > 1
-    return [f"flow {one}, {its}" if several else f"flow {one}" for one, its in zip(flows, cc, strict=True)]
+    return [f"flow {one}, {name}" if several else f"flow {one}" for one, name in zip(flows, cc, strict=True)]
 
 
 def unlabelled(labelled: Labelled) -> "tuple[list[Run], list[str]]":

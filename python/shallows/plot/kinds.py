@@ -152,14 +152,14 @@ def windows_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[
     """
     named = labelled(runs, labels)
     what, drawn, dense = decision(named), False, False
-    for i, (run, its) in enumerate(named):
+    for i, (run, columns) in enumerate(named):
         time_ms, flow, value = decisions(run, what)
         flows = np.unique(flow)
         if len(named) == 1 and len(flows) <= MOST_FLOWS:
             for j, (one, label) in enumerate(zip(flows, flow_labels(run, flows), strict=True)):
                 dense |= draw_series(ax, time_ms[flow == one], value[flow == one], j, label, legend=True)
         elif len(flows):
-            dense |= draw_series(ax, time_ms, value, i, its, len(named) > 1)
+            dense |= draw_series(ax, time_ms, value, i, columns, len(named) > 1)
         drawn |= len(flows) > 0
     title, unit = {"window_pkt": ("Windows", "packets"), "rate_gbps": ("Rates", "Gbit/s")}[what]
     label_axes(ax, f"{title} of the flows{band_title(dense)}", "time (ms)", f"{title.lower()[:-1]} ({unit})")
@@ -259,11 +259,11 @@ def goodput_by_flow(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[st
         drawn |= len(goodput) > 0
         algorithms = run.summary["cc"] if len(named) == 1 and len(set(cc)) > 1 else [None]
         for j, name in enumerate(algorithms, start=i):
-            its = slice(None) if name is None else cc == name
+            selected = slice(None) if name is None else cc == name
             shape = {**look(j), "linestyle": "", "markersize": 3, "clip_on": False}
             shape["label"] = None if name is None else names.figure(name)
-            if len(goodput[its]):
-                ax.plot(place[its], goodput[its], **shape, gid=name or label)
+            if len(goodput[selected]):
+                ax.plot(place[selected], goodput[selected], **shape, gid=name or label)
         if len(algorithms) > 1:
             legend_beside(ax)
     label_axes(ax, "Goodput of each flow", "flow, smallest goodput first", "goodput (Gbit/s)")

@@ -177,10 +177,10 @@ def draw_bundle(ax: "Axes", x: "NDArray[Any]", lines: "F64", i: int, name: str) 
     if len(lines) <= MOST_FLOWS:
         ax.plot(x, lines.T, **shape)
         return
-    there = np.isfinite(lines).any(axis=0)
-    low, mean, high = (of(lines[:, there], axis=0) for of in (np.nanmin, np.nanmean, np.nanmax))
-    ax.fill_between(x[there], low, high, color=shape["color"], alpha=0.18, linewidth=0)
-    ax.plot(x[there], mean, **shape)
+    known = np.isfinite(lines).any(axis=0)
+    low, mean, high = (function(lines[:, known], axis=0) for function in (np.nanmin, np.nanmean, np.nanmax))
+    ax.fill_between(x[known], low, high, color=shape["color"], alpha=0.18, linewidth=0)
+    ax.plot(x[known], mean, **shape)
 
 
 def label_axes(ax: "Axes", title: str, x: str, y: str) -> None:

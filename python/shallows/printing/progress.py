@@ -130,10 +130,10 @@ def _line(scenario: "Scenario", label: str) -> Show:
             return
         due = now + SILENT_S
         done = f"{finished:.1%} done, {flows_finished} flows finished"
-        said = f"{label}: {done}, {TIME.about(now_ps)} simulated, {speed(packet_hops)}"
+        text = f"{label}: {done}, {TIME.about(now_ps)} simulated, {speed(packet_hops)}"
         if 0 < finished < 1:
-            said += f", about {duration((now - began) * (1 / finished - 1))} left"
-        print(said, file=sys.stderr, flush=True)
+            text += f", about {duration((now - began) * (1 / finished - 1))} left"
+        print(text, file=sys.stderr, flush=True)
 
     return show
 

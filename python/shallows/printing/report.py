@@ -9,6 +9,7 @@ from shallows.printing import progress
 from shallows.results import headline
 from shallows.results.metrics import BY_KEY
 from shallows.results.summary import FEW, bounds, is_of_few
+from shallows.worlds import REAL_TIME
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -126,7 +127,7 @@ def run_report(summary: dict[str, Any]) -> list[Any]:
 def _bottleneck(port: dict[str, Any], measured_s: float) -> Any:
     if port["utilization"] is None:
         return [f"bottleneck  {port['port']}: nothing was measured"]
-    paused_us = port.get("paused_us")  # absent in results of earlier versions
+    paused_us = port["paused_us"]
     paused = f"{paused_us / 1e6 / measured_s:.1%} paused, " if paused_us else ""
     return [
         f"bottleneck  {port['port']}: {port['utilization']:.1%} used, {paused}{port['marked']} marked, "
@@ -145,9 +146,9 @@ def _mechanisms(summary: dict[str, Any]) -> Any:
     dropped, credits = network["dropped"], _has_credits(summary["cc"])
     if dropped > (summary["bottleneck"].get("dropped") or 0) or (credits and dropped):
         lines.append(f"dropped     {dropped} packets{' and credits' if credits else ''}, at all ports")
-    if network.get("lost"):
+    if network["lost"]:
         lines.append(f"lost        {network['lost']} packets by faults of links")
-    if network.get("trimmed"):  # absent in results of other worlds
+    if network["trimmed"]:
         lines.append(f"trimmed     {network['trimmed']} packets to their headers, at all ports")
     if network["pauses"]:
         lines.append(f"pauses      {network['pauses']} of ports, {network['paused_us']:.1f} us in all")
@@ -171,8 +172,8 @@ def by_traffic(rows: list[dict[str, Any]]) -> Any:
         return []
     columns = [column for column in TRAFFIC if any(_or_bound(row, column[0]) is not None for row in rows)]
     fitted = [_statistics(title, rows, key, form) for key, title, form in columns]
-    counts = [finished(row["completed"], row.get("unfinished")) for row in rows]
-    some = any(row.get("unfinished") for row in rows)
+    counts = [finished(row["completed"], row["unfinished"]) for row in rows]
+    some = any(row["unfinished"] for row in rows)
     table = plain_table("traffic", [title for title, _ in fitted] + ["finished"] * some)
     for number, row in enumerate(rows):
         cells = [
@@ -186,7 +187,7 @@ def by_traffic(rows: list[dict[str, Any]]) -> Any:
 
 def by_fault(summary: dict[str, Any]) -> Any:
     """Goodput before, during and after each fault, recovery time, inflation, and stranded flows."""
-    rows = summary.get("faults")  # absent in results of earlier versions
+    rows = summary["faults"]
     if not rows:
         return []
     titles: list[str] = []
@@ -197,11 +198,11 @@ def by_fault(summary: dict[str, Any]) -> Any:
         titles += [
             title + (f" ({fitted})" if unit and not place else "") for place, (_, title) in enumerate(columns)
         ]
-        for row, mine in zip(rows, cells, strict=True):
-            mine += [_cell(row, key, form, factor) for key, _ in columns]
+        for row, texts in zip(rows, cells, strict=True):
+            texts += [_cell(row, key, form, factor) for key, _ in columns]
     table = plain_table("fault", titles)
-    for row, mine in zip(rows, cells, strict=True):
-        table.add_row(f"{row['fault']}: {row['kind']} {row['name']}", *mine)
+    for row, texts in zip(rows, cells, strict=True):
+        table.add_row(f"{row['fault']}: {row['kind']} {row['name']}", *texts)
     return ["", table, *(line for row in rows for line in _stranded(row))]
 
 
@@ -231,10 +232,10 @@ def comparison_report(comparison: "Comparison") -> list[Any]:
     summaries = {label: run.summary for label, run in comparison.runs.items()}
     sizes = [by_size(summaries)] if _any_finished(summaries.values()) else []
     loads = headline.loads(next(iter(summaries.values())))  # arrivals are the same in every run
-    mechanisms = [f"{label}: {line}" for label, of in summaries.items() for line in _mechanisms(of)]
+    mechanisms = [f"{label}: {line}" for label, summary in summaries.items() for line in _mechanisms(summary)]
     notes = [*_notes(summaries.values()), *comparison.networks, *loads, *nothing_random(summaries)]
-    said = [*mechanisms, *notes, *_warnings(summaries)]
-    return [*_answers(comparison), *sizes, table, *said, *_distances(comparison.distances)]
+    lines = [*mechanisms, *notes, *_warnings(summaries)]
+    return [*_answers(comparison), *sizes, table, *lines, *_distances(comparison.distances)]
 
 
 def _answers(comparison: "Comparison") -> list[Any]:
@@ -249,11 +250,16 @@ def _answers(comparison: "Comparison") -> list[Any]:
     if not rows and not others:
         return []
     table = plain_table("", list(comparison.runs))
-    for title, key, of in rows:
-        fitted, cells = _statistics(title, of, key, "{:.2f}" if key.startswith("busbw") else "{:.1f}")
+    for title, key, times_of_runs in rows:
+        fitted, cells = _statistics(
+            title, times_of_runs, key, "{:.2f}" if key.startswith("busbw") else "{:.1f}"
+        )
         table.add_row(fitted, *cells)
     for name in others:
-        cells = [_number(of[name], "{:.1f}") if of[name] else "unfinished" for of in times]
+        cells = [
+            _number(times_of_runs[name], "{:.1f}") if times_of_runs[name] else "unfinished"
+            for times_of_runs in times
+        ]
         table.add_row(f"{name}: completion (us)", *cells)
     return [table]
 
@@ -269,12 +275,12 @@ def _notes(summaries: Iterable[dict[str, Any]]) -> list[str]:
     notes: list[str] = []
     if any(_mark("slowdown_p99", row["count"]) for row in of_sizes):
         notes.append(f"* percentile with fewer than {FEW} flows beyond it")
-    if any(row.get("more_than") for row in of_sizes):
+    if any(row["more_than"] for row in of_sizes):
         notes.append(MORE_THAN)
     return notes
 
 
-def finished(completed: int, unfinished: int | None) -> str:
+def finished(completed: int, unfinished: int) -> str:
     """How many of the flows that count have finished, such as "4/32"; one number if all have."""
     return f"{completed}/{completed + unfinished}" if unfinished else str(completed)
 
@@ -282,8 +288,8 @@ def finished(completed: int, unfinished: int | None) -> str:
 def unfinished_flows(summary: dict[str, Any]) -> list[str]:
     """That some flows with an end have not finished."""
     flows = summary["flows"]
-    counts = finished(flows["completed"], flows.get("unfinished"))
-    return [f"{counts} flows finished"] if flows.get("unfinished") else []
+    counts = finished(flows["completed"], flows["unfinished"])
+    return [f"{counts} flows finished"] if flows["unfinished"] else []
 
 
 def _or_bound(row: dict[str, Any], key: str) -> Any:
@@ -310,12 +316,12 @@ def nothing_random(summaries: dict[str, dict[str, Any]]) -> list[str]:
     """That runs draw nothing random, and the setting that would; `{label: summary}`."""
     from shallows.scenario import randomness
 
-    of = {label: summary for label, summary in summaries.items() if summary.get("random") == []}
-    if not of:
+    constant = {label: summary for label, summary in summaries.items() if summary["random"] == []}
+    if not constant:
         return []
-    who = "" if len(of) == len(summaries) else f" by {', '.join(of)}"
-    advice = randomness.advice(next(iter(of.values()))["traffic"])
-    return [f"random      nothing is drawn{who}, so all seeds give the same run; {advice}"]
+    labels = "" if len(constant) == len(summaries) else f" by {', '.join(constant)}"
+    advice = randomness.advice(next(iter(constant.values()))["traffic"])
+    return [f"random      nothing is drawn{labels}, so all seeds give the same run; {advice}"]
 
 
 def _warnings(summaries: dict[str, dict[str, Any]]) -> list[str]:
@@ -348,7 +354,7 @@ def by_size(summaries: dict[str, dict[str, Any]]) -> Any:
     table = plain_table("slowdown p50 / p99", list(summaries))
     table.add_column("flows", justify="right")
     for rows in zip(*(summary["flows_by_size"] for summary in summaries.values()), strict=True):
-        counts = list(dict.fromkeys(finished(row["count"], row.get("unfinished")) for row in rows))
+        counts = list(dict.fromkeys(finished(row["count"], row["unfinished"]) for row in rows))
         cells = [
             " / ".join(_cell(row, key, "{:.2f}") for key in ("slowdown_p50", "slowdown_p99"))
             + _mark("slowdown_p99", row["count"])
@@ -360,7 +366,7 @@ def by_size(summaries: dict[str, dict[str, Any]]) -> Any:
 
 
 def _accounts(flows: dict[str, Any]) -> Any:
-    waiting = flows.get("not_begun")  # absent in some saved runs
+    waiting = flows["not_begun"]
     cut_off = f"{flows['cut_off']} cut off{f' ({waiting} of them not begun)' if waiting else ''}"
     return f"{flows['offered']} offered = {flows['finished']} finished + {cut_off} + {flows['lost']} lost"
 
@@ -373,7 +379,7 @@ def _speed(summary: dict[str, Any]) -> str:
     else:
         speed = f"{progress.count(summary['packet_hops_per_s'] or 0)} packet-hops/s"
         took = f"simulated   {took}, {speed}{_threads(summary.get('threads'))}"
-    if summary["world"] == "kernel":
+    if summary["world"] in REAL_TIME:
         ran = f"ran         {summary['duration_s']:g} s, {books}, {_lateness(summary['lateness'])}"
         return f"{ran}\n{_spread(summary['spread'])}"
     return f"{took}, {books}, fingerprint {summary['fingerprint']}"
@@ -398,16 +404,14 @@ def _lateness(record: dict[str, Any]) -> Any:
 def _spread(spread: dict[str, Any]) -> Any:
     if spread["runs"] == 1:
         return "repeated    once: the spread between runs is unknown"
-    share, queue = (spread[of] for of in ("utilization", "queue_mean_pkt"))
+    share, queue = (spread[key] for key in ("utilization", "queue_mean_pkt"))
     used = f"utilisation {share['mean']:.1%} ± {share['half_width']:.1%}"
     queued = f"mean queue {queue['mean']:.2f} ± {queue['half_width']:.2f} packets"
     return f"repeated    {spread['runs']} times: {used}, {queued} ({spread['confidence']:.0%} intervals)"
 
 
 def _any_finished(summaries: Iterable[dict[str, Any]]) -> bool:
-    return any(
-        row["count"] or row.get("unfinished") for summary in summaries for row in summary["flows_by_size"]
-    )
+    return any(row["count"] or row["unfinished"] for summary in summaries for row in summary["flows_by_size"])
 
 
 def _number(value: float | None, form: str) -> str:

@@ -1,9 +1,8 @@
-"""Results of a run: its summary and its tables, in memory (`Run`) or in a folder.
+"""Results of a run: its summary and its tables, in memory (`run.Run`) or in a folder.
 
 A folder holds `scenario.toml` (with every default), `summary.json`, and a Parquet file for each of `TABLES`.
 """
 
-from shallows.results.run import Run
 from shallows.results.tables import TABLES
 
-__all__ = ["TABLES", "Run"]
+__all__ = ["TABLES"]

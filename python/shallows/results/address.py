@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from shallows.algorithms import trust
+from shallows.base.version import version
 
 if TYPE_CHECKING:
     from shallows.scenario import Scenario
@@ -31,14 +32,12 @@ def address(scenario: "Scenario", world: str = "packet", seed: int | None = None
     the version of the code is unknown, or the source of an algorithm cannot be read, every call returns a new
     address.
     """
-    import shallows
-
     digest, text = hashlib.sha256(), scenario.to_toml()
     if seed is not None:
         text = re.sub(r"^seed = \d+$", f"seed = {seed}", text, count=1, flags=re.M)
-    for part in (shallows.__version__, world, text, *_written(scenario), *_files(text)):
+    for part in (version(), world, text, *_written(scenario), *_files(text)):
         digest.update(part.encode() + b"\0")
-    if shallows.__version__.endswith("+unknown"):
+    if version().endswith("+unknown"):
         digest.update(secrets.token_bytes(16))
     return digest.hexdigest()[:LENGTH]
 

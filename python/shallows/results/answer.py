@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shallows.base.version import version
 from shallows.core.contract import F64, U64, Flags
 from shallows.core.contract import Answer as CoreAnswer
 from shallows.results import address, batches, classes, collectives, job_causes, recovery, settling, tasks
@@ -127,7 +128,7 @@ class Answer:
             "queue_max_pkt": answer["queue_max_bytes"] / self.mtu,
             "delay_mean_us": answer["delay_mean_ps"] / 1e6,
             "backlog_p99_us": answer["delay_p99_ps"] / 1e6,
-            **{of: answer[of] for of in ("sent", "marked", "dropped", "trimmed", "lost")},
+            **{key: answer[key] for key in ("sent", "marked", "dropped", "trimmed", "lost")},
             "pauses": answer["pauses"],
             "paused_us": answer["paused_ps"] / 1e6,
         }
@@ -174,16 +175,16 @@ class Answer:
         flows, rows = self.flow_columns, list[dict[str, Any]]()
         exchanges = self._counted_exchanges()
         for number, table in enumerate(self.scenario.traffic):
-            its = flows["traffic"] == number
+            selected = flows["traffic"] == number
             statistics = sums.traffic_statistics(
                 flows,
-                its=its,
+                selected=selected,
                 counted=self.counted,
                 exchanges=exchanges,
                 measured_s=self.measured_ps / 1e12,
                 goodput_bytes=self.answer["flows"]["goodput_bytes"],
             )
-            names = sorted({flows["cc"].names[code] for code in flows["cc"].codes[its]})
+            names = sorted({flows["cc"].names[code] for code in flows["cc"].codes[selected]})
             its_names = {
                 "name": self.scenario.flows.names[number],
                 "kind": table.kind,
@@ -215,7 +216,7 @@ class Answer:
     def _network(self) -> dict[str, Any]:
         """Counts of all ports, paused time, and the ports of a deadlock, in order."""
         names, links = self.network.port_names, self.answer["deadlock"]["links"].tolist()
-        counts = {of: int(self.answer["ports"][of].sum()) for of in PORT_COUNTS}
+        counts = {key: int(self.answer["ports"][key].sum()) for key in PORT_COUNTS}
         if not self.measured_ps:
             lost = counts["dropped"] + counts["dropped_in_warmup"]
             counts = {**dict.fromkeys(counts, 0), "dropped_in_warmup": lost}
@@ -225,12 +226,10 @@ class Answer:
         }
 
     def _origin(self) -> dict[str, Any]:
-        import shallows
-
         return {
             "name": self.scenario.name,
             "seed": self.scenario.seed,
-            "version": shallows.__version__,
+            "version": version(),
             "fingerprint": self.answer["fingerprint"],
             "cc": self._algorithms(),
             **({"code": code} if (code := address.code(self.scenario)) else {}),
@@ -242,9 +241,9 @@ class Answer:
         problems = sums.flow_problems(self.flow_columns, delivered, self.one_way) + sums.capacity_problems(
             self.port_columns, self.flow_columns, delivered, self._last_link_bps(), self.ended_ps / 1e6
         )
-        said = [problem for problem in self._said if not DEAD_PATH.search(problem)]
-        closed = (books["closed"] or len(said) < len(self._said)) and not said
-        return {"closed": closed and not problems, "problems": [*said, *problems]}
+        reported = [problem for problem in self._said if not DEAD_PATH.search(problem)]
+        closed = (books["closed"] or len(reported) < len(self._said)) and not reported
+        return {"closed": closed and not problems, "problems": [*reported, *problems]}
 
     @property
     def _said(self) -> list[str]:
@@ -258,13 +257,13 @@ class Answer:
         if not match:
             return ""
         from shallows import _core
-        from shallows.worlds import packet
+        from shallows.worlds.request import request
 
         flow = int(match[1])
-        ((there, back),) = _core.paths(packet.request(self.scenario), np.array([flow], np.uint32))
+        ((forward, back),) = _core.paths(request(self.scenario), np.array([flow], np.uint32))
         ports = self.answer["ports"]
         lost = ports["dropped"] + ports["dropped_in_warmup"] + ports["lost"]
-        worst = max([*there, *back], key=lambda link: int(lost[link]))
+        worst = max([*forward, *back], key=lambda link: int(lost[link]))
         return (
             f"; link {worst}, on the path of flow {flow}, lost {lost[worst]} packets" if lost[worst] else ""
         )
@@ -338,18 +337,18 @@ class Answer:
         return iter([self.flow_columns])
 
     def _computation_block(self) -> Iterable[Block]:
-        its, answer = self.scenario.flows.computations, self.answer["computations"]
+        computations, answer = self.scenario.flows.computations, self.answer["computations"]
         columns = answer["start_ps"], answer["finish_ps"]
-        start, finish = (_where(of != NEVER, of.astype(float)) for of in columns)
+        start, finish = (_where(times != NEVER, times.astype(float)) for times in columns)
         return iter(
             [
                 {
-                    "computation": np.arange(len(its), dtype=np.uint32),
-                    "traffic": its.table,
-                    "step": its.step,
-                    "host": Names(its.host, self.network.host_names),
-                    "processor": its.processor,
-                    "duration_us": its.duration_ps / 1e6,
+                    "computation": np.arange(len(computations), dtype=np.uint32),
+                    "traffic": computations.table,
+                    "step": computations.step,
+                    "host": Names(computations.host, self.network.host_names),
+                    "processor": computations.processor,
+                    "duration_us": computations.duration_ps / 1e6,
                     "start_us": start / 1e6,
                     "finish_us": finish / 1e6,
                 }

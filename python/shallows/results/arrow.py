@@ -16,11 +16,17 @@ def schema(columns: Mapping[str, Column], metadata: Mapping[str, str] | None = N
     """The Arrow schema of a table, with `unit` and `definition` in the metadata of every column."""
     import pyarrow
 
-    def field(column: str, of: Column) -> Any:
-        kind = pyarrow.dictionary(pyarrow.int32(), pyarrow.string()) if of.type == "name" else of.type
-        return pyarrow.field(column, kind, metadata={"unit": of.unit, "definition": of.definition})
+    def field(column: str, column_type: Column) -> Any:
+        kind = (
+            pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
+            if column_type.type == "name"
+            else column_type.type
+        )
+        return pyarrow.field(
+            column, kind, metadata={"unit": column_type.unit, "definition": column_type.definition}
+        )
 
-    return pyarrow.schema([field(column, of) for column, of in columns.items()], metadata)
+    return pyarrow.schema([field(column, column_type) for column, column_type in columns.items()], metadata)
 
 
 def table(
@@ -31,7 +37,9 @@ def table(
     import pyarrow
 
     fields = schema(columns, metadata)
-    return pyarrow.Table.from_arrays([_array(values[of.name], of.type) for of in fields], schema=fields)
+    return pyarrow.Table.from_arrays(
+        [_array(values[field.name], field.type) for field in fields], schema=fields
+    )
 
 
 def data_set(paths: list[str], name: str) -> Any:
@@ -40,7 +48,7 @@ def data_set(paths: list[str], name: str) -> Any:
     import pyarrow
     from pyarrow import dataset
 
-    names = [column for column, of in ALL_TABLES[name].items() if of.type == "name"]
+    names = [column for column, column_type in ALL_TABLES[name].items() if column_type.type == "name"]
     return dataset.dataset(
         paths,
         schema=schema(ALL_TABLES[name]).append(pyarrow.field("run", pyarrow.string())),

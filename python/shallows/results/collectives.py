@@ -31,13 +31,13 @@ def of_run(scenario: "Scenario", network: "Network", answer: "Mapping[str, Any]"
         first = int(np.searchsorted(flows.group, number))
         size = int(np.sum(messages.group == 0))
         for group in range(len(messages.group) // size):
-            mine = slice(first + group * size, first + (group + 1) * size)
+            members = slice(first + group * size, first + (group + 1) * size)
             step = messages.step[group * size : (group + 1) * size]
             ideal_ps = max(
-                _critical_ps(flows, mine, step, answer["ideal_ps"]),
-                _sending_ps(scenario, network, flows, mine),
+                _critical_ps(flows, members, step, answer["ideal_ps"]),
+                _sending_ps(scenario, network, flows, members),
             )
-            ranks = len(np.union1d(flows.src[mine], flows.dst[mine]))
+            ranks = len(np.union1d(flows.src[members], flows.dst[members]))
             rows.append(
                 {
                     "traffic": number,
@@ -47,8 +47,8 @@ def of_run(scenario: "Scenario", network: "Network", answer: "Mapping[str, Any]"
                     "ranks": ranks,
                     "size_bytes": table.size,
                 }
-                | _times(answer["start_ps"][mine], answer["finish_ps"][mine], step, ideal_ps, ended_ps)
-                | _last(network, flows.dst[mine], answer["finish_ps"][mine])
+                | _times(answer["start_ps"][members], answer["finish_ps"][members], step, ideal_ps, ended_ps)
+                | _last(network, flows.dst[members], answer["finish_ps"][members])
             )
             _bandwidths(rows[-1], table.bus_factor(ranks))
     return rows
@@ -102,13 +102,13 @@ def _bandwidths(row: dict[str, Any], factor: float) -> None:
     row["busbw_gb_per_s"] = row["size_bytes"] / time_us / 1e3 * factor if time_us else None
 
 
-def _critical_ps(flows: "Flows", mine: slice, step: NDArray[np.integer], ideal_ps: U64) -> float:
+def _critical_ps(flows: "Flows", members: slice, step: NDArray[np.integer], ideal_ps: U64) -> float:
     """The longest chain of messages of ideal times and delays, from the first start."""
-    first, count = mine.start, mine.stop - mine.start
-    pairs = slice(*np.searchsorted(flows.after.flow, [mine.start, mine.stop]))
+    first, count = members.start, members.stop - members.start
+    pairs = slice(*np.searchsorted(flows.after.flow, [members.start, members.stop]))
     flow = flows.after.flow[pairs].astype(np.int64) - first
     before = flows.after.predecessor[pairs].astype(np.int64) - first
-    delay, ideal = flows.start_ps[mine].astype(float), ideal_ps[mine].astype(float)
+    delay, ideal = flows.start_ps[members].astype(float), ideal_ps[members].astype(float)
     waits = np.zeros(count, bool)
     waits[flow] = True
     begin = delay[~waits].min()
@@ -124,19 +124,19 @@ def _critical_ps(flows: "Flows", mine: slice, step: NDArray[np.integer], ideal_p
     return float(ends.max())
 
 
-def _sending_ps(scenario: "Scenario", network: "Network", flows: "Flows", mine: slice) -> float:
+def _sending_ps(scenario: "Scenario", network: "Network", flows: "Flows", members: slice) -> float:
     """The least time that every link needs for its part of the group's frames.
 
     Equal paths share them equally. In networks that are too large for that, the ports of a host together.
     """
     payload = scenario.frame.payload
-    frames = (flows.bytes[mine] + np.uint64(payload - 1)) // np.uint64(payload)
-    bits = 8.0 * (flows.bytes[mine] + frames * np.uint64(scenario.mtu - payload)).astype(np.float64)
-    needed_s = offered.load(network, [offered.Offered(flows.src[mine], flows.dst[mine], bits)])
+    frames = (flows.bytes[members] + np.uint64(payload - 1)) // np.uint64(payload)
+    bits = 8.0 * (flows.bytes[members] + frames * np.uint64(scenario.mtu - payload)).astype(np.float64)
+    needed_s = offered.load(network, [offered.Offered(flows.src[members], flows.dst[members], bits)])
     if np.isnan(needed_s).any():
         nics = network.is_nic
         rate = np.bincount(network.link_from[nics], network.rate_bps[nics].astype(float), network.hosts)
         needed_s = np.array(
-            [np.bincount(of[mine], bits, network.hosts) / rate for of in (flows.src, flows.dst)]
+            [np.bincount(ends[members], bits, network.hosts) / rate for ends in (flows.src, flows.dst)]
         )
     return float(np.max(needed_s)) * 1e12

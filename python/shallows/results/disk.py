@@ -22,12 +22,12 @@ def write(
     """Write a table to `path`, a row group per block. Raises `OSError` if it fails."""
     from shallows import _core
 
-    about = {name: {"unit": of.unit, "definition": of.definition} for name, of in columns.items()}
+    about = {name: {"unit": column.unit, "definition": column.definition} for name, column in columns.items()}
     _core.write_table(
         path,
-        [(name, of.type) for name, of in columns.items()],
+        [(name, column.type) for name, column in columns.items()],
         [*metadata.items(), ("columns", json.dumps(about))],
-        ([_plain(block[name], of.type) for name, of in columns.items()] for block in blocks),
+        ([_plain(block[name], column.type) for name, column in columns.items()] for block in blocks),
     )
 
 
@@ -63,5 +63,5 @@ def _plain(values: "NDArray[Any] | Names", kind: str) -> Any:
 
 
 def _unreadable(path: Path, error: Exception, expected: str) -> ScenarioError:
-    said = error.strerror if isinstance(error, OSError) else str(error).splitlines()[0]
-    return ScenarioError(said or "unreadable", file=path, expected=expected)
+    reason = error.strerror if isinstance(error, OSError) else str(error).splitlines()[0]
+    return ScenarioError(reason or "unreadable", file=path, expected=expected)

@@ -28,7 +28,7 @@ def lines(summary: Mapping[str, Any], number: Number) -> list[str]:
 
 def job_tables(summary: Mapping[str, Any]) -> dict[int, str]:
     """The numbers and names of the traffic tables that are collectives or tasks."""
-    rows = (*summary.get("collectives", ()), *summary.get("tasks", ()))
+    rows = (*summary["collectives"], *summary["tasks"])
     return {row["traffic"]: row["name"] for row in rows}
 
 
@@ -116,7 +116,7 @@ def _shares(summary: Mapping[str, Any], number: Number) -> list[str]:
     rows = [row for row in summary["traffic"] if row.get("goodput_least_gbps") is not None]
     told: list[str] = []
     for row in rows[:MOST]:
-        count, ends = row["offered"], [row[f"goodput_{of}_gbps"] for of in ("least", "most")]
+        count, ends = row["offered"], [row[f"goodput_{end}_gbps"] for end in ("least", "most")]
         each = "" if count == 1 else f", each {number(ends[0], 'Gbit/s')} to {number(ends[1], 'Gbit/s')}"
         fair = f", Jain {row['jain']:.3f}" if count > 1 and row["jain"] is not None else ""
         total = number(row["goodput_gbps"], "Gbit/s")
@@ -136,7 +136,7 @@ def loads(summary: Mapping[str, Any]) -> list[str]:
 def _open_loop(summary: Mapping[str, Any]) -> list[str]:
     """Loads, and how long the network emptied after the last arrival."""
     told = loads(summary)
-    share = summary.get("drain_share")  # absent in results of earlier versions
+    share = summary["drain_share"]
     is_open = any(row["kind"] in OPEN_LOOP for row in summary["traffic"])
     if share and share < 1 and is_open:  # without later arrivals the whole run would be drain
         told.append(f"drain       the last {share:.0%} of the measured time came after the last flow's start")
@@ -145,19 +145,19 @@ def _open_loop(summary: Mapping[str, Any]) -> list[str]:
 
 def _faults(summary: Mapping[str, Any], number: Number) -> list[str]:
     told: list[str] = []
-    for row in (summary.get("faults") or ())[:MOST]:
+    for row in (summary["faults"])[:MOST]:
         least = bounds(row).get("recovery_us")
         if row["recovery_us"] is not None:
-            said = (
+            outcome = (
                 f"recovered after {number(row['recovery_us'], 'us')}"
                 if row["recovery_us"]
                 else "goodput never fell"
             )
         elif least is not None:
-            said = f"not recovered within {number(least, 'us')}"
+            outcome = f"not recovered within {number(least, 'us')}"
         else:
             continue
-        told.append(f"fault       {row['fault']}: {row['kind']} {row['name']}: {said}")
+        told.append(f"fault       {row['fault']}: {row['kind']} {row['name']}: {outcome}")
     return told
 
 
@@ -179,14 +179,14 @@ def job_rows(summaries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, lis
 
 def fault_rows(summaries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, list[dict[str, Any]]]]:
     """Rows of a comparison: the recovery time of each fault."""
-    of_runs = [{row["fault"]: row for row in summary.get("faults") or ()} for summary in summaries]
-    every = dict.fromkeys(number for of in of_runs for number in of)
+    of_runs = [{row["fault"]: row for row in summary["faults"]} for summary in summaries]
+    every = dict.fromkeys(number for faults in of_runs for number in faults)
     none: dict[str, Any] = {}
     return [
         (
             f"faults[{number}]: {BY_KEY['recovery_us'].title}",
             "recovery_us",
-            [of.get(number, none) for of in of_runs],
+            [faults.get(number, none) for faults in of_runs],
         )
         for number in every
     ]

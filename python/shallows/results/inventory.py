@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, cast
 
+from shallows.base.version import version
 from shallows.errors import ScenarioError
 from shallows.results import store
 from shallows.results.paths import LATEST
@@ -67,7 +68,7 @@ def differences(runs: Sequence[Found]) -> dict[str, list[Any]]:
     """The keys in which `runs` differ: `{key: [value, …]}`, None for an absent key."""
     keys = dict.fromkeys(key for run in runs for key in run.scenario)
     values = {key: [run.scenario.get(key) for run in runs] for key in keys}
-    return {key: of for key, of in values.items() if any(one != of[0] for one in of)}
+    return {key: pair for key, pair in values.items() if any(one != pair[0] for one in pair)}
 
 
 def removable(root: Path, everything: bool = False) -> list[Path]:
@@ -75,15 +76,13 @@ def removable(root: Path, everything: bool = False) -> list[Path]:
 
     The target of `latest` stays, and so do sweeps, folders that hold anything else, and those in use.
     """
-    from shallows import __version__
-
     old = [
         run.whole
         for run in found(root)
         if not run.latest
         and store.is_ours(run.whole)
         and not store.is_used(run.whole)
-        and (everything or run.summary.get("interrupted") or run.summary["version"] != __version__)
+        and (everything or run.summary.get("interrupted") or run.summary["version"] != version())
     ]
     return [*dict.fromkeys([*store.leftovers(root), *old])]
 

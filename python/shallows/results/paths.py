@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from shallows.base import names
 from shallows.results import store
 from shallows.results.address import address
+from shallows.worlds import REAL_TIME
 
 if TYPE_CHECKING:
     from shallows.scenario import Scenario
@@ -60,6 +61,6 @@ def newest(folder: Path) -> None:
 
 def _place(scenario: "Scenario", labels: list[str], runs: "list[tuple[Scenario, str]]") -> Path:
     digest = hashlib.sha256("".join(address(*run) for run in runs).encode()).hexdigest()[:8]
-    real_time = any(world == "kernel" for _, world in runs)
+    real_time = any(world in REAL_TIME for _, world in runs)
     when = [datetime.now(UTC).strftime("%Y%m%dT%H%M%S")] if real_time else []
     return ROOT / names.folder(scenario.name) / "-".join([*labels[:6], f"seed{scenario.seed}", *when, digest])

@@ -88,8 +88,8 @@ def of_run(
         fault, uses = scenario.faults[number], np.zeros(len(columns["flow"]), bool)
         uses[record["flows"][1 + number]] = True
         series = Series.of(goodput["time_ps"], goodput["bytes"][1 + number])
-        its = _Fault(fault, begin, end, _last_finish(uses, answer, ended), window)
-        times = its.recovery(series, _before(scenario, begin, spans))
+        span = _Fault(fault, begin, end, _last_finish(uses, answer, ended), window)
+        times = span.recovery(series, _before(scenario, begin, spans))
         over = end if end is not None else ended
         if times["recovery_us"] is not None:
             over = max(end or 0, begin + times["recovery_us"] * 1e6)
@@ -169,13 +169,13 @@ def _spans(scenario: "Scenario", network: "Network", ended: int) -> dict[int, tu
             repaired[one.link, aspects[one.fault]].append(one.at)
     spans: dict[int, tuple[int, int | None]] = {}
     for number, fault in enumerate(scenario.faults):
-        mine = of_fault[number]
-        if all(one.works for one in mine) or fault.at >= ended:
+        rows = of_fault[number]
+        if all(one.works for one in rows) or fault.at >= ended:
             continue
-        last = max(one.at for one in mine)
+        last = max(one.at for one in rows)
         ends = [
             next((at for at in repaired[link, aspects[number]] if at >= last), NEVER)
-            for link in dict.fromkeys(one.link for one in mine)
+            for link in dict.fromkeys(one.link for one in rows)
         ]
         spans[number] = fault.at, max(ends) if max(ends) < ended else None
     return spans
@@ -227,12 +227,14 @@ def _stranded(
 
     All unfinished ones where the run ended because they cannot make progress: nothing more would arrive.
     """
-    goodput, of, flows = answer["goodput"], answer["flows"], scenario.flows
+    goodput, columns, flows = answer["goodput"], answer["flows"], scenario.flows
     assert goodput is not None, "it was recorded"
     (begin, end), ended = span, int(answer["ended_ps"])
     middle = begin + (ended - begin) // 2
-    unfinished = uses & (of["finish_ps"] == NEVER) & (flows.stop_ps >= ended) & (of["start_ps"] <= ended)
-    silent = (of["start_ps"] < middle) & (goodput["last_ps"] <= middle)
+    unfinished = (
+        uses & (columns["finish_ps"] == NEVER) & (flows.stop_ps >= ended) & (columns["start_ps"] <= ended)
+    )
+    silent = (columns["start_ps"] < middle) & (goodput["last_ps"] <= middle)
     stalled = any(DEAD_PATH.search(problem) for problem in answer["books"]["problems"])
     stranded = np.flatnonzero(unfinished & (stalled | silent)).tolist()
     hosts = network.host_names
@@ -253,8 +255,8 @@ def blocks(answer: "Answer") -> "Iterator[Block]":
         return
     everything = Series.of(goodput["time_ps"], goodput["bytes"][0])
     lasts = np.diff(everything.time_ps)
-    for fault, its in enumerate(goodput["bytes"][1:]):
-        affected = Series.of(goodput["time_ps"], its).total_bytes
+    for fault, counts in enumerate(goodput["bytes"][1:]):
+        affected = Series.of(goodput["time_ps"], counts).total_bytes
         for code, total in enumerate((affected, everything.total_bytes - affected)):
             yield {
                 "fault": np.full(len(lasts), fault, np.uint32),

@@ -1,4 +1,6 @@
-"""One run: its scenario, its summary and its tables, in memory or in a folder.
+"""A run as data: its scenario, its summary and its tables, in memory or in a folder.
+
+`shallows.Run` (`shallows.runs`) is a subclass whose further methods call `why`, `export`, `pages` and `plot`.
 
 The tables of a new run stay in the columns of the core. They are joined, or converted to pandas or Arrow,
 only when used, and are written in batches, so that a run with millions of samples needs no more memory to be
@@ -18,26 +20,17 @@ import numpy as np
 
 from shallows.errors import BooksError, ScenarioError
 from shallows.results import arrow, disk, paths, store, tables
-from shallows.results.answer import Answer
 from shallows.results.summary import Counted
 from shallows.results.tables import ALL_TABLES, OPTIONAL
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow
-    from matplotlib.figure import Figure
 
-    from shallows.core import contract
-    from shallows.export import Taps
-    from shallows.faults.goodput import Record
-    from shallows.plot import Plots
+    from shallows.results.answer import Answer
     from shallows.scenario import Scenario
-    from shallows.topology import Network
-    from shallows.traffic import Flows
-    from shallows.why.path import Path as FlowPath
-    from shallows.why.paths import Paths
-    from shallows.why.snapshot import Snapshot
-    from shallows.why.task import TaskPath
+
+Blocks = Mapping[str, Callable[[], Iterable[Mapping[str, Any]]]]
 
 ATTEMPTS = 3
 TEXTS = ("scenario.toml", "summary.json")
@@ -51,49 +44,38 @@ class Run:
     `computations`, `queues`, `probes`, `ports`, `classes`, `goodput` and `queue_histograms` are pandas
     tables, built when first used; `ALL_TABLES` names their columns with unit and definition.
 
-    `blocks` maps the name of a table to a function that yields it in blocks: dicts of equally long columns
-    (numpy arrays, NaN for a missing value, or `Names`). `answer` is the answer of the world; None for a run
-    that was loaded from a folder.
+    `scenarios` is the class `Scenario`, which reads `scenario_toml`. `blocks` maps the name of a table to a
+    function that yields it in blocks: dicts of equally long columns (numpy arrays, NaN for a missing value,
+    or `Names`). `answer` is the answer of the world; None for a run that was loaded from a folder.
     """
 
     def __init__(
         self,
         scenario_toml: str,
         summary: dict[str, Any],
-        blocks: Mapping[str, Callable[[], Iterable[Mapping[str, Any]]]],
-        answer: Answer | None = None,
+        scenarios: "type[Scenario]",
+        blocks: Blocks,
+        answer: "Answer | None" = None,
     ) -> None:
         self.answer = answer
         self.scenario_toml = scenario_toml
         self.summary = summary
-        self._blocks = blocks
+        self.scenarios = scenarios
+        self.blocks = blocks
         self._columns: dict[str, tables.Block] = {}
         self._folder = Path()
         self._texts = "", ""
         self._address: str | None = None
 
     @classmethod
-    def from_answer(
-        cls,
-        scenario: "Scenario",
-        network: "Network",
-        flows: "Flows",
-        answer: "contract.Answer",
-        wall_s: float,
-        world: str = "packet",
-        record: "Record | None" = None,
-    ) -> "Run":
-        """The run of an `answer` of the packet world (docs/crossing.md) or of another world.
-
-        `network` has `port_names`, `host_names` and the columns of the links, `flows` the columns of the
-        flows and `cc_names`; times are in picoseconds, sizes in bytes. `wall_s` is the real time of the run,
-        `record` the groups of flows whose goodput was sampled.
-        """
-        results = Answer(scenario, network, flows, answer, record)
-        return cls(scenario.to_toml(), {"world": world, **results.summary(wall_s)}, results.blocks(), results)
+    def from_answer(cls, answer: "Answer", wall_s: float, world: str = "packet") -> Self:
+        """The run of an answer of a world, which took `wall_s` of real time."""
+        scenario = answer.scenario
+        summary = {"world": world, **answer.summary(wall_s)}
+        return cls(scenario.to_toml(), summary, type(scenario), answer.blocks(), answer)
 
     @classmethod
-    def load(cls, folder: str | PathLike[str]) -> "Run":
+    def saved(cls, folder: str | PathLike[str], scenarios: "type[Scenario]") -> Self:
         """The run saved in `folder`. Tables are read when first used.
 
         Raises `ScenarioError` if the folder holds no result, or files of different runs.
@@ -104,11 +86,11 @@ class Run:
         store.restore(folder)
         for _ in range(ATTEMPTS - 1):
             with suppress(ScenarioError):  # another run may have replaced the folder in the meantime
-                return cls._loaded(folder)
-        return cls._loaded(folder)
+                return cls._loaded(folder, scenarios)
+        return cls._loaded(folder, scenarios)
 
     @classmethod
-    def _loaded(cls, folder: Path) -> "Run":
+    def _loaded(cls, folder: Path, scenarios: "type[Scenario]") -> Self:
         try:
             scenario_toml, summary = ((folder / name).read_text("utf-8") for name in TEXTS)
         except OSError as error:
@@ -122,7 +104,7 @@ class Run:
         except UnicodeDecodeError:
             raise ScenarioError("not text", file=folder, expected="a folder saved by a run") from None
         try:
-            run = cls(scenario_toml, json.loads(summary), {})
+            run = cls(scenario_toml, json.loads(summary), scenarios, {})
             _ = run.summary["fingerprint"], run.summary["books"]["closed"]
         except (ValueError, TypeError, KeyError):
             file = folder / "summary.json"
@@ -136,7 +118,7 @@ class Run:
     def columns(self, name: str) -> "tables.Block":
         """One of `ALL_TABLES` as `{column: numpy array}`; texts as `Names`, NaN for a missing value."""
         if name not in self._columns:
-            blocks = self._blocks[name]() if name in self._blocks else [self._saved(name)]
+            blocks = self.blocks[name]() if name in self.blocks else [self._saved(name)]
             self._columns[name] = tables.joined(name, blocks)
         return self._columns[name]
 
@@ -146,7 +128,7 @@ class Run:
         summary, columns = self.summary, self.columns("flows")
         wanted = ("start_us", "fct_us", "bytes", "ideal_us", "slowdown")
         flows = {name: np.asarray(columns[name], float) for name in wanted}
-        ends_s = summary.get("cooldown_at_s")  # absent in results of earlier versions
+        ends_s = summary["cooldown_at_s"]
         ends_us = None if ends_s is None else ends_s * 1e6
         return Counted.of(flows, summary["warmup_s"] * 1e6, ends_us, summary["duration_s"] * 1e6)
 
@@ -166,7 +148,7 @@ class Run:
 
     def _lacks(self, name: str) -> bool:
         """True for one of `OPTIONAL` without rows, which is not on disk."""
-        optional = name in OPTIONAL and name not in self._blocks
+        optional = name in OPTIONAL and name not in self.blocks
         return optional and not (self._folder / f"{name}.parquet").exists()
 
     def _names(self) -> list[str]:
@@ -229,60 +211,10 @@ class Run:
         s = self.summary
         return f"<Run {s['name']}, seed {s['seed']}, {s['world']} world, {s['duration_s']:g} s>"
 
-    def _repr_html_(self) -> str:
-        """The report for a notebook."""
-        from shallows.printing.notebook import html
-        from shallows.printing.report import run_report
-
-        return html(run_report(self.summary))
-
     @cached_property
     def scenario(self) -> "Scenario":
         """The `Scenario` of this run, every default resolved."""
-        from shallows.scenario import Scenario
-
-        return Scenario.from_toml(self.scenario_toml)
-
-    def why(
-        self, flow: int | None = None, *, task: str | None = None, **choose: Any
-    ) -> "FlowPath | Paths | TaskPath":
-        """Causes of each picosecond of the time of a flow: its `shallows.why.Path` (docs/why.md).
-
-        The scenario runs again for this. For several flows, `why([812, 900])`, `why(slowest=10)` or
-        `why(size="< 10 KB", p99=True)`, it returns the `Paths`: a mapping from flow numbers.
-        `why(task="NAME")` is the `TaskPath` of a collective, through all messages on the way.
-        """
-        if task is not None:
-            from shallows.why import task as tasks
-
-            return tasks.of_run(self, task)
-        from shallows.why import paths as found
-
-        if isinstance(flow, int):
-            return found.of_run(self, [flow])[flow]
-        return found.of_run(self, flow, **choose)
-
-    def at(self, time: str) -> "Snapshot":
-        """Every queue, window, rate and pause at `time`, such as "3.2ms" (docs/timelines.md).
-
-        The state includes everything that happens at or before the time. The scenario runs again for this.
-        Raises `ScenarioError` for a time outside of the run, and if the second run was not the same.
-        """
-        from shallows.why import snapshot
-
-        return snapshot.of_run(self, time)
-
-    def taps(self, ports: Any = None, **how: Any) -> "Taps":
-        """Every frame at these egress ports, given by names or patterns, or at all ports:
-        `shallows.export.Taps`.
-
-        Write them with `run.taps(["s0->h8"]).pcap("one.pcapng")`, `.perfetto(file)` or `.csv(folder)`. The
-        scenario runs again for this. `flows`, `since`, `until` and `every` are those of `shallows export`
-        (docs/timelines.md).
-        """
-        from shallows.export import taps
-
-        return taps.of_run(self, ports, **how)
+        return self.scenarios.from_toml(self.scenario_toml)
 
     @property
     def interrupted(self) -> bool:
@@ -295,8 +227,8 @@ class Run:
             raise BooksError(self.summary["books"]["problems"], self)
         return self
 
-    def save(self, folder: str | PathLike[str], *, plot: bool = False) -> Path:
-        """Write everything to `folder`, with `plot` then the figure too; return its path.
+    def save(self, folder: str | PathLike[str]) -> Path:
+        """Write everything to `folder`; return its path.
 
         An earlier result is replaced as a whole after everything is written, except that an interrupted run
         does not replace a complete one: it is saved to `FOLDER-interrupted`. Raises `ScenarioError` if the
@@ -305,26 +237,7 @@ class Run:
         folder = paths.for_result(folder, self.interrupted)
         with store.replacing(folder) as filling:
             self.write(filling)
-        if plot:
-            self.draw(folder)
         return folder
-
-    def draw(self, folder: str | PathLike[str], **options: Any) -> None:
-        """Add the figure to `folder`, where this run is saved; `options` are those of `figure`."""
-        from shallows import plot
-
-        figure = self.figure(**options)
-        with store.adding(folder, "summary.json", self._summary_json()) as filling:
-            plot.save(figure, filling)
-
-    def html(self, file: str | PathLike[str], paths: Any = None) -> Path:
-        """Write a self-contained page of this run to `file`; return its path.
-
-        `paths` are critical paths to show, such as `run.why(slowest=10)`.
-        """
-        from shallows.pages import report
-
-        return report.write(file, report.of_run(self, paths))
 
     @property
     def folder(self) -> Path | None:
@@ -338,36 +251,21 @@ class Run:
 
     def write(self, folder: Path, address: str | None = None) -> None:
         """Write texts and tables into `folder`, which must be empty; see `save`. `address` is a sweep's."""
-        summary = self._summary_json()
+        summary = self.summary_json()
         metadata = {
             "run": _mark(self.scenario_toml, summary, address or "", self._names()),
             "fingerprint": self.summary["fingerprint"] or "",
             **({"address": address} if address else {}),
         }
         for name in self._names():
-            blocks = self._blocks[name]() if name in self._blocks else [self.columns(name)]
+            blocks = self.blocks[name]() if name in self.blocks else [self.columns(name)]
             disk.write(folder / f"{name}.parquet", ALL_TABLES[name], metadata, blocks)
         for name, text in zip(TEXTS, (self.scenario_toml, summary), strict=True):
             (folder / name).write_text(text, "utf-8")
 
-    def _summary_json(self) -> str:
+    def summary_json(self) -> str:
+        """The text of `summary.json`."""
         return json.dumps(self.summary, indent=2) + "\n"
-
-    def figure(self, **options: Any) -> "Figure":
-        """The four-panel matplotlib figure of this run.
-
-        `options` are `size`, `names`, `caption`, `since` and `until`; see `shallows.plot.figure`.
-        """
-        from shallows import plot
-
-        return plot.figure([self], **options)
-
-    @property
-    def plot(self) -> "Plots":
-        """Single figures, such as `run.plot.queue_over_time()`; see `shallows.plot.PANELS`."""
-        from shallows import plot
-
-        return plot.Plots(self)
 
 
 def _mark(scenario_toml: str, summary: str, address: str, names: Iterable[str]) -> str:

@@ -102,11 +102,11 @@ def of_answer(answer: "Answer") -> list[dict[str, Any]]:
     busiest = _busiest(answer) if found else np.zeros(0)
     rows: list[dict[str, Any]] = []
     for number, gbps in found.items():
-        its = answer.flow_columns["traffic"] == number
-        free = busiest[its][busiest[its] < FREE]
-        if 2 * len(free) < np.sum(its):
+        selected = answer.flow_columns["traffic"] == number
+        free = busiest[selected][busiest[selected] < FREE]
+        if 2 * len(free) < np.sum(selected):
             continue
-        mean_gbps = float(answer.answer["flows"]["goodput_bytes"][its].sum()) * 8e3 / answer.measured_ps
+        mean_gbps = float(answer.answer["flows"]["goodput_bytes"][selected].sum()) * 8e3 / answer.measured_ps
         full_gbps = mean_gbps / max(float(free.max()), 1e-9)  # of links that are used in this proportion
         pace = (gbps[-1] - gbps[0]) / (ends[-1] - ends[1])
         needed_ps = answer.ended_ps + max(full_gbps - float(gbps[-1]), 0) / float(pace)

@@ -46,9 +46,9 @@ def replacing(folder: Place, check: Callable[[Path], None] | None = None) -> Gen
     If the block raises, `folder` does not change. Raises `ScenarioError` if `folder` holds anything that is
     not part of a result, or whatever `check` raises for a folder of another kind.
     """
-    asked, folder = folder, Path(os.path.realpath(folder))
+    given, folder = folder, Path(os.path.realpath(folder))
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with naming(asked), locked(folder):
+    with naming(given), locked(folder):
         (check or check_replaceable)(folder)
         filling = beside(folder, "partial")
         shutil.rmtree(filling, ignore_errors=True)
@@ -57,7 +57,7 @@ def replacing(folder: Place, check: Callable[[Path], None] | None = None) -> Gen
             yield filling
             sync(filling)
             put(filling, folder)
-            note(asked)
+            note(given)
         finally:
             shutil.rmtree(filling, ignore_errors=True)
 
@@ -68,13 +68,13 @@ def adding(folder: Place, file: str, text: str) -> Generator[Path]:
 
     Raises `ScenarioError` if `folder` no longer holds the result whose `file` has this text.
     """
-    asked, folder = folder, Path(os.path.realpath(folder))
+    given, folder = folder, Path(os.path.realpath(folder))
     filling = beside(folder, "partial")
-    with naming(asked), locked(folder):
+    with naming(given), locked(folder):
         path = folder / file
         if not path.is_file() or path.read_text("utf-8") != text:
             raise ScenarioError(
-                "another result has replaced it", file=asked, expected="the result just saved"
+                "another result has replaced it", file=given, expected="the result just saved"
             )
         shutil.rmtree(filling, ignore_errors=True)
         filling.mkdir()
@@ -302,8 +302,8 @@ def _swap(one: Path, other: Path) -> bool:
     libc = ctypes.CDLL(None, use_errno=True)
     names = os.fsencode(one), os.fsencode(other)
     if hasattr(libc, "renameat2"):
-        here, exchange = -100, 2
-        return libc.renameat2(here, names[0], here, names[1], exchange) == 0
+        current_folder, exchange = -100, 2
+        return libc.renameat2(current_folder, names[0], current_folder, names[1], exchange) == 0
     if hasattr(libc, "renamex_np"):
         return libc.renamex_np(*names, 2) == 0
     return False

@@ -108,17 +108,19 @@ class Counted:
         unfinished = within & ~finished & np.isfinite(flows["bytes"]) & (began < ended_us)
         return cls(finished & within, unfinished, {"fct_us": fct_us, "slowdown": slowdown})
 
-    def among(self, its: Column) -> "Counted":
+    def among(self, selected: Column) -> "Counted":
         """Those of the flows that `its` marks."""
-        return Counted(self.done & its, self.unfinished & its, self.least)
+        return Counted(self.done & selected, self.unfinished & selected, self.least)
 
-    def statistic(self, key: str, of: Callable[[Column], float]) -> tuple[float | None, float | None]:
+    def statistic(self, key: str, function: Callable[[Column], float]) -> tuple[float | None, float | None]:
         """A statistic of the column `key` of `least`; see `statistic`."""
-        return statistic(self.least[key][its := self.done | self.unfinished], self.done[its], of)
+        return statistic(
+            self.least[key][relevant := self.done | self.unfinished], self.done[relevant], function
+        )
 
 
 def statistic(
-    least: Column, finished: Column, of: Callable[[Column], float]
+    least: Column, finished: Column, function: Callable[[Column], float]
 ) -> tuple[float | None, float | None]:
     """A mean or quantile of completion times: (value, None), or (None, lower bound) if it is unknown.
 
@@ -128,10 +130,10 @@ def statistic(
     """
     if not len(least):
         return None, None
-    low = float(of(least))
+    low = float(function(least))
     if finished.all():
         return low, None
-    high = float(of(np.where(finished, least, ENDLESS)))
+    high = float(function(np.where(finished, least, ENDLESS)))
     return ((low + high) / 2, None) if high <= low * (1 + RESOLUTION) else (None, low)
 
 
@@ -142,8 +144,8 @@ def known(statistics: Mapping[str, tuple[float | None, float | None]]) -> dict[s
 
 
 def bounds(row: Mapping[str, Any]) -> dict[str, float]:
-    """The lower bounds of the unknown numbers of a row of a summary; absent in earlier versions."""
-    return row.get("more_than") or {}
+    """The lower bounds of the unknown numbers of a row of a summary; that of a port has none."""
+    return row.get("more_than", {})
 
 
 def flow_statistics(
@@ -193,7 +195,7 @@ def is_of_few(metric: str, count: int | None) -> bool:
 def traffic_statistics(
     flows: Columns,
     *,
-    its: Column,
+    selected: Column,
     counted: Counted,
     exchanges: Counted,
     measured_s: float,
@@ -203,14 +205,14 @@ def traffic_statistics(
 
     `exchanges` are the responses that count, with `exchange_us` in its `least`.
     """
-    endless = its & np.isnan(flows["bytes"])
-    counted, exchanges = counted.among(its), exchanges.among(its)
+    endless = selected & np.isnan(flows["bytes"])
+    counted, exchanges = counted.among(selected), exchanges.among(selected)
     of_flows, of_exchanges = completion_statistics(counted), known(_exchanges(exchanges))
     least = of_flows.pop("more_than") | of_exchanges.pop("more_than")
     return {
-        "offered": int(np.sum(its)),
-        "finished": int(np.sum(np.isfinite(flows["fct_us"][its]))),
-        "goodput_gbps": _gbps(goodput_bytes[its], measured_s),
+        "offered": int(np.sum(selected)),
+        "finished": int(np.sum(np.isfinite(flows["fct_us"][selected]))),
+        "goodput_gbps": _gbps(goodput_bytes[selected], measured_s),
         **{
             f"goodput_{name}_gbps": value for name, value in _extremes(flows["goodput_gbps"][endless]).items()
         },
@@ -229,7 +231,8 @@ def _extremes(goodput: Column) -> dict[str, float | None]:
     """The least and the most goodput; None without any."""
     known = goodput[np.isfinite(goodput)]
     return {
-        name: float(of(known)) if len(known) else None for name, of in (("least", np.min), ("most", np.max))
+        name: float(function(known)) if len(known) else None
+        for name, function in (("least", np.min), ("most", np.max))
     }
 
 

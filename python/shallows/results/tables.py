@@ -169,10 +169,13 @@ def joined(name: str, blocks: Iterable[Block]) -> Block:
     """A whole table, each column with its own type, or as floats if values are missing."""
     pieces = {column: list[Any]() for column in ALL_TABLES[name]}
     for block in blocks:
-        for column, of in pieces.items():
-            of.append(block[column])
+        for column, parts in pieces.items():
+            parts.append(block[column])
     # One column at a time, so that only one exists twice in memory.
-    return {column: _settled(stacked(pieces.pop(column)), of.type) for column, of in ALL_TABLES[name].items()}
+    return {
+        column: _settled(stacked(pieces.pop(column)), parts.type)
+        for column, parts in ALL_TABLES[name].items()
+    }
 
 
 def stacked(pieces: list[Any]) -> "NDArray[Any] | Names":

@@ -65,7 +65,7 @@ def _times(
     """
     over = not (finish == NEVER).any()
     completion_us = float(finish.max() - start.min()) / 1e6 if over else None
-    ideal_us, computation_us = (None if of is None else of / 1e6 for of in (ideal, computed))
+    ideal_us, computation_us = (None if time is None else time / 1e6 for time in (ideal, computed))
     exposed_us = completion_us - computation_us if completion_us and computation_us is not None else None
     bounds: dict[str, float] = {}
     if not over:
@@ -119,8 +119,8 @@ def _stragglers(network: "Network", flows: "Flows", members: Numbers, finish: An
         return found
     ends = np.zeros(network.hosts, np.uint64)
     np.maximum.at(ends, hosts, finish)
-    mine = ends[ends > 0]
-    spread_us = float(mine.max() - mine.min()) / 1e6
+    ended = ends[ends > 0]
+    spread_us = float(ended.max() - ended.min()) / 1e6
     return found | {"last_rank": network.host_names[int(ends.argmax())], "spread_us": spread_us}
 
 
@@ -133,9 +133,9 @@ def _least(flows: "Flows", members: Numbers, ideal_ps: Any) -> tuple[float | Non
     if any(wait is not None and wait.needs.any() for wait in waits):
         return None, None
     count = len(flows) + len(flows.computations)
-    mine = np.zeros(count, bool)
-    mine[members] = True
-    pairs = {how: _pairs(flows, how, mine) for how in ("after", "behind")}
+    selected = np.zeros(count, bool)
+    selected[members] = True
+    pairs = {how: _pairs(flows, how, selected) for how in ("after", "behind")}
     lasts = np.concatenate([ideal_ps, flows.computations.duration_ps]).astype(float)
     delay = np.concatenate([flows.start_ps, flows.computations.start_ps]).astype(float)
     ideal = longest(members, pairs, lasts, delay)
@@ -148,11 +148,11 @@ def _least(flows: "Flows", members: Numbers, ideal_ps: Any) -> tuple[float | Non
     return ideal, longest(members, pairs, alone, later)
 
 
-def _pairs(flows: "Flows", how: str, mine: NDArray[np.bool_]) -> tuple[Numbers, Numbers]:
+def _pairs(flows: "Flows", how: str, selected: NDArray[np.bool_]) -> tuple[Numbers, Numbers]:
     own, other = getattr(flows, how), getattr(flows.computations, how)
     waiting = np.concatenate([own.flow.astype(np.int64), other.flow.astype(np.int64) + len(flows)])
     needed = np.concatenate([own.predecessor, other.predecessor]).astype(np.int64)
-    kept = mine[waiting]
+    kept = selected[waiting]
     return waiting[kept], needed[kept]
 
 

@@ -23,7 +23,7 @@ def completion_us(run: "Run") -> dict[str, float | None]:
     times: dict[str, float | None] = {}
     for number, (name, table) in enumerate(zip(names(tables), tables, strict=True)):
         if isinstance(table, Collective) or table.kind in JOBS:
-            mine = traffic == number
-            took = float(np.max(start_us[mine] + fct_us[mine]) - np.min(start_us[mine]))
+            rows = traffic == number
+            took = float(np.max(start_us[rows] + fct_us[rows]) - np.min(start_us[rows]))
             times[name] = None if np.isnan(took) else took
     return times

@@ -112,7 +112,7 @@ def _drops(network: Mapping[str, Any]) -> bool:
 
 def _fate(table: Mapping[str, Any]) -> str:
     row = next(row for row in catalog() if row["name"] == table["cc"]["name"].partition("@")[0])
-    return "trimmed" if row["port"] == "trim" and table["network"].get("trimming") else "dropped"
+    return "trimmed" if row["trims"] and table["network"].get("trimming") else "dropped"
 
 
 def unused(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:

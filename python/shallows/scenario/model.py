@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from shallows.algorithms import trust
 from shallows.algorithms.algorithm import Algorithm, choose
 from shallows.base import names, texts
-from shallows.base.literal import to_source
+from shallows.base.literal import literal
 from shallows.errors import ScenarioError
 from shallows.scenario import checks, examples, places, raw, validation
 from shallows.scenario.given import Given
@@ -104,6 +104,12 @@ class Scenario(Resolved):
         with trust.reading(overrides or {}, Path(file).parent if file else Path()):
             return _replaced(tables, Origin(file, text), overrides or {})
 
+    @classmethod
+    def from_tables(cls, tables: Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> "Scenario":
+        """The scenario of a dict of tables, with `overrides` as in `load`."""
+        named = {str(key): literal(table) for key, table in tables.items()}
+        return _replaced(named, Origin(), overrides or {})
+
     def to_toml(self) -> str:
         """This scenario as TOML, with every default."""
         return tomli_w.dumps(self.resolved())
@@ -153,6 +159,8 @@ class Scenario(Resolved):
 
     def __repr__(self) -> str:
         """The Python expression for what was given."""
+        from shallows.scenario.builders import to_source
+
         return to_source({"file": self.file, **self._tables})
 
     def __eq__(self, other: object) -> bool:

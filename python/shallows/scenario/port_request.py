@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from shallows import faults
+from shallows.algorithms.defaults import distinct
 from shallows.core import contract
 from shallows.scenario.ports import PortGroups, Queue, class_numbers
 from shallows.units import NEVER
@@ -269,7 +270,7 @@ def _with_one_class(schedule: Schedule, links: Iterable[int], buffer_bytes: "U64
     """
     of_link, disciplines = schedule.of_link.copy(), list(schedule.disciplines)
     bare = np.array([link for link in links if not of_link[link]], np.intp)
-    for limit in np.unique(buffer_bytes[bare]).tolist():
+    for limit in distinct(buffer_bytes[bare]).tolist():
         disciplines.append({"classes": [class_of(limit)], "class_of": [{"other": 0}], "paced": None})
         of_link[bare[buffer_bytes[bare] == limit]] = len(disciplines)
     return Schedule(of_link, disciplines)

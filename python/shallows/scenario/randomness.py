@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shallows import faults
+from shallows.worlds import REAL_TIME
 
 if TYPE_CHECKING:
     from shallows.core.contract import Random
@@ -13,9 +14,9 @@ if TYPE_CHECKING:
 def settings(scenario: "Scenario", drawn: "Random | None", world: str = "packet") -> list[str] | None:
     """The keys from which random numbers were drawn: of traffic before the run, others in it (`drawn`).
 
-    None in the kernel world, which runs in real time. A draw may have changed nothing.
+    None in a world in real time. A draw may have changed nothing.
     """
-    if world == "kernel":
+    if world in REAL_TIME:
         return None
     traffic = [f"traffic.{number}" for number, used in enumerate(scenario.flows.drawn) if used]
     cables = ["network.delay_spread"] if scenario.network_options.delay_spread else []

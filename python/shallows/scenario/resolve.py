@@ -129,7 +129,7 @@ def _with_markings(resolved: Resolved, scale: "Scale") -> Resolved:
     found: list[Any] = []
     for key, table, algorithms in ports.algorithms_of_tables(resolved):
         chosen = table.marking if table.marking is not None else options.marking
-        chosen = _needed(resolved, key, algorithms) if chosen is None else chosen
+        chosen = _needed(resolved, scale, key, algorithms) if chosen is None else chosen
         found.append(chosen if chosen == "none" else chosen.settled(scale, rates))
     of_ports = [
         _changed(table, marking=table.marking.settled(scale, rates)) if ports.marks(table.marking) else table
@@ -143,14 +143,17 @@ def _with_markings(resolved: Resolved, scale: "Scale") -> Resolved:
     return replace(resolved, network_options=options, classes=classes, ports=of_ports)
 
 
-def _needed(resolved: Resolved, key: str, algorithms: "Sequence[Algorithm]") -> Any:
+def _needed(resolved: Resolved, scale: "Scale", key: str, algorithms: "Sequence[Algorithm]") -> Any:
     """The marking that the algorithms of a queue need, whose key is `key`."""
     kinds = {used.congestion_point: used for used in algorithms if used.needs_marking}
     if len(kinds) > 1:
         wanted = ", ".join(f"{used.label} {kind}" for kind, used in kinds.items())
         whom = "all" if key == "network" else "the class"
         raise ScenarioError(f"{key}.marking", None, f"one kind of marking for {whom}: {wanted}")
-    return marking.choose({"kind": next(iter(kinds))}, resolved.frame) if kinds else "none"
+    if not kinds:
+        return "none"
+    is_uet = {used.name for used in algorithms if used.needs_marking} == {"nscc"}
+    return marking.choose(defaults.uet_ramp(scale) if is_uet else {"kind": next(iter(kinds))}, resolved.frame)
 
 
 def _with_buffers(resolved: Resolved, scale: "Scale") -> Resolved:
@@ -198,8 +201,7 @@ def _with_limits(resolved: Resolved, scale: "Scale") -> Resolved:
     for key, table, _ in ports.algorithms_of_tables(resolved):
         queue, changes = queues[key], dict[str, Any]()
         if queue.trimming and not queue.trimming.queue and not queue.trimming.threshold:
-            count = defaults.trimming_queue(ports.marking_begins(resolved, queue), resolved.mtu)
-            changes["trimming"] = _changed(queue.trimming, queue=count)
+            changes["trimming"] = _limited(resolved, scale, queue, queue.trimming)
         if queue.pauses and not queue.memory and not queue.pauses.threshold:
             changes["pfc"] = _changed(queue.pauses, threshold=defaults.pause_threshold(scale))
         tables.append(_changed(table, **changes))
@@ -213,6 +215,17 @@ def _with_limits(resolved: Resolved, scale: "Scale") -> Resolved:
     if options.shared:
         options = _changed(options, shared=sized(options.shared))
     return replace(resolved, network_options=options, pools=[sized(pool) for pool in resolved.pools])
+
+
+def _limited(resolved: Resolved, scale: "Scale", queue: ports.Queue, trimming: Trimming) -> Trimming:
+    """The data and the headers that a port holds which trims, by Ultra Ethernet or by NDP."""
+    begins = ports.marking_begins(resolved, queue)
+    if not any(used.name == "nscc" for used in queue.algorithms):
+        return _changed(trimming, queue=defaults.trimming_queue(begins, resolved.mtu))
+    product = defaults.uet_product(scale)
+    own = "headers" in trimming.model_fields_set
+    headers = trimming.headers if own else max(product, trimming.headers)
+    return _changed(trimming, threshold=max(product, 2 * begins), headers=headers)
 
 
 def _with_timeouts(resolved: Resolved, scale: "Scale") -> Resolved:

@@ -18,6 +18,7 @@ from shallows.errors import BooksError, NamedOverrides, ScenarioError
 from shallows.results import paths, store
 from shallows.results.bottlenecks import bottlenecks
 from shallows.scenario import fitting
+from shallows.worlds import REAL_TIME
 from shallows.worlds.runner import World, in_world, prepare, refuse_unknown
 
 if TYPE_CHECKING:
@@ -25,13 +26,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from shallows.printing.progress import Progress
-    from shallows.results.run import Run
+    from shallows.runs import Run
     from shallows.scenario import Scenario
+    from shallows.worlds.runner import Given
 
 
 def compare(
-    scenario: "Scenario | str | os.PathLike[str]",
-    ccs: Sequence[str | type[Any]],
+    scenario: "Given",
+    cc: str | type[Any] | Sequence[str | type[Any]],
     *,
     worlds: Sequence[World] = ("packet",),
     seed: int | None = None,
@@ -41,9 +43,9 @@ def compare(
     overrides: Mapping[str, Any] | None = None,
     **unknown: Never,
 ) -> "Comparison":
-    """Run `scenario` once for each algorithm of `ccs` in each of `worlds`; return the `Comparison`.
+    """Run `scenario` once for each algorithm of `cc` in each of `worlds`; return the `Comparison`.
 
-    `scenario`, `seed` and `overrides` are those of `run`. `ccs` are names of the catalog or presets,
+    `scenario`, `seed` and `overrides` are those of `run`. `cc` are names of the catalog or presets,
     "dctcp" or "vegas@ns-2", classes or their places ("./mine.py:Aimd"). `threads` runs go on at a time
     (all cores unless given). With `out` each run is saved to a folder of its own below it, and table and
     figure beside them.
@@ -54,8 +56,8 @@ def compare(
     """
     from shallows.printing.progress import Progress
 
-    refuse_unknown(unknown, ("worlds", "seed", "threads", "out", "progress", "overrides"))
-    jobs = prepare_all(scenario, ccs, worlds, seed=seed, overrides=overrides)
+    refuse_unknown(unknown, ("cc", "worlds", "seed", "threads", "out", "progress", "overrides"))
+    jobs = prepare_all(scenario, one_or_more(cc), worlds, seed=seed, overrides=overrides)
     if out is not None:
         store.check_replaceable(out, next(iter(jobs.values()))[1].file)
     with Progress(shown=progress) as bars:
@@ -65,8 +67,13 @@ def compare(
     return comparison.check_books()
 
 
+def one_or_more(cc: str | type[Any] | Sequence[str | type[Any]]) -> Sequence[str | type[Any]]:
+    """The algorithms of a list, or one algorithm as a list."""
+    return [cc] if isinstance(cc, str | type) else cc
+
+
 def prepare_all(
-    scenario: "Scenario | str | PathLike[str]",
+    scenario: "Given",
     ccs: Sequence[str | type[Any]],
     worlds: Sequence[str],
     *,
@@ -91,7 +98,7 @@ def prepare_all(
 
 
 def _prepare(
-    scenario: "Scenario | str | PathLike[str]",
+    scenario: "Given",
     seed: int | None,
     overrides: NamedOverrides,
     cc: str | type[Any],
@@ -126,7 +133,7 @@ def run_all(
     """
     from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
-    in_real_time = any(world == "kernel" for world, _ in jobs.values())  # leave one core to the machine
+    in_real_time = any(world in REAL_TIME for world, _ in jobs.values())  # leave one core to the machine
     with ThreadPoolExecutor(1 if in_real_time else threads or min(len(jobs), os.cpu_count() or 1)) as pool:
         futures = {
             pool.submit(in_world(world), scenario, bars.of(scenario, label)): label
@@ -152,7 +159,7 @@ class Comparison:
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> "Comparison":
         """The comparison saved in `folder`. Raises `ScenarioError` where there is none, or not all of it."""
-        from shallows.results import Run
+        from shallows.runs import Run
 
         table = Path(folder, "comparison.csv")
         if not table.is_file():
@@ -279,9 +286,7 @@ class Comparison:
         """Add the figure to `folder`, where this comparison is saved; `options` are those of `figure`."""
         from shallows import plot
 
-        figure = self.figure(**options)
-        with store.adding(folder, "comparison.csv", self.table.to_csv()) as filling:
-            plot.save(figure, filling)
+        plot.add(self.figure(**options), folder, "comparison.csv", self.table.to_csv())
 
 
 def _compared(run: "Run", port: dict[str, Any]) -> dict[str, Any]:
@@ -294,7 +299,7 @@ def _compared(run: "Run", port: dict[str, Any]) -> dict[str, Any]:
     if len(goodput):
         by_flow = {"least": np.min, "mean": np.mean, "most": np.max}
     return {key: port[key] for key in keys} | {
-        f"flow_goodput_{name}_gbps": float(of(goodput)) for name, of in by_flow.items()
+        f"flow_goodput_{name}_gbps": float(function(goodput)) for name, function in by_flow.items()
     }
 
 

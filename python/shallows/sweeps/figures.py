@@ -69,9 +69,11 @@ def figure(
         axes = axes if further else axes.T
         for metric, row_of_axes in zip(metrics, axes, strict=True):
             for panel, ax in zip(panels, row_of_axes, strict=True):
-                its = [row for row in rows if row["metric"] == metric and _at(row, further) == panel]
-                _lines(ax, its, x, by, series, baseline)
-                _label(ax, row_of_axes[0] is ax, ax in axes[-1] or not further, x, its, metric, baseline)
+                drawn_rows = [row for row in rows if row["metric"] == metric and _at(row, further) == panel]
+                _lines(ax, drawn_rows, x, by, series, baseline)
+                _label(
+                    ax, row_of_axes[0] is ax, ax in axes[-1] or not further, x, drawn_rows, metric, baseline
+                )
                 if panel and ax in axes[0]:
                     ax.set_title(", ".join(_pairs(further, panel)))
         handles, keys = axes[0][0].get_legend_handles_labels()
@@ -114,8 +116,8 @@ def heatmap(
         image = None
         for panel, row_of_axes in zip(panels, axes, strict=True):
             for name, ax in zip(algorithms, row_of_axes, strict=True):
-                its = [row for row in rows if row["cc"] == name and _at(row, further) == panel]
-                image = _cells(ax, its, (x, across), (y, up), scale)
+                cells = [row for row in rows if row["cc"] == name and _at(row, further) == panel]
+                image = _cells(ax, cells, (x, across), (y, up), scale)
                 ax.set_title(", ".join([renamed.get(name, name), *_pairs(further, panel)]))
             row_of_axes[0].set_ylabel(y)
         for ax in axes[-1]:
@@ -159,22 +161,22 @@ def magnitude(value: object) -> tuple[float, str] | None:
 def _lines(ax: "Axes", rows: Rows, x: str, by: str, names: list[str], baseline: str | None) -> None:
     places, _ = _scale([row[x] for row in rows])
     for i, name in enumerate(names):
-        its = [row for row in rows if _name(row, by) == name]
-        if not its or (baseline and its[0]["cc"] == baseline):
+        line = [row for row in rows if _name(row, by) == name]
+        if not line or (baseline and line[0]["cc"] == baseline):
             continue
         keys = ("difference", "difference_low", "difference_high") if baseline else ("mean", "low", "high")
-        at = np.array([places[str(row[x])] for row in its])
-        mean, low, high = (np.array([row[key] for row in its], float) for key in keys)
+        at = np.array([places[str(row[x])] for row in line])
+        mean, low, high = (np.array([row[key] for row in line], float) for key in keys)
         order = np.argsort(at, kind="stable")
         at, mean, low, high = (values[order] for values in (at, mean, low, high))
         shape = look(i)
         ax.fill_between(at, low, high, color=shape["color"], alpha=0.2, linewidth=0)
         ax.plot(at, mean, **shape, label=escape.figure(name), clip_on=False)
-        few = np.array([row["few"] for row in its])[order]
+        few = np.array([row["few"] for row in line])[order]
         if few.any():
             hollow = {"linestyle": "", "marker": shape["marker"], "color": shape["color"], "mfc": "white"}
             ax.plot(at[few], mean[few], **hollow, clip_on=False)
-        bounds = np.array([math.nan if baseline else row["more_than"] for row in its], float)[order]
+        bounds = np.array([math.nan if baseline else row["more_than"] for row in line], float)[order]
         if np.isfinite(bounds).any():
             ax.plot(at, bounds, linestyle="", marker=MORE_THAN, color=shape["color"], clip_on=False)
     if baseline:

@@ -50,8 +50,8 @@ def _beside(path: Path, scenario: str, overrides: Mapping[str, Any]) -> "Scenari
     """The scenario that a sweep's file names: a file beside it, or an example."""
     from shallows.scenario import Scenario
 
-    there = path.parent / scenario
-    return Scenario.load(there if there.exists() else scenario, overrides)
+    beside = path.parent / scenario
+    return Scenario.load(beside if beside.exists() else scenario, overrides)
 
 
 def _sweep(table: Any) -> dict[str, Any]:

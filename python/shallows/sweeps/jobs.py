@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.algorithms import user_algorithms
 from shallows.errors import ScenarioError
-from shallows.results import Run, store
+from shallows.results import store
 from shallows.results.metrics import RUN_KEYS, number
 from shallows.results.summary import bounds
+from shallows.runs import Run
 from shallows.worlds.runner import in_world
 
 if TYPE_CHECKING:
@@ -61,24 +62,24 @@ def perform_all(several: "list[Job]", folder: Path) -> list[dict[str, Any]]:
     return [perform(job, folder) for job in several]
 
 
-def verified(asked: "list[Job]", folder: Path) -> "tuple[list[Job], dict[str, str]]":
+def verified(wanted: "list[Job]", folder: Path) -> "tuple[list[Job], dict[str, str]]":
     """The jobs whose runs are in the sweep's `folder`, and `{run: problem}` of those that were set aside.
 
     A run is damaged, or was saved for another address: swapped, copied from elsewhere or edited.
     """
-    there: list[Job] = []
+    present: list[Job] = []
     wrong: dict[str, str] = {}
-    for job in asked:
+    for job in wanted:
         place = place_of(job, folder / "runs")
         if not os.path.lexists(place):
             continue
         problem = wrong_run(job.run, place)
         if problem is None:
-            there.append(job)
+            present.append(job)
         else:
             wrong[job.run] = problem
             _set_aside(place, folder / SET_ASIDE)
-    return there, wrong
+    return present, wrong
 
 
 def wrong_run(address: str, place: Path) -> str | None:

@@ -109,12 +109,12 @@ class Plan:
 
     def warnings(self) -> list[str]:
         """The warnings of each point that are known before it runs, with the values of its swept keys."""
-        said: list[str] = []
+        texts: list[str] = []
         for columns, overrides in self.points:
             made = prepare(self.scenario, seed=self.seeds[0], overrides=overrides, world=self.world)
             where = ", ".join(f"{key} = {value}" for key, value in columns.items() if value is not None)
-            said += [f"{where}: {text}" if where else text for text in made.warnings]
-        return said
+            texts += [f"{where}: {text}" if where else text for text in made.warnings]
+        return texts
 
     def text(self) -> str:
         """This sweep as a file: the scenario as given, and `[sweep]`."""

@@ -75,9 +75,9 @@ def _lines(
         groups.setdefault(tuple(row[column] for column in columns), {})[row["metric"]] = row
     titles = [title for metric in metrics for title in _titles(metric, baseline)]
     lines: list[list[str]] = []
-    for group, of in groups.items():
-        seeds = max(row["n"] for row in of.values())
-        cells = [cell for metric in metrics for cell in _cells(of[metric], baseline)]
+    for group, rows_of_group in groups.items():
+        seeds = max(row["n"] for row in rows_of_group.values())
+        cells = [cell for metric in metrics for cell in _cells(rows_of_group[metric], baseline)]
         lines.append([*map(str, group), str(seeds), *cells])
     return [*columns, "seeds", *titles], lines
 
@@ -150,8 +150,8 @@ def _failures(sweep: "Sweep") -> list[str]:
     counts: dict[str, int] = {}
     for message in failures.values():
         counts[message] = counts.get(message, 0) + 1
-    said = [f"failed      {count} times: {message}" for message, count in counts.items()]
+    lines = [f"failed      {count} times: {message}" for message, count in counts.items()]
     more = (
-        [f"            and {len(said) - MOST_MESSAGES} other messages"] if len(said) > MOST_MESSAGES else []
+        [f"            and {len(lines) - MOST_MESSAGES} other messages"] if len(lines) > MOST_MESSAGES else []
     )
-    return [f"{len(failures)} of {len(sweep.rows)} runs failed", *said[:MOST_MESSAGES], *more]
+    return [f"{len(failures)} of {len(sweep.rows)} runs failed", *lines[:MOST_MESSAGES], *more]

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from shallows.base import texts
 from shallows.errors import BooksError, ScenarioError
-from shallows.results import Run, arrow, store
+from shallows.results import arrow, store
 from shallows.results import metrics as known
 from shallows.results.metrics import PART, RUN_KEYS, is_metric
 from shallows.results.summary import bounds, is_of_few
+from shallows.runs import Run
 from shallows.sweeps import saved, statistics
 from shallows.sweeps.jobs import part_of
 
@@ -120,13 +121,13 @@ class Sweep:
                 values = _by_seed(seeds, metric)
                 known = _is_known(seeds, metric)
                 if not known:
-                    of = statistics.unfinished(len(values))
+                    interval = statistics.unfinished(len(values))
                 elif _one_run(seeds):
-                    of = statistics.one_run(next(iter(values.values())))
+                    interval = statistics.one_run(next(iter(values.values())))
                 else:
-                    of = statistics.mean(list(values.values()), confidence)
+                    interval = statistics.mean(list(values.values()), confidence)
                 few = any(_few(row, metric) for rows_ in seeds.values() for row in rows_)
-                entry = {**named, "metric": metric, **of._asdict(), "few": few}
+                entry = {**named, "metric": metric, **interval._asdict(), "few": few}
                 entry |= {"more_than": math.nan if known else _least(seeds, metric), **_counts(seeds, metric)}
                 if baseline is not None and "cc" in columns:
                     other = tuple(baseline if key == "cc" else value for key, value in named.items())
@@ -249,7 +250,9 @@ class Sweep:
     def check_books(self) -> Self:
         """Return the sweep; raise `BooksError` if the books of a run do not close."""
         open_books = [
-            f"run {run}: {said}" for run, said in self.failures.items() if said.startswith("the books")
+            f"run {run}: {message}"
+            for run, message in self.failures.items()
+            if message.startswith("the books")
         ]
         if open_books:
             raise BooksError(open_books)
@@ -307,19 +310,19 @@ def _difference(seeds: Seeds, others: Seeds, metric: str, confidence: float) -> 
     values, reference = _by_seed(seeds, metric), _by_seed(others, metric)
     both = [seed for seed in values if seed in reference]
     if not (_is_known(seeds, metric) and _is_known(others, metric)):
-        of = statistics.unfinished(len(both))
+        interval = statistics.unfinished(len(both))
     elif both and _one_run(seeds) and _one_run(others):
-        of = statistics.one_run(values[both[0]] - reference[both[0]])
+        interval = statistics.one_run(values[both[0]] - reference[both[0]])
     elif both:
-        of = statistics.paired([values[s] for s in both], [reference[s] for s in both], confidence)
+        interval = statistics.paired([values[s] for s in both], [reference[s] for s in both], confidence)
     else:
-        of = statistics.unpaired(list(values.values()), list(reference.values()), confidence)
+        interval = statistics.unpaired(list(values.values()), list(reference.values()), confidence)
     return {
-        "difference": of.mean,
-        "difference_low": of.low,
-        "difference_high": of.high,
-        "difference_n": of.n,
-        "difference_method": of.method,
+        "difference": interval.mean,
+        "difference_low": interval.low,
+        "difference_high": interval.high,
+        "difference_n": interval.n,
+        "difference_method": interval.method,
     }
 
 
@@ -345,7 +348,7 @@ def _counting(metric: str) -> tuple[str, str]:
 
 def _counts(seeds: Seeds, metric: str) -> dict[str, int]:
     """Numbers of the flows of all runs, as columns of a summary."""
-    rows = [row for of in seeds.values() for row in of]
+    rows = [row for rows_of_seed in seeds.values() for row in rows_of_seed]
     named = zip(("completed", "unfinished"), _counting(metric), strict=True)
     return {name: int(sum(row.get(key) or 0 for row in rows)) for name, key in named}
 

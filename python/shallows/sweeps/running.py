@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never
 
 from shallows.base import names
+from shallows.base.version import version
 from shallows.errors import ScenarioError
 from shallows.memory.needs import check_runs
 from shallows.results import inventory, store
@@ -18,7 +19,7 @@ from shallows.sweeps.executors import rows_of, usable_cores
 from shallows.sweeps.file import of_file, share_of
 from shallows.sweeps.jobs import SET_ASIDE, perform, place_of, verified
 from shallows.sweeps.result import Sweep, listed
-from shallows.worlds.runner import World, refuse_unknown
+from shallows.worlds.runner import World, given, refuse_unknown
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -26,12 +27,13 @@ if TYPE_CHECKING:
     from shallows.scenario import Scenario
     from shallows.sweeps.plans import Job, Plan
     from shallows.sweeps.progress import Progress
+    from shallows.worlds.runner import Given
 
 FIRST_SEEDS = 5
 
 
 def sweep(
-    scenario: "Scenario | str | os.PathLike[str]",
+    scenario: "Given",
     cc: str | type[Any] | Sequence[str | type[Any]] = (),
     over: Mapping[str | tuple[str, ...], Sequence[Any] | str] | None = None,
     *,
@@ -159,18 +161,16 @@ def _made(jobs: "Iterable[Job]") -> "Iterator[Scenario]":
 
 
 def read(scenario: Any, overrides: Mapping[str, Any]) -> "tuple[Scenario, dict[str, Any]]":
-    """`(Scenario, its table [sweep])` of a `Scenario` or the path of a file."""
-    from shallows.scenario import Scenario
-
-    if isinstance(scenario, Scenario):
-        return (scenario.replace(overrides) if overrides else scenario), {}
-    return of_file(scenario, overrides)
+    """`(Scenario, its table [sweep])` of what `run` accepts."""
+    if isinstance(scenario, str) or hasattr(scenario, "__fspath__"):
+        return of_file(scenario, overrides)
+    return given(scenario, overrides), {}
 
 
-def default_folder(asked: "Plan") -> Path:
+def default_folder(plan: "Plan") -> Path:
     """`results/NAME/sweep`, or `results/NAME/sweep-2-of-4` of a shard."""
-    part = "-{}-of-{}".format(*asked.shard) if asked.shard else ""
-    return ROOT / names.folder(asked.scenario.name) / f"sweep{part}"
+    part = "-{}-of-{}".format(*plan.shard) if plan.shard else ""
+    return ROOT / names.folder(plan.scenario.name) / f"sweep{part}"
 
 
 def run(
@@ -202,10 +202,10 @@ def run(
     return result
 
 
-def _run(asked: "Plan", folder: Path, on: Any, workers: int | None, bar: "Progress | None") -> Sweep:
-    jobs = asked.jobs()
-    there, wrong = verified(jobs, folder)
-    rows = {job.run: perform(job, folder / "runs") for job in there}
+def _run(plan: "Plan", folder: Path, on: Any, workers: int | None, bar: "Progress | None") -> Sweep:
+    jobs = plan.jobs()
+    present, wrong = verified(jobs, folder)
+    rows = {job.run: perform(job, folder / "runs") for job in present}
     left = [job for job in jobs if job.run not in rows or rows[job.run]["failure"]]
     interrupted = False
     if bar:
@@ -222,23 +222,21 @@ def _run(asked: "Plan", folder: Path, on: Any, workers: int | None, bar: "Progre
         interrupted = True
     return Sweep(
         [rows[job.run] for job in jobs if job.run in rows],
-        asked.names,
+        plan.names,
         folder,
-        _about(asked, interrupted, wrong),
+        _about(plan, interrupted, wrong),
     )
 
 
-def _about(asked: "Plan", interrupted: bool, wrong: dict[str, str]) -> dict[str, Any]:
-    import shallows
-
+def _about(plan: "Plan", interrupted: bool, wrong: dict[str, str]) -> dict[str, Any]:
     return {
-        "name": asked.scenario.name,
-        "world": asked.world,
-        "version": shallows.__version__,
-        "seeds": list(asked.seeds),
-        "shard": list(asked.shard) if asked.shard else None,
+        "name": plan.scenario.name,
+        "world": plan.world,
+        "version": version(),
+        "seeds": list(plan.seeds),
+        "shard": list(plan.shard) if plan.shard else None,
         "interrupted": interrupted,
-        "told": asked.text(),
+        "told": plan.text(),
         "set_aside": wrong,
     }
 

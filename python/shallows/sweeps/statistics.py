@@ -64,16 +64,16 @@ def paired(values: Sequence[float], baseline: Sequence[float], confidence: float
 
 def unpaired(values: Sequence[float], baseline: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
     """The interval of the difference of the means of two independent samples (Welch)."""
-    samples = [np.asarray(of, float) for of in (values, baseline)]
-    samples = [of[np.isfinite(of)] for of in samples]
-    counts = [len(of) for of in samples]
+    samples = [np.asarray(sample, float) for sample in (values, baseline)]
+    samples = [sample[np.isfinite(sample)] for sample in samples]
+    counts = [len(sample) for sample in samples]
     method = f"Welch t, {confidence:.0%}"
     if min(counts) == 0:
         return Interval(math.nan, math.nan, math.nan, 0, method)
     difference = float(np.mean(samples[0]) - np.mean(samples[1]))
     if min(counts) < 2:
         return Interval(difference, math.nan, math.nan, min(counts), method)
-    errors = [float(np.var(of, ddof=1)) / len(of) for of in samples]
+    errors = [float(np.var(sample, ddof=1)) / len(sample) for sample in samples]
     total = sum(errors)
     if total == 0:
         return Interval(difference, difference, difference, min(counts), method)

@@ -83,8 +83,11 @@ class Network:
     def host_rate_bps(self) -> NDArray[np.uint64]:
         """The egress rate of every host: the sum over its ports that leave the server, else over all."""
         outside, inside = (np.zeros(self.hosts, np.uint64) for _ in range(2))
-        for rates, its in ((outside, self.is_nic & ~self.in_server), (inside, self.is_nic & self.in_server)):
-            np.add.at(rates, self.link_from[its], self.rate_bps[its])
+        for rates, ports in (
+            (outside, self.is_nic & ~self.in_server),
+            (inside, self.is_nic & self.in_server),
+        ):
+            np.add.at(rates, self.link_from[ports], self.rate_bps[ports])
         return np.where(outside > 0, outside, inside)
 
     def host(self, reference: object) -> int:
@@ -198,8 +201,8 @@ class Wiring:
             memory.check(
                 f"a network of more than {len(self.links):,} links", need, "a smaller one", "topology"
             )
-        there, back = (self.number[a], self.number[b]), (self.number[b], self.number[a])
-        self.links += [(*there, rate, delay_ps), (*back, rate, delay_ps)] * cables
+        forward, back = (self.number[a], self.number[b]), (self.number[b], self.number[a])
+        self.links += [(*forward, rate, delay_ps), (*back, rate, delay_ps)] * cables
 
     def network(self, bottlenecks: Any = None, pairs: Any = None) -> Network:
         """The network. `bottlenecks` are pairs of names (by default all switch egress ports); `pairs` of

@@ -137,7 +137,7 @@ class Spreading:
         ):
             above[int(host)].append(int(switch))
         number: dict[tuple[int, ...], int] = {}
-        self.rack = np.array([number.setdefault(tuple(sorted(its)), len(number)) for its in above], int)
+        self.rack = np.array([number.setdefault(tuple(sorted(leaves)), len(number)) for leaves in above], int)
         """By host: its rack."""
         self.racks = len(number)
         cables = [(rack, switch) for switches, rack in number.items() for switch in switches]

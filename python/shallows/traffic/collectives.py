@@ -59,10 +59,10 @@ class Collective(Kind):
         hosts = np.arange(network.hosts, dtype=np.uint32) if given is None else given
         if len(hosts) < 2 or len(distinct(hosts)) < len(hosts):
             raise ScenarioError("hosts", self.hosts, "two hosts or more, each once")
-        of = self.group_size or len(hosts)
-        if of < 2 or len(hosts) % of:
-            raise ScenarioError("group_size", of, f"2 or more, and a divisor of the {len(hosts)} hosts")
-        return hosts.reshape(-1, of)
+        size = self.group_size or len(hosts)
+        if size < 2 or len(hosts) % size:
+            raise ScenarioError("group_size", size, f"2 or more, and a divisor of the {len(hosts)} hosts")
+        return hosts.reshape(-1, size)
 
     def flow_count(self, network: "Network") -> tuple[str, int]:
         """Those of all channels and groups."""

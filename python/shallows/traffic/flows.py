@@ -209,25 +209,25 @@ def draw(
         if algorithm not in ccs:
             ccs.append(algorithm)
         cc.append(ccs.index(algorithm))
-    counts = [len(of.src) for of in drawn]
+    counts = [len(part.src) for part in drawn]
     columns = {
-        key: np.concatenate([getattr(of, key) for of in drawn])
+        key: np.concatenate([getattr(part, key) for part in drawn])
         for key in ("src", "dst", "bytes", "start_ps", "stop_ps")
     }
     first = np.cumsum([0, *counts])
-    placed = places(counts, [len(of.computations or ()) for of in drawn])
-    waits = [of.wait or Waits.default(count) for of, count in zip(drawn, counts, strict=True)]
-    answers = [_placed(of.answers, len(of.src), at) for of, at in zip(drawn, first, strict=False)]
+    placed = places(counts, [len(part.computations or ()) for part in drawn])
+    waits = [part.wait or Waits.default(count) for part, count in zip(drawn, counts, strict=True)]
+    answers = [_placed(part.answers, len(part.src), at) for part, at in zip(drawn, first, strict=False)]
     return Flows(
         **columns,
         after=Predecessors.stacked(
-            at.pairs(of.after, at.first_flow) for of, at in zip(drawn, placed, strict=True)
+            at.pairs(part.after, at.first_flow) for part, at in zip(drawn, placed, strict=True)
         ),
         behind=Predecessors.stacked(
-            at.pairs(of.behind, at.first_flow) for of, at in zip(drawn, placed, strict=True)
+            at.pairs(part.behind, at.first_flow) for part, at in zip(drawn, placed, strict=True)
         ),
-        computations=Computations.joined([of.computations for of in drawn], placed),
-        wait=Waits.joined(waits) if any(of.wait for of in drawn) else None,
+        computations=Computations.joined([part.computations for part in drawn], placed),
+        wait=Waits.joined(waits) if any(part.wait for part in drawn) else None,
         answers=np.concatenate(answers).astype(np.uint32),
         cc=np.repeat(np.array(cc, np.uint32), counts),
         group=np.repeat(np.arange(len(tables), dtype=np.uint32), counts),
@@ -235,11 +235,11 @@ def draw(
         ccs=ccs,
         cc_names=_labels(ccs),
         names=names(tables),
-        loads=[of.load for of in drawn],
-        offered=[of.offered for of in drawn],
-        messages=[of.messages for of in drawn],
-        drawn=[of.used for of in draws],
-        application=_applications([of.application for of in drawn], counts),
+        loads=[part.load for part in drawn],
+        offered=[part.offered for part in drawn],
+        messages=[part.messages for part in drawn],
+        drawn=[part.used for part in draws],
+        application=_applications([part.application for part in drawn], counts),
     )
 
 

@@ -109,10 +109,12 @@ class Iteration:
         other = stage + 1 if forward else stage - 1
         if not 0 <= other < self.shape.pp:
             return
-        here, there = (self.shape.stage(of) for of in (stage, other))
+        sender, receiver = (self.shape.stage(one) for one in (stage, other))
         hosts = self.shape.hosts
-        sent = self.graph.messages(hosts[here], hosts[there], size, delay_ps=self._step_delay_ps, step=step)
-        self._after(sent, self.tail[here])
+        sent = self.graph.messages(
+            hosts[sender], hosts[receiver], size, delay_ps=self._step_delay_ps, step=step
+        )
+        self._after(sent, self.tail[sender])
         before = self._last_sent.get((stage, forward))
         if before is not None:
             self.graph.behind(sent, before)

@@ -88,7 +88,9 @@ def load(network: "Network", offered: "Iterable[Offered | Uniform | None]") -> F
     if not given:
         return loads
     hosts, nic, last = network.hosts, network.is_nic, network.link_to < network.hosts
-    sent, received = (np.sum(of, 0) for of in zip(*(one.of_hosts(hosts) for one in given), strict=True))
+    sent, received = (
+        np.sum(matrices, 0) for matrices in zip(*(one.of_hosts(hosts) for one in given), strict=True)
+    )
     spreading = Spreading(network)
     if spreading.racks * len(loads) > MOST_WORK:
         shares, loads[~nic & ~last] = spreading.equal_shares(), np.nan

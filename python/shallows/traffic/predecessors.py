@@ -73,7 +73,7 @@ def ancestors(flow: int, *pairs: Predecessors) -> set[int]:
     found, left = {flow}, [flow]
     while left:
         now = left.pop()
-        more = [other for of in pairs for other in of.of(now) if other not in found]
+        more = [other for relation in pairs for other in relation.of(now) if other not in found]
         found.update(more)
         left += more
     return found

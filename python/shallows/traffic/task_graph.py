@@ -119,79 +119,81 @@ class TaskGraph:
         ends at another host and is not `everywhere`. Without, the core finds these, and names numbers.
         """
         columns = [np.concatenate(column) for column in zip(*self._parts, strict=True)]
-        its: _Its = dict(zip(_COLUMNS, columns, strict=True))
-        computes = its["computes"]
+        columns_by_name: _Its = dict(zip(_COLUMNS, columns, strict=True))
+        computes = columns_by_name["computes"]
         if names is not None:
-            self._check(its, names)
+            self._check(columns_by_name, names)
         messages, computations = np.flatnonzero(~computes), np.flatnonzero(computes)
         number = np.empty(len(self), np.int64)
         number[messages] = np.arange(len(messages))
         number[computations] = len(messages) + np.arange(len(computations))
         first = len(messages)
         return Drawn(
-            its["source"][messages].astype(np.uint32),
-            its["target"][messages].astype(np.uint32),
-            its["bytes"][messages].astype(np.uint64),
-            its["delay_ps"][messages].astype(np.uint64),
+            columns_by_name["source"][messages].astype(np.uint32),
+            columns_by_name["target"][messages].astype(np.uint32),
+            columns_by_name["bytes"][messages].astype(np.uint64),
+            columns_by_name["delay_ps"][messages].astype(np.uint64),
             full(len(messages), NEVER),
             after=self._numbered("after", number, 0, first),
             behind=self._numbered("behind", number, 0, first),
-            messages=Messages(np.zeros(len(messages), np.uint32), its["step"][messages].astype(np.uint32)),
+            messages=Messages(
+                np.zeros(len(messages), np.uint32), columns_by_name["step"][messages].astype(np.uint32)
+            ),
             computations=Computations(
-                its["source"][computations].astype(np.uint32),
-                its["duration_ps"][computations].astype(np.uint64),
-                its["delay_ps"][computations].astype(np.uint64),
-                its["processor"][computations].astype(np.uint32),
+                columns_by_name["source"][computations].astype(np.uint32),
+                columns_by_name["duration_ps"][computations].astype(np.uint64),
+                columns_by_name["delay_ps"][computations].astype(np.uint64),
+                columns_by_name["processor"][computations].astype(np.uint32),
                 np.zeros(len(computations), np.uint32),
-                its["step"][computations].astype(np.uint32),
+                columns_by_name["step"][computations].astype(np.uint32),
                 self._numbered("after", number, first, len(self)),
                 self._numbered("behind", number, first, len(self)),
-                wait=_waits(its, computations),
+                wait=_waits(columns_by_name, computations),
             ),
-            wait=_waits(its, messages),
+            wait=_waits(columns_by_name, messages),
         )
 
     def _numbered(self, how: str, number: Ids, first: int, end: int) -> Predecessors:
         """The pairs whose waiting tasks have these new numbers, from `first` on."""
         waiting, needed = self._all(how)
-        mine = (number[waiting] >= first) & (number[waiting] < end)
-        return Predecessors.of_pairs(number[waiting[mine]] - first, number[needed[mine]])
+        inside = (number[waiting] >= first) & (number[waiting] < end)
+        return Predecessors.of_pairs(number[waiting[inside]] - first, number[needed[inside]])
 
     def _all(self, how: str) -> tuple[Ids, Ids]:
         none = (np.zeros(0, np.int64), np.zeros(0, np.int64))
         waiting, needed = zip(none, *self._pairs[how], strict=True)
         return np.concatenate(waiting), np.concatenate(needed)
 
-    def _check(self, its: _Its, names: Names) -> None:
+    def _check(self, columns: _Its, names: Names) -> None:
         for how in ("after", "behind"):
             waiting, needed = self._all(how)
-            here = its["source"][waiting]
-            ends = its["source"][needed] == here
+            sources = columns["source"][waiting]
+            ends = columns["source"][needed] == sources
             if how == "after":
-                ends |= (its["target"][needed] == here) | its["everywhere"][waiting]
+                ends |= (columns["target"][needed] == sources) | columns["everywhere"][waiting]
             else:
-                ends &= ~its["computes"][needed]
+                ends &= ~columns["computes"][needed]
             if not ends.all():
                 at = int(np.flatnonzero(~ends)[0])
-                task, other = (names.task(int(of[at])) for of in (waiting, needed))
-                where = names.host(int(here[at]))
+                task, other = (names.task(int(indices[at])) for indices in (waiting, needed))
+                where = names.host(int(sources[at]))
                 expected = f"{other} to end at {where}, where {task} starts, or global = true for {task}"
                 if how == "behind":
                     expected = f"a message from {where}, where {task} starts"
                 raise ScenarioError(names.key, f"{task} {how} {other}", expected)
-        self._check_order(its, names)
+        self._check_order(columns, names)
 
-    def _check_order(self, its: _Its, names: Names) -> None:
+    def _check_order(self, columns: _Its, names: Names) -> None:
         """Raise `ScenarioError` for tasks of which each waits for the next, and the last for the first."""
         (after, ended), (behind, sent) = self._all("after"), self._all("behind")
         waiting, needed = np.concatenate([after, behind]), np.concatenate([ended, sent])
         counts = np.bincount(waiting, minlength=len(self))
-        many = np.flatnonzero(its["needs"] > counts)
+        many = np.flatnonzero(columns["needs"] > counts)
         if len(many):
             task = names.task(int(many[0]))
             expected = f"at most {counts[many[0]]}, the number of its predecessors"
-            raise ScenarioError(names.key, f"needs = {its['needs'][many[0]]} of {task}", expected)
-        left = np.where(its["needs"] > 0, its["needs"], counts).tolist()
+            raise ScenarioError(names.key, f"needs = {columns['needs'][many[0]]} of {task}", expected)
+        left = np.where(columns["needs"] > 0, columns["needs"], counts).tolist()
         successors: list[list[int]] = [list[int]() for _ in range(len(self))]
         before: list[list[int]] = [list[int]() for _ in range(len(self))]
         pairs: list[tuple[int, int]] = np.column_stack((waiting, needed)).tolist()
@@ -219,5 +221,5 @@ def _cycle(left: list[int], before: list[list[int]]) -> list[int]:
         path.append(following)
 
 
-def _waits(its: _Its, of: NDArray[np.intp]) -> Waits:
-    return Waits(its["needs"][of].astype(np.uint32), its["everywhere"][of].astype(bool))
+def _waits(columns: _Its, tasks: NDArray[np.intp]) -> Waits:
+    return Waits(columns["needs"][tasks].astype(np.uint32), columns["everywhere"][tasks].astype(bool))

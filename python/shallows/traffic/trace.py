@@ -180,10 +180,10 @@ class Trace(Kind):
         header, *rows = kept or [(1, "")]
         return header[1], [line for _, line in rows], [f"on line {at}" for at, _ in rows]
 
-    def _check_header(self, there: list[str]) -> None:
-        wrong = [f"{name} is missing" for name in TRACE if name not in there]
-        wrong += [f"{name or 'a blank'} is none of them" for name in there if name not in TRACE + WAITS]
-        wrong += [f"{name} is there twice" for name in dict.fromkeys(there) if there.count(name) > 1]
+    def _check_header(self, names: list[str]) -> None:
+        wrong = [f"{name} is missing" for name in TRACE if name not in names]
+        wrong += [f"{name or 'a blank'} is none of them" for name in names if name not in TRACE + WAITS]
+        wrong += [f"{name} is there twice" for name in dict.fromkeys(names) if names.count(name) > 1]
         if wrong:
             self._refuse(f"the columns {','.join(TRACE)} in its first line: {', '.join(wrong)}")
 

@@ -71,7 +71,7 @@ def _idle_link(answer: "Answer", link: int, flows: list[int], paths: Any) -> lis
 
 def _step(scenario: "Scenario", link: int) -> int | None:
     """The queue length in bytes above which the port of a link marks every packet, if it has one."""
-    from shallows.worlds.packet import request
+    from shallows.worlds.request import request
 
     asked = request(scenario)
     number = int(asked["links"]["marking"][link])

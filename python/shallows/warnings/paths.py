@@ -27,7 +27,7 @@ def of_transport(answer: "Answer", transport: str) -> "Flags":
 def paths_of(scenario: "Scenario") -> list[tuple[list[int], list[int]]]:
     """The links of each flow's path, forward and back."""
     from shallows import _core
-    from shallows.worlds.packet import request
+    from shallows.worlds.request import request
 
     asked = request(scenario)
     for used, table in zip(scenario.flows.ccs, asked["ccs"], strict=True):

@@ -18,16 +18,16 @@ def flows(run: "Run", *, slowest: int | None = None, size: str | None = None, p9
     """
     table = run.columns("flows")
     slowdown, size_bytes = (np.asarray(table[name], float) for name in ("slowdown", "bytes"))
-    mine = np.isfinite(slowdown)
+    chosen = np.isfinite(slowdown)
     if size is not None:
         low, high = _class(size)
-        mine &= (size_bytes >= low) & (size_bytes < high)
-    if not mine.any():
+        chosen &= (size_bytes >= low) & (size_bytes < high)
+    if not chosen.any():
         where = f" with {size}" if size else ""
         raise ScenarioError("flows", 0, f"at least one finished flow{where} in this run")
     if p99:
-        mine &= slowdown >= np.quantile(slowdown[mine], 0.99)
-    found = np.flatnonzero(mine)
+        chosen &= slowdown >= np.quantile(slowdown[chosen], 0.99)
+    found = np.flatnonzero(chosen)
     found = found[np.argsort(-slowdown[found], kind="stable")]
     return found[:slowest].tolist()
 

@@ -126,18 +126,20 @@ def _steps(path: "Path", record: "Record") -> list[Bar]:
             found[number][key] = length + end - begin, flows
             begin = end
     return [
-        bar for number, its in found.items() for bar in _stacked(path.start_ps + number * step, step, its)
+        bar
+        for number, amounts in found.items()
+        for bar in _stacked(path.start_ps + number * step, step, amounts)
     ]
 
 
 def _stacked(
-    begin: int, step: int, its: Mapping[tuple[str, str], tuple[int, dict[int, int]]]
+    begin: int, step: int, amounts: Mapping[tuple[str, str], tuple[int, dict[int, int]]]
 ) -> Iterator[Bar]:
     """The bars of one step, stacked by place in the order of the causes."""
     heights: dict[str, float] = {}
     causes = list(CAUSES)
-    for place, cause in sorted(its, key=lambda key: causes.index(key[1])):
-        length, flows = its[place, cause]
+    for place, cause in sorted(amounts, key=lambda key: causes.index(key[1])):
+        length, flows = amounts[place, cause]
         low = heights.get(place, 0.0)
         heights[place] = low + length / step
         yield Bar(begin, begin + step, place, cause, length, flows, low, heights[place])
@@ -203,16 +205,16 @@ def _shade(ax: "Axes", path: "Path", bars: Sequence[tuple[Bar, float, float]], *
             for bar, low, height in bars
             for begin, end in [((bar.begin_ps - path.start_ps) / 1e6, (bar.end_ps - path.start_ps) / 1e6)]
         ]
-        its = PolyCollection(corners, facecolors=CAUSES[bars[0][0].cause].colour, linewidths=0, **how)
-        ax.add_collection(its, autolim="transform" not in how)
+        patches = PolyCollection(corners, facecolors=CAUSES[bars[0][0].cause].colour, linewidths=0, **how)
+        ax.add_collection(patches, autolim="transform" not in how)
 
 
 def _draw_queue(ax: "Axes", path: "Path", record: "Record", port: int, bars: list[Bar]) -> None:
     """Draw the queue of a port over time, and when the path waited there."""
     frames = record.tables["frames"]
-    mine = frames["link"] == port
-    come, gone = (frames[name][mine].astype(np.int64) for name in ("offered_ps", "ended_ps"))
-    length = frames["length"][mine].astype(float) / record.scenario.frame.wire
+    at_port = frames["link"] == port
+    come, gone = (frames[name][at_port].astype(np.int64) for name in ("offered_ps", "ended_ps"))
+    length = frames["length"][at_port].astype(float) / record.scenario.frame.wire
     times = np.concatenate([come, gone])
     order = np.argsort(times, kind="stable")
     queue = np.cumsum(np.concatenate([length, -length])[order])
@@ -220,8 +222,8 @@ def _draw_queue(ax: "Axes", path: "Path", record: "Record", port: int, bars: lis
     since_us, queue = _extremes((times[order][inside] - path.start_ps) / 1e6, queue[inside])
     ax.step(since_us, queue, where="post", color="#444444", linewidth=0.8, gid="packets")
     for cause in WAITS:
-        here = [bar for bar in bars if (bar.place, bar.cause) == (record.names[port], cause)]
-        spans = [(bar, 0, bar.high - bar.low) for bar in here]
+        marked = [bar for bar in bars if (bar.place, bar.cause) == (record.names[port], cause)]
+        spans = [(bar, 0, bar.high - bar.low) for bar in marked]
         _shade(ax, path, spans, transform=ax.get_xaxis_transform(), alpha=0.3)
     ax.set_xlim(0, path.fct_ps / 1e6)
     ax.set_ylim(0, max(1.0, 1.1 * queue.max(initial=0)))

@@ -81,13 +81,13 @@ class Path:
 
     def by_port(self, *causes: str) -> dict[int, int]:
         """Picoseconds by port, for these causes or for all, the largest first."""
-        mine = (piece for piece in self.pieces if not causes or piece.cause in causes)
-        return sums((piece.port, piece) for piece in mine if piece.port is not None)
+        pieces = (piece for piece in self.pieces if not causes or piece.cause in causes)
+        return sums((piece.port, piece) for piece in pieces if piece.port is not None)
 
     def by_queue(self, *causes: str) -> dict[tuple[int, bool], int]:
         """Picoseconds by port and whether data waited, for these causes, the largest first."""
-        mine = (piece for piece in self.pieces if piece.cause in causes)
-        return sums(((piece.port, piece.kind == "data"), piece) for piece in mine if piece.port is not None)
+        pieces = (piece for piece in self.pieces if piece.cause in causes)
+        return sums(((piece.port, piece.kind == "data"), piece) for piece in pieces if piece.port is not None)
 
     def by_flow(self) -> dict[int, int]:
         """Picoseconds behind each other flow, the largest first."""

@@ -33,10 +33,10 @@ class Pauses:
         for pause in self.all:
             self._of.setdefault(pause.link, []).append(pause)
 
-    def pause_at(self, link: int, time_ps: int, of: Collection[int]) -> Stoppage | None:
+    def pause_at(self, link: int, time_ps: int, classes: Collection[int]) -> Stoppage | None:
         """The pause of one of the traffic classes `of` of a link at a time; None if there is none."""
-        here = (pause for pause in self._of.get(link, ()) if pause.traffic_class in of)
-        return next((pause for pause in here if pause.since_ps <= time_ps < pause.until_ps), None)
+        pauses = (pause for pause in self._of.get(link, ()) if pause.traffic_class in classes)
+        return next((pause for pause in pauses if pause.since_ps <= time_ps < pause.until_ps), None)
 
     def chain(self, pause: Stoppage) -> list[int]:
         """The ports from that of `pause` to the root; a cycle ends at the first repeated port."""
@@ -53,18 +53,18 @@ class Pauses:
         found: dict[int, dict[tuple[int, ...], tuple[int, int]]] = {}
         for pause in self.all:
             chain = tuple(self.chain(pause))
-            its = found.setdefault(chain[-1], {})
-            times, length = its.get(chain, (0, 0))
-            its[chain] = times + 1, length + pause.length_ps
+            children = found.setdefault(chain[-1], {})
+            times, length = children.get(chain, (0, 0))
+            children[chain] = times + 1, length + pause.length_ps
         return dict(sorted(found.items(), key=lambda pair: -sum(length for _, length in pair[1].values())))
 
     def victims(self) -> dict[int, int]:
         """`{flow: ps}`: flows stopped by a pause whose root they do not pass, the longest first."""
         from shallows import _core
-        from shallows.worlds import packet
+        from shallows.worlds.request import request
 
         start, finish = (self._times(column) for column in (self.record.start_ps, self.record.finish_ps))
-        ways = [set(there) for there, _ in _core.paths(packet.request(self.record.scenario))]
+        ways = [set(forward) for forward, _ in _core.paths(request(self.record.scenario))]
         crossing: dict[int, list[int]] = {}
         for flow, way in enumerate(ways):
             for link in way:

@@ -49,8 +49,8 @@ def turns(index: "Index", task: "Task", number: int) -> list[Turn]:
 def wait_ps(index: "Index", task: "Task", number: int, besides: "Iterable[int]" = ()) -> int:
     """How long a computation waited for other tasks, without the computations `besides`."""
     gone = frozenset(besides)
-    its = (turn for turn in turns(index, task, number) if turn.computation not in gone)
-    return sum(turn.end_ps - turn.begin_ps for turn in its)
+    waited = (turn for turn in turns(index, task, number) if turn.computation not in gone)
+    return sum(turn.end_ps - turn.begin_ps for turn in waited)
 
 
 def _ready_ps(index: "Index", task: "Task", number: int) -> int:
@@ -69,12 +69,14 @@ def ends_of(index: "Index", task: "Task", number: int) -> list[tuple[int, int]]:
     return ends + [(other, index.packets["left_ps"][index.last_data(other)]) for other in behind]
 
 
-def _ended(index: "Index", its: "Task", other: int, number: int) -> int:
+def _ended(index: "Index", members: "Task", other: int, number: int) -> int:
     """When a predecessor had ended at the host of a task."""
     flows = index.record.scenario.flows
-    here, _ = task_choice.hosts(flows, number)
+    hosts, _ = task_choice.hosts(flows, number)
     source, target = task_choice.hosts(flows, other)
-    return int(its.finish_ps[other]) if target == here or source != here else _acknowledged(index, other)
+    return (
+        int(members.finish_ps[other]) if target == hosts or source != hosts else _acknowledged(index, other)
+    )
 
 
 def _acknowledged(index: "Index", flow: int) -> int:

@@ -152,7 +152,9 @@ class Record:
             "outcomes": self.outcomes,
             "link_events": self.link_events,
         }
-        return {of: ",".join(texts) for of, texts in names.items()} | {"fingerprint": self.fingerprint or ""}
+        return {key: ",".join(texts) for key, texts in names.items()} | {
+            "fingerprint": self.fingerprint or ""
+        }
 
 
 def check_folder(folder: Path) -> None:
@@ -210,8 +212,8 @@ def of_flows(
     spans = begin.astype(np.uint64), end.astype(np.uint64)
 
     def fit(flows: Sequence[int], ways: Ways) -> Sequence[int]:
-        its = spans[0][: len(flows)], spans[1][: len(flows)]
-        return _that_fit(scenario, demand.of_flows(run, scenario, flows, its, ways), flows, as_many_as_fit)
+        bounds = spans[0][: len(flows)], spans[1][: len(flows)]
+        return _that_fit(scenario, demand.of_flows(run, scenario, flows, bounds, ways), flows, as_many_as_fit)
 
     needs.check_run(scenario, "the second pass", demand.PATH_BYTES * len(flows), "fewer flows")
     record = of_scenario(scenario, flows, spans, on_progress, fit)
@@ -253,7 +255,7 @@ def of_scenario(
         spans = np.zeros(len(flows), np.uint64), np.full(len(flows), NEVER, np.uint64)
     ways: Ways = [range(len(scenario.network.link_from))] * len(flows)
     if scenario.network_options.balancing == "flow":
-        ways = [{*there, *back} for there, back in _core.paths(request, np.asarray(flows, np.uint32))]
+        ways = [{*forward, *back} for forward, back in _core.paths(request, np.asarray(flows, np.uint32))]
     while True:
         flows = list(fit(flows, ways))
         ways, spans = ways[: len(flows)], (spans[0][: len(flows)], spans[1][: len(flows)])
@@ -287,7 +289,7 @@ def _spans(ways: Ways, begin: U64, end: U64) -> dict[str, NDArray[Any]]:
     for way, since, until in zip(ways, begin.tolist(), end.tolist(), strict=True):
         for link in way:
             spans.setdefault(link, []).append((since, until))
-    rows = [(link, *span) for link, its in sorted(spans.items()) for span in _apart(sorted(its))]
+    rows = [(link, *span) for link, times in sorted(spans.items()) for span in _apart(sorted(times))]
     columns = np.array(rows, np.uint64).reshape(-1, 3)
     return {
         "link": columns[:, 0].astype(np.uint32),

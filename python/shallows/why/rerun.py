@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from shallows.base.version import version
 from shallows.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -23,9 +24,9 @@ def scenario_of(run: "Run") -> "Scenario":
 
 def request(scenario: "Scenario", probe_interval_ps: int = 0) -> "Request":
     """The request of a second pass, which samples nothing over time except senders on demand."""
-    from shallows.worlds import packet
+    from shallows.worlds.request import request
 
-    whole = packet.request(scenario)
+    whole = request(scenario)
     whole["record"]["queue_interval_ps"] = 0
     whole["record"]["probe_interval_ps"] = probe_interval_ps
     return whole
@@ -35,7 +36,6 @@ def check(run: "Run", fingerprint: str | None) -> None:
     """Raise `ScenarioError` if `fingerprint` is not that of `run`."""
     if fingerprint == run.summary["fingerprint"]:
         return
-    from shallows import __version__
     from shallows.results import address
 
     now = address.code(run.scenario)
@@ -45,6 +45,6 @@ def check(run: "Run", fingerprint: str | None) -> None:
             raise ScenarioError("cc.name", label, expected)
     expected = (
         f"{run.summary['fingerprint']}, as the run had, which version {run.summary['version']} made; "
-        f"this is {__version__}. Run the scenario again"
+        f"this is {version()}. Run the scenario again"
     )
     raise ScenarioError("fingerprint", fingerprint, expected)

@@ -112,8 +112,8 @@ class Snapshot:
         probes = self._tables["probes"]
         wide = {}
         for number, name in enumerate(self.probe_names):
-            mine = probes["name"] == number
-            wide[name] = pandas.Series(probes["value"][mine], index=probes["flow"][mine])
+            named = probes["name"] == number
+            wide[name] = pandas.Series(probes["value"][named], index=probes["flow"][named])
         return pandas.DataFrame(wide)
 
     @cached_property
@@ -126,17 +126,17 @@ class Snapshot:
         """
         import pandas
 
-        its = self._tables["packets"]
-        ports, arrives = np.asarray(self.scenario.network.port_names), its["arrives_ps"]
+        table = self._tables["packets"]
+        ports, arrives = np.asarray(self.scenario.network.port_names), table["arrives_ps"]
         return pandas.DataFrame(
             {
-                "port": ports[its["link"]],
-                "place": np.asarray(self._tables["places"])[its["place"]],
-                "flow": _known(its["flow"]),
-                "kind": np.asarray(self._tables["kinds"])[its["kind"]],
-                "number": its["number"],
-                "length": its["length"],
-                "marked": its["marked"],
+                "port": ports[table["link"]],
+                "place": np.asarray(self._tables["places"])[table["place"]],
+                "flow": _known(table["flow"]),
+                "kind": np.asarray(self._tables["kinds"])[table["kind"]],
+                "number": table["number"],
+                "length": table["length"],
+                "marked": table["marked"],
                 "arrives_us": np.where(arrives < NEVER, arrives / 1e6, np.nan),
             }
         )

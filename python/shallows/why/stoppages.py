@@ -36,21 +36,21 @@ def of_events(events: Mapping[str, NDArray[Any]], names: Sequence[str], ended_ps
 
     `events` are its columns `time_ps`, `link`, `event`, `through` and `class`, `names` those of the events.
     """
-    asked: dict[tuple[int, int], int] = {}
+    causes: dict[tuple[int, int], int] = {}
     since: dict[tuple[int, int, str], tuple[int, int]] = {}
     found: list[Stoppage] = []
     columns = (events[name].tolist() for name in ("time_ps", "link", "event", "through", "class"))
     for time, link, event, through, of_class in zip(*columns, strict=True):
         name = names[int(event)]
         if name == "pause_asked":
-            asked[link, of_class] = through
+            causes[link, of_class] = through
         elif name in ENDS.values():
-            its = asked.get((link, of_class), NONE) if name == "paused" else NONE
-            since.setdefault((link, of_class, name), (time, its))
+            cause = causes.get((link, of_class), NONE) if name == "paused" else NONE
+            since.setdefault((link, of_class, name), (time, cause))
         elif name in ENDS and (link, of_class, ENDS[name]) in since:
-            begun, its = since.pop((link, of_class, ENDS[name]))
-            found.append(Stoppage(link, begun, time, ENDS[name], its, of_class))
+            begun, cause = since.pop((link, of_class, ENDS[name]))
+            found.append(Stoppage(link, begun, time, ENDS[name], cause, of_class))
     return found + [
-        Stoppage(link, begun, ended_ps, name, its, of_class)
-        for (link, of_class, name), (begun, its) in since.items()
+        Stoppage(link, begun, ended_ps, name, cause, of_class)
+        for (link, of_class, name), (begun, cause) in since.items()
     ]

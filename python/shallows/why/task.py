@@ -183,9 +183,9 @@ def of_run(run: "Run", name: str, on_progress: "OnProgress | None" = None) -> Ta
     kept = record.of_flows(run, ends, task.start_ps, on_progress)
     index = Index(kept)
     rows: list[dict[str, Any]] = run.summary.get("collectives", [])
-    mine = (row["ideal_us"] for row in rows if (row["traffic"], row["group"]) == (task.table, task.group))
+    ideals = (row["ideal_us"] for row in rows if (row["traffic"], row["group"]) == (task.table, task.group))
     messages = task_pauses.named(index, messages_of(index, task))
-    return TaskPath(run, task, messages, kept, round(next(mine, 0) * 1e6))
+    return TaskPath(run, task, messages, kept, round(next(ideals, 0) * 1e6))
 
 
 def waited_for(flows: "Flows", task: "Task", number: int) -> list[Edge]:
@@ -202,11 +202,11 @@ def waited_for(flows: "Flows", task: "Task", number: int) -> list[Edge]:
         return [Edge(busy, "computed", int(task.finish_ps[busy]))]
     ready = int(task.start_ps[number]) - task_choice.delay_ps(flows, number)
     after, behind = task_choice.predecessors(flows, number)
-    here, _ = task_choice.hosts(flows, number)
+    hosts, _ = task_choice.hosts(flows, number)
 
     def ends_here(other: int) -> bool:
         source, target = task_choice.hosts(flows, other)
-        return here in (target,) or source != here
+        return hosts in (target,) or source != hosts
 
     ended = [other for other in after if ends_here(other) and task.finish_ps[other] == ready]
     if ended:
@@ -218,14 +218,14 @@ def waited_for(flows: "Flows", task: "Task", number: int) -> list[Edge]:
 def _all_edges(flows: "Flows", task: "Task", number: int) -> list[Edge]:
     """All predecessors of a task, each with the latest time at which it may have ended."""
     after, behind = task_choice.predecessors(flows, number)
-    here, _ = task_choice.hosts(flows, number)
+    hosts, _ = task_choice.hosts(flows, number)
     start = int(task.start_ps[number])
 
     def until(other: int) -> Until:
         source, target = task_choice.hosts(flows, other)
         if other >= len(flows):
             return "computed"
-        return "received" if target == here or source != here else "acknowledged"
+        return "received" if target == hosts or source != hosts else "acknowledged"
 
     return [Edge(other, until(other), start) for other in after] + [
         Edge(other, "sent", start) for other in behind

@@ -105,22 +105,24 @@ def predecessors(flows: "Flows", number: int) -> tuple[list[int], list[int]]:
     """The tasks that must have ended, and the flows that must have sent their data, for a task to start."""
     if number < len(flows):
         return flows.after.of(number), flows.behind.of(number)
-    its, row = flows.computations, number - len(flows)
-    return its.after.of(row), its.behind.of(row)
+    computations, row = flows.computations, number - len(flows)
+    return computations.after.of(row), computations.behind.of(row)
 
 
 def needs(flows: "Flows", number: int) -> int:
     """How many of its predecessors a task waits for; 0 is all."""
-    its, row = (flows, number) if number < len(flows) else (flows.computations, number - len(flows))
-    return 0 if its.wait is None else int(its.wait.needs[row])
+    table, row = (flows, number) if number < len(flows) else (flows.computations, number - len(flows))
+    return 0 if table.wait is None else int(table.wait.needs[row])
 
 
 def before_on_processor(flows: "Flows", task: Task, number: int) -> int | None:
     """The computation that kept the processor busy until this one started; None if it was idle."""
     if number < len(flows):
         return None
-    its, row = flows.computations, number - len(flows)
-    same = (its.host == its.host[row]) & (its.processor == its.processor[row])
+    computations, row = flows.computations, number - len(flows)
+    same = (computations.host == computations.host[row]) & (
+        computations.processor == computations.processor[row]
+    )
     rows = np.flatnonzero(same)
     ended = rows[(task.finish_ps[len(flows) + rows] == task.start_ps[number]) & (rows != row)]
     busy = ended[task.start_ps[len(flows) + ended] < task.start_ps[number]]
@@ -144,8 +146,8 @@ def in_order(flows: "Flows", task: Task) -> list[int]:
                 left += needed[:1]
             else:
                 found[left.pop()] = None
-    mine = set(task.members)
-    return [number for number in found if number in mine]
+    members = set(task.members)
+    return [number for number in found if number in members]
 
 
 def _groups(flows: "Flows", name: str) -> tuple[int, dict[int, range]]:

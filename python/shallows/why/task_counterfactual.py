@@ -78,15 +78,15 @@ def of_run(run: "Run", name: str, what: str, on_progress: "OnProgress | None" = 
     return TaskCounterfactual(its.name, what, end - begin, share, expected, ran, cc)
 
 
-def _removal(scenario: "Scenario", its: "Task", what: str) -> _Removal:
+def _removal(scenario: "Scenario", task: "Task", what: str) -> _Removal:
     flows, names = scenario.flows, scenario.flows.names
-    if what in names and names.index(what) != its.table:
+    if what in names and names.index(what) != task.table:
         gone = np.flatnonzero(flows.group == names.index(what)).tolist()
         gone += (len(flows) + np.flatnonzero(flows.computations.table == names.index(what))).tolist()
         return _Removal(frozenset(gone), {}, scenario)
     faults = [i for i, fault in enumerate(scenario.faults) if what in (fault.name, f"faults[{i}]")]
     if not faults:
-        known = [*(name for at, name in enumerate(names) if at != its.table)]
+        known = [*(name for at, name in enumerate(names) if at != task.table)]
         known += dict.fromkeys(fault.name for fault in scenario.faults)
         expected = f"another traffic table or a fault: {', '.join(known) or 'there is none'}"
         raise ScenarioError("without", what, expected)
@@ -132,16 +132,16 @@ class _Costs:
         nobody += max(0, sending - self._sending_ps(flow))
         return mine + nobody if mine > named + nobody else mine
 
-    def waited_ps(self, its: "Task", number: int) -> tuple[int, int]:
+    def waited_ps(self, task: "Task", number: int) -> tuple[int, int]:
         """How long a computation waited for those of other tasks, and would have without the tenant."""
-        of = self._index, its, number
-        return processors.wait_ps(*of), processors.wait_ps(*of, besides=self._removal.flows)
+        place = self._index, task, number
+        return processors.wait_ps(*place), processors.wait_ps(*place, besides=self._removal.flows)
 
     def _sending_ps(self, flow: int) -> int:
         """The transmission time of a message on the empty path."""
         table = self._index.record.tables["ideal"]
-        its = table["flow"] == flow
-        return int(table["waits_ps"][its].sum() + table["sending_ps"][its].sum())
+        hops = table["flow"] == flow
+        return int(table["waits_ps"][hops].sum() + table["sending_ps"][hops].sum())
 
     def _of_piece(self, flow: int, piece: "Piece") -> int:
         if piece.flow is not None and (
@@ -175,28 +175,28 @@ class _Costs:
         if root in self._removal.links:
             return piece.length_ps
         queue = self._index.frames[root].queue(piece.begin_ps)
-        mine = sum(length for flow, length in queue.items() if flow in self._removal.flows)
-        return piece.length_ps * mine // max(sum(queue.values()), 1)
+        removed = sum(length for flow, length in queue.items() if flow in self._removal.flows)
+        return piece.length_ps * removed // max(sum(queue.values()), 1)
 
 
-def _longest(index: Index, its: "Task", costs: _Costs, ideal_ps: "NDArray[np.int64]") -> int:
+def _longest(index: Index, task: "Task", costs: _Costs, ideal_ps: "NDArray[np.int64]") -> int:
     """The longest chain of messages without their costs, but not shorter than on an empty path."""
     flows = index.record.scenario.flows
     sent: dict[int, int] = {}
     ends: dict[int, int] = {}
-    for flow in task_choice.in_order(flows, its):
-        start, finish = int(its.start_ps[flow]), int(its.finish_ps[flow])
+    for flow in task_choice.in_order(flows, task):
+        start, finish = int(task.start_ps[flow]), int(task.finish_ps[flow])
         after, behind = task_choice.predecessors(flows, flow)
         before = [ends[other] for other in after if other in ends]
         before += [sent[other] for other in behind if other in sent]
         # The last of the predecessors that it needs; 0 is all.
         enough = task_choice.needs(flows, flow) or len(before)
-        waited, waits = costs.waited_ps(its, flow)
+        waited, waits = costs.waited_ps(task, flow)
         begin = start - waited
         if before:
             begin = sorted(before)[:enough][-1] + task_choice.delay_ps(flows, flow)
         begin += waits
-        busy = task_choice.before_on_processor(flows, its, flow)
+        busy = task_choice.before_on_processor(flows, task, flow)
         begin = max(begin, ends.get(busy, 0) if busy is not None else 0)
         if flow >= len(flows):
             ends[flow] = begin + finish - start
@@ -206,4 +206,4 @@ def _longest(index: Index, its: "Task", costs: _Costs, ideal_ps: "NDArray[np.int
         sent[flow] = begin + last - start - costs.of(flow, until_sent)
         took = finish - start - costs.of(flow, walk.until_received(index, flow, finish))
         ends[flow] = begin + max(took, int(ideal_ps[flow]))
-    return max(ends.values()) - its.begin_ps
+    return max(ends.values()) - task.begin_ps

@@ -66,17 +66,19 @@ def boxes(path: "TaskPath") -> Iterator[tuple[float, float, float, float, str]]:
 
 def _rows(path: "TaskPath") -> dict[int, int]:
     """The row of each host of the task."""
-    flows, its = path.record.scenario.flows, path.task.flows
+    flows, members = path.record.scenario.flows, path.task.flows
     computes = {task_choice.hosts(flows, number)[0] for number in path.task.computations}
-    ranks = {*flows.src[its].tolist(), *flows.dst[its].tolist(), *computes}
+    ranks = {*flows.src[members].tolist(), *flows.dst[members].tolist(), *computes}
     return {rank: row for row, rank in enumerate(sorted(ranks))}
 
 
 def _draw_messages(ax: "Axes", path: "TaskPath", rows: "Mapping[int, int]") -> None:
     """Draw every message of the task from its start to its end, in the row of its sender."""
-    its, flows = path.task.members, path.record.scenario.flows
-    begin, end = ((of[its] - path.start_ps) / 1e6 for of in (path.task.start_ps, path.task.finish_ps))
-    row = np.array([rows[task_choice.hosts(flows, number)[0]] for number in its])
+    members, flows = path.task.members, path.record.scenario.flows
+    begin, end = (
+        (times[members] - path.start_ps) / 1e6 for times in (path.task.start_ps, path.task.finish_ps)
+    )
+    row = np.array([rows[task_choice.hosts(flows, number)[0]] for number in members])
     boxes = [(*box, at - 0.42, at + 0.42) for *box, at in zip(begin, end, row, strict=True)]
     _fill(ax, boxes, "#dddddd", edgecolors="#ffffff", linewidths=0.5)
     ax.plot([], [], color="#dddddd", linewidth=6, label="message or computation")
@@ -92,8 +94,8 @@ def _draw_path(ax: "Axes", path: "TaskPath", rows: "Mapping[int, int]") -> None:
         for begin, end, cause in _joined(pieces):
             left, right = ((time - path.start_ps) / 1e6 for time in (begin, end))
             boxes[cause].append((left, right, row - 0.25, row + 0.25))
-    for cause, its in boxes.items():
-        _fill(ax, its, CAUSES[cause].colour, linewidths=0)
+    for cause, spans in boxes.items():
+        _fill(ax, spans, CAUSES[cause].colour, linewidths=0)
         label = f"{CAUSES[cause].title} {sums[cause] / path.fct_ps:.0%}"
         ax.plot([], [], color=CAUSES[cause].colour, linewidth=6, label=label)
     times = [(message.begin_ps - path.start_ps) / 1e6 for message in path.messages[1:]]

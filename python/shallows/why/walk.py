@@ -64,9 +64,9 @@ def until_acknowledged(index: Index, flow: int, time: int) -> list[Piece]:
 def _ideal(record: "Record", flow: int) -> list[Piece]:
     """The ideal path, from the start on."""
     table = record.tables["ideal"]
-    mine, now = table["flow"] == flow, int(record.start_ps[flow])
+    rows, now = table["flow"] == flow, int(record.start_ps[flow])
     pieces: list[Piece] = []
-    columns = [table[name][mine].tolist() for name in ("link", "waits_ps", "sending_ps", "delay_ps")]
+    columns = [table[name][rows].tolist() for name in ("link", "waits_ps", "sending_ps", "delay_ps")]
     for link, waits, sending, delay in zip(*columns, strict=True):
         for cause, length in (("transmission", waits + sending), ("propagation", delay)):
             if length:

@@ -74,7 +74,8 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None) -> "Run":
     ends the run early. Raises `ScenarioError`, like `check`.
     """
     from shallows.fluid.trajectory import trajectory
-    from shallows.results import Run
+    from shallows.results.answer import Answer
+    from shallows.results.run import Run
 
     path, model, classes, class_of = translate(scenario)
 
@@ -90,7 +91,8 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None) -> "Run":
     )  # fmt: skip
     answer = FluidAnswer(scenario, path, fluid, class_of).columns()
     wall_s = time.perf_counter() - started
-    return Run.from_answer(scenario, path.network, scenario.flows, answer, wall_s, world="fluid")
+    results = Answer(scenario, path.network, scenario.flows, answer)
+    return Run.from_answer(results, wall_s, "fluid")
 
 
 def check(scenario: "Scenario") -> None:

@@ -94,6 +94,7 @@ class FluidAnswer:
             "random": None,
             "threads": None,
             "lateness": None,
+            "datagrams": None,
         }
 
     def _fingerprint(self) -> str:

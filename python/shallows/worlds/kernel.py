@@ -6,7 +6,6 @@ not deterministic: a scenario runs several times, and the summary has the differ
 """
 
 import fcntl
-import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -19,13 +18,13 @@ from shallows.scenario.supported_keys import ALWAYS, World
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import NEVER, TIME
-from shallows.worlds import live, packet
+from shallows.worlds import live, real_time
+from shallows.worlds import request as packet_world
 from shallows.worlds.kernel_links import check_links
-from shallows.worlds.spread import spread
 
 if TYPE_CHECKING:
     from shallows.algorithms.algorithm import Receiver
-    from shallows.core.contract import Answer, Request
+    from shallows.core.contract import Answer
     from shallows.results.run import Run
     from shallows.scenario import Scenario
     from shallows.worlds.runner import OnProgress
@@ -141,53 +140,15 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: 
     in which the machine was late is rejected and repeated, up to `ATTEMPTS` times; if none is accepted, the
     last one is returned with books that do not close. Runs are not concurrent.
     """
-    from shallows.results import Run
-
     check(scenario)
-    request = packet.request(scenario)
-    accepted: list[Answer] = []
-    rejected: list[str] = []
-    with _alone():
-        started = time.perf_counter()
-        while len(accepted) < (repeats or RUNS):
-            answer = _accepted(request, on_progress, rejected)
-            if answer["books"]["closed"] or not accepted:
-                accepted.append(answer)
-            if answer["interrupted"] or not answer["books"]["closed"]:
-                break
-    wall_s = (time.perf_counter() - started) / len(accepted)
-    runs = [
-        Run.from_answer(scenario, scenario.network, scenario.flows, answer, wall_s, world="kernel")
-        for answer in accepted
-    ]
-    # A run that ended before its warm-up has measured nothing.
-    middle = sorted(range(len(runs)), key=lambda i: runs[i].summary["bottleneck"]["queue_mean_pkt"] or 0)
-    middle = middle[(len(runs) - 1) // 2]
-    result = runs[middle]
-    result.summary["lateness"] = {**(accepted[middle]["lateness"] or {}), "rejected": rejected}
-    result.summary["spread"] = spread([run.summary for run in runs])
-    return result
+    request = packet_world.request(scenario)
 
-
-def _accepted(request: "Request", on_progress: "OnProgress | None", rejected: list[str]) -> "Answer":
-    """The answer of the accepted run, or of the last; reasons of rejections are added to `rejected`."""
-    answer: Answer | None = None
-    reason: str | None = None
-    for attempt in range(ATTEMPTS):
+    def ask(attempt: int) -> "Answer":
         # Real-time priority only if normal priority was not enough, because it causes pauses.
         answer = core_answer.from_json(live.ask({"request": request, "real_time": attempt >= ATTEMPTS - 2}))
         if on_progress:
-            on_progress(answer["ended_ps"], answer["packet_hops"], _finished(answer))
-        reason = (answer["lateness"] or {}).get("reason")
-        if reason is None or answer["interrupted"]:
-            return answer
-        rejected.append(reason)
-    assert answer is not None
-    answer["books"]["closed"] = False
-    advice = "use a less busy machine, a lower rate, fewer flows or a longer rtt"
-    answer["books"]["problems"] += [f"too late in {ATTEMPTS} attempts: {reason}; {advice}"]
-    return answer
+            on_progress(answer["ended_ps"], answer["packet_hops"], real_time.finished(answer))
+        return answer
 
-
-def _finished(answer: "Answer") -> int:
-    return int((answer["flows"]["finish_ps"] != NEVER).sum())
+    with _alone():
+        return real_time.median_run(scenario, ask, "kernel", repeats=repeats or RUNS, attempts=ATTEMPTS)

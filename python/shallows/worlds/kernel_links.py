@@ -29,7 +29,7 @@ def check_links(scenario: "Scenario") -> None:
     routes = Routes(network)
     paths = [routes.path(a, b)[::-1].tolist() for a, b in pairs]
     _slow_enough(network, paths)
-    shares_bps, limits = _fair_shares(paths, network.rate_bps.astype(float))
+    shares_bps, limits = fair_shares(paths, network.rate_bps.astype(float))
     if sum(shares_bps) > MOST_RATE * (1 + 1e-9):
         expected = (
             f"flows that carry at most {RATE.text(MOST_RATE)} together, which one processor can emulate"
@@ -90,7 +90,7 @@ def _own_links_not_full(scenario: "Scenario", paths: Paths, limits: list[set[int
             raise ScenarioError("topology", None, expected)
 
 
-def _fair_shares(paths: Paths, left: "F64") -> tuple[list[float], list[set[int]]]:
+def fair_shares(paths: Paths, left: "F64") -> tuple[list[float], list[set[int]]]:
     """For each flow, its rate in the max-min fair allocation, and the links that limit it."""
     limits: list[set[int]] = [set() for _ in paths]
     shares = [0.0] * len(paths)

@@ -7,23 +7,30 @@ from typing import TYPE_CHECKING, Any, Literal, Never
 
 from shallows import warnings
 from shallows.base import extras
+from shallows.base.version import version
 from shallows.errors import NamedOverrides, ScenarioError
+from shallows.results import run as data
 from shallows.results import store
-from shallows.results.run import Run
+from shallows.runs import Run
 from shallows.scenario import randomness
+from shallows.worlds import REAL_TIME
 
 if TYPE_CHECKING:
+    from shallows.base.literal import Algorithm
     from shallows.scenario import Scenario
 
-World = Literal["packet", "fluid", "kernel"]
-WORLDS: tuple[World, ...] = ("packet", "fluid", "kernel")
+    Given = Scenario | Mapping[str, Any] | str | PathLike[str]
+
+World = Literal["packet", "fluid", "kernel", "wire"]
+WORLDS: tuple[World, ...] = ("packet", "fluid", "kernel", "wire")
 OnProgress = Callable[[int, int, int], None]
 """Callback of a running world: simulated picoseconds, packet-hops, finished flows."""
 
 
 def run(
-    scenario: "Scenario | str | PathLike[str]",
+    scenario: "Given",
     *,
+    cc: "Algorithm | None" = None,
     seed: int | None = None,
     world: World = "packet",
     repeats: int | None = None,
@@ -33,21 +40,24 @@ def run(
     overrides: Mapping[str, Any] | None = None,
     **unknown: Never,
 ) -> Run:
-    """Run `scenario`, a `Scenario`, the path of a TOML file or the name of an example; return its `Run`.
+    """Run `scenario` and return its `Run`.
 
-    `overrides` replace single keys of the scenario: `run("x.toml", overrides={"traffic.0.flows": 10})`. With
-    `out` the run is saved to that folder; with `progress` stderr shows its progress. Ctrl-C ends the run
-    early and returns what was done (`Run.interrupted`). The kernel world is not deterministic: it runs
-    `repeats` times (3) and returns the median run; `summary["spread"]` has the differences. The packet world
-    uses up to `threads` threads if they speed up the run; results do not depend on it.
+    It is a `Scenario`, a dict of its tables, the path of a TOML file or the name of an example. `cc` replaces
+    its algorithm: a name such as "dctcp", a class, or a table with parameters (`CC`). `overrides` replace
+    single keys of the scenario: `run("x.toml", overrides={"traffic.0.flows": 10})`. With `out` the run is
+    saved to that folder; with `progress` stderr shows its progress. Ctrl-C ends the run early and returns
+    what was done (`Run.interrupted`). Worlds in real time are not deterministic: they run `repeats` times (3)
+    and return the median run; `summary["spread"]` has the differences. The packet world uses up to `threads`
+    threads if they speed up the run; results do not depend on it.
 
     Raises `ScenarioError` for a wrong scenario, `BooksError` (after saving; the run is its `run`) if packets
     or flows are unaccounted for, `shallows._core.Bug` for a broken invariant.
     """
     from shallows.printing.progress import Progress
 
-    refuse_unknown(unknown, ("seed", "world", "repeats", "threads", "out", "progress", "overrides"))
-    prepared = prepare(scenario, seed=seed, overrides=overrides, world=world)
+    refuse_unknown(unknown, ("cc", "seed", "world", "repeats", "threads", "out", "progress", "overrides"))
+    changes = NamedOverrides({} if cc is None else with_cc(cc), "cc") | named(overrides)
+    prepared = prepare(scenario, seed=seed, overrides=changes, world=world)
     if out is not None:
         store.check_replaceable(out, prepared.file)
     with Progress(shown=progress) as bar:
@@ -72,35 +82,57 @@ def refuse_unknown(unknown: Mapping[str, object], known: Iterable[str]) -> None:
         raise ScenarioError(word, value, expected)
 
 
+def with_cc(cc: "Algorithm") -> dict[str, Any]:
+    """The override for an algorithm: a name or a class keeps the rest of the table, a table replaces it."""
+    from shallows.base.literal import literal
+
+    given = literal(cc)
+    return {"cc.name": given} if isinstance(given, str) else {"cc": given}
+
+
+def named(overrides: Mapping[str, Any] | None) -> NamedOverrides:
+    """`overrides` with their source. Raises `ScenarioError` unless they are a dict."""
+    if overrides is not None and not hasattr(overrides, "items"):
+        raise ScenarioError("overrides", overrides, 'a dict of keys, such as {"traffic.0.flows": 10}')
+    return NamedOverrides(overrides)
+
+
+def given(scenario: "Given", changes: Mapping[str, Any]) -> "Scenario":
+    """The `Scenario` of a `Scenario`, a dict of its tables, the path of a file or the name of an example."""
+    from shallows.scenario import Scenario
+
+    if isinstance(scenario, Mapping):
+        return Scenario.from_tables(scenario, changes)
+    if isinstance(scenario, Scenario):
+        return scenario.replace(changes) if changes else scenario
+    if not hasattr(scenario, "__fspath__") and not isinstance(scenario, str):
+        expected = "a Scenario, a dict of its tables, the path of a TOML file or the name of an example"
+        raise ScenarioError("scenario", scenario, expected)
+    return Scenario.load(scenario, changes)
+
+
 def prepare(
-    scenario: "Scenario | str | PathLike[str]",
+    scenario: "Given",
     *,
     seed: int | None = None,
     overrides: Mapping[str, Any] | None = None,
     world: str = "packet",
 ) -> "Scenario":
-    """The `Scenario` of `scenario` (one, or the path of its file) with `overrides` applied.
+    """The `Scenario` of `scenario` (see `run`) with `overrides` applied.
 
     Raises `ScenarioError` if it is wrong, or `world` cannot express it.
     """
-    from shallows.scenario import Scenario
-
-    if overrides is not None and not hasattr(overrides, "items"):
-        raise ScenarioError("overrides", overrides, 'a dict of keys, such as {"traffic.0.flows": 10}')
-    changes = NamedOverrides(overrides)
+    changes = named(overrides)
     if seed is not None:
         changes = changes | NamedOverrides({"seed": seed}, "seed")
-    if not isinstance(scenario, Scenario):
-        scenario = Scenario.load(scenario, changes)
-    elif changes:
-        scenario = scenario.replace(changes)
+    prepared = given(scenario, changes)
     module = _module(world)
     if hasattr(module, "check"):
         try:
-            module.check(scenario)
+            module.check(prepared)
         except ScenarioError as error:
-            raise scenario.origin.locate(error) from None
-    return scenario
+            raise prepared.origin.locate(error) from None
+    return prepared
 
 
 def in_world(
@@ -108,11 +140,11 @@ def in_world(
 ) -> "Callable[[Scenario, OnProgress | None], Run]":
     """The function `(scenario, on_progress) -> Run` of a world, which also adds warnings to the summary.
 
-    The kernel world runs `repeats` times; the packet world uses up to `threads` threads. A bug gets a note
-    with scenario, seed and version, to be reported.
+    A world in real time runs `repeats` times; the packet world uses up to `threads` threads. A bug gets a
+    note with scenario, seed and version, to be reported.
     """
-    simulate: Callable[..., Run] = _module(world).run
-    if repeats is not None and world != "kernel":
+    simulate: Callable[..., data.Run] = _module(world).run
+    if repeats is not None and world not in REAL_TIME:
         raise ScenarioError("repeats", repeats, "no repeats: this world is deterministic")
     if threads is not None and threads not in range(1, 1001):
         raise ScenarioError("threads", threads, "a number from 1 to 1000, or no such option")
@@ -124,13 +156,11 @@ def in_world(
 
     def noted(scenario: "Scenario", on_progress: OnProgress | None) -> Run:
         try:
-            run = simulate(scenario, on_progress, **how)
+            run = Run.of(simulate(scenario, on_progress, **how))
         except RuntimeError as bug:
-            from shallows import __version__
-
             if type(bug).__name__ != "Bug":  # raised by an algorithm of the user
                 raise
-            bug.add_note(f"scenario {scenario.name}, seed {scenario.seed}, version {__version__}")
+            bug.add_note(f"scenario {scenario.name}, seed {scenario.seed}, version {version()}")
             bug.add_note("Please report it with these lines and this scenario:\n" + scenario.to_toml())
             raise
         if run.answer is not None:

@@ -16,6 +16,7 @@ pub mod hpcc;
 pub mod hull;
 pub mod inigo;
 pub mod ndp;
+pub mod nscc;
 pub mod patched_timely;
 pub mod patched_timely_pi;
 pub mod rccc;
@@ -76,6 +77,9 @@ algorithms! {
     rccc over PULLED: GRANTS, Marking::Unused;
         "Sends a first window on speculation, then the bytes for which its receiver grants credit.",
         "Ultra Ethernet Specification 1.0; Olteanu et al., NSDI 2022 (EQDS)";
+    nscc over UNORDERED: ANSWERS, Marking::Required("red");
+        "Grows below a target delay, cuts above it where packets are marked, and falls at once where they are trimmed.",
+        "Ultra Ethernet Specification 1.0";
     rcp over RATED: ACCURATE_ECHO, Marking::Rates("rcp");
         "Sends at the least rate that the ports on its way offer.", "Dukkipati, Kobayashi, Zhang-Shen and McKeown, IWQoS 2005";
     expresspass over CREDIT granting expresspass: CREDITS, Marking::Unused;
@@ -146,7 +150,7 @@ pub struct Segments {
 /// The caller calls it in time order, reads [`Sender::decision`] after each call, and calls `on_wake` exactly at the
 /// requested time.
 pub trait Sender: Debug + Send {
-    /// Handles an acknowledgement.
+    /// Handles an acknowledgement, or the answer to a packet that was trimmed ([`Ack::trimmed`]).
     fn on_ack(&mut self, now: Time, ack: &Ack);
 
     /// Handles a loss: called once for each window of data, and at every timeout.

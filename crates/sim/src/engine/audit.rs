@@ -23,6 +23,8 @@ pub struct Audit<'a> {
     pub ended: Time,
     /// The time covered by the statistics.
     pub span: Time,
+    /// The largest lateness of a packet in real time.
+    pub late: Time,
 }
 
 impl Audit<'_> {
@@ -69,11 +71,12 @@ impl Audit<'_> {
         })
     }
 
-    /// While a host is measured, it receives no more new payload than its links carry, plus one frame that was in flight.
+    /// While a host is measured, it receives no more new payload than its links carry, plus one frame that was in flight. A packet that
+    /// was late when the measurement began counts as well.
     fn too_much_goodput(&self) -> Option<String> {
         let mut carried = vec![0; self.network.nodes as usize];
         for port in &self.network.ports {
-            carried[port.to as usize] += (port.rate.sent_in(self.span) + self.network.mtu).0;
+            carried[port.to as usize] += (port.rate.sent_in(self.span + self.late) + self.network.mtu).0;
         }
         let mut goodput = vec![0; self.network.nodes as usize];
         for (flow, spec) in self.flows.iter().zip(&self.network.flows) {

@@ -7,6 +7,7 @@ pub(crate) mod domain;
 pub mod ideal;
 pub(crate) mod packet_limit;
 mod prefetch;
+pub mod real_time;
 mod schedule;
 pub mod simulation;
 pub mod snapshot;

@@ -43,9 +43,11 @@ pub struct Simulation<O = ()> {
     /// The number of faults that have been applied.
     pub(super) faults: usize,
     /// By flow: its completion time on an empty path.
-    ideal: Vec<Time>,
+    pub(super) ideal: Vec<Time>,
     /// When the warm-up ended.
     pub(super) measured_from: Time,
+    /// The largest lateness of a packet in real time; zero in a simulation.
+    pub(super) late: Time,
     pub(super) deadlock: Option<Deadlock>,
     pub(super) over: bool,
     pub(super) problems: Vec<String>,
@@ -95,11 +97,17 @@ impl<O: Observer> Simulation<O> {
         let observers = observers(&network, &routes);
         let network = Arc::new(network);
         let domains = ParallelNetwork::new(&network, routes, &ideal, observers)?;
+        Ok(Self::of(network, ideal, domains))
+    }
+
+    /// A run of these domains; `ideal` are the completion times of flows on an empty path.
+    pub(super) fn of(network: Arc<Network>, ideal: Vec<Time>, domains: ParallelNetwork<O>) -> Self {
         let frame =
             network.ports.iter().map(|port| Clock::new(port.rate).time(network.mtu)).max().unwrap_or(Time::ZERO);
         let stall_detector = StallDetector::new(network.host.rto_max, frame);
         let mut simulation = Self {
-            schedule: Schedule::new(&network, stall_detector.next_check(Time::ZERO)),
+            // A part of a network does not see the progress of the others.
+            schedule: Schedule::new(&network, stall_detector.next_check(Time::ZERO).filter(|_| !domains.is_part())),
             record: Recorder::new(&network.record, network.flows.len()),
             domains,
             tasks: 0,
@@ -107,13 +115,14 @@ impl<O: Observer> Simulation<O> {
             faults: 0,
             ideal,
             measured_from: Time::ZERO,
+            late: Time::ZERO,
             deadlock: None,
             over: false,
             problems: Vec::new(),
             network,
         };
         simulation.over = simulation.domains.is_done();
-        Ok(simulation)
+        simulation
     }
 
     /// The number of domains.
@@ -226,6 +235,7 @@ impl<O: Observer> Simulation<O> {
             packets: self.domains.packets(),
             ended: now,
             span: measured,
+            late: self.late,
         };
         let mut problems = std::mem::take(&mut self.problems);
         problems.extend(audit.problems());

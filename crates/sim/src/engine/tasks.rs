@@ -37,7 +37,7 @@ impl<O: Observer> Simulation<O> {
     fn is_stalled(&self) -> bool {
         let waits =
             self.domains.unfinished_tasks() > 0 && self.domains.next_time() == Time::MAX && self.deadlock.is_none();
-        waits && !self.schedule.has(Task::Deadlock) && !self.links_may_change()
+        waits && !self.domains.is_part() && !self.schedule.has(Task::Deadlock) && !self.links_may_change()
     }
 
     /// Ends a run that has reached the packet limit.

@@ -36,7 +36,7 @@ pub mod route;
 pub mod shared_buffer;
 mod shortest_paths;
 
-pub use outbox::{Batch, Outbox};
+pub use outbox::{Batch, Outbox, Transit};
 
 /// Outcome for a packet at the end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +49,8 @@ pub enum Delivery {
     Resumed(u32),
 }
 
-/// The part of the fabric that a domain simulates, NICs included. It has more than twelve fields because all of them are used on
-/// every hop, and the compiler keeps them in registers only if they are in one struct.
+/// The part of the fabric that a domain simulates, NICs included. One struct holds what every hop uses, because
+/// the compiler keeps it in registers only then.
 #[derive(Debug)]
 pub struct Fabric<O> {
     pub network: Arc<Network>,

@@ -16,6 +16,19 @@ use crate::packet::header::Header;
 use crate::packet::{NIL, Packet, Slab};
 use crate::spec::network::Network;
 
+/// A packet on its way from one domain to another.
+#[derive(Clone, Debug)]
+pub struct Transit {
+    /// The link that carries it.
+    pub link: u32,
+    /// The packet, with its arrival at the end of the link.
+    pub packet: Packet,
+    /// Its header.
+    pub header: Header,
+    /// The records of its hops, if [`Header::has_int`]; else empty.
+    pub int_stack: Vec<HopRecord>,
+}
+
 /// Packets for another domain, and the INT stacks of those that have one, in their order.
 #[derive(Debug, Default)]
 pub struct Batch {
@@ -26,6 +39,15 @@ pub struct Batch {
 impl Batch {
     pub fn is_empty(&self) -> bool {
         self.packets.is_empty()
+    }
+
+    /// Removes all packets, in their order.
+    pub fn drain(&mut self) -> impl Iterator<Item = Transit> {
+        let Self { packets, int_stacks } = self;
+        packets.drain(..).map(|(packet, header)| {
+            let stack = if header.has_int() { int_stacks.pop_front() } else { None };
+            Transit { link: packet.next, packet, header, int_stack: stack.unwrap_or_default() }
+        })
     }
 }
 
@@ -127,6 +149,11 @@ impl<O: Observer> Fabric<O> {
         }
     }
 
+    /// Whether packets stay until they begin to be sent.
+    pub fn marks_in_outbox(&self) -> bool {
+        !self.outbox.waiting.is_empty()
+    }
+
     /// The first arrival in another domain of a packet that is still here, or [`Time::MAX`].
     pub fn first_outgoing_arrival(&self) -> Time {
         let stay = self.outbox.waiting.iter();
@@ -158,13 +185,23 @@ impl<O: Observer> Fabric<O> {
 
     #[inline]
     fn import_one(&mut self, packet: &Packet, header: &Header, int_stacks: &mut VecDeque<Vec<HopRecord>>) {
-        let number = packet.next;
+        let stack = || int_stacks.pop_front().expect("each packet with INT brings its stack");
+        self.put_onto_link(packet.next, packet, header, stack);
+    }
+
+    /// Puts a packet that has come from another domain onto its link.
+    pub fn import_transit(&mut self, transit: Transit) {
+        self.put_onto_link(transit.link, &transit.packet, &transit.header, || transit.int_stack);
+    }
+
+    #[inline(always)]
+    fn put_onto_link(&mut self, link: u32, packet: &Packet, header: &Header, stack: impl FnOnce() -> Vec<HopRecord>) {
         let at = self.packets.import(packet, header);
         if header.has_int() {
-            *self.packets.int_stack_mut(at) = int_stacks.pop_front().expect("each packet with INT brings its stack");
+            *self.packets.int_stack_mut(at) = stack();
         }
-        if let Some(arrives) = self.ports[number as usize].link.append(at, packet.arrives, &mut self.packets) {
-            self.events.push(arrives, number);
+        if let Some(arrives) = self.ports[link as usize].link.append(at, packet.arrives, &mut self.packets) {
+            self.events.push(arrives, link);
         }
     }
 }

@@ -164,8 +164,8 @@ impl Hosts {
             return self.receivers.insert(flow, receiver);
         }
         let spec = &self.network.flows[flow as usize];
-        let header = fabric.packets.header(at);
-        if let Some((length, header)) = reply_after_close(fabric.now, header, (spec.bytes, self.network.mss())) {
+        let arrived = (fabric.packets.header(at), fabric.packets[at].flags.is_ce());
+        if let Some((length, header)) = reply_after_close(fabric.now, arrived, (spec.bytes, self.network.mss())) {
             let setup = Setup { network: &self.network, routes: &fabric.routes, nics: &self.nics };
             let endpoint = setup.endpoint(flow, true);
             let at = PacketSink::new(endpoint, &mut fabric.packets).put(length, header);

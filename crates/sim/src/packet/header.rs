@@ -189,7 +189,7 @@ pub enum Header {
         /// The first missing sequence number.
         cumulative: u32,
     },
-    /// Data of a flow with pulls, whole or trimmed.
+    /// Data of a flow of which each packet is acknowledged, whole or trimmed.
     PulledData(PulledData),
     /// Acknowledgement of such a packet.
     PulledAck(PulledAnswer),

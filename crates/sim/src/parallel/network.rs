@@ -8,9 +8,11 @@ use std::sync::Arc;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::engine::domain::Domain;
+use crate::fabric::Fabric;
 use crate::fabric::ownership::{Ownership, Partition};
 use crate::fabric::route::Routes;
 use crate::host::computations::ComputationReport;
+use crate::host::hosts::Hosts;
 use crate::host::stats::{FlowProgress, ReceiverStats, SenderStats};
 use crate::host::transport::SenderState;
 use crate::observe::Observer;
@@ -53,18 +55,58 @@ impl<O: Observer> ParallelNetwork<O> {
             Domain::new(network, &routes, ownership, observer)
         };
         let domains = (0..partition.domains()).zip(observers).map(domain).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self {
+        Ok(Self::of(network, partition, domains, earliest_finish(network, ideal)))
+    }
+
+    /// Some domains of a network, with a lower bound on the time at which the last task ends.
+    fn of(network: &Arc<Network>, partition: Arc<Partition>, domains: Vec<Domain<O>>, earliest_finish: Time) -> Self {
+        Self {
             mailboxes: Arc::new(Mailboxes::new(domains.len())),
             pool: WorkerPool::default(),
             threads: 1,
             horizon: Time::ZERO,
-            earliest_finish: earliest_finish(network, ideal),
+            earliest_finish,
             next_finish_check: Time::ZERO,
             max_packets: network.max_packets.min(MAX_PACKETS),
             network: Arc::clone(network),
             partition,
             domains,
+        }
+    }
+
+    /// One domain of a network, idle at time zero. Another driver advances the others, and exchanges the packets between them.
+    pub fn part(
+        network: &Arc<Network>,
+        routes: &Arc<Routes>,
+        ownership: Ownership,
+        observer: O,
+    ) -> Result<Self, String> {
+        let partition = Arc::clone(&ownership.partition);
+        let domain = Domain::new(network, routes, ownership, observer)?;
+        Ok(Self::of(network, partition, vec![domain], Time::MAX))
+    }
+
+    /// Joins all parts of a network, in the order of their domains.
+    pub fn join(parts: impl Iterator<Item = Self>) -> Option<Self> {
+        parts.reduce(|mut whole, part| {
+            whole.domains.extend(part.domains);
+            whole
         })
+    }
+
+    /// The hosts of a part.
+    pub fn only_hosts(&self) -> &Hosts {
+        &self.domains[0].hosts
+    }
+
+    /// The fabric of a part.
+    pub fn only_fabric(&mut self) -> &mut Fabric<O> {
+        &mut self.domains[0].fabric
+    }
+
+    /// Whether other domains of the network are elsewhere.
+    pub fn is_part(&self) -> bool {
+        self.domains.len() < self.partition.domains() as usize
     }
 
     /// The number of domains.
@@ -159,9 +201,9 @@ impl<O: Observer> ParallelNetwork<O> {
     /// Reads the internals of a flow that is live; `since` is the time since they were last read.
     pub fn probe(&mut self, flow: u32, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
         let spec = &self.network.flows[flow as usize];
-        let (src, dst) = (self.partition.of(spec.src), self.partition.of(spec.dst));
-        if self.domains[src as usize].hosts.probe_sender(flow, since, record) {
-            self.domains[dst as usize].hosts.probe_receiver(flow, record);
+        let (src, dst) = (self.of_host(spec.src), self.of_host(spec.dst));
+        if self.domains[src].hosts.probe_sender(flow, since, record) {
+            self.domains[dst].hosts.probe_receiver(flow, record);
         }
     }
 
@@ -280,14 +322,24 @@ impl<O: Observer> ParallelNetwork<O> {
         if let [whole] = &self.domains[..] { count(whole) } else { self.domains.iter().map(count).sum() }
     }
 
+    /// The place of a host's domain among those here.
+    fn of_host(&self, host: u32) -> usize {
+        self.place(self.partition.of(host))
+    }
+
+    /// The place of a domain among those here. A part has one, which knows the hosts and ports of the others as idle ones.
+    fn place(&self, domain: u32) -> usize {
+        if self.domains.len() == 1 { 0 } else { domain as usize }
+    }
+
     /// The domain of a link's port.
     pub(super) fn up(&self, link: u32) -> usize {
-        self.partition.of_port(&self.network.ports[link as usize]) as usize
+        self.place(self.partition.of_port(&self.network.ports[link as usize]))
     }
 
     /// The domain at the end of a link that may fail or be paused. No split switch has such links.
     pub(super) fn down(&self, link: u32) -> usize {
-        self.partition.at_end(&self.network.ports[link as usize]).expect("the switch is not split") as usize
+        self.place(self.partition.at_end(&self.network.ports[link as usize]).expect("the switch is not split"))
     }
 
     /// Counts of what a link has carried, in all domains in which it arrived.

@@ -31,8 +31,7 @@ impl std::iter::Sum for Carried {
     }
 }
 
-/// Statistics of a port. The fields are those of the results; there are more than twelve because each is a column or a term of
-/// the audit.
+/// Statistics of a port: columns of the results, and terms of the audit.
 #[derive(Clone, Debug)]
 pub struct PortReport {
     /// Counters after the warm-up.

@@ -58,8 +58,7 @@ impl FastPath {
     }
 }
 
-/// The classes of a port and the state of its transmitter; without classes at a port with other extras. Its many fields are those that
-/// every frame of such a port needs.
+/// The classes of a port and the state of its transmitter; without classes at a port with other extras.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(super) struct Scheduler {

@@ -13,7 +13,7 @@ const SMALL: usize = 20;
 /// The number of buckets.
 pub const BUCKETS: u64 = 512;
 
-/// The queue. It has more than twelve fields because it is a heap, a ring of buckets and the sorted keys of the current buckets.
+/// The queue: a heap, a ring of buckets, and the sorted keys of the current buckets.
 #[derive(Debug)]
 pub struct CalendarQueue<K: Key> {
     /// Keys that are in no bucket.

@@ -1,6 +1,6 @@
 //! Networks that several tests build upon.
 
-use shallows_cc::catalog;
+use shallows_cc::catalog::{self, Reliability, SendControl};
 use shallows_cc::parameter::Values;
 use shallows_cc::port::{self, MarkAt, credit::CreditShaper};
 use shallows_cc::units::{Bytes, Rate, Time};
@@ -131,6 +131,63 @@ pub fn fat_tree(k: u32) -> Network {
         cables.extend((0..half).map(|up| (aggregation + at, core + place * half + up)));
     }
     network(hosts, core + half * half, &cables)
+}
+
+fn default_marking(mechanism: &'static port::Mechanism) -> Marking {
+    Marking { mechanism, values: Values::defaults(mechanism.parameters), at: mechanism.at }
+}
+
+/// Senders 0..n and receivers n..2n around two switches; 10 Gbps everywhere, 200 us there and back.
+pub fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
+    let row = catalog::find(name).expect("an algorithm of the catalog");
+    let mechanism = match row.marking {
+        catalog::Marking::Required(kind) | catalog::Marking::Rates(kind) | catalog::Marking::Records(kind) => {
+            port::find(kind)
+        }
+        _ => None,
+    };
+    let (left, right) = (2 * flows, 2 * flows + 1);
+    let mut ports = Vec::new();
+    let mut cable = |a, b, micros, buffer_a, buffer_b| {
+        for (from, to, buffer) in [(a, b, buffer_a), (b, a, buffer_b)] {
+            let delay = Time::from_micros(micros);
+            let marking = (buffer != Bytes::MAX && mechanism.is_some()).then_some(0);
+            ports.push(PortSpec { from, to, rate: RATE, delay, buffer, marking, discipline: None });
+        }
+    };
+    cable(left, right, 50, MTU * 250, MTU * 250);
+    for host in 0..2 * flows {
+        cable(host, if host < flows { left } else { right }, 25, Bytes::MAX, MTU * 250);
+    }
+    let flow = |at| FlowSpec { start: Time::from_micros(u64::from(at) * 100), ..flow(at, flows + at, bytes) };
+    let discipline = match row.transport.leave {
+        SendControl::OnCredits => {
+            let mut discipline = credits_first(&control(name));
+            discipline.classes[1].limit = Limit::Bytes(Bytes::MAX);
+            Some(discipline)
+        }
+        _ if row.transport.reliability == Reliability::Unordered => Some(trimming()),
+        _ => None,
+    };
+    if discipline.is_some() {
+        // Credits are shaped at hosts too; what is cut, switches cut.
+        let everywhere = row.transport.leave == SendControl::OnCredits;
+        ports.iter_mut().for_each(|port| port.discipline = (everywhere || port.buffer != Bytes::MAX).then_some(0));
+    }
+    Network {
+        hosts: 2 * flows,
+        nodes: 2 * flows + 2,
+        ports,
+        markings: mechanism.into_iter().map(default_marking).collect(),
+        disciplines: discipline.into_iter().collect(),
+        flows: (0..flows).map(flow).collect(),
+        controls: vec![control(name)],
+        host: host(),
+        duration: Time::from_millis(50),
+        warmup: Time::from_millis(10),
+        seed,
+        ..Network::bare()
+    }
 }
 
 /// Ends when all flows have.

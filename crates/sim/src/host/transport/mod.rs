@@ -2,7 +2,8 @@
 //!
 //! A row of the algorithm catalog names the transport of an algorithm by three choices:
 //!
-//! * reliability: [`selective`] acknowledgements, [`go_back_n`] or instead of it [`irn`], or none in order ([`pulled`]);
+//! * reliability: [`selective`] acknowledgements, [`go_back_n`] or instead of it [`irn`], or packet by packet in any
+//!   order ([`pulled`]);
 //! * what lets a packet leave: the window and pace of the algorithm ([`gate`]), rates that switches announce ([`rated`]),
 //!   credits ([`credit`]) or pulls ([`pulled`]) of the receiver;
 //! * whether data collects a record at every hop ([`int`]).

@@ -34,9 +34,9 @@ impl<'a> PacketSink<'a> {
         self.put_data(length, Ecn::NotEct, header)
     }
 
-    /// Creates a data packet that ports may trim to its header, and returns its index.
-    pub fn put_trimmable(&mut self, length: Bytes, header: Header) -> u32 {
-        let at = self.put_data(length, Ecn::NotEct, header);
+    /// Creates a data packet with this ECN field that ports may trim to its header, and returns its index.
+    pub fn put_trimmable(&mut self, length: Bytes, ecn: Ecn, header: Header) -> u32 {
+        let at = self.put_data(length, ecn, header);
         let packet = &mut self.packets[at];
         packet.flags = packet.flags.with(Flags::TRIMS, true);
         at

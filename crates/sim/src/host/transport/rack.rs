@@ -51,7 +51,7 @@ struct Departure {
     repeated: bool,
 }
 
-/// The packets in flight with their times of departure, and what the RFC derives from them: its state machine has these fields.
+/// The packets in flight with their times of departure, and what the RFC derives from them.
 #[derive(Debug)]
 pub struct Rack {
     /// Packets from `unacked` on.

@@ -11,7 +11,7 @@ use crate::host::transport::inband::InbandEcho;
 use crate::host::transport::irn::IrnReceiver;
 use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
-use crate::host::transport::pulled::{Pull, PullReceiver};
+use crate::host::transport::pulled::{Pull, UnorderedReceiver};
 use crate::host::transport::selective::SelectiveReceiver;
 use crate::host::transport::status::{ReceiverEvent, Responses};
 use crate::host::transport::traits::TransportReceiver;
@@ -28,7 +28,7 @@ enum AnyReceiver {
     GoBackN(GoBackNReceiver),
     Irn(IrnReceiver),
     Credit(CreditReceiver),
-    Pull(PullReceiver),
+    Unordered(UnorderedReceiver),
 }
 
 impl AnyReceiver {
@@ -38,7 +38,7 @@ impl AnyReceiver {
             Self::GoBackN(receiver) => receiver,
             Self::Irn(receiver) => receiver,
             Self::Credit(receiver) => receiver,
-            Self::Pull(receiver) => receiver,
+            Self::Unordered(receiver) => receiver,
         }
     }
 }
@@ -57,14 +57,14 @@ pub struct FlowReceiver {
 impl FlowReceiver {
     pub fn new(transport: &Transport, endpoint: FlowEndpoint, config: ReceiverConfig) -> Self {
         let echo = InbandEcho::new(transport, config.has_int);
-        let receiver = match (transport.leave, transport.reliability) {
-            (SendControl::OnCredits, _) => AnyReceiver::Credit(CreditReceiver::new(config)),
-            (SendControl::OnPulls, _) | (_, Reliability::Unordered) => AnyReceiver::Pull(PullReceiver::new(config)),
-            (_, Reliability::Selective { .. }) => AnyReceiver::Selective(SelectiveReceiver::new(config)),
-            (_, Reliability::GoBackN) if config.retransmission == Retransmission::Selective => {
+        let receiver = match (transport.reliability, transport.leave) {
+            (Reliability::Unordered, leave) => AnyReceiver::Unordered(UnorderedReceiver::new(config, leave)),
+            (Reliability::Selective { .. }, _) => AnyReceiver::Selective(SelectiveReceiver::new(config)),
+            (Reliability::GoBackN, SendControl::OnCredits) => AnyReceiver::Credit(CreditReceiver::new(config)),
+            (Reliability::GoBackN, _) if config.retransmission == Retransmission::Selective => {
                 AnyReceiver::Irn(IrnReceiver::new(config))
             }
-            (_, Reliability::GoBackN) => AnyReceiver::GoBackN(GoBackNReceiver::new(config)),
+            (Reliability::GoBackN, _) => AnyReceiver::GoBackN(GoBackNReceiver::new(config)),
         };
         Self { endpoint, echoes_entropy: false, entropy: 0, echo, receiver }
     }
@@ -134,9 +134,9 @@ impl FlowReceiver {
                 let responses = receiver.on_packet(now, &header, &mut PacketSink::new(endpoint, packets));
                 receiver.event(now, responses)
             }
-            (AnyReceiver::Pull(receiver), &Header::PulledData(data)) => {
-                let whole = flags.is(PacketKind::Data);
-                let responses = receiver.on_data(now, &data, whole, &mut PacketSink::new(endpoint, packets));
+            (AnyReceiver::Unordered(receiver), &Header::PulledData(data)) => {
+                let state = (flags.is(PacketKind::Data), marked);
+                let responses = receiver.on_data(now, &data, state, &mut PacketSink::new(endpoint, packets));
                 receiver.event(now, responses)
             }
             (_, header) => unreachable!("a packet of another transport: {header:?}"),
@@ -164,7 +164,7 @@ impl FlowReceiver {
                 let responses = receiver.on_timer(now, out);
                 receiver.event(now, responses)
             }
-            AnyReceiver::Pull(receiver) => {
+            AnyReceiver::Unordered(receiver) => {
                 let responses = receiver.on_timer(now, out);
                 receiver.event(now, responses)
             }
@@ -186,18 +186,18 @@ impl FlowReceiver {
     /// Returns true if the flow newly owes pulls, and must join the run queue of its host's pull pacer.
     #[inline]
     pub fn joins_pull_pacer(&mut self) -> bool {
-        if let AnyReceiver::Pull(receiver) = &mut self.receiver { receiver.joins_pull_pacer() } else { false }
+        if let AnyReceiver::Unordered(receiver) = &mut self.receiver { receiver.joins_pull_pacer() } else { false }
     }
 
     /// Returns whether an answer to data can be the pull as well.
     #[inline]
     pub const fn pulls_with_answers(&self) -> bool {
-        if let AnyReceiver::Pull(receiver) = &self.receiver { receiver.pulls_with_answers() } else { false }
+        if let AnyReceiver::Unordered(receiver) = &self.receiver { receiver.pulls_with_answers() } else { false }
     }
 
     /// Makes the answer in slot `at` a pull as well.
     pub fn pull_with(&mut self, at: u32, packets: &mut Slab) {
-        if let AnyReceiver::Pull(receiver) = &mut self.receiver {
+        if let AnyReceiver::Unordered(receiver) = &mut self.receiver {
             receiver.pull_with(packets.header_mut(at));
         }
     }
@@ -215,9 +215,9 @@ impl FlowReceiver {
     fn pull_by(
         &mut self,
         packets: &mut Slab,
-        pull: impl FnOnce(&mut PullReceiver, &mut PacketSink<'_>) -> Option<Pull>,
+        pull: impl FnOnce(&mut UnorderedReceiver, &mut PacketSink<'_>) -> Option<Pull>,
     ) -> Option<Pull> {
-        let AnyReceiver::Pull(receiver) = &mut self.receiver else { return None };
+        let AnyReceiver::Unordered(receiver) = &mut self.receiver else { return None };
         let pull = pull(receiver, &mut PacketSink::new(self.endpoint, packets))?;
         if self.echoes_entropy {
             packets[pull.at].set_entropy(self.entropy);
@@ -257,15 +257,19 @@ impl FlowReceiver {
 }
 
 /// Returns the answer to a packet of a flow whose receiver has closed because all `bytes` have arrived; none if the packet
-/// needs no answer.
-pub fn reply_after_close(now: Time, header: &Header, (bytes, mss): (Bytes, Bytes)) -> Option<(Bytes, Header)> {
+/// needs no answer. The answer of a transport whose answers to each packet carry marks says whether this one was `marked`.
+pub fn reply_after_close(
+    now: Time,
+    (header, marked): (&Header, bool),
+    (bytes, mss): (Bytes, Bytes),
+) -> Option<(Bytes, Header)> {
     let cumulative = Message::new(bytes, mss).end;
     let tcp = |sent| TcpAck { sent, left: now, delay: now - sent, samples: 1, cumulative, ..TcpAck::default() };
     let header = match *header {
         Header::TcpData(data) | Header::IntData(data) => Header::TcpAck(tcp(data.sent)),
         Header::RatedData(data, query) => Header::RatedAck(tcp(data.sent), query.offered),
         Header::RateRequest { sent, query } => Header::RateAnswer { sent, offered: query.offered },
-        Header::PulledData(data) => Header::PulledAck(PulledAnswer::to(&data, now, 0)),
+        Header::PulledData(data) => Header::PulledAck(PulledAnswer::to(&data, now, marked, 0)),
         Header::RoceData(RoceData { sent, asks: true, .. }) => {
             Header::RoceAck(RoceAnswer { sent, delay: now - sent, held: 0, cumulative, has_int: false })
         }
@@ -312,7 +316,7 @@ mod tests {
         let now = Time::from_micros(100);
         let (sent, _) = sender.send(now, Bytes(40), &mut packets);
         assert!(packets.header(sent).has_int());
-        let (_, answer) = reply_after_close(now, packets.header(sent), (mss, mss)).expect("an answer");
+        let (_, answer) = reply_after_close(now, (packets.header(sent), false), (mss, mss)).expect("an answer");
         let at = PacketSink::new(endpoint, &mut packets).put(MIN_FRAME, answer);
         assert!(sender.on_packet(now, at, &packets).is_none(), "the flow is done");
     }

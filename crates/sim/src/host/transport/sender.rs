@@ -11,7 +11,7 @@ use crate::host::transport::go_back_n::GoBackNSender;
 use crate::host::transport::inband::InbandRequest;
 use crate::host::transport::irn::IrnSender;
 use crate::host::transport::packet_sink::PacketSink;
-use crate::host::transport::pulled::PullSender;
+use crate::host::transport::pulled::UnorderedSender;
 use crate::host::transport::selective::SelectiveSender;
 use crate::host::transport::status::{Readiness, SendStatus, SenderState};
 use crate::host::transport::traits::TransportSender;
@@ -28,7 +28,7 @@ enum AnySender {
     GoBackN(GoBackNSender),
     Irn(Box<IrnSender>),
     Credit(CreditSender),
-    Pull(PullSender),
+    Unordered(UnorderedSender),
 }
 
 impl AnySender {
@@ -38,7 +38,7 @@ impl AnySender {
             Self::GoBackN(sender) => sender,
             Self::Irn(sender) => sender.as_ref(),
             Self::Credit(sender) => sender,
-            Self::Pull(sender) => sender,
+            Self::Unordered(sender) => sender,
         }
     }
 
@@ -48,7 +48,7 @@ impl AnySender {
             Self::GoBackN(sender) => sender,
             Self::Irn(sender) => sender.as_mut(),
             Self::Credit(sender) => sender,
-            Self::Pull(sender) => sender,
+            Self::Unordered(sender) => sender,
         }
     }
 }
@@ -74,16 +74,17 @@ pub struct FlowSender {
 impl FlowSender {
     pub fn new(transport: &Transport, now: Time, endpoint: FlowEndpoint, config: SenderConfig<'_>) -> Self {
         let request = InbandRequest::new(transport, config.has_int);
-        let sender = match (transport.leave, transport.reliability) {
-            (SendControl::OnCredits, _) => AnySender::Credit(CreditSender::new(config, now)),
-            (SendControl::OnPulls, _) | (_, Reliability::Unordered) => AnySender::Pull(PullSender::new(config)),
-            (_, Reliability::Selective { dup_thresh }) => {
+        // Pairs that do not exist do not compile in the catalog.
+        let sender = match (transport.reliability, transport.leave) {
+            (Reliability::Unordered, leave) => AnySender::Unordered(UnorderedSender::new(config, leave)),
+            (Reliability::Selective { dup_thresh }, _) => {
                 AnySender::Selective(SelectiveSender::new(config, dup_thresh))
             }
-            (_, Reliability::GoBackN) if config.host.retransmission == Retransmission::Selective => {
+            (Reliability::GoBackN, SendControl::OnCredits) => AnySender::Credit(CreditSender::new(config, now)),
+            (Reliability::GoBackN, _) if config.host.retransmission == Retransmission::Selective => {
                 AnySender::Irn(Box::new(IrnSender::new(config)))
             }
-            (_, Reliability::GoBackN) => AnySender::GoBackN(GoBackNSender::new(config)),
+            (Reliability::GoBackN, _) => AnySender::GoBackN(GoBackNSender::new(config)),
         };
         Self {
             endpoint,
@@ -105,7 +106,7 @@ impl FlowSender {
             AnySender::GoBackN(sender) => sender.readiness(now),
             AnySender::Irn(sender) => sender.readiness(now),
             AnySender::Credit(sender) => sender.readiness(now),
-            AnySender::Pull(sender) => sender.readiness(now),
+            AnySender::Unordered(sender) => sender.readiness(now),
         }
     }
 
@@ -119,7 +120,7 @@ impl FlowSender {
             AnySender::GoBackN(sender) => sender.send_and_report(now, header, out),
             AnySender::Irn(sender) => sender.send_and_report(now, header, out),
             AnySender::Credit(sender) => sender.send_and_report(now, header, out),
-            AnySender::Pull(sender) => sender.send_and_report(now, header, out),
+            AnySender::Unordered(sender) => sender.send_and_report(now, header, out),
         };
         if let Some(request) = &mut self.request {
             request.on_data(now, at, packets);
@@ -169,8 +170,8 @@ impl FlowSender {
                 sender.on_packet(now, header);
                 sender.status_unless_done(now, queued)
             }
-            AnySender::Pull(sender) => {
-                sender.on_packet(now, header);
+            AnySender::Unordered(sender) => {
+                sender.on_packet(now, header, packets[at].entropy());
                 sender.status_unless_done(now, queued)
             }
         }
@@ -200,7 +201,7 @@ impl FlowSender {
             AnySender::GoBackN(sender) => sender.status(now, queued),
             AnySender::Irn(sender) => sender.status(now, queued),
             AnySender::Credit(sender) => sender.status(now, queued),
-            AnySender::Pull(sender) => sender.status(now, queued),
+            AnySender::Unordered(sender) => sender.status(now, queued),
         }
     }
 

@@ -27,7 +27,6 @@ struct PendingCredit {
 }
 
 /// Sender of one flow.
-// The fields are the state of the protocol (request to done) and counters for reports; no group of them is used alone.
 #[derive(Debug)]
 pub struct CreditSender {
     control: Box<dyn Sender>,

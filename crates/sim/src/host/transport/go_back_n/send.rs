@@ -124,7 +124,7 @@ impl GoBackNSender {
         let in_flight = self.message.mss * u64::from(self.next - self.unacked);
         self.next = self.unacked;
         self.timer.deadline = Time::MAX;
-        self.gate.control.on_loss(now, &Loss { kind, in_flight, repeated });
+        self.gate.control.on_loss(now, &Loss { kind, in_flight, repeated, ..Loss::default() });
     }
 }
 

@@ -18,7 +18,6 @@ use crate::packet::header::{Header, RoceAnswer, RoceData};
 use crate::spec::network::{MIN_FRAME, Supply};
 
 /// Sender of one flow.
-// All fields are read or written for every frame, so they are not grouped further.
 #[derive(Debug)]
 pub struct IrnSender {
     gate: Gate,
@@ -137,7 +136,7 @@ impl IrnSender {
     fn report_loss(&mut self, now: Time, kind: LossKind, repeated: bool) {
         self.recover = self.next;
         let in_flight = self.message.mss * u64::from(self.next - self.unacked);
-        self.gate.control.on_loss(now, &Loss { kind, in_flight, repeated });
+        self.gate.control.on_loss(now, &Loss { kind, in_flight, repeated, ..Loss::default() });
         self.gate.decide();
     }
 }

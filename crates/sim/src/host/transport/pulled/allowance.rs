@@ -1,31 +1,41 @@
-//! What lets a sender send, and what its packets ask for: pulls of one packet each (NDP), or credit in bytes (RCCC).
+//! Permission to send, asked once for each packet: the window and pace of the algorithm, pulls of one packet each (NDP), or credit in
+//! bytes (RCCC).
 
+use shallows_cc::catalog::SendControl;
 use shallows_cc::receiver::Grants;
-use shallows_cc::units::Bytes;
+use shallows_cc::units::{Bytes, Time};
+
+use crate::host::transport::gate::Gate;
+use crate::host::transport::status::{BlockedBy, Readiness};
 
 /// Permission to send, and what the sender may expect to be permitted.
 #[derive(Debug)]
 pub enum Allowance {
+    /// The window and pace of the flow's [`Gate`].
+    Window,
     Counted(PullCount),
     Credit(Credit),
 }
 
 impl Allowance {
     /// The allowance of a flow with a first window of so many bytes, of which a full packet carries `mss`.
-    pub fn new(window: Bytes, (mss, packets): (Bytes, u32), grants: Option<Grants>) -> Self {
+    pub fn new(leave: SendControl, window: Bytes, (mss, packets): (Bytes, u32), grants: Option<Grants>) -> Self {
         match grants {
+            _ if leave == SendControl::InWindow => Self::Window,
             None => Self::Counted(PullCount::new(window.0.div_ceil(mss.0).clamp(1, u64::from(packets)))),
             Some(grants) => Self::Credit(Credit::new(window, grants.quantum)),
         }
     }
 
-    /// Returns true if a packet may leave, where `idle` says that nothing is in flight.
+    /// Returns whether a packet of up to `mss` may leave, while so many are in flight.
     #[inline]
-    pub fn allows(&self, idle: bool) -> bool {
-        match self {
-            Self::Counted(pulls) => pulls.pulled > pulls.sent || pulls.unsolicited > 0 || pulls.expected <= 0,
-            Self::Credit(credit) => credit.in_hand > 0 || credit.probes || idle && credit.asked <= credit.granted,
-        }
+    pub fn readiness(&self, now: Time, (in_flight, mss): (u32, Bytes), gate: &Gate) -> Readiness {
+        let allowed = match self {
+            Self::Window => return readiness_in_window(now, (in_flight, mss), gate),
+            Self::Counted(pulls) => pulls.allow(),
+            Self::Credit(credit) => credit.allows(in_flight == 0),
+        };
+        if allowed { Readiness::Ready } else { Readiness::Blocked(BlockedBy::Answer) }
     }
 
     /// Handles an answer or a pull; `number` counts what has been pulled since the start.
@@ -36,6 +46,7 @@ impl Allowance {
                 pulls.expected -= number.saturating_sub(pulls.pulled).cast_signed();
                 pulls.pulled = pulls.pulled.max(number);
             }
+            Self::Window => {}
             Self::Credit(credit) => credit.on_grant(number),
         }
     }
@@ -50,6 +61,7 @@ impl Allowance {
     /// Handles a packet that returned to its sender, so that the receiver does not know of it.
     pub fn on_returned(&mut self) {
         match self {
+            Self::Window => {}
             Self::Counted(pulls) => pulls.expected -= 1,
             Self::Credit(credit) => credit.asked = credit.granted,
         }
@@ -58,6 +70,7 @@ impl Allowance {
     /// Handles a timeout of so many packets.
     pub fn on_timeout(&mut self, lost: u64) {
         match self {
+            Self::Window => {}
             Self::Counted(pulls) => {
                 pulls.unsolicited += lost;
                 pulls.expected -= lost.cast_signed();
@@ -68,6 +81,15 @@ impl Allowance {
             }
         }
     }
+}
+
+/// A full packet has to fit the window, whatever the length of the next one. One in flight is always allowed.
+fn readiness_in_window(now: Time, (in_flight, mss): (u32, Bytes), gate: &Gate) -> Readiness {
+    let needed = mss * (u64::from(in_flight) + 1);
+    if in_flight > 0 && needed > gate.window {
+        return Readiness::Blocked(BlockedBy::Window(needed - gate.window));
+    }
+    gate.paced_until(now).map_or(Readiness::Ready, Readiness::At)
 }
 
 /// Pulls of one packet each.
@@ -85,6 +107,11 @@ pub struct PullCount {
 impl PullCount {
     const fn new(unsolicited: u64) -> Self {
         Self { unsolicited, pulled: 0, sent: 0, expected: 0 }
+    }
+
+    #[inline]
+    const fn allow(&self) -> bool {
+        self.pulled > self.sent || self.unsolicited > 0 || self.expected <= 0
     }
 
     /// Uses a pull, or one of the packets that need none.
@@ -128,6 +155,12 @@ impl Credit {
         Self { window, quantum, granted: 0, in_hand: window, speculates: true, asked: 0, probes: false }
     }
 
+    /// Returns true if a packet may leave, where `idle` says that nothing is in flight.
+    #[inline]
+    pub const fn allows(&self, idle: bool) -> bool {
+        self.in_hand > 0 || self.probes || idle && self.asked <= self.granted
+    }
+
     /// Spends credit on a packet of so many bytes, and returns the pull target that it carries. `backlog` is what is left to send, new
     /// or again, and `least` a full packet.
     pub fn on_send(&mut self, length: u64, backlog: u64, least: u64) -> u64 {
@@ -160,9 +193,24 @@ impl Credit {
 mod tests {
     use super::*;
 
+    impl Allowance {
+        fn allows(&self, idle: bool) -> bool {
+            match self {
+                Self::Window => panic!("a window"),
+                Self::Counted(pulls) => pulls.allow(),
+                Self::Credit(credit) => credit.allows(idle),
+            }
+        }
+    }
+
     /// A sender with a window of 10,000 B and quanta of 512 B.
     fn credit() -> Allowance {
-        Allowance::new(Bytes(10_000), (Bytes(1460), 20), Some(Grants { rate: 0.99, pull: 4.0, quantum: Bytes(512) }))
+        Allowance::new(
+            SendControl::OnPulls,
+            Bytes(10_000),
+            (Bytes(1460), 20),
+            Some(Grants { rate: 0.99, pull: 4.0, quantum: Bytes(512) }),
+        )
     }
 
     /// Sends a full packet while so many bytes are left, and returns its target.
@@ -238,7 +286,7 @@ mod tests {
     #[test]
     fn a_first_window_of_pulls_is_rounded_up_to_packets_and_not_longer_than_the_message() {
         for (window, packets, first) in [(1461, 20, 2), (100_000, 20, 20), (0, 20, 1)] {
-            let mut sender = Allowance::new(Bytes(window), (Bytes(1460), packets), None);
+            let mut sender = Allowance::new(SendControl::OnPulls, Bytes(window), (Bytes(1460), packets), None);
             let mut sent = 0;
             while sender.allows(false) && sent < 100 {
                 let Allowance::Counted(pulls) = &mut sender else { panic!("credit") };

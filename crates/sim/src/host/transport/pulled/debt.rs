@@ -1,5 +1,7 @@
-//! What a receiver owes its sender: a pull for each packet that has arrived (NDP), or the credit for which the sender asks (RCCC).
+//! What a receiver owes its sender: a pull for each packet that has arrived (NDP), the credit for which the sender asks (RCCC), or
+//! nothing where the sender has a window.
 
+use shallows_cc::catalog::SendControl;
 use shallows_cc::receiver::Grants;
 use shallows_cc::units::Bytes;
 
@@ -9,8 +11,15 @@ pub struct Debt {
     /// Since the start: what packets have earned or asked for, and what the host has sent. Pulls, or bytes of credit.
     due: u64,
     sent: u64,
-    /// How credit is granted; none if it is pulls that are owed.
-    credit: Option<Terms>,
+    kind: Kind,
+}
+
+/// What is owed.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Nothing,
+    Pulls,
+    Credit(Terms),
 }
 
 /// How credit is granted.
@@ -28,22 +37,28 @@ struct Terms {
 
 impl Debt {
     /// Nothing is owed yet to a flow of packets that carry `mss` in a `frame`, which may get credit of `unasked` bytes ahead of its needs.
-    pub fn new(grants: Option<Grants>, (mss, frame): (Bytes, Bytes), unasked: Bytes) -> Self {
+    pub fn new(leave: SendControl, grants: Option<Grants>, (mss, frame): (Bytes, Bytes), unasked: Bytes) -> Self {
         let terms = |Grants { rate, pull, quantum }: Grants| Terms {
             pull: (mss.scale(pull).0 / quantum.0).max(1) * quantum.0,
             rate,
             frame: frame.0,
             unasked: unasked.0,
         };
-        Self { due: 0, sent: 0, credit: grants.map(terms) }
+        let kind = match grants {
+            _ if leave == SendControl::InWindow => Kind::Nothing,
+            None => Kind::Pulls,
+            Some(grants) => Kind::Credit(terms(grants)),
+        };
+        Self { due: 0, sent: 0, kind }
     }
 
     /// Handles a packet that asks for credit up to `target`; `needed` says whether its payload is missing still.
     #[inline(always)]
     pub fn on_packet(&mut self, target: u64, needed: bool) {
-        match &self.credit {
-            None => self.due += 1,
-            Some(terms) => self.due = self.due.max(target) + if needed { terms.frame } else { 0 },
+        match &self.kind {
+            Kind::Nothing => {}
+            Kind::Pulls => self.due += 1,
+            Kind::Credit(terms) => self.due = self.due.max(target) + if needed { terms.frame } else { 0 },
         }
     }
 
@@ -61,19 +76,24 @@ impl Debt {
         self.due > self.sent
     }
 
+    /// Whether the receiver sends pulls, the newest again if no packet comes.
+    pub const fn has_pulls(&self) -> bool {
+        !matches!(self.kind, Kind::Nothing)
+    }
+
     /// Whether an answer to data can be the pull as well.
     pub const fn fits_an_answer(&self) -> bool {
-        self.credit.is_none()
+        matches!(self.kind, Kind::Pulls)
     }
 
     /// Whether more credit may be granted than the sender has asked for.
     pub fn may_run_ahead(&self) -> bool {
-        self.credit.is_some_and(|terms| self.sent < self.due + terms.unasked)
+        matches!(self.kind, Kind::Credit(terms) if self.sent < self.due + terms.unasked)
     }
 
     /// Pays for one pull, which runs ahead if nothing is owed, and returns the bytes that it lets the host's link carry until the next; none for a full frame.
     pub fn pay(&mut self) -> Option<Bytes> {
-        let Some(terms) = self.credit else {
+        let Kind::Credit(terms) = self.kind else {
             self.sent += 1;
             return None;
         };
@@ -84,7 +104,7 @@ impl Debt {
 
     #[cfg(test)]
     pub fn of_pulls(sent: u64) -> Self {
-        Self { due: sent, sent, credit: None }
+        Self { due: sent, sent, kind: Kind::Pulls }
     }
 }
 
@@ -95,7 +115,7 @@ mod tests {
     /// Credit at half the link, four payloads of 1,000 B to a pull, quanta of 256 B: 15 of them, 3,840 B. Frames have 1,050 B.
     fn credit() -> Debt {
         let grants = Grants { rate: 0.5, pull: 4.0, quantum: Bytes(256) };
-        Debt::new(Some(grants), (Bytes(1000), Bytes(1050)), Bytes(3000))
+        Debt::new(SendControl::OnPulls, Some(grants), (Bytes(1000), Bytes(1050)), Bytes(3000))
     }
 
     #[test]
@@ -136,7 +156,7 @@ mod tests {
 
     #[test]
     fn pulls_are_owed_one_for_a_packet_and_none_after_the_last() {
-        let mut debt = Debt::new(None, (Bytes(1000), Bytes(1050)), Bytes::ZERO);
+        let mut debt = Debt::new(SendControl::OnPulls, None, (Bytes(1000), Bytes(1050)), Bytes::ZERO);
         debt.on_packet(0, false);
         debt.on_packet(0, true);
         assert_eq!((debt.pay(), debt.sent()), (None, 1));

@@ -1,5 +1,6 @@
-//! Receiver that answers every packet, and sends pulls.
+//! Receiver that answers every packet, and sends pulls unless the sender has a window.
 
+use shallows_cc::catalog::SendControl;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::host::transport::config::ReceiverConfig;
@@ -31,7 +32,7 @@ pub struct Pull {
 
 /// Receiver of one flow.
 #[derive(Debug)]
-pub struct PullReceiver {
+pub struct UnorderedReceiver {
     message: Message,
     /// All packets below have arrived, and those in `out_of_order`.
     expected: u32,
@@ -47,15 +48,16 @@ pub struct PullReceiver {
     timer: LazyTimer,
 }
 
-impl PullReceiver {
-    pub fn new(config: ReceiverConfig) -> Self {
+impl UnorderedReceiver {
+    pub fn new(config: ReceiverConfig, leave: SendControl) -> Self {
         let (initial, max) = config.pull_timeout;
+        let (grants, lengths) = (config.notification.grants(), (config.mss, config.frame));
         Self {
             message: Message::new(config.bytes, config.mss),
             expected: 0,
             out_of_order: Ranges::default(),
             delivered: 0,
-            debt: Debt::new(config.notification.grants(), (config.mss, config.frame), config.credit_ahead),
+            debt: Debt::new(leave, grants, lengths, config.credit_ahead),
             queued: false,
             slow: false,
             backoff: Backoff::new(initial, max),
@@ -64,10 +66,16 @@ impl PullReceiver {
         }
     }
 
-    /// Handles a packet, which is `whole` or trimmed.
+    /// Handles a packet, which is `whole` or trimmed, and `marked` or not.
     #[inline(always)]
-    pub fn on_data(&mut self, now: Time, data: &PulledData, whole: bool, out: &mut PacketSink<'_>) -> Responses {
-        let answer = PulledAnswer::to(data, now, self.debt.sent());
+    pub fn on_data(
+        &mut self,
+        now: Time,
+        data: &PulledData,
+        (whole, marked): (bool, bool),
+        out: &mut PacketSink<'_>,
+    ) -> Responses {
+        let answer = PulledAnswer::to(data, now, marked, self.debt.sent());
         if whole {
             self.accept(data.seq);
         }
@@ -77,7 +85,7 @@ impl PullReceiver {
         if self.complete() {
             self.debt.cancel();
             self.deadline = Time::MAX;
-        } else {
+        } else if self.debt.has_pulls() {
             self.debt.on_packet(data.target, !arrived);
             self.deadline = now + self.backoff.current();
         }
@@ -137,7 +145,7 @@ impl PullReceiver {
     }
 }
 
-impl TransportReceiver for PullReceiver {
+impl TransportReceiver for UnorderedReceiver {
     #[inline]
     fn arm_timer(&mut self, _now: Time) -> Option<Time> {
         self.timer.arm(self.deadline)
@@ -184,7 +192,7 @@ mod tests {
     #[test]
     fn pulls_are_counted_beyond_32_bits() {
         let ms = Time::from_millis(1);
-        let mut receiver = PullReceiver::new(ReceiverConfig {
+        let config = ReceiverConfig {
             bytes: Bytes::MAX,
             mss: Bytes(1460),
             frame: Bytes(1500),
@@ -196,11 +204,12 @@ mod tests {
             has_int: false,
             timestamps: None,
             credits: None,
-        });
+        };
+        let mut receiver = UnorderedReceiver::new(config, SendControl::OnPulls);
         receiver.debt = Debt::of_pulls(u64::from(u32::MAX));
         let mut packets = Slab::default();
         let out = &mut PacketSink { packets: &mut packets, flow: 0, path: 0 };
-        receiver.on_data(ms, &PulledData::default(), false, out);
+        receiver.on_data(ms, &PulledData::default(), (false, false), out);
         let Pull { at, more, .. } = receiver.pull(ms, out).expect("a trimmed packet is pulled again");
         let Header::Pull { number, .. } = *packets.header(at) else { panic!("no pull") };
         assert_eq!((number, more), (1 << 32, false));

@@ -1,8 +1,10 @@
-//! Sender that sends one packet for each pull, or the bytes of its credit.
+//! Sender that knows of each packet whether it has arrived, and sends as its allowance permits.
 
 use std::collections::{BTreeSet, VecDeque};
 
-use shallows_cc::event::Ack;
+use shallows_cc::catalog::SendControl;
+use shallows_cc::event::{Ack, Loss, LossKind};
+use shallows_cc::port::Ecn;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::host::transport::config::SenderConfig;
@@ -14,7 +16,7 @@ use crate::host::transport::pulled::allowance::Allowance;
 use crate::host::transport::status::{BlockedBy, Readiness};
 use crate::host::transport::traits::TransportSender;
 use crate::packet::header::{Header, PulledAnswer, PulledData};
-use crate::spec::network::MIN_FRAME;
+use crate::spec::network::{MIN_FRAME, Supply};
 
 /// State of a packet that has been sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,11 +29,12 @@ enum State {
     Arrived,
 }
 
-/// Sender of one flow. Its thirteen fields are the packets and their states, what lets them leave, the timer, and two counts.
+/// Sender of one flow.
 #[derive(Debug)]
-pub struct PullSender {
+pub struct UnorderedSender {
     gate: Gate,
     message: Message,
+    ecn: Ecn,
     /// All packets below have arrived.
     base: u32,
     /// For each packet from `base` on: when it left last, and its state.
@@ -39,6 +42,8 @@ pub struct PullSender {
     missing: BTreeSet<u32>,
     in_flight: u32,
     allowance: Allowance,
+    /// Number of the next new packet when the window last blocked the flow; packets below count as limited by it.
+    limited_below: u32,
     /// Packets sent, in order; those that have been answered since are skipped.
     departures: VecDeque<(Time, u32)>,
     backoff: Backoff,
@@ -49,19 +54,21 @@ pub struct PullSender {
     timeouts: u64,
 }
 
-impl PullSender {
-    pub fn new(config: SenderConfig<'_>) -> Self {
+impl UnorderedSender {
+    pub fn new(config: SenderConfig<'_>, leave: SendControl) -> Self {
         let backoff = Backoff::new(config.first_timeout, config.host.rto_max);
         let (gate, message) = (Gate::new(config.control), Message::new(config.bytes, config.mss));
-        let allowance = Allowance::new(gate.window, (config.mss, message.end), config.grants);
+        let allowance = Allowance::new(leave, gate.window, (config.mss, message.end), config.grants);
         Self {
             gate,
             message,
+            ecn: config.ecn,
             base: 0,
             packets: VecDeque::new(),
             missing: BTreeSet::new(),
             in_flight: 0,
             allowance,
+            limited_below: 0,
             departures: VecDeque::new(),
             backoff,
             heard: Time::ZERO,
@@ -76,23 +83,25 @@ impl PullSender {
         self.base + self.packets.len() as u32
     }
 
-    /// Handles an answer, a pull, or a header that was returned to its sender.
-    pub fn on_packet(&mut self, now: Time, header: &Header) {
+    /// Handles an answer, a pull, or a header that was returned to its sender, with the entropy value that it echoes.
+    pub fn on_packet(&mut self, now: Time, header: &Header, entropy: u16) {
         self.heard = now;
         match *header {
             Header::PulledAck(answer) => {
-                self.on_ack(now, &answer);
+                self.on_ack(now, &answer, entropy);
                 self.allowance.on_pull(answer.pulled);
             }
             Header::PulledNack(answer) => {
                 if self.on_missing(answer.sent, answer.seq) {
                     self.allowance.on_trimmed(self.message.mss.0);
+                    self.report_trim(now, &answer, entropy);
                 }
                 self.allowance.on_pull(answer.pulled);
             }
             Header::PulledData(PulledData { sent, seq, .. }) => {
                 if self.on_missing(sent, seq) {
                     self.allowance.on_returned();
+                    self.report_trim(now, &PulledAnswer { sent, seq, ..PulledAnswer::default() }, entropy);
                 }
             }
             Header::Pull { number, .. } => self.allowance.on_pull(number),
@@ -100,7 +109,7 @@ impl PullSender {
         }
     }
 
-    fn on_ack(&mut self, now: Time, answer: &PulledAnswer) {
+    fn on_ack(&mut self, now: Time, answer: &PulledAnswer, entropy: u16) {
         self.backoff.reset();
         let Some(index) = answer.seq.checked_sub(self.base) else { return };
         let before = std::mem::replace(&mut self.packets[index as usize].1, State::Arrived);
@@ -115,17 +124,34 @@ impl PullSender {
             self.packets.pop_front();
             self.base += 1;
         }
-        let ack = Ack {
+        let acked = self.message.payload(answer.seq);
+        let ack = Ack { acked, ..self.answered(now, answer, entropy) };
+        self.gate.on_ack(now, &ack);
+    }
+
+    /// Tells the algorithm of a packet that a port has trimmed. Where the receiver allows packets, it does not decide anew.
+    fn report_trim(&mut self, now: Time, answer: &PulledAnswer, entropy: u16) {
+        if matches!(self.allowance, Allowance::Window) {
+            let trimmed = self.message.payload(answer.seq);
+            let ack = Ack { trimmed, ..self.answered(now, answer, entropy) };
+            self.gate.on_ack(now, &ack);
+        }
+    }
+
+    /// Returns what any answer says, but for the payload.
+    fn answered(&self, now: Time, answer: &PulledAnswer, entropy: u16) -> Ack {
+        Ack {
             sent_at: answer.sent,
             rtt: (now - answer.sent).max(Time(1)),
             one_way_delay: answer.delay,
             samples: 1,
-            acked: self.message.payload(answer.seq),
+            marked: if answer.marked { self.message.payload(answer.seq) } else { Bytes::ZERO },
             in_flight: self.message.mss * u64::from(self.in_flight),
+            window_limited: answer.seq < self.limited_below,
             recovering: !self.missing.is_empty(),
+            entropy,
             ..Ack::default()
-        };
-        self.gate.on_ack(now, &ack);
+        }
     }
 
     /// Records that the packet that left at `sent` is missing. Returns false if that is known, or no longer true.
@@ -184,25 +210,27 @@ impl PullSender {
     /// Returns true if only credit for which it believes to have asked can let it send: the packet that asked may have been lost, and
     /// a late answer to an earlier copy may have hidden that.
     fn is_starved(&self) -> bool {
-        matches!(self.allowance, Allowance::Credit(_))
+        matches!(&self.allowance, Allowance::Credit(credit) if !credit.allows(true))
             && self.in_flight == 0
             && self.has_data()
-            && !self.allowance.allows(true)
     }
 
     fn has_data(&self) -> bool {
-        !self.missing.is_empty() || self.next() < self.message.end
+        !self.missing.is_empty() || self.next() < self.message.available
     }
 }
 
-impl TransportSender for PullSender {
+impl TransportSender for UnorderedSender {
     #[inline]
-    fn readiness(&mut self, _now: Time) -> Readiness {
-        if self.has_data() && self.allowance.allows(self.in_flight == 0) {
-            Readiness::Ready
-        } else {
-            Readiness::Blocked(BlockedBy::Answer)
+    fn readiness(&mut self, now: Time) -> Readiness {
+        if !self.has_data() {
+            return Readiness::Blocked(self.message.blocked_by());
         }
+        let readiness = self.allowance.readiness(now, (self.in_flight, self.message.mss), &self.gate);
+        if let Readiness::Blocked(BlockedBy::Window(_)) = readiness {
+            self.limited_below = self.next();
+        }
+        readiness
     }
 
     // Missing packets leave before new ones.
@@ -220,13 +248,17 @@ impl TransportSender for PullSender {
         self.departures.push_back((now, seq));
         let length = (self.message.payload(seq) + header).max(MIN_FRAME);
         let target = match &mut self.allowance {
+            Allowance::Window => {
+                self.gate.advance_pacing(self.gate.next_paced.max(now), length);
+                0
+            }
             Allowance::Counted(pulls) => {
                 pulls.on_send();
                 0
             }
             Allowance::Credit(_) => self.spend_credit(length, header),
         };
-        out.put_trimmable(length, Header::PulledData(PulledData { sent: now, seq, target }))
+        out.put_trimmable(length, self.ecn, Header::PulledData(PulledData { sent: now, seq, target }))
     }
 
     fn arm_timer(&mut self) -> Option<Time> {
@@ -238,15 +270,21 @@ impl TransportSender for PullSender {
     fn on_timer(&mut self, now: Time) {
         self.timer.expire(now);
         let timeout = self.backoff.current();
-        let mut lost = 0;
+        let in_flight = self.message.mss * u64::from(self.in_flight);
+        let (mut packets, mut lost) = (0, Bytes::ZERO);
         while let Some((_, seq)) = self.oldest().filter(|&(sent, _)| sent + timeout <= now) {
             self.set_missing(seq);
-            lost += 1;
+            packets += 1;
+            lost += self.message.payload(seq);
         }
-        if lost > 0 || self.is_starved() && self.heard + timeout <= now {
+        if packets > 0 || self.is_starved() && self.heard + timeout <= now {
             self.timeouts += 1;
-            self.backoff.fail();
-            self.allowance.on_timeout(lost);
+            let repeated = self.backoff.fail();
+            self.allowance.on_timeout(packets);
+            if matches!(self.allowance, Allowance::Window) {
+                self.gate.control.on_loss(now, &Loss { kind: LossKind::Timeout, in_flight, lost, repeated });
+                self.gate.decide();
+            }
         }
     }
 
@@ -266,6 +304,21 @@ impl TransportSender for PullSender {
         (self.retransmits, self.timeouts)
     }
 
+    fn write(&mut self, supply: Supply) {
+        self.message.write(supply, self.next());
+    }
+
+    fn app_limited(&self) -> bool {
+        self.message.app_limited()
+    }
+
+    fn probe(&mut self, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
+        if matches!(self.allowance, Allowance::Window) {
+            record("window_pkt", self.gate.window / self.message.mss);
+        }
+        self.gate.probe(since, record);
+    }
+
     #[inline]
     fn gate(&self) -> Option<&Gate> {
         Some(&self.gate)
@@ -279,30 +332,36 @@ impl TransportSender for PullSender {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
     use super::*;
     use crate::host::transport::pulled::allowance::PullCount;
     use crate::packet::Slab;
     use crate::spec::network::Network;
     use shallows_cc::catalog;
     use shallows_cc::parameter::Values;
-    use shallows_cc::port::Ecn;
-    use shallows_cc::sender::Path;
+    use shallows_cc::sender::{Decision, Path, Sender};
     use shallows_cc::units::Rate;
 
     const MSS: Bytes = Bytes(1460);
     const US: fn(u64) -> Time = Time::from_micros;
 
     /// Returns a sender with a first window of two packets and an initial timeout of 10 ms.
-    fn new_sender(packets: u64) -> PullSender {
-        let (host, row) = (Network::bare().host, catalog::find("ndp").expect("a row"));
+    fn new_sender(packets: u64) -> UnorderedSender {
+        let row = catalog::find("ndp").expect("a row");
         let mut values = Values::defaults(row.parameters);
         values.set("window", 2.0).expect("a parameter");
         let (line_rate, base_rtt) = (Rate::from_gbps(10), US(10));
         let path = Path { mss: MSS, initial_window: MSS, line_rate, base_rtt, seed: 1, ..Path::default() };
-        PullSender::new(SenderConfig {
+        sender_of(packets, (row.sender)(&values, &path), SendControl::OnPulls)
+    }
+
+    fn sender_of(packets: u64, control: Box<dyn Sender>, leave: SendControl) -> UnorderedSender {
+        let host = Network::bare().host;
+        let config = SenderConfig {
             bytes: MSS * packets,
             mss: MSS,
-            ecn: Ecn::NotEct,
+            ecn: Ecn::Ect0,
             has_int: false,
             sprayed: false,
             base_rtt: Time::from_micros(100),
@@ -310,12 +369,13 @@ mod tests {
             host: &host,
             first_timeout: host.rto_initial,
             grants: None,
-            control: (row.sender)(&values, &path),
-        })
+            control,
+        };
+        UnorderedSender::new(config, leave)
     }
 
     /// Returns the sequence numbers of all packets that it sends now.
-    fn sends(sender: &mut PullSender, now: Time) -> Vec<u32> {
+    fn sends(sender: &mut UnorderedSender, now: Time) -> Vec<u32> {
         let mut packets = Slab::default();
         let mut sent = Vec::new();
         while sender.readiness(now) == Readiness::Ready {
@@ -334,13 +394,13 @@ mod tests {
     fn a_first_window_leaves_unsolicited_then_one_packet_for_each_pull() {
         let mut flow = new_sender(6);
         assert_eq!(sends(&mut flow, US(0)), [0, 1]);
-        flow.on_packet(US(10), &Header::PulledNack(answer(0, US(0), 0)));
+        flow.on_packet(US(10), &Header::PulledNack(answer(0, US(0), 0)), 0);
         assert_eq!(sends(&mut flow, US(10)), []);
-        flow.on_packet(US(11), &Header::Pull { left: US(5), number: 1 });
+        flow.on_packet(US(11), &Header::Pull { left: US(5), number: 1 }, 0);
         assert_eq!(sends(&mut flow, US(11)), [0]);
-        flow.on_packet(US(12), &Header::PulledAck(answer(1, US(0), 1)));
+        flow.on_packet(US(12), &Header::PulledAck(answer(1, US(0), 1)), 0);
         // The second pull was lost; the third counts three packets in all.
-        flow.on_packet(US(20), &Header::Pull { left: US(14), number: 3 });
+        flow.on_packet(US(20), &Header::Pull { left: US(14), number: 3 }, 0);
         assert_eq!(sends(&mut flow, US(20)), [2, 3]);
         assert_eq!((flow.retransmits, flow.progress()), (1, (4, Some(3))));
     }
@@ -351,9 +411,9 @@ mod tests {
         let last = u64::from(u32::MAX);
         let mut flow = new_sender(u64::from(u32::MAX >> 1));
         (flow.base, flow.allowance) = ((u32::MAX >> 1) - 4, Allowance::Counted(PullCount::used(last, 3)));
-        flow.on_packet(US(1), &Header::Pull { left: US(0), number: last + 1 });
+        flow.on_packet(US(1), &Header::Pull { left: US(0), number: last + 1 }, 0);
         assert_eq!(sends(&mut flow, US(1)), [(u32::MAX >> 1) - 4]);
-        flow.on_packet(US(2), &Header::Pull { left: US(1), number: last + 3 });
+        flow.on_packet(US(2), &Header::Pull { left: US(1), number: last + 3 }, 0);
         assert_eq!(sends(&mut flow, US(2)), [(u32::MAX >> 1) - 3, (u32::MAX >> 1) - 2]);
         assert_eq!(sends(&mut flow, US(3)), []);
     }
@@ -363,13 +423,13 @@ mod tests {
         let mut flow = new_sender(2);
         sends(&mut flow, US(0));
         let back = |seq| Header::PulledData(PulledData { sent: US(0), seq, target: 0 });
-        flow.on_packet(US(10), &back(1));
+        flow.on_packet(US(10), &back(1), 0);
         assert_eq!(sends(&mut flow, US(10)), []);
-        flow.on_packet(US(11), &back(0));
+        flow.on_packet(US(11), &back(0), 0);
         // One packet leaves at once, and is expected to earn a pull for the other.
         assert_eq!(sends(&mut flow, US(11)), [0]);
         // A second copy of the header changes nothing.
-        flow.on_packet(US(12), &back(0));
+        flow.on_packet(US(12), &back(0), 0);
         assert_eq!(sends(&mut flow, US(12)), []);
     }
 
@@ -382,9 +442,73 @@ mod tests {
         assert_eq!(sends(&mut flow, Time::from_millis(10)), [0, 1]);
         assert_eq!((flow.timeouts, flow.retransmits), (1, 2));
         assert_eq!(flow.arm_timer(), Some(Time::from_millis(30)));
-        flow.on_packet(Time::from_millis(11), &Header::PulledAck(answer(1, Time::from_millis(10), 0)));
+        flow.on_packet(Time::from_millis(11), &Header::PulledAck(answer(1, Time::from_millis(10), 0)), 0);
         assert!(!flow.done());
-        flow.on_packet(Time::from_millis(11), &Header::PulledAck(answer(0, Time::from_millis(10), 0)));
+        flow.on_packet(Time::from_millis(11), &Header::PulledAck(answer(0, Time::from_millis(10), 0)), 0);
         assert!(flow.done());
+    }
+
+    /// Window of two packets, and what its flow has told it.
+    #[derive(Debug, Default)]
+    struct Told {
+        acks: Arc<Mutex<Vec<Ack>>>,
+        losses: Arc<Mutex<Vec<Loss>>>,
+    }
+
+    impl Sender for Told {
+        fn on_ack(&mut self, _now: Time, ack: &Ack) {
+            self.acks.lock().expect("one thread").push(*ack);
+        }
+
+        fn on_loss(&mut self, _now: Time, loss: &Loss) {
+            self.losses.lock().expect("one thread").push(*loss);
+        }
+
+        fn decision(&self) -> Decision {
+            Decision { window: MSS * 2, pace: Some(Rate::from_gbps(12)), wake: None }
+        }
+    }
+
+    /// Frames of 1500 B at 12 Gbps leave every microsecond, while fewer than two are in flight.
+    #[test]
+    fn a_window_and_a_pace_let_packets_leave_without_pulls() {
+        let mut flow = sender_of(4, Box::new(Told::default()), SendControl::InWindow);
+        assert_eq!(sends(&mut flow, US(0)), [0]);
+        assert_eq!(flow.readiness(US(0)), Readiness::At(US(1)));
+        assert_eq!(sends(&mut flow, US(1)), [1]);
+        assert_eq!(flow.readiness(US(5)), Readiness::Blocked(BlockedBy::Window(MSS)));
+        // Out of order: the first packet is still in flight.
+        flow.on_packet(US(11), &Header::PulledAck(answer(1, US(1), 0)), 0);
+        assert_eq!(sends(&mut flow, US(11)), [2]);
+        // A trimmed packet leaves before new ones.
+        flow.on_packet(US(12), &Header::PulledNack(answer(0, US(0), 0)), 0);
+        assert_eq!(sends(&mut flow, US(12)), [0]);
+    }
+
+    #[test]
+    fn the_algorithm_hears_of_marks_entropy_trims_and_lost_bytes() {
+        let told = Told::default();
+        let (acks, losses) = (Arc::clone(&told.acks), Arc::clone(&told.losses));
+        let mut flow = sender_of(3, Box::new(told), SendControl::InWindow);
+        sends(&mut flow, US(0));
+        sends(&mut flow, US(1));
+        flow.readiness(US(2));
+        let marked = |answer| PulledAnswer { marked: true, ..answer };
+        flow.on_packet(US(10), &Header::PulledAck(marked(answer(1, US(1), 0))), 7);
+        flow.on_packet(US(11), &Header::PulledNack(marked(answer(0, US(0), 0))), 9);
+        // A second answer about the same packet says nothing new.
+        flow.on_packet(US(12), &Header::PulledNack(answer(0, US(0), 0)), 9);
+        let told: Vec<_> = acks.lock().expect("one thread").clone();
+        let (whole, trimmed) = (told[0], told[1]);
+        assert_eq!((whole.acked, whole.marked, whole.trimmed, whole.entropy), (MSS, MSS, Bytes::ZERO, 7));
+        assert_eq!((whole.rtt, whole.in_flight, whole.window_limited, whole.recovering), (US(9), MSS, true, false));
+        assert_eq!((trimmed.acked, trimmed.marked, trimmed.trimmed, trimmed.entropy), (Bytes::ZERO, MSS, MSS, 9));
+        assert_eq!((trimmed.in_flight, trimmed.recovering, told.len()), (Bytes::ZERO, true, 2));
+        assert_eq!(sends(&mut flow, US(20)), [0]);
+        assert_eq!(sends(&mut flow, US(21)), [2]);
+        flow.on_timer(Time::from_millis(10) + US(20));
+        let lost: Vec<_> = losses.lock().expect("one thread").clone();
+        let timeout = Loss { kind: LossKind::Timeout, in_flight: MSS * 2, lost: MSS, repeated: false };
+        assert_eq!(lost, [timeout]);
     }
 }

@@ -39,7 +39,6 @@ use crate::packet::header::{Header, TcpAck, TcpData};
 use crate::spec::network::{LossDetection, MIN_FRAME, Supply};
 
 /// Sender of one flow.
-// All fields are read or written for every packet, so they are not grouped further.
 #[derive(Debug)]
 pub struct SelectiveSender {
     pub(super) gate: Gate,
@@ -159,6 +158,7 @@ impl SelectiveSender {
             in_flight: self.message.mss * u64::from(self.board.in_flight),
             window_limited: unacked < self.limited_below.min(self.board.unacked),
             recovering: self.board.recovering,
+            ..Ack::default()
         };
         let before = self.gate.window;
         self.gate.on_ack(now, &ack);
@@ -198,7 +198,7 @@ impl SelectiveSender {
         let mss = self.message.mss;
         let flight_size = mss * u64::from(self.board.next - self.board.unacked);
         let in_flight = flight_size.min(self.gate.window.max(mss));
-        self.gate.control.on_loss(now, &Loss { kind, in_flight, repeated });
+        self.gate.control.on_loss(now, &Loss { kind, in_flight, repeated, ..Loss::default() });
     }
 
     /// Returns the window in packets.

@@ -1,6 +1,8 @@
 //! Lateness of an emulation in real time. A busy machine delivers packets late and gives wrong results; runs that were
 //! too late are rejected.
 
+use crate::answer::Quantiles;
+
 /// Bins per octave.
 const STEPS: u32 = 8;
 
@@ -29,6 +31,13 @@ impl Delays {
         self.count += 1;
         self.sum += nanos;
         self.largest = self.largest.max(nanos);
+    }
+
+    /// Adds other delays.
+    pub fn merge(&mut self, other: &Self) {
+        self.bins.iter_mut().zip(&other.bins).for_each(|(bin, count)| *bin += count);
+        (self.count, self.sum) = (self.count + other.count, self.sum + other.sum);
+        self.largest = self.largest.max(other.largest);
     }
 
     /// The number of delays.
@@ -76,6 +85,20 @@ impl Delays {
     }
 }
 
+impl From<&Delays> for Quantiles {
+    fn from(delays: &Delays) -> Self {
+        let micros = |nanos: u64| nanos as f64 / 1000.0;
+        Self {
+            count: delays.count(),
+            mean_us: micros(delays.mean()),
+            p50_us: micros(delays.quantile(0.5)),
+            p99_us: micros(delays.quantile(0.99)),
+            p999_us: micros(delays.quantile(0.999)),
+            max_us: micros(delays.largest()),
+        }
+    }
+}
+
 /// The record of one run.
 #[derive(Clone, Debug, Default)]
 pub struct Lateness {
@@ -99,6 +122,14 @@ pub struct Allowance {
 }
 
 impl Lateness {
+    /// Adds the record of another thread of the same run.
+    pub fn merge(&mut self, other: &Self) {
+        self.deliveries.merge(&other.deliveries);
+        self.looks.merge(&other.looks);
+        self.longest_gap = self.longest_gap.max(other.longest_gap);
+        self.stalled = self.stalled.max(other.stalled);
+    }
+
     /// Why the run is rejected; `None` if it is accepted. Lateness adds to the round trip that senders measure: at most
     /// a tenth on average, and at most twice the round trip for one packet in a hundred. A frame waits half the time
     /// between two polls.
@@ -174,6 +205,17 @@ mod tests {
         assert!((500_000..570_000).contains(&median), "{median}");
         assert_eq!(delays.quantile(1.0), 1_000_000);
         assert_eq!(Delays::default().quantile(0.5), 0);
+    }
+
+    #[test]
+    fn the_delays_of_two_threads_are_those_of_one() {
+        let (mut both, mut one, mut other) = (Delays::default(), Delays::default(), Delays::default());
+        for us in 1..=1000 {
+            both.record(us * 1000);
+            if us % 3 == 0 { &mut one } else { &mut other }.record(us * 1000);
+        }
+        one.merge(&other);
+        assert_eq!((one.count(), one.mean(), one.quantile(0.99)), (1000, 500_500, both.quantile(0.99)));
     }
 
     #[test]

@@ -1,0 +1,154 @@
+//! The wire world: runs a request in real time, with UDP datagrams between hosts and switches.
+
+use std::net::SocketAddrV4;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, mpsc};
+use std::thread;
+
+use pyo3::exceptions::{PyConnectionError, PyKeyboardInterrupt, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use shallows_cc::units::Time;
+use shallows_contract::IntoValue;
+use shallows_contract::answer::{Answer, Datagrams};
+use shallows_wire::calibration;
+use shallows_wire::emulation::{self, Progress};
+use shallows_wire::endpoint::{self as ends, Seen, Session};
+use shallows_wire::judge::judge;
+use shallows_wire::mac::Key;
+use shallows_wire::sys::Socket;
+
+use crate::{Asked, HEAR_EVERY, answer, guarded};
+
+/// Runs a request in real time on this machine, to its end or until Ctrl-C.
+#[pyfunction]
+#[pyo3(signature = (request, on_progress=None))]
+pub fn emulate<'py>(
+    py: Python<'py>,
+    request: &Bound<'py, PyDict>,
+    on_progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (network, asked) = Asked::by(request, on_progress)?;
+    let run_on = network.clone();
+    let (outcome, interrupted) = run(py, &asked, move |progress| emulation::run(run_on, progress))?;
+    let lateness = judge(&network, &outcome).map_err(PyValueError::new_err)?;
+    let [hosts_cpu_s, switches_cpu_s] = outcome.processor_ns.map(|nanos| nanos as f64 / 1e9);
+    let whole = Answer::of(outcome.answer, &asked.queue_ports, asked.mtu, interrupted);
+    let datagrams = Some(Datagrams { count: outcome.datagrams, hosts_cpu_s, switches_cpu_s });
+    let whole = Answer { fingerprint: None, lateness: Some(lateness), datagrams, ..whole };
+    answer::to_python(py, whole.into_value())
+}
+
+/// Runs one end of the flow of a request, over the copy of a bound socket, with a peer that knows the same key.
+#[pyfunction]
+#[pyo3(signature = (request, descriptor, peer, key, sends, on_progress=None))]
+#[allow(clippy::too_many_arguments, reason = "Python passes them by name")]
+pub fn endpoint<'py>(
+    py: Python<'py>,
+    request: &Bound<'py, PyDict>,
+    descriptor: i32,
+    peer: (String, u16),
+    key: [u8; 16],
+    sends: bool,
+    on_progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (network, asked) = Asked::by(request, on_progress)?;
+    let host = peer.0.parse().map_err(|_| PyValueError::new_err(format!("peer: {:?} is no IPv4 address", peer.0)))?;
+    let socket = Socket::copy_of(descriptor)?;
+    let session = Session { socket, peer: SocketAddrV4::new(host, peer.1), key: Key::new(&key) };
+    let end = if sends { ends::send } else { ends::receive };
+    let (outcome, interrupted) = run(py, &asked, move |progress| Ok(end(session, network, progress)))?;
+    let seen = outcome.map_err(PyConnectionError::new_err)?;
+    let table = describe(py, &seen)?;
+    table.set_item("interrupted", interrupted)?;
+    Ok(table)
+}
+
+/// What an end has seen, in the units of tables.
+fn describe<'py>(py: Python<'py>, seen: &Seen) -> PyResult<Bound<'py, PyDict>> {
+    let table = PyDict::new(py);
+    let finite = |time: Time| Some(time.as_micros()).filter(|_| time < Time::MAX);
+    table.set_item("duration_s", seen.ended.as_secs())?;
+    table.set_item("base_rtt_us", seen.base_rtt.as_micros())?;
+    table.set_item("start_us", finite(seen.flow.start))?;
+    table.set_item("finish_us", finite(seen.flow.finish))?;
+    table.set_item("retransmits", seen.flow.retransmits)?;
+    table.set_item("timeouts", seen.flow.timeouts)?;
+    table.set_item("credits", seen.flow.credits)?;
+    table.set_item("credits_wasted", seen.flow.credits_wasted)?;
+    table.set_item("srtt_mean_us", seen.flow.srtt_mean.as_micros())?;
+    table.set_item("srtt_max_us", seen.flow.srtt_most.as_micros())?;
+    table.set_item("datagrams_sent", seen.datagrams.0)?;
+    table.set_item("datagrams_received", seen.datagrams.1)?;
+    table.set_item("datagrams_rejected", seen.rejections.total())?;
+    table.set_item("lost_peer", seen.lost_peer)?;
+    if let Some(totals) = &seen.totals {
+        table.set_item("delivered_bytes", totals.delivered)?;
+        table.set_item("packets", totals.packets)?;
+        table.set_item("marked", totals.marked)?;
+        table.set_item("reordering", totals.reordering)?;
+        let delays = [totals.delay_min, totals.delay_mean, totals.delay_max].map(|nanos| nanos as f64 / 1e3);
+        table.set_item("delay_us", delays.to_vec())?;
+    }
+    let rows: Vec<_> = seen
+        .rows
+        .iter()
+        .map(|row| (row.time.as_secs(), row.bytes, row.packets, row.marked, row.delay.as_micros()))
+        .collect();
+    table.set_item("rows", rows)?;
+    Ok(table)
+}
+
+/// Runs on threads of its own, and reports progress and hears Ctrl-C meanwhile. True if it was interrupted.
+fn run<T: Send + 'static>(
+    py: Python<'_>,
+    asked: &Asked<'_>,
+    work: impl FnOnce(&Progress) -> Result<T, String> + Send + 'static,
+) -> PyResult<(T, bool)> {
+    let progress = Arc::new(Progress::default());
+    let (sender, mut receiver) = mpsc::channel();
+    let running = {
+        let progress = Arc::clone(&progress);
+        thread::spawn(move || _ = sender.send(work(&progress)))
+    };
+    let mut interrupted = false;
+    loop {
+        let heard;
+        (heard, receiver) = py.detach(|| (receiver.recv_timeout(HEAR_EVERY), receiver));
+        match heard {
+            Ok(outcome) => return Ok((outcome.map_err(PyValueError::new_err)?, interrupted)),
+            Err(mpsc::RecvTimeoutError::Disconnected) => {
+                let panic = py.detach(|| running.join()).expect_err("a thread without an outcome has panicked");
+                return Err(crate::bug(panic));
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) => match hears(py, &progress, asked) {
+                Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => {
+                    interrupted = true;
+                    progress.stop.store(true, Ordering::Relaxed);
+                }
+                Err(error) => {
+                    progress.stop.store(true, Ordering::Relaxed);
+                    return Err(error);
+                }
+                Ok(()) => {}
+            },
+        }
+    }
+}
+
+/// Reports the progress of the run.
+fn hears(py: Python<'_>, progress: &Progress, asked: &Asked<'_>) -> PyResult<()> {
+    if let Some(error) = asked.raised.lock().expect("no call panics with the lock held").take() {
+        return Err(error);
+    }
+    py.check_signals()?;
+    let Some(hears) = &asked.on_progress else { return Ok(()) };
+    let read = |number: &std::sync::atomic::AtomicU64| number.load(Ordering::Relaxed);
+    hears.call1((read(&progress.now_ps), read(&progress.hops), read(&progress.finished))).map(|_| ())
+}
+
+/// Datagrams that each of two threads of this machine receives and sends per second, measured for so long.
+#[pyfunction]
+pub fn datagrams_per_s(py: Python<'_>, seconds: f64) -> PyResult<f64> {
+    Ok(guarded(py, move || calibration::datagrams_per_s((seconds * 1e9) as u64))??)
+}

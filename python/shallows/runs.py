@@ -1,0 +1,114 @@
+"""Public `Run`: the data of a run, with one-line methods for `why`, `export`, `pages` and `plot`."""
+
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, overload
+
+from shallows.results import run as data
+from shallows.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from matplotlib.figure import Figure
+
+    from shallows.export import Taps
+    from shallows.plot import Plots
+    from shallows.why import Path as FlowPath
+    from shallows.why import Paths, Snapshot, TaskPath
+
+
+class Run(data.Run):
+    """A finished (or interrupted) run.
+
+    `summary` is the dict of `summary.json`, `scenario_toml` the scenario with every default. `flows`,
+    `computations`, `queues`, `probes`, `ports`, `classes`, `goodput` and `queue_histograms` are pandas
+    tables, built when first used; `shallows.results.tables.ALL_TABLES` names their columns with unit and
+    definition.
+    """
+
+    @classmethod
+    def of(cls, run: data.Run) -> Self:
+        """The same run with the methods of this class."""
+        return cls(run.scenario_toml, run.summary, run.scenarios, run.blocks, run.answer)
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str]) -> Self:
+        """The run saved in `folder`. Tables are read when first used.
+
+        Raises `ScenarioError` if the folder holds no result, or files of different runs.
+        """
+        return cls.saved(folder, Scenario)
+
+    @overload
+    def why(self, flow: int, *, task: None = None, **options: Any) -> "FlowPath": ...
+    @overload
+    def why(self, flow: "Iterable[int] | None" = None, *, task: str, **options: Any) -> "TaskPath": ...
+    @overload
+    def why(self, flow: "Iterable[int] | None" = None, *, task: None = None, **options: Any) -> "Paths": ...
+    def why(
+        self, flow: "int | Iterable[int] | None" = None, *, task: str | None = None, **options: Any
+    ) -> "FlowPath | Paths | TaskPath":
+        """Causes of each picosecond of the time of some flows or a task; see `shallows.why.of_run`."""
+        from shallows import why
+
+        return why.of_run(self, flow, task=task, **options)
+
+    def at(self, time: str) -> "Snapshot":
+        """Every queue, window, rate and pause at `time`, such as "3.2ms"; see `shallows.why.at`."""
+        from shallows import why
+
+        return why.at(self, time)
+
+    def taps(self, ports: Any = None, **options: Any) -> "Taps":
+        """Every frame at these egress ports, or at all; see `shallows.export.of_run`."""
+        from shallows import export
+
+        return export.of_run(self, ports, **options)
+
+    def html(self, file: str | PathLike[str], paths: Any = None) -> Path:
+        """Write a self-contained page of this run to `file`; return its path.
+
+        `paths` are critical paths to show, such as `run.why(slowest=10)`.
+        """
+        from shallows.pages import report
+
+        return report.write(file, report.of_run(self, paths))
+
+    def figure(self, **options: Any) -> "Figure":
+        """The four-panel matplotlib figure of this run; `options` are those of `shallows.plot.figure`."""
+        from shallows import plot
+
+        return plot.figure([self], **options)
+
+    @property
+    def plot(self) -> "Plots":
+        """Single figures, such as `run.plot.queue_over_time()`; see `shallows.plot.PANELS`."""
+        from shallows import plot
+
+        return plot.Plots(self)
+
+    def save(self, folder: str | PathLike[str], *, plot: bool = False) -> Path:
+        """Write everything to `folder`, with `plot` then the figure too; return its path.
+
+        An earlier result is replaced as a whole after everything is written, except that an interrupted run
+        does not replace a complete one: it is saved to `FOLDER-interrupted`. Raises `ScenarioError` if the
+        folder holds anything else, and `OSError` if it cannot be written.
+        """
+        folder = super().save(folder)
+        if plot:
+            self.draw(folder)
+        return folder
+
+    def draw(self, folder: str | PathLike[str], **options: Any) -> None:
+        """Add the figure to `folder`, where this run is saved; `options` are those of `figure`."""
+        from shallows import plot
+
+        plot.add(self.figure(**options), folder, "summary.json", self.summary_json())
+
+    def _repr_html_(self) -> str:
+        """The report for a notebook."""
+        from shallows.printing.notebook import html
+        from shallows.printing.report import run_report
+
+        return html(run_report(self.summary))

@@ -1,0 +1,101 @@
+"""The request of a scenario to the core (docs/crossing.md)."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from shallows import faults
+from shallows.core import contract
+from shallows.core.contract import Request
+from shallows.memory import needs
+from shallows.scenario import port_request
+from shallows.scenario.tables import FLOWLET_GAP, HostTable
+from shallows.traffic import costs
+from shallows.units import NEVER
+
+if TYPE_CHECKING:
+    from shallows.scenario import Scenario
+    from shallows.traffic.computations import Computations, Waits
+
+
+def request(scenario: "Scenario") -> Request:
+    """The request to the core: integers in picoseconds, bytes and bits per second."""
+    network, options = scenario.network, scenario.network_options
+    of_ports = port_request.to_core(scenario, network)
+    asked: dict[str, Any] = {
+        "hosts": network.hosts,
+        "nodes": network.nodes,
+        "links": {
+            "from": network.link_from,
+            "to": network.link_to,
+            "rate_bps": costs.limited(scenario, network),
+            "delay_ps": network.delay_ps,
+            "buffer_bytes": of_ports.buffer_bytes,
+            "marking": of_ports.marking,
+            "discipline": of_ports.schedule.of_link,
+        },
+        "markings": of_ports.markings,
+        "disciplines": of_ports.schedule.disciplines,
+        "classes": of_ports.classes,
+        "pools": of_ports.pools,
+        "balancing": options.balancing,
+        "entropies": options.entropies or 0,
+        "flowlet_gap_ps": FLOWLET_GAP if options.flowlet_gap is None else options.flowlet_gap,
+        "faults": faults.to_core(scenario, network),
+        "convergence_ps": options.convergence,
+        "flows": _flows(scenario),
+        "computations": _computations(scenario.flows.computations),
+        "ccs": [cc.to_core() for cc in scenario.flows.ccs],
+        "host": _host(scenario.hosts),
+        "mtu_bytes": scenario.frame.wire,
+        "header_bytes": scenario.frame.header,
+        "duration_ps": scenario.duration,
+        "until_done": scenario.duration == NEVER,
+        "warmup_ps": scenario.warmup,
+        "seed": scenario.seed,
+        "record": {
+            "queue_interval_ps": scenario.record.queues,
+            "queue_links": network.recorded_ports,
+            "probe_interval_ps": scenario.record.probes,
+            "probe_flows": scenario.probed_flows,
+        },
+        "max_packets": needs.packets(scenario),
+    }
+    return cast(Request, asked)
+
+
+def _flows(scenario: "Scenario") -> dict[str, Any]:
+    """Columns of the flows; dependencies and pauses only where there are some."""
+    flows = scenario.flows
+    return {
+        "src": flows.src,
+        "dst": flows.dst,
+        "bytes": np.where(flows.bytes == 0, np.uint64(NEVER), flows.bytes),
+        "start_ps": flows.start_ps + costs.of_flows(scenario),
+        "stop_ps": flows.stop_ps,
+        "after": asdict(flows.after) if len(flows.after) else None,
+        "behind": asdict(flows.behind) if len(flows.behind) else None,
+        "application": asdict(flows.application) if flows.application else None,
+        "wait": _wait(flows.wait),
+        "class": port_request.class_of_flows(scenario),
+        "cc": flows.cc,
+    }
+
+
+def _computations(all_: "Computations") -> dict[str, Any]:
+    return {
+        **{key: getattr(all_, key) for key in ("host", "duration_ps", "start_ps", "processor")},
+        "after": asdict(all_.after) if len(all_.after) else None,
+        "behind": asdict(all_.behind) if len(all_.behind) else None,
+        "wait": _wait(all_.wait),
+    }
+
+
+def _wait(wait: "Waits | None") -> dict[str, Any] | None:
+    return {"needs": wait.needs, "global": wait.everywhere} if wait and wait.used() else None
+
+
+def _host(hosts: "HostTable") -> dict[str, Any]:
+    stamps = hosts.timestamps and hosts.timestamps.to_core(contract.Timestamps)
+    return {**hosts.to_core(contract.Host), "timestamps": stamps}

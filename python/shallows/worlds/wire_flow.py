@@ -1,0 +1,159 @@
+"""One flow between two machines: its request to the core, and what each end reports."""
+
+import socket
+from dataclasses import dataclass
+from ipaddress import IPv4Address, ip_address
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from shallows.errors import ScenarioError
+from shallows.units import NEVER
+from shallows.worlds import packet
+from shallows.worlds.wire_session import LONGEST, PORT, Address, Door, Opening, Terms, knock
+
+if TYPE_CHECKING:
+    from shallows.algorithms.algorithm import Algorithm
+    from shallows.core.contract import Control, Flows, Request
+    from shallows.worlds.runner import OnProgress
+
+ACCEPTS = 3
+"""How often an opening is accepted, because the answer may be lost."""
+PATIENCE_S = 0.5
+RTT = "10ms"
+"""The round trip from which timeouts follow before the real one is measured."""
+
+
+def request(terms: Terms, used: "Algorithm | None" = None) -> "Request":
+    """The request for one flow from host 0 to host 1, over one cable, under `used` or the terms' control."""
+    from shallows.scenario import Scenario
+
+    mbps = terms.rate_bps / 1e6
+    scenario = Scenario(
+        duration=f"{terms.seconds}s",
+        warmup="0s",
+        topology={"kind": "star", "hosts": 2, "rate": f"{mbps}Mbps", "rtt": RTT},
+        cc={"name": terms.control["name"]},
+        traffic=[{"kind": "incast", "senders": 1, "size": f"{terms.size or 1}B"}],
+    )
+    asked = packet.request(scenario)
+    control = used.to_core() if used else cast("Control", {**terms.control, "user_algorithm": None})
+    ends = {"src": np.array([0], np.uint32), "dst": np.array([1], np.uint32)}
+    size = {"bytes": np.array([terms.size or NEVER], np.uint64)}
+    flows = cast("Flows", {**asked["flows"], **ends, **size})
+    return {**asked, **_without_switch(asked), "ccs": [control], "flows": flows}
+
+
+def _without_switch(asked: "Request") -> "Request":
+    """The parts of a request that join the ports of both hosts by a cable."""
+    links: dict[str, Any] = {**asked["links"]}
+    nics = np.flatnonzero(links["from"] < asked["hosts"])
+    nics = nics[np.argsort(links["from"][nics])]
+    links = {key: None if column is None else column[nics].copy() for key, column in links.items()}
+    links["to"] = links["from"][::-1].copy()
+    record = {**asked["record"], "queue_links": np.empty(0, np.uint32)}
+    return cast("Request", {"links": links, "nodes": asked["hosts"], "record": record})
+
+
+def check(used: "Algorithm") -> None:
+    """Raise `ScenarioError` for an algorithm that needs something of switches that real ones do not have."""
+    from shallows.algorithms.algorithm import catalog
+
+    row = next((row for row in catalog() if row["name"] == used.name), None)
+    if row and row["port"] in ("rcp", "int"):
+        expected = "an algorithm without rates or records of switches; `--world wire` emulates them"
+        raise ScenarioError("--cc", used.label, expected)
+
+
+def address(text: str, default: int = PORT) -> Address:
+    """The IPv4 address and port of `HOST` or `HOST:PORT`."""
+    host, _, port = text.partition(":")
+    if port and not (port.isdecimal() and 0 < int(port) < 65_536):
+        raise ScenarioError("HOST", text, "an address, and a port from 1 to 65535")
+    try:
+        found = socket.getaddrinfo(host, int(port or default), socket.AF_INET, socket.SOCK_DGRAM)
+    except OSError as error:
+        raise ScenarioError("HOST", text, f"a name or an IPv4 address ({error})") from None
+    where = found[0][4]
+    return str(where[0]), int(where[1])
+
+
+def check_token(host: str, token: str) -> None:
+    """Raise `ScenarioError` for an address beyond this machine without a token."""
+    ours = ip_address(host)
+    if isinstance(ours, IPv4Address) and not ours.is_loopback and not token:
+        expected = "a word that both ends know: other machines can reach this address"
+        raise ScenarioError("--token", None, expected)
+
+
+@dataclass
+class Receiver:
+    """Receives one flow after the other at an address."""
+
+    listen: Address
+    token: str = ""
+
+    def __enter__(self) -> "Receiver":
+        check_token(self.listen[0], self.token)
+        self._door = Door(self.token)
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            self._socket.bind(self.listen)
+        except OSError as error:
+            self._socket.close()
+            text = f"{self.listen[0]}:{self.listen[1]}"
+            raise ScenarioError("--listen", text, f"a free address of this machine ({error})") from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    def next(self) -> Opening:
+        """Wait for a session."""
+        self._socket.settimeout(PATIENCE_S)
+        while True:
+            try:
+                data, peer = self._socket.recvfrom(LONGEST)
+            except (TimeoutError, ConnectionRefusedError):
+                continue
+            answer = self._door.answer(data, peer)
+            if isinstance(answer, bytes):
+                self._socket.sendto(answer, peer)
+            elif answer:
+                for _ in range(ACCEPTS):
+                    self._socket.sendto(answer.answer, peer)
+                return answer
+
+    def receive(self, opening: Opening, on_progress: "OnProgress | None" = None) -> dict[str, Any]:
+        """Receive the flow of a session, and return what was seen."""
+        from shallows import _core
+
+        return _core.endpoint(
+            request(opening.terms),
+            descriptor=self._socket.fileno(),
+            peer=opening.peer,
+            key=list(opening.key),
+            sends=False,
+            on_progress=on_progress,
+        )
+
+
+def send(
+    peer: Address, used: "Algorithm", terms: Terms, token: str = "", on_progress: "OnProgress | None" = None
+) -> dict[str, Any]:
+    """Send one flow to a receiver, and return what both ends have seen."""
+    from shallows import _core
+
+    check(used)
+    check_token(peer[0], token)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.bind(("0.0.0.0", 0))
+        key = knock(sock, peer, terms, token)
+        return _core.endpoint(
+            request(terms, used),
+            descriptor=sock.fileno(),
+            peer=peer,
+            key=list(key),
+            sends=True,
+            on_progress=on_progress,
+        )

@@ -1,0 +1,180 @@
+"""Sessions between two ends: no answer to strangers beyond a cookie, and flows over loopback."""
+
+import json
+import os
+import random
+import signal
+import socket
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import commands
+from shallows.algorithms.algorithm import choose
+from shallows.errors import ScenarioError
+from shallows.units import Frame
+from shallows.worlds import wire_flow, wire_session
+from shallows.worlds.wire_session import GREETING_BYTES, MAGIC, Door, Opening, Terms
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the wire world needs Linux")
+
+PEER = ("127.0.0.1", 40_000)
+
+
+def algorithm(name):
+    used = choose({"name": name}, Frame(1500, 1460))
+    control = {**used.to_core()}
+    control.pop("user_algorithm", None)
+    return used, control
+
+
+def terms(name="dctcp", size=300_000, rate_bps=10**8, seconds=20.0):
+    return Terms(algorithm(name)[1], size, rate_bps, seconds)
+
+
+def greeting(nonce="0" * 32):
+    return wire_session._message(kind="greeting", nonce=nonce).ljust(GREETING_BYTES)
+
+
+def cookie_of(door, peer=PEER):
+    return wire_session._read(door.answer(greeting(), peer))["cookie"]
+
+
+def opening(cookie, token="", **changes):
+    table = {**vars(terms()), **changes}
+    code = wire_session._code(wire_session.token_key(token), table, "0" * 32, cookie)
+    return wire_session._message(kind="opening", nonce="0" * 32, cookie=cookie, terms=table, code=code)
+
+
+def test_a_cookie_is_no_longer_than_the_greeting_and_opens_a_session():
+    door = Door("word")
+    answer = door.answer(greeting(), PEER)
+    assert isinstance(answer, bytes)
+    assert len(answer) < GREETING_BYTES
+    opened = door.answer(opening(cookie_of(door), "word"), PEER)
+    assert isinstance(opened, Opening)
+    assert opened.terms == terms()
+    assert len(opened.key) == 16
+
+
+def test_an_opening_needs_the_token_the_cookie_and_the_address():
+    now = [1000.0]
+    door = Door("word", lambda: now[0])
+    cookie = cookie_of(door)
+    assert door.answer(opening(cookie, "another"), PEER) is None
+    assert door.answer(opening(cookie, "word"), ("127.0.0.1", 40_001)) is None
+    assert door.answer(opening("0" * 32, "word"), PEER) is None
+    now[0] += 10
+    assert isinstance(door.answer(opening(cookie, "word"), PEER), Opening)
+    now[0] += 10
+    assert door.answer(opening(cookie, "word"), PEER) is None
+
+
+@pytest.mark.parametrize("change", [{"size": -1}, {"rate_bps": 0}, {"seconds": 1e9}, {"seconds": "long"}])
+def test_impossible_terms_are_refused_with_a_reason(change):
+    door = Door()
+    answer = wire_session._read(door.answer(opening(cookie_of(door), **change), PEER))
+    assert answer["kind"] == "refused"
+    assert next(iter(change)) in answer["why"]
+
+
+def mutated(draws, data):
+    changed = bytearray(data)
+    for _ in range(draws.randint(1, 4)):
+        changed[draws.randrange(len(changed))] = draws.randrange(256)
+    return bytes(changed[: draws.randint(1, len(changed))]) if draws.random() < 0.2 else bytes(changed)
+
+
+def test_random_and_mutated_datagrams_open_nothing_and_get_no_longer_answer():
+    door, draws = Door("word"), random.Random(1)
+    cookie, before = cookie_of(door), dict(vars(door))
+    samples = [greeting(), greeting().rstrip(), opening(cookie, "word"), opening(cookie, "another")]
+    for number in range(50_000):
+        kind = number % 4
+        data = MAGIC * (kind % 2) + draws.randbytes(draws.randrange(300)) if kind < 2 else b""
+        data = data or mutated(draws, samples[number // 4 % len(samples)])
+        answer = door.answer(data, PEER)
+        # Some changes are none to JSON: a space, or 1e0 for 1.0. The code is over values, not over text.
+        assert not isinstance(answer, Opening) or answer.terms == terms()
+        if isinstance(answer, bytes):
+            assert len(answer) <= len(data)
+    assert vars(door) == before
+
+
+def test_other_machines_need_a_token():
+    with pytest.raises(ScenarioError, match="a word that both ends know"):
+        wire_flow.check_token("192.0.2.1", "")
+    wire_flow.check_token("192.0.2.1", "word")
+    wire_flow.check_token("127.0.0.1", "")
+
+
+@pytest.mark.parametrize("cc", ["rcp", "hpcc", "hpcc-roce"])
+def test_algorithms_that_read_what_switches_write_are_refused(cc):
+    with pytest.raises(ScenarioError, match="without rates or records of switches"):
+        wire_flow.check(algorithm(cc)[0])
+
+
+def over_loopback(name, size=300_000, token=""):
+    """What the sender and the receiver of a flow have seen. Skips if the machine stands still for 2.5 s."""
+    used, control = algorithm(name)
+    with ThreadPoolExecutor(1) as pool, wire_flow.Receiver(("127.0.0.1", 0), token) as receiver:
+        seen = pool.submit(lambda: receiver.receive(receiver.next()))
+        try:
+            sent = wire_flow.send(
+                receiver._socket.getsockname(), used, Terms(control, size, 10**8, 20.0), token
+            )
+            ends = sent, seen.result()
+        except ConnectionError as silent:
+            pytest.skip(f"load {os.getloadavg()[0]:.1f}: {silent}")
+    if any(end["lost_peer"] for end in ends):
+        pytest.skip(f"load {os.getloadavg()[0]:.1f}: an end was silent")
+    return ends
+
+
+@pytest.mark.parametrize("name", ["dctcp", "cubic", "dx", "dcqcn", "timely", "expresspass", "ndp"])
+def test_a_flow_crosses_loopback(name):
+    sent, seen = over_loopback(name, token="word")
+    assert sent["delivered_bytes"] == seen["delivered_bytes"] == 300_000
+    # 300 KB are 206 packets of at most 1460 B.
+    assert seen["packets"] >= 206
+    # At 100 Mbps 300 KB take 24 ms; a busy machine takes longer.
+    assert 0.024 <= (seen["finish_us"] - (sent["start_us"] or 0)) / 1e6 < 20
+    assert seen["delay_us"] == sorted(seen["delay_us"])
+    assert seen["datagrams_rejected"] == 0
+    print(name, sent["base_rtt_us"], seen["delay_us"], sent["retransmits"])
+
+
+def test_nobody_listens():
+    used, _ = algorithm("dctcp")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        where = free.getsockname()
+    with pytest.raises(ScenarioError, match="a machine that runs `shallows wire receive`"):
+        wire_flow.send(where, used, terms())
+
+
+def started(tmp_path, *words):
+    process = commands.Process("wire", "receive", "--listen", "127.0.0.1:47911", *words, cwd=tmp_path)
+    return process
+
+
+def test_a_killed_end_ends_the_other_with_what_was_measured(tmp_path):
+    receiver = started(tmp_path, "--once")
+    time.sleep(1.0)
+    sender = commands.Process(
+        *("wire", "send", "127.0.0.1:47911", "--cc", "dctcp", "--seconds", "60", "--rate-limit", "20Mbps"),
+        *("--out", "seen.json"),
+        cwd=tmp_path,
+    )
+    time.sleep(3.0)
+    receiver.send_signal(signal.SIGKILL)
+    killed = time.monotonic()
+    stdout, stderr = sender.communicate(15)
+    print(f"{time.monotonic() - killed:.1f} s")
+    assert sender.wait() == 1, stderr
+    assert "FELL SILENT" in stdout
+    seen = json.loads((tmp_path / "seen.json").read_text())["data"]
+    assert seen["lost_peer"]
+    assert seen["datagrams_sent"] > 100
