@@ -38,6 +38,12 @@ def endpoint(
 def datagrams_per_s(seconds: float) -> float:
     """Datagrams that each of two threads receives and sends per second, measured for so many seconds."""
 
+def host_stamps(count: int, interval_ns: int, polls: bool, answers: bool) -> list[list[int]]:
+    """The eight times, in ns, of each of `count` credits to which another thread of this machine answers."""
+
+def longest_gaps(seconds: float, at_least_ns: int) -> list[int]:
+    """Gaps of at least so many ns between two readings of the clock, of a thread that does nothing else."""
+
 def watch(
     request: Request,
     watched: dict[str, Any],

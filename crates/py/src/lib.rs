@@ -282,6 +282,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(wire::emulate, module)?)?;
     module.add_function(wrap_pyfunction!(wire::endpoint, module)?)?;
     module.add_function(wrap_pyfunction!(wire::datagrams_per_s, module)?)?;
+    module.add_function(wrap_pyfunction!(wire::host_stamps, module)?)?;
+    module.add_function(wrap_pyfunction!(wire::longest_gaps, module)?)?;
     module.add_function(wrap_pyfunction!(contract, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(sources, module)?)

@@ -14,6 +14,7 @@ use shallows_contract::answer::{Answer, Datagrams};
 use shallows_wire::calibration;
 use shallows_wire::emulation::{self, Progress};
 use shallows_wire::endpoint::{self as ends, Seen, Session};
+use shallows_wire::host::{self, Question, Stamps};
 use shallows_wire::judge::judge;
 use shallows_wire::mac::Key;
 use shallows_wire::sys::Socket;
@@ -151,4 +152,27 @@ fn hears(py: Python<'_>, progress: &Progress, asked: &Asked<'_>) -> PyResult<()>
 #[pyfunction]
 pub fn datagrams_per_s(py: Python<'_>, seconds: f64) -> PyResult<f64> {
     Ok(guarded(py, move || calibration::datagrams_per_s((seconds * 1e9) as u64))??)
+}
+
+/// Stamps of `count` credits that cross loopback to another thread, which answers each: for each its eight times in ns.
+#[pyfunction]
+pub fn host_stamps(
+    py: Python<'_>,
+    count: usize,
+    interval_ns: u64,
+    polls: bool,
+    answers: bool,
+) -> PyResult<Vec<[u64; 8]>> {
+    let all = guarded(py, move || host::measure(Question { count, interval_ns, polls, answers }))??;
+    let row = |stamps: Stamps| {
+        let Stamps { due, sent, departed, arrived, read, answered, returned, taken } = stamps;
+        [due, sent, departed, arrived, read, answered, returned, taken]
+    };
+    Ok(all.into_iter().map(row).collect())
+}
+
+/// Gaps of at least so many ns between two readings of the clock by a thread that does nothing else for so long.
+#[pyfunction]
+pub fn longest_gaps(py: Python<'_>, seconds: f64, at_least_ns: u64) -> PyResult<Vec<u64>> {
+    guarded(py, move || host::longest_gaps((seconds * 1e9) as u64, at_least_ns))
 }

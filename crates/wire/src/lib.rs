@@ -15,6 +15,8 @@ pub mod emulation;
 pub mod endpoint;
 pub mod header;
 #[cfg(target_os = "linux")]
+pub mod host;
+#[cfg(target_os = "linux")]
 pub mod judge;
 pub mod mac;
 #[cfg(target_os = "linux")]

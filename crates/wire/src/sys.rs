@@ -113,6 +113,33 @@ impl Socket {
         self.set(libc::IPPROTO_IP, libc::IP_RECVTOS, 1)
     }
 
+    /// Asks for the kernel's stamp of each datagram that leaves, which [`Self::read_send_stamps`] returns.
+    ///
+    /// # Errors
+    /// If the kernel has none.
+    pub fn ask_for_send_stamps(&self) -> io::Result<()> {
+        let wanted = libc::SOF_TIMESTAMPING_TX_SOFTWARE
+            | libc::SOF_TIMESTAMPING_SOFTWARE
+            | libc::SOF_TIMESTAMPING_OPT_ID
+            | libc::SOF_TIMESTAMPING_OPT_TSONLY;
+        self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, wanted.cast_signed())
+    }
+
+    /// Passes the stamps of datagrams that have left to `note`: the number of the datagram since stamps were asked for, and when the
+    /// kernel gave it to the device, by the clock of [`stamp_offset_ns`].
+    pub fn read_send_stamps(&self, mut note: impl FnMut(u32, u64)) {
+        let mut control = [0_u64; CONTROL / 8];
+        // SAFETY: zero is valid for a header without a buffer for data; its control buffer is as long as it says, and the kernel fills it.
+        while let Some((number, stamp)) = unsafe {
+            let mut header: libc::msghdr = zeroed();
+            (header.msg_control, header.msg_controllen) = (control.as_mut_ptr().cast(), CONTROL as _);
+            let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
+            (libc::recvmsg(self.0.as_raw_fd(), &raw mut header, flags) >= 0).then(|| send_stamp(&header))
+        } {
+            note(number, stamp);
+        }
+    }
+
     /// Sets the type of service (DSCP and ECN field) of the datagrams that it sends.
     ///
     /// # Errors
@@ -245,16 +272,47 @@ unsafe fn controls(header: &libc::msghdr) -> (u8, Option<u64>) {
             let data = libc::CMSG_DATA(control);
             match (message.cmsg_level, message.cmsg_type) {
                 (libc::IPPROTO_IP, libc::IP_TOS) => type_of_service = data.read(),
-                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
-                    let time = data.cast::<libc::timespec>().read_unaligned();
-                    stamp = Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64);
-                }
+                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => stamp = Some(nanos(data)),
                 _ => {}
             }
             control = libc::CMSG_NXTHDR(header, control);
         }
     }
     (type_of_service, stamp)
+}
+
+/// Number and stamp of a datagram that has left.
+///
+/// # Safety
+/// See [`controls`].
+unsafe fn send_stamp(header: &libc::msghdr) -> (u32, u64) {
+    let (mut number, mut stamp) = (0, 0);
+    // SAFETY: as in `controls`. Of the three times the first is that of the software.
+    unsafe {
+        let mut control = libc::CMSG_FIRSTHDR(header);
+        while let Some(message) = control.as_ref() {
+            let data = libc::CMSG_DATA(control);
+            match (message.cmsg_level, message.cmsg_type) {
+                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => stamp = nanos(data),
+                (libc::IPPROTO_IP, libc::IP_RECVERR) => {
+                    number = data.cast::<libc::sock_extended_err>().read_unaligned().ee_data;
+                }
+                _ => {}
+            }
+            control = libc::CMSG_NXTHDR(header, control);
+        }
+    }
+    (number, stamp)
+}
+
+/// The time at the beginning of a control message, ns.
+///
+/// # Safety
+/// The pointer must be to a timespec, which may be unaligned.
+unsafe fn nanos(data: *const u8) -> u64 {
+    // SAFETY: the caller's.
+    let time = unsafe { data.cast::<libc::timespec>().read_unaligned() };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// Datagrams that wait to be sent.

@@ -1,6 +1,7 @@
 """`shallows wire`: one flow of any algorithm between two machines, as ordinary users."""
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -75,6 +76,25 @@ def send(
     seen = wire_flow.send(wire_flow.address(host), used, terms, token)
     _tell(seen, out, json_)
     return FAILED if seen["lost_peer"] else DONE
+
+
+@app.command()
+@with_status
+def host(
+    credits: Annotated[int, typer.Option(min=1000, help="Credits for each row.")] = 25_000,
+    interval: Annotated[str, typer.Option(help="Time between two credits.")] = "120us",
+    json_: Json = False,
+) -> int:
+    """Measure how fast and evenly a host in user space works on this machine, beside the papers' hosts."""
+    from shallows.units import TIME
+    from shallows.worlds import wire_host
+
+    found = wire_host.measure(credits, TIME.parse(interval) // 1000)
+    if json_:
+        print_json("host", asdict(found))
+    else:
+        print(wire_host.table(found))
+    return DONE
 
 
 def _tell(seen: dict[str, Any], out: Path | None, json_: bool) -> None:
