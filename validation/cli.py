@@ -1,4 +1,4 @@
-"""`python -m validation list | run | report | draw`: five papers, claim by claim."""
+"""`python -m validation list | run | report | hosts | draw`: five papers, claim by claim."""
 
 import json
 import sys
@@ -265,6 +265,22 @@ def mutations(
     print(f"{len(chosen) - len(missed)} of {len(chosen)} mutations caught: {PAGE}")
     if missed:
         raise typer.Exit(1)
+
+
+@app.command()
+def hosts(
+    record: Annotated[
+        bool, typer.Option("--record", help="Keep the numbers, and update the documentation.")
+    ] = False,
+) -> None:
+    """Measure this machine as a host, beside what the papers print of theirs. Takes some 15 s."""
+    from validation.hosts import measure, table
+    from validation.hosts import record as keep
+
+    found = measure()
+    print(table(found), end="")
+    if record:
+        keep(found)
 
 
 @app.command()
