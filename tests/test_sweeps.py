@@ -22,7 +22,7 @@ from shallows.memory import bounds, needs
 from shallows.results.metrics import RUN_KEYS as NUMBERS
 from shallows.scenario import examples
 from shallows.sweeps import executors, plans, statistics
-from shallows.sweeps.jobs import place_of
+from shallows.sweeps.jobs import Saved, place_of
 from shallows.sweeps.report import sweep_report
 
 SCENARIO = """
@@ -207,7 +207,7 @@ def test_a_process_that_dies_costs_its_own_run_only(scenario, tmp_path):
         type(job)(job.run, job.settings, job.world, Deadly(job.make, job.settings["seed"])) for job in jobs
     ]
     (tmp_path / "runs").mkdir()
-    rows = list(executors.local(jobs, tmp_path / "runs", workers=2))
+    rows = [row for _, row in executors.local(jobs, Saved(tmp_path), workers=2)]
     assert sorted(row["seed"] for row in rows) == [1, 2, 3, 4, 5, 6]
     assert [row["seed"] for row in rows if row["failure"]] == [2]
     assert "its process was killed" in next(row["failure"] for row in rows if row["failure"])
@@ -326,7 +326,8 @@ def test_submitit_gives_the_same_table(scenario, tmp_path):
     reference = swept(scenario, tmp_path / "local").table
     (tmp_path / "out" / "runs").mkdir(parents=True)
     jobs = plans.plan(scenario, ["dctcp", "dx"], {"traffic.0.flows": [2, 4]}, 3).jobs()
-    rows = list(executors.slurm(jobs, tmp_path / "out" / "runs", cluster="local", tasks=2))
+    out = tmp_path / "out"
+    rows = [row for _, row in executors.slurm(jobs, Saved(out), out / "runs", cluster="local", tasks=2)]
     assert all(place_of(job, tmp_path / "out" / "runs").exists() for job in jobs)
     by_run = {row["run"]: row for row in rows}
     table = pandas.DataFrame([by_run[job.run] for job in jobs])
