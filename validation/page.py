@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from validation.claim import Band, Claim, Figure, Paper
     from validation.reach import Extent
-    from validation.survey import Results, Sample
+    from validation.store import Sample
+    from validation.survey import Results
     from validation.verdict import Finding
 
 _TAG = {HOLDS: "holds", SHAPE: "shape", FAILS: "fails", CANNOT: "cannot"}
