@@ -35,6 +35,11 @@ PUBLIC = {
     "shallows.fluid.linear",
     "shallows.fluid.published",
     "shallows.fluid.trajectory",
+    "shallows.pages.chart",
+    "shallows.pages.document",
+    "shallows.sweeps.engine",
+    "shallows.sweeps.executors",
+    "shallows.sweeps.progress",
     "shallows.sweeps.statistics",
 }
 """Modules that the documentation names, beside `shallows` and `shallows.fluid`, which list their names."""
