@@ -40,8 +40,8 @@ NUMBER = re.compile(r"(?<![\w.])(\d+)(?![\w.])")
 SUITE = ["-m", "pytest", "-x", "-rfE", "--numprocesses", "auto"]
 LIMIT = 1800
 """Seconds after which a suite counts as failed: a mutation may loop without end."""
-CORE = COPY.parent / "core.so"
-"""The core without a mutation."""
+CORE = Path("python/shallows/_core.abi3.so")
+"""The core, in either tree; that of ROOT has no mutation."""
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, str]]:
@@ -100,7 +100,6 @@ def main() -> int:
     results.parent.mkdir(exist_ok=True)
     done: list[dict[str, object]] = json.loads(results.read_text()) if results.exists() else []
     copied()
-    shutil.copy2(COPY / "python/shallows/_core.abi3.so", CORE)
     if counts["cc"] + counts["sim"] and status("cargo", "test", "--locked", "--quiet", "--workspace")[0]:
         sys.exit("the tests in Rust fail without a mutation")
     unfit: list[str] = []
@@ -130,13 +129,14 @@ def is_counted(entry: dict[str, object]) -> bool:
 
 
 def copied() -> None:
-    """Copy what git tracks to COPY."""
+    """Copy what git tracks, and the core, to COPY."""
+    shutil.rmtree(COPY, ignore_errors=True)
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     for name in filter(None, listed.stdout.split("\0")):
         if (ROOT / name).is_file():
             (COPY / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, COPY / name, follow_symlinks=False)
-    built()
+    shutil.copy2(ROOT / CORE, COPY / CORE)
 
 
 def judged(mutant: dict[str, object], unfit: list[str]) -> dict[str, str]:
@@ -156,7 +156,7 @@ def judged(mutant: dict[str, object], unfit: list[str]) -> dict[str, str]:
                 built()
             failed, test = suite(suites[0], unfit)
         if path.suffix == ".rs":
-            shutil.copy2(CORE, COPY / "python/shallows/_core.abi3.so")
+            shutil.copy2(ROOT / CORE, COPY / CORE)
         if not failed:
             suites.pop(0)
         elif "::" not in test or not suite([test.partition("[")[0]], [])[0]:
@@ -214,7 +214,7 @@ def built() -> bool:
     """Build the core of the copy into its package; False if it does not compile."""
     if status("cargo", "build", "--locked", "--profile", "quick", "--package", "shallows-py")[0]:
         return False
-    shutil.copy2(COPY.parent / "target/quick/lib_core.so", COPY / "python/shallows/_core.abi3.so")
+    shutil.copy2(COPY.parent / "target/quick/lib_core.so", COPY / CORE)
     return True
 
 
