@@ -3,9 +3,9 @@
     python tests/mutants.py [--seed N] [--count cc=12 sim=12 python=6]          (`make mutants`)
 
 Each mutation changes one operator, number or word of one line in a copy of the repository in target/mutants.
-There the core is built and the fast suite runs until its first failure. One that does not compile is drawn
-again. results/mutants-SEED.json keeps what is done, so that an interrupted run goes on. `"equal": "why"` in
-an entry there says that no input can show the difference; then another is drawn.
+There the tests of its crate, those of the workspace and the fast suite in Python run until one fails. One
+that does not compile is drawn again. results/mutants-SEED.json keeps what is done, so that an interrupted run
+goes on. `"equal": "why"` in an entry there says that no input can show the difference; then another is drawn.
 """
 
 import argparse
@@ -17,7 +17,8 @@ import secrets
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,7 +37,11 @@ SWAPS = [
     (r"\bmin\b", "max"), (r"\bmax\b", "min"),
 ]  # fmt: skip
 NUMBER = re.compile(r"(?<![\w.])(\d+)(?![\w.])")
-SUITE = ["-m", "pytest", "-x", "--numprocesses", "auto"]
+SUITE = ["-m", "pytest", "-x", "-rfE", "--numprocesses", "auto"]
+LIMIT = 1800
+"""Seconds after which a suite counts as failed: a mutation may loop without end."""
+CORE = Path("python/shallows/_core.abi3.so")
+"""The core, in either tree; that of ROOT has no mutation."""
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, str]]:
@@ -66,7 +71,7 @@ def mutations(line: str) -> list[str]:
 
 def draws(kind: str, dice: random.Random) -> Iterator[dict[str, object]]:
     """Mutations without end; each line of code is as likely as each other."""
-    folder = ROOT / FOLDERS[kind]
+    folder = COPY / FOLDERS[kind]
     paths = sorted(
         path for path in folder.rglob("*.*") if path.suffix in (".rs", ".py") and path.name not in GENERATED
     )
@@ -76,7 +81,7 @@ def draws(kind: str, dice: random.Random) -> Iterator[dict[str, object]]:
         new = dice.choice(mutations(line))
         yield {
             "kind": kind,
-            "file": str(path.relative_to(ROOT)),
+            "file": str(path.relative_to(COPY)),
             "line": index + 1,
             "old": line.strip(),
             "new": new.strip(),
@@ -95,6 +100,9 @@ def main() -> int:
     results.parent.mkdir(exist_ok=True)
     done: list[dict[str, object]] = json.loads(results.read_text()) if results.exists() else []
     copied()
+    if counts["cc"] + counts["sim"] and status("cargo", "test", "--locked", "--quiet", "--workspace")[0]:
+        sys.exit("the tests in Rust fail without a mutation")
+    unfit: list[str] = []
     for kind, count in counts.items():
         drawn = draws(kind, random.Random(f"{seed} {kind}"))
         verdicts = 0
@@ -102,69 +110,131 @@ def main() -> int:
             mutant = next(drawn)
             entry = next((one for one in done if {**one, **mutant} == one), None)
             if entry is None:
-                entry = {**mutant, "verdict": judged(mutant)}
+                entry = {**mutant, **judged(mutant, unfit)}
                 done.append(entry)
                 results.write_text(json.dumps(done, indent=1))
                 place = f"{entry['file']}:{entry['line']}"
-                print(f"{entry['verdict']}: {place}: {entry['old']}  ->  {entry['new']}", flush=True)
-            verdicts += entry["verdict"] != "does not compile" and "equal" not in entry
-    counted = [one for one in done if one["verdict"] != "does not compile" and "equal" not in one]
-    found = sum(one["verdict"] != "survived" for one in counted)
+                by = f" ({entry['by']})" if "by" in entry else ""
+                print(f"{entry['verdict']}{by}: {place}: {entry['old']}  ->  {entry['new']}", flush=True)
+            verdicts += is_counted(entry)
+    counted = [one for one in done if is_counted(one)]
+    found = sum(one["verdict"] in ("rust", "python") for one in counted)
     print(f"found {found} of {len(counted)}")
     return found < LEAST * len(counted)
 
 
+def is_counted(entry: dict[str, object]) -> bool:
+    """False for a mutation that does not compile or changes nothing."""
+    return entry["verdict"] != "does not compile" and "equal" not in entry
+
+
 def copied() -> None:
-    """Copy what git tracks to COPY."""
+    """Copy what git tracks, and the core, to COPY."""
+    shutil.rmtree(COPY, ignore_errors=True)
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     for name in filter(None, listed.stdout.split("\0")):
         if (ROOT / name).is_file():
             (COPY / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, COPY / name, follow_symlinks=False)
-    built()
+    shutil.copy2(ROOT / CORE, COPY / CORE)
 
 
-def judged(mutant: dict[str, object]) -> str:
-    """What finds this mutation: "rust", "python", or "does not compile"; or "survived"."""
+def judged(mutant: dict[str, object], unfit: list[str]) -> dict[str, str]:
+    """`verdict`, which is "rust", "python", "survived" or "does not compile"; and the test that failed, `by`.
+
+    A test of Python counts only if it passes without the mutation: some fail on a busy machine, or in a copy
+    without git. These go to `unfit`, and the suite is repeated without them.
+    """
     path = COPY / str(mutant["file"])
+    with changed(path, mutant):
+        if path.suffix == ".rs" and (verdict := judged_by_rust(path)):
+            return verdict
+    suites = [tests for tests in (likely(path), ["tests"]) if tests]
+    while suites:
+        with changed(path, mutant):
+            if path.suffix == ".rs":
+                built()
+            failed, test = suite(suites[0], unfit)
+        if path.suffix == ".rs":
+            shutil.copy2(ROOT / CORE, COPY / CORE)
+        if not failed:
+            suites.pop(0)
+        elif "::" not in test or not suite([test.partition("[")[0]], [])[0]:
+            return {"verdict": "python", "by": test}
+        else:
+            unfit.append(test.partition("[")[0])
+    return {"verdict": "survived"}
+
+
+@contextmanager
+def changed(path: Path, mutant: dict[str, object]) -> Generator[None]:
+    """The copy with a mutation of this file."""
     original = path.read_text()
     lines = original.split("\n")
-    line = lines[int(str(mutant["line"])) - 1]
-    lines[int(str(mutant["line"])) - 1] = line.replace(str(mutant["old"]), str(mutant["new"]))
+    index = int(str(mutant["line"])) - 1
+    lines[index] = lines[index].replace(str(mutant["old"]), str(mutant["new"]))
     path.write_text("\n".join(lines))
     try:
-        if path.suffix == ".rs":
-            if not built():
-                return "does not compile"
-            if not passes("cargo", "test", "--locked", "--workspace", "--quiet"):
-                return "rust"
-        return "survived" if passes(sys.executable, *SUITE) else "python"
+        yield
     finally:
         path.write_text(original)
-        if path.suffix == ".rs":
-            os.utime(path)
+
+
+def judged_by_rust(path: Path) -> dict[str, str] | None:
+    """The verdict of the tests of the crate, then of all crates; None if they pass."""
+    package = f"shallows-{path.relative_to(COPY / 'crates').parts[0]}"
+    if status("cargo", "test", "--no-run", "--locked", "--package", package)[0]:
+        return {"verdict": "does not compile"}
+    for scope in (("--package", package), ("--workspace",)):
+        failed, test = status("cargo", "test", "--locked", "--quiet", *scope)
+        if failed:
+            return {"verdict": "rust", "by": test}
+    return None if built() else {"verdict": "does not compile"}
+
+
+def suite(tests: list[str], unfit: list[str]) -> tuple[bool, str]:
+    """Whether these tests of Python fail, `unfit` ones apart, and the first that does."""
+    return status(sys.executable, *SUITE, *(f"--deselect={test}" for test in unfit), *tests)
+
+
+def likely(path: Path) -> list[str]:
+    """The test files that run first: those that import the module of a Python file."""
+    if path.suffix == ".rs":
+        return ["tests/test_fingerprints.py"]
+    module = ".".join(path.relative_to(COPY / "python").with_suffix("").parts).removesuffix(".__init__")
+    name = re.compile(rf"{re.escape(module)}\b|\b{path.stem}\b")
+    return [
+        str(test.relative_to(COPY))
+        for test in sorted((COPY / "tests").glob("test_*.py"))
+        if any(name.search(line) for line in test.read_text().split("\n") if re.match(r"from |import ", line))
+    ]
 
 
 def built() -> bool:
     """Build the core of the copy into its package; False if it does not compile."""
-    if not passes("cargo", "build", "--locked", "--profile", "quick", "--package", "shallows-py"):
+    if status("cargo", "build", "--locked", "--profile", "quick", "--package", "shallows-py")[0]:
         return False
-    shutil.copy2(COPY.parent / "target/quick/lib_core.so", COPY / "python/shallows/_core.abi3.so")
+    shutil.copy2(COPY.parent / "target/quick/lib_core.so", COPY / CORE)
     return True
 
 
-def passes(*command: str) -> bool:
-    """Whether a command ends with 0 in the copy, within ten minutes."""
+def status(*command: str) -> tuple[bool, str]:
+    """Whether a command fails in the copy or takes longer than LIMIT, and the test that fails."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(COPY / "python"),
         "CARGO_TARGET_DIR": str(COPY.parent / "target"),
     }
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     try:
-        return subprocess.run(command, cwd=COPY, env=environment, timeout=1200, **quiet).returncode == 0
+        done = subprocess.run(
+            command, cwd=COPY, env=environment, timeout=LIMIT, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return False
+        return True, f"longer than {LIMIT} s"
+    found = re.search(r"^(?:FAILED|ERROR) (\S+)|^---- (\S+)|^test (\S+) .*FAILED$", done.stdout, re.MULTILINE)
+    named = next(filter(None, found.groups()), "") if found else done.stdout[-300:]
+    return done.returncode != 0, named
 
 
 if __name__ == "__main__":

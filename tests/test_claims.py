@@ -8,7 +8,8 @@ import pytest
 from validation import PAPERS, recorded, store
 from validation.claim import Band, ClaimError, Figure, Mutation, Paper, below, near, within
 from validation.documentation import ROOT
-from validation.survey import claims, figures, measure, measured, seeds
+from validation.store import measured
+from validation.survey import claims, figures, seeds
 from validation.verdict import CANNOT, FAILS, HOLDS, SHAPE, judge, passes
 
 CLAIMS = claims()
@@ -30,11 +31,8 @@ IDS = [
 
 def sample(figure: Figure, seed: int, change=None):
     """A measurement in quick mode, from the store where it has it."""
-    kept = KEPT.get(figure, seed, True, change)
-    if kept is None:
-        kept = measure(figure, seed, True, change)
-        KEPT.put(figure, seed, True, change, kept)
-    return kept
+    job = store.Measurement.of(figure, seed, True, change)
+    return KEPT.find(job) or KEPT.perform(job)
 
 
 def test_no_claim_is_missing():

@@ -12,6 +12,7 @@ import shallows as sh
 from shallows.printing.progress import Progress
 from shallows.printing.report import comparison_report, fit, print_parts, run_report
 from shallows.sweeps.comparison import run_all
+from shallows.sweeps.plans import Job
 
 SCENARIO = Path(__file__).with_name("small.toml")
 
@@ -84,7 +85,7 @@ def test_a_run_that_fails_stops_the_others(scenario, monkeypatch):
     worlds = {"packet": runs_until_stopped, "fluid": fails}
     monkeypatch.setattr(sys.modules["shallows.sweeps.comparison"], "in_world", worlds.get)
     with Progress() as bars, pytest.raises(RuntimeError, match="broken"):
-        run_all({"a": ("packet", scenario), "b": ("fluid", scenario)}, bars, threads=2)
+        run_all([Job(world, {}, world, lambda: scenario) for world in worlds], bars, threads=2)
     assert others_stopped.is_set()
 
 

@@ -19,7 +19,7 @@ INCAST = {
 def prepared(network, topology=None, ccs=("dcqcn", "ndp")):
     traffic = [{"kind": "incast", "senders": 8, "size": "100KB"}]
     changed = INCAST | {"network": network, "traffic": traffic} | ({"topology": topology} if topology else {})
-    return {cc: scenario for cc, (_, scenario) in prepare_all(Scenario(**changed), ccs, ["packet"]).items()}
+    return {job.run: job.make() for job in prepare_all(Scenario(**changed), ccs, ["packet"])}
 
 
 @pytest.mark.parametrize(
@@ -90,11 +90,11 @@ def test_pauses_are_given_in_the_packet_world_alone():
         traffic=[{"kind": "long-lived", "flows": 2}],
     )
     jobs = prepare_all(scenario, ["dcqcn"], ["packet", "fluid"])
-    assert [bool(one.network_options.pfc) for _, one in jobs.values()] == [False, False]
+    assert [bool(job.make().network_options.pfc) for job in jobs] == [False, False]
     with_priorities = scenario.set("traffic.0.priority", 1)
-    assert prepare_all(with_priorities, ["dcqcn"], ["packet"])["dcqcn"][1].network_options.pfc
+    assert prepare_all(with_priorities, ["dcqcn"], ["packet"])[0].make().network_options.pfc
     with_classes = scenario.set("classes", [{"name": "a"}, {"name": "b"}])
-    assert not prepare_all(with_classes, ["dcqcn"], ["packet"])["dcqcn"][1].network_options.pfc
+    assert not prepare_all(with_classes, ["dcqcn"], ["packet"])[0].make().network_options.pfc
 
 
 def test_keys_of_hosts_act_on_the_algorithms_that_use_them():
@@ -144,8 +144,8 @@ def test_a_key_of_hosts_is_left_out_for_an_algorithm_that_does_not_use_it(key):
     jobs = prepare_all(
         Scenario(**INCAST | {"cc": uses}, hosts={key: VALUES[key]}), [uses, without], ["packet"]
     )
-    used, plain = (jobs[cc][1] for cc in (uses, without))
+    used, plain = (job.make() for job in jobs)
     assert getattr(used.hosts, key) != getattr(Scenario(**INCAST | {"cc": uses}).hosts, key)
     assert getattr(plain.hosts, key) == getattr(Scenario(**INCAST | {"cc": without}).hosts, key)
-    saved = {cc: tomllib.loads(one.to_toml()) for cc, (_, one) in jobs.items()}
+    saved = {job.run: tomllib.loads(job.make().to_toml()) for job in jobs}
     assert f"hosts       {without}: {key} not used" in fitting.unused(saved)

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 import shallows as sh
 import shallows.fluid
 import webdriver
+from shallows.sweeps.progress import Progress
 from validation import PAPERS, recorded, store
 from validation.claim import Mutation, Paper, Plot, within
 from validation.cli import app
@@ -21,7 +23,8 @@ from validation.documentation import PAGES, ROOT, rendered
 from validation.figures import draw
 from validation.page import page
 from validation.reach import Axis, extent, points
-from validation.survey import claims, measure, measured, seeds, survey
+from validation.store import measure, measured
+from validation.survey import claims, seeds, survey
 from validation.verdict import FAILS, HOLDS, SHAPE, judge
 
 pytestmark = pytest.mark.paper
@@ -32,6 +35,11 @@ PUBLIC = {
     "shallows.fluid.linear",
     "shallows.fluid.published",
     "shallows.fluid.trajectory",
+    "shallows.pages.chart",
+    "shallows.pages.document",
+    "shallows.sweeps.engine",
+    "shallows.sweeps.executors",
+    "shallows.sweeps.progress",
     "shallows.sweeps.statistics",
 }
 """Modules that the documentation names, beside `shallows` and `shallows.fluid`, which list their names."""
@@ -133,28 +141,25 @@ def test_every_paper_has_a_reach_on_file():
 def test_nothing_is_measured_twice_and_other_content_is_measured_anew(tmp_path):
     (claim,) = claims(["ED8"])
     kept = store.Store(tmp_path)
-    done: list[str] = []
-    (first,) = survey([claim], kept, quick=True, threads=1, on_done=lambda *what: done.append(what[2]))
-    (second,) = survey([claim], kept, quick=True, threads=1, on_done=lambda *what: done.append(what[2]))
+    first_bar, second_bar = Progress(shown=False), Progress(shown=False)
+    (first,) = survey([claim], kept, quick=True, threads=1, bar=first_bar)
+    (second,) = survey([claim], kept, quick=True, threads=1, bar=second_bar)
     assert first == second
-    assert [name.partition(",")[0] for name in done] == [claim.figure.id]
+    assert [bar.done - bar.first for bar in (first_bar, second_bar)] == [1, 0]
     (seed,) = seeds(claim.figure, quick=True)
-    assert kept.get(claim.figure, seed, True) is not None
-    assert kept.get(claim.figure, seed, True, {"input:r_ai": 1e6}) is None
-    assert kept.get(claim.figure, seed, False) is None
+    of = partial(store.Measurement.of, claim.figure, seed)
+    assert kept.find(of(True)) is not None
+    assert kept.find(of(True, {"input:r_ai": 1e6})) is None
+    assert kept.find(of(False)) is None
     assert store.key(claim.figure) != store.key(claims(["ED9"])[0].figure)
 
 
 def test_claims_of_a_figure_share_its_measurements(tmp_path):
-    ones = [
-        claim for paper in PAPERS for claim in paper.claims if claim.figure.id == "ecn-or-delay-theorem-1"
-    ]
-    assert len(claims(["DX1", "DX2"])) == 2
-    assert len({claim.figure.id for claim in claims(["DX1", "DX2"])}) == 1
-    done: list[str] = []
-    kept = store.Store(tmp_path)
-    survey(ones, kept, quick=True, threads=1, on_done=lambda *what: done.append(what[2]))
-    assert [name.partition(",")[0] for name in done] == ["ecn-or-delay-theorem-1"]
+    ones = [one for one in claims() if one.figure.id == "expresspass-fig-12"]
+    assert len(ones) > 1 == len(seeds(ones[0].figure, quick=True))
+    bar = Progress(shown=False)
+    survey(ones, store.Store(tmp_path), quick=True, threads=1, bar=bar)
+    assert bar.done - bar.first == 1
 
 
 def test_the_key_of_a_measurement_covers_all_that_decides_it():

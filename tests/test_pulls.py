@@ -1,7 +1,8 @@
 """NDP (Handley et al., SIGCOMM 2017): a receiver that calls, over ports that cut packets to their headers.
 
 The paper: an incast ends within 10 % of the time that the last link takes for the bytes, whatever its fan-in;
-nothing but headers is lost; a permutation over a fat tree uses 95 % of it.
+nothing but headers is lost; a permutation over a fat tree uses 95 % of it. What
+RCCC shares with it is tested here too.
 """
 
 import numpy as np
@@ -12,6 +13,7 @@ from shallows.printing.report import run_report
 from shallows.why import record, walk
 from shallows.worlds.runner import prepare
 
+CCS = ("ndp", "rccc")
 STAR = {
     "duration": "until-done",
     "cc": "ndp",
@@ -71,8 +73,9 @@ def test_headers_leave_data_most_of_a_narrow_core(edge):
     assert edge == "20Gbps" or strict["flows"]["goodput_gbps"] < 0.1
 
 
-def test_it_is_the_same_on_any_number_of_threads():
-    one, three = (sh.run(sh.Scenario(**TREE), threads=threads) for threads in (1, 3))
+@pytest.mark.parametrize("cc", CCS)
+def test_it_is_the_same_on_any_number_of_threads(cc):
+    one, three = (sh.run(sh.Scenario(**TREE | {"cc": cc}), threads=threads) for threads in (1, 3))
     trimmed = one.summary["network"]["trimmed"]
     assert trimmed > 0
     assert f"trimmed     {trimmed} packets to their headers" in run_report(one.summary)[0]
@@ -81,10 +84,11 @@ def test_it_is_the_same_on_any_number_of_threads():
 
 @pytest.mark.parametrize("headers", ["64B", "640B", "16pkt"])
 @pytest.mark.parametrize("balancing", ["flow", "packet"])
-def test_why_follows_headers_that_come_back(headers, balancing):
+@pytest.mark.parametrize("cc", [*CCS, {"name": "rccc", "pull": 4}], ids=str)
+def test_why_follows_headers_that_come_back(cc, headers, balancing):
     """Where few headers find room many go back to their senders: still every picosecond is told."""
     trimming = {"queue": 2, "headers": headers}
-    result = run(TREE, **{"network.balancing": balancing, "network.trimming": trimming})
+    result = run(TREE, cc=cc, **{"network.balancing": balancing, "network.trimming": trimming})
     assert result.summary["network"]["trimmed"] > 100
     finished = np.flatnonzero(np.isfinite(result.flows.fct_us))
     assert len(finished) == 240
@@ -94,20 +98,22 @@ def test_why_follows_headers_that_come_back(headers, balancing):
         assert all(one.end_ps == next_.begin_ps for one, next_ in ends)
 
 
-def test_why_says_that_a_flow_waited_to_be_called():
+@pytest.mark.parametrize("cc", CCS)
+def test_why_says_that_a_flow_waited_to_be_called(cc):
     """Of 100 that are called in turn each waits for the others: nearly all of its time."""
-    result = run(STAR)
+    result = run(STAR, cc=cc)
     told = result.why([int(result.flows.fct_us.idxmax())]).by_cause()
     assert told["credit"] / sum(told.values()) > 0.9
 
 
+@pytest.mark.parametrize("cc", CCS)
 @pytest.mark.parametrize("loss", [1e-3, 1e-2, 0.1])
-def test_what_links_lose_is_sent_again(loss):
+def test_what_links_lose_is_sent_again(loss, cc):
     faults = [
         {"link": "s0<->h0", "kind": "loss", "value": loss},
         {"link": "h9<->s0", "kind": "loss", "value": loss},
     ]
-    result = run(STAR, faults=faults)
+    result = run(STAR, faults=faults, cc=cc)
     assert result.summary["books"]["closed"]
     assert result.summary["flows"]["finished"] == 100
     assert result.summary["network"]["dropped"] == 0
@@ -152,9 +158,10 @@ def test_what_cannot_go_together_is_refused_with_the_reason(changes, message):
         sh.Scenario(**STAR).replace(changes)
 
 
+@pytest.mark.parametrize("cc", CCS)
 @pytest.mark.parametrize(("world", "message"), [("fluid", "a fluid has"), ("kernel", "its ports are FIFOs")])
-def test_other_worlds_refuse_it(world, message):
-    scenario = sh.Scenario(**STAR).replace({"duration": "10ms", "network.trimming": True})
+def test_other_worlds_refuse_it(world, message, cc):
+    scenario = sh.Scenario(**STAR).replace({"duration": "10ms", "cc": cc, "network.trimming": True})
     with pytest.raises(sh.ScenarioError, match=message):
         prepare(scenario.replace({"topology.hosts": 4, "traffic.0.senders": 3}), world=world)
 

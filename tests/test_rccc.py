@@ -3,13 +3,10 @@
 crates/sim/tests/credit.rs compares it with results that the authors of its simulator published.
 """
 
-import numpy as np
 import pytest
 
 import shallows as sh
 import test_pulls
-from shallows.why import record, walk
-from shallows.worlds.runner import prepare
 from test_pulls import run
 
 STAR = test_pulls.STAR | {"cc": "rccc"}
@@ -62,28 +59,6 @@ def test_one_flow_gets_the_share_that_its_receiver_grants(rate):
     assert result.flows.fct_us.max() == pytest.approx(least_us + 42.5, rel=0.02)
 
 
-def test_it_is_the_same_on_any_number_of_threads():
-    one, three = (sh.run(sh.Scenario(**TREE), threads=threads) for threads in (1, 3))
-    assert one.summary["network"]["trimmed"] > 0
-    assert one.summary["fingerprint"] == three.summary["fingerprint"]
-
-
-@pytest.mark.parametrize("pull", [1, 4])
-@pytest.mark.parametrize("headers", ["64B", "16pkt"])
-@pytest.mark.parametrize("balancing", ["flow", "packet"])
-def test_why_explains_every_picosecond(headers, balancing, pull):
-    trimming = {"queue": 2, "headers": headers}
-    cc = {"name": "rccc", "pull": pull}
-    result = run(TREE, cc=cc, **{"network.balancing": balancing, "network.trimming": trimming})
-    assert result.summary["network"]["trimmed"] > 100
-    finished = np.flatnonzero(np.isfinite(result.flows.fct_us))
-    assert len(finished) == 240
-    for flow, its in walk.of_record(record.of_run(result, finished)).items():
-        assert sum(piece.length_ps for piece in its.pieces) == round(result.flows.fct_us[flow] * 1e6)
-        ends = zip(its.pieces, its.pieces[1:], strict=False)
-        assert all(one.end_ps == next_.begin_ps for one, next_ in ends)
-
-
 def test_why_names_the_wait_for_credit():
     """Two frames and a first window of one: the second waits for 1500 B to come and a pull of 64 B to return.
 
@@ -98,25 +73,6 @@ def test_why_names_the_wait_for_credit():
     assert told["transmission"] == pytest.approx(2.4e6, rel=0.05)
 
 
-def test_why_says_that_each_of_many_waited_for_its_turn():
-    """100 in turn: nearly all of the time of each is that of the others."""
-    result = run(STAR)
-    told = result.why([int(result.flows.fct_us.idxmax())]).by_cause()
-    assert told["credit"] / sum(told.values()) > 0.9
-
-
-@pytest.mark.parametrize("loss", [1e-3, 1e-2, 0.1])
-def test_what_links_lose_is_sent_again(loss):
-    faults = [
-        {"link": "s0<->h0", "kind": "loss", "value": loss},
-        {"link": "h9<->s0", "kind": "loss", "value": loss},
-    ]
-    result = run(STAR, faults=faults)
-    assert result.summary["books"]["closed"]
-    assert result.summary["flows"]["finished"] == 100
-    assert result.summary["network"]["dropped"] == 0
-
-
 def test_compare_gives_it_the_network_of_ndp():
     both = sh.compare(sh.Scenario(**TREE | {"cc": "dctcp", "network": {}}), ["rccc", "ndp"])
     options = [both.runs[name].scenario.network_options for name in ("rccc", "ndp")]
@@ -127,10 +83,3 @@ def test_compare_gives_it_the_network_of_ndp():
 def test_a_network_that_drops_is_named():
     said = run(STAR, **{"network.trimming": False}).summary["warnings"]
     assert any("rccc needs ports that trim packets" in one for one in said)
-
-
-@pytest.mark.parametrize(("world", "message"), [("fluid", "a fluid has"), ("kernel", "its ports are FIFOs")])
-def test_other_worlds_refuse_it(world, message):
-    scenario = sh.Scenario(**STAR).replace({"duration": "10ms", "network.trimming": True})
-    with pytest.raises(sh.ScenarioError, match=message):
-        prepare(scenario.replace({"topology.hosts": 4, "traffic.0.senders": 3}), world=world)

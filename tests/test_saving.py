@@ -20,7 +20,10 @@ import fake_packet_run as fake
 import shallows as sh
 from shallows.results import TABLES, files, store
 from shallows.results.metrics import RUN_KEYS as NUMBERS
+from shallows.sweeps import jobs
 from shallows.sweeps.comparison import Comparison
+from shallows.sweeps.jobs import place_of
+from shallows.sweeps.plans import Job
 from shallows.sweeps.result import Sweep
 
 SCENARIO = """
@@ -93,6 +96,21 @@ def saves_run(folder):
     return lambda seed: of_seed(seed).save(folder), lambda: sh.Run.load(folder).summary["seed"]
 
 
+def keeps_run_of_sweep(folder):
+    """A sweep keeps the first run of an address: one that was begun and not kept is absent."""
+    job = Job("a", {}, "packet", lambda: None)
+    place = place_of(job, folder / "runs")
+    place.parent.mkdir(parents=True)
+
+    def save(seed):
+        if seed == 0:
+            shutil.rmtree(place, ignore_errors=True)
+        else:
+            jobs._keep(of_seed(seed), place, "a")
+
+    return save, lambda: sh.Run.load(place).summary["seed"] if place.exists() else 0
+
+
 def saves_comparison(folder):
     def save(seed):
         Comparison({"dx": of_seed(seed)}).save(folder, plot=False)
@@ -145,7 +163,8 @@ def names_latest(folder):
 
 @pytest.mark.parametrize("fault", [failing_calls.die, failing_calls.full_disk])
 @pytest.mark.parametrize(
-    "writer", [saves_run, saves_comparison, adds_to_a_run, writes_page, saves_sweep, names_latest]
+    "writer",
+    [saves_run, keeps_run_of_sweep, saves_comparison, adds_to_a_run, writes_page, saves_sweep, names_latest],
 )
 def test_every_call_of_a_writer_may_be_its_last(tmp_path, writer, fault):
     """The old content or the new, whole, wherever a kill or a full disk ends it; the next one succeeds."""
@@ -357,35 +376,3 @@ def test_an_interrupted_run_does_not_take_the_place_of_a_whole_one(place, interr
     (folder,) = (place / "results" / "quick").glob("dctcp-*")
     assert folder.name.endswith("-interrupted")
     assert sh.Run.load(folder).interrupted
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["run", "quick.toml", "--out", "other", "--html", "quick.toml"],
-        ["run", "quick.toml", "--out", "other", "--html", "out/page.html"],
-        ["report", "out", "--html", "quick.toml"],
-        ["why", "out", "0", "--html", "out/why.html"],
-        ["export", "out", "--perfetto", "out/summary.json"],
-        ["export", "out", "--pcap", "quick.toml", "--port", "*->*"],
-        ["export", "out", "--csv", "out"],
-    ],
-    ids=" ".join,
-)
-def test_nothing_that_is_written_beside_results_spoils_a_result_or_an_input(place, words):
-    short = SCENARIO.replace("20ms", "1ms").replace("flows = 300", "flows = 3")
-    (place / "quick.toml").write_text(short)
-    assert ran(place, "quick.toml", "--out", "out").returncode == 0
-    before = {path: path.read_bytes() for path in place.rglob("*.*") if path.is_file()}
-    done = commands.run(*words, cwd=place)
-    assert done.returncode == 2
-    assert "expected a" in done.stderr
-    assert {path: path.read_bytes() for path in place.rglob("*.*") if path.is_file()} == before
-
-
-def test_a_page_takes_the_place_of_a_page(tmp_path):
-    run = sh.run(sh.Scenario.from_toml(SCENARIO.replace("20ms", "1ms")))
-    run.html(tmp_path / "page.html")
-    run.html(tmp_path / "page.html")
-    (tmp_path / "page.html").write_text("")
-    assert run.html(tmp_path / "page.html").read_text().startswith("<!doctype html>")

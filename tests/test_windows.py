@@ -44,16 +44,6 @@ def means(name, count, **changes):
     return [np.mean([found[key] for found in ports]) for key in ("utilization", "queue_mean_pkt")]
 
 
-@pytest.mark.parametrize("count", [10, 20, 30])
-def test_hull_gives_a_tenth_of_the_link_for_a_short_queue_and_dx_nothing(count):
-    """ToN 2017 §VI-C1: HULL about 90 %, DX 99.9 % (at least 99.5), queues alike."""
-    hull_used, hull_queue = means("hull-20", count)
-    dx_used, dx_queue = means("dx-10", count, duration="400ms")
-    assert 0.85 <= hull_used <= 0.95
-    assert dx_used >= 0.995
-    assert hull_queue <= dx_queue + 1
-
-
 EMPTY_US = 200 + 3 * (1500 + 64) * 8 / 10e3
 """A full packet there and its acknowledgement back, three links of 10 Gbps each way."""
 

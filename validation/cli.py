@@ -14,7 +14,8 @@ import shallows as sh
 if TYPE_CHECKING:
     from validation.claim import Claim, Figure
     from validation.reach import Extent
-    from validation.survey import Outcome, Sample
+    from validation.store import Sample
+    from validation.survey import Outcome
     from validation.verdict import Finding
 
 
@@ -164,21 +165,14 @@ def _survey(
     seed_set: int = 0,
     change: Mapping[str, str] | None = None,
 ) -> "list[Outcome]":
+    from shallows.sweeps.progress import Progress
     from validation.store import Store
     from validation.survey import claims, reaches, survey
 
-    shown = sys.stderr.isatty()
-
-    def tick(done: int, of: int, name: str) -> None:
-        line = f"{done} of {of} measured ({name})"
-        if shown:
-            print(f"\r{line}    ", end="\n" if done == of else "", file=sys.stderr, flush=True)
-        elif done % 50 == 0:
-            print(line, file=sys.stderr, flush=True)
-
     chosen = [*claims(ids), *reaches(ids)]
     kept = Store(store)
-    return survey(chosen, kept, quick=quick, threads=threads, change=change, seed_set=seed_set, on_done=tick)
+    with Progress(unit="measurements") as bar:
+        return survey(chosen, kept, quick=quick, threads=threads, change=change, seed_set=seed_set, bar=bar)
 
 
 @app.command()

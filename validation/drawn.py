@@ -9,7 +9,7 @@ from validation.figures import draw
 
 if TYPE_CHECKING:
     from validation.claim import Figure
-    from validation.survey import Sample
+    from validation.store import Sample
 
 FORMATS = ("png", "svg", "pdf")
 _COLOURS = 256

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from validation.claim import Band, Plot
     from validation.claim import Figure as Measured
     from validation.reach import Axis, Extent, Point
-    from validation.survey import Sample
+    from validation.store import Sample
 
 COLOURS = ("#0b5fa5", "#c8553d", "#3b8f5a", "#7a5195", "#b8860b", "#5c6b73")
 MARKS = "osD^vP"

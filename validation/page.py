@@ -1,32 +1,26 @@
 """The report: one self-contained HTML file, for a browser without a network, a phone, or paper."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
-from io import StringIO
 from typing import TYPE_CHECKING
 
+from shallows.pages.chart import chart
+from shallows.pages.document import document
 from validation.claim import CLASSES, READ
 from validation.figures import draw, draw_reach
 from validation.verdict import CANNOT, FAILS, HOLDS, SHAPE, VERDICTS
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
-
     from validation.claim import Band, Claim, Figure, Paper
     from validation.reach import Extent
-    from validation.survey import Results, Sample
+    from validation.store import Sample
+    from validation.survey import Results
     from validation.verdict import Finding
 
 _TAG = {HOLDS: "holds", SHAPE: "shape", FAILS: "fails", CANNOT: "cannot"}
 
 _STYLE = """
-body { max-width: 64rem; margin: 0 auto; padding: 0 1rem 4rem; font: 1rem/1.5 system-ui, sans-serif; color: #1d2a33; background: #fff; }
-nav { position: sticky; top: 0; padding: .5rem 0; background: #fff; } nav a { margin-right: 1rem; }
-section, article { scroll-margin-top: 5rem; } a { color: #0b5fa5; } .soft { color: #5c6b73; }
-figure { margin: 1rem 0; } svg { width: 100%; height: auto; max-width: 36rem; } svg.across { max-width: none; }
-table { border-collapse: collapse; width: 100%; } th, td { text-align: left; vertical-align: top; padding: .2rem .8rem .2rem 0; }
-.wide, pre { overflow-x: auto; } @media print { nav { display: none; } }
+section, article { scroll-margin-top: 5rem; } table { width: 100%; } .chart { max-width: 36rem; } .chart.across { max-width: none; }
 .tag { display: inline-block; border-radius: .25rem; padding: 0 .45rem; font-size: .8rem; white-space: nowrap; }
 .holds { background: #dcefe3; color: #1d5c38; } .shape { background: #fbf0cf; color: #6b5200; }
 .fails { background: #f8ddd7; color: #8a2c17; } .cannot { background: #e6eaec; color: #44525a; }
@@ -57,28 +51,7 @@ def page(
         _reaches(extents, quick) if extents else "",
         _not(shown, results),
     ]
-    return _document("Shallows and five papers", links, parts)
-
-
-def _document(title: str, links: Mapping[str, str], parts: Sequence[str]) -> str:
-    """The HTML of a page: `links`, {id: name}, lead to its `parts`."""
-    nav = "".join(f'<a href="#{key}">{escape(name)}</a>' for key, name in links.items())
-    return f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1"><title>{title}</title><style>{_STYLE}</style></head>
-<body><nav>{nav}</nav>{"".join(parts)}</body></html>
-"""
-
-
-def _svg(picture: "Picture", key: str, title: str, kind: str = "") -> str:
-    """A figure in the page. key: unique in the page."""
-    import matplotlib
-
-    out = StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": key}):
-        picture.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    svg = re.sub(r"<metadata>.*?</metadata>", "", out.getvalue(), flags=re.DOTALL)
-    svg = re.sub(r'<g id="[^"]*"', "<g", svg[svg.index("<svg") :])  # such names repeat from figure to figure
-    return svg.replace("<svg ", f'<svg class="{kind}" role="img" aria-label="{escape(title)}" ', 1)
+    return document("Shallows and five papers", links, parts, _STYLE)
 
 
 def _tag(verdict: str) -> str:
@@ -131,7 +104,7 @@ def _figure(figure: "Figure", results: "Results", quick: bool) -> str:
         parts.append(f'<p class="soft">Measured port: {escape(", ".join(ports))}. {_seeds(samples)}</p>')
     picture = None if quick else draw(figure, samples)
     if picture:
-        parts.append(f"<figure>{_svg(picture, figure.id, figure.title)}</figure>")
+        parts.append(f"<figure>{chart(picture, figure.id, figure.title)}</figure>")
     parts += [_claim(finding) for finding, _ in found]
     return "".join([*parts, _runs(samples), "</article>"])
 
@@ -202,7 +175,7 @@ def _reach(found: "Extent", samples: "Sequence[Sample]", quick: bool) -> str:
     parts = [f'<article id="{reach.id}"><h3>{escape(reach.headline)}</h3>']
     parts.append(f"<p><strong>{escape(found.summary)}</strong></p>")
     if not quick:
-        parts.append(f"<figure>{_svg(draw_reach(found), reach.id, reach.headline, 'across')}</figure>")
+        parts.append(f"<figure>{chart(draw_reach(found), reach.id, reach.headline, kind='across')}</figure>")
     parts.append(f"<p><strong>Expected.</strong> {escape(reach.expected)}</p>")
     parts.append(f'<p class="soft">Bands: {escape(bounds)}. {escape(reach.differs)} {_seeds(samples)}</p>')
     return "".join([*parts, _runs(samples), "</article>"])

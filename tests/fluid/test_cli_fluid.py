@@ -95,37 +95,6 @@ def test_map_over_two_parameters():
     assert found["points"] == 9
 
 
-def test_recommend():
-    found = answer(
-        "recommend", "dcqcn", "--flows", "2:64", "--delay", "100us", "--set", "ramp=extended",
-        "--tune", "r_ai=10Mbps,40Mbps",
-    )  # fmt: skip
-    assert found["stable"] is True
-    assert found["parameters"] == {"r_ai": "10Mbps"}
-    assert found["worst_phase_margin_deg"] == pytest.approx(0.34, abs=0.02)
-
-
-def test_a_parameter_may_be_set_beyond_the_default_of_one_that_is_tuned():
-    """kmin = 400KB is above the default of kmax, 200KB, which is none of those to choose from."""
-    found = answer("recommend", "dcqcn", "--flows", "2", "--set", "kmin=400KB", "--tune", "kmax=800KB,1600KB")
-    assert found["parameters"]["kmax"] in ("800KB", "1.6MB")
-
-
-def test_ranges_that_overlap_are_tuned_over_the_pairs_that_can_be():
-    """Of the nine pairs six have kmax above kmin: the best of them, each tried alone, is the best of all."""
-    link = ("--flows", "2:8", "--delay", "10us", "--rate", "100Gbps")
-    all_pairs = ("--tune", "kmin=100KB,400KB,800KB", "--tune", "kmax=400KB,800KB,1600KB")
-    found = answer("recommend", "dcqcn", *link, *all_pairs)
-    lawful = [(100, 400), (100, 800), (100, 1600), (400, 800), (400, 1600), (800, 1600)]
-    alone = [
-        answer("recommend", "dcqcn", *link, "--set", f"kmin={low}KB", "--tune", f"kmax={high}KB")
-        for low, high in lawful
-    ]
-    best = max((one for one in alone if one["stable"]), key=lambda one: one["worst_phase_margin_deg"])
-    assert found["worst_phase_margin_deg"] == pytest.approx(best["worst_phase_margin_deg"])
-    assert found["parameters"]["kmax"] == best["parameters"]["kmax"]
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -133,12 +102,8 @@ def test_ranges_that_overlap_are_tuned_over_the_pairs_that_can_be():
         ("trajectory", "dcqcn", "--duration", "5ms"),
         ("map", "dcqcn", "--over", "flows=2:20"),
         ("map", "dcqcn", "--over", "flows=2:20", "--over", "delay=0us:90us:30us"),
-        (
-            "recommend", "dcqcn", "--flows", "2:10", "--tune", "r_ai=5Mbps,20Mbps,40Mbps",
-            "--tune", "kmax=200KB,500KB,1MB",
-        ),
     ],
-)  # fmt: skip
+)
 def test_plots(arguments, tmp_path):
     file = tmp_path / "figure.png"
     result = shallows_fluid(*arguments, "--plot", str(file))
@@ -170,11 +135,7 @@ MISTAKES = [
     (("map", "dcqcn", "--over", "ramp=cliff"), "expected KEY=RANGE with KEY one of flows"),
     (("map", "dcqcn", "--over", "flows=9:2"), "expected FIRST:LAST"),
     (("map", "dcqcn", "--over", "delay=0us:1us:0us"), "a step above 0"),
-    (("recommend", "dcqcn", "--flows", "2:9", "--tune", "r_ai=1"), 'r_ai = "1": expected a rate'),
-    (
-        ("recommend", "dcqcn", "--flows", "2:9", "--tune", "kmin=500KB,800KB", "--tune", "kmax=200KB,400KB"),
-        'kmax = "200KB": expected a size above kmin = 500KB',
-    ),
+    (("map", "dcqcn", "--over", "r_ai=1"), 'r_ai = "1": expected a rate'),
 ]
 
 

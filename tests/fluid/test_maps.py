@@ -1,4 +1,4 @@
-"""Maps equal their single points; recommendations keep what they promise, or say that they cannot."""
+"""Maps equal their single points; margins and roots agree."""
 
 from dataclasses import replace
 
@@ -11,7 +11,6 @@ from shallows.errors import ScenarioError
 from shallows.fluid import MODELS, Dcqcn, DcqcnPi, Dctcp, PatchedTimely, PatchedTimelyPi
 from shallows.fluid.linear import linearise
 from shallows.fluid.maps import margin_map
-from shallows.fluid.recommend import recommend
 
 COUNTS = np.arange(2, 65)
 
@@ -68,77 +67,3 @@ def test_margin_and_root_agree_on_stability(flows, delay, r_ai, kmax, rate):
     assert np.isfinite(root)
     if abs(root) > 1:
         assert (linear.loop().margins().phase_margin_deg > 0) == (root < 0)
-
-
-def tuned(**options):
-    tune = {"r_ai": np.array([5e6, 10e6, 20e6, 40e6]), "kmax": np.array([200e3, 400e3, 1000e3])}
-    return recommend(Dcqcn(delay=100e-6, ramp="extended"), COUNTS, tune, **options)
-
-
-def test_recommendation_is_the_best_of_the_grid():
-    found = tuned()
-    assert found.model is not None
-    worst = {
-        (r_ai, kmax): min(
-            linearise(Dcqcn(flows=int(n), delay=100e-6, ramp="extended", r_ai=r_ai, kmax=kmax))
-            .loop().margins().phase_margin_deg
-            for n in COUNTS
-        )
-        for r_ai in (5e6, 10e6, 20e6, 40e6)
-        for kmax in (200e3, 400e3, 1000e3)
-    }  # fmt: skip
-    best = max(worst, key=worst.get)
-    assert (found.parameters["r_ai"], found.parameters["kmax"]) == best
-    assert found.worst_margin_deg == pytest.approx(worst[best])
-    assert all(linearise(replace(found.model, flows=int(n))).stable for n in (2, 16, 64))
-
-
-def test_others_are_what_shorter_queues_cost_and_the_next_best():
-    """Of twelve choices, each worked out alone."""
-    extremes = {}
-    for r_ai in (5e6, 10e6, 20e6, 40e6):
-        for kmax in (200e3, 400e3, 1000e3):
-            one = Dcqcn(delay=100e-6, ramp="extended", r_ai=r_ai, kmax=kmax)
-            models = [replace(one, flows=int(n)) for n in COUNTS]
-            margin = min(linearise(model).loop().margins().phase_margin_deg for model in models)
-            queue = max(model.fixed_point().queue_bytes for model in models)
-            if margin > 0:
-                extremes[r_ai, kmax] = margin, queue
-    found = tuned()
-    others = {(one.parameters["r_ai"], one.parameters["kmax"]): one for one in found.others}
-    best = found.parameters["r_ai"], found.parameters["kmax"]
-    assert len(others) == min(4, len(extremes) - 1)
-    assert best not in others
-    for key, one in others.items():
-        assert (one.worst_margin_deg, one.worst_queue_bytes) == pytest.approx(extremes[key])
-    margins = [one.worst_margin_deg for one in found.others]
-    assert margins == sorted(margins, reverse=True)
-    beaten = {
-        key
-        for key, (margin, queue) in extremes.items()
-        if any(more > margin and less <= queue for more, less in extremes.values())
-    }
-    unbeaten = set(extremes) - beaten - {best}
-    assert 0 < len(unbeaten) <= 4
-    assert unbeaten <= set(others)
-
-
-def test_recommendation_keeps_the_queue_bound():
-    free, bound = tuned(), tuned(queue_bound_bytes=800e3)
-    assert free.worst_queue_bytes > 800e3
-    assert bound.worst_queue_bytes <= 800e3
-    assert 0 < bound.worst_margin_deg < free.worst_margin_deg
-    queues = [replace(bound.model, flows=int(n)).fixed_point().queue_bytes for n in COUNTS]
-    assert bound.worst_queue_bytes == pytest.approx(max(queues))
-
-
-def test_recommendation_says_what_stands_in_the_way():
-    assert "within the bound" in tuned(queue_bound_bytes=50e3).explanation
-    cliff = recommend(Dcqcn(delay=100e-6), COUNTS, {"r_ai": np.array([5e6, 40e6])})
-    assert cliff.model is None
-    assert "lacks a fixed point" in cliff.explanation
-    far = recommend(Dcqcn(delay=400e-6, ramp="extended"), COUNTS, {"r_ai": np.array([5e6, 40e6])})
-    assert far.model is None
-    assert "best worst-case phase margin is -" in far.explanation
-    with pytest.raises(ScenarioError, match="at least one parameter"):
-        recommend(Dcqcn(), COUNTS, {})

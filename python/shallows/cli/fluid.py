@@ -1,10 +1,9 @@
-"""`shallows fluid`: fixed points, margins, trajectories, maps and recommendations from the fluid models."""
+"""`shallows fluid`: fixed points, margins, trajectories and maps from the fluid models."""
 
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import Field, fields
 from functools import wraps
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,12 +15,9 @@ from shallows.cli.fluid_output import (
     bodes,
     draw,
     draw_map,
-    draw_recommendation,
-    in_lines,
     map_columns,
     of_map,
     of_margins,
-    of_recommendation,
     of_rest,
     of_run,
     run_columns,
@@ -32,7 +28,7 @@ from shallows.cli.output import Json
 from shallows.cli.parsing import App
 from shallows.cli.settings import settings
 from shallows.errors import ScenarioError
-from shallows.units import RATE, SIZE, TIME, Dimension, did_you_mean
+from shallows.units import RATE, TIME, Dimension, did_you_mean
 
 if TYPE_CHECKING:
     from shallows.core.contract import F64
@@ -193,51 +189,6 @@ def map_(
         write_csv(csv_file, map_columns(result))
     if plot:
         draw_map(plot, result)
-
-
-@app.command()
-@_explained
-def recommend(
-    model: ModelName,
-    flows: Annotated[str, typer.Option(metavar="RANGE", help="Numbers of flows to withstand: 2:64.")],
-    tune: Annotated[
-        list[str], typer.Option(metavar="KEY=RANGE", help="Range of a tuned parameter: r_ai=5Mbps:80Mbps.")
-    ],
-    rate: LinkRate = None, delay: Delay = None, settings: Settings = None,
-    queue_bound: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Upper bound of the queue at rest; by default none.")
-    ] = None,
-    as_json: Json = False, plot: Plot = None,
-) -> None:  # fmt: skip
-    """The parameters with the largest worst-case phase margin within a queue bound."""
-    from shallows.fluid.recommend import recommend as choose
-
-    built = _tunable(model, rate, delay, settings or [], tune)
-    counts = _axes(built, [f"flows={flows}"], "--flows")["flows"]
-    bound = _quantity("--queue-bound", queue_bound, SIZE) if queue_bound else np.inf
-    found = choose(built, counts, _axes(built, tune, "--tune"), bound)
-    report = of_recommendation(built, found)
-    show("recommend", report if as_json else in_lines(report), as_json)
-    if plot:
-        draw_recommendation(plot, found)
-
-
-def _tunable(name: str, rate: str | None, delay: str | None, settings: list[str], tune: list[str]) -> "Model":
-    """A model with one end of each range set, because defaults and some ends may not fit together."""
-    mistakes: list[ScenarioError] = []
-    for chosen in product(*(_ends(one) for one in tune if "=" in one)):
-        try:
-            return _model(name, None, rate, delay, [*settings, *chosen])
-        except ScenarioError as mistake:
-            mistakes.append(mistake)
-    raise mistakes[0]
-
-
-def _ends(tuned: str) -> tuple[str, str]:
-    """The first and the last value of a range, as settings."""
-    key, _, values = tuned.partition("=")
-    first, *others = values.split(",") if ":" not in values else values.split(":")[:2]
-    return f"{key}={first}", f"{key}={others[-1] if others else first}"
 
 
 def _model(

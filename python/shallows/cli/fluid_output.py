@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from shallows.fluid.linear import Linear
     from shallows.fluid.maps import MarginMap
     from shallows.fluid.model import FixedPoint, Model
-    from shallows.fluid.recommend import Choice, Recommendation
     from shallows.fluid.trajectory import Trajectory
 
 Report = dict[str, Any]
@@ -96,37 +95,8 @@ def of_map(result: "MarginMap", in_full: bool) -> Report:
     return report
 
 
-def of_recommendation(model: "Model", found: "Recommendation") -> Report:
-    """The report of a recommendation: the best choice and others."""
-    return {
-        "stable": found.model is not None,
-        **_choice(model, found),
-        "message": found.explanation,
-        "others": [_choice(model, other) for other in found.others],
-    }
-
-
-def in_lines(report: Report) -> Report:
-    """A recommendation as text, with a line for each other choice."""
-    lines = [
-        f"{_pairs(one['parameters'])}: {one['worst_phase_margin_deg']:.4g} degrees "
-        f"with {one['worst_flows']} flows, {one['worst_queue_kb']:.4g} KB"
-        for one in report["others"]
-    ]
-    return report | {"others": f"\n{'':24}".join(lines)}
-
-
 def _pairs(table: Report) -> str:
     return ", ".join(f"{key} {_text(part)}" for key, part in table.items())
-
-
-def _choice(model: "Model", choice: "Choice | Recommendation") -> Report:
-    return {
-        "parameters": {name: with_unit(model, name, value) for name, value in choice.parameters.items()},
-        "worst_phase_margin_deg": choice.worst_margin_deg,
-        "worst_flows": choice.worst_flows,
-        "worst_queue_kb": choice.worst_queue_bytes / 1e3,
-    }
 
 
 def with_unit(model: "Model", name: str, value: float) -> Any:
@@ -253,16 +223,3 @@ def draw_map(path: Path, result: "MarginMap") -> None:
         margin_bar(axes, stability_map(axes, result), "phase margin (degrees)")
 
     draw(path, result.model, (1, 1), paint, result.axes)
-
-
-def draw_recommendation(path: Path, found: "Recommendation") -> None:
-    """Draw the worst margin over the two tuned parameters."""
-    from shallows.fluid.plot import margin_bar, recommendation
-
-    if len(found.map.axes) != 3:
-        raise ScenarioError("--plot", str(path), "two --tune to draw")
-
-    def paint(axes: "Axes") -> None:
-        margin_bar(axes, recommendation(axes, found), "worst phase margin (degrees)")
-
-    draw(path, found.map.model, (1, 1), paint, found.map.axes)

@@ -143,11 +143,11 @@ def compare(
     with report_if_slow(PREPARING):
         changes = settings(set_, EXAMPLE)
         jobs = prepare_all(scenario, cc, world or ["packet"], seed=seed, overrides=changes)
-    first = next(iter(jobs.values()))[1]
-    folder = _place(out, first.file, lambda: paths.of_comparison(jobs))
+    runs = [(job.make(), job.world) for job in jobs]
+    folder = _place(out, runs[0][0].file, lambda: paths.of_comparison([job.run for job in jobs], runs))
     if html:
         pages.check(html, folder)
-    packets = [prepared for world, prepared in jobs.values() if world == "packet"]
+    packets = [scenario for scenario, world in runs if world == "packet"]
     check_runs(packets, min(threads or os.cpu_count() or 1, len(packets)), "--threads")
     with Progress() as bars:
         comparison = Comparison(run_all(jobs, bars, threads), len(jobs))

@@ -3,7 +3,7 @@
 A model is one file: its symbols, its equations marked `@equations`, and a `Model` that holds its
 parameters in SI units and a `System` that names its states and delayed values. From that the solvers
 take everything: `Model.fixed_point`, `linear.linearise` (margins, roots), `trajectory.trajectory`,
-`maps.margin_map`, `recommend.recommend`. To add one, write such a file and add its class to `MODELS`.
+`maps.margin_map`. To add one, write such a file and add its class to `MODELS`.
 `published` holds what a paper's figures really computed; `dcqcn_cycles` and `expresspass_rounds` are
 discrete models, of convergence only.
 """

@@ -15,7 +15,6 @@ from shallows.fluid import Dcqcn, PatchedTimely, plot
 from shallows.fluid.linear import linearise
 from shallows.fluid.maps import margin_map
 from shallows.fluid.published import FIGURES, linearise_as_published
-from shallows.fluid.recommend import recommend
 from shallows.fluid.trajectory import Flows, trajectory
 from shallows.plot import STYLE
 
@@ -89,23 +88,12 @@ def slopes() -> Figure:
     return figure
 
 
-def recommended() -> Figure:
-    """What to set for 2 to 64 DCQCN flows at 100 us with a queue of at most 1 MB."""
-    figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
-    tune = {"r_ai": np.linspace(5e6, 80e6, 51), "kmax": np.linspace(100e3, 2000e3, 51)}
-    found = recommend(Dcqcn(delay=100e-6, ramp="extended"), np.arange(2, 65), tune, 1e6)
-    plot.margin_bar(axes, plot.recommendation(axes, found), "worst phase margin (degrees)")
-    axes.set_title("DCQCN, 2 to 64 flows, 100 µs, queue at most 1 MB (dashed)")
-    return figure
-
-
 FIGURE_FILES = {
     "fluid-bode": bode,
     "fluid-margin": margin_against_flows,
     "fluid-stability": stability,
     "fluid-trajectories": trajectories,
     "fluid-slopes": slopes,
-    "fluid-recommend": recommended,
 }
 
 

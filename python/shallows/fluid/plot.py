@@ -14,7 +14,6 @@ from shallows.fluid.compiled import C128
 from shallows.fluid.linear import Loop, Margins
 from shallows.fluid.maps import MarginMap
 from shallows.fluid.model import Model
-from shallows.fluid.recommend import Recommendation
 from shallows.fluid.trajectory import Trajectory
 from shallows.plot import COLOURS, DASHES
 
@@ -153,24 +152,6 @@ def margin_bar(axes: Axes, image: Any, label: str) -> None:
     figure = axes.get_figure()
     assert figure is not None, "these Axes have a figure"
     figure.colorbar(image, ax=axes, label=label, ticks=within)
-
-
-def recommendation(axes: Axes, found: Recommendation) -> Any:
-    """The worst margin over all numbers of flows, over two tuned parameters, with the choice marked.
-
-    The dashed line is the queue bound. Returns the image, for a colour bar.
-    """
-    names = [name for name in found.map.axes if name != "flows"]
-    (x_label, x_factor), (y_label, y_factor) = (axis_label(found.map.model, name) for name in names)
-    x, y = found.map.axes[names[0]] * x_factor, found.map.axes[names[1]] * y_factor
-    image = _shaded(axes, x, y, found.margin_deg.T, (x_label, y_label))
-    queue, bound = found.queue_bytes.T, found.queue_bound_bytes
-    if np.nanmin(queue) < bound < np.nanmax(queue):
-        axes.contour(x, y, queue, levels=[bound], colors="black", linestyles="--", linewidths=1.2)
-    if found.model is not None:
-        x_best, y_best = found.parameters[names[0]] * x_factor, found.parameters[names[1]] * y_factor
-        axes.plot(x_best, y_best, "*", markersize=14, color="white", markeredgecolor="black")
-    return image
 
 
 def trajectory(

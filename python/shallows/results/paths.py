@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
@@ -26,10 +25,9 @@ def of_run(scenario: "Scenario", world: str = "packet") -> Path:
     return _place(scenario, [label], [(scenario, world)])
 
 
-def of_comparison(jobs: "Mapping[str, tuple[str, Scenario]]") -> Path:
-    """The folder of a comparison of `{label: (world, scenario)}`."""
-    runs = [(scenario, world) for world, scenario in jobs.values()]
-    return _place(runs[0][0], list(jobs), runs)
+def of_comparison(labels: list[str], runs: "list[tuple[Scenario, str]]") -> Path:
+    """The folder of a comparison of `(scenario, world)` with these labels."""
+    return _place(runs[0][0], labels, runs)
 
 
 def interrupted(folder: Path) -> Path:

@@ -4,8 +4,11 @@ import csv
 import json
 import os
 import tomllib
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, Self
@@ -18,6 +21,8 @@ from shallows.errors import BooksError, NamedOverrides, ScenarioError
 from shallows.results import paths, store
 from shallows.results.bottlenecks import bottlenecks
 from shallows.scenario import fitting
+from shallows.sweeps import engine, executors
+from shallows.sweeps.plans import Job
 from shallows.worlds import REAL_TIME
 from shallows.worlds.runner import World, in_world, prepare, refuse_unknown
 
@@ -59,7 +64,7 @@ def compare(
     refuse_unknown(unknown, ("cc", "worlds", "seed", "threads", "out", "progress", "overrides"))
     jobs = prepare_all(scenario, one_or_more(cc), worlds, seed=seed, overrides=overrides)
     if out is not None:
-        store.check_replaceable(out, next(iter(jobs.values()))[1].file)
+        store.check_replaceable(out, jobs[0].make().file)
     with Progress(shown=progress) as bars:
         comparison = Comparison(run_all(jobs, bars, threads), len(jobs))
     if out is not None:
@@ -79,18 +84,22 @@ def prepare_all(
     *,
     seed: int | None = None,
     overrides: Mapping[str, Any] | None = None,
-) -> "dict[str, tuple[str, Scenario]]":
-    """`{label: (world, scenario)}`, everything checked before the first run starts."""
+) -> list[Job]:
+    """The jobs of a sweep over `ccs` and `worlds`, everything checked before the first run starts.
+
+    Their addresses are the labels of the runs: algorithm, and world if there are several.
+    """
     named = user_algorithms.labels(ccs)
     if not named:
         raise ScenarioError("cc", None, "one algorithm or more")
     given = NamedOverrides(overrides)
-    jobs: dict[str, tuple[str, Scenario]] = {}
+    jobs: list[Job] = []
     refused: list[ScenarioError] = []
     for label, cc in named.items():
         for world in worlds:
             prepared, error = _prepare(scenario, seed, given, cc, world, alone=len(worlds) == 1)
-            jobs[label if len(worlds) == 1 else f"{label}-{world}"] = (world, prepared)
+            run = label if len(worlds) == 1 else f"{label}-{world}"
+            jobs.append(Job(run, {"cc": label, "world": world}, world, lambda made=prepared: made))
             refused += [error] if error else []
     if len(refused) == len(jobs):  # a key that acts on none of the algorithms
         raise refused[0]
@@ -124,29 +133,44 @@ def _prepare(
     return (prepare(prepared, overrides=needed, world=world) if needed else prepared), error
 
 
-def run_all(
-    jobs: "dict[str, tuple[str, Scenario]]", bars: "Progress", threads: int | None = None
-) -> "dict[str, Run]":
+@dataclass(frozen=True)
+class _Kept:
+    """The `engine.Work` of a comparison: its runs are kept in memory."""
+
+    bars: "Progress"
+    done: "dict[str, Run]" = field(default_factory=dict[str, Any])
+
+    def find(self, job: Job) -> "Run | None":
+        return self.done.get(job.run)
+
+    def perform(self, job: Job) -> "Run":
+        scenario = job.make()
+        self.done[job.run] = in_world(job.world)(scenario, self.bars.of(scenario, job.run))
+        return self.done[job.run]
+
+    def lost(self, job: Job, error: BaseException) -> "Run":
+        raise error
+
+
+def run_all(jobs: Sequence[Job], bars: "Progress", threads: int | None = None) -> "dict[str, Run]":
     """`{label: Run}` in the order of `jobs`, `threads` at a time (all cores unless given).
 
     Runs that had not started when Ctrl-C came are missing; `KeyboardInterrupt` if that is all of them.
     """
-    from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+    from concurrent.futures import ThreadPoolExecutor
 
-    in_real_time = any(world in REAL_TIME for world, _ in jobs.values())  # leave one core to the machine
+    kept = _Kept(bars)
+    in_real_time = any(job.world in REAL_TIME for job in jobs)  # leave one core to the machine
     with ThreadPoolExecutor(1 if in_real_time else threads or min(len(jobs), os.cpu_count() or 1)) as pool:
-        futures = {
-            pool.submit(in_world(world), scenario, bars.of(scenario, label)): label
-            for label, (world, scenario) in jobs.items()
-        }
+        executor = partial(executors.through, pool)
         with suppress(KeyboardInterrupt):
-            wait(futures, return_when=FIRST_EXCEPTION)
-        bars.stop.set()
-        pool.shutdown(cancel_futures=True)
-    done = {label: future.result() for future, label in futures.items() if not future.cancelled()}
-    if not done:
+            try:
+                deque(engine.results(jobs, kept, executor), maxlen=0)
+            finally:
+                bars.stop.set()  # the runs in progress end early
+    if not kept.done:
         raise KeyboardInterrupt
-    return done
+    return {job.run: kept.done[job.run] for job in jobs if job.run in kept.done}
 
 
 class Comparison:

@@ -1,7 +1,7 @@
-"""Executors of the runs of a sweep: local processes, any executor, Dask, or Slurm.
+"""Executors of jobs: local processes, any executor, Dask, or Slurm.
 
-Each is a generator of rows of finished runs. A run writes its tables to the folder of the sweep, which must
-have the same path on every machine; only its row is returned.
+Each is a generator of finished jobs with their results. What a job stores must have the same path on every
+machine; only its result is returned.
 """
 
 import multiprocessing
@@ -13,16 +13,12 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shallows.base import extras
 from shallows.errors import ScenarioError
+from shallows.sweeps.engine import J, LostProcessError, Performed, R, Work
 from shallows.sweeps.interrupts import delayed, start_servers
-from shallows.sweeps.jobs import perform, perform_all, row
-
-if TYPE_CHECKING:
-    from shallows.sweeps.plans import Job
-
 
 CHUNKS = 1000
 """The most tasks given to a remote scheduler: beyond it, runs share tasks."""
@@ -30,58 +26,56 @@ ARRAY = 100
 """Jobs of a Slurm array, unless set by `tasks=`."""
 
 
-Rows = Generator[dict[str, Any]]
-"""Rows of finished runs; closing the generator stops the other runs."""
+def performed(
+    jobs: list[J], work: Work[J, R], on: Any = None, workers: int | None = None, folder: Path | None = None
+) -> Performed[J, R]:
+    """The results of `jobs` as they finish.
 
-
-def rows_of(jobs: "list[Job]", folder: Path, on: Any = None, workers: int | None = None) -> Rows:
-    """The rows of `jobs` as they finish.
-
-    `on` is "local", "dask://HOST:PORT", "slurm", "slurm:KEY=VALUE,…" or any executor.
+    on: "local", "dask://HOST:PORT", "slurm", "slurm:KEY=VALUE,…" or any executor. folder: of Slurm's logs.
     """
     if not isinstance(on, str | None):
-        return through(on, jobs, folder)
+        return through(on, jobs, work)
     kind, _, rest = (on or "local").partition(":")
     if kind == "local" and not rest:
-        return local(jobs, folder, workers)
+        return local(jobs, work, workers)
     if kind == "dask" and rest.startswith("//"):
-        return dask(jobs, folder, f"tcp:{rest}")
-    if kind == "slurm":
-        return slurm(jobs, folder, **slurm_parameters(rest))
+        return dask(jobs, work, f"tcp:{rest}")
+    if kind == "slurm" and folder is not None:
+        return slurm(jobs, work, folder, **slurm_parameters(rest))
     raise ScenarioError("--on", on, "local, dask://HOST:PORT, slurm or slurm:KEY=VALUE,…")
 
 
-def local(jobs: "list[Job]", folder: Path, workers: int | None = None) -> Rows:
+def local(jobs: list[J], work: Work[J, R], workers: int | None = None) -> Performed[J, R]:
     """Run in `workers` processes that stay warm (by default on all cores).
 
-    If a process dies, for example for lack of memory, its runs are tried again one by one. A run that dies
-    alone has failed.
+    If a process dies, for example for lack of memory, its jobs are tried again one by one. A job that dies
+    alone is lost.
     """
     left = list(jobs)
     while left:
-        suspects, left = yield from _pooled(left, folder, workers or usable_cores())
+        suspects, left = yield from _pooled(left, work, workers or usable_cores())
         for job in suspects:
-            lost, _ = yield from _pooled([job], folder, 1)
+            lost, _ = yield from _pooled([job], work, 1)
             for job in lost:
-                yield row(job, failure="its process was killed twice, perhaps for lack of memory")
+                error = LostProcessError("its process was killed twice, perhaps for lack of memory")
+                yield job, work.lost(job, error)
 
 
-def through(executor: Any, jobs: "list[Job]", folder: Path) -> Rows:
+def through(executor: Any, jobs: list[J], work: Work[J, R]) -> Performed[J, R]:
     """Run with any `concurrent.futures.Executor`, which handles failing machines itself."""
-    tasks = _chunks(jobs)
-    futures = {executor.submit(perform_all, chunk, str(folder)): chunk for chunk in tasks}
+    futures = {executor.submit(_perform_all, chunk, work): chunk for chunk in _chunks(jobs)}
     try:
         for future in as_completed(futures):
-            yield from _rows(future.exception(), future.result, futures[future])
+            yield from _results(future.exception(), future.result, futures[future], work)
     finally:
         for future in futures:
             future.cancel()
 
 
-def dask(jobs: "list[Job]", folder: Path, address: str) -> Rows:
-    """Run on the workers of a Dask scheduler (the extra `dask`), which reassigns runs of a lost worker."""
+def dask(jobs: list[J], work: Work[J, R], address: str) -> Performed[J, R]:
+    """Run on the workers of a Dask scheduler (the extra `dask`), which reassigns jobs of a lost worker."""
     with dask_client(address) as client, client.get_executor(pure=False) as executor:
-        yield from through(executor, jobs, folder)
+        yield from through(executor, jobs, work)
 
 
 def dask_client(address: str) -> Any:
@@ -92,16 +86,18 @@ def dask_client(address: str) -> Any:
         raise ScenarioError("--on", address, f"the address of a Dask scheduler ({error})") from None
 
 
-def slurm(jobs: "list[Job]", folder: Path, cluster: str = "slurm", **parameters: Any) -> Rows:
-    """Run as one array of Slurm jobs through submitit (the extra `slurm`), several runs per job."""
+def slurm(
+    jobs: list[J], work: Work[J, R], folder: Path, cluster: str = "slurm", **parameters: Any
+) -> Performed[J, R]:
+    """Run as one array of Slurm jobs through submitit (the extra `slurm`), several jobs of ours in each."""
     submitit = _extra("submitit", "slurm")
     tasks = _chunks(jobs, parameters.pop("tasks", ARRAY))
     executor = slurm_executor(folder, cluster, **parameters)
-    submitted = executor.map_array(perform_all, tasks, [str(folder)] * len(tasks))
+    submitted = executor.map_array(_perform_all, tasks, [work] * len(tasks))
     chunk_of = dict(zip(map(id, submitted), tasks, strict=True))
     try:
         for done in submitit.helpers.as_completed(submitted, poll_frequency=1):
-            yield from _rows(done.exception(), done.result, chunk_of[id(done)])
+            yield from _results(done.exception(), done.result, chunk_of[id(done)], work)
     except BaseException:
         for job in submitted:
             job.cancel(check=False)
@@ -126,7 +122,7 @@ def _update(executor: Any, parameters: dict[str, Any]) -> Any:
     return executor
 
 
-def slurm_script(jobs: "list[Job]", folder: Path, **parameters: Any) -> str:
+def slurm_script(jobs: list[J], folder: Path, **parameters: Any) -> str:
     """The script that `slurm` would submit, also without Slurm."""
     _extra("submitit", "slurm")
     from submitit.slurm.slurm import SlurmExecutor
@@ -159,25 +155,25 @@ def usable_cores() -> int:
 
 
 def _pooled(
-    jobs: "list[Job]", folder: Path, workers: int
-) -> "Generator[dict[str, Any], None, tuple[list[Job], list[Job]]]":
+    jobs: list[J], work: Work[J, R], workers: int
+) -> Generator[tuple[J, R], None, tuple[list[J], list[J]]]:
     """Yield rows; return (jobs that were running when a process died, jobs not begun)."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["shallows.sweeps.preload"])
     start_servers()
-    left: deque[Job] = deque(jobs)
-    flying: dict[Future[dict[str, Any]], Job] = {}
+    left = deque(jobs)
+    flying: dict[Future[R], J] = {}
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(min(workers, len(jobs)), mp_context=context, initializer=_attached)
     try:
         while left or flying:
             while left and len(flying) < 2 * workers:
                 with without_main(), delayed():
-                    future = pool.submit(perform, left[0], folder)
+                    future = pool.submit(work.perform, left[0])
                 flying[future] = left.popleft()
             done, _ = wait(flying, return_when=FIRST_COMPLETED)
             for future in done:
-                yield future.result()
+                yield flying[future], future.result()
                 del flying[future]
         return [], []
     except BrokenProcessPool:
@@ -220,16 +216,21 @@ def _end_with_parent() -> None:
     os._exit(1)  # an unfinished run leaves nothing
 
 
-def _rows(
-    error: BaseException | None, result: Callable[[], list[dict[str, Any]]], jobs: "list[Job]"
-) -> list[dict[str, Any]]:
-    """The rows of a finished task, or a failure for each of its jobs."""
-    return (
-        result() if error is None else [row(job, failure=f"{type(error).__name__}: {error}") for job in jobs]
-    )
+def _perform_all(jobs: list[J], work: Work[J, R]) -> list[R]:
+    """The results of several jobs, one after the other."""
+    return [work.perform(job) for job in jobs]
 
 
-def _chunks(jobs: "list[Job]", most: int = CHUNKS) -> "list[list[Job]]":
+def _results(
+    error: BaseException | None, results: Callable[[], list[R]], jobs: list[J], work: Work[J, R]
+) -> list[tuple[J, R]]:
+    """The jobs of a finished task with their results, or each lost by `error`."""
+    if error is not None:
+        return [(job, work.lost(job, error)) for job in jobs]
+    return list(zip(jobs, results(), strict=True))
+
+
+def _chunks(jobs: list[J], most: int = CHUNKS) -> list[list[J]]:
     size = -(-len(jobs) // most)
     return [jobs[start : start + size] for start in range(0, len(jobs), size)]
 

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import traceback
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from shallows.results import store
 from shallows.results.metrics import RUN_KEYS, number
 from shallows.results.summary import bounds
 from shallows.runs import Run
+from shallows.sweeps.engine import LostProcessError
 from shallows.worlds.runner import in_world
 
 if TYPE_CHECKING:
@@ -37,49 +39,56 @@ def part_of(place: Path, metrics: "list[str]") -> tuple[dict[str, Any], dict[str
     return values, least
 
 
-def perform(job: "Job", folder: Path) -> dict[str, Any]:
-    """Run `job` unless it is in `folder`; return its row, with the error in `failure` if it failed."""
-    place = place_of(job, folder)
-    try:
-        if place.exists():
-            return row(job, _load(job.run, place).summary)
-        run = in_world(job.world)(job.make(), None)
-        if run.interrupted:
-            return row(job, failure="interrupted")
-        _keep(run, place, job.run)
-        return row(job, run.summary)
-    except (ScenarioError, OSError, MemoryError, RuntimeError) as error:
-        return row(job, failure=f"{type(error).__name__}: {error}")
-    except Exception as error:
-        if not user_algorithms.frames(error):
-            raise
-        *_, last = traceback.extract_tb(error.__traceback__)
-        return row(job, failure=f"{type(error).__name__}: {error}, in line {last.lineno} of {last.filename}")
+@dataclass(frozen=True)
+class Saved:
+    """The `engine.Work` of a sweep in `folder`: each run is saved in its `runs`, and its result is a row.
 
-
-def perform_all(several: "list[Job]", folder: Path) -> list[dict[str, Any]]:
-    """The rows of several jobs, one after the other."""
-    return [perform(job, folder) for job in several]
-
-
-def verified(wanted: "list[Job]", folder: Path) -> "tuple[list[Job], dict[str, str]]":
-    """The jobs whose runs are in the sweep's `folder`, and `{run: problem}` of those that were set aside.
-
-    A run is damaged, or was saved for another address: swapped, copied from elsewhere or edited.
+    wrong: `{run: problem}` of the runs that were set aside, being damaged or saved for another address:
+    swapped, copied from elsewhere or edited.
     """
-    present: list[Job] = []
-    wrong: dict[str, str] = {}
-    for job in wanted:
-        place = place_of(job, folder / "runs")
+
+    folder: Path
+    wrong: dict[str, str] = field(default_factory=dict[str, str])
+
+    def find(self, job: "Job") -> dict[str, Any] | None:
+        """The row of a run that is in the folder; None, and the run is set aside, if it is not whole."""
+        place = place_of(job, self.folder / "runs")
         if not os.path.lexists(place):
-            continue
-        problem = wrong_run(job.run, place)
-        if problem is None:
-            present.append(job)
-        else:
-            wrong[job.run] = problem
-            _set_aside(place, folder / SET_ASIDE)
-    return present, wrong
+            return None
+        try:
+            return row(job, _load(job.run, place).summary)
+        except (ScenarioError, OSError) as error:
+            self.wrong[job.run] = str(error)
+            _set_aside(place, self.folder / SET_ASIDE)
+            return None
+
+    def perform(self, job: "Job") -> dict[str, Any]:
+        """Run `job` unless it is in the folder; return its row, with the error in `failure` if it failed."""
+        place = place_of(job, self.folder / "runs")
+        try:
+            if place.exists():
+                return row(job, _load(job.run, place).summary)
+            run = in_world(job.world)(job.make(), None)
+            if run.interrupted:
+                return row(job, failure="interrupted")
+            _keep(run, place, job.run)
+            return row(job, run.summary)
+        except (ScenarioError, OSError, MemoryError, RuntimeError) as error:
+            return row(job, failure=f"{type(error).__name__}: {error}")
+        except Exception as error:
+            if not user_algorithms.frames(error):
+                raise
+            *_, last = traceback.extract_tb(error.__traceback__)
+            return row(
+                job, failure=f"{type(error).__name__}: {error}, in line {last.lineno} of {last.filename}"
+            )
+
+    def lost(self, job: "Job", error: BaseException) -> dict[str, Any]:
+        """The row of a run whose process or machine was lost."""
+        return row(
+            job,
+            failure=str(error) if isinstance(error, LostProcessError) else f"{type(error).__name__}: {error}",
+        )
 
 
 def wrong_run(address: str, place: Path) -> str | None:

@@ -1,7 +1,8 @@
-"""Progress of a sweep: finished and failed runs, time left, packet-hops per second."""
+"""Progress of jobs: finished and failed ones, time left, packet-hops per second."""
 
 import sys
 import time
+from collections.abc import Mapping
 from typing import Any, Self
 
 from shallows.printing.progress import count, duration
@@ -12,7 +13,8 @@ SILENT_S = 10
 class Progress:
     """A bar on a terminal, a line now and then anywhere else; a context manager."""
 
-    def __init__(self, *, shown: bool = True) -> None:
+    def __init__(self, *, shown: bool = True, unit: str = "runs") -> None:
+        self.unit = unit
         self._bar = _bar() if shown and sys.stderr.isatty() else None
         self._lines = shown and not self._bar
         self._task = None
@@ -28,25 +30,27 @@ class Progress:
             self._bar.stop()
 
     def begin(self, total: int, done: int) -> None:
-        """Start with `total` runs, of which `done` exist already."""
+        """Start with `total` jobs, of which `done` have stored results."""
         self.total, self.done, self.failed, self.hops, self.first = total, done, 0, 0, done
         self.began = time.monotonic()
         if self._bar:
             if self._task is not None:
                 self._bar.remove_task(self._task)
-            self._task = self._bar.add_task("runs", total=total, completed=done, state="")
+            self._task = self._bar.add_task(self.unit, total=total, completed=done, state="")
 
-    def row(self, row: dict[str, Any]) -> None:
-        """Count one more finished run."""
+    def row(self, row: Mapping[str, Any]) -> None:
+        """Count one more finished job."""
         self.done += 1
-        self.failed += row["failure"] is not None
-        self.hops += row["packet_hops"] or 0
-        state = f"{self.failed} failed, {count(self.hops / (time.monotonic() - self.began))} hops/s"
+        self.failed += row.get("failure") is not None
+        self.hops += row.get("packet_hops") or 0
+        state = f"{self.failed} failed"
+        if self.hops:
+            state += f", {count(self.hops / (time.monotonic() - self.began))} hops/s"
         if self._bar:
             self._bar.update(self._task, completed=self.done, state=state)
         elif self._lines and time.monotonic() - self.printed_at > SILENT_S:
             self.printed_at = time.monotonic()
-            text = f"{self.done} of {self.total} runs, {state}, {self._remaining()} left"
+            text = f"{self.done} of {self.total} {self.unit}, {state}, {self._remaining()} left"
             print(text, file=sys.stderr, flush=True)
 
     def _remaining(self) -> str:

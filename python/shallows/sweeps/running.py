@@ -4,6 +4,7 @@ import os
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never
 
@@ -15,9 +16,10 @@ from shallows.results import inventory, store
 from shallows.results.metrics import resolved
 from shallows.results.paths import ROOT
 from shallows.sweeps import plans
-from shallows.sweeps.executors import rows_of, usable_cores
+from shallows.sweeps.engine import results
+from shallows.sweeps.executors import performed, usable_cores
 from shallows.sweeps.file import of_file, share_of
-from shallows.sweeps.jobs import SET_ASIDE, perform, place_of, verified
+from shallows.sweeps.jobs import SET_ASIDE, Saved, place_of
 from shallows.sweeps.result import Sweep, listed
 from shallows.worlds.runner import World, given, refuse_unknown
 
@@ -204,27 +206,23 @@ def run(
 
 def _run(plan: "Plan", folder: Path, on: Any, workers: int | None, bar: "Progress | None") -> Sweep:
     jobs = plan.jobs()
-    present, wrong = verified(jobs, folder)
-    rows = {job.run: perform(job, folder / "runs") for job in present}
-    left = [job for job in jobs if job.run not in rows or rows[job.run]["failure"]]
+    saved = Saved(folder)
+    executor = partial(performed, on=on, workers=workers, folder=folder / "runs")
+    rows: dict[str, dict[str, Any]] = {}
     interrupted = False
-    if bar:
-        bar.begin(len(jobs), len(jobs) - len(left))
     try:
         # Closing the generator stops the workers.
-        with closing(rows_of(left, folder / "runs", on, workers)) as coming:
-            for row in coming if left else ():
-                rows[row["run"]] = row
+        with closing(results(jobs, saved, executor, bar)) as coming:
+            for job, row in coming:
+                rows[job.run] = row
                 store.note(folder)
-                if bar:
-                    bar.row(row)
     except KeyboardInterrupt:
         interrupted = True
     return Sweep(
         [rows[job.run] for job in jobs if job.run in rows],
         plan.names,
         folder,
-        _about(plan, interrupted, wrong),
+        _about(plan, interrupted, saved.wrong),
     )
 
 
