@@ -6,7 +6,9 @@ name. It raises `ValueError` for a file that means nothing: no reader may accept
 
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
+from fractions import Fraction
+from itertools import pairwise
 
 
 def number(word):
@@ -270,3 +272,140 @@ def switch(text):
     unknown += ["xon_offset = 0"] if threshold and not offset else []
     least = 1 if threshold else 0
     return [*thresholds, port["pfc_enable"], headroom, threshold, max(offset, least)], unknown
+
+
+HEADER = {"nodes", "tiers", "podsize"}
+TIER = {
+    *("downlink_speed_gbps", "radix_down", "radix_up", "queue_down", "queue_up", "oversubscribed", "bundle"),
+    *("downlink_latency_ns", "switch_latency_ns"),
+}
+
+
+def fabric(text):
+    """Links (end, end, Gbps, ps) of a `.topo` file, whose ends are (tier, number), and its size of queues."""
+    tables = [Counter()]
+    for key, value in lines(text):
+        if key.lower() == "tier":
+            tables.append(Counter(tier=number(value)))
+        elif key.lower() in tables[-1] or key.lower() not in (TIER if tables[1:] else HEADER):
+            raise ValueError(key)
+        else:
+            tables[-1][key.lower()] = number(value)
+    head, *tiers = tables[:1] + sorted(tables[1:], key=lambda table: table["tier"])
+    if [tier["tier"] for tier in tiers] != list(range(head["tiers"])) or len(tiers) not in (2, 3):
+        raise ValueError("tiers")
+    many = [tier.get("bundle", 1) for tier in tiers]
+    hosts, pods, racks = tiers[0]["radix_down"], head["nodes"] // head["podsize"], head["podsize"]
+    racks, upper = racks // hosts, tiers[0]["radix_up"] // many[1]  # racks and second switches of a pod
+    found = [((0, host), (1, host // hosts)) for host in range(head["nodes"])]
+    pairs = [(rack, rack // racks * upper + at) for rack in range(pods * racks) for at in range(upper)]
+    found += many[1] * [((1, rack), (2, at)) for rack, at in pairs]
+    if len(tiers) == 3:
+        cores = range(tiers[1]["radix_up"] // many[2])
+        pairs = [(at, at % upper + upper * core) for at in range(pods * upper) for core in cores]
+        found += many[2] * [((2, at), (3, core)) for at, core in pairs]
+    for side, key in ((1, "radix_down"), (0, "radix_up")):
+        for (tier, _), links in Counter(link[side] for link in found).items():
+            if tier and links != tiers[tier - 1][key]:
+                raise ValueError(key)
+    rates, ps = [tier["downlink_speed_gbps"] for tier in tiers], []
+    for at, (low, high) in enumerate(pairwise(tiers)):
+        share = Fraction(low["radix_down"] * rates[at], low["radix_up"] * rates[at + 1])
+        if low.get("oversubscribed", share) != share:
+            raise ValueError("oversubscribed")
+        ps.append(500 * (low["switch_latency_ns"] + high["switch_latency_ns"]))
+    ps = [500 * tiers[0]["switch_latency_ns"], *ps]
+    ps = [1000 * tier["downlink_latency_ns"] + half for tier, half in zip(tiers, ps, strict=True)]
+    queues = {tier[key] for tier in tiers for key in ("queue_up", "queue_down")} - {0}
+    found = sorted((*link, rates[link[0][0]], ps[link[0][0]]) for link in found)
+    return (found, queues if len(queues) == 1 else set()), ["Queue_Up and Queue_Down"] * (len(queues) > 1)
+
+
+PARTNER = """{"version": "1"}
+{"id": 7, "type": "COMM_RECV_NODE", "attr": [
+{"name": "comm_src", "int64Val": 0}, {"name": "comm_tag", "int64Val": 5}]}
+{"id": 8, "type": "COMM_COLL_NODE", "dataDeps": [7], "attr": [
+{"name": "comm_type", "int64Val": 0}, {"name": "comm_size", "int64Val": 8000}]}
+"""
+"""The trace of rank 1 beside a damaged one of rank 0."""
+NODE = {"id": 0, "name": "", "type": "", "dataDeps": [], "ctrlDeps": [], "durationMicros": 0, "attr": []}
+COMPUTES = {"COMP_NODE": 0, "MEM_LOAD_NODE": 2, "MEM_STORE_NODE": 2}
+
+
+def chakra(text):
+    """Computations, messages and the bytes of collectives of a trace of rank 0, and of rank 1 above."""
+
+    def once(pairs):
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError("twice")
+        return dict(pairs)
+
+    decoder, unknown, nodes = json.JSONDecoder(object_pairs_hook=once), [], []
+    while text := text.strip():
+        one, end = decoder.raw_decode(text)
+        nodes, text = [*nodes, one], text[end:]
+    nodes = [NODE | one for one in nodes if {"id", "type"} & one.keys() or one is not nodes[0]]
+    ids, found = {int(node["id"]) for node in nodes}, []
+    if len(ids) < len(nodes):
+        raise ValueError("ids")
+    for node in nodes:
+        unknown += set(node) - set(NODE)
+        values = {}
+        for attribute in node["attr"]:
+            kind, content = next(item for item in attribute.items() if item[0] != "name")
+            if len(attribute) > 2 or kind not in ("int64Val", "boolVal") or attribute["name"] in values:
+                raise ValueError(attribute)
+            values[attribute["name"]] = content
+        unknown += set(values) - {"comm_dst", "comm_tag", "comm_size", "comm_type", "is_cpu_op"}
+        waits = [int(other) for other in [*node["dataDeps"], *node["ctrlDeps"]]]
+        unknown += ["dependencies on nodes"] if set(waits) - ids else []
+        waits = sorted({*waits} & ids)
+        if node["type"] == "COMM_SEND_NODE" and values.get("comm_tag") == 5:
+            row = "to", int(values["comm_dst"]), int(values["comm_size"])
+        elif node["type"] == "COMM_COLL_NODE" and "comm_type" in values:
+            row = "all-reduce", int(values["comm_type"]), int(values["comm_size"])
+        else:
+            processor = COMPUTES.get(node["type"], 3 if node["type"] == "METADATA_NODE" else None)
+            if processor is None and node["type"] != "COMM_COLL_NODE":
+                raise ValueError(node["type"])
+            row = "for", processor or int(values.get("is_cpu_op") or 0), int(node["durationMicros"]) * 10**6
+        found.append((int(node["id"]), *row, waits))
+    if sorted(row[1:4] for row in found if row[1] != "for")[:1] != [("all-reduce", 0, 8000)]:
+        raise ValueError("the other rank")
+    return sorted(found), unknown
+
+
+FACTORS = {"ALLREDUCE": 2, "ALLGATHER": 1, "REDUCESCATTER": 1, "ALLTOALL": 1}
+
+
+def workload(text):
+    """Rows (rank, ns of a computation, whether the next waits, messages, bytes) of SimAI's workload."""
+    (_, *header), (count,), *layers = lines(text)
+    keys = [key.removesuffix(":") for key in header[::2]]
+    if len(set(keys)) < len(keys) or len(layers) != number(count):
+        raise ValueError("header")
+    of = dict(zip(keys, map(number, header[1::2]), strict=True))
+    tp, ep, gpus = of["model_parallel_NPU_group"], of.get("ep") or 1, of["all_gpus"]
+    dp = gpus // (tp * (of.get("pp") or 1))
+    unknown = [key for key in ("vpp", "ga", "pp_comm") if of.get(key, 1) > 1]
+    unknown += ["times of the updates"] * any(row[11] not in "01" for row in layers)
+    unknown += ["dependencies of layers"] * any(row[1] != "-1" for row in layers)
+    parts = [(row, 0) for row in layers] + [(row, at) for row in layers[::-1] for at in (1, 2)]
+    found = []
+    for row, part in parts:
+        if len(row) != 12:
+            raise ValueError("words")
+        ns, name, size = row[2 + 3 * part : 5 + 3 * part]
+        amount(row[11], {"": 1})
+        kind, _, end = name.partition("_")
+        ranks = {"EP": ep, "DP_EP": dp // ep, "": dp if part == 2 else tp}[end]
+        size = max(number(size), 4096) if part == 0 and number(size) else number(size)
+        if kind == "NONE" or not size:
+            ranks = 1
+        elif kind == "ALLGATHER":
+            size = -(-size // ranks) * ranks
+        groups, each = gpus // ranks, FACTORS[kind] * (ranks - 1) if ranks > 1 else 0
+        sent = groups * each * ranks, groups * each * max(size, ranks)
+        waits = part != 2 and ranks > 1
+        found += [(rank, amount(ns, {"": 1000}), waits, *sent) for rank in range(gpus)]
+    return found, unknown

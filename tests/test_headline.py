@@ -4,6 +4,7 @@ import pytest
 
 import shallows as sh
 from shallows.printing.report import comparison_report, print_parts, run_report
+from shallows.results import metrics
 
 STAR = {"kind": "star", "hosts": 5, "rate": "400Gbps", "rtt": "4us"}
 
@@ -144,3 +145,22 @@ def test_a_comparison_begins_with_collectives(capsys):
     lines = capsys.readouterr().out.splitlines()
     titles = [line.split("  ")[0] for line in lines[1:4]]
     assert titles == ["all-reduce: completion (us)", "all-reduce: ideal (us)", "all-reduce: busbw (GB/s)"]
+
+
+def test_a_shuffle_has_its_completion_time(capsys):
+    """Each of 5 hosts sends 4 MB at 400 Gbps; frames, queues and slow starts may add a quarter."""
+    tables = {"traffic": [{"kind": "shuffle", "size": "1MB", "jitter": "0s"}], "topology": STAR}
+    run = sh.run(sh.Scenario(cc="dcqcn", duration="until-done", network={"pfc": True}, **tables))
+    print_parts(run_report(run.summary))
+    words = capsys.readouterr().out.splitlines()[1].replace(",", "").split()
+    (row,) = run.summary["traffic"]
+    assert words == ["completion", "shuffle:", f"{row['completion_us']:.1f}", "us", "20", "flows"]
+    assert row["completion_us"] == pytest.approx((run.flows.start_us + run.flows.fct_us).max(), abs=1e-6)
+    assert 4 * 8e6 / 400e3 < row["completion_us"] < 5 * 8e6 / 400e3
+    assert metrics.number(run.summary, "traffic.0.completion_us") == (row, "completion_us")
+    assert metrics.resolved("completion", tables) == "traffic.0.completion_us"
+
+
+def test_an_unfinished_shuffle_has_a_lower_bound(capsys):
+    lines = report(capsys, duration="50us", traffic=[{"kind": "shuffle", "size": "1MB", "jitter": "0s"}])
+    assert lines[1] == "completion  shuffle: unfinished after 50.0 us, 20 flows"

@@ -5,6 +5,7 @@ Four kinds of damage to whole lines: some characters change, a line is removed, 
 """
 
 import random
+import re
 import zlib
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 import second_readers as second
 from shallows.errors import ScenarioError
 from shallows.importers.formats import read_all
+from shallows.importers.order import ordered
 from shallows.settings import mlx5_text, sonic
 from shallows.units import RATE, SIZE, TIME
 
@@ -77,6 +79,67 @@ RPG_HAI_RATE_P1 50
 RPG_THRESHOLD_P1 1
 CLAMP_TGT_RATE_P1 False(0)
 SRIOV_EN True(1)
+"""
+LEAF_SPINE = """Nodes 8
+Tiers 2
+Podsize 8
+Tier 0
+Downlink_speed_Gbps 100
+Radix_Down 2
+Radix_Up 4
+Downlink_Latency_ns 1000
+Oversubscribed 1
+Queue_Up 9000
+Tier 1
+Downlink_speed_Gbps 50
+Radix_Down 8
+Bundle 2
+Downlink_Latency_ns 1000
+Queue_Down 9000
+"""
+FAT_TREE = """Nodes 8
+Tiers 3
+Podsize 4
+Tier 0
+Downlink_speed_Gbps 200
+Radix_Down 2
+Radix_Up 2
+Downlink_Latency_ns 1000
+Switch_Latency_ns 300
+Tier 1
+Downlink_speed_Gbps 200
+Radix_Down 2
+Radix_Up 4
+Downlink_Latency_ns 1000
+Switch_Latency_ns 500
+Tier 2
+Downlink_speed_Gbps 100
+Radix_Down 4
+Bundle 2
+Downlink_Latency_ns 2000
+Switch_Latency_ns 700
+"""
+CHAKRA = """{"version": "1"}
+{"id": 1, "type": "COMP_NODE", "durationMicros": 10}
+{"id": 2, "type": "COMM_SEND_NODE", "dataDeps": [1], "attr": [
+{"name": "comm_dst", "int64Val": 1},
+{"name": "comm_size", "int64Val": 5000},
+{"name": "comm_tag", "int64Val": 5}
+]}
+{"id": 3, "type": "COMP_NODE", "dataDeps": [1], "ctrlDeps": [2],
+"durationMicros": 20,
+"attr": [{"name": "is_cpu_op", "boolVal": true}]}
+{"id": 4, "type": "COMM_COLL_NODE", "dataDeps": [3], "attr": [
+{"name": "comm_type", "int64Val": 0},
+{"name": "comm_size", "int64Val": 8000}]}
+{"id": 5, "type": "MEM_LOAD_NODE", "dataDeps": [4], "durationMicros": 5}
+{"id": 6, "type": "COMP_NODE", "dataDeps": [5], "durationMicros": 30}
+"""
+WORKLOAD = """HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 2 pp: 1 vpp: 1 ga: 1 all_gpus: 8
+3
+a -1 1000 ALLREDUCE 10000 2000 NONE 0 3000 ALLREDUCE 40000 1
+b -1 1500 NONE 0 2500 ALLGATHER 5000 3500 NONE 0 0
+c -1 1600 ALLTOALL_EP 6000 2600 REDUCESCATTER 7000 3600 ALLGATHER_DP_EP 8001 1
 """
 SWITCH = """{"WRED_PROFILE": {
 "A": {"ecn": "ecn_all",
@@ -178,6 +241,67 @@ def table(text):
     return messages(parts), parts.left_out
 
 
+NAMES = {"h": 0, "tor": 1, "leaf": 1, "aggr": 2, "spine": 2, "core": 3}
+
+
+def fabric(text):
+    parts = parts_of(text, "a.topo")
+    table, found = parts.fabric.topology, []
+    edges = table.get("edges") or [
+        *((f"h{host}", f"leaf{host // table['hosts_per_leaf']}", table["rate"], table["link_delay"])
+          for host in range(table["leaves"] * table["hosts_per_leaf"])),
+        *((f"leaf{leaf}", f"spine{spine}", table["spine_rate"], table["link_delay"])
+          for leaf in range(table["leaves"]) for spine in range(table["spines"])
+          for _ in range(table["links_per_pair"])),
+    ]  # fmt: skip
+    for *ends, rate, delay in edges:
+        split = [re.fullmatch("([a-z]+)([0-9]+)", end).groups() for end in ends]
+        places = [(NAMES[name], int(at)) for name, at in split]
+        found.append((*places, RATE.parse(rate) // 10**9, TIME.parse(delay)))
+    return (sorted(found), {SIZE.parse(size) for size in parts.fabric.network.values()}), parts.left_out
+
+
+def chakra(text):
+    Path("a.0.json").write_text(text)
+    Path("a.1.json").write_text(second.PARTNER)
+    (parts,) = read_all([Path("a.0.json"), Path("a.1.json")], None)
+    tasks = {task.name: task for task in parts.work.tasks}
+    numbers = [name for name in tasks if re.fullmatch("0[.][0-9]+", name)]
+    found = []
+    for name in numbers:
+        task, start = tasks[name], tasks.get(f"{name}.start", tasks[name])
+        waits = sorted(int(one[2:]) for one in [*start.after, *start.behind] if one in numbers)
+        sent = [one.bytes for one in tasks.values() if one.name.startswith("c1m")]
+        row = ("for", task.processor, task.duration_ps)
+        if task.to is not None:
+            row = ("to", task.to, task.bytes)
+        elif start is not task:  # a ring of two ranks: two steps, in each of which both send a half
+            assert len(sent) == 4
+            row = ("all-reduce", 0, sum(sent) // 2)
+        found.append((int(name[2:]), *row, waits))
+    ordered(parts.work)  # refuses cycles and names that two tasks have
+    return sorted(found), parts.left_out
+
+
+def workload(text):
+    work = (parts := parts_of(text, "w.txt")).work
+    found, steps = [], {}
+    for task in work.tasks:
+        rank, _, rest = task.name.partition(".")
+        if task.to is not None:
+            steps.setdefault(rank, []).append(task.bytes)
+        elif "." not in rest:
+            found.append((task.host, rest, task.duration_ps))
+    waited = {name.partition(".")[2].removesuffix(".end") for task in work.tasks
+              for name in task.after if name.endswith(".end")}  # fmt: skip
+    last = found[-1][1] if found else ""
+    return [
+        (rank, ps, step in waited or (step == last and step in steps and not step.endswith("w")),
+         len(steps.get(step, ())), sum(steps.get(step, ())))
+        for rank, step, ps in found
+    ], parts.left_out  # fmt: skip
+
+
 def nic(text):
     found, left = mlx5_text.settings(text)
     return found, left
@@ -203,6 +327,8 @@ FORMATS = {
     "matrix": (MATRIX, matrix), "topology": (TOPOLOGY, topology), "flows": (FLOWS, flows),
     "sizes": (SIZES, sizes), "configuration": (CONFIG, configuration), "goal": (GOAL, goal),
     "table": (TABLE, table), "nic": (NIC, nic), "switch": (SWITCH, switch),
+    "leaf-spine": (LEAF_SPINE, fabric), "fat-tree": (FAT_TREE, fabric), "chakra": (CHAKRA, chakra),
+    "workload": (WORKLOAD, workload),
 }  # fmt: skip
 
 
@@ -234,7 +360,7 @@ def check(name, text):
     except ScenarioError:
         return False
     try:
-        expected, unknown = getattr(second, name)(text)
+        expected, unknown = getattr(second, read.__name__)(text)
     except (ValueError, KeyError, IndexError, TypeError) as error:
         pytest.fail(f"read, though it means nothing ({error!r}): {found} {notes}\n{text}")
     said = " ".join(notes)

@@ -320,6 +320,8 @@ def test_a_workload_of_simai_is_one_pass_of_layers(folder):
         ("ALLGATHER", "GATHER", r'w.txt:4:28: collective = "GATHER": expected NONE, or ALLREDUCE'),
         (" 0 1\n", " 0\n", r"expected a name, a dependency"),
         ("vpp: 1", "vqq: 1", r'line = "vqq:": expected pairs'),
+        ("vpp: 1", "pp: 1", r'line = "pp:": expected each key once'),
+        ("\n2\n", "\n2 7\n", r'w.txt:2:3: line = "7": expected the number of layers alone'),
         (
             "HYBRID_TRANSFORMER_FWD_IN_BCKWD",
             "HYBRID_TRANSFORMER",

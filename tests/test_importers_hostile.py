@@ -231,6 +231,11 @@ def node(**changed):
         *(json.dumps(node(dataDeps=value)) for value in (1, "x", [None], [[]], ["x"], [1.5], {"a": 1})),
         *(json.dumps(node(id=value)) for value in (None, [], "x", -1, True)),
         *(json.dumps(node(attr=value)) for value in (1, [1], [{}], [{"name": []}], [{"name": None}])),
+        json.dumps(node(attr=[{"name": "comm_size", "int64Vol": 5}])),
+        json.dumps(node(attr=[{"name": "comm_size", "int64Val": 5, "int32Val": 6}])),
+        json.dumps(node(attr=[{"name": "comm_tag", "int64Val": tag} for tag in (5, 6)])),
+        json.dumps(node(dataDeps=[], data_deps=[])),
+        '{"id": 1, "type": "COMP_NODE", "durationMicros": 5, "durationMicros": 6}',
         *(json.dumps({"g": value}) for value in ([None], ["x"], [{}], [[0]], [0, 0], [True])),
         '{"g": [1e400]}',
         '{"a": ' * 100_000,
@@ -247,6 +252,14 @@ def test_a_broken_trace_of_chakra_is_an_error_with_the_file(folder, text):
     with pytest.raises(ScenarioError, match=r"a\.[01]\.json"):
         write(["a.0.json", "a.1.json"], "out.toml", on="star.toml")
     assert not Path("out.toml").exists()
+
+
+def test_keys_and_attributes_that_have_no_effect_are_named(folder):
+    attributes = [{"name": "is_cpu_op", "boolVal": True}, {"name": "pg_nome", "stringVal": "x"}]
+    lines = [json.dumps(node(attr=attributes, name="a")), json.dumps(node(id=1, dtaDeps=[0]))]
+    Path("a.0.json").write_text("\n".join(["{}", *lines]))
+    parts = chakra.read([Path("a.0.json")])
+    assert parts.left_out == ["keys and attributes of nodes: dtaDeps, pg_nome"]
 
 
 def test_a_broadcast_of_a_petabyte_is_refused_before_it_is_made(folder):

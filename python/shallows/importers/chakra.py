@@ -11,7 +11,8 @@
 A node starts when all its data_deps and ctrl_deps have ended; ctrl_deps that contradict data_deps are left
 out. All-reduce, all-gather and reduce-scatter are rings, all-to-all sends all parts at once, a broadcast is a
 chain. comm_size counts the bytes of each rank; an all-gather sends it to all others. A file `{"GROUP":
-[ranks], …}` has the groups. A send has ended when its data has left the host. Sources:
+[ranks], …}` has the groups. A send has ended when its data has left the host. Names, recorded start times,
+inputs and outputs of nodes have no effect; other keys and attributes that have none are named. Sources:
 schema/protobuf/et_def.proto and jsonizer.py of github.com/mlcommons/chakra; sizes as in ASTRA-sim's Ring.cc.
 """
 
@@ -38,6 +39,17 @@ PROCESSORS = {"COMP": 0, "MEM_LOAD": 2, "MEM_STORE": 2}
 """Types of computations with their processors; those of the CPU are on processor 1."""
 LISTS = range(4, 31, 2)
 """Fields of an attribute that are lists."""
+RECORDED = {"name", "start_time_micros", "inputs", "outputs"}
+"""Keys of nodes that describe the recorded run."""
+KEYS = {"id", "type", "data_deps", "ctrl_deps", "duration_micros", "attr", *RECORDED}
+FIELDS = range(1, 11)
+"""Fields of nodes, by number."""
+ATTRIBUTES = {"comm_src", "comm_dst", "comm_size", "comm_tag", "comm_type", "pg_name", "is_cpu_op"}
+"""Attributes of nodes that are read."""
+VALUE = re.compile("((u?int|s?fixed|sint)(32|64)|double|float|bool|string|bytes)(_val|_list|Val|List)")
+"""The key of an attribute's value in JSON."""
+SHOWN = 20
+"""The most keys that a sentence names."""
 US = 10**6
 MOST = limits.TIME.most // US
 """The longest duration of a computation in microseconds."""
@@ -67,8 +79,9 @@ def read(paths: Sequence[Path]) -> Parts:
     """The tasks of all ranks. Raises `ScenarioError` with file and node."""
     groups: dict[str, list[int]] = {}
     ranks: dict[int, tuple[Path, list[Node]]] = {}
+    unknown = dict[str, None]()
     for path in paths:
-        content = _content(path)
+        content = _content(path, unknown)
         if isinstance(content, dict):
             groups |= content
             continue
@@ -83,16 +96,16 @@ def read(paths: Sequence[Path]) -> Parts:
     if sorted(ranks) != list(range(len(ranks))):
         expected = f"one for each rank from 0 to {max(ranks, default=0)}; there are {len(ranks)}"
         raise ScenarioError(None, None, expected, file=paths[0])
-    return _Reader(ranks, groups).read()
+    return _Reader(ranks, groups, unknown).read()
 
 
-def _content(path: Path) -> list[Node] | dict[str, list[int]]:
-    """The nodes of a trace, or groups of ranks."""
+def _content(path: Path, unknown: dict[str, None]) -> list[Node] | dict[str, list[int]]:
+    """The nodes of a trace, or groups of ranks; enters unknown keys of nodes."""
     try:
         check_size(path)
         if path.suffix.lower() == ".et":
             objects, nodes = list[dict[str, Any]](), list(protobuf.messages(path.read_bytes()))
-            found = [_node(at, data) for at, data in nodes[1:]]
+            found = [_node(at, data, unknown) for at, data in nodes[1:]]
         else:
             objects = nodes = list(_objects(texts.read(path)))
             found = None
@@ -109,7 +122,8 @@ def _content(path: Path) -> list[Node] | dict[str, list[int]]:
             raise ScenarioError(f'"{key}"', None, f"a Chakra trace: this is {instead}", file=path)
     if len(objects) == 1 and all(isinstance(ranks, list) for ranks in objects[0].values()):
         return {name: _ranks(path, name, ranks) for name, ranks in objects[0].items()}
-    return [_of_json(path, one) for one in objects if "id" in one or "type" in one]
+    first = 0 if {"id", "type"} & objects[0].keys() else 1  # behind the metadata
+    return [_of_json(path, one, unknown) for one in objects[first:]]
 
 
 def _ranks(path: Path, name: str, ranks: list[Any]) -> list[int]:
@@ -133,7 +147,7 @@ def _number(path: Path, where: str, key: str, value: object, most: int) -> int:
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
     """JSON objects that follow each other. Raises `ValueError` with line and column."""
-    decoder = json.JSONDecoder()
+    decoder = json.JSONDecoder(object_pairs_hook=_each_once)
     at = _behind_blanks(text, 0)
     while at < len(text):
         one, at = decoder.raw_decode(text, at)
@@ -143,13 +157,23 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
         at = _behind_blanks(text, at)
 
 
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON. Raises `ValueError` for a repeated key."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        repeated = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"each key of an object once, not {names.line(repeated[:40])!r} twice")
+    return found
+
+
 def _behind_blanks(text: str, at: int) -> int:
     match = _BLANKS.match(text, at)
     return match.end() if match else at
 
 
-def _node(at: int, data: bytes) -> Node:
-    """A node from its fields (et_def.proto)."""
+def _node(at: int, data: bytes, unknown: dict[str, None]) -> Node:
+    """A node from its fields (et_def.proto); enters unknown ones."""
     node = Node(0, TYPES[0])
     for number, value in protobuf.fields(data, at):
         if number == 1 and isinstance(value, int):
@@ -163,6 +187,8 @@ def _node(at: int, data: bytes) -> Node:
         elif number == 10 and isinstance(value, bytes):
             name, content = _attribute(value)
             node.values[name] = content
+        elif number not in FIELDS:
+            unknown[f"field {number}"] = None
     return node
 
 
@@ -180,28 +206,40 @@ def _attribute(data: bytes) -> tuple[str, Any]:
     return name, content
 
 
-def _of_json(path: Path, one: dict[str, Any]) -> Node:
+def _of_json(path: Path, one: dict[str, Any], unknown: dict[str, None]) -> Node:
     """A node from its JSON, whose keys are in camel or in snake case and whose large numbers are texts."""
-    keys = {re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", key): value for key, value in one.items()}
+    snake = {key: re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", key) for key in one}
+    unknown |= dict.fromkeys(key for key in one if snake[key] not in KEYS)
+    keys = {snake[key]: value for key, value in one.items()}
+    if len(keys) < len(one):
+        raise ScenarioError("a node", None, "each key once, in camel or in snake case", file=path)
     number = _number(path, "a node", "id", keys.get("id", 0), 2**64 - 1)
     where = f"node {number}"
     data, control = (
         [_number(path, where, key, other, 2**64 - 1) for other in _list(path, where, key, keys.get(key, []))]
         for key in ("data_deps", "ctrl_deps")
     )
-    values: dict[str, Any] = {}
-    for attribute in _list(path, where, "attr", keys.get("attr", [])):
-        if not is_table(attribute) or not isinstance(attribute.get("name"), str):
-            raise ScenarioError(f"{where}, attr", None, "objects, each with a name", file=path)
-        content = [
-            value for key, value in attribute.items() if key not in ("name", "docString", "doc_string")
-        ]
-        values[attribute["name"]] = content[0] if content else None
+    values = dict(
+        _attribute_of_json(path, where, attribute)
+        for attribute in _list(path, where, "attr", keys.get("attr", []))
+    )
+    if len(values) < len(keys.get("attr", [])):
+        raise ScenarioError(f"{where}, attr", None, "each name of an attribute once", file=path)
     kind = keys.get("type", 0)
     known = isinstance(kind, int) and 0 <= kind < len(TYPES)
     name = TYPES[kind] if known else str(kind)[:40].removesuffix("_NODE")
     duration = _number(path, where, "duration_micros", keys.get("duration_micros", 0), MOST)
     return Node(number, name, duration, data, control, values)
+
+
+def _attribute_of_json(path: Path, where: str, attribute: object) -> tuple[str, Any]:
+    """(name, value) of an attribute: its name is one key, its value another one, called by its type."""
+    table = attribute if is_table(attribute) else {}
+    content = {key: value for key, value in table.items() if key not in ("name", "docString", "doc_string")}
+    if not isinstance(table.get("name"), str) or len(content) > 1 or not all(map(VALUE.fullmatch, content)):
+        expected = "objects, each with a name and one value, such as int64Val"
+        raise ScenarioError(f"{where}, attr", None, expected, file=path)
+    return table["name"], next(iter(content.values()), None)
 
 
 def _list(path: Path, where: str, key: str, value: object) -> list[Any]:
@@ -231,8 +269,13 @@ class Nodes(Source):
 
 
 class _Reader:
-    def __init__(self, ranks: dict[int, tuple[Path, list[Node]]], groups: dict[str, list[int]]) -> None:
-        self.ranks, self.groups = ranks, groups
+    def __init__(
+        self,
+        ranks: dict[int, tuple[Path, list[Node]]],
+        groups: dict[str, list[int]],
+        unknown: dict[str, None],
+    ) -> None:
+        self.ranks, self.groups, self.unread = ranks, groups, unknown
         self.tasks: list[Task] = []
         self.sends: dict[tuple[int, int, int], deque[str]] = {}
         self.receives: list[tuple[Task, tuple[int, int, int]]] = []
@@ -274,6 +317,11 @@ class _Reader:
             )
         if self.unknown:
             parts.left_out.append(f"{self.unknown} dependencies on nodes that their file does not have")
+        if self.unread:
+            shown = [names.line(key[:40]) for key in sorted(self.unread)[:SHOWN]]
+            more = len(self.unread) - len(shown)
+            others = f" and {more} others" if more else ""
+            parts.left_out.append(f"keys and attributes of nodes: {', '.join(shown)}{others}")
         return parts
 
     def _tables(self) -> list[dict[str, Any]]:
@@ -297,6 +345,7 @@ class _Reader:
                 continue
             (task.behind if known[other] == "COMM_SEND" else task.after).append(f"{rank}.{other}")
         self.tasks.append(task)
+        self.unread |= dict.fromkeys(node.values.keys() - ATTRIBUTES)
         if node.type in PROCESSORS or (node.type == "COMM_COLL" and "comm_type" not in node.values):
             task.duration_ps = node.duration_us * US
             if task.duration_ps > limits.TIME.most:

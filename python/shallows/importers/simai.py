@@ -74,6 +74,8 @@ class _Reader:
         for key, value in zip(rest[::2], [*rest[1::2], None], strict=False):
             if key.text not in PAIRS or value is None:
                 self.source.refuse(key, "line", f"pairs of a number and one of {', '.join(PAIRS[:-1])}")
+            if key.text.removesuffix(":") in self.values:
+                self.source.refuse(key, "line", "each key once")
             self.values[key.text.removesuffix(":")] = self.source.whole(value, key.text, 0, 2**31 - 1)
         for key in ("model_parallel_NPU_group", "all_gpus"):
             if not self.values.get(key):
@@ -115,6 +117,8 @@ class _Reader:
         if len(self.rows) < 2:
             self.source.refuse(None, None, "the number of layers, and the layers")
         count = self.source.whole(self.rows[1][0], "layers", 1, 2**31 - 1)
+        if len(self.rows[1]) > 1:
+            self.source.refuse(self.rows[1][1], "line", "the number of layers alone")
         layers = self.rows[2:]
         if len(layers) != count:
             self.source.refuse(self.rows[1][0], "layers", f"{len(layers)}, as many as the file has")

@@ -16,9 +16,10 @@ Number = Callable[[float, str], str]
 
 
 def lines(summary: Mapping[str, Any], number: Number) -> list[str]:
-    """Lines on collectives, tasks, exchanges, flows without an end, loads, the drain and faults."""
+    """Lines on collectives, tasks, batches, exchanges, flows without an end, loads, the drain and faults."""
     return [
         *_jobs(summary, number),
+        *_batches(summary, number),
         *_exchanges(summary, number),
         *_shares(summary, number),
         *_open_loop(summary),
@@ -90,6 +91,15 @@ def _rates(row: Mapping[str, Any], number: Number) -> str:
         share = row["exposed_us"] / row["completion_us"]
         return f", exposed communication {number(row['exposed_us'], 'us')} ({share:.0%})"
     return ""
+
+
+def _batches(summary: Mapping[str, Any], number: Number) -> list[str]:
+    """The time of a shuffle or of a list of flows, from the first start to the last end."""
+    rows = [row for row in summary["traffic"] if row["kind"] in jobs.BATCHES]
+    rows = [row for row in rows if row.get("completion_us") or "completion_us" in bounds(row)]
+    return [
+        f"completion  {row['name']}: {_time(row, number)}, {_flows(row['offered'])}" for row in rows[:MOST]
+    ]
 
 
 def _exchanges(summary: Mapping[str, Any], number: Number) -> list[str]:

@@ -7,10 +7,10 @@ from shallows.results.summary import bounds
 
 LARGEST = ("completion_us", "ideal_us", "slowdown", "exposed_us", "cause_us")
 SMALLEST = ("algbw_gb_per_s", "busbw_gb_per_s")
-
-
 TASKS = ("tasks", "training")
 """Kinds of traffic that are tasks."""
+BATCHES = ("shuffle", "trace")
+"""Kinds of traffic whose flows are one batch: its time is that from the first start to the last end."""
 
 
 def is_job(kind: object) -> bool:

@@ -81,7 +81,7 @@ METRICS = [
     Metric("exchanges_unfinished", "exchanges unfinished", "{}", _EACH),
     Metric("retransmits", "retransmits (packets)", "{}", ("flows",)),
     Metric("timeouts", "timeouts", "{}", ("flows",)),
-    Metric("completion_us", "completion (us)", "{:.1f}", _JOB),
+    Metric("completion_us", "completion (us)", "{:.1f}", (*_EACH, *_JOB)),
     Metric("ideal_us", "ideal (us)", "{:.1f}", _JOB),
     Metric("slowdown", "slowdown of the ideal", "{:.2f}", _JOB),
     Metric("algbw_gb_per_s", "algbw (GB/s)", "{:.2f}", _JOB),
@@ -161,8 +161,8 @@ def number(summary: Mapping[str, Any], name: str) -> tuple[Mapping[str, Any], st
         row = next(row for row in summary["flows_by_size"] if row["below_bytes"] == below)
         return row, "count" if key == "completed" else key
     kind, _, at = part.partition(".")
-    if kind == "traffic" and key in OF_JOBS:
-        return jobs.of_table(summary, int(at)), key
+    if kind == "traffic" and key in OF_JOBS and (job := jobs.of_table(summary, int(at))):
+        return job, key
     if kind in ("traffic", "faults"):
         named = "fault" if kind == "faults" else kind
         rows: Sequence[Mapping[str, Any]] = summary.get(kind) or ()
@@ -203,7 +203,9 @@ def _full(metric: Metric, tables: Mapping[str, Any]) -> list[str]:
         return [metric.key]
     traffic: list[Mapping[str, Any]] = list(tables.get("traffic", ()))
     if "job" in metric.parts:
-        at = [i for i, table in enumerate(traffic) if jobs.is_job(table.get("kind"))]
+        batches = jobs.BATCHES if "traffic" in metric.parts else ()
+        kinds = [table.get("kind") for table in traffic]
+        at = [i for i, kind in enumerate(kinds) if jobs.is_job(kind) or kind in batches]
         return [f"traffic.{i}.{metric.key}" for i in at]
     if "faults" in metric.parts:
         return [f"faults.{i}.{metric.key}" for i in range(len(tables.get("faults", ())))]

@@ -201,17 +201,19 @@ def traffic_statistics(
     measured_s: float,
     goodput_bytes: Column,
 ) -> dict[str, Any]:
-    """A row of `summary["traffic"]`, as in `flow_statistics`, for the flows that `its` marks.
+    """A row of `summary["traffic"]`, as in `flow_statistics`, for the flows that are `selected`.
 
     `exchanges` are the responses that count, with `exchange_us` in its `least`.
     """
     endless = selected & np.isnan(flows["bytes"])
+    completion = known({"completion_us": _completion(flows, counted, selected)})
     counted, exchanges = counted.among(selected), exchanges.among(selected)
     of_flows, of_exchanges = completion_statistics(counted), known(_exchanges(exchanges))
-    least = of_flows.pop("more_than") | of_exchanges.pop("more_than")
+    least = completion.pop("more_than") | of_flows.pop("more_than") | of_exchanges.pop("more_than")
     return {
         "offered": int(np.sum(selected)),
         "finished": int(np.sum(np.isfinite(flows["fct_us"][selected]))),
+        **completion,
         "goodput_gbps": _gbps(goodput_bytes[selected], measured_s),
         **{
             f"goodput_{name}_gbps": value for name, value in _extremes(flows["goodput_gbps"][endless]).items()
@@ -225,6 +227,16 @@ def traffic_statistics(
         **of_exchanges,
         "more_than": least,
     }
+
+
+def _completion(flows: Columns, counted: Counted, selected: Column) -> tuple[float | None, float | None]:
+    """Time from the first start to the last end of flows, as in `statistic`; (None, None) without an end."""
+    began = selected & np.isfinite(flows["start_us"])
+    if not began.any() or np.isnan(flows["bytes"][selected]).any():
+        return None, None
+    ends = flows["start_us"][began] + counted.least["fct_us"][began]
+    took_us = float(np.max(ends) - np.min(flows["start_us"][began]))
+    return (took_us, None) if np.isfinite(flows["fct_us"][selected]).all() else (None, took_us)
 
 
 def _extremes(goodput: Column) -> dict[str, float | None]:
