@@ -19,8 +19,8 @@ def tables():
     worlds = [world.WORLD for world in (packet, fluid, kernel, wire)]
     yield "README.md", _algorithms()
     yield "docs/limits.md", _limits()
-    yield "docs/scenario.md", supported_keys.world_table(worlds, models)
-    yield "docs/scenario.md", supported_keys.transport_table()
+    yield "docs/scenario-worlds.md", supported_keys.world_table(worlds, models)
+    yield "docs/scenario-worlds.md", supported_keys.transport_table()
 
 
 def _algorithms():
