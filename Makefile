@@ -141,9 +141,10 @@ oldest-rust:
 	    CFLAGS=-O0 rustup run "$$oldest" cargo check --locked --workspace --target-dir target/oldest; \
 	else echo "Rust $$oldest cannot be installed here: only $$(rustc --version) was tested"; fi
 
-# The documentation site, in site/; a broken link is an error.
-site: build .venv/lint-ready
+# The documentation site, in site/, with the documentation of the crates in site/rust; a broken link is an error.
+site: build docs .venv/lint-ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	cp -r target/doc site/rust
 
 # Builds the Rust core into the package; cargo skips what is up to date.
 build: .venv/ready
