@@ -20,7 +20,7 @@ PROFILE ?= quick
 run: build
 	$(BIN)/shallows compare scenarios/websearch-tree.toml --cc dctcp --cc dx@ns-2-multi-hop --out results/websearch-tree
 
-# The sweep of the README: loads up to 30 %, below the saturation of the uplinks, ten seeds each. Minutes.
+# The sweep of docs/sweeps.md: loads up to 30 %, below the saturation of the uplinks, ten seeds each. Minutes.
 sweep: build
 	$(BIN)/shallows sweep scenarios/websearch-tree.toml --cc dctcp --cc dx@ns-2-multi-hop \
 	    --over traffic.0.load=0.05:0.3:0.05 --seeds 10 --baseline dctcp \

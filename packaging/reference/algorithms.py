@@ -28,6 +28,9 @@ def _head(rows):
     for transport in dict.fromkeys(row["transport"] for row in rows):
         names = (f"[{row['name']}](#{row['name']})" for row in rows if row["transport"] == transport)
         yield f"| `{transport}` | {', '.join(names)} |"
+    yield from ("", "| algorithm | what it does | source |", "|---|---|---|")
+    for row in rows:
+        yield f"| [`{row['name']}`](#{row['name']}) | {row['summary']} | {row['source']} |"
     yield from ("", "The Rust documentation of their sources is [on its own pages](rust.md).")
 
 
