@@ -20,7 +20,7 @@ PROFILE ?= quick
 run: build
 	$(BIN)/shallows compare scenarios/websearch-tree.toml --cc dctcp --cc dx@ns-2-multi-hop --out results/websearch-tree
 
-# The sweep of the README: loads up to 30 %, below the saturation of the uplinks, ten seeds each. Minutes.
+# The sweep of docs/sweeps.md: loads up to 30 %, below the saturation of the uplinks, ten seeds each. Minutes.
 sweep: build
 	$(BIN)/shallows sweep scenarios/websearch-tree.toml --cc dctcp --cc dx@ns-2-multi-hop \
 	    --over traffic.0.load=0.05:0.3:0.05 --seeds 10 --baseline dctcp \
@@ -141,9 +141,10 @@ oldest-rust:
 	    CFLAGS=-O0 rustup run "$$oldest" cargo check --locked --workspace --target-dir target/oldest; \
 	else echo "Rust $$oldest cannot be installed here: only $$(rustc --version) was tested"; fi
 
-# The documentation site, in site/; a broken link is an error.
-site: build .venv/lint-ready
+# The documentation site, in site/, with the documentation of the crates in site/rust; a broken link is an error.
+site: build docs .venv/lint-ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	cp -r target/doc site/rust
 
 # Builds the Rust core into the package; cargo skips what is up to date.
 build: .venv/ready

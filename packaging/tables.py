@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from shallows import units
-from shallows.algorithms import catalog
 from shallows.base import limits
 from shallows.scenario import supported_keys
 from shallows.scenario.tables import HostTable, NetworkTable, RecordTable
@@ -17,15 +16,9 @@ def tables():
     """Each page with the lines of its table. A page has one table with this first line."""
     models = {"network": NetworkTable, "hosts": HostTable, "record": RecordTable}
     worlds = [world.WORLD for world in (packet, fluid, kernel, wire)]
-    yield "README.md", _algorithms()
     yield "docs/limits.md", _limits()
-    yield "docs/scenario.md", supported_keys.world_table(worlds, models)
-    yield "docs/scenario.md", supported_keys.transport_table()
-
-
-def _algorithms():
-    rows = [f"| `{row['name']}` | {row['summary']} | {row['source']} |" for row in catalog.algorithms()]
-    return ["| name | what it does | source |", "|---|---|---|", *rows]
+    yield "docs/scenario-worlds.md", supported_keys.world_table(worlds, models)
+    yield "docs/scenario-worlds.md", supported_keys.transport_table()
 
 
 def _limits():

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted(path for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/*.md")])
 CONSOLE = re.compile(r"^```console\n\$ shallows (.*)\n((?:.*\n)*?)```$", re.M)
 BLOCKS = [(page, *block) for page in PAGES for block in CONSOLE.findall(page.read_text())]
-README = (ROOT / "README.md").read_text()
+SWEEPS = (ROOT / "docs/sweeps.md").read_text()
 US = 1_000_000
 
 
@@ -236,9 +236,9 @@ def test_the_first_figure_of_the_readme():
 
 
 @pytest.mark.nightly
-def test_the_sweep_of_the_readme_stays_below_saturation(tmp_path):
-    """The command that the README prints, at its largest load."""
-    command = re.search(r"shallows (sweep scenarios/websearch-tree.toml (?:.|\\\n)*?--plot)\n", README)[1]
+def test_the_sweep_of_the_page_stays_below_saturation(tmp_path):
+    """The command that docs/sweeps.md prints, at its largest load."""
+    command = re.search(r"shallows (sweep scenarios/websearch-tree.toml (?:.|\\\n)*?--plot)\n", SWEEPS)[1]
     words = shlex.split(command.replace("\\\n", ""))
     loads = words[words.index("--over") + 1]
     largest = loads.split("=")[1].split(":")[1]
@@ -257,7 +257,7 @@ def test_the_sweep_of_the_readme_stays_below_saturation(tmp_path):
     row = next(one for one in rows if one["cc"] != "dctcp")
     half = (row["difference_high"] - row["difference_low"]) / 2
     holds(
-        "README.md",
+        "docs/sweeps.md",
         f"At {100 * float(largest):.0f} % DX's p99 slowdown is {-row['difference']:.1f} ± {half:.1f} below "
         "DCTCP's, paired by seed.",
         f"so their uplinks are full at a load of {100 * full:.0f} %",

@@ -1,28 +1,50 @@
 """Tables, links and names of the documentation are right. Its commands and blocks: test_pages.py."""
 
+import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
-from shallows.algorithms import catalog
-
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(path for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("bench/*.md")])
 README = (ROOT / "README.md").read_text()
+sys.path.insert(0, str(ROOT / "packaging"))
+
+from reference import pages  # noqa: E402
+
+GENERATED = {*pages()}
+"""Pages that are made when the site is built."""
 
 
-def test_the_readmes_algorithms_are_of_the_catalog_and_in_its_order():
-    rows = [f"| `{row['name']}` | {row['summary']} | {row['source']} |" for row in catalog.algorithms()]
-    lines = [line for line in README.splitlines() if line.startswith("| `")]
-    assert lines == [row for row in rows if row in lines]
-    assert len(lines) >= 16
+def test_the_speeds_of_the_readme_are_those_on_file():
+    """Measured ones are those of `make peers`, earlier ones those of the table in bench/README.md."""
+    measured = {
+        row["work"]: row for row in json.loads((ROOT / "bench/peers/results.json").read_text())["speed"]
+    }
+    earlier = (ROOT / "bench/README.md").read_text()
+    (htsim,) = re.findall(r"(?m)^\| htsim .*\| ([\d.]+) \| ([\d.]+) \|$", earlier)
+    rows = [line for line in README.splitlines() if "¹ |" in line]
+    for row, work, of_htsim in zip(rows, ("dctcp-40", "websearch-fat-tree"), htsim, strict=True):
+        cells = [cell.strip() for cell in row.split("|")]
+        ours, ns3 = measured[work]["ours"] / 1e6, measured[work]["ns3"] / 1e6
+        assert cells[2:5] == [f"{ours:.1f}", f"{ns3:.3f}", f"{of_htsim} ²"]
+    (debian,) = re.findall(r"(?m)^\| ns-3 3.37, Debian.*\| ([\d.]+) \| ([\d.]+) \|$", earlier)
+    assert "reached {} and {}".format(*debian) in " ".join(README.split())
+
+
+def test_the_readme_fits_on_two_screens():
+    """At most 60 lines of text and tables beside the figure: a screen shows some 40."""
+    lines = [line for line in README.splitlines() if line.strip() and not line.startswith("![")]
+    assert len(lines) <= 60
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
     links = re.findall(r"\]\(([^)#\s]+)", page.read_text())
-    assert [link for link in links if not (page.parent / link).exists()] == []
+    made = GENERATED if page.parent.name == "docs" else ()
+    assert [link for link in links if not (page.parent / link).exists() and link not in made] == []
 
 
 def test_contributing_names_files_and_functions_of_the_simulator():

@@ -479,15 +479,19 @@ def test_a_broken_graph_file_is_named(tmp_path, content, expected):
     assert 'x.toml: topology.file = "net.graphml": expected ' + expected in str(error.value)
 
 
+PAGES = Path(__file__).parent.parent / "docs"
+
+
 def documentation():
-    return (Path(__file__).parent.parent / "docs" / "scenario.md").read_text()
+    """The page of scenarios, and the pages of their tables."""
+    return "".join(page.read_text() for page in sorted(PAGES.glob("scenario*.md")))
 
 
 @pytest.mark.parametrize("kind", [*TOPOLOGIES, *TRAFFICS])
 def test_every_key_of_every_kind_is_documented_with_its_default(kind):
-    headings = [f"### `{kind}`"]
+    headings = [f"## `{kind}`"]
     if issubclass((TOPOLOGIES | TRAFFICS)[kind], Collective):
-        headings.append("### Collectives")
+        headings.append("## Collectives")
     section = "".join(documentation().split(f"{heading}\n")[1].split("\n##")[0] for heading in headings)
     for name, field in (TOPOLOGIES | TRAFFICS)[kind].model_fields.items():
         if name in ("kind", "cc", "priority", "traffic_class", "name"):  # said once for all kinds
@@ -507,7 +511,7 @@ def test_every_key_of_every_table_is_documented(table):
 
 
 def test_the_documents_example_runs():
-    example = documentation().split("```toml\n")[1].split("```")[0]
+    example = (PAGES / "scenario.md").read_text().split("```toml\n")[1].split("```")[0]
     assert Scenario.from_toml(example).flow_count == 40
 
 

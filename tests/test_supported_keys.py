@@ -16,7 +16,7 @@ from shallows.traffic import KINDS as TRAFFICS
 from shallows.worlds import fluid, kernel, packet, wire
 from shallows.worlds.runner import WORLDS, prepare
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "scenario.md"
+DOCUMENT = Path(__file__).parent.parent / "docs" / "scenario-worlds.md"
 MODULES = {"packet": packet, "fluid": fluid, "kernel": kernel, "wire": wire}
 BASE = {
     "duration": "20ms",

@@ -1,4 +1,4 @@
-"""The tables of claims in README.md and docs/, and the pages of figures, made from the findings on file.
+"""The tables of claims in docs/, and the pages of figures, made from the findings on file.
 
 A table stands between `<!-- papers: NAME -->` and `<!-- end -->`; text outside is left alone.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 FIGURES = ROOT / "docs" / "figures" / "papers"
 KEYS = ("dx", "expresspass", "poster", "ecn-or-delay", "inigo")
-PAGES = ("README.md", "docs/papers.md", *(f"docs/papers/{key}.md" for key in KEYS))
+PAGES = ("docs/papers.md", *(f"docs/papers/{key}.md" for key in KEYS))
 PICTURE = ROOT / "docs" / "figures" / "papers.png"
 PICTURED = {
     "DX1": "DX, Fig. 1: what marks tell of the queue",
@@ -38,7 +38,7 @@ def write(content: "Content") -> None:
 
 
 def picture(results: "Results") -> None:
-    """Draws the README's figure from {claim id: (`Finding`, samples)}, if its claims are among them."""
+    """Draws the figure of docs/evidence.md from {claim id: (`Finding`, samples)}, if its claims are among them."""
     if not set(PICTURED) <= set(results):
         return
     from matplotlib.figure import Figure

@@ -1,7 +1,7 @@
 """Findings on file: of each claim its verdict and estimates, with the commit and the mode that gave them.
 
-`python -m validation report --record` writes the file; claims that were not measured stay as they are. `python -m validation list`,
-the documentation and the README read it.
+`python -m validation report --record` writes the file; claims that were not measured stay as they are. `python -m validation list`
+and the documentation read it.
 """
 
 import json

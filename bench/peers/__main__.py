@@ -2,7 +2,7 @@
 
     python bench/peers [CASE ...]      (`make peers`: all cases and the speeds)
 
-The rows of the measured cases go into results.json, and from there into docs/peers.md and README.md. Speeds
+The rows of the measured cases go into results.json, and from there into docs/peers.md. Speeds
 are kept only if the machine has little other load, because ns-3 suffers more from it. The cases, tolerances
 and reasons for known differences are in cases.toml. Exit status 1 if a ratio lies outside its range.
 Without ns-3 nothing is compared, and the command says so.

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/peers.md and README.md from the measurements.
+"""Writes the tables of docs/peers.md from the measurements.
 
 python bench/peers/page.py      again, from results.json
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 import compare
 
 ROOT = Path(__file__).parents[2]
-PAGE, README = ROOT / "docs" / "peers.md", ROOT / "README.md"
+PAGE = ROOT / "docs" / "peers.md"
 RESULTS = Path(__file__).parent / "results.json"
 WORK = {
     "dctcp-40": "40 DCTCP flows over one 10 Gbps link",
@@ -43,16 +43,14 @@ def machine():
 
 
 def write(results):
-    """Write the tables of `results` into docs/peers.md and README.md."""
-    tables = {"speed": _speed(results), "physics": _physics(results)}
-    for page, names in {PAGE: tables, README: ("against ns-3",)}.items():
-        text = page.read_text()
-        for name in names:
-            head, rest = text.split(f"<!-- {name} -->\n")
-            _, tail = rest.split(f"<!-- end of {name} -->\n")
-            table = tables.get(name) or _ratios(results)
-            text = f"{head}<!-- {name} -->\n{table}<!-- end of {name} -->\n{tail}"
-        page.write_text(text)
+    """Write the tables of `results` into docs/peers.md."""
+    tables = {"speed": _speed(results), "physics": _physics(results), "against ns-3": _ratios(results)}
+    text = PAGE.read_text()
+    for name, table in tables.items():
+        head, rest = text.split(f"<!-- {name} -->\n")
+        _, tail = rest.split(f"<!-- end of {name} -->\n")
+        text = f"{head}<!-- {name} -->\n{table}<!-- end of {name} -->\n{tail}"
+    PAGE.write_text(text)
 
 
 def speed_table(pairs):

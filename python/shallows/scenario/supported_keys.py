@@ -2,7 +2,7 @@
 
 A world declares its keys as a `World`, beside its `run`; those of a transport are in the core's catalog, a
 list for each algorithm. A key that is set and that nobody declares is refused, so a new key is never ignored
-silently. `world_table` and `transport_table` are the tables of docs/scenario.md.
+silently. `world_table` and `transport_table` are the tables of docs/scenario-worlds.md.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
