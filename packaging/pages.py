@@ -55,5 +55,10 @@ def _algorithm(row):
     for one in row["presets"]:
         values = ", ".join(f"`{name}` = {value:g}" for name, value in one["values"].items()) or "the defaults"
         yield from ("", f"`{row['name']}@{one['name']}`: {values}. {one['source']}.")
+    if row.get("deviations"):
+        yield from ("", "| the source | here | why |", "|---|---|---|")
+    for one in row.get("deviations", ()):
+        cells = (one[key].replace("|", "\\|") for key in ("line", "here", "why"))
+        yield "| " + " | ".join(cells) + " |"
     for sentence in row.get("not_modelled", ()):
         yield from ("", f"Not modelled: {sentence}")
