@@ -153,6 +153,15 @@ def test_the_catalog_lists_every_algorithm(shallows):
     )
 
 
+def test_the_catalog_shows_where_an_algorithm_differs_from_its_paper(shallows):
+    row = json.loads(shallows("cc", "dx", "--json").stdout)["data"]
+    of_average = next(one for one in row["deviations"] if one["line"].startswith("§V-B: Q is the average"))
+    assert "are left out" in of_average["here"]
+    page = " ".join(shallows("cc", "dx").stdout.split())
+    assert "differences from the source" in page
+    assert "dx@as-printed as_printed = true" in page
+
+
 def test_the_catalog_shows_one_algorithm(shallows):
     page = shallows("cc", "dctcp").stdout
     row = json.loads(shallows("cc", "dctcp", "--json").stdout)["data"]

@@ -135,23 +135,27 @@ def test_patched_timely_is_the_independent_simulation(starts_ms, gbps, link_gbps
 
 
 @pytest.mark.parametrize(
-    ("flows", "stagger_ms", "mbps", "rtt_us", "spans"),
+    ("cc", "flows", "stagger_ms", "mbps", "rtt_us", "spans"),
     [
-        (3, 1, 10_000, 100, (120, 40)),
-        (7, 2, 2500, 150, (200, 80)),
-        (4, 5, 1000, 500, (500, 200)),
-        (12, 0.5, 40_000, 60, (60, 20)),
-        (2, 7, 5000, 80, (120, 40)),
+        ("dx", 3, 1, 10_000, 100, (120, 40)),
+        ("dx", 7, 2, 2500, 150, (200, 80)),
+        ("dx", 4, 5, 1000, 500, (500, 200)),
+        ("dx", 12, 0.5, 40_000, 60, (60, 20)),
+        ("dx", 2, 7, 5000, 80, (120, 40)),
+        ("dx@as-printed", 10, 1, 10_000, 200, (100, 40)),
+        ("dx@as-printed", 7, 2, 2500, 150, (200, 80)),
+        ("dx@as-printed", 4, 5, 1000, 500, (500, 200)),
     ],
 )
-def test_dx_is_the_independent_simulation(flows, stagger_ms, mbps, rtt_us, spans):
+def test_dx_is_the_independent_simulation(cc, flows, stagger_ms, mbps, rtt_us, spans):
     """The mean window and the share of the link within 3 %."""
     starts = [i * stagger_ms for i in range(flows)]
     windows, used, _ = dx.simulate(
-        [start / 1e3 for start in starts], *(span / 1e3 for span in spans), link=mbps * 1e6, rtt=rtt_us * 1e-6
-    )
+        [start / 1e3 for start in starts], *(span / 1e3 for span in spans),
+        link=mbps * 1e6, rtt=rtt_us * 1e-6, answer_once=cc == "dx",
+    )  # fmt: skip
     ours = staggered(
-        "dumbbell", flows, mbps, rtt_us, spans, starts, cc={"name": "dx"}, network={"buffer": "unlimited"},
+        "dumbbell", flows, mbps, rtt_us, spans, starts, cc={"name": cc}, network={"buffer": "unlimited"},
         record={"queues": "off", "probes": "100us", "flows": "all"},
     )  # fmt: skip
     assert mean_window(ours, spans[1]) == pytest.approx(sum(windows) / flows, rel=0.03)
@@ -167,23 +171,30 @@ def test_dx_without_the_choice_of_this_code_leaves_more_of_the_link():
 
 
 @pytest.mark.parametrize(
-    ("flows", "stagger_ms", "mbps", "rtt_us", "spans"),
+    ("printed", "flows", "stagger_ms", "mbps", "rtt_us", "spans"),
     [
-        (5, 300, 500, 4000, (3000, 1600)),
-        (2, 100, 500, 4000, (2500, 1000)),
-        (3, 20, 2000, 1000, (500, 200)),
-        (6, 30, 300, 3000, (2500, 1000)),
-        (1, 0, 500, 4000, (2500, 1000)),
+        (None, 5, 300, 500, 4000, (3000, 1600)),
+        (None, 2, 100, 500, 4000, (2500, 1000)),
+        (None, 3, 20, 2000, 1000, (500, 200)),
+        (None, 6, 30, 300, 3000, (2500, 1000)),
+        (None, 1, 0, 500, 4000, (2500, 1000)),
+        (5, 1, 0, 500, 4000, (2500, 1000)),
+        (5, 3, 20, 2000, 1000, (1500, 200)),
+        (5, 5, 300, 500, 4000, (3000, 1600)),
+        (7, 2, 100, 500, 4000, (2500, 1000)),
+        (7, 5, 300, 500, 4000, (3000, 1600)),
     ],
 )
-def test_inigos_sender_is_the_independent_simulation(flows, stagger_ms, mbps, rtt_us, spans):
+def test_inigos_sender_is_the_independent_simulation(printed, flows, stagger_ms, mbps, rtt_us, spans):
     """The mean window and the share of the link within 3 %, so also what it leaves unused of Fig. 2."""
     starts = [i * stagger_ms for i in range(flows)]
     windows, used, _ = inigo.simulate(
-        [start / 1e3 for start in starts], *(span / 1e3 for span in spans), link=mbps * 1e6, rtt=rtt_us * 1e-6
-    )
+        [start / 1e3 for start in starts], *(span / 1e3 for span in spans),
+        link=mbps * 1e6, rtt=rtt_us * 1e-6, printed=printed,
+    )  # fmt: skip
+    cc = {"name": f"inigo@algorithm-{printed}" if printed else "inigo"}
     ours = staggered(
-        "star", flows, mbps, rtt_us, spans, starts, cc={"name": "inigo"}, network={"buffer": "unlimited"},
+        "star", flows, mbps, rtt_us, spans, starts, cc=cc, network={"buffer": "unlimited"},
         record={"queues": "off", "probes": "1ms", "flows": "all", "ports": [f"s0->h{flows}"]},
         hosts={"nic": "fifo"},
     )  # fmt: skip

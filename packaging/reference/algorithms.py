@@ -41,6 +41,7 @@ def _algorithm(row):
     yield ""
     yield from _parameters(row)
     yield from _presets(row)
+    yield from _deviations(row)
     for sentence in row.get("not_modelled", ()):
         yield from ("", f"Not modelled: {sentence}")
 
@@ -76,3 +77,11 @@ def _presets(row):
             "",
             f"`{row['name']}@{one['name']}`: {', '.join(values) or 'the defaults'}. {one['source']}.",
         )
+
+
+def _deviations(row):
+    if row["deviations"]:
+        yield from ("", "| the source | here | why |", "|---|---|---|")
+    for one in row["deviations"]:
+        cells = (one[key].replace("|", "\\|") for key in ("line", "here", "why"))
+        yield "| " + " | ".join(cells) + " |"

@@ -1,5 +1,6 @@
 """TCP Inigo on one bottleneck, written from the text of the paper: its sender (Algorithms 1, 2, 4 and 7, eq.
-3 and 5), and its marking receiver (Algorithm 8) under a DCTCP sender. It shares no code with Shallows.
+3 and 5; Algorithms 5 and 7 to the letter with `printed`), and its marking receiver (Algorithm 8) under a
+DCTCP sender. It shares no code with Shallows.
 
 A star: data crosses the sender's own link and that of the receiver, both equally fast; acknowledgements
 return without a wait. The port marks above `mark_at` packets. Clocks tick with `tick`. Times in seconds.
@@ -41,6 +42,7 @@ class Flow:
 
     dctcp: bool
     receiver: Receiver | None
+    printed: int | None = None
     window: float = 10.0
     alpha: float = 0.0
     slow_start: bool = True
@@ -64,6 +66,8 @@ class Flow:
         if stamp >= self.round_began:
             self.alpha += GAIN * (self.late / self.observed - self.alpha)
             self.observed, self.late, self.cut, self.round_began = 0, 0, False, now
+            if self.printed and not self.slow_start:
+                self.end_window()
         if self.dctcp:
             self.as_dctcp(marked)
         elif self.slow_start:
@@ -72,13 +76,20 @@ class Flow:
                 self.alpha += GAIN * (self.late / self.observed - self.alpha)
                 if self.alpha > 0:
                     self.window, self.slow_start = max(2.0, self.window * (1 - self.alpha / 2)), False
-        else:
+        elif self.printed != 5:
             self.since += 1
             if self.since >= min(W_SUB, self.window):  # Algorithm 7, whole packets of sub-windows (eq. 5)
-                if self.alpha >= ALPHA_MIN:
+                if self.alpha >= ALPHA_MIN and (not self.printed or self.window > W_SUB):
                     self.window = max(2.0, self.window - floor(min(self.since, W_SUB) * self.alpha / 2))
                 self.since = 0
-            self.window += 2 / self.window
+            self.window += 0 if self.printed else 2 / self.window
+
+    def end_window(self):
+        """The lines "for every window" of Algorithms 5 and 7."""
+        if self.printed == 5:
+            self.window = max(2.0, self.window * (1 - self.alpha / 2)) + (self.alpha > 0)
+        else:
+            self.window += 2
 
     def as_dctcp(self, marked):
         if marked and not self.cut:
@@ -89,11 +100,12 @@ class Flow:
 
 
 def simulate(starts, duration, warmup, *, dctcp=False, receiver=None, tick=1e-3, link=500e6, rtt=4e-3,
-             size=1500, ack=84, mark_at=1e9):  # fmt: skip
+             size=1500, ack=84, mark_at=1e9, printed=None):  # fmt: skip
     """Mean window of each flow in packets, share of the link, and mean queue in packets, after `warmup`."""
     data_s, ack_s, leg = size * 8 / link, ack * 8 / link, rtt / 4
     flows = [
-        Flow(dctcp, receiver and Receiver(tick, receiver == "printed"), alpha=float(dctcp)) for _ in starts
+        Flow(dctcp, receiver and Receiver(tick, receiver == "printed"), printed, alpha=float(dctcp))
+        for _ in starts
     ]
     events = [(start, i, "start", i, None, None, False) for i, start in enumerate(starts)]
     heapq.heapify(events)

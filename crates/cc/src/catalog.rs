@@ -1,6 +1,7 @@
 //! The parts of an algorithm, which a row of the table of all algorithms names. The rows are in [`crate::sender`]. The command
 //! line, the documentation, the conformance tests and the Python package list algorithms from here.
 
+use crate::deviation::Deviation;
 use crate::event::Ack;
 use crate::parameter::{Parameter, Preset, Values};
 use crate::port::Ecn;
@@ -217,8 +218,10 @@ pub struct Algorithm {
     pub parameters: &'static [Parameter],
     /// Named sets of values.
     pub presets: &'static [Preset],
-    /// Differences from its source.
+    /// Parts of its source that are left out.
     pub not_modelled: &'static [&'static str],
+    /// Lines of its source that it reads in its own way.
+    pub deviations: &'static [Deviation],
     /// The reaction point.
     pub sender: fn(&Values, &Path) -> Box<dyn Sender>,
     /// The notification point.
@@ -318,9 +321,10 @@ pub fn find(name: &str) -> Option<&'static Algorithm> {
     ALGORITHMS.iter().find(|a| a.name == name)
 }
 
-/// Builds the table from its rows. A row has the name of its module, TCP as transport and no credits unless it says otherwise.
+/// Builds the table from its rows. A row has the name of its module, TCP as transport, no credits and no list of deviations unless it
+/// says otherwise.
 macro_rules! algorithms {
-    ($($module:ident $(as $name:literal)? $(over $transport:ident)? $(granting $credits:ident)?: $receiver:ident, $marking:expr;
+    ($($module:ident $(as $name:literal)? $(over $transport:ident)? $(granting $credits:ident)? $(with $list:ident)?: $receiver:ident, $marking:expr;
         $summary:literal, $source:literal;)*) => {
         /// Every algorithm there is.
         pub static ALGORITHMS: &[Algorithm] = &[$(Algorithm {
@@ -330,6 +334,7 @@ macro_rules! algorithms {
             parameters: $module::PARAMETERS,
             presets: $module::PRESETS,
             not_modelled: $module::NOT_MODELLED,
+            deviations: algorithms!(@deviations $($module $list)?),
             sender: $module::build,
             receiver: $crate::catalog::$receiver,
             marking: $marking,
@@ -341,6 +346,8 @@ macro_rules! algorithms {
     (@name $module:ident $name:literal) => { $name };
     (@transport) => { &$crate::catalog::TCP };
     (@transport $name:ident) => { &$crate::catalog::$name };
+    (@deviations) => { &[] };
+    (@deviations $module:ident $list:ident) => { $module::$list };
     (@credits) => { None };
     (@credits $module:ident) => { Some($crate::receiver::$module::build) };
 }

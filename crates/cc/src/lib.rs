@@ -10,6 +10,7 @@ pub mod mutation;
 
 pub mod catalog;
 pub mod delay;
+pub mod deviation;
 pub mod event;
 pub mod gradient;
 pub mod pacer;

@@ -231,5 +231,17 @@ fn defaults_lie_within_their_ranges_and_everything_has_a_source() {
         for preset in row.presets {
             assert!(!preset.source.is_empty(), "{}@{}", row.name, preset.name);
         }
+        for one in row.deviations {
+            assert!([one.line, one.here, one.why].iter().all(|text| !text.is_empty()), "{}: {one:?}", row.name);
+        }
     }
+}
+
+/// The algorithms of the five papers are compared with them line by line.
+#[test]
+fn the_algorithms_of_the_five_papers_say_where_they_differ() {
+    let silent = |name: &&str| shallows_cc::catalog::find(name).is_none_or(|row| row.deviations.is_empty());
+    let papers =
+        ["dx", "vegas", "gap", "dcqcn", "timely", "patched-timely", "patched-timely-pi", "inigo", "expresspass"];
+    assert_eq!(papers.iter().find(|name| silent(name)), None);
 }

@@ -38,8 +38,9 @@ pub fn dctcp(values: &Values) -> Result<DctcpParams, String> {
 /// Parameters of DX.
 ///
 /// # Errors
-/// None.
+/// A sentence for a parameter that the core does not have.
 pub fn dx(values: &Values) -> Result<DxParams, String> {
+    without(&["as_printed"], values)?;
     Ok(DxParams { headroom_ns: (values.get("headroom") * 1e9 + 0.5) as u32, unused: 0 })
 }
 
@@ -48,7 +49,7 @@ pub fn dx(values: &Values) -> Result<DxParams, String> {
 /// # Errors
 /// A sentence for a parameter that the core does not have.
 pub fn inigo(values: &Values) -> Result<InigoParams, String> {
-    without(&["published", "ecn", "by_packets"], values)?;
+    without(&["published", "ecn", "by_packets", "as_printed"], values)?;
     let sub_window = values.get("sub_window") as u32;
     let least = 2048_u32.div_ceil(sub_window.max(1));
     Ok(InigoParams {

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use shallows_cc::catalog::{ALGORITHMS, Algorithm, Marking, Reliability, SendControl};
+use shallows_cc::deviation::Deviation;
 use shallows_cc::parameter::{Parameter, Preset};
 use shallows_cc::port::{Feedback, MECHANISMS, MarkAt, Mechanism};
 use shallows_cc::receiver::{AlternateReceiver, SUBSTITUTES};
@@ -35,6 +36,7 @@ fn row<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, PyDic
     row.set_item("draws", algorithm.draws())?;
     row.set_item("source", algorithm.source)?;
     row.set_item("not_modelled", algorithm.not_modelled)?;
+    row.set_item("deviations", deviations(py, algorithm.deviations)?)?;
     row.set_item("parameters", parameters(py, algorithm.parameters)?)?;
     let presets: PyResult<Vec<_>> = algorithm.presets.iter().map(|p| preset(py, p)).collect();
     row.set_item("presets", presets?)?;
@@ -63,6 +65,7 @@ fn substitute<'py>(py: Python<'py>, receiver: &AlternateReceiver) -> PyResult<Bo
     row.set_item("parameters", parameters(py, receiver.parameters)?)?;
     let presets: PyResult<Vec<_>> = receiver.presets.iter().map(|p| preset(py, p)).collect();
     row.set_item("presets", presets?)?;
+    row.set_item("deviations", deviations(py, receiver.deviations)?)?;
     Ok(row)
 }
 
@@ -84,6 +87,17 @@ fn marking<'py>(py: Python<'py>, mechanism: &Mechanism) -> PyResult<Bound<'py, P
     row.set_item("tells", tells)?;
     row.set_item("parameters", parameters(py, mechanism.parameters)?)?;
     Ok(row)
+}
+
+fn deviations<'py>(py: Python<'py>, deviations: &[Deviation]) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let row = |&Deviation { line, here, why }: &Deviation| {
+        let row = PyDict::new(py);
+        [("line", line), ("here", here), ("why", why)]
+            .into_iter()
+            .try_for_each(|(key, text)| row.set_item(key, text))?;
+        Ok(row)
+    };
+    deviations.iter().map(row).collect()
 }
 
 fn parameters<'py>(py: Python<'py>, parameters: &[Parameter]) -> PyResult<Vec<Bound<'py, PyDict>>> {

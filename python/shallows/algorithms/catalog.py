@@ -144,7 +144,7 @@ def page(row: dict[str, Any]) -> list[Any]:
     keys = ", ".join(row["honours"])
     lines += [*wrap(f"besides the keys that act on all flows it supports {keys}", width=79), ""]
     page = ["\n".join(lines), _parameters(row), ""]
-    page += _presets(row)
+    page += [*_presets(row), *_deviations(row)]
     missing = row["not_modelled"] or ["everything is modelled"]
     return [*page, "\nnot modelled", *(f"  - {_text(what)}" for what in missing)]
 
@@ -152,7 +152,22 @@ def page(row: dict[str, Any]) -> list[Any]:
 def other_page(key: str, row: dict[str, Any]) -> list[Any]:
     """The page of a receiver or a marking, as a list of rich renderables."""
     title = f"[bold]{key}[/] = [bold]{row['name']}[/]  {_text(row['summary'])}"
-    return ["\n".join([title, "", f"source    {_text(row['source'])}", ""]), _parameters(row), *_presets(row)]
+    head = "\n".join([title, "", f"source    {_text(row['source'])}", ""])
+    return [head, _parameters(row), *_presets(row), *_deviations(row)]
+
+
+def _deviations(row: dict[str, Any]) -> list[Any]:
+    """The lines of its source that a row reads in its own way, as rich renderables."""
+    if not row.get("deviations"):
+        return []
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("the source", "here", "why"):
+        table.add_column(column, ratio=1)
+    for one in row["deviations"]:
+        table.add_row(*map(_text, (one["line"], one["here"], one["why"])))
+    return ["\ndifferences from the source", table]
 
 
 def _presets(row: dict[str, Any]) -> list[str]:

@@ -16,16 +16,7 @@
 //! xpass.cc), which scales `target_loss` with the rate, falls to the rate that got through, grows w by steps and never
 //! exceeds `max_rate`.
 //!
-//! | the paper | here |
-//! |---|---|
-//! | an update each round trip | same: at the first credit after a round trip in which data arrived, as ns2-xpass |
-//! | eq. 2, increase: R = (1 - w) R + w C | same |
-//! | eq. 3, decrease: R = R (1 - credit_loss)(1 + target_loss) | measured: the rate that got through, times (1 + `target_loss`) |
-//! | w halves at a decrease, not below w_min (Algorithm 1, line 8, 11 and 12) | same |
-//! | w stays at the first increase ("w(t + 1) = w(t)") and grows after it | same: half of the way to w_max = 1/2 |
-//! | a port queues eight credits, passes two at once (§5) | same ([`crate::port::credit`]) |
-//! | - | no rate is below a credit a round trip, as in ns2-xpass: fewer credits starve a flow |
-//! | - | losses are gaps in the numbers of the credits that data echoes, as in ns2-xpass |
+//! Eq. 2, the course of w and the port's burst and queue are as printed; `DEVIATIONS` of [`crate::sender::expresspass`] has the rest.
 //!
 //! The decrease is measured because losses are known a round trip late. They belong to credits that were sent at the rate of
 //! then, maybe before an earlier correction. R (1 - credit_loss) with the rate of now falls twice for one loss: an

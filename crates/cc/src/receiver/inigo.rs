@@ -13,20 +13,7 @@
 //! Source: Shewmaker et al., TCP Inigo, §3, Algorithms 8 and 9, and Appendix C; what they leave open from the authors' kernel
 //! patches (4.2, 4.3).
 //!
-//! | the paper | here |
-//! |---|---|
-//! | timestamps of Linux, ticks of 1 ms (Appendix C) | same (`resolution`); the preset `scaled-tick` follows the round trip |
-//! | Algorithm 8, RTT_min | same: the smallest time from an acknowledgement to the data that echoes it |
-//! | Algorithm 8, S = tsval_j - tsval_i | same |
-//! | Algorithm 8, R = tsecr_j - tsecr_i | the receiver's own clock, as Fig. 1 and the text of §3.1 say; `tsecr` is as printed |
-//! | Algorithm 8, S = 0 and R = 0: return, keep ts_i | same, but the packet counts as late or not by the total of then, as the patches do |
-//! | Algorithm 8, total = max(0, total + R - S) | same |
-//! | Algorithm 8, late where total >= d_thresh | same, and total > 0 |
-//! | Algorithm 8, bytes_total = bytes_pkt, bytes_late = bytes_pkt | summed over the window; the print assigns |
-//! | Algorithm 9, alpha | same, g = 1/16 from the patches |
-//! | §3.1, window as in Algorithms 4 and 5, in bytes | same; like DCTCP it answers only windows in which a packet was late |
-//! | §3.1, an acknowledgement at once when the window shrinks | same |
-//! | - | sub-windows of ten packets, as the 4.2 patch has by default; windows do not go below two packets |
+//! Algorithm 9, RTT_min, S and the total of Algorithm 8 are as printed but for `DEVIATIONS`.
 //!
 //! The echoed times of the print are those of the receiver's own earlier acknowledgements. Their difference contains the
 //! reverse path and not the arrival, so with `tsecr` a growing queue shows late or not at all.
@@ -39,6 +26,7 @@
 
 use super::ecn_echo::Accurate;
 use super::{Data, Echo, Receiver, Reply};
+use crate::deviation::{Deviation, deviation};
 use crate::parameter::{Parameter, Preset, Values, flag, number, packets, time};
 use crate::units::{Bytes, Time};
 
@@ -73,6 +61,33 @@ pub const PRESETS: &[Preset] = &[
         values: &[("tsecr", 1.0)],
         source: "Inigo Algorithm 8 to the letter, and the authors' patches: echoed times in place of arrival times",
     },
+];
+
+/// Differences from the print.
+pub const DEVIATIONS: &[Deviation] = &[
+    deviation(
+        "Algorithm 8: R = tsecr_j - tsecr_i",
+        "the receiver's own clock; tsecr as printed",
+        "Fig. 1 and the text of §3.1 say so: the echoed times of the print are those of the receiver's own acknowledgements, which do not show a growing queue",
+    ),
+    deviation(
+        "Algorithm 8: return where S = 0 and R = 0",
+        "the packet counts as late or not by the total of before",
+        "as the authors' patches",
+    ),
+    deviation("Algorithm 8: late where total >= d_thresh", "and total > 0", "with d_thresh = 0 all would be late"),
+    deviation(
+        "Algorithm 8: bytes_total <- bytes_pkt, bytes_late <- bytes_pkt",
+        "summed over the window",
+        "Algorithm 9 divides the sums and resets them",
+    ),
+    deviation("Algorithm 9: g", "1/16", "the paper prints no value; the patches'"),
+    deviation(
+        "§3.1: as Algorithms 4 and 5 in bytes",
+        "like DCTCP it answers only windows in which a packet was late",
+        "as the patches",
+    ),
+    deviation("-", "sub-windows of ten packets, and no window below two packets", "as the 4.2 patch has by default"),
 ];
 
 /// The least window, in packets.

@@ -3,6 +3,7 @@
 
 use std::fmt::Debug;
 
+use crate::deviation::Deviation;
 use crate::parameter::{Parameter, Preset, Values};
 use crate::port::credit::CreditShaper;
 use crate::units::{Bytes, Rate, Time};
@@ -96,6 +97,8 @@ pub struct AlternateReceiver {
     pub parameters: &'static [Parameter],
     /// Named sets of values.
     pub presets: &'static [Preset],
+    /// Lines of its source that it reads in its own way.
+    pub deviations: &'static [Deviation],
     /// Builds one from its parameters, for acknowledgements that cover this many packets.
     pub build: fn(values: &Values, acks_every: u32) -> Box<dyn Receiver>,
 }
@@ -107,6 +110,7 @@ pub static SUBSTITUTES: &[AlternateReceiver] = &[AlternateReceiver {
     source: "TCP Inigo, Algorithms 8 and 9",
     parameters: inigo::PARAMETERS,
     presets: inigo::PRESETS,
+    deviations: inigo::DEVIATIONS,
     build: inigo::boxed,
 }];
 

@@ -12,21 +12,11 @@
 //! Source: Zhu et al., "ECN or Delay", `CoNEXT` 2016, §3, eq. 1 to 3 and the events behind eq. 5 to 19; Zhu et al., SIGCOMM
 //! 2015, §3.1 and Fig. 7. The receiver's part is [`crate::receiver::cnp`], the port's [`crate::port::red`].
 //!
-//! | the paper | here |
-//! |---|---|
-//! | eq. 1, a notification: `R_T` = `R_C`, `R_C` = `R_C` (1 - alpha/2), alpha = (1 - g) alpha + g | same, in this order: the cut uses the old alpha |
-//! | eq. 2, none for tau': alpha = (1 - g) alpha | same |
-//! | eq. 3, marking | same, with q > `K_max` in the third line, which the print has wrong |
-//! | a notification resets timer, byte counter and both stages (QCN) | same |
-//! | fast recovery, F = 5: `R_C` = (`R_C` + `R_T`)/2 | same, while both stages are at most F |
-//! | additive increase: `R_T` + `R_AI`, then as above | same, while one stage exceeds F |
-//! | hyper increase (footnote 3 omits it) | the stages beyond F times `R_HAI`, as Fig. 7 of 2015; the preset `ecn-or-delay` takes `R_AI` |
-//! | eq. 4 to 12, 32 to 34: fluid model and margins | python/shallows/fluid/dcqcn.py |
-//! | eq. 13 to 19 and 39 to 46: discrete model | python/shallows/fluid/dcqcn_cycles.py |
-//! | eq. 20 to 31: TIMELY | [`crate::sender::timely`], [`crate::sender::patched_timely`] |
-//! | a flow starts at line rate | same |
-//! | - | B counts frames with headers; no rate is below `min_rate` |
+//! Eq. 1 and 2, the resets by a notification and the stages are as printed; a cut uses the old alpha. `DEVIATIONS` has the rest. The
+//! fluid model (eq. 4 to 12, 32 to 34) is python/shallows/fluid/dcqcn.py, the discrete model (eq. 13 to 19, 39 to 46) dcqcn_cycles.py
+//! beside it.
 
+use crate::deviation::{Deviation, deviation};
 use crate::event::{Ack, Loss};
 use crate::parameter::{Parameter, Preset, Values, bytes, flag, number, rate, time};
 use crate::sender::{Decision, Path, Sender};
@@ -79,6 +69,31 @@ pub const PRESETS: &[Preset] = &[
 pub const NOT_MODELLED: &[&str] = &[
     "Losses: it has no reaction to them, since it is made for networks without; the transport repairs them.",
     "Flows of one queue pair sharing a rate: each flow has its own.",
+];
+
+/// Differences from the print.
+pub const DEVIATIONS: &[Deviation] = &[
+    deviation("eq. 3, marking: the third line", "q > K_max", "the print repeats the condition of the second line"),
+    deviation(
+        "§3.1, footnote 3: no hyper increase",
+        "the stages beyond F times R_HAI; the preset ecn-or-delay takes R_AI",
+        "Fig. 7 of SIGCOMM 2015; the figures of CoNEXT 2016 have the preset's step",
+    ),
+    deviation(
+        "eq. 5 to 7: notifications at the rate of a sampler",
+        "one at once, at most one in tau; sampled as in the equations",
+        "SIGCOMM 2015 §3.1; the figures of CoNEXT 2016 come from ns3-rdma, which samples",
+    ),
+    deviation(
+        "SIGCOMM 2015 §5: values for 40 Gbps",
+        "R_AI and R_HAI follow the link above 40 Gbps; the preset sigcomm15 has the printed values",
+        "a step of 40 Mbps recovers too slowly on faster links",
+    ),
+    deviation(
+        "-",
+        "B counts frames with headers, and no rate is below min_rate",
+        "the papers do not say; ns3-rdma has a least rate too",
+    ),
 ];
 
 /// Builds the sender, at line rate.

@@ -11,32 +11,15 @@
 //!
 //! Source: Lee et al., IEEE/ACM ToN 25(1), 2017, §III, §IV-B (eq. 1 to 8) and §V-B.
 //!
-//! | the paper | here |
-//! |---|---|
-//! | §III, RTT = (t4 - t1) - (t3 - t2), one-way delay, base delay at the smallest RTT | same ([`crate::delay`]) |
-//! | eq. 1, Q = 0: W + 1 once a round trip | same, if the window limited the flow in this round |
-//! | eq. 1, Q > 0: W (1 - Q/V) | same, as W - (W - 1) Q/R: eq. 8 put in, which has no division by zero at W = 1 |
-//! | eq. 2 to 7, derivation of V | not computed; eq. 8 is their result |
-//! | eq. 8, W* is the previous window | same: the window of the round whose delays are averaged |
-//! | §IV-B, a timeout leaves the window | same, and so does every loss |
-//! | §V-B, no decrease while Q < headroom | same; the window grows instead, on which the paper is silent |
-//! | §V-B, Q is the average over a round trip | differs: delays that a cut has answered are left out (below) |
-//! | - | slow start as in TCP, ended by the first round with Q above the headroom; no window below a packet |
-//!
-//! The equations take all flows to act at once. They do not, so after a cut the delays of packets sent less than a round
-//! trip later show a queue that this cut, and those of the other flows, have already answered. With them ten flows at
-//! 10 Gbps and 200 us use .984 of the link, without them .997; the paper says .999. An independent simulation
-//! gives .983 and .999 (tests/independent/dx.py).
-//!
-//! A window of 5.7 packets is 6 in seven rounds of ten and 5 in the others, by a random draw in each round. Truncated
-//! instead, the fractions of flows in step add up to an idle link: thirty flows then use .983 of it, and .995 like this. Rounding the
-//! window itself freezes it, since small cuts round to none.
+//! Equations 1 to 8 are as printed: eq. 1 with Q > 0 stands here as W - (W - 1) Q/R, which is W (1 - Q/V) with V of eq. 8, without a
+//! division by zero at W = 1. `DEVIATIONS` has what differs.
 //!
 //! Flows that join quickly can take a standing queue for their base delay and keep it: docs/windows.md has the condition.
 
 use crate::delay::Base;
+use crate::deviation::{Deviation, deviation};
 use crate::event::{Ack, Loss};
-use crate::parameter::{Parameter, Preset, Values, time};
+use crate::parameter::{Parameter, Preset, Values, flag, time};
 use crate::rng::Rng;
 use crate::round::Round;
 use crate::sender::{Decision, Path, Sender};
@@ -51,10 +34,14 @@ pub const PARAMETERS: &[Parameter] = &[
     time("tolerance", "-", 0.0, 0.0..=1.0)
         .meaning("RTTs this close to the smallest count as the smallest seen again, which renews the base delay")
         .source("ours: 0 with ideal timestamps; a standard deviation or two with noisy ones"),
+    flag("as_printed", "-", false)
+        .meaning("the average of a round has all its delays, and a window grows whether or not it limited its flow")
+        .source("ToN 2017 §V-B and eq. 1; off: the paper's figures have a utilisation that it does not reach"),
 ];
 
-/// Headrooms that public ns-2 scripts use at 10 Gbps; the paper names none for its simulations.
+/// The letter of the paper, and headrooms that public ns-2 scripts use at 10 Gbps; the paper names none for its simulations.
 pub const PRESETS: &[Preset] = &[
+    Preset { name: "as-printed", values: &[("as_printed", 1.0)], source: "ToN 2017 eq. 1 and §V-B to the letter" },
     Preset {
         name: "ns-2",
         values: &[("headroom", 2.401e-6)],
@@ -75,11 +62,54 @@ pub const NOT_MODELLED: &[&str] = &[
      flow is its last, after which the flow decides nothing.",
 ];
 
+/// Differences from the print.
+pub const DEVIATIONS: &[Deviation] = &[
+    deviation(
+        "§V-B: Q is the average queueing delay of a round trip",
+        "delays of packets that left before a cut, or less than a base round trip after it, are left out; as_printed takes them all",
+        "the equations take all flows to act at once, but they do not: such delays show a queue that this cut, and those of the other flows, \
+         have already answered. Ten flows at 10 Gbps and 200 us use .984 of the link with them and .997 without; an independent \
+         simulation gives .983 and .999. The figures of the paper have .999, which as_printed does not reach",
+    ),
+    deviation(
+        "eq. 1, Q = 0: W + 1",
+        "only if the window limited the flow in this round; as_printed always",
+        "the window of a flow that its application limits would grow without bound; the long flows of the figures are always limited",
+    ),
+    deviation(
+        "§V-B: no decrease while Q < headroom",
+        "the window grows while Q is at most the headroom",
+        "the paper does not say whether it grows or stays",
+    ),
+    deviation(
+        "§IV-B: a timeout leaves the window",
+        "every loss leaves it",
+        "the reason of the paper, a loss without queueing delay is no congestion, holds for any loss",
+    ),
+    deviation(
+        "§III: the base delay is that of the smallest RTT, new or seen again",
+        "RTTs within `tolerance` of the smallest count as the smallest",
+        "with noise the exact minimum occurs once; 0, as printed, by default",
+    ),
+    deviation(
+        "-",
+        "slow start as in TCP, which the first round with Q above the headroom ends; no window below a packet",
+        "the paper does not say how a window begins",
+    ),
+    deviation(
+        "-",
+        "a window of 5.7 packets is 6 in seven rounds of ten and 5 in the others, by a random draw in each round",
+        "truncated, the fractions of flows in step add up to an idle link: thirty flows use .983 of it, and .995 like this. Rounding the \
+         window itself freezes it, since small cuts round to none",
+    ),
+];
+
 /// Builds the sender.
 #[must_use]
 pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
     Box::new(Dx {
         headroom: values.time("headroom"),
+        as_printed: values.flag("as_printed"),
         window: Window::initial(path),
         base: Base::new(values.time("tolerance")),
         delay_sum: 0,
@@ -98,6 +128,7 @@ pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
 #[derive(Clone, Copy, Debug)]
 struct Dx {
     headroom: Time,
+    as_printed: bool,
     window: Window,
     base: Base,
     /// Sum of the round's one-way delays, in picoseconds.
@@ -119,8 +150,8 @@ struct Dx {
 impl Dx {
     fn observe(&mut self, ack: &Ack) {
         self.base.observe(ack.rtt, ack.one_way_delay);
-        self.limited |= ack.window_limited;
-        if mutated!("dx-answered", ack.sent_at >= self.answered_until, true) {
+        self.limited |= ack.window_limited || self.as_printed;
+        if mutated!("dx-answered", ack.sent_at >= self.answered_until, true) || self.as_printed {
             self.delay_sum += u128::from(ack.one_way_delay.0) * u128::from(ack.samples);
             self.samples += ack.samples;
         }

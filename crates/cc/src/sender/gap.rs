@@ -13,20 +13,13 @@
 //!
 //! Source: Lee, Jang and Moon, "Reviving Delay-based TCP for Data Centers", SIGCOMM 2012 (poster), §3.
 //!
-//! | the poster, §3 | here |
-//! |---|---|
-//! | congestion is the current RTT less the base RTT, the minimum since the flow began | same |
-//! | rate-based transfer: an inter-packet gap instead of a window | same; a window of twice the rate bounds the burst |
-//! | the gap grows with congestion and may exceed the round trip | same, up to `largest_gap` |
-//! | the base RTT measured in a channel of higher priority (an idea) | not here |
-//! | formula and parameters | the poster has none; all are ours |
-//!
 //! The formula follows from the two aims of the poster. A queue that does not grow with the number of flows rules out
 //! adding a fixed rate a round, since n flows add n times as much. So the rate changes in proportion, R <- R (1 + kappa e)
 //! with e = (T' - q)/base RTT, and the flow sends at R (1 + beta e), which damps the loop. Proportional changes keep shares as they
 //! are, and noise makes them drift apart (ten flows: Jain's index 0.11). So the target falls with the rate,
 //! T' = T (1 + phi/(1 + w)) with w packets a base RTT: at one common delay all rates must be equal.
 
+use crate::deviation::{Deviation, deviation};
 use crate::event::{Ack, Loss, LossKind};
 use crate::parameter::{Parameter, Preset, Values, number, time};
 use crate::round::Round;
@@ -54,6 +47,21 @@ pub const PRESETS: &[Preset] = &[];
 /// Known differences.
 pub const NOT_MODELLED: &[&str] =
     &["The poster's idea of measuring the base RTT in a channel of higher priority: it is the flow's minimum."];
+
+/// Differences from the print.
+pub const DEVIATIONS: &[Deviation] = &[
+    deviation(
+        "§3: an inter-packet gap instead of a window",
+        "a window of twice the rate bounds what is in flight",
+        "a burst of losses would otherwise be unbounded",
+    ),
+    deviation(
+        "§3: the gap may exceed the round trip",
+        "up to largest_gap",
+        "a flow has to hear from the network again",
+    ),
+    deviation("-", "the formula and all its parameters", "the poster has neither"),
+];
 
 /// Packets in flight beyond those that the rate and the base RTT explain.
 const SLACK: f64 = 4.0;

@@ -17,27 +17,13 @@
 //! Source: Shewmaker et al., TCP Inigo, §2, Algorithms 1 to 7 and 10; the module of github.com/systemslab/tcp_inigo for what
 //! they leave open.
 //!
-//! | the paper | here |
-//! |---|---|
-//! | Algorithm 1, a round trip is late from `RTT_min` + `d_thresh` on | same, and only above `RTT_min` |
-//! | eq. 1 to 3, `d_thresh` = 0.17 `RTT_min` | same |
-//! | Algorithm 2, alpha once a window | same, g = 1/16 from the module |
-//! | Algorithm 3, dilation from the fourth window on | the `RTT_min` of before it is kept; the print overwrites it in the second window |
-//! | Algorithm 4, slow start ends once 10 RTTs of a window are observed and alpha > 0 | same |
-//! | Algorithm 4, ssthresh = cwnd - cwnd_cnt alpha/2 | W (1 - alpha/2); the print has the counter of fractions for cwnd |
-//! | Algorithm 5, alpha = max(`alpha_RTT`, `alpha_DCTCP`) | same, with `ecn` |
-//! | Algorithm 5, one packet more if alpha > 0 | every window grows; the print would stop growth at alpha = 0 |
-//! | Algorithm 6, fractions at every packet | `sub_window` = 1 |
-//! | Algorithm 7, `W_sub` alpha/2 less every `W_sub` packets, two packets more a window | same (default), in whole packets |
-//! | eq. 5 | same |
-//! | Algorithm 10, RTTs counted by packets | `by_packets`, off as the paper says that it did worse |
-//! | Algorithm 10, "pacing" | not asked: where delay/`pkts_acked` > `d_thresh` both branches give `pkts_acked` |
-//! | - | a loss is answered as in Reno; no cut goes below two packets |
+//! Algorithms 1, 2, 5, 6 (`sub_window` = 1), 7, 10 (`by_packets`) and eq. 1 to 3 and 5 are as printed but for `DEVIATIONS`.
 //!
 //! `published` brings the faults of Algorithms 3 and 4 back, and forgets the observed round trips at every answer as the
 //! module does. The algorithm leaves 6 to 14 % of the link unused with one to five flows; an independent simulation
 //! (tests/independent/inigo.py) gives the same (docs/windows.md).
 
+use crate::deviation::{Deviation, deviation};
 use crate::event::{Ack, Loss, LossKind};
 use crate::parameter::{Parameter, Preset, Values, flag, number, packets};
 use crate::round::Round;
@@ -69,6 +55,9 @@ pub const PARAMETERS: &[Parameter] = &[
     flag("published", "-", false)
         .meaning("with the faults of the print and of the module")
         .source("see the file's header"),
+    flag("as_printed", "-", false)
+        .meaning("windows grow by whole packets at their end, after congestion (Alg. 5) or always (Alg. 7), which answers none of W_sub or less")
+        .source("Alg. 5 and 7; off: the paper's figures come from the module (published)"),
 ];
 
 /// Variants.
@@ -79,6 +68,16 @@ pub const PRESETS: &[Preset] = &[
         source: "github.com/systemslab/tcp_inigo, whose commits have no dilation",
     },
     Preset {
+        name: "algorithm-5",
+        values: &[("sub_window", 0.0), ("increase", 1.0), ("as_printed", 1.0)],
+        source: "Algorithm 5 to the letter: one answer a window, and one packet more if alpha > 0",
+    },
+    Preset {
+        name: "algorithm-7",
+        values: &[("as_printed", 1.0)],
+        source: "Algorithm 7 to the letter: two packets more a window, and no answer in a window of W_sub packets or less",
+    },
+    Preset {
         name: "window",
         values: &[("sub_window", 0.0), ("increase", 1.0)],
         source: "Algorithm 5: one answer a window, one packet more a window",
@@ -87,6 +86,51 @@ pub const PRESETS: &[Preset] = &[
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &["The cut is made at once, not packet by packet (Linux's CWR state)."];
+
+/// Differences from the print.
+pub const DEVIATIONS: &[Deviation] = &[
+    deviation(
+        "Algorithm 1: a round trip of RTT_min + d_thresh or more is late",
+        "and only above RTT_min",
+        "with d_thresh = 0 all would be late",
+    ),
+    deviation("Algorithm 2: g", "1/16", "the paper prints no value; the module's"),
+    deviation(
+        "Algorithm 3: RTT_predilate <- RTT_min in each dilated window",
+        "only in the first of them; published as printed",
+        "the print overwrites it in the second window with a dilated value",
+    ),
+    deviation(
+        "Algorithm 4: ssthresh <- cwnd - cwnd_cnt alpha/2",
+        "W (1 - alpha/2); published as printed",
+        "cwnd_cnt counts the fractions of a packet; the text says that cwnd falls by the congestion ratio",
+    ),
+    deviation(
+        "Algorithm 5: one packet more if alpha > 0",
+        "growth for each acknowledgement, whatever alpha is, if the window limited the flow; as_printed as printed",
+        "a flow that a loss has taken out of slow start, and that sees no late round trip, would never grow. The paper's figures come from the module, the preset published",
+    ),
+    deviation(
+        "Algorithm 7: every W_sub ACKs, where 1 < W_sub < W",
+        "every min(W_sub, W) packets; as_printed leaves windows of W_sub packets or less without an answer",
+        "flows with fewer than ten packets would never fall, and would fill the queue until packets are lost",
+    ),
+    deviation(
+        "Algorithm 7: cwnd + 2 for every window",
+        "two packets in parts, with each acknowledgement, if the window limited the flow; as_printed at the end of a window",
+        "as Linux's counter of fractions (§2.5)",
+    ),
+    deviation(
+        "Algorithm 10: pacing",
+        "not asked",
+        "where delay/pkts_acked > d_thresh both branches of the print give pkts_acked",
+    ),
+    deviation(
+        "-",
+        "a loss is answered as in Reno, and no cut goes below two packets",
+        "the paper does not say; the module is a Linux TCP",
+    ),
+];
 
 /// The least window, in packets.
 const FLOOR: f64 = 2.0;
@@ -111,6 +155,7 @@ pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
         may_dilate: values.flag("dilation"),
         by_packets: values.flag("by_packets"),
         published: values.flag("published"),
+        as_printed: values.flag("as_printed"),
     };
     Box::new(Inigo {
         parameters,
@@ -152,6 +197,7 @@ struct Parameters {
     may_dilate: bool,
     by_packets: bool,
     published: bool,
+    as_printed: bool,
 }
 
 /// State of one flow.
@@ -228,6 +274,17 @@ impl Inigo {
         if self.parameters.sub_window == 0.0 && !self.window.slow_start() {
             self.answer(self.window.packets);
         }
+        if self.parameters.as_printed && !self.window.slow_start() {
+            self.grow_at_end();
+        }
+    }
+
+    /// The last lines of Algorithms 5 and 7 as printed.
+    fn grow_at_end(&mut self) {
+        if self.parameters.sub_window > 0.0 || self.congestion() > 0.0 {
+            self.window.packets += self.parameters.increase;
+            self.window.threshold = self.window.packets;
+        }
     }
 
     fn forget_observations(&mut self) {
@@ -277,13 +334,15 @@ impl Inigo {
         let acked = self.window.packets_in(ack.acked);
         if self.parameters.sub_window > 0.0 {
             self.since_answer += acked;
-            let interval = self.parameters.sub_window.min(self.window.packets);
-            if self.since_answer >= interval {
-                self.answer(self.since_answer.min(self.parameters.sub_window));
+            let Parameters { sub_window, as_printed, .. } = self.parameters;
+            if self.since_answer >= sub_window.min(self.window.packets) {
+                if !as_printed || sub_window < self.window.packets {
+                    self.answer(self.since_answer.min(sub_window));
+                }
                 self.since_answer = 0.0;
             }
         }
-        if ack.window_limited && !ack.recovering {
+        if ack.window_limited && !ack.recovering && !self.parameters.as_printed {
             let increase = mutated!("inigo-increase", self.parameters.increase, 2.0 * self.parameters.increase);
             self.window.packets += increase * acked / self.window.packets;
             self.window.threshold = self.window.packets;

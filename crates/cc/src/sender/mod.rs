@@ -1,8 +1,8 @@
 //! Reaction points, which set the window and the pace of a sender, and the table of all algorithms.
 //!
-//! Each algorithm has a file with `PARAMETERS`, `PRESETS`, `NOT_MODELLED` and `build`. The state is a struct with a field for
-//! each symbol of the paper; parameters are a type of their own. To add one, write the file, its row here and an event
-//! script in `tests/scripts`, as CONTRIBUTING.md describes.
+//! Each algorithm has a file with `PARAMETERS`, `PRESETS`, `NOT_MODELLED`, `build` and, where it is compared line by line with its
+//! paper, `DEVIATIONS`. The state is a struct with a field for each symbol of the paper; parameters are a type of their own. To add
+//! one, write the file, its row here and an event script in `tests/scripts`, as CONTRIBUTING.md describes.
 
 pub mod cdg;
 pub mod cubic;
@@ -40,7 +40,7 @@ algorithms! {
         "Grows by a packet a round trip, halves on loss.", "RFC 5681, RFC 6582, RFC 3168";
     cubic: CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
         "Grows along a cubic of the time since the last loss.", "RFC 9438";
-    vegas: ACCURATE_ECHO, Marking::Unused;
+    vegas with DEVIATIONS: ACCURATE_ECHO, Marking::Unused;
         "Keeps one to three packets of its own in the queue.", "Brakmo and Peterson, IEEE JSAC 13(8), 1995";
     dctcp: ACCURATE_ECHO, Marking::Required("step");
         "Cuts in proportion to the share of marked packets.", "RFC 8257; Alizadeh et al., SIGCOMM 2010";
@@ -52,24 +52,24 @@ algorithms! {
         "HPCC over RoCE, as in its paper: go-back-N, in a network that loses nothing.", "Li et al., SIGCOMM 2019";
     cdg: CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
         "Backs off at random as the delay's gradient rises.", "Hayes and Armitage, Networking 2011; Linux tcp_cdg.c";
-    gap: ACCURATE_ECHO, Marking::Unused;
+    gap with DEVIATIONS: ACCURATE_ECHO, Marking::Unused;
         "Sets the time between packets by the queueing delay, also beyond a round trip.", "Lee et al., SIGCOMM 2012 poster, §3";
-    inigo: ACCURATE_ECHO, Marking::WhenFlag("ecn", "step");
+    inigo with DEVIATIONS: ACCURATE_ECHO, Marking::WhenFlag("ecn", "step");
         "Cuts as DCTCP does, but by the share of late round trips, several times a window.", "TCP Inigo, Algorithms 1 to 7";
-    dx: ACCURATE_ECHO, Marking::Unused;
+    dx with DEVIATIONS: ACCURATE_ECHO, Marking::Unused;
         "Cuts by just the packets that the one-way queueing delay shows.", "Lee et al., IEEE/ACM ToN 2017";
     swift: ACCURATE_ECHO, Marking::WhenFlag("ecn", "step");
         "Cuts in proportion to the delay above a target, which is larger for small windows and long paths.",
         "Kumar et al., SIGCOMM 2020";
     swift_roce as "swift-roce" over ROCE: COMPLETIONS, Marking::WhenFlag("ecn", "step");
         "Swift over RoCE, with its selective retransmission or go-back-N.", "Kumar et al., SIGCOMM 2020";
-    dcqcn over ROCE: CNP, Marking::Required("red");
+    dcqcn over ROCE with DEVIATIONS: CNP, Marking::Required("red");
         "Cuts its rate on a congestion notification and returns by timer and byte counter.", "Zhu et al., SIGCOMM 2015";
-    timely over ROCE: COMPLETIONS, Marking::Unused;
+    timely over ROCE with DEVIATIONS: COMPLETIONS, Marking::Unused;
         "Moves its rate by the gradient of the round trip.", "Mittal et al., SIGCOMM 2015";
-    patched_timely as "patched-timely" over ROCE: COMPLETIONS, Marking::Unused;
+    patched_timely as "patched-timely" over ROCE with DEVIATIONS: COMPLETIONS, Marking::Unused;
         "TIMELY with one fixed point: the round trip decides how much the rate falls.", "Zhu et al., CoNEXT 2016 §4.3";
-    patched_timely_pi as "patched-timely-pi" over ROCE: COMPLETIONS, Marking::Unused;
+    patched_timely_pi as "patched-timely-pi" over ROCE with DEVIATIONS: COMPLETIONS, Marking::Unused;
         "Patched TIMELY with a PI controller in each host.", "Zhu et al., CoNEXT 2016 §5.2";
     ndp over PULLED: PULLS, Marking::Unused;
         "Sends a first window blindly, then a packet for each pull; full ports cut packets to headers.",
@@ -82,7 +82,7 @@ algorithms! {
         "Ultra Ethernet Specification 1.0";
     rcp over RATED: ACCURATE_ECHO, Marking::Rates("rcp");
         "Sends at the least rate that the ports on its way offer.", "Dukkipati, Kobayashi, Zhang-Shen and McKeown, IWQoS 2005";
-    expresspass over CREDIT granting expresspass: CREDITS, Marking::Unused;
+    expresspass over CREDIT granting expresspass with DEVIATIONS: CREDITS, Marking::Unused;
         "Sends a frame for each credit of the receiver, whose lost credits are the signal.", "Cho, Jang and Han, SIGCOMM 2017";
 }
 

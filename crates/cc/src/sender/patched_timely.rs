@@ -12,16 +12,7 @@
 //!
 //! Source: Zhu et al., "ECN or Delay", `CoNEXT` 2016, §4.3, Algorithm 2 and eq. 29 to 31.
 //!
-//! | Algorithm 2 | here |
-//! |---|---|
-//! | lines 1 to 4, gradient | same ([`crate::gradient`]); the first sample has a gradient of zero |
-//! | lines 5 and 6, RTT < `T_low` | same |
-//! | lines 7 and 8, RTT > `T_high` | same |
-//! | line 10, eq. 30 | same; the slope 2 is a parameter, because Fig. 11 was computed with 0.5 |
-//! | line 11, error | same: the absolute round trip, with `RTT_ref` = `T_low` (the text sets q' = C `T_low`) |
-//! | line 12 | same |
-//! | eq. 23, an update each max(Seg/R, `D_minRTT`) | same |
-//! | - | the rate stays between `min_rate` and the rate of the link |
+//! Algorithm 2, eq. 23 and eq. 30 are as printed but for `DEVIATIONS`.
 //!
 //! Algorithm 2 and eq. 29 differ in the print: the algorithm compares round trips, the equation queues. With `base` = 0
 //! flows settle at the round trip `T_low` (1 + N delta / (beta C)), which is the queue of eq. 31 less C times the
@@ -29,6 +20,7 @@
 //! takes its own smallest round trip for the empty path (`subtract_min_rtt`) and joins late hides the standing queue from
 //! itself, and takes more than its share for good.
 
+use crate::deviation::{Deviation, deviation};
 use crate::event::{Ack, Loss};
 use crate::gradient::{self, Gradient, Sample, Shared};
 use crate::parameter::{Parameter, Preset, Values, bytes, flag, number, time};
@@ -94,6 +86,26 @@ pub const PRESETS: &[Preset] = &[
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &["Losses: it has no reaction to them; the transport repairs them."];
+
+/// Differences from the print.
+pub const DEVIATIONS: &[Deviation] = &[
+    deviation(
+        "Algorithm 2, lines 1 to 4: gradient",
+        "the first sample has a gradient of zero",
+        "it has no sample before it",
+    ),
+    deviation(
+        "eq. 29: the error compares queues",
+        "the absolute round trip against RTT_ref = T_low, as in Algorithm 2; subtract_min_rtt compares queues",
+        "the print has both; only the absolute round trip is the same for all flows, and makes them equal. The text sets q' = C T_low",
+    ),
+    deviation("eq. 30: slope 2", "a parameter", "Fig. 11 was computed with 0.5"),
+    deviation(
+        "-",
+        "the rate stays between min_rate and the rate of the link; delta and min_rate follow the link (preset ecn-or-delay: the printed values)",
+        "the paper prints values for 10 Gbps",
+    ),
+];
 
 /// Builds the sender.
 #[must_use]

@@ -11,10 +11,10 @@
 //! same signal, so the differences that they start with stay: Theorem 6 in its plainest form.
 //!
 //! Same as the paper: the branches of eq. 29, the weight of eq. 30, eq. 32, and the error, which is "the difference between
-//! the measured delay and some desired delay": the absolute round trip, as in Algorithm 2. Differs: the paper prints no gains,
-//! so these are a choice. The delay is given as a queue, by the rate of the sender's own link.
+//! the measured delay and some desired delay": the absolute round trip, as in Algorithm 2. `DEVIATIONS` has the rest.
 
 use super::patched_timely::{BASE_RTT, BETA, BaseRtt, SEG, SUBTRACT_MIN_RTT, WEIGHT_SLOPE, weight};
+use crate::deviation::{Deviation, deviation};
 use crate::event::{Ack, Loss};
 use crate::gradient::{self, Gradient, Sample, Shared};
 use crate::parameter::{Parameter, Preset, Values, bytes, number};
@@ -63,6 +63,21 @@ pub const PRESETS: &[Preset] = &[
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &["Losses: it has no reaction to them; the transport repairs them."];
+
+/// Differences from the print.
+pub const DEVIATIONS: &[Deviation] = &[
+    deviation("eq. 32: K_1, K_2", "a choice", "the paper prints no gains"),
+    deviation(
+        "eq. 32: q_ref",
+        "given as a queue, which the rate of the sender's own link makes a delay",
+        "hosts do not know the rate of the bottleneck",
+    ),
+    deviation(
+        "-",
+        "the rate stays between min_rate and the rate of the link; delta and min_rate follow the link (preset ecn-or-delay: the printed values)",
+        "the paper prints values for 10 Gbps",
+    ),
+];
 
 /// Builds the sender.
 #[must_use]

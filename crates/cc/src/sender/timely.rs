@@ -10,18 +10,10 @@
 //! Source: Zhu et al., "ECN or Delay", `CoNEXT` 2016, Algorithm 1, eq. 20 to 24 and footnotes 4 and 5; Mittal et al.,
 //! SIGCOMM 2015, Algorithm 1, for hyper-active increase.
 //!
-//! | Algorithm 1 | here |
-//! |---|---|
-//! | lines 1 to 4, gradient | same ([`crate::gradient`]); the first sample has a gradient of zero |
-//! | lines 5 and 6, RTT < `T_low` | same |
-//! | lines 7 and 8, RTT > `T_high` | same; `keep` bounds the cut in the authors' snippet only |
-//! | lines 9 and 10, gradient <= 0 | same; `hai` steps instead of one from the fifth in a row on, which this paper omits |
-//! | lines 11 and 12 | same |
-//! | eq. 23, an update each max(Seg/R, `D_minRTT`) | same: a sample for each segment, at most one update in `D_minRTT` |
-//! | eq. 24, RTT without the segment's own sending | the time to send the last frame is left out |
-//! | §4, a new flow starts at C/(N+1) | same |
-//! | - | the rate stays between `min_rate` and the rate of the link |
+//! Algorithm 1, eq. 23 (a sample for each segment, at most one update in `D_minRTT`) and the start at C/(N+1) are as printed;
+//! `DEVIATIONS` has the rest.
 
+use crate::deviation::{Deviation, deviation};
 use crate::event::{Ack, Loss};
 use crate::gradient::{self, Gradient, Sample, Shared};
 use crate::parameter::{Parameter, Preset, Values, bytes, number};
@@ -83,6 +75,35 @@ pub const NOT_MODELLED: &[&str] = &[
     "The snippet counts round trips in a row that were shorter, here gradients that were not positive; its updates \
      within D_minRTT of the last one are not made smaller but left out.",
     "ns3-rdma caps the rate at 96 % of the line's.",
+];
+
+/// Differences from the print.
+pub const DEVIATIONS: &[Deviation] = &[
+    deviation(
+        "Algorithm 1, lines 1 to 4: gradient",
+        "the first sample has a gradient of zero",
+        "it has no sample before it",
+    ),
+    deviation(
+        "Algorithm 1, lines 9 and 10: one step",
+        "hai steps from the fifth gradient in a row that is not positive on; 1, as printed, by default",
+        "SIGCOMM 2015 has hyper-active increase, CoNEXT 2016 omits it",
+    ),
+    deviation(
+        "Algorithm 1, lines 7 and 8: the cut",
+        "at most keep; without a bound, as printed, by default",
+        "the snippet of the authors of SIGCOMM 2015 has one",
+    ),
+    deviation(
+        "eq. 24: the RTT without the segment's own sending",
+        "the time to send the last frame is left out",
+        "frames of a segment that is paced leave one by one",
+    ),
+    deviation(
+        "-",
+        "the rate stays between min_rate and the rate of the link; delta and min_rate follow the link (preset ecn-or-delay: the printed values)",
+        "the paper prints values for 10 Gbps",
+    ),
 ];
 
 /// Updates with a falling round trip before hyper-active increase (SIGCOMM 2015 Alg. 1).

@@ -12,10 +12,9 @@
 //! Source: Brakmo and Peterson, IEEE JSAC 13(8), 1995, §IV, as ns-2's tcp-vegas.cc does it, or with the flag
 //! `linux` as Linux's tcp_vegas.c. They differ in more than constants: ns-2 takes the mean RTT of a round and
 //! Linux the smallest; ns-2 grows in every other round of slow start and Linux in each; ns-2 raises the base RTT
-//! to whatever it measures with one packet in flight.
-//!
-//! Differs: packets sent in a round are taken to be those in flight when it ends.
+//! to whatever it measures with one packet in flight. `DEVIATIONS` has what differs from both.
 
+use crate::deviation::{Deviation, deviation};
 use crate::event::{Ack, Loss, LossKind};
 use crate::parameter::{Parameter, Preset, Values, flag, packets, time};
 use crate::round::Round;
@@ -55,6 +54,13 @@ pub const NOT_MODELLED: &[&str] = &[
     "The fine-grained timer that repairs after one duplicate: repair is the transport's.",
     "Linux turns itself off and forgets the base RTT around losses and idle times.",
 ];
+
+/// Differences from the print.
+pub const DEVIATIONS: &[Deviation] = &[deviation(
+    "ns-2: the packets sent in a round",
+    "those in flight when it ends",
+    "the same for a flow that always has data",
+)];
 
 /// The least window, in packets.
 const FLOOR: f64 = 2.0;
