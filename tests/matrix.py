@@ -70,6 +70,7 @@ EXPECTED = (
     ("expresspass", SPRAYING, 'network.balancing.*"flow": credits and the data they request need one path'),
     ("hpcc", SPRAYING, 'network.balancing.*"flow": records are compared between packets'),
     ("hpcc-roce", SPRAYING, 'network.balancing.*"flow": records are compared between packets'),
+    ("powertcp", SPRAYING, 'network.balancing.*"flow": records are compared between packets'),
 )
 """(algorithm, networks, sentence) of each refusal that the documentation states."""
 REASONS = (

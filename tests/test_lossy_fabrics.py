@@ -9,9 +9,11 @@ from shallows.worlds.runner import run
 
 RACK, IRN = {"loss_detection": "rack"}, {"retransmission": "selective"}
 ALGORITHMS = (
-    *((cc, RACK) for cc in ("dctcp", "cubic", "dx", "hpcc")),
+    *((cc, RACK) for cc in ("dctcp", "cubic", "dx", "hpcc", "powertcp")),
     *((cc, IRN) for cc in ("dcqcn", "timely", "patched-timely")),
 )
+RECORDS = ("hpcc", "powertcp")
+"""Algorithms that compare records between packets of one path."""
 LINK = "leaf0<->spine0"
 
 
@@ -45,9 +47,8 @@ def scenario(seed, harm):
             "planes": planes,
             "rate": draw.choice(("10Gbps", "100Gbps", "400Gbps")),
         },
-        # HPCC compares records between packets of one path.
         network={
-            "balancing": draw.choice(("flow",) if cc == "hpcc" else ("flow", "packet", "queue")),
+            "balancing": draw.choice(("flow",) if cc in RECORDS else ("flow", "packet", "queue")),
             "convergence": "50us",
         },
         hosts=hosts,

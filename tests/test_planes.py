@@ -133,7 +133,7 @@ def test_traffic_in_a_server_takes_nvlink():
 @pytest.mark.parametrize("name", TOPOLOGIES)
 @pytest.mark.parametrize("cc", [row["name"] for row in catalog.algorithms()])
 def test_every_algorithm_runs_on_defaults_or_says_what_to_write(cc, name, balancing):
-    one_path = cc in ("hpcc", "hpcc-roce", "expresspass")
+    one_path = cc in ("hpcc", "hpcc-roce", "powertcp", "expresspass")
     for rate in ("1Gbps", "10Gbps", "100Gbps", "400Gbps", "1600Gbps"):
         made = lambda: run(shuffle({**TOPOLOGIES[name], "rate": rate}, cc, balancing))  # noqa: B023, E731
         if one_path and balancing == "packet":

@@ -80,8 +80,8 @@ def _presets(row):
 
 
 def _deviations(row):
-    if row["deviations"]:
+    if row.get("deviations"):
         yield from ("", "| the source | here | why |", "|---|---|---|")
-    for one in row["deviations"]:
+    for one in row.get("deviations", ()):
         cells = (one[key].replace("|", "\\|") for key in ("line", "here", "why"))
         yield "| " + " | ".join(cells) + " |"

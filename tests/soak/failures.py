@@ -103,7 +103,7 @@ class Draw:
 
     def network(self, row):
         table = {"convergence": self.one(("never", "10us", "300us", "2ms"))}
-        sprays = row["transport"] != "credit" and not row["name"].startswith("hpcc")
+        sprays = row["transport"] != "credit" and row["name"] not in ("hpcc", "hpcc-roce", "powertcp")
         if sprays and self.maybe(0.4):
             kinds = ("packet", "queue", "round-robin", "flowlet", "oblivious", "bitmap", "reps", "plb")
             table["balancing"] = self.one(kinds)

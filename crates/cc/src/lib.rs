@@ -16,6 +16,7 @@ pub mod gradient;
 pub mod pacer;
 pub mod parameter;
 pub mod port;
+pub mod power;
 pub mod receiver;
 pub mod rng;
 pub mod round;

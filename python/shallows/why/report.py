@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST = 5
 """The most culprits of each kind in a report."""
 
-OF_DELAY = ("hpcc", "hpcc-roce", "swift", "swift-roce")
+OF_DELAY = ("hpcc", "hpcc-roce", "powertcp", "theta-powertcp", "swift", "swift-roce")
 """Algorithms whose windows are cut for reasons that name no flow."""
 NAMED = 20
 """Flows left out that a report names."""

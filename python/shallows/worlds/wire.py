@@ -51,7 +51,7 @@ WORLD = World(
     limits={"duration": "a time", "classes": "without `pfc` and `pool`"},
 )
 DELAY_BASED = (
-    *("dx", "vegas", "cdg", "inigo", "gap", "swift", "swift-roce"),
+    *("dx", "vegas", "cdg", "inigo", "gap", "swift", "swift-roce", "theta-powertcp"),
     *("timely", "patched-timely", "patched-timely-pi"),
 )
 """Algorithms that measure delays, to which the machine adds some."""

@@ -19,11 +19,13 @@ pub mod ndp;
 pub mod nscc;
 pub mod patched_timely;
 pub mod patched_timely_pi;
+pub mod powertcp;
 pub mod rccc;
 pub mod rcp;
 pub mod reno;
 pub mod swift;
 pub mod swift_roce;
+pub mod theta_powertcp;
 pub mod timely;
 pub mod vegas;
 
@@ -50,6 +52,11 @@ algorithms! {
         "Fits what is in flight to the fullest link, which every hop's records show.", "Li et al., SIGCOMM 2019";
     hpcc as "hpcc-roce" over ROCE: COMPLETIONS, Marking::Records("int");
         "HPCC over RoCE, as in its paper: go-back-N, in a network that loses nothing.", "Li et al., SIGCOMM 2019";
+    powertcp: ACCURATE_ECHO, Marking::Records("int");
+        "Divides its window by the power of the fullest link, arrivals times what is in flight there, and adds a step.",
+        "Addanki, Michel and Schmid, NSDI 2022";
+    theta_powertcp as "theta-powertcp": ACCURATE_ECHO, Marking::Unused;
+        "PowerTCP by the round trip and its gradient, without records of the hops.", "Addanki, Michel and Schmid, NSDI 2022";
     cdg: CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
         "Backs off at random as the delay's gradient rises.", "Hayes and Armitage, Networking 2011; Linux tcp_cdg.c";
     gap with DEVIATIONS: ACCURATE_ECHO, Marking::Unused;
