@@ -634,9 +634,95 @@ def test_every_table_and_field_of_a_switch_that_is_left_out_is_named(tmp_path):
         "SCHEDULER: pir: no key of a scenario expresses these fields",
         "DOT1P_TO_TC_MAP, VLAN: no key of a scenario expresses these tables",
         "BUFFER_POOL: other: none of these queues uses it",
-        "PFC_WD: the PFC watchdog: a run reports deadlocks instead",
+        "PORT_QOS_MAP.pfcwd_sw_enable: no port has times in PFC_WD",
     ):
         assert line in left
+
+
+def watched(**tables):
+    """A configuration with PFC at priorities 3 and 4, and a watchdog of 200 ms at its port."""
+    watchdog = {"action": "drop", "detection_time": "200", "restoration_time": "400"}
+    return copy.deepcopy(PROFILES["tomahawk5"][0]) | {"PFC_WD": {"Ethernet0": watchdog}} | tables
+
+
+def test_a_watchdog_of_a_switch_is_that_of_its_lossless_classes(tmp_path):
+    """By the YANG model sonic-pfcwd its times are milliseconds; restoration is not part of detection."""
+    found = read(watched(), tmp_path, queue=3)
+    times = {"watchdog": "200ms", "restoration": "400ms"}
+    assert times.items() <= found.tables["network"]["pfc"].items()
+    classes = {one["name"]: one.get("pfc") for one in read(watched(), tmp_path).tables["classes"]}
+    assert [name for name, pfc in classes.items() if pfc and times.items() <= pfc.items()] == [
+        "queue-4",
+        "queue-3",
+    ]
+
+
+def test_a_watchdog_watches_the_priorities_that_a_port_names(tmp_path):
+    tables = watched()
+    tables["PORT_QOS_MAP"]["Ethernet0"]["pfcwd_sw_enable"] = "4"
+    classes = read(tables, tmp_path).tables["classes"]
+    assert [one["name"] for one in classes if "watchdog" in one.get("pfc", {})] == ["queue-4"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "sentence"),
+    [
+        ({"action": "forward"}, "PFC_WD.action = forward: the watchdog of a scenario drops"),
+        (
+            {"restoration_time": None},
+            "restoration is as long as detection_time: PFC_WD has no restoration_time",
+        ),
+    ],
+)
+def test_a_watchdog_that_differs_is_named(tmp_path, entry, sentence):
+    tables = watched()
+    both = tables["PFC_WD"]["Ethernet0"] | entry
+    tables["PFC_WD"] = {
+        "Ethernet0": {key: value for key, value in both.items() if value},
+        "GLOBAL": {"POLL_INTERVAL": "200"},
+    }
+    found = read(tables, tmp_path, queue=3)
+    assert sentence in (*found.assumed, *found.not_expressed)
+    assert ("watchdog" in found.tables["network"]["pfc"]) == ("action" not in entry)
+    assert "PFC_WD.GLOBAL: a watchdog acts at its time, without polling" in found.not_expressed
+
+
+def test_a_watchdog_without_its_time_is_refused(tmp_path):
+    tables = watched(PFC_WD={"Ethernet0": {"restoration_time": "200"}})
+    with pytest.raises(sh.ScenarioError, match=r"PFC_WD.detection_time.*from 100 to 5000.*missing"):
+        read(tables, tmp_path)
+
+
+def test_a_watchdog_is_written_for_the_classes_that_have_one():
+    pauses = {"threshold": "50KB", "headroom": "100KB"}
+    classes = [
+        {"name": "a", "pfc": {**pauses, "watchdog": "150ms"}},
+        {"name": "b", "pfc": pauses},
+        {"name": "c"},
+    ]
+    traffic = [{**BASE["traffic"][0], "class": one["name"]} for one in classes]
+    made = sh.Scenario(**{**BASE, "classes": classes, "traffic": traffic})
+    tables = sonic_export.entries(made, queues=(5, 4, 1)).tables
+    times = {"action": "drop", "detection_time": "150", "restoration_time": "150"}
+    assert tables["PFC_WD"] == {"Ethernet0": times}
+    assert tables["PORT_QOS_MAP"]["Ethernet0"]["pfcwd_sw_enable"] == "5"
+    assert tables["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] == "4,5"
+
+
+@pytest.mark.parametrize(
+    ("watchdogs", "key", "expected"),
+    [
+        (("5ms", "5ms"), "classes[0].pfc.watchdog", "detection_time can hold.*from 100 to 5000.*100ms"),
+        (("150ms", "300ms"), "classes[1].pfc.watchdog", "the times of the classes before it"),
+    ],
+)
+def test_a_watchdog_that_a_switch_cannot_hold_is_refused(watchdogs, key, expected):
+    classes = [{"name": f"c{at}", "pfc": {"watchdog": time}} for at, time in enumerate(watchdogs)]
+    traffic = [{**BASE["traffic"][0], "class": one["name"]} for one in classes]
+    made = sh.Scenario(**{**BASE, "classes": classes, "traffic": traffic})
+    with pytest.raises(sh.ScenarioError, match=expected) as error:
+        sonic_export.entries(made, queues=(5, 4))
+    assert error.value.every[0].key == key
 
 
 def test_an_algorithm_that_the_nic_has_not_is_refused():

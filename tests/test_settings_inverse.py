@@ -31,6 +31,11 @@ class Draw:
         far = self.random.random() < 0.3
         self.chance = 0.15 if far else 0.0
         cc = self.algorithm()
+        self.times = {}
+        if self.random.random() < 0.4:  # of a port, so that all classes have the same
+            self.times["watchdog"] = f"{self.random.randrange(100, 5001)}ms"
+            if self.random.random() < 0.5:
+                self.times["restoration"] = f"{self.random.randrange(100, 60_001)}ms"
         classes = self.random.random() < 0.6
         asked, held = self.in_classes() if classes else self.in_network()
         base = {
@@ -121,6 +126,8 @@ class Draw:
             table["threshold"] = f"{self.random.randrange(10_000, 90_000)}B"
         if self.random.random() < 0.6:
             table["headroom"] = f"{self.random.randrange(30_000, 90_000)}B"
+        if self.times:
+            table |= self.times
         return table
 
     def in_network(self):

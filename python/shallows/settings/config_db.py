@@ -3,7 +3,7 @@
 Every value in this file is text. `read` checks the fields that Shallows knows and gives them as numbers,
 flags and names; it names other fields and other tables. Names, types and ranges: SONiC's YANG models
 (sonic-wred-profile, sonic-queue, sonic-buffer-pool, sonic-buffer-profile, sonic-buffer-pg,
-sonic-port-qos-map, sonic-trimming).
+sonic-port-qos-map, sonic-pfcwd, sonic-trimming).
 """
 
 import re
@@ -263,6 +263,8 @@ WEIGHT = Number(1, 100, "a weight", 15)
 _SPEED = Number(1, 10**7, "Mbit/s", 100_000)
 _CLASS = Number(0, 15, "a class, queue or group", 3)
 _THRESHOLD = Number(-8, MOST, "a threshold in bytes, or a power of two as its exponent", -1)
+DETECTION = Number(100, 5_000, "ms", 200)
+RESTORATION = Number(100, 60_000, "ms", 200)
 _MILLISECONDS = Number(0, MOST, "ms", 200)
 MAPS = {
     "dscp_to_tc_map": "DSCP_TO_TC_MAP",
@@ -320,7 +322,9 @@ FIELDS: Mapping[str, Mapping[str, Callable[[object], Any]]] = {
     "CABLE_LENGTH": {"*": _metres},
     "PFC_WD": {
         "action": _one_of("drop", "forward", "alert"),
-        **dict.fromkeys(("detection_time", "restoration_time", "POLL_INTERVAL"), _MILLISECONDS),
+        "detection_time": DETECTION,
+        "restoration_time": RESTORATION,
+        "POLL_INTERVAL": _MILLISECONDS,
     },
     "SWITCH_TRIMMING": {"size": BYTES},
     port_tables.LOOKUP: {

@@ -10,6 +10,7 @@ in `[network]`.
 | PORT_QOS_MAP.pfc_enable | `pfc` |
 | BUFFER_PROFILE of the group of a lossless queue | `pfc`: headroom, hysteresis, threshold (static_th) |
 | its dynamic_th, and size of its BUFFER_POOL | `shared` or a pool: alpha = 2^dynamic_th, size |
+| PFC_WD of the port, by pfcwd_sw_enable | `pfc`: watchdog (detection_time), restoration |
 | BUFFER_PROFILE of another queue | `buffer` (static_th), or `shared` or a pool (dynamic_th) |
 | SCHEDULER | `weight`, and the order of the classes |
 """
@@ -20,16 +21,17 @@ from pathlib import Path
 from typing import Any
 
 from shallows.errors import ScenarioError
-from shallows.settings.config_db import COLOURS, ECN, SHOWN, Config, Entry, read
+from shallows.settings.config_db import COLOURS, DETECTION, ECN, SHOWN, Config, Entry, read
 from shallows.settings.fragment import Fragment
 from shallows.settings.port_tables import LOOKUP
-from shallows.settings.sonic_queues import MOST_CLASSES, PortsDifferError, Queues, agreed
+from shallows.settings.sonic_queues import MOST_CLASSES, POLLING, PortsDifferError, Queues, agreed
 from shallows.units import RATE, SIZE, TIME
 
 HYSTERESIS = 3_000
 """Bytes below the threshold at which a pause ends where no xon_offset says it: two frames of 1500 B."""
 LOSSLESS_POOL = "ingress_lossless_pool"
 """The pool of the profiles that SONiC makes of `pg_profile_lookup.ini`."""
+PS_PER_MS = 10**9
 PS_PER_METRE = 5_000
 """Propagation in fibre: two thirds of the speed of light in vacuum."""
 
@@ -121,6 +123,7 @@ class _Translation:
         scheduler = self.queues.name("QUEUE", "scheduler", numbers)
         if number in self.queues.lossless():
             memory, pool = self._lossless_buffers(number)
+            memory["pfc"] |= self._watchdog(number)
         else:
             memory, pool = self._lossy_buffers(numbers)
         return _Queue(marking, memory, pool, scheduler)
@@ -277,6 +280,21 @@ class _Translation:
             self.left.append(f"{key}.xon: a pause also ends below {SIZE.text(profile['xon'])}")
         return {"pfc": pfc, **shared}, profile.get("pool")
 
+    def _watchdog(self, queue: int | None) -> dict[str, str]:
+        """The keys of a PFC watchdog, which here drops the data of the class."""
+        fields = self.queues.watchdog(queue)
+        action = fields.get("action", "drop")
+        if action != "drop":
+            self.left.append(f"PFC_WD.action = {action}: the watchdog of a scenario drops")
+            return {}
+        names = {"detection_time": "watchdog", "restoration_time": "restoration"}
+        found = {key: TIME.text(fields[name] * PS_PER_MS) for name, key in names.items() if name in fields}
+        if found and "watchdog" not in found:
+            raise ScenarioError("PFC_WD.detection_time", None, f"{DETECTION.expected}; it is missing")
+        if found and "restoration" not in found:
+            self.assumed.append("restoration is as long as detection_time: PFC_WD has no restoration_time")
+        return found
+
     def _looked_up(self) -> tuple[str, Entry] | None:
         """The row of `pg_profile_lookup.ini` for the speed and the cable of the port, as a profile."""
         tables = self.queues.tables
@@ -377,17 +395,15 @@ class _Translation:
             )
         for table, names in self.queues.unused():
             self.left.append(f"{table}: {', '.join(names)}: none of these queues uses it")
-        rest = {
-            "PFC_WD": "the PFC watchdog: a run reports deadlocks instead",
-            "SWITCH_TRIMMING": "the size of trimmed packets: 64 B here",
-        }
         tables = self.queues.tables
+        watchdogs = tables.get("PFC_WD", {})
         watched = any(fields.get("pfcwd_sw_enable") for fields in tables.get("PORT_QOS_MAP", {}).values())
-        self.left += [
-            f"{table}: {text}"
-            for table, text in rest.items()
-            if tables.get(table) or (table == "PFC_WD" and watched)
-        ]
+        if watched and not set(watchdogs) - {POLLING}:
+            self.left.append("PORT_QOS_MAP.pfcwd_sw_enable: no port has times in PFC_WD")
+        if POLLING in watchdogs:
+            self.left.append(f"PFC_WD.{POLLING}: a watchdog acts at its time, without polling")
+        if tables.get("SWITCH_TRIMMING"):
+            self.left.append("SWITCH_TRIMMING: the size of trimmed packets: 64 B here")
         self.left += self.config.unknown
 
 

@@ -7,11 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ScenarioError
 from shallows.settings import config_db, sonic
-from shallows.settings.config_db import BYTES, COLOURS, MAPS, PER_CENT, POWER, WEIGHT
+from shallows.settings.config_db import (
+    BYTES,
+    COLOURS,
+    DETECTION,
+    MAPS,
+    PER_CENT,
+    POWER,
+    RESTORATION,
+    WEIGHT,
+    Number,
+)
 from shallows.settings.fragment import Fragment
 from shallows.settings.headroom import of_any_link
 from shallows.settings.writing import Held, Notes, rounded
-from shallows.units import NEVER, SIZE
+from shallows.units import NEVER, SIZE, TIME
 
 if TYPE_CHECKING:
     from shallows.algorithms.marking import Marking
@@ -29,6 +39,8 @@ HELD = {
         ("pmax", "green_drop_probability", PER_CENT),
         ("headroom", "xoff", BYTES),
         ("hysteresis", "xon_offset", BYTES),
+        ("watchdog", "detection_time", DETECTION),
+        ("restoration", "restoration_time", RESTORATION),
         ("buffer", "static_th", BYTES),
         ("size", "size of BUFFER_POOL", BYTES),
         ("alpha", "dynamic_th", POWER),
@@ -110,6 +122,7 @@ class _Export:
     chosen: dict[str, str] = field(default_factory=dict[str, str])
     left: dict[str, str] = field(default_factory=dict[str, str])
     paused: list[int] = field(default_factory=list[int])
+    watched: list[int] = field(default_factory=list[int])
 
     def entries(self) -> Entries:
         network = self.scenario.network_options
@@ -284,6 +297,22 @@ class _Export:
         for port in self.ports:
             fields = self.tables.setdefault("PORT_QOS_MAP", {}).setdefault(port, {})
             fields["pfc_enable"] = _text(sorted(self.paused))
+        if pfc.watchdog:
+            self._watchdog(f"{key}.pfc", pfc.watchdog, pfc.restoration or pfc.watchdog, names)
+
+    def _watchdog(self, key: str, detection: int, restoration: int, names: _Names) -> None:
+        """The PFC watchdog: its times are those of the port, and each priority is watched or not."""
+        fields = {
+            "action": "drop",
+            "detection_time": _milliseconds(detection, DETECTION),
+            "restoration_time": _milliseconds(restoration, RESTORATION),
+        }
+        self.watched += names.queues
+        for port in self.ports:
+            if self.tables.setdefault("PFC_WD", {}).setdefault(port, fields) != fields:
+                expected = "the times of the classes before it: a port has one PFC_WD"
+                raise ScenarioError(f"{key}.watchdog", TIME.text(detection), expected)
+            self.tables["PORT_QOS_MAP"][port]["pfcwd_sw_enable"] = _text(sorted(self.watched))
 
     def _lossy_shared(self, memory: "Shared", names: _Names) -> None:
         self._pool("egress", "dynamic", memory.size, names)
@@ -316,3 +345,7 @@ class _Export:
 
 def _power(alpha: float) -> int:
     return min(POWER.most, max(POWER.least, round(math.log2(alpha))))
+
+
+def _milliseconds(time_ps: int, held: Number) -> str:
+    return str(min(held.most, max(held.least, round(time_ps / sonic.PS_PER_MS))))

@@ -15,6 +15,8 @@ NAMED = ("WRED_PROFILE", "SCHEDULER", "BUFFER_POOL", "BUFFER_PROFILE", *MAPS.val
 """Tables whose entries others name."""
 ALL_PORTS = "global"
 """The entry of PORT_QOS_MAP for all ports."""
+POLLING = "GLOBAL"
+"""The entry of PFC_WD with the interval at which a switch looks for long pauses."""
 
 
 @dataclass
@@ -40,12 +42,13 @@ class Queues:
     def alike(self) -> list[list[str]]:
         """The ports by what the tables of queues say of them, the most common first."""
         said: dict[str, list[Any]] = {}
-        for table in (*NUMBERED, "PORT_QOS_MAP"):
+        for table in (*NUMBERED, "PORT_QOS_MAP", "PFC_WD"):
             for entry, values in self.tables.get(table, {}).items():
                 numbers = numbers_of(table, entry) if table in NUMBERED else None
                 for port in ports_of(table, entry):
                     said.setdefault(port, []).append((table, str(numbers), sorted(map(str, values.items()))))
-        said.pop(ALL_PORTS, None)
+        for entry in (ALL_PORTS, POLLING):
+            said.pop(entry, None)
         groups: dict[str, list[str]] = {}
         for port, settings in said.items():
             groups.setdefault(str(sorted(map(str, settings))), []).append(port)
@@ -79,10 +82,36 @@ class Queues:
 
     def lossless(self) -> tuple[int, ...]:
         """The queues with PFC."""
-        enabled = self._of_ports("pfc_enable")
-        priorities: tuple[int, ...] = (
-            agreed(enabled, "the same priorities at all ports; --port NAME chooses") or ()
-        )
+        return self._of_priorities("pfc_enable") or ()
+
+    def watchdog(self, queue: int | None) -> Entry:
+        """The PFC watchdog of a queue with PFC; empty without one.
+
+        It watches the priorities of pfcwd_sw_enable, or all with PFC in releases that lack this field.
+        """
+        watched = self._of_priorities("pfcwd_sw_enable")
+        if queue not in (self.lossless() if watched is None else watched):
+            return {}
+        entries = {
+            f"PFC_WD.{entry}.{key}": (key, value)
+            for entry, fields in self.tables.get("PFC_WD", {}).items()
+            if entry != POLLING and self.of_port("PFC_WD", entry)
+            for key, value in fields.items()
+        }
+        found: Entry = {}
+        for key in ("action", "detection_time", "restoration_time"):
+            values = {place: value for place, (name, value) in entries.items() if name == key}
+            value = agreed(values, "the same watchdog at all ports; --port NAME chooses")
+            if value is not None:
+                found[key] = value
+        return found
+
+    def _of_priorities(self, field: str) -> tuple[int, ...] | None:
+        """The queues of the priorities in a field of PORT_QOS_MAP; None where no port has it."""
+        expected = "the same priorities at all ports; --port NAME chooses"
+        priorities: tuple[int, ...] | None = agreed(self._of_ports(field), expected)
+        if priorities is None:
+            return None
         queue_of = self.map("pfc_to_queue_map")
         return tuple(sorted({queue_of.get(priority, priority) for priority in priorities}))
 

@@ -122,9 +122,12 @@ def _values(scenario: "Scenario", order: "Scenario") -> dict[str, Any]:
     """Every value that settings can express, by its key: network, classes, pools and DCQCN's parameters.
 
     Classes and pools are numbered as in `order`, because settings have another order of those that share a
-    link. Weights are in lowest terms, and markings those of the switch ports.
+    link. Weights are in lowest terms, markings those of the switch ports, and each watchdog restores.
     """
     tables = scenario.resolved()
+    for table in (tables["network"], *tables.get("classes", ())):
+        if "watchdog" in (table.get("pfc") or {}):
+            table["pfc"].setdefault("restoration", table["pfc"]["watchdog"])
     for table, queue in zip(tables.get("classes", ()), scenario.queues, strict=False):
         table["marking"] = _marking(scenario, queue.marking)
         if queue.turn is not None:
