@@ -108,7 +108,7 @@ def contract() -> list[tuple[str, list[tuple[str, str, bool, str]]]]:
     """The tables of the request and the answer: name, fields (key, kind, whether optional, meaning)."""
 
 def version() -> str:
-    """The release, such as "0.1.0"."""
+    """The release, such as "0.2.0"."""
 
 def sources() -> str:
     """A checksum of the Rust sources that this was built from."""
