@@ -116,12 +116,12 @@ def test_two_settings_of_one_algorithm_run_together_but_not_those_that_stamp():
         for share in (0.0625, 0.125)
     ]
     scenario = tomllib.loads(SCENARIO) | {"traffic": traffic}
-    run = run_live(Scenario.model_validate(scenario))
+    run = run_live(Scenario(**scenario))
     assert run.summary["flows"]["offered"] == 2
     for table, headroom in zip(traffic, ("30us", "60us"), strict=True):
         table["cc"] = {"name": "dx", "headroom": headroom}
     with pytest.raises(ScenarioError, match="one set of parameters of dx"):
-        prepare(Scenario.model_validate(scenario), world="kernel")
+        prepare(Scenario(**scenario), world="kernel")
 
 
 @needs_kernel
@@ -166,7 +166,7 @@ def test_warnings_that_fail_do_not_lose_the_run(monkeypatch):
         raise KeyError("bbr")
 
     monkeypatch.setattr(runner.warnings, "of_run", broken)
-    run = sh.run(Scenario.model_validate(tomllib.loads(SCENARIO) | {"duration": "1100ms"}))
+    run = sh.run(Scenario(**tomllib.loads(SCENARIO) | {"duration": "1100ms"}))
     assert run.summary["warnings"][0].startswith("a bug in Shallows: the warnings are missing (KeyError")
 
 
@@ -185,7 +185,7 @@ traffic = [{ kind = "long-lived", flows = 3, from = [0, 1, 2], to = 3 }]
 @in_real_time
 def test_inigos_receiver_fills_a_link_in_the_kernel_and_not_in_the_packet_world(rtt):
     """Two algorithms under one name: docs/worlds.md does not compare them."""
-    scenario = Scenario.model_validate(tomllib.loads(RECEIVER)).replace({"topology.rtt": rtt})
+    scenario = Scenario(**tomllib.loads(RECEIVER)).replace({"topology.rtt": rtt})
     used = [run.summary["bottleneck"]["utilization"] for run in (sh.run(scenario), run_live(scenario))]
     assert used[0] < 0.6
     assert used[1] > 0.9

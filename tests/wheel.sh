@@ -22,7 +22,7 @@ core/bin/shallows compare dctcp-40 --cc dctcp --cc dx --set duration=20ms --set 
 # What is not installed is named, with what to write, before anything runs.
 for words in "run dctcp-40 --plot" "run dcqcn-2 --world fluid" "fluid fixed-point dcqcn"; do
     ! core/bin/shallows $words 2> error || { echo "shallows $words did not fail"; exit 1; }
-    grep -q "pip install 'shallows\[" error || { cat error; exit 1; }
+    grep -q 'pip install ".*whl\[' error || { cat error; exit 1; }
 done
 
 # What figures need beside Python itself, with pip and all that pip compiles.

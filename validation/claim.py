@@ -159,8 +159,10 @@ class Plot(NamedTuple):
 class Claim:
     """A statement of a paper about one of its figures.
 
-    source: where the paper states it. limits: what keeps the test from being the paper's own, such as a result that is an input
-    here; such a claim is "in shape" at best. differs: what else is known to differ. why: the evidence, if it does not hold.
+    source: where the paper states it. quote: the paper's sentence. check: the paper does not make this statement of what is
+    measured here; it is judged like a claim and counted apart. limits: what keeps the test from being the paper's own, such as a
+    result that is an input here; such a claim is "in shape" at best. undecided: the values of disjoint sets of seeds that gave
+    different verdicts. differs: what else is known to differ. why: the evidence, if it does not hold.
     """
 
     id: str
@@ -170,8 +172,11 @@ class Claim:
     tolerance: str
     bands: tuple[Band, ...]
     mutation: Mutation | None
+    quote: str = ""
+    check: bool = False
     differs: str = ""
     limits: str = ""
+    undecided: str = ""
     why: str = ""
     cannot: str = ""
 
@@ -189,14 +194,16 @@ class Claim:
 
 
 Measure = Callable[["Lab"], None]
+LEAST_SEEDS = 20
+"""Seeds of a figure in full mode."""
 
 
 @dataclass(eq=False)
 class Figure:
     """A setting and what is measured in it. `measure(lab)` runs it for one seed.
 
-    runs: scenario -> the port that is measured, or "" where flows alone are. seeds: how many in quick and in full mode.
-    setting: what the paper prints of it, and which variant of each algorithm is used.
+    runs: scenario -> the port that is measured, or "" where flows alone are. seeds: how many in quick mode. setting: what the
+    paper prints of it, and which variant of each algorithm is used.
     """
 
     paper: "Paper"
@@ -205,7 +212,7 @@ class Figure:
     setting: str
     measure: Measure | None
     runs: Mapping[str, str]
-    seeds: tuple[int, int]
+    seeds: int
     plot: Plot | None
     claims: list[Claim] = field(default_factory=list[Claim])
 
@@ -215,14 +222,18 @@ class Figure:
         words = self.name.lower().replace("§", "section-").replace(".", "-").replace(",", "").split()
         return "-".join([self.paper.key, *words]).replace("--", "-").strip("-")
 
+    def count(self, quick: bool) -> int:
+        """How many seeds; in full mode at least 20, except of equations, which draw nothing."""
+        return self.seeds if quick or (self.seeds == 1 and not self.runs) else max(self.seeds, LEAST_SEEDS)
+
     def claim(
         self, id_: str, text: str, *, source: str = "", tolerance: str, bands: Sequence[Band], mutation: Mutation,
-        differs: str = "", limits: str = "", why: str = "",
+        quote: str = "", check: bool = False, differs: str = "", limits: str = "", undecided: str = "", why: str = "",
     ) -> None:  # fmt: skip
         """Adds a claim about this figure; source: the figure's name if absent."""
         one = Claim(
             id_, self, text, source or self.name, tolerance, tuple(bands), mutation,
-            differs=differs, limits=limits, why=why,
+            quote=quote, check=check, differs=differs, limits=limits, undecided=undecided, why=why,
         )  # fmt: skip
         self.claims.append(one)
 
@@ -246,7 +257,7 @@ class Paper:
 
     def figure(
         self, name: str, title: str, *, setting: str, runs: Mapping[str, str] | None = None,
-        seeds: tuple[int, int] = (3, 5), plot: Plot | None = None,
+        seeds: int = 3, plot: Plot | None = None,
     ) -> Callable[[Measure], Figure]:  # fmt: skip
         """Makes a `Figure` of the function below it. No runs: closed forms or equations."""
 
@@ -268,8 +279,8 @@ class Paper:
 
         return enter
 
-    def cannot(self, id_: str, figure: str, text: str, why: str) -> None:
+    def cannot(self, id_: str, figure: str, text: str, why: str, *, check: bool = False) -> None:
         """Adds a claim that cannot be tested, with the reason."""
-        empty = Figure(self, figure, text, "", None, {}, (0, 0), None)
-        empty.claims.append(Claim(id_, empty, text, figure, "T4", (), None, cannot=why))
+        empty = Figure(self, figure, text, "", None, {}, 0, None)
+        empty.claims.append(Claim(id_, empty, text, figure, "T4", (), None, check=check, cannot=why))
         self.figures.append(empty)

@@ -40,6 +40,9 @@ app = typer.Typer(
 
 STORE = Path("results", "papers")
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer seeds and flows; marked in every output.")]
+SeedSet = Annotated[
+    int, typer.Option(min=0, help="Another set of seeds, disjoint from all others; 0 is that on file.")
+]
 Threads = Annotated[int | None, typer.Option(min=1, help="Measurements at a time; all cores if absent.")]
 Folder = Annotated[Path, typer.Option("--store", metavar="DIR", help="Where measurements are kept.")]
 Ids = Annotated[
@@ -105,13 +108,22 @@ def run(
             help="Change a parameter (dx.headroom) or a key of a scenario (dx-10:topology.rtt).",
         ),
     ] = None,
+    seed_set: SeedSet = 0,
     threads: Threads = None,
     store: Folder = STORE,
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure claims, and print their bands."""
     from validation.reach import Extent
 
-    for finding, _ in _survey(ids, store, quick, threads, _changes(change)):
+    every = _survey(ids, store, quick, threads, seed_set, _changes(change))
+    if json_:
+        from validation.recorded import of_claim
+
+        found = [finding for finding, _ in every if not isinstance(finding, Extent)]
+        print(json.dumps({finding.claim.id: of_claim(finding) for finding in found}, indent=2))
+        return
+    for finding, _ in every:
         if isinstance(finding, Extent):
             _print_reach(finding)
         else:
@@ -149,6 +161,7 @@ def _survey(
     store: Path,
     quick: bool,
     threads: int | None,
+    seed_set: int = 0,
     change: Mapping[str, str] | None = None,
 ) -> "list[Outcome]":
     from validation.store import Store
@@ -164,13 +177,15 @@ def _survey(
             print(line, file=sys.stderr, flush=True)
 
     chosen = [*claims(ids), *reaches(ids)]
-    return survey(chosen, Store(store), quick=quick, threads=threads, change=change, on_done=tick)
+    kept = Store(store)
+    return survey(chosen, kept, quick=quick, threads=threads, change=change, seed_set=seed_set, on_done=tick)
 
 
 @app.command()
 def report(
     ids: Ids = None,
     quick: Quick = False,
+    seed_set: SeedSet = 0,
     threads: Threads = None,
     store: Folder = STORE,
     out: Annotated[Path, typer.Option(metavar="FILE", help="The page.")] = Path("results", "papers.html"),
@@ -187,7 +202,11 @@ def report(
     from validation.reach import Extent
     from validation.verdict import FAILS
 
-    every = _survey(ids, store, quick, threads)
+    if record and seed_set:
+        raise sh.ScenarioError(
+            "--seed-set", str(seed_set), "0 with --record: the file has that set's findings"
+        )
+    every = _survey(ids, store, quick, threads, seed_set)
     results = {one.claim.id: (one, samples) for one, samples in every if not isinstance(one, Extent)}
     extents = [(one, samples) for one, samples in every if isinstance(one, Extent)]
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -222,6 +241,30 @@ def _record(found: "Sequence[Finding | Extent]", commit: str, quick: bool) -> No
     write(content)
     if kept:
         print(f"{', '.join(kept)}: left on file as full mode found it")
+
+
+@app.command()
+def mutations(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help="Tables of mutations.toml; all if absent.")
+    ] = None,
+    threads: Threads = None,
+) -> None:
+    """Change an equation at a time, measure the claims about it, and write docs/mutations.md.
+
+    The status is 1 if fewer claims notice a change than the list says.
+    """
+    from validation.mutations import PAGE, choose, run, write
+
+    missed: list[str] = []
+    chosen = choose(names)
+    for outcome in run(chosen, threads):
+        write([outcome])
+        missed += [] if outcome.caught else [outcome.mutation.name]
+        print(outcome.row, end="", flush=True)
+    print(f"{len(chosen) - len(missed)} of {len(chosen)} mutations caught: {PAGE}")
+    if missed:
+        raise typer.Exit(1)
 
 
 @app.command()

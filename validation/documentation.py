@@ -74,12 +74,22 @@ def _summary(papers: "Sequence[Paper]", content: "Content") -> str:
     lines = ["| paper | claims | " + " | ".join(VERDICTS) + " |", "|---|---|" + "---|" * len(VERDICTS)]
     total = dict.fromkeys(VERDICTS, 0)
     for paper in papers:
-        found = [content["claims"][claim.id]["verdict"] for claim in paper.claims]
-        counts = [found.count(verdict) for verdict in VERDICTS]
+        counts = _counts([claim for claim in paper.claims if not claim.check], content)
         total = {verdict: total[verdict] + n for verdict, n in zip(VERDICTS, counts, strict=True)}
-        lines.append(f"| {paper.title} | {len(found)} | " + " | ".join(str(n or "") for n in counts) + " |")
+        lines.append(_row(paper.title, counts))
     lines.append(f"| all | {sum(total.values())} | " + " | ".join(str(n) for n in total.values()) + " |")
+    checks = _counts([claim for paper in papers for claim in paper.claims if claim.check], content)
+    lines.append(_row("checks, which are in no paper", checks))
     return "\n".join(lines) + f"\n\nClaims measured: {recorded.origins(content)}.\n"
+
+
+def _counts(claims: "Sequence[Claim]", content: "Content") -> list[int]:
+    found = [content["claims"][claim.id]["verdict"] for claim in claims]
+    return [found.count(verdict) for verdict in VERDICTS]
+
+
+def _row(title: str, counts: Sequence[int]) -> str:
+    return f"| {title} | {sum(counts)} | " + " | ".join(str(n or "") for n in counts) + " |"
 
 
 def _reach(papers: "Sequence[Paper]", content: "Content") -> str:
@@ -117,12 +127,18 @@ def _figure(figure: "Figure", content: "Content") -> str:
 
 
 def _notes(claim: "Claim") -> list[str]:
-    return [text for text in (claim.limits, claim.differs, claim.why, claim.cannot) if text]
+    quote = f'The paper: "{claim.quote}"' if claim.quote else ""
+    return [
+        text
+        for text in (quote, claim.limits, claim.undecided, claim.differs, claim.why, claim.cannot)
+        if text
+    ]
 
 
 def _claim(claim: "Claim", entry: Mapping[str, Any]) -> str:
     numbers = "; ".join(filter(None, (_numbers(band, entry) for band in _worth(claim, entry))))
-    return f"| {claim.id} | {claim.text} | {numbers} | {entry['verdict']} |"
+    kind = " (check)" if claim.check else ""
+    return f"| {claim.id}{kind} | {claim.text} | {numbers} | {entry['verdict']} |"
 
 
 def _worth(claim: "Claim", entry: Mapping[str, Any]) -> "list[Band]":

@@ -89,10 +89,13 @@ def _summary(papers: "Sequence[Paper]", results: "Results", commit: str, quick: 
     head = "".join(f"<th>{verdict}</th>" for verdict in VERDICTS)
     lines: list[str] = []
     for paper in papers:
-        found = [results[claim.id][0].verdict for claim in paper.claims if claim.id in results]
+        found = [
+            results[claim.id][0].verdict for claim in paper.claims if claim.id in results and not claim.check
+        ]
         cells = "".join(f"<td class=number>{found.count(verdict) or ''}</td>" for verdict in VERDICTS)
         lines.append(f'<tr><td><a href="#{paper.key}">{escape(paper.title)}</a></td>{cells}</tr>')
-    every = [finding.verdict for finding, _ in results.values()]
+    every = [finding.verdict for finding, _ in results.values() if not finding.claim.check]
+    checks = sum(finding.claim.check for finding, _ in results.values())
     total = "".join(f"<th>{every.count(verdict)}</th>" for verdict in VERDICTS)
     mode = "Quick mode: fewer seeds and flows than in full mode, no figures." if quick else "Full mode."
     classes = "".join(f"<li>{name}: {escape(text)}</li>" for name, text in CLASSES.items())
@@ -101,7 +104,7 @@ def _summary(papers: "Sequence[Paper]", results: "Results", commit: str, quick: 
 runs, and one function decides the verdict. <strong>{mode}</strong> Commit {escape(commit)}.</p>
 <div class="wide"><table><tr><th>paper</th>{head}</tr>{"".join(lines)}<tr><th>all</th>{total}</tr></table></div>
 <p class="soft">A claim <em>holds</em> if the whole 95 % interval of every metric lies inside its band, in the paper's setting. It is <em>in shape</em> if
-every order passes but a number or the setting does not. Classes of tolerance:</p><ul class="soft">{classes}</ul></section>"""
+every order passes but a number or the setting does not. Besides, {checks} checks on statements that are in no paper are not counted. Classes of tolerance:</p><ul class="soft">{classes}</ul></section>"""
 
 
 def _paper(paper: "Paper", results: "Results", quick: bool) -> str:
@@ -142,9 +145,10 @@ def _claim(finding: "Finding") -> str:
         return "".join([*parts, f"<p>{escape(claim.cannot)}</p></section>"])
     parts.append(_bands(finding))
     parts.append(f'<p class="soft">Tolerance: {escape(claim.tolerance)}. {_mutation(claim)}</p>')
-    for word, text in (("Limits", claim.limits), ("Differs", claim.differs), ("Why", claim.why)):
-        if text:
-            parts.append(f"<p><strong>{word}.</strong> {escape(text)}</p>")
+    if claim.quote:
+        parts.append(f"<blockquote>{escape(claim.quote)}</blockquote>")
+    notes = {"Limits": claim.limits, "Seeds": claim.undecided, "Differs": claim.differs, "Why": claim.why}
+    parts += [f"<p><strong>{word}.</strong> {escape(text)}</p>" for word, text in notes.items() if text]
     return "".join([*parts, "</section>"])
 
 
@@ -159,7 +163,7 @@ def _runs(samples: "Sequence[Sample]") -> str:
     if not samples or not samples[0]["ran"]:
         return ""
     shown = "\n".join(dict.fromkeys(samples[0]["ran"]))
-    return f"<details><summary>Runs of seed 1</summary><pre>{escape(shown)}</pre></details>"
+    return f"<details><summary>Runs of the first seed</summary><pre>{escape(shown)}</pre></details>"
 
 
 def _seeds(samples: "Sequence[Sample]") -> str:
@@ -218,7 +222,7 @@ def _missed(finding: "Finding") -> str:
         if not ok
     )
     head = f'<a href="#{claim.id}">{claim.id}, {escape(claim.source)}</a> {_tag(finding.verdict)}'
-    because = escape(claim.why or claim.cannot or claim.limits or claim.differs)
+    because = escape(claim.why or claim.cannot or claim.limits or claim.undecided or claim.differs)
     return (
         f'<article id="not-{claim.id}"><h3>{head}</h3>'
         f"<p>{escape(claim.text)}</p><ul>{numbers}</ul><p>{because}</p></article>"

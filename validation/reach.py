@@ -39,7 +39,10 @@ class Reach:
     measure: "Callable[[Lab], None]"
     runs: Mapping[str, str]
     differs: str = ""
-    seeds: tuple[int, int] = (1, 5)
+
+    def count(self, quick: bool) -> int:
+        """How many seeds."""
+        return 1 if quick else 5
 
 
 def metric(axis: Axis, value: float, name: str) -> str:

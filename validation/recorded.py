@@ -30,7 +30,7 @@ def record(
     kept: list[str] = []
     content = {part: dict(content.get(part, {})) for part in ("claims", "reaches")}
     for one in found:
-        part, entry = ("reaches", _reach(one)) if isinstance(one, Extent) else ("claims", _claim(one))
+        part, entry = ("reaches", _reach(one)) if isinstance(one, Extent) else ("claims", of_claim(one))
         if quick and content[part].get(_id(one), origin)["mode"] == "full":
             kept.append(_id(one))
         else:
@@ -57,7 +57,8 @@ def _id(found: Finding | Extent) -> str:
     return found.row.id if isinstance(found, Extent) else found.claim.id
 
 
-def _claim(found: Finding) -> dict[str, Any]:
+def of_claim(found: Finding) -> dict[str, Any]:
+    """What the file has of a claim."""
     return {
         "verdict": found.verdict,
         "passed": list(found.passed),

@@ -75,10 +75,17 @@ def passes(band: "Band", samples: Sequence[Mapping[str, float]]) -> bool:
     return bool(above and below and not (band.order and band.other and high.mean <= 0))
 
 
+def touches(band: "Band", samples: Sequence[Mapping[str, float]]) -> bool:
+    """Whether the 95 % interval over the seeds and the band have a value in common."""
+    low, high = (estimate(side) for side in zip(*(band.sides(sample) for sample in samples), strict=True))
+    return low.mean + low.half >= 0 and high.mean + high.half >= 0
+
+
 def judge(claim: "Claim", samples: Sequence[Mapping[str, float]]) -> Finding:
     """The `Finding` of a claim from `samples`, a dict metric -> value for each seed.
 
-    Holds: every band passes, in the paper's own setting. In shape: every order passes, and a number or the setting does not.
+    Holds: every band passes, in the paper's own setting. In shape: every order passes, and a number or the setting does not; or
+    disjoint sets of seeds disagree, and this one contradicts no order or, where there is none, no band.
     """
     if claim.cannot:
         return Finding(claim, CANNOT, {}, ())
@@ -86,7 +93,10 @@ def judge(claim: "Claim", samples: Sequence[Mapping[str, float]]) -> Finding:
     estimates = {metric: estimate([sample[metric] for sample in samples]) for metric in metrics}
     passed = tuple(passes(band, samples) for band in claim.bands)
     orders = [ok for band, ok in zip(claim.bands, passed, strict=True) if band.order]
-    if all(passed):
+    if claim.undecided:
+        form = [band for band in claim.bands if band.order] or claim.bands
+        verdict = SHAPE if all(touches(band, samples) for band in form) else FAILS
+    elif all(passed):
         verdict = SHAPE if claim.limits else HOLDS
     elif orders and all(orders):
         verdict = SHAPE

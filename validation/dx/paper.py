@@ -22,3 +22,7 @@ SIMULATED = "dx@ns-2"
 def flows(count: int) -> dict[str, Any]:
     """One link with this many pairs of hosts and flows."""
     return LINK | {"topology.hosts": count, "traffic.0.flows": count}
+
+
+DCTCP = "dctcp@ns-2"
+"""The variant of DCTCP in all simulations of §VI-C but Fig. 20: that of the ns-2 patch."""

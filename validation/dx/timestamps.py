@@ -4,9 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import shallows as sh
 from validation.claim import Mutation, Plot, below, near, within
-from validation.dx.paper import DX, SIMULATED, flows
-from validation.runs import BOTTLENECK, probe
+from validation.dx.paper import DX, FRAME_US, SIMULATED, flows
+from validation.dx.stamps import NearLineRate
+from validation.runs import BOTTLENECK, F64, probe
 
 if TYPE_CHECKING:
     from pandas import Series
@@ -63,13 +65,50 @@ fig3.claim(
     mutation=Mutation({"input:host_delay_removed": True}, "range"),
 )
 
-DX.cannot(
-    "DX5",
-    "§III",
-    "Of the gaps between packets at 9.5 Gbps 68 % (sent) and 32 % (received) are shorter than a frame time.",
-    "The shares describe how one NIC's engine stamps the frames of a batch. The timestamp model has errors of that size but no engine behind "
-    "them, so the shares would be an input. The test needs the card.",
+
+@DX.figure(
+    "§III, gaps",
+    "Gaps between timestamps at 9.5 Gbps",
+    setting="Two hosts back to back at 10 Gbps, one sends at 9.5; the model of hardware timestamps, whose size was chosen for Fig. 10's 0.53 us, not for these shares. A frame takes 1.2 us here, 1.23 in the paper.",
+    runs=BACK_TO_BACK,
 )
+def gaps(lab: "Lab") -> None:
+    exact = {"sent": {"poll": "0s"}, "received": {"burst": 1, "bucket": 1}}
+    for words, calibrated in (("", lab.input("calibrated", False)), (", calibrated", True)):
+        for which, other in exact.items():
+            stamps = stamped(lab, which, {"kind": "hardware", "calibrated": calibrated} | other)
+            short = np.diff(stamps) < 0.999 * FRAME_US * 1e-6
+            lab.say(f"gaps of {which} packets below a frame time{words}", 100 * short.mean())
+
+
+def stamped(lab: "Lab", which: str, timestamps: dict[str, Any]) -> F64:
+    """The timestamps in s of the packets as sent or received; those of the other end are exact."""
+    NearLineRate.seen.clear()
+    sh.register("near-line-rate", NearLineRate)
+    lab.run("dx-timestamps", cc="near-line-rate", hosts__timestamps=timestamps, record__probes="off")
+    sent, one_way = np.array(NearLineRate.seen).T
+    # Without a queue the way is constant, so that a late stamp of the sender shortens it, and one of the receiver lengthens it.
+    return sent - one_way if which == "sent" else sent + one_way
+
+
+gaps.claim(
+    "DX5",
+    "Of the gaps between timestamps at 9.5 Gbps 68 % (sent) and 32 % (received) are shorter than a frame time; calibration removes them.",
+    source="§III, §VI-A",
+    tolerance="T4: a factor of 2; removed is at most 1 %",
+    bands=[
+        within("gaps of sent packets below a frame time", 34, 100, unit="%", domain="percent", reported=68.0),
+        within("gaps of received packets below a frame time", 16, 64, unit="%", domain="percent", reported=32.0),
+        below("gaps of received packets below a frame time", "gaps of sent packets below a frame time", reported="32 and 68 %"),
+        *(
+            within(f"gaps of {which} packets below a frame time, calibrated", 0, 1, unit="%", domain="percent", reported="effectively removes")
+            for which in ("sent", "received")
+        ),
+    ],
+    mutation=Mutation({"input:calibrated": True}, "gaps of sent packets below a frame time"),
+    quote="Ideally, all packets should be spaced with 1.23 us interval, but the result shows that 68% of the packet gaps for TX and 32% for RX fall below 1.23 us. [...] The calibration effectively removes the inter packet "
+    "gap samples smaller than link transmission delay.",
+)  # fmt: skip
 
 
 @DX.figure(
@@ -116,7 +155,11 @@ fig10.claim(
         within("bursts: gain of reducing them", 23.8 / 2, 23.8 * 2, reported=23.8),
     ],
     mutation=Mutation({"input:host_delay_removed": True}, "kernel"),
-    differs="The gain of a technique depends on which others came before it; here the host's delay is removed first.",
+    quote="In software-based solution, we reduce the measurement error (presented as standard deviation) down to 1.98 us by timestamping at DPDK and applying burst control and calibration. Among the techniques, burst "
+    "control is the most effective, cutting down the error by 23.8 times. [§III:] This results in an error as large as 50 us.",
+    differs="No model can meet the printed numbers together. Calibration does not add error, so at least 1.98 us are left after burst control and 23.8 times that, 47.1 us, were there before it, without the host's "
+    "delay. An error between 0 and 50 us deviates by at most 25 us (half of its range, Popoviciu), as evenly spread as here by 14.4; two such errors, of data and acknowledgement, by at most 35. The gain of a technique depends on "
+    "which others came before it; here the host's delay is removed first.",
 )
 
 
@@ -147,6 +190,8 @@ fig11.claim(
         within("deviation of hardware", 0.53 / 2, 0.53 * 2, reported=0.53, unit="us"),
     ],
     mutation=Mutation({"input:host_delay_removed": True}, "range in the kernel over that of hardware"),
+    quote="The total range of RTT has decreased by 62 times, from 710 us to 11.38 us. The standard deviation is improved from 80.7 us to 0.53 us by two orders of magnitude.",
+    differs="11.38 us are 21 deviations of 0.53 us, so the testbed had rare errors of which the paper prints nothing; the model's are evenly spread, with a range of 6 deviations.",
 )
 
 
@@ -155,7 +200,7 @@ fig11.claim(
     "Queueing delay as pings join a saturated port",
     setting="One flow saturates the port; ten pings of one frame of 1500 B join it, one a millisecond.",
     runs={"dx-pings": ""},
-    seeds=(1, 3),
+    seeds=1,
     plot=Plot("time (ms)", "queueing delay (us)", "steps"),
 )
 def fig12(lab: "Lab") -> None:

@@ -3,24 +3,24 @@
 from typing import TYPE_CHECKING
 
 from validation.claim import Mutation, Plot, below, near
-from validation.dx.paper import DX
+from validation.dx.paper import DCTCP, DX
 
 if TYPE_CHECKING:
     from validation.lab import Lab
 
-TREE = {"DX": "dx@ns-2-multi-hop", "HULL": "hull@nsdi12", "DCTCP": "dctcp"}
+TREE = {"DX": "dx@ns-2-multi-hop", "HULL": "hull@nsdi12"}
 CLASSES = {"below 10 KB": (0, 10e3), "10 to 100 KB": (10e3, 100e3), "0.1 to 10 MB": (100e3, 10e6)}
 SETTING = (
-    "192 servers behind 56 switches, 10 Gbps, ECMP, FIFO hosts, 15 % load at the edge; dx@ns-2-multi-hop, hull@nsdi12, DCTCP. The "
+    "192 servers behind 56 switches, 10 Gbps, ECMP, FIFO hosts, 15 % load at the edge; dx@ns-2-multi-hop, hull@nsdi12, dctcp@ns-2. The "
     "paper has 100,000 flows; here 3000 or 1500 a seed in quick mode and 20,000 in full mode. HULL's and DX's parameters are not printed."
 )
 FCT = Plot("FCT of flows below 10 KB (us)", "share of flows", "cdf", x_log=True)
 COUNTS = (3000, 20_000)
 
 
-def tree(lab: "Lab", sizes: str, count: int) -> None:
+def tree(lab: "Lab", sizes: str, count: int, dctcp: str = DCTCP) -> None:
     """Stores completion times by class: the 99th percentile below 10 KB, else means."""
-    for name, cc in TREE.items():
+    for name, cc in (TREE | {"DCTCP": dctcp}).items():
         table = lab.run(
             "websearch-tree", cc={"name": cc}, hosts__nic="fifo", traffic__0__sizes=sizes, traffic__0__flows=count,
         ).flows  # fmt: skip
@@ -39,7 +39,7 @@ def tree(lab: "Lab", sizes: str, count: int) -> None:
     "Web search over 192 servers",
     setting=SETTING,
     runs={"websearch-tree": ""},
-    seeds=(3, 5),
+    seeds=3,
     plot=FCT,
 )
 def fig19(lab: "Lab") -> None:
@@ -59,7 +59,7 @@ fig19.claim(
         below("DX, below 10 KB", "HULL, below 10 KB"),
         below("HULL, below 10 KB", "DCTCP, below 10 KB"),
     ],
-    mutation=Mutation({"websearch-tree:traffic.0.flows": 1500, "cc:dx@ns-2-multi-hop": "dctcp"}, "DX, below 10 KB"),
+    mutation=Mutation({"websearch-tree:traffic.0.flows": 1500, "cc:dx@ns-2-multi-hop": DCTCP}, "DX, below 10 KB"),
     differs="The sizes have the distribution's mean of 1.67 MB, not the 654 KB of the text.",
 )  # fmt: skip
 
@@ -72,20 +72,20 @@ fig19.claim(
         below("DX, 10 to 100 KB", "HULL, 10 to 100 KB", reported="minimal"),
         below("DX, 10 to 100 KB", "DCTCP, 10 to 100 KB", reported="minimal"),
     ],
-    mutation=Mutation({"websearch-tree:traffic.0.flows": 1500, "cc:dx@ns-2-multi-hop": "dctcp"}, "DX, 10 to 100 KB"),
+    mutation=Mutation({"websearch-tree:traffic.0.flows": 1500, "cc:dx@ns-2-multi-hop": DCTCP}, "DX, 10 to 100 KB"),
 )  # fmt: skip
 
 
 @DX.figure(
     "Fig. 20",
     "Data mining over 192 servers",
-    setting=SETTING,
+    setting=SETTING.replace("dctcp@ns-2", "`dctcp`"),
     runs={"websearch-tree": ""},
-    seeds=(5, 8),
+    seeds=5,
     plot=FCT,
 )
 def fig20(lab: "Lab") -> None:
-    tree(lab, "datamining", lab.pick(1500, 10_000))
+    tree(lab, "datamining", lab.pick(1500, 10_000), "dctcp")
 
 
 fig20.claim(
@@ -102,6 +102,9 @@ fig20.claim(
     mutation=Mutation(
         {"websearch-tree:traffic.0.flows": 500, "cc:dx@ns-2-multi-hop": "dctcp"}, "DX, below 10 KB"
     ),
+    quote="The biggest benefit comes from the smallest flow group as tail FCT is 6.0x smaller than DCTCP and 1.9x than HULL. [...] We run simulation until we have 100,000 flows started and finished.",
+    differs="1500 flows arrive within 0.31 s, and one of 1 GB takes 0.86 s: the network does not reach its load. Of two seeds with 6000 flows, the first 0.86 s left out, DX's 99th percentile is 3.9 and 4.2 times shorter than "
+    "DCTCP's and 1.10 and 1.11 times than HULL's.",
     why="A short flow of this distribution seldom meets a long one: its 99th percentile, 43 us under DX and HULL, is little more than the empty path takes, and HULL's is 0.98 times DX's with "
     "1500 and with 4000 flows. HULL's threshold and pacer are not printed, nor DX's headroom in this figure (7.2 us here).",
 )
@@ -113,6 +116,21 @@ fig20.claim(
     tolerance="T3: the order; the paper prints no number",
     bands=[below("DX, 10 to 100 KB", "DCTCP, 10 to 100 KB")],
     mutation=Mutation(
-        {"websearch-tree:traffic.0.flows": 500, "cc:dx@ns-2-multi-hop": "dctcp"}, "DX, 10 to 100 KB"
+        {"websearch-tree:traffic.0.flows": 500, "cc:dx@ns-2-multi-hop": DCTCP}, "DX, 10 to 100 KB"
     ),
 )
+
+LARGEST = (
+    "In larger flow size group, the performance of DX falls between DCTCP and HULL. DX achieves 7.7% lower average flow completion time compared to HULL [...] For the largest flow group, DX suffers the same problem from "
+    "the search workload but still shows shorter completion time than HULL's."
+)
+
+fig19.claim(
+    "DX33",
+    "Web search: flows from 10 MB on take longer under DX than under DCTCP, and less long than under HULL.",
+    source="Fig. 19, §VI-D",
+    tolerance="T3: the order; the factor is DX21's",
+    bands=[below("DX, from 10 MB", "HULL, from 10 MB", reported="between"), below("DCTCP, from 10 MB", "DX, from 10 MB", reported="between")],
+    mutation=Mutation({"websearch-tree:traffic.0.flows": 1500, "cc:hull@nsdi12": DCTCP}, "DX, from 10 MB"),
+    quote=LARGEST,
+)  # fmt: skip

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     "Fig. 6, App. B",
     "DCQCN's cycles",
     setting="The discrete model of Theorem 2 at 40 Gbps, g = 1/256.",
-    seeds=(1, 1),
+    seeds=1,
     plot=Plot("time (ms)", "rate at the peaks (Gbps)"),
 )
 def fig6(lab: "Lab") -> None:
@@ -58,7 +58,7 @@ FITTED = {(2, 40): 96.9, (10, 40): 35.9, (20, 40): 23.6, (2, 10): 358.0, (10, 10
     "data, convergence time",
     "Convergence time of DCQCN",
     setting="Theorem 2 for a difference of the whole link that shrinks to a tenth of the fair share, with the upper bound of t (eq. 41). The plot is in the authors' data only, without its criterion.",
-    seeds=(1, 1),
+    seeds=1,
     plot=Plot(
         "flows", "convergence time (ms)",
         printed={f"R_AI {r} Mbps": [(n, ms) for (n, at), ms in FITTED.items() if at == r] for r in (40, 10)},
@@ -98,7 +98,7 @@ JOINED = (2, 4)
     setting=LINK_40G
     + " 4 us; half of 2 or 4 flows start 100 ms late. The difference of the halves' rates, averaged over eight runs a seed, is fitted by an exponential.",
     runs={"dcqcn": BOTTLENECK},
-    seeds=(24, 24),
+    seeds=24,
     plot=Plot("time after the join (ms)", "difference of the halves' rates (Gbps)", y_log=True),
 )
 def theorem2(lab: "Lab") -> None:
@@ -140,6 +140,8 @@ theorem2.claim(
         for n in JOINED
     ],
     mutation=Mutation({"input:g": 0.0005}, "e-folding time, 2 flows"),
+    quote="Under the control of DCQCN, the rate difference of any two flows decrease exponentially over time.",
     differs="Two flows take 18 % less than the model's time, four 32 % more; with eq. 41's upper bound of t the model has 17.4 ms for four. The time of a seed deviates by 2 to 3 ms, hence "
     "24 seeds.",
+    undecided="Of two disjoint sets of 24 seeds one gives four flows 21.5 ± 0.8 ms and one 22.45 ± 0.73; the band ends at 22.79.",
 )  # fmt: skip

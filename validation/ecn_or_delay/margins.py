@@ -62,7 +62,7 @@ FIG3A: Table = {
 }  # fmt: skip
 
 
-@ECN_OR_DELAY.figure("Fig. 3a", "DCQCN's phase margin", setting=TAYLOR, seeds=(1, 1), plot=plot_of(FIG3A))
+@ECN_OR_DELAY.figure("Fig. 3a", "DCQCN's phase margin", setting=TAYLOR, seeds=1, plot=plot_of(FIG3A))
 def fig3a(lab: "Lab") -> None:
     margins(lab, taylor_dcqcn, Dcqcn())
 
@@ -85,7 +85,7 @@ FIG3B: Table = {(2, 0): 58.4, (2, 50): 39.1, (2, 100): 19.9, (36, 0): 13.5, (36,
 
 
 @ECN_OR_DELAY.figure(
-    "Fig. 3b", "DCQCN's phase margin with a slower increase", setting=TAYLOR + " R_AI is 10 Mbps.", seeds=(1, 1), plot=plot_of(FIG3B)
+    "Fig. 3b", "DCQCN's phase margin with a slower increase", setting=TAYLOR + " R_AI is 10 Mbps.", seeds=1, plot=plot_of(FIG3B)
 )  # fmt: skip
 def fig3b(lab: "Lab") -> None:
     margins(lab, taylor_dcqcn, Dcqcn(r_ai=10e6))
@@ -115,7 +115,7 @@ FIG3C: Table = {(2, 0): 81.6, (2, 50): 62.9, (2, 100): 44.2}
 
 
 @ECN_OR_DELAY.figure(
-    "Fig. 3c", "DCQCN's phase margin with a gentler ramp", setting=TAYLOR + " R_AI is 10 Mbps and Kmax 1000 KB.", seeds=(1, 1), plot=plot_of(FIG3C)
+    "Fig. 3c", "DCQCN's phase margin with a gentler ramp", setting=TAYLOR + " R_AI is 10 Mbps and Kmax 1000 KB.", seeds=1, plot=plot_of(FIG3C)
 )  # fmt: skip
 def fig3c(lab: "Lab") -> None:
     margins(lab, taylor_dcqcn, Dcqcn(r_ai=10e6, kmax=1e6))
@@ -139,7 +139,7 @@ AT_100G: Table = {(2, 0): 23.9, (38, 0): -0.37}
 
 
 @ECN_OR_DELAY.figure(
-    "data, 100 Gbps", "DCQCN's phase margin at 100 Gbps", setting=TAYLOR.replace("40", "100") + " In the authors' data only.", seeds=(1, 1), plot=plot_of(AT_100G)
+    "data, 100 Gbps", "DCQCN's phase margin at 100 Gbps", setting=TAYLOR.replace("40", "100") + " In the authors' data only.", seeds=1, plot=plot_of(AT_100G)
 )  # fmt: skip
 def margins_100g(lab: "Lab") -> None:
     margins(lab, taylor_dcqcn, Dcqcn(rate=100e9))
@@ -164,7 +164,7 @@ FIG11: Table = {
     "Fig. 11",
     "Patched TIMELY's phase margin",
     setting="Equations at 10 Gbps with dw/dg = 0.5, with which the figure was computed; eq. 30 prints 2.",
-    seeds=(1, 1),
+    seeds=1,
     plot=plot_of(FIG11),
 )
 def fig11(lab: "Lab") -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     setting="Equations at 40 Gbps, 85 us, two flows, Kmax 2000 KB and Pmax 10 %; packets: 40 flows at 60 us, "
     + LINK_40G,
     runs={"dcqcn": BOTTLENECK},
-    seeds=(3, 5),
+    seeds=3,
     plot=Plot("time (ms)", "queue (KB)"),
 )
 def fig17(lab: "Lab") -> None:
@@ -62,7 +62,7 @@ fig17.claim(
     "Delay of a standing queue",
     setting="Dumbbell, 40 Gbps; ten fixed windows hold a megabyte at the port.",
     runs={"pingpong": BOTTLENECK},
-    seeds=(1, 1),
+    seeds=1,
 )
 def section52(lab: "Lab") -> None:
     # Ten windows of 102 frames of 1000 B, less what the path holds, stand at the port.

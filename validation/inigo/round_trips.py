@@ -1,6 +1,6 @@
 """Fig. 6, 7 and the abstract: smoothed round trips; noise."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from validation.claim import Mutation, below, within
 from validation.inigo.paper import (
@@ -12,21 +12,22 @@ from validation.inigo.paper import (
     SETTING_FIVE,
     SETTING_TWENTY,
     SRTT,
+    TICKS,
     TWENTY,
+    UNDELAYED,
     WITH_RECEIVER,
     K,
     five,
     smoothed_ms,
     twenty,
 )  # fmt: skip
-from validation.runs import noisy
 
 if TYPE_CHECKING:
     from validation.lab import Lab
 
 
 @INIGO.figure(
-    "Fig. 6", "Smoothed round trips without ECN", setting=SETTING_FIVE, runs=FIVE, seeds=(6, 10), plot=SRTT
+    "Fig. 6", "Smoothed round trips without ECN", setting=SETTING_FIVE, runs=FIVE, seeds=6, plot=SRTT
 )
 def fig6(lab: "Lab") -> None:
     for name, cc in WITH_RECEIVER.items():
@@ -54,34 +55,54 @@ fig6.claim(
         within("99 % of Inigo", 4, 10, unit="ms", reported="almost all below 10"),
     ],
     mutation=Mutation({"inigo.threshold": 3}, "99 % of Inigo"),
+    limits=TICKS,
 )
 
 
-@INIGO.figure("Fig. 7", "Smoothed round trips with ECN", setting=SETTING_FIVE, runs=FIVE, plot=SRTT)
+ECN = {
+    "DCTCP": {"name": "dctcp"},
+    "Reno with ECN": {"name": "reno", "ecn": True},
+    "CDG with ECN": {**PLAIN["CDG"], "ecn": True},
+}
+
+
+@INIGO.figure(
+    "Fig. 7",
+    "Smoothed round trips with ECN",
+    setting=SETTING_FIVE
+    + " As run: marks at 28 packets in place of the delay, 100 us. As meant: marks and the delay of 4 ms.",
+    runs=FIVE,
+    plot=SRTT,
+)
 def fig7(lab: "Lab") -> None:
-    cases = {
-        "DCTCP": ({"name": "dctcp"}, K),
-        "Reno with ECN": ({"name": "reno", "ecn": True}, K),
-        "CDG without ECN": (PLAIN["CDG"], "none"),
+    as_run = UNDELAYED | {"topology__rtt": lab.input("rtt", UNDELAYED["topology__rtt"])}
+    cases: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+        **{name: (cc, as_run) for name, cc in ECN.items()},
+        **{f"{name}, as meant": (ECN[name], {"network__marking": K}) for name in ("DCTCP", "Reno with ECN")},
+        "Inigo": (PLAIN["Inigo"], {}),
+        "CDG without ECN": (PLAIN["CDG"], {}),
     }
-    for name, (cc, marking) in cases.items():
-        srtt = smoothed_ms(five(lab, cc, network__marking=marking, record__probes="1ms"), 1e5)
+    for name, (cc, changes) in cases.items():
+        srtt = smoothed_ms(five(lab, cc, record__probes="1ms", **changes), 1e5)
         lab.say(f"median, {name}", srtt.median())
         lab.cdf(name, srtt)
 
 
 fig7.claim(
     "IN6",
-    "With ECN smoothed round trips are shorter still: above the base of 4 ms by at most the threshold's time.",
+    "With ECN the paper's smoothed round trips are below 4 ms; with the delay that was meant, they are close to Inigo's.",
     source="Fig. 7, §4.1",
-    tolerance="T4: from 4 ms to 4 ms and twice the threshold of 0.68 ms",
+    tolerance="T4: as run below 4 ms and below Inigo's; as meant from 4 ms to 4 ms and twice the threshold of 0.68 ms",
     bands=[
-        within("median, DCTCP", 4.0, 5.4, unit="ms", order=True, reported="below 4"),
-        within("median, Reno with ECN", 4.0, 5.4, unit="ms", order=True),
-        below("median, DCTCP", "median, CDG without ECN"),
+        *(within(f"median, {name}", 0.1, 4.0, unit="ms", reported="below 4") for name in ECN),
+        *(below(f"median, {name}", "median, Inigo", reported="far outclassed") for name in ECN),
+        within("median, DCTCP, as meant", 4.0, 5.4, unit="ms", order=True, reported="close to Inigo"),
+        within("median, Reno with ECN, as meant", 4.0, 5.4, unit="ms", order=True, reported="close to Inigo"),
+        below("median, DCTCP, as meant", "median, CDG without ECN"),
     ],
-    mutation=Mutation({"inigo-five:topology.rtt": "6ms"}, "median, DCTCP"),
-    limits="The paper's values below the base of 4 ms are an error of its set-up, mended in its scripts after publication (409fb8b): marking took the place of the delay. The corrected shape is tested.",
+    mutation=Mutation({"input:rtt": "4ms"}, "median, DCTCP"),
+    quote="SRTTs below 4 milliseconds are impossible in this scenario, so all of the ECN results should be shifted close to Inigo.",
+    differs="The values below 4 ms are an error of the paper's set-up, mended in its scripts after publication (409fb8b): marking took the place of the delay.",
 )
 
 
@@ -117,38 +138,46 @@ abstract.claim(
 @INIGO.figure(
     "§5",
     "Inigo's throughput under noise",
-    setting=SETTING_TWENTY + " Gaussian noise of 200 us on the round trips of Inigo; 2 and 20 flows.",
+    setting=SETTING_TWENTY
+    + " Timestamps of a kernel as the DX paper measured them (its Fig. 3, a range of 710 us): a delay of up to 280 us in the host, bursts and batches. 2 and 20 flows.",
     runs=TWENTY,
 )
 def noise(lab: "Lab") -> None:
-    for words, us in (("without noise", 0), ("with noise", lab.input("noise_us", 200))):
+    raw = {"kind": "software", "host_delay_removed": False, "burst_reduced": False, "calibrated": False}
+    stamps = {
+        "without noise": {},
+        "with noise": {"hosts__timestamps": raw | {"stack": lab.input("stack", "280us")}},
+        "with a host's delay of up to 800 us": {"hosts__timestamps": raw | {"stack": "800us"}},
+    }
+    for words, more in stamps.items():
         for flows in (2, 20):
             run = twenty(
-                lab, INCAST["Inigo"], hosts__timestamps=noisy(us), record__probes="off", record__queues="off",
+                lab,
+                INCAST["Inigo"],
+                record__probes="off",
+                record__queues="off",
                 traffic__0__flows=flows,
-            )  # fmt: skip
+                **more,
+            )
             lab.say(f"utilisation {words}, {flows} flows", lab.port(run)["utilization"])
+    for flows in (2, 20):
+        both = [f"utilisation {words}, {flows} flows" for words in ("with noise", "without noise")]
+        lab.ratio(f"utilisation with noise over without, {flows} flows", *both)
 
 
 noise.claim(
     "IN17",
-    "Inigo is inherently robust to noise: 200 us at a round trip of 4 ms costs little throughput.",
+    "Inigo is inherently robust to the noise of an operating system.",
     source="§5, §2.5",
-    tolerance="T4: 90 % of the link",
+    tolerance="T4: noise costs at most 5 % of the throughput; the paper prints no number",
     bands=[
         *(
-            within(
-                f"utilisation with noise, {n} flows",
-                0.9,
-                1,
-                domain="share",
-                reported="inherently robust to noise",
-            )
+            within(f"utilisation with noise over without, {n} flows", 0.95, 1.05, reported="inherently robust to noise")
             for n in (2, 20)
         ),
         within("utilisation without noise, 20 flows", 0.95, 1, domain="share"),
     ],
-    mutation=Mutation({"inigo.threshold": 0.0}, "utilisation without noise, 20 flows"),
-    why="RTT_min is the least of all samples, so with noise of 200 us it is some 700 us below the true round trip, and an empty path's round trip exceeds it by more than the threshold of 0.17 times "
-    "4 ms, 680 us: half of all round trips are late without any queue. Twenty flows keep the link full all the same, two do not. The paper prints no amount of noise. Reproduce: `python -m validation run IN17`.",
-)
+    mutation=Mutation({"input:stack": "2ms"}, "utilisation with noise over without, 2 flows"),
+    quote="Inigo's use of a congestion response is inherently robust to noise, see § 2.5. [...] a certain amount of insensitivity to alpha is beneficial because it prevents responding to occasional large RTTs caused by operating system noise.",
+    differs="It has a limit: noise that exceeds the threshold of 0.17 of the least round trip, 680 us at 4 ms, makes round trips late without a queue. With a host's delay of up to 800 us two flows lose more.",
+)  # fmt: skip

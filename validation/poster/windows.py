@@ -27,7 +27,7 @@ PINGPONG = {"topology.edge_rate": "10Gbps", "record.queues": "off"}
     "Queueing delay of flows with one packet in flight",
     setting="Dumbbell, 10 Gbps, 10 us one way, a fixed window of one packet; edges as fast as the bottleneck.",
     runs={"pingpong": BOTTLENECK},
-    seeds=(1, 3),
+    seeds=1,
     plot=Plot(
         "flows",
         "queueing delay (us)",
@@ -71,7 +71,7 @@ fig1.claim(
     "Queue length under Vegas and DCTCP",
     setting="Dumbbell, 10 Gbps, 50 us one way, buffer of 250 packets, 0 to 50 flows by 2.1 s; vegas@ns-2 and dctcp@ns-2, K = 65.",
     runs={"pingpong": BOTTLENECK},
-    seeds=(8, 12),
+    seeds=8,
     plot=Plot("time (s)", "queue (packets)"),
 )
 def fig2(lab: "Lab") -> None:

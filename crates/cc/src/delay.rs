@@ -39,7 +39,7 @@ impl Stamps {
         if !host_delay_removed {
             return whole;
         }
-        whole.saturating_sub(self.ack_sent.saturating_sub(self.data_received))
+        mutated!("dx-host-delay", whole.saturating_sub(self.ack_sent.saturating_sub(self.data_received)), whole)
     }
 
     /// Returns the one-way delay plus the difference of the clocks; only its changes have a meaning.
@@ -58,7 +58,8 @@ pub struct Calibration {
 impl Calibration {
     /// Returns the corrected stamp of the next packet, which takes `sending` on the link.
     pub fn correct(&mut self, stamp: Time, sending: Time) -> Time {
-        let corrected = self.last.map_or(stamp, |last| stamp.max(last + sending));
+        let spaced = mutated!("dx-calibration", sending, Time::ZERO);
+        let corrected = self.last.map_or(stamp, |last| stamp.max(last + spaced));
         self.last = Some(corrected);
         corrected
     }
@@ -91,7 +92,7 @@ impl Base {
     pub fn observe(&mut self, rtt: Time, one_way: Time) {
         if rtt <= self.rtt || rtt - self.rtt <= self.tolerance {
             self.rtt = self.rtt.min(rtt);
-            self.delay = one_way;
+            self.delay = mutated!("dx-base", one_way, one_way.min(self.delay));
         }
     }
 

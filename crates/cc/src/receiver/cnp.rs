@@ -29,7 +29,8 @@ impl Cnp {
     /// Builds one from the parameters `tau` and `sampled` of the algorithm.
     #[must_use]
     pub fn boxed(values: &Values, _acks_every: u32) -> Box<dyn Receiver> {
-        Box::new(Self { interval: values.time("tau"), sampled: values.flag("sampled"), from: None })
+        let interval = mutated!("dcqcn-cnp", values.time("tau"), values.time("tau") * 2);
+        Box::new(Self { interval, sampled: values.flag("sampled"), from: None })
     }
 
     fn next_check(&mut self, now: Time) -> Time {

@@ -101,13 +101,14 @@ impl Feedback {
     fn as_paper(&mut self, loss: f64, arrived: f64, p: &Parameters) {
         if loss <= p.target_loss {
             if self.increased {
-                self.w = (self.w + W_MAX) / 2.0;
+                self.w = mutated!("expresspass-aggressive", (self.w + W_MAX) / 2.0, self.w);
             }
-            self.rate = (1.0 - self.w) * self.rate + self.w * self.max_rate * (1.0 + p.target_loss);
+            let over = mutated!("expresspass-rise", 1.0 + p.target_loss, 1.0);
+            self.rate = (1.0 - self.w) * self.rate + self.w * self.max_rate * over;
             self.increased = true;
         } else {
-            self.fall_to(arrived * (1.0 + p.target_loss), p);
-            self.w = (self.w / 2.0).max(p.w_min);
+            self.fall_to(arrived * mutated!("expresspass-fall", 1.0 + p.target_loss, 1.0), p);
+            self.w = (self.w / mutated!("expresspass-halve", 2.0, 1.0)).max(p.w_min);
             self.increased = false;
         }
     }
@@ -119,12 +120,12 @@ impl Feedback {
     fn as_ns2(&mut self, loss: f64, arrived: f64, p: &Parameters) {
         let target = (1.0 - self.rate / self.max_rate) * p.target_loss;
         if loss > target {
-            self.fall_to(arrived * (1.0 + target), p);
-            self.w = (self.w / 2.0).max(p.w_min);
+            self.fall_to(arrived * mutated!("expresspass-fall", 1.0 + target, 1.0), p);
+            self.w = (self.w / mutated!("expresspass-halve", 2.0, 1.0)).max(p.w_min);
             self.increased = false;
         } else {
             if self.increased {
-                self.w = (self.w + W_STEP).min(W_MAX);
+                self.w = mutated!("expresspass-aggressive", (self.w + W_STEP).min(W_MAX), self.w);
             }
             self.rate = self.w * self.max_rate + (1.0 - self.w) * self.rate;
             self.increased = true;

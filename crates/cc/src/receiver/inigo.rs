@@ -158,7 +158,8 @@ impl Inigo {
         if let Some(arrival) = if self.parameters.tsecr { data.answers } else { Some(now) } {
             self.add(data.sent_at, arrival);
         }
-        self.rtt_min < Time::MAX && self.total > Time::ZERO && self.total / self.rtt_min >= self.parameters.threshold
+        let threshold = mutated!("inigo-rcv-threshold", self.parameters.threshold, 0.0);
+        self.rtt_min < Time::MAX && self.total > Time::ZERO && self.total / self.rtt_min >= threshold
     }
 
     /// Sets a tick that follows the round trip: the power of two between a tenth and a fifth of the smallest one. A new tick
@@ -204,7 +205,7 @@ impl Inigo {
     /// Takes alpha/2 of `packets` out of the window if a packet was late since the last answer.
     fn answer(&mut self, packets: f64) {
         if self.late_since_answer {
-            self.window = (self.window - packets * self.alpha / 2.0).max(FLOOR);
+            self.window = (self.window - packets * self.alpha / mutated!("inigo-rcv-cut", 2.0, 1.0)).max(FLOOR);
         }
         self.late_since_answer = false;
         self.since_answer = 0.0;

@@ -102,7 +102,8 @@ impl PatchedTimelyPi {
     fn control(&mut self, sample: &Sample) {
         let delay = self.base.without(sample.rtt);
         let error = delay.as_secs() * self.shared.line_rate - self.q_ref;
-        self.p += self.k1 * (error - self.error) + self.k2 * error * sample.elapsed.as_secs();
+        let k2 = mutated!("patched-pi", self.k2, 0.0);
+        self.p += self.k1 * (error - self.error) + k2 * error * sample.elapsed.as_secs();
         self.error = error;
     }
 
