@@ -35,19 +35,23 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @contextmanager
 def _complete():
-    """Put the commit and the scenarios into the package for a build; a source archive already has them."""
+    """Put the commit and the scenarios into the package for a build; a source archive already has them.
+
+    A clone without git has the scenarios alone: `shallows --version` then says that the commit is unknown.
+    """
+    if not (ROOT / "scenarios").is_dir():
+        yield
+        return
     spec = importlib.util.spec_from_file_location(
         "version", ROOT / "python" / "shallows" / "base" / "version.py"
     )
     version = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(version)
     identity = version.of_checkout(ROOT)
-    if identity is None:
-        yield
-        return
     scenarios = version.PACKAGE / "scenarios"
     try:
-        version.RECORD.write_text(identity + "\n", encoding="utf-8")
+        if identity is not None:
+            version.RECORD.write_text(identity + "\n", encoding="utf-8")
         shutil.copytree(ROOT / "scenarios", scenarios, dirs_exist_ok=True)
         yield
     finally:

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -183,11 +184,11 @@ def test_every_command_that_prints_data_has_json():
         ('{"url": "file:///a%20b/shallows-0.1-abi3.whl"}', 'pip install "/a b/shallows-0.1-abi3.whl[plot]"'),
         ('{"url": "file:///home/me", "dir_info": {"editable": true}}', 'pip install -e "/home/me[plot]"'),
         ('{"url": "file:///home/me", "dir_info": {}}', 'pip install "/home/me[plot]"'),
-        (None, 'pip install "shallows-….whl[plot]"'),
+        (None, 'pip install "shallows[plot]"'),  # by its name, from an index
     ],
 )
-def test_a_missing_library_is_installed_from_a_file(origin, expected, monkeypatch):
-    """No package of the index has this name, and anyone could register it."""
+def test_a_missing_library_is_installed_from_where_the_package_is(origin, expected, monkeypatch):
+    """A wheel or clone is never answered with a name: the index need not have it, and anyone could register it."""
 
     class Installed:
         def read_text(self, name):
@@ -199,6 +200,14 @@ def test_a_missing_library_is_installed_from_a_file(origin, expected, monkeypatc
     with pytest.raises(ScenarioError) as error:
         extras.need("plot", "--plot")
     assert str(error.value) == f"--plot: expected matplotlib to be installed; write: {expected}"
+
+
+def test_a_checkout_that_is_not_installed_names_itself(monkeypatch):
+    def missing(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(extras, "distribution", missing)
+    assert extras.command("plot") == f'pip install -e "{Path(__file__).parents[1]}[plot]"'
 
 
 def test_a_figure_has_the_window_that_options_name(place, monkeypatch):

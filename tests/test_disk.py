@@ -105,6 +105,34 @@ def test_numbers_at_the_ends_of_their_types_come_back(tmp_path):
     }
 
 
+ZSTD = Path(__file__).parent / "tables" / "zstd.parquet"
+"""Two blocks of the two rows below, as version 0.1.0 wrote them."""
+
+
+def test_a_table_of_an_earlier_version_is_read():
+    limits = {f"uint{bits}": [0, 2**bits - 1] for bits in (8, 16, 32, 64)} | {"int64": [-(2**63), 2**63 - 1]}
+    expected = limits | {"float64": [0.5, None], "bool": [True, False]}
+    expected |= {"missing": [None, 3], "name": [None, "x"]}
+    back = disk.read(ZSTD, "")
+    assert tables.rows(back) == [{name: of[row] for name, of in expected.items()} for row in (0, 1, 0, 1)]
+    kinds = {name: "float64" if name == "missing" else name for name in expected if name != "name"}
+    assert {name: str(back[name].dtype) for name in kinds} == kinds
+
+
+def test_a_table_of_an_earlier_version_asks_for_its_reader(monkeypatch):
+    monkeypatch.setattr("shallows.base.extras.has", lambda extra: False)
+    with pytest.raises(sh.ScenarioError, match=r"compressed with ZSTD.*pyarrow to be installed.*\[arrow\]"):
+        disk.read(ZSTD, "")
+
+
+def test_a_changed_table_of_an_earlier_version_is_refused(tmp_path):
+    changed = bytearray(ZSTD.read_bytes())
+    changed[100] ^= 1
+    (tmp_path / "x.parquet").write_bytes(changed)
+    with pytest.raises(sh.ScenarioError, match="it has changed"):
+        disk.read(tmp_path / "x.parquet", "")
+
+
 def test_what_is_missing_comes_back_missing(tmp_path):
     columns = {"n": Column("uint64", "", ""), "t": Column("name", "", "")}
     texts = Names(np.array([1, -1, 1, 0]), ["", "naïve → ü"])

@@ -105,13 +105,16 @@ def read_header(path: PathLike[str]) -> tuple[dict[str, str], list[str]]:
     """The metadata of a Parquet file and the names of its columns."""
 
 def read_table(path: PathLike[str]) -> dict[str, NDArray[Any] | tuple[NDArray[np.int32], list[str]]]:
-    """The columns of a Parquet file that is as it was written; of text its numbers and the texts."""
+    """The columns of a Parquet file that is as it was written; of text its numbers and the texts.
+
+    `NotImplementedError` means that the core has no decoder of the file's compression.
+    """
 
 def contract() -> list[tuple[str, list[tuple[str, str, bool, str]]]]:
     """The tables of the request and the answer: name, fields (key, kind, whether optional, meaning)."""
 
 def version() -> str:
-    """The release, such as "0.1.0"."""
+    """The release, such as "0.2.0"."""
 
 def sources() -> str:
     """A checksum of the Rust sources that this was built from."""

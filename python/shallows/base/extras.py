@@ -3,6 +3,7 @@
 import json
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -30,19 +31,23 @@ def need(extra: str, what: str) -> None:
 
 
 def command(extra: str) -> str:
-    """The command that installs an extra. It names a file, because the index has no package of this name."""
-    place, editable = _installed_from()
-    return f'pip install {"-e " * editable}"{place}[{extra}]"'
+    """The command that installs an extra of this installation.
+
+    It names the package index only if this installation came from an index: a wheel, a folder or a checkout
+    is named by its path, because the index need not have it.
+    """
+    return f'pip install {_origin(extra)}'
 
 
-def _installed_from() -> tuple[str, bool]:
-    """The wheel or folder that this package was installed from, and whether it is editable (PEP 610)."""
+def _origin(extra: str) -> str:
+    """Where this package was installed from (PEP 610), with an extra, as an argument of pip."""
     try:
         text = distribution("shallows").read_text("direct_url.json")
     except PackageNotFoundError:
-        text = None
+        return f'-e "{Path(__file__).parents[3]}[{extra}]"'
     if text is None:
-        return "shallows-….whl", False
+        return f'"shallows[{extra}]"'
     origin: dict[str, Any] = json.loads(text)
-    url: str = origin["url"]
-    return unquote(urlsplit(url).path), bool(origin.get("dir_info", {}).get("editable"))
+    place = unquote(urlsplit(origin["url"]).path)
+    editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
+    return f'{editable}"{place}[{extra}]"'

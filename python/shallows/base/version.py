@@ -1,8 +1,8 @@
 """Which code this is: release, commit, and a digest of what differs from the commit.
 
-    0.1.0+15a36297c0                     as released or committed
-    0.1.0+15a36297c0.edited.3f9a61b2     files differ from the commit; another edit, another digest
-    0.1.0+unknown                        neither a checkout nor built from one
+    0.2.0+15a36297c0                     as released or committed
+    0.2.0+15a36297c0.edited.3f9a61b2     files differ from the commit; another edit, another digest
+    0.2.0+unknown                        neither a checkout nor built from one
 
 Two installations that say the same run the same code. A checkout is asked once a process; wheels and source
 archives carry what `packaging/backend.py` wrote into `commit.txt`.
@@ -20,7 +20,7 @@ RECORD = PACKAGE / "commit.txt"
 
 @cache
 def version() -> str:
-    """The release, then the commit, then a digest of edits: `0.1.0+15a36297c0`."""
+    """The release, then the commit, then a digest of edits: `0.2.0+15a36297c0`."""
     from shallows import _core
 
     return f"{_core.version()}+{_identity(_core.sources())}"

@@ -1,6 +1,8 @@
 """Conversion of tables to Arrow, with the extra `arrow`."""
 
 from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,6 +44,17 @@ def table(
     )
 
 
+def read(path: Path, what: str) -> Block:
+    """The columns of a Parquet file in any compression.
+
+    Raises `ScenarioError`, which names the file as `what`, without pyarrow.
+    """
+    extras.need("arrow", what)
+    parquet: Any = import_module("pyarrow.parquet")  # it has no type stubs
+    found = parquet.read_table(path)
+    return {name: _values(found.column(name)) for name in found.column_names}
+
+
 def data_set(paths: list[str], name: str) -> Any:
     """Files of a table of runs, each in a folder `run=…`, as a pyarrow data set; see `table`."""
     extras.need("arrow", "a data set")
@@ -55,6 +68,16 @@ def data_set(paths: list[str], name: str) -> Any:
         format=dataset.ParquetFileFormat(dictionary_columns=names),
         partitioning=dataset.partitioning(pyarrow.schema([("run", pyarrow.string())]), flavor="hive"),
     )
+
+
+def _values(column: Any) -> Any:
+    """A column of Arrow as the core reads it: NaN for a missing number, -1 for a missing name."""
+    import pyarrow
+
+    if not pyarrow.types.is_string(column.type):
+        return column.to_numpy()
+    coded = column.combine_chunks().dictionary_encode()
+    return Names(coded.indices.fill_null(-1).to_numpy(), coded.dictionary.to_pylist())
 
 
 def _array(values: Any, kind: Any) -> Any:

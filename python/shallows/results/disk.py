@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallows.errors import ScenarioError
+from shallows.results import arrow
 from shallows.results.tables import Block, Column, Names
 
 
@@ -50,6 +51,8 @@ def read(path: Path, expected: str) -> Block:
 
     try:
         columns = _core.read_table(path)
+    except NotImplementedError as error:
+        return arrow.read(path, str(error))
     except (OSError, ValueError, MemoryError) as error:
         raise _unreadable(path, error, expected) from None
     return {name: Names(*values) if isinstance(values, tuple) else values for name, values in columns.items()}

@@ -5,12 +5,13 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use numpy::{Element, IntoPyArray};
+use parquet::basic::CompressionCodec;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyMemoryError;
+use pyo3::exceptions::{PyMemoryError, PyNotImplementedError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -31,10 +32,14 @@ pub fn read_header<'py>(py: Python<'py>, path: PathBuf) -> PyResult<(Bound<'py, 
 
 /// The columns of an unchanged Parquet file: arrays, and `(numbers, names)` for names.
 ///
-/// A missing value is NaN, in a column of floats whatever the file has; a missing name is -1.
+/// A missing value is NaN, in a column of floats whatever the file has; a missing name is -1. `NotImplementedError` says that
+/// the file is unchanged, but compressed by a codec that only a library can decode: zstd, which versions before 0.2 used.
 #[pyfunction]
 pub fn read_table<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyDict>> {
     let reader = checked(path)?;
+    if let Some(codec) = unknown_codec(&reader) {
+        return Err(PyNotImplementedError::new_err(format!("a table compressed with {codec}")));
+    }
     let columns = PyDict::new(py);
     for (number, column) in reader.metadata().file_metadata().schema_descr().columns().iter().enumerate() {
         let kind = Kind::of(column).map_err(refused)?;
@@ -55,6 +60,13 @@ fn checked(path: PathBuf) -> PyResult<Reader> {
     })?;
     digest::check(&mut file, told).map_err(refused)?;
     Ok(reader)
+}
+
+/// The first codec of a column that the core cannot decode.
+fn unknown_codec(reader: &Reader) -> Option<CompressionCodec> {
+    let columns = reader.metadata().row_groups().iter().flat_map(|group| group.columns());
+    let known = [CompressionCodec::UNCOMPRESSED, CompressionCodec::SNAPPY];
+    columns.map(|column| column.compression_codec()).find(|codec| !known.contains(codec))
 }
 
 fn opened(path: PathBuf) -> PyResult<File> {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::sync::Arc;
 
 use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1};
-use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
+use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::Result;
 use parquet::file::metadata::KeyValue;
@@ -55,7 +55,7 @@ fn properties(metadata: Vec<(String, String)>) -> Arc<WriterProperties> {
     Arc::new(
         WriterProperties::builder()
             .set_created_by(format!("shallows version {}", env!("CARGO_PKG_VERSION")))
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_compression(Compression::SNAPPY)
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_offset_index_disabled(true)
             .set_key_value_metadata(Some(told.chain([digest::to_come()]).collect()))
