@@ -319,3 +319,20 @@ def test_the_values_on_a_scenario_are_those_of_its_file(tmp_path):
         done = CliRunner().invoke(cli.app, words)
         assert done.exit_code != 0
         assert message in done.stderr
+
+
+@pytest.mark.parametrize("threshold", [4_000_000, 6_000_000, 20_000_000])
+def test_a_queue_that_trims_holds_no_more_packets_than_its_key_allows(threshold):
+    """Twice the threshold, up to the limit of every count, 10,000,000; a longer threshold is refused."""
+    tables = {
+        "duration": "50us", "topology": {"kind": "star", "hosts": 4}, "cc": "ndp",
+        "network": {"trimming": True, "marking": {"kind": "step", "threshold": f"{threshold}pkt"}},
+        "traffic": [{"kind": "incast"}],
+    }  # fmt: skip
+    if threshold >= 10_000_000:
+        with pytest.raises(ScenarioError, match="expected more than the largest marking threshold"):
+            Scenario(**tables)
+        return
+    scenario = Scenario(**tables)
+    assert scenario.network_options.trimming.queue == min(2 * threshold, 10_000_000)
+    assert Scenario.from_toml(scenario.to_toml()) == scenario

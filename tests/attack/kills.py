@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from attack import state
+from shallows.base.version import version
 from shallows.sweeps.result import Sweep
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -39,6 +40,8 @@ COMMANDS = {
 
 def attack(place: Path, dice: random.Random, count: int) -> Iterator[str]:
     """Kill `count` running commands; yield for each its name, the signal and the exit status."""
+    known = not version().endswith("+unknown")
+    assert known, "a sweep resumes only if the version of the code is known: start this in a checkout"
     (place / "small.toml").write_text(state.SCENARIO)
     assert state.run(place, ["run", "small.toml", "--out", "whole"])[0] == 0
     took_s: dict[str, float] = {}

@@ -293,7 +293,7 @@ TRIMMING_QUEUE = 8
 
 def trimming_queue(largest_threshold: int, frame: int) -> int:
     """Data packets of a port that trims: eight, or twice the largest marking threshold of flows that mark."""
-    return max(TRIMMING_QUEUE, -(-2 * largest_threshold // frame))
+    return min(max(TRIMMING_QUEUE, -(-2 * largest_threshold // frame)), limits.COUNT.most)
 
 
 def rto_min(scale: Scale, queue_bytes: int) -> int:
