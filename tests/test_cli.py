@@ -112,6 +112,9 @@ def test_compare_as_json(shallows):
         (["live", "attach", "dx", "--iface", "lo", "--set", "x"], '--set = "x": expected KEY=VALUE'),
         (["fluid", "margin", "dcqcn", "--set", "kmax"], '--set = "kmax": expected KEY=VALUE'),
         (["run", "small.toml", "--seed", "many"], "'--seed'"),
+        # A DSCP has six bits (RFC 2474), a priority three (IEEE 802.1Q).
+        (["settings", "write", "small.toml", "--sonic", "--dscp", "64"], "numbers from 0 to 63"),
+        (["settings", "write", "small.toml", "--sonic", "--queues", "8"], "numbers from 0 to 7"),
         (["run", "small.toml", "--out", "small.toml"], "small.toml"),
         (["run"], "SCENARIO"),
         (["compare", "small.toml", "--cc", "dctcp", "--cc", "dctcp"], "each algorithm once"),

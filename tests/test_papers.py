@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import shallows as sh
 import shallows.fluid
+import shallows.plot
 import webdriver
 from shallows.sweeps.progress import Progress
 from validation import PAPERS, recorded, store
@@ -42,12 +43,16 @@ PUBLIC = {
     "shallows.sweeps.progress",
     "shallows.sweeps.statistics",
 }
-"""Modules that the documentation names, beside `shallows` and `shallows.fluid`, which list their names."""
+"""Modules that the documentation names, beside `shallows`, `.fluid` and `.plot`, which list their names."""
 
 
 def is_public(name):
     module, _, last = name.rpartition(".")
-    listed = {"shallows": {*sh.__all__, "__version__"}, "shallows.fluid": set(shallows.fluid.__all__)}
+    listed = {
+        "shallows": {*sh.__all__, "__version__"},
+        "shallows.fluid": set(shallows.fluid.__all__),
+        "shallows.plot": set(shallows.plot.__all__),
+    }
     return last in listed.get(module, ()) or not {module, name}.isdisjoint(PUBLIC)
 
 

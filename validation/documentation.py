@@ -41,15 +41,15 @@ def picture(results: "Results") -> None:
     """Draws the figure of docs/evidence.md from {claim id: (`Finding`, samples)}, if its claims are among them."""
     if not set(PICTURED) <= set(results):
         return
-    from matplotlib.figure import Figure
-
+    from shallows.plot import Drawing
     from validation.figures import draw_on
 
-    figure = Figure(figsize=(10.5, 3.2), layout="constrained")
-    for axes, (id_, title) in zip(figure.subplots(1, len(PICTURED)), PICTURED.items(), strict=True):
-        finding, samples = results[id_]
-        draw_on(axes, finding.claim.figure, samples)
-        axes.set_title(title, fontsize=9)
+    figure = Drawing((10.5, 3.2))
+    with figure.styled():
+        for axes, (id_, title) in zip(figure.subplots(1, len(PICTURED)), PICTURED.items(), strict=True):
+            finding, samples = results[id_]
+            draw_on(axes, finding.claim.figure, samples)
+            axes.set_title(title)
     figure.savefig(PICTURE, dpi=110, metadata={"Software": None})
 
 

@@ -6,45 +6,40 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shallows.plot import COLOURS, MARKERS, Drawing
 from validation.runs import F64
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from validation.claim import Band, Plot
     from validation.claim import Figure as Measured
     from validation.reach import Axis, Extent, Point
     from validation.store import Sample
 
-COLOURS = ("#0b5fa5", "#c8553d", "#3b8f5a", "#7a5195", "#b8860b", "#5c6b73")
-MARKS = "osD^vP"
 
-
-def draw(row: "Measured", samples: "Sequence[Sample]") -> "Figure | None":
+def draw(row: "Measured", samples: "Sequence[Sample]") -> Drawing | None:
     """The figure from the first seed's curves; None where it has none."""
     if row.plot is None or not samples or not samples[0]["series"]:
         return None
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5.2, 3.3), layout="constrained")
-    draw_on(figure.subplots(), row, samples)
+    figure = Drawing((5.2, 3.3))
+    with figure.styled():
+        draw_on(figure.subplots(), row, samples)
     return figure
 
 
-def draw_reach(found: "Extent") -> "Figure":
+def draw_reach(found: "Extent") -> Drawing:
     """The figure of an `Extent`: a column an axis, a row a band; filled marks pass, hollow ones do not."""
-    from matplotlib.figure import Figure
-
     bands = found.row.bands
-    figure = Figure(figsize=(2.1 * len(found.axes) + 0.6, 1.6 * len(bands) + 0.5), layout="constrained")
-    grid = figure.subplots(len(bands), len(found.axes), squeeze=False, sharey="row", sharex="col")
-    for line, band in zip(grid, bands, strict=True):
-        for axes, (axis, points) in zip(line, found.axes.items(), strict=True):
-            _reach_on(axes, axis, points, band)
-        line[0].set_ylabel(_wrapped(band.metric), fontsize=8)
-    for axes, axis in zip(grid[-1], found.axes, strict=True):
-        axes.set_xlabel(f"{axis.name} ({axis.unit})" if axis.unit else axis.name, fontsize=8)
+    figure = Drawing((2.1 * len(found.axes) + 0.6, 1.6 * len(bands) + 0.5))
+    with figure.styled():
+        grid = figure.subplots(len(bands), len(found.axes), squeeze=False, sharey="row", sharex="col")
+        for line, band in zip(grid, bands, strict=True):
+            for axes, (axis, points) in zip(line, found.axes.items(), strict=True):
+                _reach_on(axes, axis, points, band)
+            line[0].set_ylabel("\n".join(textwrap.wrap(band.metric, 18)))
+        for axes, axis in zip(grid[-1], found.axes, strict=True):
+            axes.set_xlabel(f"{axis.name} ({axis.unit})" if axis.unit else axis.name)
     return figure
 
 
@@ -61,15 +56,9 @@ def _reach_on(axes: "Axes", axis: "Axis", points: "Sequence[Point]", band: "Band
         if np.isfinite(bound):
             axes.axhline(bound, lw=0.8, ls="--", color=COLOURS[1])
     axes.axvline(axis.points.index(axis.home), lw=6, color="0.9", zorder=0)
-    axes.set_xticks(list(at), [f"{value:g}" for value in axis.points], fontsize=7)
-    axes.tick_params(labelsize=7)
+    axes.set_xticks(list(at), [f"{value:g}" for value in axis.points])
     if 0 < min(means) * 20 < max(means) < min(means) * 1e6:
         axes.set_yscale("log")
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def _wrapped(text: str) -> str:
-    return "\n".join(textwrap.wrap(text, 18))
 
 
 def draw_on(axes: "Axes", row: "Measured", samples: "Sequence[Sample]") -> None:
@@ -89,10 +78,8 @@ def draw_on(axes: "Axes", row: "Measured", samples: "Sequence[Sample]") -> None:
     axes.set_xlabel(plot.x)
     axes.set_ylabel(plot.y)
     _scales_on(axes, plot, series)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(labelsize=8)
     if len(axes.get_legend_handles_labels()[1]) > 1:
-        axes.legend(frameon=False, fontsize=8 if len(series) < 5 else 7)
+        axes.legend(fontsize=8 if len(series) < 5 else 7)
 
 
 def _printed_on(axes: "Axes", plot: "Plot", drawn: Sequence[str]) -> None:
@@ -116,7 +103,7 @@ def _series_on(axes: "Axes", kind: str, label: str, x: F64, y: F64, i: int, of: 
     elif kind == "scatter":
         axes.plot(x, y, ".", ms=3, gid=label, alpha=0.6, **how)
     elif kind == "points":
-        axes.plot(x, y, marker=MARKS[i % len(MARKS)], ms=4, lw=1, gid=label, **how)
+        axes.plot(x, y, marker=MARKERS[i % len(MARKERS)], ms=4, lw=1, gid=label, **how)
     else:
         steps = "steps-post" if kind == "steps" else "default"
         axes.plot(x, y, lw=1.1, gid=label, drawstyle=steps, **how)

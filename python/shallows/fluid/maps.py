@@ -46,14 +46,6 @@ def _margins(
         out[point, 0], out[point, 1] = margin(cut)
 
 
-@compiled(void(FLOAT, float64[:, ::1], float64[:, ::1]))
-def rest_points(equilibrium: Equations, constants: F64, rest: F64) -> None:
-    """Fills rest [points, 1 + states] (status, states) from constants [points, constants]."""
-    none = np.empty(0)
-    for point in range(constants.shape[0]):
-        equilibrium(none, none, none, constants[point], rest[point])
-
-
 @dataclass(frozen=True)
 class MarginMap:
     """Margins of `model` over `axes` (parameter -> values). Arrays have the axes' lengths as shape.

@@ -7,19 +7,24 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from shallows.base import names
 from shallows.plot.style import CHARACTERS_IN, COLUMN_IN, STYLE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from contextlib import AbstractContextManager
 
     from matplotlib.axes import Axes
 
 HANDLE_IN, CHARACTER_IN, TITLE_IN = 0.55, 0.062, 0.067
 """Widths in inches of the line of an entry of a legend, and of characters at 8 and at 8.5 points."""
+
+
+Box = tuple[float, float, float, float]
+"""A rectangle: from and to in x, lower and upper edge."""
 
 
 class Drawing(Figure):
@@ -47,6 +52,13 @@ class Drawing(Figure):
         image = BytesIO()
         self.savefig(image, format="png", dpi=110)
         return image.getvalue()
+
+
+def fill(ax: "Axes", boxes: "Iterable[Box]", colour: str, **how: Any) -> None:
+    """Fill many rectangles with a colour. They widen the limits of the axes, unless they have a transform."""
+    corners = [[(left, low), (left, high), (right, high), (right, low)] for left, right, low, high in boxes]
+    patches = PolyCollection(corners, facecolors=colour, **how)
+    ax.add_collection(patches, autolim="transform" not in how)
 
 
 def legend_above(drawing: Figure, handles: "Sequence[Any]", labels: "Sequence[str]") -> None:

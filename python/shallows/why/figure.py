@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from matplotlib.collections import PolyCollection
 from numpy.typing import NDArray
 
 from shallows.core.contract import F64
 from shallows.plot import Drawing
+from shallows.plot.drawing import fill
 from shallows.printing.report import SIZES
 from shallows.why.causes import CAUSES, WAITS
 from shallows.why.report import others
@@ -200,13 +200,11 @@ def _draw_path(ax: "Axes", path: "Path", bars: list[Bar]) -> None:
 def _shade(ax: "Axes", path: "Path", bars: Sequence[tuple[Bar, float, float]], **how: Any) -> None:
     """Draw bars of one cause over time, `(bar, y from, height)` each."""
     if bars:
-        corners = [
-            [(begin, low), (begin, low + height), (end, low + height), (end, low)]
+        boxes = [
+            ((bar.begin_ps - path.start_ps) / 1e6, (bar.end_ps - path.start_ps) / 1e6, low, low + height)
             for bar, low, height in bars
-            for begin, end in [((bar.begin_ps - path.start_ps) / 1e6, (bar.end_ps - path.start_ps) / 1e6)]
         ]
-        patches = PolyCollection(corners, facecolors=CAUSES[bars[0][0].cause].colour, linewidths=0, **how)
-        ax.add_collection(patches, autolim="transform" not in how)
+        fill(ax, boxes, CAUSES[bars[0][0].cause].colour, linewidths=0, **how)
 
 
 def _draw_queue(ax: "Axes", path: "Path", record: "Record", port: int, bars: list[Bar]) -> None:

@@ -1,12 +1,12 @@
 """Figure of the critical path of a task: the messages of each rank over time, and the path through them."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.collections import PolyCollection
 
 from shallows.plot import Drawing
+from shallows.plot.drawing import Box, fill
 from shallows.why import task_choice, task_report
 from shallows.why.causes import CAUSES
 
@@ -26,8 +26,6 @@ MOST_LABELS = 48
 """The most ranks that are named."""
 TALLEST = 12.0
 """The height of the rows of all ranks, at most, in inches."""
-Box = tuple[float, float, float, float]
-"""A bar: microseconds from, microseconds to, lower edge, upper edge."""
 
 
 def waterfall(path: "TaskPath", size: float = 7.2) -> Drawing:
@@ -80,7 +78,7 @@ def _draw_messages(ax: "Axes", path: "TaskPath", rows: "Mapping[int, int]") -> N
     )
     row = np.array([rows[task_choice.hosts(flows, number)[0]] for number in members])
     boxes = [(*box, at - 0.42, at + 0.42) for *box, at in zip(begin, end, row, strict=True)]
-    _fill(ax, boxes, "#dddddd", edgecolors="#ffffff", linewidths=0.5)
+    fill(ax, boxes, "#dddddd", edgecolors="#ffffff", linewidths=0.5)
     ax.plot([], [], color="#dddddd", linewidth=6, label="message or computation")
 
 
@@ -95,7 +93,7 @@ def _draw_path(ax: "Axes", path: "TaskPath", rows: "Mapping[int, int]") -> None:
             left, right = ((time - path.start_ps) / 1e6 for time in (begin, end))
             boxes[cause].append((left, right, row - 0.25, row + 0.25))
     for cause, spans in boxes.items():
-        _fill(ax, spans, CAUSES[cause].colour, linewidths=0)
+        fill(ax, spans, CAUSES[cause].colour, linewidths=0)
         label = f"{CAUSES[cause].title} {sums[cause] / path.fct_ps:.0%}"
         ax.plot([], [], color=CAUSES[cause].colour, linewidth=6, label=label)
     times = [(message.begin_ps - path.start_ps) / 1e6 for message in path.messages[1:]]
@@ -130,8 +128,3 @@ def _joined(pieces: "Iterable[Piece]") -> Iterator[tuple[int, int, str]]:
         now = (piece.begin_ps, piece.end_ps, piece.cause)
     if now is not None:
         yield now
-
-
-def _fill(ax: "Axes", boxes: "Iterable[Box]", colour: str, **how: Any) -> None:
-    corners = [[(left, low), (left, high), (right, high), (right, low)] for left, right, low, high in boxes]
-    ax.add_collection(PolyCollection(corners, facecolors=colour, **how))
