@@ -77,7 +77,7 @@ def test_flows_that_wait_for_each_other_are_an_error():
     request["flows"]["after"] = {"flow": own, "predecessor": other}
     from shallows import _core
 
-    with pytest.raises(ValueError, match="flow 0, flow 1: each waits for the next"):
+    with pytest.raises(ValueError, match="flow 0, flow 1: expected no cycle: each waits for the next"):
         _core.simulate(request, None)
 
 

@@ -214,6 +214,31 @@ def test_a_value_of_another_kind_is_refused_with_its_path(path, value, message):
         _core.simulate(request)
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "mistake"),
+    [
+        (("host", "acks_every"), 256, ("host.acks_every", "256", "1 to 255")),
+        (("header_bytes",), 1500, ("header_bytes", "1500", "1 or more, and less than mtu_bytes = 1500")),
+        (("entropies",), 3, ("entropies", "3", "a power of two up to 65536, or 0")),
+        (
+            ("links", "rate_bps", 1),
+            10**13 + 1,
+            ("links.rate_bps[1]", "10000000000001", "1000000 to 10000000000000"),
+        ),
+        (("flows", "src", 0), 99, ("flows.src[0]", "99", "one of 4 hosts")),
+        (("flows", "bytes", 1), 0, ("flows.bytes[1]", "0", "1 to 3135326124620, 2147483647 packets")),
+    ],
+)
+def test_the_core_names_key_value_and_expectation_of_a_mistake(path, value, mistake):
+    """The largest flow has 2^31 - 1 packets of 1460 B, and a link at most 10 Tbps (docs/limits.md)."""
+    request, _ = request_of()
+    assert _core.check(request) is None
+    table_at(request, path[:-1])[path[-1]] = value
+    assert _core.check(request) == mistake
+    with pytest.raises(ValueError, match="{} = {}: expected {}".format(*map(re.escape, mistake))):
+        _core.simulate(request)
+
+
 def test_an_answer_that_crossed_as_json_is_the_same():
     """What shallows-live writes becomes the columns that the packet world gives."""
     answer = _core.simulate(packet.request(Scenario.load(EXAMPLES[0])), None)

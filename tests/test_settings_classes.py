@@ -268,3 +268,61 @@ def test_the_command_keeps_the_order_of_queues_for_classes(example, queues, expe
     tables = json.loads(done.stdout)
     assert tables["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] == expected
     assert list(tables["BUFFER_PG"]) == [f"Ethernet0|{queue}" for queue in expected.split(",")]
+
+
+TIERS = {
+    "topology": {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 2, "rate": "100Gbps"},
+    "network": {"buffer": "400KB"},
+    "ports": [
+        {"names": "spine*->*", "marking": {"kind": "red", "kmin": "40KB", "kmax": "80KB", "pmax": 0.2}},
+        {"names": "*->h*", "buffer": "900KB"},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("tier", "held"),
+    [
+        ("spine*->*", (("40000", "80000", "20"), "400000")),
+        ("leaf*->spine*", (("10000", "20000", "10"), "400000")),
+        ("leaf0->h1", (("10000", "20000", "10"), "900000")),
+    ],
+)
+@pytest.mark.parametrize("in_classes", [True, False])
+def test_the_settings_of_a_tier_are_those_of_its_ports(tier, held, in_classes):
+    """[[ports]] gives the spines another ramp, and the last hop another buffer; the rest is as everywhere."""
+    marking = {"kind": "red", "kmin": "10KB", "kmax": "20KB", "pmax": 0.1}
+    tables = {**TIERS, "network": {**TIERS["network"], "marking": marking}}
+    if in_classes:
+        tables["classes"] = [{"name": "a"}, {"name": "b", "marking": "none", "buffer": "70KB"}]
+        tables["ports"] = [one | {"class": "a"} for one in tables["ports"]]
+    made = Scenario(
+        duration="1ms",
+        cc="dcqcn",
+        traffic=[{"kind": "shuffle", "size": "10KB"} | ({"class": "a"} if in_classes else {})],
+        **tables,
+    )
+    written = sonic_export.entries(made, queues=(4, 3) if in_classes else (3,), tier=tier)
+    (profile,) = written.tables["WRED_PROFILE"].values()
+    ramp = tuple(profile[f"green_{key}"] for key in ("min_threshold", "max_threshold", "drop_probability"))
+    limits = [
+        one["static_th"] for one in written.tables["BUFFER_PROFILE"].values() if one["static_th"] != "0"
+    ]
+    assert (ramp, limits[0]) == held
+    assert limits[1:] == (["70000"] if in_classes else [])
+    assert "ports" not in written.not_expressed
+    assert "ports" in sonic_export.entries(made, queues=(4, 3) if in_classes else (3,)).not_expressed
+
+
+@pytest.mark.parametrize(
+    ("tier", "expected"),
+    [
+        ("leaf*->*", r"ports of switches with the same .*leaf\d->h\d and leaf\d->spine\d differ"),
+        ("h0->*", "these are ports of hosts"),
+        ("core*->*", "a pattern of at least one port"),
+    ],
+)
+def test_ports_that_are_no_tier_are_refused(tier, expected):
+    made = Scenario(duration="1ms", cc="dcqcn", traffic=[{"kind": "shuffle", "size": "10KB"}], **TIERS)
+    with pytest.raises(ScenarioError, match=expected):
+        sonic_export.entries(made, tier=tier)

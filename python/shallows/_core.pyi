@@ -65,6 +65,9 @@ def tap(
 ) -> tuple[Answer, dict[str, Any]]:
     """The answer to a request, and every frame at the ports that are tapped."""
 
+def check(request: Request) -> tuple[str, str, str] | None:
+    """The first mistake in a request: its key, its value and what was expected; None if it can run."""
+
 def flows_over(request: Request, links: list[list[int]]) -> list[U32]:
     """For each list of links, the flows that use one of them on their way or on that of their answers."""
 

@@ -31,6 +31,7 @@ use shallows_sim::observe::Observer;
 use shallows_sim::observe::causes::Causes;
 use shallows_sim::observe::frames::Frames;
 use shallows_sim::route;
+use shallows_sim::spec::check::Mistake;
 use shallows_sim::spec::network::Network;
 
 use crate::table::column;
@@ -66,7 +67,7 @@ fn watch<'py>(
     on_progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
     let (network, asked) = Asked::by(request, on_progress)?;
-    network.check().map_err(PyValueError::new_err)?;
+    network.check().map_err(refused)?;
     let watched = observed::watched(watched)?;
     let record = Causes::new(&network, &watched).map_err(PyValueError::new_err)?;
     let ideal = observed::ideal(py, &network, &watched.flows)?;
@@ -87,7 +88,7 @@ fn tap<'py>(
     on_progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
     let (network, asked) = Asked::by(request, on_progress)?;
-    network.check().map_err(PyValueError::new_err)?;
+    network.check().map_err(refused)?;
     let frames = Frames::new(&network, observed::tap(tap)?).map_err(PyValueError::new_err)?;
     let simulation = set_up(py, move || Simulation::observed(network, frames))?.map_err(PyValueError::new_err)?;
     let (answer, frames) = finish(py, Run::alone(simulation), &asked)?;
@@ -117,6 +118,17 @@ fn at<'py>(
     Ok((answer, moment::to_python(py, &snapshot)?))
 }
 
+/// The first mistake in a request, as its key, its value and what was expected; None for a request that can run.
+#[pyfunction]
+fn check(request: &Bound<'_, PyDict>) -> PyResult<Option<(String, String, String)>> {
+    let network = request::network(request, &Raised::default())?;
+    Ok(network.check().err().map(|Mistake { key, value, expected }| (key, value, expected)))
+}
+
+fn refused(mistake: Mistake) -> PyErr {
+    PyValueError::new_err(mistake.to_string())
+}
+
 /// For each of these flows, by default all, the links of its path, and those of the path of its answers.
 #[pyfunction]
 #[pyo3(signature = (request, flows=None))]
@@ -126,7 +138,8 @@ fn paths(request: &Bound<'_, PyDict>, flows: Option<PyReadonlyArray1<'_, u32>>) 
         Some(flows) => flows.as_array().to_vec(),
         None => (0..network.flows.len() as u32).collect(),
     };
-    let found = network.check().and_then(|()| route::paths(&network, &flows)).map_err(PyValueError::new_err)?;
+    network.check().map_err(refused)?;
+    let found = route::paths(&network, &flows).map_err(PyValueError::new_err)?;
     Ok(found.into_iter().map(|both| both.map(|path| path.ports)).collect())
 }
 
@@ -138,7 +151,8 @@ fn flows_over<'py>(
     links: Vec<Vec<u32>>,
 ) -> PyResult<Vec<Bound<'py, PyArray1<u32>>>> {
     let network = request::network(request, &Raised::default())?;
-    let found = network.check().and_then(|()| route::flows_over(&network, &links)).map_err(PyValueError::new_err)?;
+    network.check().map_err(refused)?;
+    let found = route::flows_over(&network, &links).map_err(PyValueError::new_err)?;
     Ok(found.into_iter().map(|flows| flows.into_pyarray(py)).collect())
 }
 
@@ -270,6 +284,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(watch, module)?)?;
     module.add_function(wrap_pyfunction!(at, module)?)?;
     module.add_function(wrap_pyfunction!(tap, module)?)?;
+    module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(paths, module)?)?;
     module.add_function(wrap_pyfunction!(flows_over, module)?)?;
     module.add_function(wrap_pyfunction!(longest_chain, module)?)?;

@@ -55,7 +55,7 @@ fn a_pause_is_no_standstill() {
 #[test]
 fn what_cannot_be_is_refused() {
     let first = Application { first: Bytes(3000), resumes: Time::from_micros(500), ..Application::EAGER };
-    let refused = |network: Network| network.check().expect_err("what cannot be");
+    let refused = |network: Network| network.check().expect_err("what cannot be").to_string();
     assert!(refused(one("expresspass", Bytes(9000), first)).contains("does not pause"));
     let for_ever = Application { off: Time::from_micros(1), ..Application::EAGER };
     assert!(refused(one("reno", Bytes(9000), for_ever)).contains("pauses forever"));

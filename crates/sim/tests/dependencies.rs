@@ -110,8 +110,8 @@ fn a_computation_waits_for_data_to_be_sent() {
 #[test]
 fn a_task_at_a_third_host_must_be_global() {
     let mut network = with_flows(star(3), vec![flow(0, 1, Bytes(14_600)), dependent(2, 1, &[0])]);
-    let refused = network.check().unwrap_err();
-    assert_eq!(refused, "flow 1 waits for flow 0, which does not end at host 2: expected global = true");
+    let refused = network.check().unwrap_err().to_string();
+    assert_eq!(refused, "wait.global of flow 1 = false: expected true: task 0 does not end at host 2");
     network.flows[1].wait.global = true;
     let flows = run(network.clone()).flows;
     assert_eq!(flows[1].start, flows[0].finish + DELAY);
@@ -123,19 +123,20 @@ fn a_task_at_a_third_host_must_be_global() {
 fn what_can_never_start_is_refused() {
     let refused = |flows: Vec<FlowSpec>, computations: Vec<ComputationSpec>| {
         let network = Network { computations, ..with_flows(star(3), flows) };
-        network.check().unwrap_err()
+        network.check().unwrap_err().to_string()
     };
-    let cycle = "computation 1, flow 0: each waits for the next, and the last for the first: expected no cycle";
+    let cycle =
+        "predecessors = computation 1, flow 0: expected no cycle: each waits for the next, and the last for the first";
     let computations = vec![computation(0, 1, &[]), computation(0, 1, &[0])];
     let found = refused(vec![dependent(0, 1, &[2])], computations);
     assert!(found == cycle || found == cycle.replace("computation 1, flow 0", "flow 0, computation 1"), "{found}");
     let many = ComputationSpec { wait: Wait { needs: 2, global: false }, ..computation(0, 1, &[0]) };
-    let needs = "computation 0 needs 2 of 1 predecessors: expected at most as many";
+    let needs = "wait.needs of computation 0 = 2: expected at most its 1 predecessors";
     assert_eq!(refused(vec![flow(0, 1, Bytes(1))], vec![many]), needs);
     let endless = refused(vec![flow(0, 1, Bytes::MAX)], vec![computation(0, 1, &[0])]);
-    assert_eq!(endless, "computation 0 waits for 0: expected a task below 2 with an end");
+    assert_eq!(endless, "after of computation 0 = 0: expected a task below 2 with an end");
     let away = refused(vec![], vec![computation(3, 1, &[])]);
-    assert_eq!(away, "computation 0 at host 3: expected one of 3 hosts");
+    assert_eq!(away, "computations.host[0] = 3: expected one of 3 hosts");
 }
 
 /// A cycle of which one member needs only one of its two predecessors can start.

@@ -62,6 +62,10 @@ def write(
         str,
         typer.Option(metavar="NUMBERS", help="DSCP of the packets of each class, in order, such as 46,26."),
     ] = "",
+    tier: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Ports of the scenario whose [[ports]] count: 'spine*->*'."),
+    ] = None,
     interface: Annotated[str, typer.Option(metavar="NAME", help="Interface of the NIC.")] = "eth0",
 ) -> int:
     """Print a scenario as settings, and name what is rounded or has no counterpart."""
@@ -74,13 +78,15 @@ def write(
 
     if sonic == mlx5:
         raise ScenarioError("settings write", None, "one of --sonic and --mlx5")
+    if mlx5 and tier is not None:
+        raise ScenarioError("--tier", tier, "--sonic: the settings of a NIC have no tier")
     loaded = Scenario.load(scenario)
     if mlx5:
         print(nic.commands(loaded).script(interface), end="")
         return DONE
     numbers = _numbers("--queues", queues, 7, "3,4")
     entries = sonic_export.entries(
-        loaded, ports.split(","), numbers, _numbers("--dscp", dscp, 63, "46,26") if dscp else ()
+        loaded, ports.split(","), numbers, _numbers("--dscp", dscp, 63, "46,26") if dscp else (), tier
     )
     print(json.dumps(entries.tables, indent=4))
     for line in entries.lines():

@@ -20,6 +20,7 @@ from shallows.settings.config_db import (
 )
 from shallows.settings.fragment import Fragment
 from shallows.settings.headroom import of_any_link
+from shallows.settings.tiers import of_tier
 from shallows.settings.writing import Held, Notes, rounded
 from shallows.units import NEVER, SIZE, TIME
 
@@ -68,12 +69,16 @@ def entries(
     ports: Sequence[str] = ("Ethernet0",),
     queues: Sequence[int] = (3,),
     dscp: Sequence[int] = (),
+    tier: str | None = None,
 ) -> Entries:
     """The entries that set `[network]` and `[[classes]]` of `scenario` at these ports and queues.
 
     queues: also the priorities with PFC and their groups. With classes there is one for each, in their order,
-    and one DSCP or none. Raises `ScenarioError` for a key that has to be changed first.
+    and one DSCP or none. tier: ports of the scenario whose `[[ports]]` count, such as "spine*->*". Raises
+    `ScenarioError` for a key that has to be changed first.
     """
+    if tier is not None:
+        scenario = of_tier(scenario, tier)
     given = scenario.classes
     if not given:
         queues = sorted(set(queues))
@@ -134,7 +139,7 @@ class _Export:
             text = f"network.balancing = {network.balancing}: switches of SONiC hash flows"
             self.left["network.balancing"] = text
         if self.scenario.ports:
-            self.left["ports"] = "[[ports]]: write the settings of each kind of switch apart"
+            self.left["ports"] = "[[ports]]: --tier writes the settings of such ports"
         if any(table.priority for table in self.scenario.traffic):
             self.left["traffic.priority"] = "traffic.priority: write two [[classes]] instead"
         for used in self.scenario.algorithms:

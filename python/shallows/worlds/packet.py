@@ -35,26 +35,23 @@ WORLD = World(
 )
 
 
+_KEYS = {"balancing": "network.balancing"}
+"""Keys of a scenario by those of the request, where the core alone has a rule."""
+
+
 def check(scenario: "Scenario") -> None:
-    """Raise `ScenarioError` for an algorithm of a kernel, or one that needs a single path per flow."""
+    """Raise `ScenarioError` for an algorithm of a kernel, or a request that the core refuses."""
+    from shallows import _core
+
     WORLD.refuse(scenario)
-    if scenario.network_options.balancing != "flow":
-        _check_one_way(scenario)
     for used in scenario.flows.ccs:
         if used.native:
             raise ScenarioError(
                 "cc.name", used.label, "an algorithm of the catalog: only --world kernel has this one"
             )
-
-
-def _check_one_way(scenario: "Scenario") -> None:
-    why = None
-    if scenario.credits:
-        why = "credits and the data they request need one path in both directions"
-    elif any(queue.marks and queue.marks.tells == "records" for queue in scenario.queues):
-        why = "records are compared between packets, which needs one path"
-    if why:
-        raise ScenarioError("network.balancing", scenario.network_options.balancing, f'"flow": {why}')
+    if mistake := _core.check(request(scenario)):
+        key, value, expected = mistake
+        raise ScenarioError(_KEYS.get(key, key), value, expected)
 
 
 def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: int | None = 1) -> "Run":

@@ -1,5 +1,7 @@
 //! Checks of a request: everything that the simulator relies on.
 
+use std::fmt::{self, Display, Formatter};
+
 use shallows_cc::catalog::Marking;
 use shallows_cc::units::{Bytes, Time};
 
@@ -7,7 +9,7 @@ use crate::packet::{MAX_CLASSES, PacketKind};
 use crate::spec::fault::Change;
 use crate::spec::flow::FlowSpec;
 use crate::spec::network::{Balancing, Network};
-use crate::spec::ports::{ClassOf, Discipline};
+use crate::spec::ports::{ClassOf, Discipline, PortSpec};
 
 /// Largest number of entities of the event queue ([`Network::entities`]).
 pub const MAX_ENTITIES: usize = 1 << 20;
@@ -20,37 +22,63 @@ const MIN_RATE: u64 = 1_000_000;
 const MAX_RATE: u64 = 10_000_000_000_000;
 /// Largest number of classes of a port: one for each traffic class, and those of pauses, control packets, credits and paced data.
 const MAX_PORT_CLASSES: usize = MAX_CLASSES + 4;
-/// Number of packets of a flow, exclusive.
-const MAX_PACKETS: u64 = 1 << 31;
+/// Largest number of packets of a flow: differences of sequence numbers have 32 bits.
+const MAX_PACKETS: u64 = (1 << 31) - 1;
+
+/// A mistake in a request: a key, its value, and what was expected instead.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// The key by its path in the request, such as `classes[2].pool` or `flows.cc[7]`.
+    pub key: String,
+    /// Its value, as text.
+    pub value: String,
+    /// What the simulator needs, and why where that is not plain.
+    pub expected: String,
+}
+
+impl Display for Mistake {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} = {}: expected {}", self.key, self.value, self.expected)
+    }
+}
+
+impl From<Mistake> for String {
+    fn from(mistake: Mistake) -> Self {
+        mistake.to_string()
+    }
+}
+
+/// Returns a [`Mistake`] unless a condition holds: `ensure!(condition, "key", value, "expectation")`.
+macro_rules! ensure {
+    ($holds:expr, $key:literal, $value:expr, $expected:literal $(,)?) => {
+        if !$holds {
+            return Err($crate::spec::check::Mistake {
+                key: format!($key),
+                value: $value.to_string(),
+                expected: format!($expected),
+            });
+        }
+    };
+}
+pub(super) use ensure;
 
 impl Network {
     /// Checks what the simulator relies on.
     ///
     /// # Errors
-    /// A message with the key, its value and what was expected.
-    pub fn check(&self) -> Result<(), String> {
+    /// The first mistake.
+    pub fn check(&self) -> Result<(), Mistake> {
         let entities = self.entities();
-        if entities > MAX_ENTITIES {
-            return Err(format!("{entities} links, hosts and ports with classes: expected at most {MAX_ENTITIES}"));
-        }
-        if self.header.0 == 0 || self.mtu <= self.header || self.mtu.0 > u64::from(u16::MAX) {
-            let (mtu, header) = (self.mtu.0, self.header.0);
-            return Err(format!(
-                "mtu_bytes = {mtu}, header_bytes = {header}: expected a header of 1 B or more, and room for payload in at most 65535 B"
-            ));
-        }
-        if self.host.acks_every == 0 || self.host.acks_every > 255 {
-            return Err(format!("host.acks_every = {}: expected 1 to 255", self.host.acks_every));
-        }
-        if !(0.0..=1.0).contains(&self.host.gap) {
-            return Err(format!("host.gap = {}: expected 0 to 1", self.host.gap));
-        }
-        if self.duration == Time::MAX && !self.until_done {
-            return Err("duration_ps: expected an end of the run, or until_done = true".into());
-        }
-        if self.entropies > 1 << 16 || self.entropies > 0 && !self.entropies.is_power_of_two() {
-            return Err(format!("entropies = {}: expected a power of two up to 65536, or 0", self.entropies));
-        }
+        ensure!(entities <= MAX_ENTITIES, "links, hosts and ports with classes", entities, "at most {MAX_ENTITIES}");
+        let (mtu, header) = (self.mtu.0, self.header.0);
+        ensure!(mtu <= u64::from(u16::MAX), "mtu_bytes", mtu, "at most 65535");
+        ensure!((1..mtu).contains(&header), "header_bytes", header, "1 or more, and less than mtu_bytes = {mtu}");
+        ensure!((1..=255).contains(&self.host.acks_every), "host.acks_every", self.host.acks_every, "1 to 255");
+        ensure!((0.0..=1.0).contains(&self.host.gap), "host.gap", self.host.gap, "0 to 1");
+        let ends = self.duration != Time::MAX || self.until_done;
+        ensure!(ends, "duration_ps", self.duration.0, "an end of the run, or until_done = true");
+        let power = self.entropies == 0 || self.entropies <= 1 << 16 && self.entropies.is_power_of_two();
+        ensure!(power, "entropies", self.entropies, "a power of two up to 65536, or 0");
         self.check_times()?;
         self.check_classes()?;
         self.check_disciplines()?;
@@ -65,7 +93,7 @@ impl Network {
     }
 
     /// Times are at most [`MAX_TIME`], or [`Time::MAX`] where that means never.
-    fn check_times(&self) -> Result<(), String> {
+    fn check_times(&self) -> Result<(), Mistake> {
         let host = &self.host;
         let times = [
             ("duration_ps", self.duration),
@@ -81,75 +109,53 @@ impl Network {
         let computations = self.computations.iter();
         let of_computations = computations.map(|one| ("computations.start_ps", one.start));
         let of_faults = self.faults.iter().map(|fault| ("faults.time_ps", fault.at));
-        let mut all =
-            times.into_iter().chain(self.flows.iter().flat_map(of_flow)).chain(of_computations).chain(of_faults);
-        match all.find(|&(_, time)| time > MAX_TIME && time != Time::MAX) {
-            Some((key, time)) => Err(format!("{key} = {}: expected at most {}", time.0, MAX_TIME.0)),
-            None => Ok(()),
+        let all = times.into_iter().chain(self.flows.iter().flat_map(of_flow)).chain(of_computations).chain(of_faults);
+        let most = MAX_TIME.0;
+        for (key, Time(time)) in all {
+            ensure!(time <= most || time == u64::MAX, "{key}", time, "at most {most}");
         }
+        Ok(())
     }
 
-    fn check_classes(&self) -> Result<(), String> {
-        let count = self.classes.len();
-        if !(1..=MAX_CLASSES).contains(&count) {
-            return Err(format!("classes has {count} entries: expected 1 to {MAX_CLASSES}"));
-        }
+    fn check_classes(&self) -> Result<(), Mistake> {
+        let (count, pools) = (self.classes.len(), self.pools.len());
+        ensure!((1..=MAX_CLASSES).contains(&count), "number of classes", count, "1 to {MAX_CLASSES}");
         for (at, class) in self.classes.iter().enumerate() {
-            if class.quantum.is_some_and(|quantum| quantum < self.mtu) {
-                return Err(format!("classes[{at}].quantum_bytes: expected a full frame or more, {} B", self.mtu.0));
-            }
-            if class.pool.is_some_and(|pool| pool as usize >= self.pools.len()) {
-                return Err(format!("classes[{at}].pool: expected one of {} pools", self.pools.len()));
-            }
+            let (mtu, quantum, pool) = (self.mtu.0, class.quantum.unwrap_or(Bytes::MAX).0, class.pool.unwrap_or(0));
+            ensure!(quantum >= mtu, "classes[{at}].quantum_bytes", quantum, "a full frame or more, {mtu}");
+            let known = class.pool.is_none() || (pool as usize) < pools;
+            ensure!(known, "classes[{at}].pool", pool, "one of {pools} pools");
         }
-        match self.flows.iter().position(|flow| flow.class as usize >= count) {
-            Some(at) => Err(format!("flows.class[{at}] = {}: expected one of {count} classes", self.flows[at].class)),
-            None => Ok(()),
+        for (at, &FlowSpec { class, .. }) in self.flows.iter().enumerate() {
+            ensure!((class as usize) < count, "flows.class[{at}]", class, "one of {count} classes");
         }
+        Ok(())
     }
 
-    /// Ports that may pause a traffic class need a class for its data alone, and frames fit into every turn.
-    fn check_turns(&self, at: usize, discipline: &Discipline) -> Result<(), String> {
-        for (number, class) in discipline.classes.iter().enumerate() {
-            if class.quantum.is_some_and(|quantum| quantum < self.mtu) {
-                let mtu = self.mtu.0;
-                return Err(format!(
-                    "disciplines[{at}].classes[{number}].quantum_bytes: expected a full frame or more, {mtu} B"
-                ));
-            }
-            if class.marking.is_some_and(|marking| marking as usize >= self.markings.len()) {
-                let count = self.markings.len();
-                return Err(format!("disciplines[{at}].classes[{number}].marking: expected one of {count}"));
-            }
-        }
-        let data: Vec<u8> = (0..self.classes.len()).map(|class| discipline.class_of_data(class)).collect();
-        let shared = |&(class, of): &(usize, &u8)| {
-            self.classes[class].pause.is_some() && data.iter().filter(|other| *other == of).count() > 1
-        };
-        match data.iter().enumerate().find(shared) {
-            Some((class, _)) => Err(format!(
-                "disciplines[{at}]: expected a class for the data of classes[{class}] alone, which has pauses"
-            )),
-            None => Ok(()),
-        }
-    }
-
-    fn check_disciplines(&self) -> Result<(), String> {
+    fn check_disciplines(&self) -> Result<(), Mistake> {
         for (at, discipline) in self.disciplines.iter().enumerate() {
-            let classes = discipline.classes.len();
-            if classes > MAX_PORT_CLASSES {
-                return Err(format!("disciplines[{at}] has {classes} classes: expected at most {MAX_PORT_CLASSES}"));
+            let (classes, entries) = (discipline.classes.len(), discipline.class_of.len());
+            ensure!(
+                classes <= MAX_PORT_CLASSES,
+                "number of disciplines[{at}].classes",
+                classes,
+                "at most {MAX_PORT_CLASSES}"
+            );
+            ensure!(
+                (1..=MAX_CLASSES).contains(&entries),
+                "number of disciplines[{at}].class_of",
+                entries,
+                "1 to {MAX_CLASSES}"
+            );
+            for &class in discipline.class_of.iter().flat_map(|ClassOf(by_kind)| by_kind) {
+                let known = usize::from(class) < classes;
+                ensure!(known, "disciplines[{at}].class_of", class, "one of {classes} classes");
             }
-            if !(1..=MAX_CLASSES).contains(&discipline.class_of.len()) {
-                return Err(format!("disciplines[{at}].class_of: expected 1 to {MAX_CLASSES} entries"));
-            }
-            let by_kind = discipline.class_of.iter().flat_map(|ClassOf(by_kind)| by_kind);
-            if let Some(&class) = by_kind.chain(&discipline.paced).find(|&&class| usize::from(class) >= classes) {
-                return Err(format!("disciplines[{at}] puts packets into class {class}: expected one of {classes}"));
-            }
-            if discipline.classes.iter().filter(|class| class.turn.is_some()).count() > 1 {
-                return Err(format!("disciplines[{at}] has several classes with a turn: expected at most one"));
-            }
+            let paced = discipline.paced.unwrap_or(0);
+            let known = discipline.paced.is_none() || usize::from(paced) < classes;
+            ensure!(known, "disciplines[{at}].paced", paced, "one of {classes} classes");
+            let turns = discipline.classes.iter().filter(|class| class.turn.is_some()).count();
+            ensure!(turns <= 1, "number of classes with disciplines[{at}].classes.turn", turns, "at most one");
             self.check_trimming(at, discipline)?;
             self.check_turns(at, discipline)?;
         }
@@ -157,123 +163,183 @@ impl Network {
     }
 
     /// The headers of trimmed packets need a class that does not trim. A switch counts paused and pooled packets whole.
-    fn check_trimming(&self, at: usize, discipline: &Discipline) -> Result<(), String> {
+    fn check_trimming(&self, at: usize, discipline: &Discipline) -> Result<(), Mistake> {
         for (number, class) in self.classes.iter().enumerate() {
             let ClassOf(by_kind) = discipline.class_of(number);
-            let trims = |kind: PacketKind| discipline.classes[usize::from(by_kind[kind as usize])].trims;
-            if !trims(PacketKind::Data) {
+            let class_of = |kind: PacketKind| usize::from(by_kind[kind as usize]);
+            let (data, headers) = (class_of(PacketKind::Data), class_of(PacketKind::Trimmed));
+            if !discipline.classes[data].trims {
                 continue;
             }
-            if trims(PacketKind::Trimmed) || class.pool.is_some() || class.pause.is_some() {
-                return Err(format!(
-                    "disciplines[{at}] trims the data of classes[{number}]: expected a class for headers that does not, and neither a pool nor pauses"
-                ));
-            }
+            ensure!(
+                !discipline.classes[headers].trims,
+                "disciplines[{at}].class_of[{number}].trimmed",
+                headers,
+                "a class that does not trim, for the headers of trimmed data"
+            );
+            ensure!(
+                class.pool.is_none() && class.pause.is_none(),
+                "disciplines[{at}].classes[{data}].trims",
+                true,
+                "false: classes[{number}] has a pool or pauses, which count packets whole"
+            );
         }
         Ok(())
     }
 
-    fn check_ports(&self) -> Result<(), String> {
+    /// Ports that may pause a traffic class need a class for its data alone, and frames fit into every turn.
+    fn check_turns(&self, at: usize, discipline: &Discipline) -> Result<(), Mistake> {
+        for (number, class) in discipline.classes.iter().enumerate() {
+            let (mtu, quantum) = (self.mtu.0, class.quantum.unwrap_or(Bytes::MAX).0);
+            ensure!(
+                quantum >= mtu,
+                "disciplines[{at}].classes[{number}].quantum_bytes",
+                quantum,
+                "a full frame or more, {mtu}"
+            );
+            let (count, marking) = (self.markings.len(), class.marking.unwrap_or(0));
+            let known = class.marking.is_none() || (marking as usize) < count;
+            ensure!(known, "disciplines[{at}].classes[{number}].marking", marking, "one of {count} markings");
+        }
+        let data: Vec<u8> = (0..self.classes.len()).map(|class| discipline.class_of_data(class)).collect();
+        for (number, class) in data.iter().enumerate() {
+            let alone = data.iter().filter(|&other| other == class).count() == 1;
+            ensure!(
+                alone || self.classes[number].pause.is_none(),
+                "disciplines[{at}].class_of[{number}].data",
+                class,
+                "a class for this data alone: classes[{number}] has pauses"
+            );
+        }
+        Ok(())
+    }
+
+    fn check_ports(&self) -> Result<(), Mistake> {
         let mut nics = vec![0; self.hosts as usize];
         for (at, port) in self.ports.iter().enumerate() {
-            if port.from >= self.nodes || port.to >= self.nodes || port.from == port.to {
-                let (from, to, nodes) = (port.from, port.to, self.nodes);
-                return Err(format!("link {at} from node {from} to {to}: expected two of {nodes} nodes"));
-            }
-            if !(MIN_RATE..=MAX_RATE).contains(&port.rate.0) || port.delay > MAX_DELAY {
-                let (rate, delay) = (port.rate.0, port.delay.0);
-                return Err(format!(
-                    "link {at} with rate_bps = {rate}, delay_ps = {delay}: expected 1 Mbps to 10 Tbps and at most 2.2 s"
-                ));
-            }
-            let scheduled = port.discipline.is_some_and(|at| (at as usize) < self.disciplines.len());
-            if port.discipline.is_some() != scheduled {
-                return Err(format!("links.discipline[{at}]: expected at most {}", self.disciplines.len()));
-            }
-            if (self.shares_memory() && port.from >= self.hosts || self.pauses()) && !scheduled {
-                return Err(format!("links.discipline[{at}] = 0: expected classes, which pools and pauses need"));
-            }
+            self.check_link(at, port)?;
             if let Some(count) = nics.get_mut(port.from as usize) {
                 *count += 1;
             }
-            let Some(marking) = port.marking.map(|marking| self.markings.get(marking as usize)) else { continue };
-            let Some(marking) = marking else {
-                return Err(format!("links.marking[{at}]: expected at most {}", self.markings.len()));
-            };
-            if marking.judges_heads() && !scheduled {
-                let kind = marking.mechanism.name;
-                return Err(format!("links.discipline[{at}] = 0: expected classes, which {kind} needs"));
-            }
         }
         match nics.iter().position(|&count| count == 0) {
-            Some(host) => Err(format!("host {host} has no link: expected one or more")),
+            Some(host) => Err(Mistake {
+                key: "links.from".to_owned(),
+                value: format!("none at host {host}"),
+                expected: "one or more links of each host".to_owned(),
+            }),
             None => Ok(()),
         }
     }
 
-    fn check_record(&self) -> Result<(), String> {
+    fn check_link(&self, at: usize, port: &PortSpec) -> Result<(), Mistake> {
+        let (nodes, from, to) = (self.nodes, port.from, port.to);
+        ensure!(from < nodes, "links.from[{at}]", from, "one of {nodes} nodes");
+        ensure!(to < nodes && to != from, "links.to[{at}]", to, "another one of {nodes} nodes");
+        let rate = (MIN_RATE..=MAX_RATE).contains(&port.rate.0);
+        ensure!(rate, "links.rate_bps[{at}]", port.rate.0, "{MIN_RATE} to {MAX_RATE}");
+        let most = MAX_DELAY.0;
+        ensure!(port.delay.0 <= most, "links.delay_ps[{at}]", port.delay.0, "at most {most}");
+        // Keys count from one: 0 means none.
+        let (disciplines, discipline) =
+            (self.disciplines.len(), port.discipline.map_or(0, |number| number as usize + 1));
+        ensure!(discipline <= disciplines, "links.discipline[{at}]", discipline, "at most {disciplines}");
+        let needs_classes = self.shares_memory() && from >= self.hosts || self.pauses();
+        ensure!(
+            discipline > 0 || !needs_classes,
+            "links.discipline[{at}]",
+            discipline,
+            "classes, which pools and pauses need"
+        );
+        let (markings, marking) = (self.markings.len(), port.marking.map_or(0, |number| number as usize + 1));
+        ensure!(marking <= markings, "links.marking[{at}]", marking, "at most {markings}");
+        if let Some(chosen) = marking.checked_sub(1).map(|number| &self.markings[number]) {
+            let kind = chosen.mechanism.name;
+            ensure!(
+                discipline > 0 || !chosen.judges_heads(),
+                "links.discipline[{at}]",
+                discipline,
+                "classes, which {kind} needs"
+            );
+        }
+        Ok(())
+    }
+
+    fn check_record(&self) -> Result<(), Mistake> {
         let Some(goodput) = &self.record.goodput else { return Ok(()) };
-        if goodput.interval == Time::ZERO {
-            return Err("record.goodput.interval_ps = 0: expected 1 or more".to_owned());
+        ensure!(goodput.interval > Time::ZERO, "record.goodput.interval_ps", 0, "1 or more");
+        let flows = self.flows.len();
+        for flow in goodput.flows.iter().flatten() {
+            ensure!((*flow as usize) < flows, "record.goodput.flows", flow, "one of {flows} flows");
         }
-        match goodput.flows.iter().flatten().find(|&&flow| flow as usize >= self.flows.len()) {
-            Some(flow) => Err(format!("record.goodput.flows: {flow}: expected one of {}", self.flows.len())),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
-    fn check_faults(&self) -> Result<(), String> {
+    fn check_faults(&self) -> Result<(), Mistake> {
+        let links = self.ports.len();
         for (at, fault) in self.faults.iter().enumerate() {
-            let Some(port) = self.ports.get(fault.link as usize) else {
-                return Err(format!("faults[{at}].link = {}: expected one of {}", fault.link, self.ports.len()));
-            };
-            let wrong = match fault.change {
-                Change::Loss(share) | Change::BitErrors(share) if !(0.0..=1.0).contains(&share) => {
-                    Some("a share from 0 to 1")
+            ensure!((fault.link as usize) < links, "faults[{at}].link", fault.link, "one of {links} links");
+            let port = &self.ports[fault.link as usize];
+            let change = fault.change;
+            match change {
+                Change::Loss(share) | Change::BitErrors(share) => {
+                    ensure!(
+                        (0.0..=1.0).contains(&share),
+                        "faults[{at}].change",
+                        format!("{change:?}"),
+                        "a share from 0 to 1"
+                    );
                 }
-                Change::Rate(rate) if rate.0 < MIN_RATE || rate > port.rate => Some("1 Mbps to the link's own rate"),
-                Change::Down | Change::Up | Change::Rate(_) if port.discipline.is_none() => {
-                    Some("a link whose port has classes")
+                Change::Rate(rate) => {
+                    let (own, slower) = (port.rate.0, (MIN_RATE..=port.rate.0).contains(&rate.0));
+                    ensure!(
+                        slower,
+                        "faults[{at}].change",
+                        format!("{change:?}"),
+                        "{MIN_RATE} to the rate of the link, {own}"
+                    );
                 }
-                _ if at > 0 && fault.at < self.faults[at - 1].at => Some("faults in order of time"),
-                _ => None,
-            };
-            if let Some(expected) = wrong {
-                return Err(format!("faults[{at}], {:?} of link {}: expected {expected}", fault.change, fault.link));
+                Change::Down | Change::Up | Change::Drain | Change::Undrain => {}
             }
+            let interrupts = matches!(change, Change::Down | Change::Up | Change::Rate(_));
+            let scheduled = port.discipline.is_some() || !interrupts;
+            ensure!(scheduled, "faults[{at}].link", fault.link, "a link whose port has classes");
+            let before = self.faults[at.saturating_sub(1)].at;
+            ensure!(fault.at >= before, "faults[{at}].time_ps", fault.at.0, "the order of time");
         }
         Ok(())
     }
 
-    fn check_flow(&self, at: usize, flow: &FlowSpec) -> Result<(), String> {
-        if flow.src >= self.hosts || flow.dst >= self.hosts || flow.src == flow.dst {
-            let (src, dst, hosts) = (flow.src, flow.dst, self.hosts);
-            return Err(format!("flow {at} from host {src} to {dst}: expected two of {hosts} hosts"));
-        }
-        if flow.application.off > Time::ZERO && flow.application.on == Time::ZERO {
-            return Err(format!("flow {at} pauses forever: expected an on_ps above 0, as off_ps is"));
-        }
-        if flow.bytes.0 == 0 || (flow.bytes != Bytes::MAX && flow.bytes.0 / self.mss().0 >= MAX_PACKETS) {
-            return Err(format!("flow {at} has {} bytes: expected 1 to {MAX_PACKETS} packets", flow.bytes.0));
-        }
+    fn check_flow(&self, at: usize, flow: &FlowSpec) -> Result<(), Mistake> {
+        let (hosts, src, dst) = (self.hosts, flow.src, flow.dst);
+        ensure!(src < hosts, "flows.src[{at}]", src, "one of {hosts} hosts");
+        ensure!(dst < hosts && dst != src, "flows.dst[{at}]", dst, "another one of {hosts} hosts");
+        let pauses_end = flow.application.off == Time::ZERO || flow.application.on > Time::ZERO;
+        ensure!(pauses_end, "flows.application.on_ps[{at}]", 0, "more than 0, as off_ps is: it pauses forever");
+        let (bytes, most) = (flow.bytes.0, MAX_PACKETS * self.mss().0);
+        let counted = flow.bytes == Bytes::MAX || (1..=most).contains(&bytes);
+        ensure!(counted, "flows.bytes[{at}]", bytes, "1 to {most}, {MAX_PACKETS} packets");
         Ok(())
     }
 
-    fn check_algorithm(&self, at: usize, flow: &FlowSpec) -> Result<(), String> {
-        let Some(control) = self.controls.get(flow.control as usize) else {
-            return Err(format!("flows.cc[{at}] = {}: expected one of {}", flow.control, self.controls.len()));
-        };
+    fn check_algorithm(&self, at: usize, flow: &FlowSpec) -> Result<(), Mistake> {
+        let controls = self.controls.len();
+        ensure!((flow.control as usize) < controls, "flows.cc[{at}]", flow.control, "one of {controls} algorithms");
+        let control = &self.controls[flow.control as usize];
         let one_way = match control.algorithm.marking {
-            _ if control.waits_for_credits() => Some("waits for credits, which need one path there and back"),
-            Marking::Records(_) => Some("compares the records of hops from packet to packet, which need one path"),
-            _ => None,
+            _ if control.waits_for_credits() => "credits and the data they request need one path in both directions",
+            Marking::Records(_) => "records are compared between packets, which needs one path",
+            _ => "",
         };
-        if let Some(why) = one_way.filter(|_| self.balancing != Balancing::Flow) {
-            return Err(format!("flow {at} {why}: expected balancing = \"flow\""));
-        }
-        if (control.waits_for_credits() || control.waits_for_pulls()) && flow.application.pauses() {
-            return Err(format!("flow {at} sends on credits or pulls: expected an application that does not pause"));
-        }
+        let fits = one_way.is_empty() || self.balancing == Balancing::Flow;
+        ensure!(fits, "balancing", self.balancing.text(), "\"flow\": {one_way}");
+        let waits = control.waits_for_credits() || control.waits_for_pulls();
+        ensure!(
+            !waits || !flow.application.pauses(),
+            "flows.application[{at}]",
+            "with pauses",
+            "one that does not pause: the flow sends on credits or pulls"
+        );
         Ok(())
     }
 }
@@ -293,7 +359,8 @@ mod tests {
             Network { disciplines: vec![discipline], ..Network::bare() }.check_disciplines()
         };
         assert_eq!(with_classes(12), Ok(()));
-        assert_eq!(with_classes(13).unwrap_err(), "disciplines[0] has 13 classes: expected at most 12");
+        let refused = with_classes(13).unwrap_err();
+        assert_eq!(refused.to_string(), "number of disciplines[0].classes = 13: expected at most 12");
     }
 
     #[test]
@@ -318,8 +385,9 @@ mod tests {
             assert_eq!(with(set, Time(1_000_000_000_000_000_000)), Ok(()), "{key}");
             assert_eq!(with(set, Time::MAX), Ok(()), "{key}");
             for late in [1_000_000_000_000_000_001, u64::MAX - 1] {
-                let problem = format!("{key} = {late}: expected at most 1000000000000000000");
-                assert_eq!(with(set, Time(late)), Err(problem));
+                let expected = "at most 1000000000000000000".to_owned();
+                let mistake = Mistake { key: key.to_owned(), value: late.to_string(), expected };
+                assert_eq!(with(set, Time(late)), Err(mistake));
             }
         }
     }

@@ -10,7 +10,7 @@ pub mod shape;
 pub mod columns;
 
 pub mod application;
-pub(crate) mod check;
+pub mod check;
 pub mod computation;
 pub mod control;
 pub mod fault;

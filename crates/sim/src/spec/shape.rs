@@ -180,6 +180,16 @@ macro_rules! choice {
             $($(#[$doc])+ #[serde(rename = $text)] $word,)+
         }
 
+        impl $name {
+            /// The word of a request.
+            #[must_use]
+            pub const fn text(self) -> &'static str {
+                match self {
+                    $(Self::$word => $text,)+
+                }
+            }
+        }
+
         impl $crate::spec::shape::Kind for $name {
             fn kind() -> String {
                 [$(concat!("\"", $text, "\"")),+].join(" or ")

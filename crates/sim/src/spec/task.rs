@@ -5,7 +5,7 @@
 
 use shallows_cc::units::{Bytes, Time};
 
-use crate::spec::check::MAX_TIME;
+use crate::spec::check::{MAX_TIME, Mistake, ensure};
 use crate::spec::computation::Wait;
 use crate::spec::network::Network;
 
@@ -75,48 +75,44 @@ impl Network {
     }
 
     /// Checks computations, and what tasks wait for.
-    pub(super) fn check_tasks(&self) -> Result<(), String> {
-        if let Some(at) = self.computations.iter().position(|one| one.host >= self.hosts) {
-            let (host, hosts) = (self.computations[at].host, self.hosts);
-            return Err(format!("computation {at} at host {host}: expected one of {hosts} hosts"));
-        }
-        if let Some(at) = self.computations.iter().position(|one| one.duration > MAX_TIME) {
-            let duration = self.computations[at].duration.0;
-            return Err(format!("computation {at} with duration_ps = {duration}: expected at most {}", MAX_TIME.0));
+    pub(super) fn check_tasks(&self) -> Result<(), Mistake> {
+        let (hosts, most) = (self.hosts, MAX_TIME.0);
+        for (at, one) in self.computations.iter().enumerate() {
+            ensure!(one.host < hosts, "computations.host[{at}]", one.host, "one of {hosts} hosts");
+            let duration = one.duration.0;
+            ensure!(duration <= most, "computations.duration_ps[{at}]", duration, "at most {most}");
         }
         for (task, number) in self.tasks().zip(0..) {
-            self.check_wait(number, &task).map_err(|problem| format!("{} {problem}", self.task_name(number)))?;
+            self.check_wait(number, &task)
+                .map_err(|wrong| Mistake { key: format!("{} of {}", wrong.key, self.task_name(number)), ..wrong })?;
         }
-        self.order().map(|_| ()).map_err(|cycle| {
+        if let Err(cycle) = self.order() {
             let names: Vec<_> = cycle.iter().map(|&task| self.task_name(task)).collect();
-            format!("{}: each waits for the next, and the last for the first: expected no cycle", names.join(", "))
-        })
+            let names = names.join(", ");
+            ensure!(false, "predecessors", names, "no cycle: each waits for the next, and the last for the first");
+        }
+        Ok(())
     }
 
-    fn check_wait(&self, number: u32, task: &Task<'_>) -> Result<(), String> {
-        let count = self.flows.len() + self.computations.len();
+    fn check_wait(&self, number: u32, task: &Task<'_>) -> Result<(), Mistake> {
+        let (count, host) = (self.flows.len() + self.computations.len(), task.host);
         for &first in task.after {
             let endless = self.flows.get(first as usize).is_some_and(|flow| flow.bytes == Bytes::MAX);
-            if first as usize >= count || endless {
-                return Err(format!("waits for {first}: expected a task below {count} with an end"));
-            }
-            if !task.wait.global && !self.ends_at(first, task.host) {
-                let (name, host) = (self.task_name(first), task.host);
-                return Err(format!("waits for {name}, which does not end at host {host}: expected global = true"));
-            }
+            let known = (first as usize) < count && !endless;
+            ensure!(known, "after", first, "a task below {count} with an end");
+            let heard = task.wait.global || self.ends_at(first, host);
+            ensure!(heard, "wait.global", false, "true: task {first} does not end at host {host}");
         }
         for &first in task.behind {
-            let same = self.flows.get(first as usize).filter(|flow| flow.src == task.host);
-            if same.is_none_or(|flow| flow.bytes == Bytes::MAX) {
-                return Err(format!("is sent behind {first}: expected a flow of the same host with an end"));
-            }
+            let same = self.flows.get(first as usize).filter(|flow| flow.src == host);
+            let sent = same.is_some_and(|flow| flow.bytes != Bytes::MAX);
+            ensure!(sent, "behind", first, "a flow of host {host} with an end");
         }
-        let all = task.after.len() + task.behind.len();
-        if task.wait.needs as usize > all {
-            return Err(format!("needs {} of {all} predecessors: expected at most as many", task.wait.needs));
-        }
-        let stops = self.flows.get(number as usize).is_some_and(|flow| flow.stop != Time::MAX);
-        if all > 0 && stops { Err("waits for others: expected no stop_ps".into()) } else { Ok(()) }
+        let (all, needs) = (task.after.len() + task.behind.len(), task.wait.needs);
+        ensure!(needs as usize <= all, "wait.needs", needs, "at most its {all} predecessors");
+        let stop = self.flows.get(number as usize).map_or(Time::MAX, |flow| flow.stop);
+        ensure!(all == 0 || stop == Time::MAX, "stop_ps", stop.0, "none: it waits for others");
+        Ok(())
     }
 
     /// The tasks in an order in which each follows as many predecessors as it needs.
