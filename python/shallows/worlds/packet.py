@@ -40,6 +40,8 @@ def check(scenario: "Scenario") -> None:
     WORLD.refuse(scenario)
     if scenario.network_options.balancing != "flow":
         _check_one_way(scenario)
+    if scenario.network_options.balancing == "mrc":
+        _check_values(scenario)
     for used in scenario.flows.ccs:
         if used.native:
             raise ScenarioError(
@@ -55,6 +57,13 @@ def _check_one_way(scenario: "Scenario") -> None:
         why = "records are compared between packets, which needs one path"
     if why:
         raise ScenarioError("network.balancing", scenario.network_options.balancing, f'"flow": {why}')
+
+
+def _check_values(scenario: "Scenario") -> None:
+    other = next((used.label for used in scenario.flows.ccs if used.name != "mrc"), None)
+    if other:
+        expected = f'another one, such as "reps": {other} keeps no state of entropy values, which mrc does'
+        raise ScenarioError("network.balancing", "mrc", expected)
 
 
 def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: int | None = 1) -> "Run":

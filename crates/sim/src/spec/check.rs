@@ -271,6 +271,12 @@ impl Network {
         if let Some(why) = one_way.filter(|_| self.balancing != Balancing::Flow) {
             return Err(format!("flow {at} {why}: expected balancing = \"flow\""));
         }
+        if self.balancing == Balancing::Mrc && control.algorithm.multipath.is_none() {
+            let name = control.algorithm.name;
+            return Err(format!(
+                "balancing = \"mrc\": expected cc = \"mrc\" for flow {at}: {name} keeps no state of its values"
+            ));
+        }
         if (control.waits_for_credits() || control.waits_for_pulls()) && flow.application.pauses() {
             return Err(format!("flow {at} sends on credits or pulls: expected an application that does not pause"));
         }
