@@ -24,6 +24,7 @@ LOSS_BASED = ("reno", "cubic", "cdg")
 TRANSPORTS = {row["name"]: row["transport"] for row in catalog()}
 RATES = ("1Gbps", "10Gbps", "25Gbps", "100Gbps", "400Gbps", "800Gbps", "1600Gbps")
 SPRAYING = ("packet", "queue", "round-robin", "flowlet", "oblivious", "bitmap", "reps", "plb")
+"""Choices for any algorithm; `mrc` has its own."""
 STEP = {"marking": {"kind": "step", "threshold": "5pkt"}}
 RAMP = {"marking": {"kind": "red", "kmin": "3pkt", "kmax": "8pkt", "pmax": 1}}
 TRIMS = {"trimming": True}

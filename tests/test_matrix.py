@@ -19,7 +19,7 @@ from shallows.scenario import Scenario
 from shallows.topology import KINDS
 from shallows.units import RATE, TIME
 
-NEWER = ("swift", "swift-roce", "hpcc-roce", "rccc", "nscc", "powertcp", "theta-powertcp")
+NEWER = ("swift", "swift-roce", "hpcc-roce", "rccc", "nscc", "powertcp", "theta-powertcp", "mrc")
 """They come last, so that the others keep their topologies and frames."""
 ALGORITHMS = [
     row["name"] for row in catalog() if row["name"] not in ("fixed", *NEWER)
@@ -30,7 +30,7 @@ RATES = ["100Mbps", "1Gbps", "10Gbps", "25Gbps", "100Gbps", "400Gbps", "800Gbps"
 FRAMES = ["1500B", "4160B", "9000B"]
 SHORT_QUEUES = {
     *("dctcp", "hull", "hpcc", "hpcc-roce", "dx", "timely", "rcp", "ndp", "rccc", "nscc", "expresspass"),
-    *("powertcp", "theta-powertcp"),
+    *("powertcp", "theta-powertcp", "mrc"),
 }
 """Algorithms whose papers promise short queues."""
 LOSSLESS = {"dcqcn", "timely", "patched-timely", "patched-timely-pi"}

@@ -9,6 +9,7 @@ use crate::receiver::cnp::{Cnp, Silent};
 use crate::receiver::ecn_echo::{Accurate, Classic};
 use crate::receiver::granting::Granting;
 use crate::receiver::{CreditPath, Credits, Receiver};
+use crate::sender::mrc::Multipath;
 use crate::sender::{Decision, Path, Sender};
 use crate::units::{Bytes, Rate, Time};
 
@@ -179,6 +180,9 @@ pub static UNORDERED: Transport = Transport {
 /// Builds the source of credits of one flow.
 pub type BuildCredits = fn(values: &Values, path: &CreditPath) -> Box<dyn Credits>;
 
+/// Reads how a flow with this empty round trip chooses among entropy values, and finds its losses.
+pub type ReadMultipath = fn(values: &Values, base_rtt: Time) -> Multipath;
+
 /// A notification point by name.
 #[derive(Clone, Copy, Debug)]
 pub struct Notification {
@@ -232,6 +236,8 @@ pub struct Algorithm {
     pub transport: &'static Transport,
     /// The source of credits, if its flows wait for credits.
     pub credits: Option<BuildCredits>,
+    /// How its flows choose among entropy values, if they do so themselves (`balancing = "mrc"`).
+    pub multipath: Option<ReadMultipath>,
 }
 
 impl Algorithm {
@@ -324,7 +330,8 @@ pub fn find(name: &str) -> Option<&'static Algorithm> {
 /// Builds the table from its rows. A row has the name of its module, TCP as transport, no credits and no list of deviations unless it
 /// says otherwise.
 macro_rules! algorithms {
-    ($($module:ident $(as $name:literal)? $(over $transport:ident)? $(granting $credits:ident)? $(with $list:ident)?: $receiver:ident, $marking:expr;
+    ($($module:ident $(as $name:literal)? $(over $transport:ident)? $(granting $credits:ident)? $(with $list:ident)?
+        $(choosing $paths:ident)?: $receiver:ident, $marking:expr;
         $summary:literal, $source:literal;)*) => {
         /// Every algorithm there is.
         pub static ALGORITHMS: &[Algorithm] = &[$(Algorithm {
@@ -340,6 +347,7 @@ macro_rules! algorithms {
             marking: $marking,
             transport: algorithms!(@transport $($transport)?),
             credits: algorithms!(@credits $($credits)?),
+            multipath: algorithms!(@multipath $($paths)?),
         }),*];
     };
     (@name $module:ident) => { stringify!($module) };
@@ -350,6 +358,8 @@ macro_rules! algorithms {
     (@deviations $module:ident $list:ident) => { $module::$list };
     (@credits) => { None };
     (@credits $module:ident) => { Some($crate::receiver::$module::build) };
+    (@multipath) => { None };
+    (@multipath $module:ident) => { Some($module::Multipath::new) };
 }
 
 pub(crate) use algorithms;

@@ -10,7 +10,8 @@ pub struct Ack {
     /// When the newest data packet it covers left the host. `sent_at >= round start` is enough to act
     /// once a round trip.
     pub sent_at: Time,
-    /// Round-trip time of that packet, without the time the receiver held the acknowledgement.
+    /// Round-trip time of that packet, without the time the receiver held the acknowledgement. Zero if its own answer was lost, and a later
+    /// one over per-packet reliability covers it.
     pub rtt: Time,
     /// Time for which the receiver's host held the acknowledgement, which `rtt` does not include. Zero if `rtt` includes it.
     pub host_delay: Time,

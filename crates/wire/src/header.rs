@@ -251,6 +251,9 @@ fn write(header: &Header, out: &mut Writer<'_>) -> u8 {
     match *header {
         Header::Bare => return 0,
         Header::Pause | Header::Resume => unreachable!("a network with pauses is refused before a run"),
+        Header::Probe { .. } | Header::ProbeAck { .. } | Header::PortStatus { .. } => {
+            unreachable!("a network whose hosts choose paths is refused before a run")
+        }
         Header::TcpData(data) | Header::IntData(data) => tcp_data(&data, out),
         Header::TcpAck(ack) | Header::IntAck(ack) => tcp_ack(&ack, out),
         Header::RatedData(data, query) => {
@@ -315,7 +318,12 @@ fn write(header: &Header, out: &mut Writer<'_>) -> u8 {
 /// The number of a transport header's kind in datagrams.
 fn kind(header: &Header) -> u8 {
     match header {
-        Header::Bare | Header::Pause | Header::Resume => 0,
+        Header::Bare
+        | Header::Pause
+        | Header::Resume
+        | Header::Probe { .. }
+        | Header::ProbeAck { .. }
+        | Header::PortStatus { .. } => 0,
         Header::TcpData(_) => 1,
         Header::TcpAck(_) => 2,
         Header::RatedData(..) => 3,
@@ -449,5 +457,6 @@ fn pulled_answer(answer: &PulledAnswer, out: &mut Writer<'_>) {
 fn read_pulled_answer(from: &mut Reader<'_>) -> Option<PulledAnswer> {
     let (sent, delay) = (from.time(), from.time());
     let (pulled, seq, bits) = (from.u64(), from.u32(), from.u8());
-    (bits < 4).then_some(PulledAnswer { sent, delay, pulled, seq, is_pull: bits & 1 > 0, marked: bits & 2 > 0 })
+    let (is_pull, marked) = (bits & 1 > 0, bits & 2 > 0);
+    (bits < 4).then_some(PulledAnswer { sent, delay, pulled, seq, is_pull, marked, ..PulledAnswer::default() })
 }

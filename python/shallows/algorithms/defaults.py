@@ -272,8 +272,12 @@ def pause_threshold(scale: Scale) -> int:
     return max(round(PAUSE * scale.fastest / MEMORY_RATE), PAUSE, 5 * scale.frame)
 
 
+UET = ("nscc", "mrc")
+"""Algorithms over the ports of Ultra Ethernet."""
 UET_RAMP = 0.2, 0.8
 """Ends of the ramp for NSCC in bandwidth-delay products; packets are trimmed at one (UE 1.0.3)."""
+UET_LAST_HOP = 1.5
+"""Bandwidth-delay products at which ports to hosts trim (UE 1.0.3)."""
 
 
 def uet_ramp(scale: Scale) -> dict[str, Any]:
@@ -403,7 +407,7 @@ PARAMETERS: dict[str, Family] = {
     "patched-timely-pi": Family(of_10g, "10 Gbps", _TIMELY | _HOST_PI),
     "hull": Family(of_10g, "10 Gbps", _HULL),
     "gap": Family(of_10g, "10 Gbps", {"target": _SLOW_TIME}),
-    "nscc": Family(of_10g, None, {"base_rtt": _LONGEST}),
+    **dict.fromkeys(UET, Family(of_10g, None, {"base_rtt": _LONGEST})),
 }
 """By algorithm, the parameters whose defaults follow the network."""
 

@@ -35,12 +35,12 @@ CONTROL = (
     "rate_answer",
 )
 """Kinds with a datagram of their own, whatever transport carries the flow."""
-DATAGRAMS = (*CONTROL, "data", "ack", "nack", "trimmed", "returned", "pull")
+DATAGRAMS = (*CONTROL, "data", "ack", "nack", "trimmed", "returned", "pull", "probe", "port_status")
 """All kinds of flows with credits or pulls, or whose packets are answered one by one: a byte (place in this
 list plus 1) and two numbers.
 """
-FORWARD = (*DATA_LIKE, "trimmed")
-"""Kinds from a flow's sender to its receiver."""
+FORWARD = (*DATA_LIKE, "trimmed", "probe")
+"""Kinds from a flow's sender to its receiver. So is a port status whose first number is 0."""
 PAUSES = ("pause", "resume")
 """Kinds that belong to no flow: Ethernet frames."""
 SNAPPED = 64
@@ -95,7 +95,7 @@ class Headers:
         """(source, destination, source port, offset of the destination port), reversed for answers."""
         flow = row["flow"]
         src, dst = int(self.flows.src[flow]), int(self.flows.dst[flow])
-        forward = row["kind"] in FORWARD
+        forward = row["kind"] in FORWARD or (row["kind"] == "port_status" and not row["number"])
         return (src, dst, forward, FIRST_PORT + flow % PORTS, flow // PORTS)
 
     def _tcp(self, row: Row) -> bytes:

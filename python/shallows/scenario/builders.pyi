@@ -195,7 +195,7 @@ class Network(Builder):
     pfc: whether switches pause links that bring too much data
     trimming: whether ports trim packets to headers instead of dropping them; by default as cc needs
     marking: "none" or a table of a kind and its keys; by default as the algorithms need
-    balancing: choice among equal paths, by switches or by hosts; default flow
+    balancing: choice among equal paths, by switches or by hosts; by default mrc if all traffic is of mrc; default flow
     entropies: entropy values of a flow, a power of two up to 65536, if hosts choose paths
     flowlet_gap: pause after which a flowlet begins; 100us with balancing = "flowlet"
     convergence: time that switches need to reroute after a link breaks or is repaired; default never
@@ -213,7 +213,7 @@ class Network(Builder):
         trimming: Trimming | TableLike | bool | Literal[False] | None = None,
         marking: AnyMarking | None = None,
         balancing: Literal[
-            "flow", "packet", "queue", "round-robin", "flowlet", "oblivious", "bitmap", "reps", "plb"
+            "flow", "packet", "queue", "round-robin", "flowlet", "oblivious", "bitmap", "reps", "plb", "mrc"
         ] = "flow",
         entropies: int | None = None,
         flowlet_gap: Time | None = None,

@@ -61,7 +61,8 @@ def _trimming(scenario: "Scenario") -> dict[str, Any]:
         if given.get("buffer") == "shared":
             changed["network.buffer"] = "unlimited"
     network = scenario.network
-    if "balancing" not in given and len(network.link_from) // 2 >= network.nodes:  # there is a cycle
+    chosen = "balancing" in given or options.balancing != "flow"
+    if not chosen and len(network.link_from) // 2 >= network.nodes:  # there is a cycle
         changed["network.balancing"] = "packet"
     return changed
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shallows.algorithms import marking
+from shallows.algorithms import defaults, marking
 from shallows.errors import ScenarioError, collect
 from shallows.scenario.port_request import RESERVED
 from shallows.scenario.ports import PortGroups, Queue, paused
@@ -139,7 +139,9 @@ def _check_trimming(scenario: "Scenario", queue: Queue, trimming: Trimming) -> N
 def _check_marking(scenario: "Scenario", queue: Queue) -> None:
     key = f"{queue.key}.marking"
     for used in queue.algorithms:
-        marking.check_feedback(used, queue.marking, key)
+        # Ultra Ethernet lets some ports mark nothing, those to hosts.
+        if not (queue.key.startswith("ports[") and used.name in defaults.UET):
+            marking.check_feedback(used, queue.marking, key)
     if queue.marks is None:
         return
     for used in queue.algorithms:

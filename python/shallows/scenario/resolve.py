@@ -15,7 +15,7 @@ from shallows.base.table import Table
 from shallows.errors import ScenarioError
 from shallows.scenario import ports
 from shallows.scenario.port_checks import check_names
-from shallows.scenario.queues import Shared, Trimming
+from shallows.scenario.queues import PortTable, Shared, Trimming
 from shallows.scenario.resolved import Resolved
 from shallows.units import NEVER, SIZE
 
@@ -42,7 +42,9 @@ def resolve(given: "Given", frame: "Frame") -> Resolved:
     resolved = _with_traffic(resolved)
     scale = defaults.Scale.of(network, resolved.mtu)
     resolved = _with_algorithms(resolved, scale)
+    resolved = _with_multipath(resolved)
     resolved = _with_inheritance(resolved)
+    resolved = _with_last_hop(resolved, scale)
     resolved = _with_markings(resolved, scale)
     resolved = _with_buffers(resolved, scale)
     resolved = _with_trimming(resolved)
@@ -81,6 +83,35 @@ def _with_algorithms(resolved: Resolved, scale: "Scale") -> Resolved:
         for table in resolved.traffic
     ]
     return replace(resolved, cc=resolved.cc and of_network(resolved.cc, scale), traffic=traffic)
+
+
+def _with_multipath(resolved: Resolved) -> Resolved:
+    """With paths that hosts choose as MRC does, if all traffic is of MRC."""
+    options = resolved.network_options
+    if "balancing" in options.model_fields_set or any(used.name != "mrc" for used in resolved.algorithms):
+        return resolved
+    return replace(resolved, network_options=_changed(options, balancing="mrc"))
+
+
+def _with_last_hop(resolved: Resolved, scale: "Scale") -> Resolved:
+    """With ports to hosts that mark nothing and trim later, if the ports are those of MRC.
+
+    So a mark means that paths are loaded unequally, and not that the receiver is.
+    """
+    options = resolved.network_options
+    chosen = options.marking is not None or options.trimming is not None or options.pfc or options.shared
+    if options.balancing != "mrc" or chosen or resolved.ports or resolved.classes:
+        return resolved
+    network = resolved.network
+    last = np.flatnonzero(~network.is_nic & (network.link_to < network.hosts))
+    threshold = round(defaults.UET_LAST_HOP * defaults.uet_product(scale))
+    table = {
+        "names": [network.port_names[link] for link in last],
+        "marking": "none",
+        "trimming": {"threshold": f"{threshold}B"},
+    }
+    made = PortTable.model_validate(table, context={"frame": resolved.frame})
+    return replace(resolved, ports=[made])
 
 
 def of_network(used: "Algorithm", scale: "Scale") -> "Algorithm":
@@ -152,7 +183,7 @@ def _needed(resolved: Resolved, scale: "Scale", key: str, algorithms: "Sequence[
         raise ScenarioError(f"{key}.marking", None, f"one kind of marking for {whom}: {wanted}")
     if not kinds:
         return "none"
-    is_uet = {used.name for used in algorithms if used.needs_marking} == {"nscc"}
+    is_uet = {used.name for used in algorithms if used.needs_marking} <= {*defaults.UET}
     return marking.choose(defaults.uet_ramp(scale) if is_uet else {"kind": next(iter(kinds))}, resolved.frame)
 
 
@@ -220,7 +251,7 @@ def _with_limits(resolved: Resolved, scale: "Scale") -> Resolved:
 def _limited(resolved: Resolved, scale: "Scale", queue: ports.Queue, trimming: Trimming) -> Trimming:
     """The data and the headers that a port holds which trims, by Ultra Ethernet or by NDP."""
     begins = ports.marking_begins(resolved, queue)
-    if not any(used.name == "nscc" for used in queue.algorithms):
+    if not any(used.name in defaults.UET for used in queue.algorithms):
         return _changed(trimming, queue=defaults.trimming_queue(begins, resolved.mtu))
     product = defaults.uet_product(scale)
     own = "headers" in trimming.model_fields_set

@@ -60,8 +60,11 @@ class NetworkTable(Table):
         None, description='"none" or a table of a kind and its keys; by default as the algorithms need'
     )
     balancing: Literal[
-        "flow", "packet", "queue", "round-robin", "flowlet", "oblivious", "bitmap", "reps", "plb"
-    ] = Key("flow", description="choice among equal paths, by switches or by hosts")
+        "flow", "packet", "queue", "round-robin", "flowlet", "oblivious", "bitmap", "reps", "plb", "mrc"
+    ] = Key(
+        "flow",
+        description="choice among equal paths, by switches or by hosts; by default mrc if all traffic is of mrc",
+    )
     entropies: OptionalCount = Key(
         None, description="entropy values of a flow, a power of two up to 65536, if hosts choose paths"
     )

@@ -15,6 +15,7 @@ pub mod gap;
 pub mod hpcc;
 pub mod hull;
 pub mod inigo;
+pub mod mrc;
 pub mod ndp;
 pub mod nscc;
 pub mod patched_timely;
@@ -87,6 +88,9 @@ algorithms! {
     nscc over UNORDERED: ANSWERS, Marking::Required("red");
         "Grows below a target delay, cuts above it where packets are marked, and falls at once where they are trimmed.",
         "Ultra Ethernet Specification 1.0";
+    mrc over UNORDERED choosing mrc: ANSWERS, Marking::Required("red");
+        "NSCC over many entropy values: passes over those that meet marks, withdraws those that lose packets, and probes them.",
+        "OCP Multipath Reliable Connection 1.0; Ultra Ethernet Specification 1.0";
     rcp over RATED: ACCURATE_ECHO, Marking::Rates("rcp");
         "Sends at the least rate that the ports on its way offer.", "Dukkipati, Kobayashi, Zhang-Shen and McKeown, IWQoS 2005";
     expresspass over CREDIT granting expresspass with DEVIATIONS: CREDITS, Marking::Unused;

@@ -365,6 +365,9 @@ impl Sender for Nscc {
         self.ignored += n;
         self.received += n;
         self.achieved += n;
+        if ack.rtt == Time::ZERO {
+            return;
+        }
         self.lower_base(ack.rtt);
         let (delay, marked) = (ack.rtt.saturating_sub(self.base_rtt), ack.marked > Bytes::ZERO);
         self.average_in(now, self.sample(marked, delay));

@@ -16,7 +16,7 @@ use crate::fabric::{Delivery, Fabric};
 use crate::host::hosts::Hosts;
 use crate::observe::Observer;
 use crate::queue::timers::Timer;
-use crate::spec::fault::Fault;
+use crate::spec::fault::{Change, Fault};
 use crate::spec::network::Network;
 
 /// A domain: a part of the network, or all of it. Its alignment is two cache lines, because processors fetch pairs of them, and another
@@ -71,6 +71,10 @@ impl<O: Observer> Domain<O> {
     /// Applies a fault to a link, and sends what waited for it.
     pub fn change(&mut self, fault: Fault) {
         self.fabric.change(fault);
+        let node = self.fabric.ports[fault.link as usize].from;
+        if node < self.network.hosts && matches!(fault.change, Change::Down | Change::Up) {
+            self.hosts.report_ports(&mut self.fabric, node);
+        }
         self.transmit_behind(fault.link);
     }
 

@@ -21,7 +21,7 @@ use crate::port::link::LinkTarget;
 use crate::port::loss_model::LossModel;
 use crate::queue::event_queue::EventQueue;
 use crate::randomness::Randomness;
-use crate::spec::network::{Network, PortSpec, TrafficClass};
+use crate::spec::network::{Balancing, Network, PortSpec, TrafficClass};
 
 mod balanced;
 mod balancing;
@@ -286,7 +286,9 @@ fn port(network: &Network, number: u64, spec: &PortSpec) -> Port {
         Some(at) => {
             let unlimited = PortSpec { buffer: Bytes::MAX, ..*spec };
             let draws = Rng::new(network.seed, TRIMS + number);
-            Port::new(&unlimited, network.mtu).scheduled(&network.disciplines[at as usize], draws)
+            let port = Port::new(&unlimited, network.mtu).scheduled(&network.disciplines[at as usize], draws);
+            let reports = network.balancing == Balancing::Mrc && spec.to < network.hosts;
+            if reports { port.at_last_hop() } else { port }
         }
     };
     let port = class_markings(network, number, spec, port);

@@ -107,6 +107,8 @@ impl Hosts {
         fabric.packets.remove(at);
         if flags.for_sender() {
             self.on_packet_for_sender(fabric, at, flow, flags);
+        } else if flags.is(PacketKind::PortStatus) {
+            self.on_port_status(flow, *fabric.packets.header(at));
         } else {
             self.on_packet_for_receiver(fabric, at, flow, flags);
         }
@@ -308,7 +310,10 @@ impl Hosts {
     fn on_sender_timer<O: Observer>(&mut self, fabric: &mut Fabric<O>, timer: Timer) {
         let Some(sender) = self.senders.get_mut(timer.flow) else { return };
         match timer.kind {
-            Kind::Timeout => sender.on_timer(fabric.now),
+            Kind::Timeout => {
+                sender.on_timer(fabric.now);
+                self.send_probes(fabric, timer.flow);
+            }
             // The timer is obsolete if the sender has set an earlier one since.
             Kind::Pace if sender.pace_timer != fabric.now => return,
             Kind::Pace => return self.on_pace_timer(fabric, timer.flow),
@@ -316,6 +321,16 @@ impl Hosts {
             _ => {}
         }
         self.resume_flow(fabric, timer.flow);
+    }
+
+    /// Sends the probes of a flow that are due, directly through the ports of its host that work.
+    fn send_probes<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
+        let Some(sender) = self.senders.get_mut(flow).filter(|sender| sender.probes()) else { return };
+        let port = self.nics.probe_port(fabric, sender);
+        let is_down = |port: u32| fabric.ports[port as usize].is_down();
+        for (port, at) in sender.take_probes(fabric.now, (port, &is_down), &mut fabric.packets) {
+            fabric.enqueue_own(port, Incoming::local(at));
+        }
     }
 
     /// Lets a paced flow send. Its other timers have not changed.

@@ -6,6 +6,7 @@ use shallows_cc::units::{Bytes, Time};
 
 use crate::fabric::Fabric;
 use crate::host::dependencies::Dependencies;
+use crate::host::port_status::PeerPorts;
 use crate::host::run_queue::RunQueue;
 use crate::host::transport::{FlowSender, Readiness, SendStatus};
 use crate::observe::Observer;
@@ -64,6 +65,7 @@ pub struct Nics {
     /// Largest gap after a data frame, as a share of the time to send a full one.
     gap: f64,
     pub(super) dependencies: Dependencies,
+    pub(super) peer_ports: PeerPorts,
     /// Whether some task waits for the data of a flow.
     ordered: bool,
 }
@@ -97,6 +99,7 @@ impl Nics {
             nics: ports.into_iter().flatten().map(nic).collect(),
             ordered: dependencies.ordered(),
             dependencies,
+            peer_ports: PeerPorts::default(),
             first,
             timers: Timers::new(crossing),
             chooses: network.hosts_choose_ports(),
@@ -116,6 +119,12 @@ impl Nics {
     /// Returns the fabric's numbers of the ports of all NICs.
     pub fn ports(&self) -> impl Iterator<Item = u32> {
         self.nics.iter().map(|nic| nic.port)
+    }
+
+    /// Returns the ports of a host, in the order of its NICs.
+    pub fn ports_of(&self, host: u32) -> impl Iterator<Item = u32> {
+        let host = host as usize;
+        self.nics[self.first[host] as usize..self.first[host + 1] as usize].iter().map(|nic| nic.port)
     }
 
     /// Returns a NIC by its index.

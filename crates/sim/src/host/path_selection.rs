@@ -7,17 +7,19 @@
 //! | bitmap | the same order; values with a penalty are skipped, and the first skipped one loses one. A mark adds 1, a trimmed packet 4, a timeout 15, up to 15 |
 //! | REPS | the value of the oldest answer without a mark that has not been used, of the newest eight; without one a random value |
 //! | PLB | one value; another after five rounds in which half of the answers were marked, or after a timeout |
+//! | MRC | a value of a set for each plane ([`crate::host::value_set`]) |
 //!
 //! Sources: ultraethernet/uet-htsim, `uec_mp.cpp` (oblivious, bitmap and REPS with their constants); Bonato et al., arXiv 2407.21625
 //! (REPS): after a timeout it repeats the values that it knows for 10 ms, and then draws 16 random ones. Qureshi et al., SIGCOMM 2022
 //! (PLB), with the constants of Google's simulator of Falcon (google/isekai).
 //!
-//! Differs: a trimmed packet counts wherever it was trimmed. A timeout adds to the values of which a packet has not been answered although
-//! one that left later has, because senders do not remember the value of each packet. PLB does not wait for a pause of its flow.
+//! Differs: but for MRC, a trimmed packet counts wherever it was trimmed. A timeout adds to the values of which a packet has not been answered although
+//! one that left later has, because only senders of MRC remember the value of each packet. PLB does not wait for a pause of its flow.
 
 use shallows_cc::rng::Rng;
 use shallows_cc::units::Time;
 
+use crate::host::value_set::{Evidence, ValueSet};
 use crate::spec::network::Balancing;
 
 /// Values in the order of REPS that are kept.
@@ -36,6 +38,8 @@ pub enum Verdict {
     Clean,
     Marked,
     Trimmed,
+    /// Trimmed at the last hop, where all paths meet. Only MRC tells it apart.
+    TrimmedAtLastHop,
 }
 
 /// Path selection of one flow.
@@ -51,6 +55,7 @@ enum Rule {
     Bitmap(Rotation, Penalties),
     Reps(Recycled),
     Plb(Plb),
+    Mrc(Box<ValueSet>),
 }
 
 impl PathSelection {
@@ -68,11 +73,42 @@ impl PathSelection {
             }
             Balancing::Reps => Rule::Reps(Recycled::new(values(1 << 16))),
             Balancing::Plb => Rule::Plb(Plb::new(values(1 << 16), &mut selection.draws)),
-            Balancing::Flow | Balancing::Packet | Balancing::Queue | Balancing::RoundRobin | Balancing::Flowlet => {
-                return None;
-            }
+            Balancing::Flow
+            | Balancing::Packet
+            | Balancing::Queue
+            | Balancing::RoundRobin
+            | Balancing::Flowlet
+            | Balancing::Mrc => return None,
         };
         Some(selection)
+    }
+
+    /// Creates the state of a flow that chooses among the values that `make` makes.
+    pub fn of_values(mut draws: Rng, make: impl FnOnce(&mut Rng) -> ValueSet) -> Self {
+        let values = make(&mut draws);
+        Self { draws, rule: Rule::Mrc(Box::new(values)) }
+    }
+
+    /// Returns the values of MRC, if the flow has some.
+    pub fn values(&mut self) -> Option<&mut ValueSet> {
+        if let Rule::Mrc(values) = &mut self.rule { Some(values) } else { None }
+    }
+
+    /// Returns whether the flow sends nothing through this port of its host, because it has withdrawn all values there.
+    pub fn avoids(&self, port: u32) -> bool {
+        matches!(&self.rule, Rule::Mrc(values) if values.avoids(port))
+    }
+
+    /// Handles the loss of a packet with this value.
+    pub fn on_lost(&mut self, now: Time, value: u16, evidence: Evidence) {
+        if let Some(values) = self.values() {
+            values.on_lost(now, value, evidence);
+        }
+    }
+
+    /// Returns when the next value is to be probed.
+    pub fn next_probe(&self) -> Time {
+        if let Rule::Mrc(values) = &self.rule { values.next_probe() } else { Time::MAX }
     }
 
     /// Returns true once a value has been drawn.
@@ -81,13 +117,14 @@ impl PathSelection {
         self.draws.has_drawn()
     }
 
-    /// Returns the value of the next packet.
-    pub fn next(&mut self, now: Time) -> u16 {
+    /// Returns the value of the next packet, which leaves through this port of the host.
+    pub fn next(&mut self, now: Time, port: u32) -> u16 {
         match &mut self.rule {
             Rule::Oblivious(rotation) => rotation.next(&mut self.draws),
             Rule::Bitmap(rotation, penalties) => penalties.next(now, rotation, &mut self.draws),
             Rule::Reps(recycled) => recycled.next(now, &mut self.draws),
             Rule::Plb(plb) => plb.value,
+            Rule::Mrc(values) => values.next(port, &mut self.draws),
         }
     }
 
@@ -102,13 +139,14 @@ impl PathSelection {
                 }
             }
             Rule::Plb(plb) => plb.on_answer(now, left, verdict, &mut self.draws),
+            Rule::Mrc(values) => values.on_answer(value, verdict),
         }
     }
 
-    /// Handles a timeout of the flow.
+    /// Handles a timeout of the flow; MRC hears of each packet instead ([`Self::on_lost`]).
     pub fn on_timeout(&mut self, now: Time) {
         match &mut self.rule {
-            Rule::Oblivious(_) => {}
+            Rule::Oblivious(_) | Rule::Mrc(_) => {}
             Rule::Bitmap(_, penalties) => penalties.on_timeout(),
             Rule::Reps(recycled) => recycled.freeze(now),
             Rule::Plb(plb) => plb.reroute(&mut self.draws),
@@ -178,7 +216,7 @@ impl Penalties {
         let more = match verdict {
             Verdict::Clean => 0,
             Verdict::Marked => 1,
-            Verdict::Trimmed => 4,
+            Verdict::Trimmed | Verdict::TrimmedAtLastHop => 4,
         };
         *penalty = (*penalty + more).min(MOST);
     }
@@ -291,7 +329,7 @@ mod tests {
     }
 
     fn taken(selection: &mut PathSelection, now: Time, count: usize) -> Vec<u16> {
-        (0..count).map(|_| selection.next(now)).collect()
+        (0..count).map(|_| selection.next(now, 0)).collect()
     }
 
     fn answers(selection: &mut PathSelection, values: impl IntoIterator<Item = (u16, Verdict)>) {
@@ -379,13 +417,13 @@ mod tests {
     fn plb_moves_after_five_congested_rounds() {
         let us = Time::from_micros;
         let mut selection = selection(Balancing::Plb, 1 << 16);
-        let value = selection.next(us(0));
+        let value = selection.next(us(0), 0);
         let mut round = |number: u64, verdicts: [Verdict; 2]| {
             // The first answer is of a packet that left in the round before.
             for (verdict, (at, left)) in verdicts.into_iter().zip([(1, 10), (2, 5)]) {
                 selection.on_answer(us(10 * number + at), (value, us(10 * number - left)), verdict);
             }
-            selection.next(us(10 * number + 9)) == value
+            selection.next(us(10 * number + 9), 0) == value
         };
         let (clean, marked) = (Verdict::Clean, Verdict::Marked);
         assert!((2..6).all(|number| round(number, [clean, marked])));
@@ -393,6 +431,6 @@ mod tests {
         let kept: Vec<_> = (7..12).map(|number| round(number, [marked, clean])).collect();
         assert_eq!(kept, [true, true, true, true, false]);
         selection.on_timeout(us(200));
-        assert_ne!(selection.next(us(200)), value);
+        assert_ne!(selection.next(us(200), 0), value);
     }
 }

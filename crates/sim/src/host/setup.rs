@@ -9,8 +9,9 @@ use crate::host::nics::Nics;
 use crate::host::path_selection::PathSelection;
 use crate::host::timestamps::TimestampModel;
 use crate::host::transport::{FlowEndpoint, FlowReceiver, FlowSender, ReceiverConfig, SenderConfig};
+use crate::host::value_set::ValueSet;
 use crate::port::clock::Clock;
-use crate::spec::network::{Control, FlowSpec, Limit, MIN_FRAME, Network, PortSpec, TrafficClass};
+use crate::spec::network::{Balancing, Control, FlowSpec, Limit, MIN_FRAME, Network, PortSpec, TrafficClass};
 
 /// First random stream of flows; streams below belong to ports.
 const FLOW_STREAMS: u64 = 1 << 32;
@@ -37,7 +38,7 @@ impl Setup<'_> {
         let spec = &network.flows[flow as usize];
         let endpoint = self.endpoint(flow, false);
         let path = self.path(flow, now, active);
-        let Path { mss, base_rtt, seed, .. } = path;
+        let Path { mss, base_rtt, .. } = path;
         // RFC 6298 §2.2 after the sample R of a handshake: SRTT = R, RTTVAR = R/2, RTO = SRTT + 4 RTTVAR.
         let first_timeout = network.host.rto_initial.max(base_rtt * 3);
         let sprayed = network.balancing.sprays();
@@ -53,14 +54,26 @@ impl Setup<'_> {
             in_flight_limit: in_flight_limit(&path, sprayed),
             first_timeout,
             grants: control.grants(),
+            multipath: control.multipath(base_rtt),
             control: control.sender(&path),
         };
         let mut sender = FlowSender::new(control.algorithm.transport, now, endpoint, config);
         sender.class = spec.class as u8;
-        let paths = PathSelection::new(network.balancing, network.entropies, Rng::new(seed, 3));
-        sender.paths = paths.map(Box::new);
+        sender.paths = self.path_selection(flow, &path, first_timeout).map(Box::new);
         sender.leaves_gaps = network.host.gap > 0.0 && control.fills_queues() && self.may_find_full_queue(flow);
         sender
+    }
+
+    /// Creates the choice of a path for each packet, if hosts choose.
+    fn path_selection(self, flow: u32, path: &Path, timeout: Time) -> Option<PathSelection> {
+        let (network, draws) = (self.network, Rng::new(path.seed, 3));
+        let control = &network.controls[network.flows[flow as usize].control as usize];
+        if network.balancing != Balancing::Mrc {
+            return PathSelection::new(network.balancing, network.entropies, draws);
+        }
+        let rules = control.multipath(path.base_rtt)?;
+        let ports = self.routes.first_ports(flow, false);
+        Some(PathSelection::of_values(draws, |draws| ValueSet::new(rules, ports, timeout, draws)))
     }
 
     /// Returns whether data of a flow can find a full queue on its path, because no pause comes before that.
@@ -124,6 +137,7 @@ impl Setup<'_> {
             notification: control.notification(network.host.acks_every),
             retransmission: network.host.retransmission,
             has_int: control.asks_for_records(),
+            has_sack: control.algorithm.multipath.is_some(),
             timestamps: timestamps.map(|spec| Box::new(TimestampModel::new(spec, frame_time, Rng::new(seed, 1)))),
             credits: credits.map(|credits| (credits, Rng::new(seed, 2))),
         };

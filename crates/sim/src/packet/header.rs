@@ -4,7 +4,7 @@
 use shallows_cc::units::{Rate, Time};
 
 use crate::packet::kind::PacketKind;
-pub use crate::packet::pulled::{PulledAnswer, PulledData};
+pub use crate::packet::pulled::{PulledAnswer, PulledData, Sack};
 pub use crate::packet::roce::{RoceAnswer, RoceData};
 
 /// Data of a TCP-like flow.
@@ -202,6 +202,27 @@ pub enum Header {
         /// What has been pulled so far: packets, or bytes of credit.
         number: u64,
     },
+    /// Probe of a path or of a connection, without payload.
+    Probe {
+        /// Departure from the sending host.
+        sent: Time,
+    },
+    /// Answer to a probe.
+    ProbeAck {
+        /// Departure of the probe from its host.
+        sent: Time,
+        /// Packets that have arrived.
+        sack: Sack,
+    },
+    /// State of the ports of a host, for a peer.
+    PortStatus {
+        /// Departure from the host.
+        sent: Time,
+        /// Bit `n` is set if port `n` of the host is down.
+        down: u64,
+        /// Whether the receiver of the flow sends it to the sender.
+        back: bool,
+    },
 }
 
 impl Header {
@@ -223,11 +244,14 @@ impl Header {
             | Self::RoceAck(_)
             | Self::SelectiveAck { .. }
             | Self::CreditAck { .. }
-            | Self::PulledAck(_) => PacketKind::Ack,
+            | Self::PulledAck(_)
+            | Self::ProbeAck { .. } => PacketKind::Ack,
             Self::RoceNack(_) | Self::SelectiveNack { .. } | Self::CreditNack { .. } | Self::PulledNack(_) => {
                 PacketKind::Nack
             }
             Self::Pull { .. } => PacketKind::Pull,
+            Self::Probe { .. } => PacketKind::Probe,
+            Self::PortStatus { .. } => PacketKind::PortStatus,
             Self::Notification { .. } => PacketKind::Notification,
             Self::Pause => PacketKind::Pause,
             Self::Resume => PacketKind::Resume,
@@ -262,7 +286,14 @@ impl Header {
             Self::Credit(Credit { number, cumulative, .. }) => (number as u32, cumulative),
             Self::Pull { number, .. } => (0, number as u32),
             Self::CreditData(CreditData { seq, credit, .. }) => (seq, credit as u32),
-            Self::Bare | Self::Pause | Self::Resume | Self::RateRequest { .. } | Self::RateAnswer { .. } => (0, 0),
+            Self::ProbeAck { sack, .. } => (0, sack.cumulative),
+            Self::PortStatus { down, back, .. } => (back as u32, down as u32),
+            Self::Bare
+            | Self::Pause
+            | Self::Resume
+            | Self::RateRequest { .. }
+            | Self::RateAnswer { .. }
+            | Self::Probe { .. } => (0, 0),
         }
     }
 
@@ -288,6 +319,9 @@ impl Header {
             | Self::PulledAck(PulledAnswer { sent, .. })
             | Self::PulledNack(PulledAnswer { sent, .. })
             | Self::Pull { left: sent, .. }
+            | Self::Probe { sent }
+            | Self::ProbeAck { sent, .. }
+            | Self::PortStatus { sent, .. }
             | Self::Notification { left: sent, .. } => sent,
             Self::Credit(Credit { granted_at, .. }) | Self::CreditData(CreditData { granted_at, .. }) => granted_at,
             Self::Bare

@@ -32,6 +32,10 @@ pub enum PacketKind {
     Returned,
     /// Permission for the sender to send one more packet (NDP).
     Pull,
+    /// A sender probes a path or a connection (MRC).
+    Probe,
+    /// A host tells a peer which of its ports are down (MRC).
+    PortStatus,
 }
 
 impl PacketKind {
@@ -53,12 +57,14 @@ impl PacketKind {
             Self::Trimmed => "trimmed",
             Self::Returned => "returned",
             Self::Pull => "pull",
+            Self::Probe => "probe",
+            Self::PortStatus => "port_status",
         }
     }
 }
 
 /// Every kind, in the order of their discriminants.
-pub const PACKET_KINDS: [PacketKind; 14] = [
+pub const PACKET_KINDS: [PacketKind; 16] = [
     PacketKind::Data,
     PacketKind::Ack,
     PacketKind::Nack,
@@ -73,6 +79,8 @@ pub const PACKET_KINDS: [PacketKind; 14] = [
     PacketKind::Trimmed,
     PacketKind::Returned,
     PacketKind::Pull,
+    PacketKind::Probe,
+    PacketKind::PortStatus,
 ];
 
 /// Number of values of the bits that hold a kind.

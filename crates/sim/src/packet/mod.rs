@@ -50,6 +50,8 @@ impl Flags {
     pub const ECHOES: Self = Self(4096);
     /// Set if that one was marked as well.
     pub const ECHOES_MARK: Self = Self(8192);
+    /// Set if the packet was trimmed at the last hop, or echoes that of one that it answers.
+    pub const LAST_HOP: Self = Self(16384);
 
     /// Flags of a packet of this kind, not ECN-capable.
     #[inline]
@@ -230,6 +232,12 @@ impl Packet {
         self.length = MIN_FRAME.0 as u16;
         self.flags = Flags::of(kind).with_ecn(self.flags.ecn()).with_class(self.flags.class());
     }
+
+    /// Trims the payload at a port that may be the last hop.
+    pub fn trim_at(&mut self, last_hop: bool) {
+        self.trim(PacketKind::Trimmed);
+        self.flags = self.flags.with(Flags::LAST_HOP, last_hop);
+    }
 }
 
 #[cfg(test)]
@@ -277,7 +285,8 @@ mod tests {
     fn no_flag_means_two_things() {
         let class = [1, 2, 4].map(|class| Flags(0).with_class(class));
         let ecn = [Flags(16), Flags(32)];
-        let others = [Flags::FOR_SENDER, Flags::FOR_NEIGHBOUR, Flags::TRIMS, Flags::ECHOES, Flags::ECHOES_MARK];
+        let others =
+            [Flags::FOR_SENDER, Flags::FOR_NEIGHBOUR, Flags::TRIMS, Flags::ECHOES, Flags::ECHOES_MARK, Flags::LAST_HOP];
         let flags: Vec<_> = ecn.into_iter().chain(others).chain(class).collect();
         for (at, flag) in flags.iter().copied().enumerate() {
             let others = flags.iter().copied().enumerate().filter(|other| other.0 != at).map(|other| other.1);

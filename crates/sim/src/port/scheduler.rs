@@ -95,11 +95,13 @@ pub(super) struct Scheduler {
     pub trimming: Trimming,
 }
 
-/// Random numbers that decide which packet is trimmed, and the queued packet that has just been.
+/// Random numbers that decide which packet is trimmed, the queued packet that has just been, and whether headers say that it was at the last
+/// hop.
 #[derive(Debug, Default)]
 pub(super) struct Trimming {
     pub draws: Rng,
     pub trimmed: Option<u32>,
+    pub last_hop: bool,
 }
 
 impl Scheduler {
@@ -112,7 +114,7 @@ impl Scheduler {
             turn: WeightedTurn::new(&discipline.classes),
             rounds: Rounds::of(discipline.classes.iter().map(|class| class.quantum)),
             paced: discipline.paced,
-            trimming: Trimming { draws, trimmed: None },
+            trimming: Trimming { draws, ..Trimming::default() },
             ..Self::default()
         }
     }

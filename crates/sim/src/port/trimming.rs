@@ -39,6 +39,13 @@ impl Port {
         Enqueued::dropped(reason)
     }
 
+    /// The same port, which tells receivers that it trims at the last hop.
+    #[must_use]
+    pub fn at_last_hop(mut self) -> Self {
+        self.scheduler_mut().trimming.last_hop = true;
+        self
+    }
+
     /// Whether a packet of class `number` is trimmed instead of dropped.
     pub(super) fn may_trim(&mut self, number: usize, flags: Flags) -> bool {
         self.scheduler_mut().classes[number].trims && flags.has(Flags::TRIMS)
@@ -66,8 +73,8 @@ impl Port {
         let last = queue.len().checked_sub(1).filter(|_| scheduler.trimming.draws.uniform() < 0.5);
         // A packet of a transport that does not know trimming stays whole: its receiver would take the header for the data.
         let Some(last) = last.filter(|&last| packets[queue[last].packet].flags.has(Flags::TRIMS)) else {
+            packets[incoming.packet].trim_at(scheduler.trimming.last_hop);
             self.counters.trimmed += 1;
-            packets[incoming.packet].trim(PacketKind::Trimmed);
             let enqueued = self.enqueue_class(now, incoming, packets);
             return Enqueued { outcome: Outcome::Trimmed, ..enqueued };
         };
@@ -88,7 +95,7 @@ impl Port {
     pub(super) fn trim_queued(&mut self, now: Time, place: (usize, usize), packets: &mut Slab) -> u32 {
         self.counters.trimmed += 1;
         let Waiting { packet, from, .. } = self.remove(now, place, packets);
-        packets[packet].trim(PacketKind::Trimmed);
+        packets[packet].trim_at(self.scheduler_mut().trimming.last_hop);
         self.enqueue_class(now, Incoming { packet, from, class: ClassOverride::None }, packets);
         packet
     }

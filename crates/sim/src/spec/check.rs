@@ -333,6 +333,14 @@ impl Network {
         };
         let fits = one_way.is_empty() || self.balancing == Balancing::Flow;
         ensure!(fits, "balancing", self.balancing.text(), "\"flow\": {one_way}");
+        let keeps_values = self.balancing != Balancing::Mrc || control.algorithm.multipath.is_some();
+        let name = control.algorithm.name;
+        ensure!(
+            keeps_values,
+            "balancing",
+            "mrc",
+            "another one, such as \"reps\": {name} keeps no state of entropy values, which mrc does"
+        );
         let waits = control.waits_for_credits() || control.waits_for_pulls();
         ensure!(
             !waits || !flow.application.pauses(),

@@ -7,6 +7,7 @@ use shallows_cc::catalog::{self, Algorithm, Marking, SendControl};
 use shallows_cc::parameter::{Parameter, Values};
 use shallows_cc::port::credit::CreditShaper;
 use shallows_cc::receiver::{AlternateReceiver, CreditPath, Credits, Grants, Receiver, SUBSTITUTES};
+use shallows_cc::sender::mrc::Multipath;
 use shallows_cc::sender::{Path, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
@@ -128,6 +129,12 @@ impl Control {
     #[must_use]
     pub fn grants(&self) -> Option<Grants> {
         if self.waits_for_pulls() { self.notification(1).grants() } else { None }
+    }
+
+    /// How its flows choose among entropy values and find losses, if they do so themselves; `base_rtt` is the empty round trip.
+    #[must_use]
+    pub fn multipath(&self, base_rtt: Time) -> Option<Multipath> {
+        self.algorithm.multipath.map(|read| read(&self.values, base_rtt))
     }
 
     /// True if its flows send only on pulls.

@@ -38,6 +38,8 @@ choice! {
         Reps = "reps",
         /// An entropy value for each flow, another one if its path stays congested (PLB).
         Plb = "plb",
+        /// An entropy value of a set for each plane, without values that met congestion or lost packets (MRC).
+        Mrc = "mrc",
     }
 }
 
@@ -51,7 +53,7 @@ impl Balancing {
     /// Whether the host of a flow chooses, by an entropy value in each packet.
     #[must_use]
     pub const fn is_by_host(self) -> bool {
-        matches!(self, Self::Oblivious | Self::Bitmap | Self::Reps | Self::Plb)
+        matches!(self, Self::Oblivious | Self::Bitmap | Self::Reps | Self::Plb | Self::Mrc)
     }
 }
 
@@ -76,7 +78,8 @@ request! {
         /// How a path is chosen among equal ones: by switches for each flow (ECMP), at random, in turn or by the shortest queue for each
         /// packet, or at random for each flowlet; or by hosts through an entropy value, which switches hash.
         balancing: Balancing,
-        /// Number of entropy values of a flow, a power of two up to 65536; 0 is 64 for `bitmap` and 65536 for others.
+        /// Number of entropy values of a flow, a power of two up to 65536; 0 is 64 for `bitmap` and 65536 for others. Not of `mrc`, whose
+        /// algorithm has the number.
         entropies: u32,
         /// Pause of a flow at a switch after which a flowlet begins.
         flowlet_gap: Time = "flowlet_gap_ps",

@@ -4,6 +4,7 @@ use shallows_cc::port::Ecn;
 use shallows_cc::receiver::{Credits, Grants, Receiver};
 use shallows_cc::rng::Rng;
 use shallows_cc::sender::Sender;
+use shallows_cc::sender::mrc::Multipath;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::host::timestamps::TimestampModel;
@@ -41,6 +42,8 @@ pub struct SenderConfig<'a> {
     pub first_timeout: Time,
     /// How its receiver grants credit in bytes, if it does.
     pub grants: Option<Grants>,
+    /// How it finds losses by selective acknowledgements of single packets, if it does.
+    pub multipath: Option<Multipath>,
     pub control: Box<dyn Sender>,
 }
 
@@ -62,6 +65,8 @@ pub struct ReceiverConfig {
     pub retransmission: Retransmission,
     /// Whether its data carries an INT stack.
     pub has_int: bool,
+    /// Whether each answer carries a selective acknowledgement.
+    pub has_sack: bool,
     /// Errors of timestamps; none if timestamps are exact.
     pub timestamps: Option<Box<TimestampModel>>,
     /// The credit algorithm and its random stream, where flows wait for credits.

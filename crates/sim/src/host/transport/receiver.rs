@@ -15,7 +15,7 @@ use crate::host::transport::pulled::{Pull, UnorderedReceiver};
 use crate::host::transport::selective::SelectiveReceiver;
 use crate::host::transport::status::{ReceiverEvent, Responses};
 use crate::host::transport::traits::TransportReceiver;
-use crate::packet::header::{Header, PulledAnswer, RoceAnswer, RoceData, TcpAck};
+use crate::packet::header::{Header, PulledAnswer, RoceAnswer, RoceData, Sack, TcpAck};
 use crate::packet::{Flags, PacketKind, Slab};
 use crate::spec::network::{MIN_FRAME, Retransmission};
 
@@ -83,7 +83,9 @@ impl FlowReceiver {
         self.attach_entropy(event.responses, packets);
         if let Some(answer) = event.responses.now() {
             let packet = &mut packets[answer];
-            packet.flags = packet.flags.with(Flags::ECHOES, true).with(Flags::ECHOES_MARK, flags.is_ce());
+            let last_hop = flags.has(Flags::LAST_HOP);
+            let echoed = packet.flags.with(Flags::ECHOES, true).with(Flags::ECHOES_MARK, flags.is_ce());
+            packet.flags = echoed.with(Flags::LAST_HOP, last_hop);
         }
         event
     }
@@ -137,6 +139,10 @@ impl FlowReceiver {
             (AnyReceiver::Unordered(receiver), &Header::PulledData(data)) => {
                 let state = (flags.is(PacketKind::Data), marked);
                 let responses = receiver.on_data(now, &data, state, &mut PacketSink::new(endpoint, packets));
+                receiver.event(now, responses)
+            }
+            (AnyReceiver::Unordered(receiver), &Header::Probe { sent }) => {
+                let responses = receiver.on_probe(sent, &mut PacketSink::new(endpoint, packets));
                 receiver.event(now, responses)
             }
             (_, header) => unreachable!("a packet of another transport: {header:?}"),
@@ -269,7 +275,11 @@ pub fn reply_after_close(
         Header::TcpData(data) | Header::IntData(data) => Header::TcpAck(tcp(data.sent)),
         Header::RatedData(data, query) => Header::RatedAck(tcp(data.sent), query.offered),
         Header::RateRequest { sent, query } => Header::RateAnswer { sent, offered: query.offered },
-        Header::PulledData(data) => Header::PulledAck(PulledAnswer::to(&data, now, marked, 0)),
+        Header::PulledData(data) => {
+            let sack = Sack { cumulative, ..Sack::default() };
+            Header::PulledAck(PulledAnswer { sack, ..PulledAnswer::to(&data, now, marked, 0) })
+        }
+        Header::Probe { sent } => Header::ProbeAck { sent, sack: Sack { cumulative, ..Sack::default() } },
         Header::RoceData(RoceData { sent, asks: true, .. }) => {
             Header::RoceAck(RoceAnswer { sent, delay: now - sent, held: 0, cumulative, has_int: false })
         }
@@ -309,6 +319,7 @@ mod tests {
             host: &host,
             first_timeout: host.rto_initial,
             grants: None,
+            multipath: None,
             control: (row.sender)(&Values::defaults(row.parameters), &path),
         };
         let mut sender = FlowSender::new(row.transport, Time::ZERO, endpoint, config);

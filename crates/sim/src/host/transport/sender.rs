@@ -11,7 +11,7 @@ use crate::host::transport::go_back_n::GoBackNSender;
 use crate::host::transport::inband::InbandRequest;
 use crate::host::transport::irn::IrnSender;
 use crate::host::transport::packet_sink::PacketSink;
-use crate::host::transport::pulled::UnorderedSender;
+use crate::host::transport::pulled::{Recovery, UnorderedSender};
 use crate::host::transport::selective::SelectiveSender;
 use crate::host::transport::status::{Readiness, SendStatus, SenderState};
 use crate::host::transport::traits::TransportSender;
@@ -126,7 +126,11 @@ impl FlowSender {
             request.on_data(now, at, packets);
         }
         if let Some(paths) = &mut self.paths {
-            packets[at].set_entropy(paths.next(now));
+            let value = paths.next(now, self.endpoint.port);
+            packets[at].set_entropy(value);
+            if let AnySender::Unordered(sender) = &mut self.sender {
+                sender.remember(packets.header(at).numbers().0, value);
+            }
         }
         (at, status)
     }
@@ -172,6 +176,11 @@ impl FlowSender {
             }
             AnySender::Unordered(sender) => {
                 sender.on_packet(now, header, packets[at].entropy());
+                if let Some(recovery) = sender.recovery()
+                    && let Some(paths) = &mut self.paths
+                {
+                    report_losses(now, recovery, paths);
+                }
                 sender.status_unless_done(now, queued)
             }
         }
@@ -181,11 +190,17 @@ impl FlowSender {
     #[inline(never)]
     fn learn_path(&mut self, now: Time, at: u32, packets: &Slab) {
         let (packet, header) = (&packets[at], packets.header(at));
+        let (last_hop, marked) = (packet.flags.has(Flags::LAST_HOP), packet.flags.has(Flags::ECHOES_MARK));
         let verdict = match header {
             _ if packet.flags.is(PacketKind::Returned) => Verdict::Trimmed,
             _ if !packet.flags.has(Flags::ECHOES) => return,
+            Header::ProbeAck { .. } => {
+                let values = self.paths.as_mut().and_then(|paths| paths.values());
+                return values.into_iter().for_each(|values| values.on_probed(packet.entropy(), marked));
+            }
+            Header::PulledNack(_) if last_hop => Verdict::TrimmedAtLastHop,
             Header::PulledNack(_) => Verdict::Trimmed,
-            _ if packet.flags.has(Flags::ECHOES_MARK) => Verdict::Marked,
+            _ if marked => Verdict::Marked,
             _ => Verdict::Clean,
         };
         if let Some(paths) = &mut self.paths {
@@ -241,9 +256,55 @@ impl FlowSender {
         let timeouts = self.repairs().1;
         self.sender.get_mut().on_timer(now);
         let expired = self.repairs().1 > timeouts;
-        if let Some(paths) = self.paths.as_mut().filter(|_| expired) {
+        let Some(paths) = &mut self.paths else { return };
+        if expired {
             paths.on_timeout(now);
         }
+        if let AnySender::Unordered(sender) = &mut self.sender
+            && let Some(recovery) = sender.recovery()
+        {
+            report_losses(now, recovery, paths);
+        }
+    }
+
+    /// Returns whether the flow sends nothing through this port of its host.
+    #[inline]
+    pub fn avoids(&self, port: u32) -> bool {
+        self.paths.as_deref().is_some_and(|paths| paths.avoids(port))
+    }
+
+    /// Returns whether the flow may send probes.
+    #[inline]
+    pub fn probes(&self) -> bool {
+        matches!(&self.sender, AnySender::Unordered(sender) if sender.has_recovery())
+    }
+
+    /// Creates the probes that are due, those of the connection through `port`, unless their ports are down. Returns the port and the index
+    /// of each.
+    pub fn take_probes(
+        &mut self,
+        now: Time,
+        (port, is_down): (u32, &dyn Fn(u32) -> bool),
+        packets: &mut Slab,
+    ) -> Vec<(u32, u32)> {
+        let AnySender::Unordered(sender) = &mut self.sender else { return Vec::new() };
+        let Some(recovery) = sender.recovery() else { return Vec::new() };
+        let mut probes = Vec::new();
+        if let Some(paths) = &mut self.paths {
+            probes = paths.values().map_or_else(Vec::new, |values| values.take_probes(now));
+            recovery.value_probe = paths.next_probe();
+        }
+        if recovery.takes_probe() {
+            let value = self.paths.as_mut().map_or(0, |paths| paths.next(now, port));
+            probes.push((port, value));
+        }
+        let out = &mut PacketSink::new(self.endpoint, packets);
+        let create = |(port, value)| {
+            let at = sender.probe_frame(now, out);
+            out.packets[at].set_entropy(value);
+            (port, at)
+        };
+        probes.into_iter().filter(|&(port, _)| !is_down(port)).map(create).collect()
     }
 
     /// Makes data of the application available.
@@ -308,5 +369,17 @@ impl FlowSender {
             record("window_pkt", sender.window_packets());
         }
         self.sender.get_mut().probe(since, record);
+        if let Some(values) = self.paths.as_mut().and_then(|paths| paths.values()) {
+            values.probe(record);
+        }
     }
+}
+
+/// Tells the choice of paths of lost packets, and the transport when a value is to be probed.
+#[inline]
+fn report_losses(now: Time, recovery: &mut Recovery, paths: &mut PathSelection) {
+    if recovery.has_lost() {
+        recovery.take_lost().into_iter().for_each(|(value, evidence)| paths.on_lost(now, value, evidence));
+    }
+    recovery.value_probe = paths.next_probe();
 }

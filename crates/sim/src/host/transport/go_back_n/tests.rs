@@ -62,6 +62,7 @@ fn with_control(packets: u64, control: Constant) -> GoBackNSender {
         host: &host,
         first_timeout: host.rto_initial,
         grants: None,
+        multipath: None,
         control,
     })
 }
@@ -78,6 +79,7 @@ fn new_receiver(packets: u64) -> GoBackNReceiver {
         pull_timeout: (Time::ZERO, Time::ZERO),
         retransmission: crate::spec::network::Retransmission::GoBackN,
         has_int: false,
+        has_sack: false,
         timestamps: None,
         credits: None,
         notification,

@@ -45,6 +45,7 @@ fn with_control(packets: u64, sprayed: bool, control: Box<dyn Sender>) -> IrnSen
         in_flight_limit: if sprayed { 16 } else { 8 },
         first_timeout: host.rto_initial,
         grants: None,
+        multipath: None,
         control,
     })
 }

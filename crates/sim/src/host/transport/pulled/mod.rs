@@ -6,6 +6,8 @@
 //! The sender asks its [`allowance::Allowance`] once for each packet. With a window (NSCC, [`shallows_cc::sender::nscc`]) answers, trimmed
 //! packets and timeouts reach the algorithm, and the receiver owes nothing.
 //!
+//! MRC ([`shallows_cc::sender::mrc`]) finds losses by selective acknowledgements before that, and probes connections ([`recovery`]).
+//!
 //! With pulls (NDP) a first window leaves unsolicited at line rate. After that, each pull of the receiver allows one packet; the receiver
 //! paces the pulls of all its flows together ([`crate::host::pull_pacer`]). Each answer earns the flow a pull, and is the pull itself if no
 //! other flow waits for one. A sender whose packet returned keeps it for the next pull; if it expects no pull, it sends the packet at once.
@@ -20,7 +22,9 @@
 mod allowance;
 mod debt;
 mod receive;
+mod recovery;
 mod send;
 
 pub use receive::{Pull, UnorderedReceiver};
+pub use recovery::Recovery;
 pub use send::UnorderedSender;

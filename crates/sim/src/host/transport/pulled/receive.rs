@@ -11,7 +11,7 @@ use crate::host::transport::pulled::debt::Debt;
 use crate::host::transport::selective::Ranges;
 use crate::host::transport::status::Responses;
 use crate::host::transport::traits::TransportReceiver;
-use crate::packet::header::{Header, PulledAnswer, PulledData};
+use crate::packet::header::{Header, PulledAnswer, PulledData, Sack};
 use crate::spec::network::MIN_FRAME;
 
 /// How often in a row a receiver repeats its newest pull: as often as Linux retransmits (`tcp_retries2`).
@@ -46,6 +46,7 @@ pub struct UnorderedReceiver {
     backoff: Backoff,
     deadline: Time,
     timer: LazyTimer,
+    has_sack: bool,
 }
 
 impl UnorderedReceiver {
@@ -63,6 +64,7 @@ impl UnorderedReceiver {
             backoff: Backoff::new(initial, max),
             deadline: Time::MAX,
             timer: LazyTimer::DISARMED,
+            has_sack: config.has_sack,
         }
     }
 
@@ -75,9 +77,12 @@ impl UnorderedReceiver {
         (whole, marked): (bool, bool),
         out: &mut PacketSink<'_>,
     ) -> Responses {
-        let answer = PulledAnswer::to(data, now, marked, self.debt.sent());
+        let mut answer = PulledAnswer::to(data, now, marked, self.debt.sent());
         if whole {
             self.accept(data.seq);
+        }
+        if self.has_sack {
+            answer.sack = self.sack();
         }
         let arrived = self.has(data.seq);
         let header = if arrived { Header::PulledAck(answer) } else { Header::PulledNack(answer) };
@@ -90,6 +95,15 @@ impl UnorderedReceiver {
             self.deadline = now + self.backoff.current();
         }
         Responses::new(None, Some(out.put(MIN_FRAME, header)))
+    }
+
+    /// Answers a probe that left at `sent`.
+    pub fn on_probe(&mut self, sent: Time, out: &mut PacketSink<'_>) -> Responses {
+        Responses::new(None, Some(out.put(MIN_FRAME, Header::ProbeAck { sent, sack: self.sack() })))
+    }
+
+    fn sack(&self) -> Sack {
+        Sack { cumulative: self.expected, bitmap: self.out_of_order.bitmap(self.expected) }
     }
 
     fn has(&self, seq: u32) -> bool {
@@ -202,6 +216,7 @@ mod tests {
             notification: Accurate::boxed(&Values::defaults(&[]), 1),
             retransmission: crate::spec::network::Retransmission::GoBackN,
             has_int: false,
+            has_sack: false,
             timestamps: None,
             credits: None,
         };

@@ -13,9 +13,11 @@ use crate::host::transport::lazy_timer::{Backoff, LazyTimer};
 use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::pulled::allowance::Allowance;
+use crate::host::transport::pulled::recovery::Recovery;
 use crate::host::transport::status::{BlockedBy, Readiness};
 use crate::host::transport::traits::TransportSender;
-use crate::packet::header::{Header, PulledAnswer, PulledData};
+use crate::host::value_set::Evidence;
+use crate::packet::header::{Header, PulledAnswer, PulledData, Sack};
 use crate::spec::network::{MIN_FRAME, Supply};
 
 /// State of a packet that has been sent.
@@ -29,6 +31,22 @@ enum State {
     Arrived,
 }
 
+/// A packet that has been sent.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    /// When it left last.
+    at: Time,
+    state: State,
+    /// The entropy value with which it left, over connections that remember it.
+    value: u16,
+}
+
+impl Sent {
+    const fn now(at: Time) -> Self {
+        Self { at, state: State::InFlight, value: 0 }
+    }
+}
+
 /// Sender of one flow.
 #[derive(Debug)]
 pub struct UnorderedSender {
@@ -37,8 +55,8 @@ pub struct UnorderedSender {
     ecn: Ecn,
     /// All packets below have arrived.
     base: u32,
-    /// For each packet from `base` on: when it left last, and its state.
-    packets: VecDeque<(Time, State)>,
+    /// The packets from `base` on.
+    packets: VecDeque<Sent>,
     missing: BTreeSet<u32>,
     in_flight: u32,
     allowance: Allowance,
@@ -52,6 +70,8 @@ pub struct UnorderedSender {
     timer: LazyTimer,
     retransmits: u64,
     timeouts: u64,
+    /// Loss detection by selective acknowledgements, if the algorithm has it.
+    recovery: Option<Box<Recovery>>,
 }
 
 impl UnorderedSender {
@@ -75,7 +95,30 @@ impl UnorderedSender {
             timer: LazyTimer::DISARMED,
             retransmits: 0,
             timeouts: 0,
+            recovery: config.multipath.as_ref().map(|rules| Box::new(Recovery::new(rules))),
         }
+    }
+
+    /// Returns whether the flow finds losses by selective acknowledgements.
+    pub const fn has_recovery(&self) -> bool {
+        self.recovery.is_some()
+    }
+
+    /// Returns the loss detection by selective acknowledgements, if the flow has it.
+    pub fn recovery(&mut self) -> Option<&mut Recovery> {
+        self.recovery.as_deref_mut()
+    }
+
+    /// Remembers the entropy value with which a packet leaves.
+    pub fn remember(&mut self, seq: u32, value: u16) {
+        if self.recovery.is_some() {
+            self.packets[(seq - self.base) as usize].value = value;
+        }
+    }
+
+    /// Creates a probe, and returns its index.
+    pub fn probe_frame(&self, now: Time, out: &mut PacketSink<'_>) -> u32 {
+        out.put_data(MIN_FRAME, self.ecn, Header::Probe { sent: now })
     }
 
     /// Returns the number of the next new packet.
@@ -90,6 +133,7 @@ impl UnorderedSender {
             Header::PulledAck(answer) => {
                 self.on_ack(now, &answer, entropy);
                 self.allowance.on_pull(answer.pulled);
+                self.find_losses(now, answer.sent, answer.sack);
             }
             Header::PulledNack(answer) => {
                 if self.on_missing(answer.sent, answer.seq) {
@@ -97,6 +141,11 @@ impl UnorderedSender {
                     self.report_trim(now, &answer, entropy);
                 }
                 self.allowance.on_pull(answer.pulled);
+                self.find_losses(now, answer.sent, answer.sack);
+            }
+            Header::ProbeAck { sent, sack } => {
+                self.backoff.reset();
+                self.find_losses(now, sent, sack);
             }
             Header::PulledData(PulledData { sent, seq, .. }) => {
                 if self.on_missing(sent, seq) {
@@ -112,7 +161,7 @@ impl UnorderedSender {
     fn on_ack(&mut self, now: Time, answer: &PulledAnswer, entropy: u16) {
         self.backoff.reset();
         let Some(index) = answer.seq.checked_sub(self.base) else { return };
-        let before = std::mem::replace(&mut self.packets[index as usize].1, State::Arrived);
+        let before = std::mem::replace(&mut self.packets[index as usize].state, State::Arrived);
         match before {
             State::Arrived => return,
             State::InFlight => self.in_flight -= 1,
@@ -120,13 +169,65 @@ impl UnorderedSender {
                 self.missing.remove(&answer.seq);
             }
         }
-        while let Some((_, State::Arrived)) = self.packets.front() {
-            self.packets.pop_front();
-            self.base += 1;
-        }
+        self.move_base();
         let acked = self.message.payload(answer.seq);
         let ack = Ack { acked, ..self.answered(now, answer, entropy) };
         self.gate.on_ack(now, &ack);
+    }
+
+    /// Forgets the packets before the first one that has not arrived.
+    fn move_base(&mut self) {
+        while self.packets.front().is_some_and(|sent| sent.state == State::Arrived) {
+            self.packets.pop_front();
+            self.base += 1;
+        }
+    }
+
+    /// Finds packets that are lost, or have arrived without their answers, by the answer to one that left at `sent`.
+    #[inline]
+    fn find_losses(&mut self, now: Time, sent: Time, sack: Sack) {
+        if let Some(recovery) = &mut self.recovery {
+            recovery.on_answer(sent, sack);
+            self.resolve_overdue(now);
+        }
+    }
+
+    fn resolve_overdue(&mut self, now: Time) {
+        let in_flight = self.message.mss * u64::from(self.in_flight);
+        let mut lost = Bytes::ZERO;
+        while let Some((sent, seq)) = self.oldest()
+            && let Some(arrived) = self.recovery.as_ref().and_then(|recovery| recovery.verdict(sent, seq))
+        {
+            if arrived {
+                self.on_covered(now, seq);
+            } else {
+                self.lose(seq, Evidence::Acknowledgements);
+                lost += self.message.payload(seq);
+            }
+        }
+        if lost > Bytes::ZERO {
+            let loss = Loss { kind: LossKind::FastRetransmit, in_flight, lost, repeated: false };
+            self.gate.control.on_loss(now, &loss);
+            self.gate.decide();
+        }
+    }
+
+    /// Handles the arrival of a packet of which another answer tells.
+    fn on_covered(&mut self, now: Time, seq: u32) {
+        self.packets[(seq - self.base) as usize].state = State::Arrived;
+        self.in_flight -= 1;
+        self.move_base();
+        let in_flight = self.message.mss * u64::from(self.in_flight);
+        self.gate.on_ack(now, &Ack { acked: self.message.payload(seq), in_flight, ..Ack::default() });
+    }
+
+    /// Records the loss of a packet, of which the path selection is told.
+    fn lose(&mut self, seq: u32, evidence: Evidence) {
+        let value = self.packets[(seq - self.base) as usize].value;
+        self.set_missing(seq);
+        if let Some(recovery) = &mut self.recovery {
+            recovery.on_lost(value, evidence);
+        }
     }
 
     /// Tells the algorithm of a packet that a port has trimmed. Where the receiver allows packets, it does not decide anew.
@@ -166,11 +267,12 @@ impl UnorderedSender {
     /// Returns true if this packet has not been answered since it left at `sent`.
     fn is_in_flight(&self, sent: Time, seq: u32) -> bool {
         let index = seq.checked_sub(self.base).map(|index| index as usize);
-        index.and_then(|index| self.packets.get(index)) == Some(&(sent, State::InFlight))
+        let packet = index.and_then(|index| self.packets.get(index));
+        packet.is_some_and(|packet| packet.at == sent && packet.state == State::InFlight)
     }
 
     fn set_missing(&mut self, seq: u32) {
-        self.packets[(seq - self.base) as usize].1 = State::Missing;
+        self.packets[(seq - self.base) as usize].state = State::Missing;
         self.missing.insert(seq);
         self.in_flight -= 1;
     }
@@ -200,10 +302,14 @@ impl UnorderedSender {
 
     fn deadline(&mut self) -> Time {
         // A packet from the receiver may have shortened the timeout, but does not make it expire in the past.
-        match self.oldest() {
+        let timeout = match self.oldest() {
             Some((sent, _)) => (sent + self.backoff.current()).max(self.heard),
             None if self.is_starved() => self.heard + self.backoff.current(),
             None => Time::MAX,
+        };
+        match &self.recovery {
+            Some(recovery) => timeout.min(recovery.deadline(self.heard, self.in_flight > 0)),
+            None => timeout,
         }
     }
 
@@ -238,12 +344,17 @@ impl TransportSender for UnorderedSender {
     fn send(&mut self, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
         let seq = if let Some(seq) = self.missing.pop_first() {
             self.retransmits += 1;
-            self.packets[(seq - self.base) as usize] = (now, State::InFlight);
+            self.packets[(seq - self.base) as usize] = Sent::now(now);
             seq
         } else {
-            self.packets.push_back((now, State::InFlight));
+            self.packets.push_back(Sent::now(now));
             self.next() - 1
         };
+        if self.in_flight == 0
+            && let Some(recovery) = &mut self.recovery
+        {
+            recovery.on_first_departure(now);
+        }
         self.in_flight += 1;
         self.departures.push_back((now, seq));
         let length = (self.message.payload(seq) + header).max(MIN_FRAME);
@@ -273,7 +384,7 @@ impl TransportSender for UnorderedSender {
         let in_flight = self.message.mss * u64::from(self.in_flight);
         let (mut packets, mut lost) = (0, Bytes::ZERO);
         while let Some((_, seq)) = self.oldest().filter(|&(sent, _)| sent + timeout <= now) {
-            self.set_missing(seq);
+            self.lose(seq, Evidence::Timeout);
             packets += 1;
             lost += self.message.payload(seq);
         }
@@ -285,6 +396,9 @@ impl TransportSender for UnorderedSender {
                 self.gate.control.on_loss(now, &Loss { kind: LossKind::Timeout, in_flight, lost, repeated });
                 self.gate.decide();
             }
+        }
+        if let Some(recovery) = &mut self.recovery {
+            recovery.on_timer(now, self.heard, self.in_flight > 0);
         }
     }
 
@@ -369,6 +483,7 @@ mod tests {
             host: &host,
             first_timeout: host.rto_initial,
             grants: None,
+            multipath: None,
             control,
         };
         UnorderedSender::new(config, leave)

@@ -83,6 +83,16 @@ impl Ranges {
         to.saturating_sub(from) - covered
     }
 
+    /// Returns a bit for each of the 64 numbers from `first` on, which is set if the number is in the set.
+    pub fn bitmap(&self, first: u32) -> u64 {
+        let near =
+            self.runs.iter().filter(|run| run.1 > first).take_while(|run| run.0 < first.saturating_add(u64::BITS));
+        near.fold(0, |bits, &(from, to)| {
+            let (from, to) = (from.max(first) - first, (to - first).min(u64::BITS));
+            bits | u64::MAX >> (u64::BITS - (to - from)) << from
+        })
+    }
+
     /// Returns the `n`th largest number of the set.
     pub fn nth_from_top(&self, n: u32) -> Option<u32> {
         let mut left = n;
@@ -99,6 +109,14 @@ impl Ranges {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bitmap_has_the_next_64_numbers() {
+        let ranges = Ranges { runs: vec![(1, 3), (9, 12), (14, 15), (70, 90)] };
+        assert_eq!(ranges.bitmap(10), 0b10011 | 0b1111 << 60);
+        assert_eq!((ranges.bitmap(20), ranges.bitmap(70), ranges.bitmap(90)), (0x3fff << 50, 0xf_ffff, 0));
+        assert_eq!(Ranges { runs: vec![(0, u32::MAX)] }.bitmap(5), u64::MAX);
+    }
 
     fn set(runs: &[(u32, u32)]) -> Ranges {
         let mut ranges = Ranges::default();

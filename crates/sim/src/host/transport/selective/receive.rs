@@ -237,6 +237,7 @@ mod tests {
             notification,
             retransmission,
             has_int,
+            has_sack: false,
             timestamps,
             credits,
         };

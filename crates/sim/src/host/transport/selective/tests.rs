@@ -38,6 +38,7 @@ fn with_prr(packets: u64, prr: bool) -> SelectiveSender {
         host: &host,
         first_timeout: host.rto_initial,
         grants: None,
+        multipath: None,
         control,
     };
     SelectiveSender::new(config, 3)

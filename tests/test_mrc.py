@@ -1,0 +1,104 @@
+"""MRC over fabrics of several planes: its ports, its planes, and what lost planes, links and packets cost.
+
+Bounds are shares of the line: a lost plane of P costs 1/P, a lost link between a leaf and a spine at most the
+link's share of the leaf's links, and lost packets little more than themselves. States of entropy values are
+tested in crates/sim/src/host/value_set.rs.
+"""
+
+import numpy as np
+import pytest
+
+import shallows as sh
+from shallows.errors import ScenarioError
+
+FRAME, HEADER = 4096, 40
+HALF = [f"h{i}" for i in range(4)], [f"h{i}" for i in range(4, 8)]
+"""The hosts of the first leaf, and those of the second."""
+ACROSS = {"kind": "long-lived", "flows": 4, "from": HALF[0], "to": HALF[1]}
+
+
+def scenario(planes=4, gbps=200, traffic=ACROSS, until="600us", since="200us", **tables):
+    """Two leaves with four hosts each. A host has a port in each plane, whose leaf has eight uplinks, so that only
+    ports of hosts limit flows.
+    """
+    topology = {"kind": "leaf-spine", "leaves": 2, "spines": 8, "hosts_per_leaf": 4, "link_delay": "500ns"}
+    return sh.Scenario(
+        topology=topology | {"planes": planes, "rate": f"{gbps}Gbps"},
+        network={"mtu": f"{FRAME}B"},
+        hosts={"rto_initial": "1ms"},
+        cc="mrc",
+        traffic=[traffic],
+        duration=until,
+        warmup=since,
+        **tables,
+    )
+
+
+def shares(made):
+    """Goodput of each flow as a share of the payload that its host's ports can send."""
+    network = made.network
+    line = network.rate_bps[network.link_from == 0].sum() / 1e9 * (1 - HEADER / FRAME)
+    return sh.run(made).flows.goodput_gbps / line
+
+
+def test_ports_to_hosts_mark_nothing_and_trim_later():
+    """Ports trim at the bandwidth-delay product of a plane, and those to hosts at 1.5 of it (UE 1.0.3)."""
+    made = scenario()
+    queue, (last,) = made.queues[0], made.ports
+    assert made.network_options.balancing == "mrc"
+    assert sorted(last.names) == sorted(
+        name for name in made.network.port_names if "->h" in name and not name.startswith("h")
+    )
+    assert (queue.marks.kind, last.marking) == ("red", "none")
+    assert last.trimming.threshold == pytest.approx(1.5 * queue.trimming.threshold, rel=1e-6)
+
+
+@pytest.mark.parametrize("network", [{"balancing": "reps"}, {"balancing": "flow"}])
+def test_another_choice_of_paths_stays(network):
+    made = scenario().replace({"network.balancing": network["balancing"]})
+    assert (made.network_options.balancing, made.ports) == (network["balancing"], [])
+
+
+def test_another_algorithm_has_no_values():
+    made = scenario(until="20us", since="0s")
+    with pytest.raises(
+        ScenarioError, match='network.balancing = "mrc": expected another one, such as "reps": nscc'
+    ):
+        sh.run(made.replace({"cc": "nscc", "network.balancing": "mrc"}))
+
+
+@pytest.mark.parametrize(("planes", "gbps"), [(4, 200), (8, 100)])
+def test_planes_carry_equal_shares(planes, gbps):
+    made = scenario(planes, gbps)
+    run = sh.run(made)
+    ports = run.columns("ports")["utilization"]
+    of_hosts = made.network.is_nic & (made.network.link_from < 4)
+    assert ports[of_hosts].min() >= 0.99 * ports[of_hosts].max()
+
+
+@pytest.mark.parametrize(("planes", "gbps"), [(4, 200), (8, 100)])
+def test_a_lost_plane_costs_its_share_of_the_line(planes, gbps):
+    """From 5 ms after the loss on."""
+    faults = [{"link": "p1.*<->*", "kind": "down", "at": "200us"}]
+    assert shares(scenario(planes, gbps)).to_numpy() == pytest.approx(1, abs=0.01)
+    found = shares(scenario(planes, gbps, until="5600us", since="5200us", faults=faults))
+    assert found.to_numpy() == pytest.approx(1 - 1 / planes, rel=0.01)
+
+
+@pytest.mark.parametrize(("planes", "gbps"), [(4, 200), (8, 100)])
+def test_a_lost_link_costs_at_most_its_share_of_the_leaf(planes, gbps):
+    faults = [{"link": "p0.leaf0<->p0.spine0", "kind": "down", "at": "200us"}]
+    healthy = shares(scenario(planes, gbps)).mean()
+    broken = shares(scenario(planes, gbps, until="5600us", since="5200us", faults=faults)).mean()
+    assert healthy * (1 - 1 / (8 * planes) - 0.005) <= broken <= healthy * 1.001
+
+
+@pytest.mark.parametrize(("loss", "least"), [(0.001, 0.995), (0.01, 0.98)])
+def test_random_loss_costs_little_more_than_the_lost_packets(loss, least):
+    """Losses between the leaf and the spines are found by acknowledgements of later packets."""
+    one = {"kind": "long-lived", "flows": 1, "from": "h0", "to": "h4"}
+    faults = [{"link": "p*.leaf0->p*.spine*", "kind": "loss", "value": loss}]
+    run = sh.run(scenario(4, 100, one, "6ms", "1ms", faults=faults))
+    found = float(run.flows.goodput_gbps[0]) / (400 * (1 - HEADER / FRAME))
+    assert least <= found <= 1 - 0.9 * loss
+    assert run.flows.timeouts[0] == 0
