@@ -36,7 +36,7 @@ def command(extra: str) -> str:
     It names the package index only if this installation came from an index: a wheel, a folder or a checkout
     is named by its path, because the index need not have it.
     """
-    return f'pip install {_origin(extra)}'
+    return f"pip install {_origin(extra)}"
 
 
 def _origin(extra: str) -> str:
