@@ -48,6 +48,6 @@ def _origin(extra: str) -> str:
     if text is None:
         return f'"shallows[{extra}]"'
     origin: dict[str, Any] = json.loads(text)
-    place = unquote(urlsplit(origin["url"]).path)
+    url: str = origin["url"]
     editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
-    return f'{editable}"{place}[{extra}]"'
+    return f'{editable}"{unquote(urlsplit(url).path)}[{extra}]"'
