@@ -36,7 +36,7 @@ def command(extra: str) -> str:
     It names the package index only if this installation came from an index: a wheel, a folder or a checkout
     is named by its path, because the index need not have it.
     """
-    return f'pip install {_origin(extra)}'
+    return f"pip install {_origin(extra)}"
 
 
 def _origin(extra: str) -> str:
@@ -48,6 +48,6 @@ def _origin(extra: str) -> str:
     if text is None:
         return f'"shallows[{extra}]"'
     origin: dict[str, Any] = json.loads(text)
-    place = unquote(urlsplit(origin["url"]).path)
+    url: str = origin["url"]
     editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
-    return f'{editable}"{place}[{extra}]"'
+    return f'{editable}"{unquote(urlsplit(url).path)}[{extra}]"'
