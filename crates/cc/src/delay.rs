@@ -123,6 +123,14 @@ mod tests {
     }
 
     #[test]
+    fn a_base_is_known_from_its_first_sample() {
+        let mut base = Base::new(Time::ZERO);
+        assert!(!base.known());
+        base.observe(US * 200, US * 100);
+        assert!(base.known());
+    }
+
+    #[test]
     fn stamps_of_a_batch_are_spaced_and_others_stay() {
         // Fig. 5: three packets polled at once, then one on its own.
         let mut calibration = Calibration::default();
