@@ -231,6 +231,8 @@ answer! {
         classes: Vec<u32>,
         /// It was drawn which packet is trimmed
         trimming: bool,
+        /// Token buckets of ports held back packets
+        shaping: bool,
         /// Gaps followed frames
         gap: bool,
         /// Timestamps had errors
@@ -341,6 +343,7 @@ impl From<Randomness> for Random {
             marking: drawn.marking,
             classes: drawn.classes.into_iter().collect(),
             trimming: drawn.trimming,
+            shaping: drawn.shaping,
             gap: drawn.gap,
             timestamps: drawn.timestamps,
             ccs: drawn.controls.into_iter().collect(),

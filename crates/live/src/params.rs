@@ -69,7 +69,7 @@ pub fn inigo(values: &Values) -> Result<InigoParams, String> {
 /// # Errors
 /// A sentence for a parameter that the core does not have.
 pub fn inigo_receiver(values: &Values) -> Result<InigoReceiverParams, String> {
-    without(&["tsecr"], values)?;
+    without(&["tsecr", "ce"], values)?;
     Ok(InigoReceiverParams {
         threshold: fixed(values.get("threshold"), PART_BITS),
         g: fixed(values.get("g"), SHARE_BITS),

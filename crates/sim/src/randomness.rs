@@ -13,6 +13,8 @@ pub struct Randomness {
     pub classes: BTreeSet<u32>,
     /// The choice of the packet that is trimmed.
     pub trimming: bool,
+    /// The times for which token buckets of ports held back packets.
+    pub shaping: bool,
     /// Gaps after frames.
     pub gap: bool,
     /// Errors of timestamps.
@@ -31,6 +33,7 @@ impl Randomness {
         self.marking |= other.marking;
         self.classes.extend(&other.classes);
         self.trimming |= other.trimming;
+        self.shaping |= other.shaping;
         self.gap |= other.gap;
         self.timestamps |= other.timestamps;
         self.controls.extend(&other.controls);

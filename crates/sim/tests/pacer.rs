@@ -29,7 +29,7 @@ impl Sender for Paced {
 /// Every host has a pacer.
 fn with_pacers(mut network: Network, rate: Rate, spec: PacerSpec) -> Network {
     let open = ClassSpec::OPEN;
-    let shaper = Shaper { rate, burst: MTU * 2, pacer: Some(spec) };
+    let shaper = Shaper { rate, burst: MTU * 2, jitter: Time::ZERO, pacer: Some(spec) };
     let classes = vec![open, ClassSpec { shaper: Some(shaper), ..open }];
     network.disciplines =
         vec![Discipline { paced: Some(1), ..Discipline::new(classes, vec![ClassOf([0; PACKET_KINDS.len()])]) }];

@@ -114,7 +114,8 @@ fn ports(dice: &mut Dice, network: &mut Network, control: &Control) {
 fn share_with_credits(network: &mut Network, control: &Control) {
     let shaper = CreditShaper::new(&control.values, MTU);
     for port in &mut network.ports {
-        let tokens = Shaper { rate: shaper.rate(port.rate), burst: shaper.burst_bytes(), pacer: None };
+        let tokens =
+            Shaper { rate: shaper.rate(port.rate), burst: shaper.burst_bytes(), jitter: Time::ZERO, pacer: None };
         let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens), ..ClassSpec::OPEN };
         let rest = ClassSpec { limit: Limit::Bytes(port.buffer), ..ClassSpec::OPEN };
         let class_of = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));

@@ -128,14 +128,14 @@ class Algorithm:
         return LEAST_THRESHOLD.get(self.name)
 
     @property
-    def credits(self) -> tuple[int, int, int] | None:
-        """Bytes of a credit, bytes of a burst and queued credits, for ports with a class of credits; else
-        None.
+    def credits(self) -> tuple[int, int, int, int] | None:
+        """Bytes of a credit, bytes of a burst, queued credits and the jitter of switches in picoseconds, for
+        ports with a class of credits; else None.
         """
         if self.user_class or self.native or _row(self.name)["port"] != "credit":
             return None
         size, burst, queue = (int(self.parameters[key]) for key in ("credit", "credit_burst", "credit_queue"))
-        return size, burst * size, queue
+        return size, burst * size, queue, round(self.parameters["switch_jitter"] * 1e12)
 
     @property
     def trims(self) -> bool:

@@ -60,6 +60,7 @@ class Random(TypedDict):
     marking: bool
     classes: U32
     trimming: bool
+    shaping: bool
     gap: bool
     timestamps: bool
     ccs: U32
@@ -192,7 +193,6 @@ class Record(TypedDict):
 class Timestamps(TypedDict):
     burst: int
     bucket: int
-    poll_ps: int
     stack_ps: int
     noise_ps: int
     drift: float
@@ -314,6 +314,7 @@ class Pacer(TypedDict):
 class Shaper(TypedDict):
     rate_bps: int
     burst_bytes: int
+    jitter_ps: int
     pacer: NotRequired[Pacer | None]
 
 

@@ -226,7 +226,9 @@ def _check_headers(scenario: "Scenario") -> None:
 def _check_credits(scenario: "Scenario") -> None:
     for used in scenario.algorithms:
         if used.credits and used.credits != scenario.credits:
-            raise ScenarioError("cc", used.label, "the same credit, burst and queue in all algorithms")
+            raise ScenarioError(
+                "cc", used.label, "the same credit, burst, queue and switch_jitter in all algorithms"
+            )
 
 
 def _check_pacer(scenario: "Scenario") -> None:

@@ -238,9 +238,13 @@ class _Port:
     def _credits(self) -> "Class":
         """Credits may take what the full frames that they request leave of a link."""
         assert self.scenario.credits is not None
-        size, burst, queue = self.scenario.credits
+        size, burst, queue, jitter = self.scenario.credits
         rate = self.rate_bps * size // (size + self.scenario.mtu)
-        shaper: Shaper = {"rate_bps": rate, "burst_bytes": burst}
+        shaper: Shaper = {
+            "rate_bps": rate,
+            "burst_bytes": burst,
+            "jitter_ps": 0 if self.is_nic else jitter,
+        }
         return {"limit": {"packets": queue}, "trims": False, "shaper": shaper}
 
     def _paced(self) -> "Class":
@@ -254,7 +258,8 @@ class _Port:
             "least_bps": round(parameters["least_rate"] * rate),
             "most_bps": rate,
         }
-        shaper: Shaper = {"rate_bps": rate, "burst_bytes": int(parameters["bucket"]), "pacer": pacer}
+        burst = int(parameters["bucket"])
+        shaper: Shaper = {"rate_bps": rate, "burst_bytes": burst, "jitter_ps": 0, "pacer": pacer}
         return {**class_of(), "shaper": shaper}
 
 

@@ -109,9 +109,9 @@ class Resolved:
         return max(marking_begins(self, queue) for queue in queues_of(self))
 
     @property
-    def credits(self) -> tuple[int, int, int] | None:
-        """Bytes of a credit, bytes of a burst and queued credits, for ports with a class of credits; else
-        None.
+    def credits(self) -> tuple[int, int, int, int] | None:
+        """Bytes of a credit, bytes of a burst, queued credits and the jitter of switches in picoseconds, for
+        ports with a class of credits; else None.
         """
         return next((used.credits for used in self.algorithms if used.credits), None)
 

@@ -35,6 +35,9 @@ pub const PARAMETERS: &[Parameter] = &[
     flag("mark", "RCV_ECN", false)
         .meaning("mark for a sender that reacts to marks, instead of managing the receive window")
         .source("Inigo §3"),
+    flag("ce", "CE", false)
+        .meaning("with mark: marks are CE in the IP header of the next acknowledgement, which no sender of data reads, instead of ECN-Echo")
+        .source("Inigo Algorithm 8 to the letter; off: only ECN-Echo reaches a sender (RFC 3168)"),
     number("threshold", "d_thresh", 0.17, 0.0..=100.0)
         .meaning("growth of the one-way delay that makes packets late, as a share of the smallest RTT")
         .source("Inigo eq. 3: 0.17"),
@@ -61,6 +64,11 @@ pub const PRESETS: &[Preset] = &[
         values: &[("tsecr", 1.0)],
         source: "Inigo Algorithm 8 to the letter, and the authors' patches: echoed times in place of arrival times",
     },
+    Preset {
+        name: "ce",
+        values: &[("mark", 1.0), ("ce", 1.0)],
+        source: "Inigo Algorithm 8 to the letter: CE is marked in the IP header of the next acknowledgement",
+    },
 ];
 
 /// Differences from the print.
@@ -81,6 +89,12 @@ pub const DEVIATIONS: &[Deviation] = &[
         "summed over the window",
         "Algorithm 9 divides the sums and resets them",
     ),
+    deviation(
+        "Algorithm 8: CE in the IP header of the next ACK",
+        "with mark, ECN-Echo in the TCP header; ce as printed",
+        "a sender takes CE on an acknowledgement without data for nothing (RFC 3168 §6.1.5), so the letter marks to no effect, which \
+         is what the paper measured: \"it is having little to no effect on any sender\" (§4.1)",
+    ),
     deviation("Algorithm 9: g", "1/16", "the paper prints no value; the patches'"),
     deviation(
         "§3.1: as Algorithms 4 and 5 in bytes",
@@ -98,6 +112,7 @@ const FLOOR: f64 = 2.0;
 pub fn boxed(values: &Values, acks_every: u32) -> Box<dyn Receiver> {
     let parameters = Parameters {
         marks: values.flag("mark"),
+        ce: values.flag("ce") && values.flag("mark"),
         threshold: values.get("threshold"),
         g: values.get("g"),
         sub_window: values.get("sub_window"),
@@ -115,6 +130,7 @@ pub fn boxed(values: &Values, acks_every: u32) -> Box<dyn Receiver> {
         bytes: Bytes::ZERO,
         late: Bytes::ZERO,
         late_since_answer: false,
+        ce_due: false,
         alpha: 0.0,
         window: 0.0,
         slow_start: true,
@@ -129,6 +145,8 @@ pub fn boxed(values: &Values, acks_every: u32) -> Box<dyn Receiver> {
 #[derive(Clone, Copy, Debug)]
 struct Parameters {
     marks: bool,
+    /// Whether marks are CE on acknowledgements.
+    ce: bool,
     threshold: f64,
     g: f64,
     sub_window: f64,
@@ -153,6 +171,8 @@ struct Inigo {
     bytes: Bytes,
     late: Bytes,
     late_since_answer: bool,
+    /// Whether a packet was late since the last acknowledgement.
+    ce_due: bool,
     alpha: f64,
     /// In packets.
     window: f64,
@@ -259,7 +279,9 @@ impl Receiver for Inigo {
             self.late_since_answer = true;
         }
         if self.parameters.marks {
-            return self.echo.on_data(now, &Data { marked: data.marked || late, ..*data });
+            self.ce_due |= late;
+            let echoed = data.marked || late && !self.parameters.ce;
+            return self.echo.on_data(now, &Data { marked: echoed, ..*data });
         }
         if self.window == 0.0 {
             self.window = self.parameters.initial;
@@ -279,6 +301,10 @@ impl Receiver for Inigo {
 
     fn on_timer(&mut self, now: Time) -> Echo {
         self.echo.on_timer(now)
+    }
+
+    fn take_ce(&mut self) -> Option<bool> {
+        self.parameters.ce.then(|| std::mem::take(&mut self.ce_due))
     }
 
     fn window(&self) -> Option<Bytes> {
@@ -321,6 +347,24 @@ mod tests {
         let (marks, _) = run(&values, &[0, 0, 20, 33, 34, 60, 33, 0]);
         let marked: Vec<_> = marks.iter().map(|m| m.unwrap()).collect();
         assert_eq!(marked, [false, false, false, false, true, true, false, false]);
+    }
+
+    /// Algorithm 8 to the letter, with an acknowledgement for two packets: the fifth is late by 34 us, the seventh by 60 us.
+    #[test]
+    fn ce_is_on_the_next_acknowledgement_and_nothing_is_echoed() {
+        let mut values = in_microseconds();
+        ["mark", "ce"].map(|flag| values.set(flag, 1.0).unwrap());
+        let mut receiver = boxed(&values, 2);
+        let packets = (0_u64..).zip([0, 0, 20, 33, 34, 20, 60, 0, 0, 0]);
+        let seen = packets.filter_map(|(n, delay)| {
+            let sent_at = Time::from_micros(1000 + 12 * n);
+            let answers = Some(sent_at - Time::from_micros(100)).filter(|_| n > 0);
+            let data = Data { sent_at, answers, payload: MSS, in_order: true, ..Data::default() };
+            let reply = receiver.on_data(sent_at + Time::from_micros(100 + delay), &data);
+            reply.now.map(|echo| (echo.marked, receiver.take_ce()))
+        });
+        assert_eq!(seen.collect::<Vec<_>>(), [false, false, true, true, false].map(|ce| (false, Some(ce))));
+        assert_eq!(boxed(&in_microseconds(), 2).take_ce(), None);
     }
 
     #[test]

@@ -67,6 +67,12 @@ pub trait Receiver: Debug + Send {
         None
     }
 
+    /// Returns whether the acknowledgement that leaves now has the codepoint CE in its own IP header, and forgets it; `None` if no
+    /// acknowledgement of this receiver ever has.
+    fn take_ce(&mut self) -> Option<bool> {
+        None
+    }
+
     /// Returns how it grants credit in bytes, if its transport is to grant any.
     fn grants(&self) -> Option<Grants> {
         None

@@ -21,7 +21,7 @@
 
 use crate::deviation::{Deviation, deviation};
 use crate::event::{Ack, Loss, LossKind};
-use crate::parameter::{Parameter, Preset, Values, number, time};
+use crate::parameter::{Parameter, Preset, Values, flag, number, time};
 use crate::round::Round;
 use crate::sender::{Decision, Path, Sender};
 use crate::units::{Bytes, Rate, Time};
@@ -39,14 +39,22 @@ pub const PARAMETERS: &[Parameter] = &[
         .meaning("share of the target that goes with the rate")
         .source("our choice"),
     time("largest_gap", "G_max", 0.1, 1e-6..=1e3).meaning("no gap is larger").source("our choice"),
+    flag("channel", "-", false)
+        .meaning("the base RTT is that of a channel of high priority, in which nothing waits: the round trip of the empty path")
+        .source("the poster §3, as an idea; off: the minimum since the flow began, as it has"),
 ];
 
-/// None.
-pub const PRESETS: &[Preset] = &[];
+/// Variants.
+pub const PRESETS: &[Preset] = &[Preset {
+    name: "high-priority-channel",
+    values: &[("channel", 1.0)],
+    source: "the poster §3: a high priority channel only for base RTT measurement",
+}];
 
 /// Known differences.
-pub const NOT_MODELLED: &[&str] =
-    &["The poster's idea of measuring the base RTT in a channel of higher priority: it is the flow's minimum."];
+pub const NOT_MODELLED: &[&str] = &[
+    "The packets of the channel of high priority: its base RTT is exact, where a probe may wait for the frame being sent at each port.",
+];
 
 /// Differences from the print.
 pub const DEVIATIONS: &[Deviation] = &[
@@ -81,7 +89,7 @@ pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
         rate: 0.0,
         error: 0.0,
         starting: true,
-        base_rtt: Time::MAX,
+        base_rtt: if values.flag("channel") { path.base_rtt } else { Time::MAX },
         rtt_sum: 0.0,
         samples: 0,
         queueing_delay: 0.0,

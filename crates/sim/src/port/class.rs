@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::arch::prefetch::prefetch;
@@ -86,13 +87,12 @@ pub(super) struct Restriction {
 }
 
 impl Class {
-    pub fn new(spec: &ClassSpec) -> Self {
+    /// Creates an empty class; `draws` are for its token bucket.
+    pub fn new(spec: &ClassSpec, draws: Rng) -> Self {
+        let shaped = |shaper| Restriction { bucket: Some(Bucket::new(shaper, draws)), ..Restriction::default() };
         Self {
             queue: VecDeque::new(),
-            restriction: spec
-                .shaper
-                .as_ref()
-                .map(|shaper| Box::new(Restriction { bucket: Some(Bucket::new(shaper)), ..Restriction::default() })),
+            restriction: spec.shaper.as_ref().map(|shaper| Box::new(shaped(shaper))),
             bytes: Bytes::ZERO,
             limit: spec.limit,
             report: ClassReport::default(),
@@ -136,6 +136,11 @@ impl Class {
         self.restriction.as_mut().and_then(|restriction| restriction.bucket.as_mut())
     }
 
+    /// Whether its token bucket has drawn random numbers.
+    pub fn bucket_has_drawn(&self) -> bool {
+        self.restriction.as_ref().and_then(|restriction| restriction.bucket.as_ref()).is_some_and(Bucket::has_drawn)
+    }
+
     /// Lets the pacer, if the bucket is one, set its rate.
     pub fn catch_up_pacer(&mut self, now: Time) {
         let waiting = self.bytes;
@@ -167,13 +172,13 @@ impl Class {
     /// queue is empty or paused.
     #[inline]
     pub fn eligible_at(&self, now: Time, packets: &Slab) -> Option<Time> {
-        let first = self.queue.front()?;
+        let &Waiting { packet, since, .. } = self.queue.front()?;
         let Some(restriction) = &self.restriction else { return Some(now) };
         if restriction.paused_since.is_some() {
             return None;
         }
         let Some(bucket) = &restriction.bucket else { return Some(now) };
-        let ready = bucket.ready_at(packets[first.packet].bytes());
+        let ready = bucket.ready_at(since, packets[packet].bytes());
         Some(if ready <= now { now } else { bucket.retry_at(ready) })
     }
 

@@ -48,6 +48,7 @@ pub use config::PortConfig;
 pub use counters::Counters;
 pub use report::{Carried, PortReport};
 
+use class::Class;
 use clock::Clock;
 use config::FULL;
 use counters::Warmup;
@@ -226,6 +227,7 @@ impl Port {
         let Some(extras) = &self.extras else { return };
         all.marking |= extras.marker.as_ref().is_some_and(|marker| marker.drawn);
         all.trimming |= extras.scheduler.trimming.draws.has_drawn();
+        all.shaping |= extras.scheduler.classes.iter().any(Class::bucket_has_drawn);
         all.faults.extend(extras.loss_model.iter().flat_map(|model| model.drawn()));
     }
 

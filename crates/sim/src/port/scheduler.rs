@@ -104,13 +104,23 @@ pub(super) struct Trimming {
     pub last_hop: bool,
 }
 
+/// A stream of random numbers of a class of the port with these draws.
+fn stream(mut draws: Rng, class: u64) -> Rng {
+    Rng::new(draws.bits(), class)
+}
+
 impl Scheduler {
     pub fn new(discipline: &Discipline, draws: Rng) -> Self {
         Self {
             fast: FastPath { has_classes: true, ..FastPath::default() },
             next_at: Time::MAX,
             wake: Time::MAX,
-            classes: discipline.classes.iter().map(Class::new).collect(),
+            classes: discipline
+                .classes
+                .iter()
+                .zip(0..)
+                .map(|(class, key)| Class::new(class, stream(draws, key)))
+                .collect(),
             turn: WeightedTurn::new(&discipline.classes),
             rounds: Rounds::of(discipline.classes.iter().map(|class| class.quantum)),
             paced: discipline.paced,

@@ -86,7 +86,7 @@ fn drain(port: &mut Port, packets: &mut Slab) -> Vec<(Time, PacketKind)> {
 fn tokens_space_out_what_is_shaped() {
     let mut packets = Slab::default();
     let rate = Rate(RATE.0 * 84 / 1622);
-    let mut port = port(Shaper { rate, burst: Bytes(168), pacer: None });
+    let mut port = port(Shaper { rate, burst: Bytes(168), jitter: Time::ZERO, pacer: None });
     let fits = (0..10).filter(|_| enqueue(&mut port, &mut packets, Ack, 84)).count();
     assert_eq!(fits, 8);
     let begun: Vec<_> = drain(&mut port, &mut packets).iter().map(|(at, _)| at.0).collect();
@@ -102,7 +102,7 @@ fn tokens_space_out_what_is_shaped() {
 #[test]
 fn the_first_class_goes_first_and_data_fills_the_gaps() {
     let mut packets = Slab::default();
-    let mut port = port(Shaper { rate: Rate(RATE.0 * 84 / 1622), burst: Bytes(84), pacer: None });
+    let mut port = port(Shaper { rate: Rate(RATE.0 * 84 / 1622), burst: Bytes(84), jitter: Time::ZERO, pacer: None });
     for _ in 0..3 {
         assert!(enqueue(&mut port, &mut packets, Data, 1538));
         assert!(enqueue(&mut port, &mut packets, Ack, 84));
@@ -180,7 +180,7 @@ fn what_is_only_counted_adds_up_to_the_same() {
     let runs = markings.iter().flat_map(|marking| [(1, *marking), (6000, *marking)]);
     let rate = Rate(RATE.0 / 20);
     let pacer = PacerSpec { eta: 0.5, beta: 1e5, period: Time::from_micros(10), least: rate, most: RATE };
-    let shapers = [None, Some(pacer)].map(|pacer| Some(Shaper { rate, burst: Bytes(168), pacer }));
+    let shapers = [None, Some(pacer)].map(|pacer| Some(Shaper { rate, burst: Bytes(168), jitter: Time::ZERO, pacer }));
     for (shaper, (rounds, marking)) in runs.flat_map(|run| [None, shapers[0], shapers[1]].map(|shaper| (shaper, run))) {
         let (seen, report) = busy_for(rounds, lossless(shaper, marking), true);
         let (all_seen, all) = busy_for(rounds, lossless(shaper, marking), false);
@@ -229,7 +229,7 @@ fn counts_of_16_bits_hold_any_number_of_frames() {
 #[test]
 fn a_paused_class_waits_and_its_backlog_stands_still() {
     let mut packets = Slab::default();
-    let mut port = port(Shaper { rate: RATE, burst: Bytes(168), pacer: None });
+    let mut port = port(Shaper { rate: RATE, burst: Bytes(168), jitter: Time::ZERO, pacer: None });
     port.pause(Time::ZERO, 0, true);
     assert!(enqueue(&mut port, &mut packets, Data, 1538));
     assert_eq!(port.dispatch(Time::ZERO, &mut packets), None);

@@ -112,6 +112,9 @@ request! {
         rate: Rate = "rate_bps",
         /// Its size.
         burst: Bytes = "burst_bytes",
+        /// Longest random time for which it holds back a packet whose tokens are there, without an effect on the rate; left out: 0.
+        #[serde(default)]
+        jitter: Time = "jitter_ps",
         /// Changes the rate during the run; left out: it is constant.
         #[serde(default, deserialize_with = "pacer")]
         pacer: Option<PacerSpec>,

@@ -237,7 +237,7 @@ pub fn priority_first() -> Discipline {
 pub fn credits_first(control: &Control) -> Discipline {
     assert!(control.waits_for_credits());
     let shaper = CreditShaper::new(&control.values, MTU);
-    let tokens = Shaper { rate: shaper.rate(RATE), burst: shaper.burst_bytes(), pacer: None };
+    let tokens = Shaper { rate: shaper.rate(RATE), burst: shaper.burst_bytes(), jitter: Time::ZERO, pacer: None };
     let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens), ..ClassSpec::OPEN };
     let rest = ClassSpec { limit: Limit::Bytes(MTU * 100), ..ClassSpec::OPEN };
     let class_of = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));

@@ -1,5 +1,6 @@
 //! Receiver with selective acknowledgements: which packets have arrived, and when to acknowledge them.
 
+use shallows_cc::port::Ecn;
 use shallows_cc::receiver::{Data, Echo, Receiver};
 use shallows_cc::units::{Bytes, Time};
 
@@ -29,8 +30,9 @@ pub struct SelectiveReceiver {
     pending: Pending,
     ack_delay: Time,
     timestamps: Option<Box<TimestampModel>>,
-    /// Whether acknowledgements carry a window.
+    /// Whether acknowledgements carry a window, and whether they may have CE in their IP header.
     advertises: bool,
+    marks_acks: bool,
     timer_armed: bool,
     delivered: u64,
 }
@@ -59,9 +61,10 @@ impl Pending {
 }
 
 impl SelectiveReceiver {
-    pub fn new(config: ReceiverConfig) -> Self {
+    pub fn new(mut config: ReceiverConfig) -> Self {
         Self {
             advertises: config.notification.window().is_some(),
+            marks_acks: config.notification.take_ce().is_some(),
             notification: config.notification,
             message: Message::new(config.bytes, config.mss),
             expected: 0,
@@ -159,7 +162,8 @@ impl SelectiveReceiver {
             marked: echo.marked,
         };
         (self.pending.samples, self.pending.delay_sum) = (0, 0);
-        out.put(MIN_FRAME, Header::TcpAck(ack))
+        let ecn = if self.marks_acks && self.notification.take_ce() == Some(true) { Ecn::Ce } else { Ecn::NotEct };
+        out.put_data(MIN_FRAME, ecn, Header::TcpAck(ack))
     }
 
     /// Returns the SACK block of the newest packet, or else the first one, as its first number and its length.
