@@ -144,6 +144,16 @@ def test_right_forms_pass_and_mistakes_are_refused(tmp_path):
 
 
 @pytest.mark.types
+def test_a_key_that_a_summary_does_not_have_is_refused(tmp_path):
+    keys = {"right": ("flows", "fct_p99_us"), "part": ("flwos", "fct_p99_us"), "number": ("flows", "fct_p98")}
+    text = 'import shallows as sh\nprint(sh.Run.load("x").summary["{}"]["{}"] / 2)\n'
+    said = complaints(tmp_path, {name: text.format(*of) for name, of in keys.items()}, "strict")
+    assert said.pop("right") == []
+    assert [any(word in message for message in said[name]) for name, word in
+            (("part", "flwos"), ("number", "fct_p98"))] == [True, True]  # fmt: skip
+
+
+@pytest.mark.types
 def test_a_program_that_uses_all_of_the_public_interface_passes_in_strict_mode(tmp_path):
     assert complaints(tmp_path, {"stranger": STRANGER}, "strict") == {"stranger": []}
 

@@ -1,12 +1,20 @@
 """Summaries and comparisons as text and tables for a terminal (rich renderables)."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shallows.base import names
 from shallows.printing import progress
 from shallows.results import headline
+from shallows.results.contents import (
+    Bottleneck,
+    FaultNumbers,
+    FlowNumbers,
+    Summary,
+    Threads,
+    TrafficNumbers,
+)
 from shallows.results.metrics import BY_KEY
 from shallows.results.summary import FEW, bounds, is_of_few
 from shallows.worlds import REAL_TIME
@@ -104,10 +112,11 @@ MAGNITUDES = {
 """For each unit: the least largest number, the factor and the name of each larger or smaller unit."""
 
 
-def run_report(summary: dict[str, Any]) -> list[Any]:
+def run_report(summary: Summary) -> list[Any]:
     """The report of one run: bottleneck, flows, slowdown by size."""
     port, flows, label = summary["bottleneck"], summary["flows"], ", ".join(summary["cc"])
-    early = f", interrupted at {summary['interrupted_at_s']:g} s" if summary.get("interrupted") else ""
+    ended_s = summary.get("interrupted_at_s")
+    early = "" if ended_s is None else f", interrupted at {ended_s:g} s"
     lines = [
         f"{summary['name']}: {label}, {summary['world']} world, seed {summary['seed']}{early}",
         *headline.lines(summary, lambda value, unit: _quantity(value, DIGITS[unit], unit)),
@@ -124,7 +133,7 @@ def run_report(summary: dict[str, Any]) -> list[Any]:
     return ["\n".join(lines), *tables, *by_traffic(summary["traffic"]), *by_fault(summary), *notes]
 
 
-def _bottleneck(port: dict[str, Any], measured_s: float) -> Any:
+def _bottleneck(port: Bottleneck, measured_s: float) -> Any:
     if port["utilization"] is None:
         return [f"bottleneck  {port['port']}: nothing was measured"]
     paused_us = port["paused_us"]
@@ -139,7 +148,7 @@ def _bottleneck(port: dict[str, Any], measured_s: float) -> Any:
     ]
 
 
-def _mechanisms(summary: dict[str, Any]) -> Any:
+def _mechanisms(summary: Summary) -> Any:
     """Drops, losses and trimmed packets of all ports, pauses, and the cycle of a deadlock."""
     network = summary["network"]
     lines: list[str] = []
@@ -166,7 +175,7 @@ def _has_credits(labels: "Iterable[str]") -> bool:
     return any(ports.get(label.partition("@")[0]) == "credit" for label in labels)
 
 
-def by_traffic(rows: list[dict[str, Any]]) -> Any:
+def by_traffic(rows: Sequence[TrafficNumbers]) -> Any:
     """Results of the flows of each traffic table, if there are several."""
     if len(rows) < 2:
         return []
@@ -185,7 +194,7 @@ def by_traffic(rows: list[dict[str, Any]]) -> Any:
     return ["", table]
 
 
-def by_fault(summary: dict[str, Any]) -> Any:
+def by_fault(summary: Summary) -> Any:
     """Goodput before, during and after each fault, recovery time, inflation, and stranded flows."""
     rows = summary["faults"]
     if not rows:
@@ -206,7 +215,7 @@ def by_fault(summary: dict[str, Any]) -> Any:
     return ["", table, *(line for row in rows for line in _stranded(row))]
 
 
-def _stranded(row: dict[str, Any]) -> list[str]:
+def _stranded(row: FaultNumbers) -> list[str]:
     """The flows that a fault stranded, by number and hosts, and why."""
     if not row["stranded"]:
         return []
@@ -269,7 +278,7 @@ def _mark(metric: str, count: int | None) -> str:
     return "*" if count and is_of_few(metric, count) else ""
 
 
-def _notes(summaries: Iterable[dict[str, Any]]) -> list[str]:
+def _notes(summaries: Iterable[Summary]) -> list[str]:
     """The meaning of the signs at percentiles, if they are there."""
     of_sizes = [row for summary in summaries for row in summary["flows_by_size"]]
     notes: list[str] = []
@@ -285,20 +294,20 @@ def finished(completed: int, unfinished: int) -> str:
     return f"{completed}/{completed + unfinished}" if unfinished else str(completed)
 
 
-def unfinished_flows(summary: dict[str, Any]) -> list[str]:
+def unfinished_flows(summary: Summary) -> list[str]:
     """That some flows with an end have not finished."""
     flows = summary["flows"]
     counts = finished(flows["completed"], flows["unfinished"])
     return [f"{counts} flows finished"] if flows["unfinished"] else []
 
 
-def _or_bound(row: dict[str, Any], key: str) -> Any:
+def _or_bound(row: Mapping[str, Any], key: str) -> Any:
     """A number of a row of a summary; its lower bound if unfinished flows make it unknown."""
     value = row.get(key)
     return value if value is not None else bounds(row).get(key)
 
 
-def _cell(row: dict[str, Any], key: str, form: str, factor: float = 1) -> str:
+def _cell(row: Mapping[str, Any], key: str, form: str, factor: float = 1) -> str:
     """The number for `key`, times a factor; "> 12" if it is known to be at least 12."""
     value = _or_bound(row, key)
     return ("> " if row.get(key) is None and value is not None else "") + _number(
@@ -306,13 +315,13 @@ def _cell(row: dict[str, Any], key: str, form: str, factor: float = 1) -> str:
     )
 
 
-def _statistics(title: str, rows: Sequence[dict[str, Any]], key: str, form: str) -> tuple[str, list[str]]:
+def _statistics(title: str, rows: Sequence[Mapping[str, Any]], key: str, form: str) -> tuple[str, list[str]]:
     """The title and the cells of a row or column, in the unit that fits the largest number."""
     factor, title = _fitting(title, [_or_bound(row, key) for row in rows])
     return title, [_cell(row, key, form, factor) for row in rows]
 
 
-def nothing_random(summaries: dict[str, dict[str, Any]]) -> list[str]:
+def nothing_random(summaries: Mapping[str, Summary]) -> list[str]:
     """That runs draw nothing random, and the setting that would; `{label: summary}`."""
     from shallows.scenario import randomness
 
@@ -324,7 +333,7 @@ def nothing_random(summaries: dict[str, dict[str, Any]]) -> list[str]:
     return [f"random      nothing is drawn{labels}, so all seeds give the same run; {advice}"]
 
 
-def _warnings(summaries: dict[str, dict[str, Any]]) -> list[str]:
+def _warnings(summaries: Mapping[str, Summary]) -> list[str]:
     """Each warning once, with the labels of its runs unless all runs have it."""
     raised: dict[str, list[str]] = {}
     for label, summary in summaries.items():
@@ -349,7 +358,7 @@ def _distances(rows: list[dict[str, Any]]) -> Any:
     return [part for table in tables.values() for part in ("", table)]
 
 
-def by_size(summaries: dict[str, dict[str, Any]]) -> Any:
+def by_size(summaries: Mapping[str, Summary]) -> Any:
     """Slowdown p50 / p99 by flow size, a column for each of `{label: summary}`, without empty sizes."""
     table = plain_table("slowdown p50 / p99", list(summaries))
     table.add_column("flows", justify="right")
@@ -365,13 +374,13 @@ def by_size(summaries: dict[str, dict[str, Any]]) -> Any:
     return table
 
 
-def _accounts(flows: dict[str, Any]) -> Any:
+def _accounts(flows: FlowNumbers) -> Any:
     waiting = flows["not_begun"]
     cut_off = f"{flows['cut_off']} cut off{f' ({waiting} of them not begun)' if waiting else ''}"
     return f"{flows['offered']} offered = {flows['finished']} finished + {cut_off} + {flows['lost']} lost"
 
 
-def _speed(summary: dict[str, Any]) -> str:
+def _speed(summary: Summary) -> str:
     books = "books closed" if summary["books"]["closed"] else "BOOKS NOT CLOSED"
     took = f"{summary['duration_s']:g} s in {summary['wall_s']:.2f} s"
     if summary["world"] == "fluid":
@@ -380,12 +389,12 @@ def _speed(summary: dict[str, Any]) -> str:
         speed = f"{progress.count(summary['packet_hops_per_s'] or 0)} packet-hops/s"
         took = f"simulated   {took}, {speed}{_threads(summary.get('threads'))}"
     if summary["world"] in REAL_TIME:
-        ran = f"ran         {summary['duration_s']:g} s, {books}, {_lateness(summary['lateness'])}"
-        return f"{ran}\n{_spread(summary['spread'])}"
+        ran = f"ran         {summary['duration_s']:g} s, {books}, {_lateness(summary.get('lateness', {}))}"
+        return f"{ran}\n{_spread(summary.get('spread', {}))}"
     return f"{took}, {books}, fingerprint {summary['fingerprint']}"
 
 
-def _threads(record: dict[str, Any] | None) -> str:
+def _threads(record: Threads | None) -> str:
     """The threads of a run. Their gain is that of short spans of different work, so it is not printed."""
     if not record or record["count"] is None:
         return ""
@@ -410,7 +419,7 @@ def _spread(spread: dict[str, Any]) -> Any:
     return f"repeated    {spread['runs']} times: {used}, {queued} ({spread['confidence']:.0%} intervals)"
 
 
-def _any_finished(summaries: Iterable[dict[str, Any]]) -> bool:
+def _any_finished(summaries: Iterable[Summary]) -> bool:
     return any(row["count"] or row["unfinished"] for summary in summaries for row in summary["flows_by_size"])
 
 

@@ -4,13 +4,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from shallows.results import tables
+from shallows.results.contents import Bottleneck
 from shallows.results.summary import BOTTLENECK_KEYS, shared_bottleneck
 
 if TYPE_CHECKING:
     from shallows.results.run import Run
 
 
-def bottlenecks(runs: "Iterable[Run]") -> list[dict[str, Any]]:
+def bottlenecks(runs: "Iterable[Run]") -> list[Bottleneck]:
     """The statistics of one port in each run, as `bottleneck` in a summary.
 
     The port is the bottleneck that queues most in all runs. Runs without a common port keep their own.

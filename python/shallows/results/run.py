@@ -14,12 +14,13 @@ from contextlib import suppress
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
 from shallows.errors import BooksError, ScenarioError
 from shallows.results import arrow, disk, paths, store, tables
+from shallows.results.contents import Summary
 from shallows.results.summary import Counted
 from shallows.results.tables import ALL_TABLES, OPTIONAL
 
@@ -52,7 +53,7 @@ class Run:
     def __init__(
         self,
         scenario_toml: str,
-        summary: dict[str, Any],
+        summary: Summary,
         scenarios: "type[Scenario]",
         blocks: Blocks,
         answer: "Answer | None" = None,
@@ -71,7 +72,7 @@ class Run:
     def from_answer(cls, answer: "Answer", wall_s: float, world: str = "packet") -> Self:
         """The run of an answer of a world, which took `wall_s` of real time."""
         scenario = answer.scenario
-        summary = {"world": world, **answer.summary(wall_s)}
+        summary = cast(Summary, {"world": world, **answer.summary(wall_s)})
         return cls(scenario.to_toml(), summary, type(scenario), answer.blocks(), answer)
 
     @classmethod

@@ -20,6 +20,7 @@ from shallows.base import extras
 from shallows.errors import BooksError, NamedOverrides, ScenarioError
 from shallows.results import paths, store
 from shallows.results.bottlenecks import bottlenecks
+from shallows.results.contents import Bottleneck, Summary
 from shallows.scenario import fitting
 from shallows.sweeps import engine, executors
 from shallows.sweeps.plans import Job
@@ -313,7 +314,7 @@ class Comparison:
         plot.add(self.figure(**options), folder, "comparison.csv", self.table.to_csv())
 
 
-def _compared(run: "Run", port: dict[str, Any]) -> dict[str, Any]:
+def _compared(run: "Run", port: Bottleneck) -> dict[str, Any]:
     """{quantity: value} for the comparison of worlds. Goodput is that of flows without an end."""
     keys = ("queue_mean_pkt", "queue_p99_pkt", "utilization")
     flows = run.columns("flows")
@@ -343,7 +344,7 @@ def _distance(quantity: str, value: float | None, references: dict[str, Any]) ->
     return {"quantity": quantity, **numbers}
 
 
-def row(summary: dict[str, Any], bottleneck: dict[str, Any]) -> dict[str, Any]:
+def row(summary: Summary, bottleneck: Bottleneck) -> dict[str, Any]:
     """The numbers of one run in a comparison; None for a number that this run does not have."""
     flows = summary["flows"]
     return {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from shallows.algorithms import user_algorithms
 from shallows.errors import ScenarioError
 from shallows.results import store
+from shallows.results.contents import Summary
 from shallows.results.metrics import RUN_KEYS, number
 from shallows.results.summary import bounds
 from shallows.runs import Run
@@ -128,11 +129,10 @@ def place_of_run(address: str, folder: Path) -> Path:
     return Path(folder, f"run={address}")
 
 
-def row(job: "Job", summary: dict[str, Any] | None = None, failure: str | None = None) -> dict[str, Any]:
+def row(job: "Job", summary: Summary | None = None, failure: str | None = None) -> dict[str, Any]:
     """The row of a run in the table of its sweep, independent of when and where it ran."""
-    books: dict[str, Any] = summary["books"] if summary else {"closed": True}
-    if not books["closed"]:
-        failure = "the books do not close: " + "; ".join(books["problems"])
+    if summary and not summary["books"]["closed"]:
+        failure = "the books do not close: " + "; ".join(summary["books"]["problems"])
     metrics = {key: _value(summary, key) for key in RUN_KEYS}
     return {
         "run": job.run,
@@ -145,7 +145,7 @@ def row(job: "Job", summary: dict[str, Any] | None = None, failure: str | None =
     }
 
 
-def _value(summary: dict[str, Any] | None, metric: str) -> Any:
+def _value(summary: Summary | None, metric: str) -> Any:
     """A number of a summary; None without one."""
     if summary is None:
         return None

@@ -182,7 +182,7 @@ def of_run(run: "Run", name: str, on_progress: "OnProgress | None" = None) -> Ta
     ends = _candidates(scenario.flows, task)
     kept = record.of_flows(run, ends, task.start_ps, on_progress)
     index = Index(kept)
-    rows: list[dict[str, Any]] = run.summary.get("collectives", [])
+    rows = run.summary.get("collectives", [])
     ideals = (row["ideal_us"] for row in rows if (row["traffic"], row["group"]) == (task.table, task.group))
     messages = task_pauses.named(index, messages_of(index, task))
     return TaskPath(run, task, messages, kept, round(next(ideals, 0) * 1e6))

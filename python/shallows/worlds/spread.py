@@ -1,6 +1,6 @@
 """Differences between repeated runs of one scenario in real time."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -13,7 +13,7 @@ QUANTITIES = {
 }
 
 
-def spread(summaries: list[dict[str, Any]]) -> dict[str, Any]:
+def spread(summaries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The number of runs and, for each of `QUANTITIES`, mean, least, most, and half the width of the
     confidence interval of the mean (`confidence`); None with one run.
     """
