@@ -41,6 +41,11 @@ def _algorithm(row):
     yield ""
     yield from _parameters(row)
     yield from _presets(row)
+    if row.get("deviations"):
+        yield from ("", "| the source | here | why |", "|---|---|---|")
+    for one in row.get("deviations", ()):
+        cells = (one[key].replace("|", "\\|") for key in ("line", "here", "why"))
+        yield "| " + " | ".join(cells) + " |"
     for sentence in row.get("not_modelled", ()):
         yield from ("", f"Not modelled: {sentence}")
 
