@@ -13,7 +13,7 @@ export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
 # build, which the wheel, `make counts`, `make peers` and `make bench` use.
 PROFILE ?= quick
 
-.PHONY: run sweep build release test test-rust test-python lint papers kernel docs site types thorough new-algorithm counts soak wheel \
+.PHONY: run sweep build release test test-rust test-python lint papers kernel docs notebooks site types thorough new-algorithm counts soak wheel \
     loom oldest-rust live nightly attack soak-attach mutants generated bench peers locks clean
 
 # The first example: web-search traffic over the 192 servers of the DX paper, under DCTCP and under DX.
@@ -140,6 +140,10 @@ oldest-rust:
 	if rustup run "$$oldest" rustc --version || rustup toolchain install "$$oldest" --profile minimal; then \
 	    CFLAGS=-O0 rustup run "$$oldest" cargo check --locked --workspace --target-dir target/oldest; \
 	else echo "Rust $$oldest cannot be installed here: only $$(rustc --version) was tested"; fi
+
+# The notebooks of docs/notebooks with their outputs, for readers without a kernel. Two minutes.
+notebooks: build .venv/test-ready
+	$(BIN)/python packaging/notebooks.py
 
 # The documentation site, in site/, with the documentation of the crates in site/rust; a broken link is an error.
 site: build docs .venv/lint-ready

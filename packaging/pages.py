@@ -3,17 +3,19 @@
 import re
 
 from mkdocs.structure.files import File
-from reference import keys, pages
+from reference import keys, notebooks, pages
 
 
 def on_files(files, config):
-    """Add the generated pages."""
-    for name, text in pages().items():
-        files.append(File.generated(config, name, content=text))
+    """Add the generated pages and pictures."""
+    for name, content in pages().items():
+        files.append(File.generated(config, name, content=content))
     return files
 
 
 def on_page_markdown(markdown, page, **_):
     """Expand tables of keys, and replace links to files of the repository, which the site lacks, by paths."""
-    markdown = keys.augmented(page.file.src_uri, markdown)
-    return re.sub(r"\[([^\]]*)\]\(\.\./([^)]*)\)", r"\1 (`\2` in the repository)", markdown)
+    name = page.file.src_uri
+    outside = r"\.\./" * (name.count("/") + 1)
+    markdown = notebooks.linked(keys.augmented(name, markdown))
+    return re.sub(rf"(?<!!)\[([^\]]*)\]\({outside}([^)]*)\)", r"\1 (`\2` in the repository)", markdown)

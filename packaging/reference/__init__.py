@@ -1,6 +1,6 @@
 """Pages of the documentation site that are generated when it is built: `pages` has each with its text."""
 
-from reference import algorithms, columns, commands, keys, python
+from reference import algorithms, columns, commands, keys, notebooks, python
 
 RUST = """\
 # Rust
@@ -14,7 +14,7 @@ symbols, its sources and its differences from the paper.
 
 
 def pages():
-    """{name of a page: its Markdown}."""
+    """{name of a page: its Markdown}, and the pictures of notebooks as bytes."""
     return {
         "catalog.md": algorithms.page(),
         "keys.md": keys.index(),
@@ -22,4 +22,5 @@ def pages():
         "commands.md": commands.page(),
         "rust.md": RUST,
         **python.pages(),
+        **notebooks.pages(),
     }
