@@ -14,7 +14,7 @@ export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
 PROFILE ?= quick
 
 .PHONY: run sweep build release test test-rust test-python lint papers kernel docs notebooks site types thorough new-algorithm counts soak wheel \
-    loom oldest-rust live nightly attack soak-attach mutants generated bench peers locks clean
+    wheels loom oldest-rust live nightly attack soak-attach mutants generated bench peers locks clean
 
 # The first example: web-search traffic over the 192 servers of the DX paper, under DCTCP and under DX.
 run: build
@@ -102,6 +102,22 @@ release: .venv/ready
 	$(HEARTBEAT) $(BIN)/python packaging/backend.py $(BIN)/python bench/guided.py build --release --locked --out dist
 	$(BIN)/python -m zipfile --extract dist/*.whl target/release-package
 
+# What a release publishes, in dist/release: the source distribution, and wheels for Linux with glibc 2.28 or later on x86-64 and
+# aarch64, which zig links. They have no profile. GitHub builds those for macOS too (.github/workflows/wheels.yml).
+MACHINES ?= x86_64 aarch64
+wheels: .venv/release-ready
+	rm -rf dist/release
+	$(BIN)/python packaging/backend.py $(BIN)/maturin sdist --out dist/release
+	rustup target add $(MACHINES:%=%-unknown-linux-gnu)
+	for machine in $(MACHINES); do \
+	    PATH="$$PWD/$(BIN):$$PATH" $(HEARTBEAT) $(BIN)/python packaging/backend.py $(BIN)/maturin build --release --locked --zig \
+	        --target $$machine-unknown-linux-gnu --compatibility manylinux_2_28 --out dist/release; \
+	    $(BIN)/auditwheel show dist/release/*_$$machine.whl | tee /dev/stderr \
+	        | grep -E "\"manylinux_2_([0-9]|1[0-9]|2[0-8])_$$machine\"" > /dev/null; \
+	done
+	tests/source.sh dist/release/*.tar.gz
+	tests/wheel.sh dist/release/*_$$(uname -m).whl
+
 # Tries the wheel in an environment with Python alone, and holds its fingerprints to those of the other builds.
 wheel: release .venv/test-ready
 	tests/wheel.sh dist/*.whl
@@ -167,6 +183,9 @@ build: .venv/ready
 .venv/lint-ready: requirements-lint.lock .venv/test-ready
 	$(call install,$<,105)
 
+.venv/release-ready: requirements-release.lock .venv/ready
+	$(call install,$<,110)
+
 define install
 @echo "Installing the packages of $(1): about $(2) MB, once"
 $(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r $(1) | sed '/already satisfied/d'
@@ -181,6 +200,7 @@ locks:
 	$(PYTHON) -m venv .venv/locks && .venv/locks/bin/python -m pip install --quiet pip-tools
 	$(COMPILE) -o requirements.lock pyproject.toml
 	$(COMPILE) --extra test -c requirements.lock -o requirements-test.lock pyproject.toml
+	$(COMPILE) --extra release -c requirements.lock -o requirements-release.lock pyproject.toml
 	$(COMPILE) --extra test --extra lint --extra docs -c requirements-test.lock -o requirements-lint.lock pyproject.toml
 	sed -i '1i # Exact versions, with hashes: pip installs these and nothing else. Made from pyproject.toml by `make locks`.' \
 	    requirements*.lock

@@ -7,13 +7,14 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 
+[ "$(wc -c < "$wheel")" -le 4000000 ] || { echo "the wheel has more than 4 MB"; exit 1; }
 "$python" -m venv core
 core/bin/pip install --quiet --disable-pip-version-check "$wheel"
 core/bin/shallows --version | grep -E '^shallows [0-9.]+\+[0-9a-f]{10}'
 package=$(core/bin/python -c 'import shallows; print(shallows.__path__[0])')
 test -e "$package"/py.typed
 # 4.4 MB without, above 20 with it.
-[ "$(stat -c %s "$package"/_core.abi3.so)" -lt 8000000 ] || { echo "the core has its debug information"; exit 1; }
+[ "$(wc -c < "$package"/_core.abi3.so)" -lt 8000000 ] || { echo "the core has its debug information"; exit 1; }
 core/bin/shallows scenarios > list
 grep -q '^dctcp-40 ' list
 core/bin/shallows scenarios dctcp-40 > mine.toml
@@ -24,6 +25,10 @@ for words in "run dctcp-40 --plot" "run dcqcn-2 --world fluid" "fluid fixed-poin
     ! core/bin/shallows $words 2> error || { echo "shallows $words did not fail"; exit 1; }
     grep -q 'pip install ".*whl\[' error || { cat error; exit 1; }
 done
+# Installed by its name, as from the package index, it names the index.
+core/bin/pip install --quiet --no-deps --force-reinstall --no-index --find-links "$(dirname "$wheel")" shallows
+! core/bin/shallows run dctcp-40 --plot 2> error || { echo "a figure without matplotlib"; exit 1; }
+grep -q 'pip install "shallows\[plot\]"' error || { cat error; exit 1; }
 
 # What figures need beside Python itself, with pip and all that pip compiles.
 "$python" -m venv plot
