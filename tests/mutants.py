@@ -187,11 +187,11 @@ def changed(path: Path, mutant: dict[str, object]) -> Generator[None]:
 
 
 def judged_by_rust(path: Path) -> dict[str, str] | None:
-    """The verdict of the tests of the crate, then of all crates; None if they pass."""
+    """The verdict of the crate's unit tests, then of all its tests, then of all crates; None if they pass."""
     package = f"shallows-{path.relative_to(COPY / 'crates').parts[0]}"
-    if status("cargo", "test", "--no-run", "--locked", "--package", package)[0]:
+    if status("cargo", "test", "--no-run", "--locked", "--package", package, "--lib")[0]:
         return {"verdict": "does not compile"}
-    for scope in (("--package", package), ("--workspace",)):
+    for scope in (("--package", package, "--lib"), ("--package", package), ("--workspace",)):
         failed, test = status("cargo", "test", "--locked", "--quiet", *scope)
         if failed:
             return {"verdict": "rust", "by": test}
@@ -204,16 +204,18 @@ def suite(tests: list[str], unfit: list[str]) -> tuple[bool, str]:
 
 
 def likely(path: Path) -> list[str]:
-    """The test files that run first: those that import the module of a Python file."""
+    """The tests that run first: they import the module of a Python file, or are named like its folder."""
     if path.suffix == ".rs":
         return ["tests/test_fingerprints.py"]
     module = ".".join(path.relative_to(COPY / "python").with_suffix("").parts).removesuffix(".__init__")
     name = re.compile(rf"{re.escape(module)}\b|\b{path.stem}\b")
-    return [
-        str(test.relative_to(COPY))
-        for test in sorted((COPY / "tests").glob("test_*.py"))
-        if any(name.search(line) for line in test.read_text().split("\n") if re.match(r"from |import ", line))
-    ]
+    found: list[str] = []
+    for test in sorted((COPY / "tests").rglob("test_*.py")):
+        place = str(test.relative_to(COPY / "tests"))
+        imports = [line for line in test.read_text().split("\n") if re.match(r"from |import ", line)]
+        if path.parent.name in place or any(name.search(line) for line in imports):
+            found.append(f"tests/{place}")
+    return found
 
 
 def built() -> bool:
