@@ -42,6 +42,13 @@ impl Network {
         if self.host.acks_every == 0 || self.host.acks_every > 255 {
             return Err(format!("host.acks_every = {}: expected 1 to 255", self.host.acks_every));
         }
+        if self.host.option >= self.header {
+            let (option, header) = (self.host.option.0, self.header.0);
+            return Err(format!("host.option_bytes = {option}: expected less than header_bytes, {header}"));
+        }
+        if self.host.poll > Time::ZERO && self.host.batch == 0 {
+            return Err("host.batch = 0: expected 1 or more where hosts poll".into());
+        }
         if !(0.0..=1.0).contains(&self.host.gap) {
             return Err(format!("host.gap = {}: expected 0 to 1", self.host.gap));
         }
@@ -76,6 +83,9 @@ impl Network {
             ("host.rto_initial_ps", host.rto_initial),
             ("host.rto_max_ps", host.rto_max),
             ("host.ack_delay_ps", host.ack_delay),
+            ("host.ack_jitter_ps", host.ack_jitter),
+            ("host.poll_ps", host.poll),
+            ("host.segment_time_ps", host.segment_time),
         ];
         let of_flow = |flow: &FlowSpec| [("flows.start_ps", flow.start), ("flows.stop_ps", flow.stop)];
         let computations = self.computations.iter();
