@@ -89,6 +89,8 @@ SPECIAL = {
     ("patched-timely-pi", "base_rtt"): (CROWD, {}),
     ("patched-timely-pi", "subtract_min_rtt"): (CROWD, {}),
     ("hull", "bucket"): (SCENARIOS[0], {"per_server": True}),
+    # marks that nobody reads in place of an echo
+    ("inigo", "ce"): (SCENARIOS[0], {"mark": True}),
     # several packets behind an acknowledgement
     ("inigo", "by_packets"): (SCENARIOS[0] | {"hosts": {"acks_every": 4}}, {}),
     # acknowledgements that wait at the receiver
@@ -185,6 +187,9 @@ OTHERS = {
     "hosts.acks_every": 3,
     "hosts.ack_delay": "20us",
     "hosts.segment": 8,
+    "hosts.segment_time": "100us",
+    "hosts.option": "14B",
+    "hosts.piggyback": True,
     "hosts.loss_detection": "rack",
     "hosts.retransmission": "selective",
     "hosts.prr": True,
@@ -209,11 +214,18 @@ MANY = {
     "traffic": [{"kind": "incast", "size": "4KB"}],
 }
 """So many requests at once that some are lost."""
+BOTH_WAYS = {
+    "duration": "20ms",
+    "topology": {"kind": "star", "hosts": 2, "rate": "1Gbps", "rtt": "30us"},
+    "traffic": [LONG | {"flows": 1, "from": 0, "to": 1}, LONG | {"flows": 1, "from": 1, "to": 0}],
+}
+"""Acknowledgements beside data."""
 FAULTY = LOSSY | {"faults": [{"link": "s0<->h0", "kind": "loss", "value": 0.3}]}
 """Timeouts also where nothing is dropped."""
 BESIDE = {
     "hosts.rto_max": {"rto_initial": "1ms"},
     "hosts.ack_delay": {"acks_every": 2, "rto_min": "1ms"},
+    "hosts.segment_time": {"segment": 44},
 }
 SENDERS = Path(__file__).parents[1] / "crates/cc/src/sender"
 
@@ -238,7 +250,7 @@ def test_a_key_that_an_algorithm_supports_acts(row):
 def acts(row, key):
     table, _, name = key.partition(".")
     parameters = {"window": 30} if row["name"] == "fixed" else {}
-    for scenario in [LOSSY, *SCENARIOS, MANY, FAULTY, SHARED]:
+    for scenario in [LOSSY, *SCENARIOS, MANY, FAULTY, SHARED, BOTH_WAYS]:
         beside = {k: v for k, v in BESIDE.get(key, {}).items() if f"hosts.{k}" in row["honours"]}
         plain = tables(row, {**scenario, "hosts": beside}, "cc", parameters)
         if table == "traffic":

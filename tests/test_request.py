@@ -136,7 +136,7 @@ def test_a_pacer_of_a_host_is_a_class_of_its_link():
         "most_bps": rate,
     }
     assert "shaper" not in other
-    assert paced["shaper"] == {"rate_bps": rate, "burst_bytes": 3100, "pacer": pacer}
+    assert paced["shaper"] == {"rate_bps": rate, "burst_bytes": 3100, "jitter_ps": 0, "pacer": pacer}
     assert (request["links"]["discipline"] == network.is_nic).all()
 
 
@@ -314,6 +314,12 @@ def test_scalars_are_integers_of_base_units():
         "gap": 0.002,
         "prr": False,
         "ack_delay_ps": 5 * 10**8,
+        "option_bytes": 0,
+        "poll_ps": 0,
+        "batch": 10,
+        "segment_time_ps": 0,
+        "piggyback": False,
+        "ack_jitter_ps": 0,
         "timestamps": None,
     }
     record = request["record"]

@@ -118,6 +118,12 @@ def test_every_default_is_written_back():
             "gap": 0.002,
             "prr": False,
             "ack_delay": "500us",
+            "option": "0B",
+            "segment_time": "0s",
+            "poll": "0s",
+            "batch": 10,
+            "piggyback": False,
+            "ack_jitter": "0s",
         },
         "cc": {"name": "dctcp", "g": 0.0625, "alpha": 1.0},
         "traffic": [

@@ -365,12 +365,23 @@ class Draw(Traffics):
             "retransmission": self.one(("go-back-n", "selective")),
             "gap": self.one((0, 0.002, 0.05, 1)),
             "prr": self.one((True, False)),
+            "option": self.one(("0B", "14B", "40B")),
+            "poll": self.time(1e-7, 1e-4),
+            "piggyback": self.one((True, False)),
+            "ack_jitter": self.time(1e-8, 1e-3),
             "timestamps": self.timestamps(),
             "costs": [{"message": self.time(1e-7, 1e-4), "spread": self.one((0, 0.1, 2))}],
         }
         row = next((row for row in CATALOG if row["name"] == cc["name"].split("@")[0]), None)
         unused = OF_TRANSPORTS - set(row["honours"]) if row and self.maybe(0.9) else set()
-        return {key: value for key, value in keys.items() if self.maybe(0.2) and f"hosts.{key}" not in unused}
+        drawn = {
+            key: value for key, value in keys.items() if self.maybe(0.2) and f"hosts.{key}" not in unused
+        }
+        if "poll" in drawn:
+            drawn["batch"] = self.random.randint(1, 20)
+        if drawn.get("segment", 1) > 1 and self.maybe(0.5):
+            drawn["segment_time"] = self.time(1e-6, 1e-2)
+        return drawn
 
     def timestamps(self):
         keys = {

@@ -107,9 +107,12 @@ pub static TCP: Transport = Transport {
         "hosts.acks_every",
         "hosts.ack_delay",
         "hosts.prr",
+        "hosts.piggyback",
         "hosts.segment",
+        "hosts.segment_time",
         "hosts.loss_detection",
         "hosts.gap",
+        "hosts.option",
         "hosts.timestamps",
     ],
 }
@@ -127,6 +130,7 @@ pub static RATED: Transport = Transport {
         "hosts.acks_every",
         "hosts.ack_delay",
         "hosts.loss_detection",
+        "hosts.option",
         "hosts.timestamps",
     ],
 }
@@ -286,6 +290,7 @@ impl Algorithm {
         let acts = |key: &&str| match *key {
             "hosts.initial_window" => !own_window,
             "hosts.gap" => self.fills_queues(),
+            "hosts.piggyback" => !matches!(self.marking, Marking::Records(_)),
             "hosts.timestamps" => self.transport.reliability != Reliability::GoBackN || !no_delay,
             _ => true,
         };

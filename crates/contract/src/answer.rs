@@ -235,6 +235,8 @@ answer! {
         shaping: bool,
         /// Gaps followed frames
         gap: bool,
+        /// Hosts held back acknowledgements
+        ack_jitter: bool,
         /// Timestamps had errors
         timestamps: bool,
         /// Entries of `ccs` whose flows drew
@@ -345,6 +347,7 @@ impl From<Randomness> for Random {
             trimming: drawn.trimming,
             shaping: drawn.shaping,
             gap: drawn.gap,
+            ack_jitter: drawn.ack_jitter,
             timestamps: drawn.timestamps,
             ccs: drawn.controls.into_iter().collect(),
             faults: drawn.faults.into_iter().collect(),

@@ -17,6 +17,8 @@ pub struct Randomness {
     pub shaping: bool,
     /// Gaps after frames.
     pub gap: bool,
+    /// Times for which hosts held back acknowledgements.
+    pub ack_jitter: bool,
     /// Errors of timestamps.
     pub timestamps: bool,
     /// Algorithms, by number.
@@ -35,6 +37,7 @@ impl Randomness {
         self.trimming |= other.trimming;
         self.shaping |= other.shaping;
         self.gap |= other.gap;
+        self.ack_jitter |= other.ack_jitter;
         self.timestamps |= other.timestamps;
         self.controls.extend(&other.controls);
         self.faults.extend(&other.faults);

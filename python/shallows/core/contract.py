@@ -62,6 +62,7 @@ class Random(TypedDict):
     trimming: bool
     shaping: bool
     gap: bool
+    ack_jitter: bool
     timestamps: bool
     ccs: U32
     faults: U32
@@ -193,6 +194,7 @@ class Record(TypedDict):
 class Timestamps(TypedDict):
     burst: int
     bucket: int
+    poll_ps: int
     stack_ps: int
     noise_ps: int
     drift: float
@@ -214,6 +216,12 @@ class Host(TypedDict):
     loss_detection: str
     retransmission: str
     gap: float
+    option_bytes: int
+    poll_ps: int
+    batch: int
+    segment_time_ps: int
+    piggyback: bool
+    ack_jitter_ps: int
     timestamps: NotRequired[Timestamps | None]
 
 

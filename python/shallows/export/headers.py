@@ -63,7 +63,7 @@ class Headers:
 
     def __init__(self, scenario: "Scenario") -> None:
         self.scenario, self.flows = scenario, scenario.flows
-        self.mss = scenario.mtu - scenario.network_options.header
+        self.mss = scenario.frame.payload
         self.transports = [_transport(used) for used in self.flows.ccs]
         if "tcp" in self.transports and scenario.network_options.header < _TCP_LEAST:
             expected = f"at least {_TCP_LEAST} B, the headers of IPv4 and TCP, for a capture"

@@ -233,7 +233,13 @@ class Hosts(Builder):
     acks_every: data packets per ack; default 1
     ack_delay: how long an ack may wait for the next packet
     prr: spread cuts of the window over a round trip (RFC 6937); default False
+    option: TCP options in the headers of data and acks, beyond network.header; default 0B
     segment: the most packets that leave together (TSO); default 1
+    segment_time: data of this time at a flow's rate leaves together; 0: `segment` packets do; default 0s
+    poll: time between two polls of the host's token bucket; 0: data need not wait for one; default 0s
+    batch: the most full frames that leave at one poll; default 10
+    piggyback: whether acks ride on data that goes the other way between two hosts; default False
+    ack_jitter: the longest random time for which a host holds back an ack; default 0s
     loss_detection: loss by three later packets (RFC 6675), or by time (RFC 8985); default duplicate-acks
     retransmission: what RoCE sends again: all from the first loss on, or the losses (IRN); default go-back-n
     gap: largest random gap after a data frame, as a share of its time; 0 turns it off; default 0.002
@@ -253,7 +259,13 @@ class Hosts(Builder):
         acks_every: int = 1,
         ack_delay: Time | None = None,
         prr: bool = False,
+        option: Size = "0B",
         segment: int = 1,
+        segment_time: Time = "0s",
+        poll: Time = "0s",
+        batch: int = 10,
+        piggyback: bool = False,
+        ack_jitter: Time = "0s",
         loss_detection: Literal["duplicate-acks", "rack"] = "duplicate-acks",
         retransmission: Literal["go-back-n", "selective"] = "go-back-n",
         gap: float = 0.002,

@@ -37,7 +37,7 @@ def _of_run(scenario: "Scenario", drawn: "Random") -> Iterable[str]:
     of_tables = [scenario.flows.ccs.index(used) in drawn["ccs"] for used in scenario.algorithms]
     tables = [number for number, draws in enumerate(of_tables) if draws]
     yield from dict.fromkeys(f"traffic.{n}.cc" if scenario.traffic[n].cc else "cc" for n in tables)
-    yield from (f"hosts.{key}" for key in ("gap", "timestamps") if drawn[key])
+    yield from (f"hosts.{key}" for key in ("gap", "ack_jitter", "timestamps") if drawn[key])
     yield from (f"network.{key}" for key in ("balancing", "marking", "trimming") if drawn[key])
     yield from (["cc.switch_jitter"] if drawn["shaping"] else [])
     yield from (f"classes.{number}.marking" for number in drawn["classes"])

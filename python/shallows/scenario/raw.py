@@ -8,7 +8,7 @@ from shallows.base.limits import FRAME, INTEGER
 from shallows.base.literal import is_list, is_table, literal
 from shallows.base.texts import DEEPEST, SHALLOW
 from shallows.errors import ScenarioError
-from shallows.scenario.tables import NetworkTable
+from shallows.scenario.tables import HostTable, NetworkTable
 from shallows.topology import graph_table, read_graph
 from shallows.units import SIZE, Frame
 
@@ -37,6 +37,9 @@ def frame(tables: dict[str, Any]) -> Frame:
     network = tables.get("network", {})
     table = network if is_table(network) else {}
     wire, header = (_frame_size(table, name) for name in ("mtu", "header"))
+    hosts = tables.get("hosts", {})
+    option = hosts.get("option", HostTable.model_fields["option"].default) if is_table(hosts) else 0
+    header += _size("hosts.option", option, least=0)
     if wire > FRAME.most:
         raise ScenarioError("network.mtu", SIZE.text(wire), f"at most {SIZE.text(FRAME.most)}")
     if header >= wire:
@@ -45,11 +48,14 @@ def frame(tables: dict[str, Any]) -> Frame:
 
 
 def _frame_size(table: Any, key: str) -> int:
-    value = table.get(key, NetworkTable.model_fields[key].default)
+    return _size(f"network.{key}", table.get(key, NetworkTable.model_fields[key].default), least=1)
+
+
+def _size(key: str, value: Any, least: int) -> int:
     try:
-        return SIZE.parse(value, least=1)
+        return SIZE.parse(value, least=least)
     except ValueError as error:
-        raise ScenarioError(f"network.{key}", value, str(error)) from None
+        raise ScenarioError(key, value, str(error)) from None
 
 
 def _without_graphs(tables: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -186,7 +186,21 @@ class HostTable(Table):
     acks_every: SmallCount = Key(1, description="data packets per ack")
     ack_delay: OptionalInterval = Key(None, description="how long an ack may wait for the next packet")
     prr: bool = Key(False, strict=True, description="spread cuts of the window over a round trip (RFC 6937)")
+    option: HeaderSize = Key(
+        "0B", description="TCP options in the headers of data and acks, beyond network.header"
+    )
     segment: Count = Key(1, description="the most packets that leave together (TSO)")
+    segment_time: Time = Key(
+        "0s", description="data of this time at a flow's rate leaves together; 0: `segment` packets do"
+    )
+    poll: Time = Key(
+        "0s", description="time between two polls of the host's token bucket; 0: data need not wait for one"
+    )
+    batch: Count = Key(10, description="the most full frames that leave at one poll")
+    piggyback: bool = Key(
+        False, strict=True, description="whether acks ride on data that goes the other way between two hosts"
+    )
+    ack_jitter: Time = Key("0s", description="the longest random time for which a host holds back an ack")
     loss_detection: Literal["duplicate-acks", "rack"] = Key(
         "duplicate-acks", description="loss by three later packets (RFC 6675), or by time (RFC 8985)"
     )
@@ -209,6 +223,22 @@ class HostTable(Table):
         if not 0 <= value <= 1:
             raise ValueError("a share from 0 to 1")
         return value
+
+    @model_validator(mode="after")
+    def _pairs(self) -> Self:
+        """Keys that act only beside another one need that one."""
+        if self.batch != HostTable.model_fields["batch"].default and not self.poll:
+            raise ScenarioError("batch", self.batch, "no such key: without hosts.poll hosts do not poll")
+        if self.segment_time and self.segment == 1:
+            expected = "no such key: with hosts.segment = 1 packets leave one by one"
+            raise ScenarioError("segment_time", TIME.text(self.segment_time), expected)
+        if self.piggyback and self.ack_jitter:
+            expected = "no such key: with hosts.piggyback acks have no time of their own"
+            raise ScenarioError("ack_jitter", TIME.text(self.ack_jitter), expected)
+        if self.poll and self.nic == "fifo":
+            expected = 'no such key: with hosts.nic = "fifo" data waits for no token'
+            raise ScenarioError("poll", TIME.text(self.poll), expected)
+        return self
 
     @model_validator(mode="after")
     def _timeouts(self) -> Self:

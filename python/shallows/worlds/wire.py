@@ -35,6 +35,7 @@ WHY_NOT = {
         "every flow has one path, so that a datagram is checked against it",
     ),
     "network.convergence": "its links never fail",
+    "hosts.piggyback": "acks that ride on data are beside the packets, and only packets become datagrams",
     "pools": "its ports have a buffer each",
     "faults": "its links never fail",
 }
@@ -44,7 +45,7 @@ WORLD = World(
     | {f"topology.{kind}" for kind in TOPOLOGIES}
     | {f"traffic.{kind}" for kind in TRAFFICS}
     | {f"network.{key}" for key in NetworkTable.key_names()} - set(WHY_NOT)
-    | {f"hosts.{key}" for key in HostTable.key_names()}
+    | {f"hosts.{key}" for key in HostTable.key_names()} - set(WHY_NOT)
     | {"traffic.priority", "traffic.class", "traffic.exchange", "traffic.off", "cc.receiver"}
     | {"classes", "ports"},
     why=WHY_NOT,

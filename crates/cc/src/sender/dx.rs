@@ -56,8 +56,6 @@ pub const PRESETS: &[Preset] = &[
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &[
-    "Acknowledgements that ride on data (§VI-C4): each is a frame of its own, and takes the room of one where data goes \
-     both ways.",
     "A one-way delay is not corrected for the size of its packet, which the paper does not ask for: the one short packet of a \
      flow is its last, after which the flow decides nothing.",
 ];
@@ -90,6 +88,21 @@ pub const DEVIATIONS: &[Deviation] = &[
         "§III: the base delay is that of the smallest RTT, new or seen again",
         "RTTs within `tolerance` of the smallest count as the smallest",
         "with noise the exact minimum occurs once; 0, as printed, by default",
+    ),
+    deviation(
+        "§III: a token bucket drains at most ten packets a poll",
+        "data leaves as soon as the link is free; hosts.poll polls",
+        "hosts are ideal unless a scenario says otherwise; the simulations of the paper have no polls",
+    ),
+    deviation(
+        "§V-B: a TCP option of 14 B",
+        "headers of network.header; hosts.option = \"14B\" takes the room, also in acknowledgements",
+        "the same: ns-2 has no options",
+    ),
+    deviation(
+        "§VI-C4: acknowledgements are often piggybacked on data",
+        "each is a frame of its own; hosts.piggyback lets them ride",
+        "the flows of its figures go one way",
     ),
     deviation(
         "-",

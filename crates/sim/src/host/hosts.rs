@@ -7,7 +7,8 @@
 
 use std::sync::Arc;
 
-use shallows_cc::units::{Bytes, Time};
+use shallows_cc::port::Ecn;
+use shallows_cc::units::{Bytes, MIN_FRAME, Time};
 
 use crate::fabric::Fabric;
 use crate::fabric::ownership::Ownership;
@@ -17,10 +18,12 @@ use crate::host::flow_set::FlowSet;
 use crate::host::flow_table::{FlowTable, OwnedTable};
 use crate::host::nics::Nics;
 use crate::host::pull_pacer::PullPacer;
+use crate::host::response_delay::ResponseDelay;
 use crate::host::setup::Setup;
 use crate::host::stats::{ReceiverStats, SenderStats};
 use crate::host::transport::{FlowEndpoint, FlowReceiver, FlowSender, PacketSink, ReceiverEvent, reply_after_close};
 use crate::observe::Observer;
+use crate::packet::header::{Header, TcpAck};
 use crate::packet::{Flags, Packet, PacketKind};
 use crate::port::admission::Incoming;
 use crate::queue::timers::{Kind, Timer};
@@ -41,6 +44,7 @@ pub struct Hosts {
     /// NICs into whose run queues flows have moved, while [`Self::transmit`] serves another one.
     moved: Vec<u32>,
     pull_pacer: PullPacer,
+    pub(super) response_delay: ResponseDelay,
     pub computations: Computations,
     pub sender_stats: OwnedTable<SenderStats>,
     pub receiver_stats: OwnedTable<ReceiverStats>,
@@ -77,6 +81,7 @@ impl Hosts {
         nics.timers.begin_with(&timers);
         Self {
             pull_pacer: PullPacer::new(&network, &nics, routes),
+            response_delay: ResponseDelay::new(&network),
             computations: Computations::new(&network, here),
             moved: Vec::new(),
             active: vec![0; network.hosts as usize],
@@ -109,9 +114,66 @@ impl Hosts {
             self.on_packet_for_sender(fabric, at, flow, flags);
         } else if flags.is(PacketKind::PortStatus) {
             self.on_port_status(flow, *fabric.packets.header(at));
+        } else if self.nics.piggyback.is_some() {
+            self.on_packet_for_both(fabric, at, flow, flags);
         } else {
             self.on_packet_for_receiver(fabric, at, flow, flags);
         }
+    }
+
+    /// Handles a packet with data, on which an acknowledgement of the flow in the other direction may ride.
+    #[cold]
+    fn on_packet_for_both<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32, flow: u32, flags: Flags) {
+        let ack =
+            self.nics.piggyback.as_mut().and_then(|piggyback| Some((piggyback.partner(flow)?, piggyback.detach(at)?)));
+        self.on_packet_for_receiver(fabric, at, flow, flags);
+        if let Some((partner, ack)) = ack {
+            let header = Header::TcpAck(ack);
+            let at = fabric.packets.insert(Packet::new(partner, MIN_FRAME, Ecn::NotEct, &header), header);
+            let flags = fabric.packets[at].flags;
+            fabric.packets.remove(at);
+            fabric.consumed += 1;
+            self.on_packet_for_sender(fabric, at, partner, flags);
+        }
+        self.send_waiting_ack(fabric, flow, fabric.now, false);
+    }
+
+    /// Sends the acknowledgement of a flow that waits since `since` or longer as a frame of its own: `always`, or if it should wait for
+    /// data no longer.
+    #[cold]
+    fn send_waiting_ack<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32, since: Time, always: bool) {
+        let Some(piggyback) = &mut self.nics.piggyback else { return };
+        let sender = piggyback.partner(flow).and_then(|partner| self.senders.get(partner));
+        if !always && sender.is_some_and(|sender| sender.queued || piggyback.waiting(flow) < 2) {
+            return;
+        }
+        if let Some(ack) = piggyback.remove(flow, since, fabric.now) {
+            self.send_ack(fabric, flow, ack);
+        }
+    }
+
+    fn send_ack<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32, ack: TcpAck) {
+        let setup = Setup { network: &self.network, routes: &fabric.routes, nics: &self.nics };
+        let endpoint = setup.endpoint(flow, true);
+        let at = PacketSink::new(endpoint, &mut fabric.packets).put(self.network.tcp_ack(), Header::TcpAck(ack));
+        let port = self.nics.response_port(fabric, endpoint);
+        fabric.enqueue_own(port, Incoming::local(at));
+    }
+
+    /// Lets an acknowledgement wait for data that goes its way; returns false if it cannot.
+    #[cold]
+    fn waits_for_data<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32, at: u32) -> bool {
+        let Some(piggyback) = &mut self.nics.piggyback else { return false };
+        let others = piggyback.waiting(flow) > 0;
+        let (waits, displaced) = piggyback.take(fabric.now, at, &mut fabric.packets);
+        if waits && (!others || displaced.is_some()) {
+            let at = fabric.now + self.network.host.ack_delay;
+            self.nics.timers.set(Timer { at, kind: Kind::Response, flow });
+        }
+        if let Some(ack) = displaced {
+            self.send_ack(fabric, flow, ack);
+        }
+        waits
     }
 
     // Not inlined, like `Nics::send`: otherwise both take registers of the main loop, and a hop takes 3 % more instructions.
@@ -149,12 +211,35 @@ impl Hosts {
             self.nics.timers.set(Timer { at, kind: Kind::AckTimer, flow });
         }
         for at in event.responses.packets() {
-            let port = self.nics.response_port(fabric, endpoint);
-            fabric.enqueue_own(port, Incoming::local(at));
+            self.respond(fabric, endpoint, at);
         }
         if event.complete {
             self.on_complete(fabric, flow);
         }
+    }
+
+    /// Sends a response through the port of its host, after the jitter of its host.
+    #[inline(always)]
+    fn respond<O: Observer>(&mut self, fabric: &mut Fabric<O>, endpoint: FlowEndpoint, at: u32) {
+        if self.nics.piggyback.is_some() && self.waits_for_data(fabric, endpoint.flow, at) {
+            return;
+        }
+        if self.response_delay.delays(fabric.packets[at].flags.kind()) {
+            let at = self.response_delay.take(fabric.now, at, &mut fabric.packets);
+            return self.nics.timers.set(Timer { at, kind: Kind::Response, flow: endpoint.flow });
+        }
+        let port = self.nics.response_port(fabric, endpoint);
+        fabric.enqueue_own(port, Incoming::local(at));
+    }
+
+    /// Sends a response of a flow that was held back.
+    #[cold]
+    fn on_response_timer<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
+        self.send_waiting_ack(fabric, flow, fabric.now.saturating_sub(self.network.host.ack_delay), true);
+        let Some(at) = self.response_delay.put(fabric.now, flow, &mut fabric.packets) else { return };
+        let setup = Setup { network: &self.network, routes: &fabric.routes, nics: &self.nics };
+        let port = self.nics.response_port(fabric, setup.endpoint(flow, true));
+        fabric.enqueue_own(port, Incoming::local(at));
     }
 
     /// Creates the receiver of a flow for its first packet, or answers a packet after the receiver has closed.
@@ -170,9 +255,9 @@ impl Hosts {
         if let Some((length, header)) = reply_after_close(fabric.now, arrived, (spec.bytes, self.network.mss())) {
             let setup = Setup { network: &self.network, routes: &fabric.routes, nics: &self.nics };
             let endpoint = setup.endpoint(flow, true);
+            let length = if header.tcp_ack().is_some() { self.network.tcp_ack() } else { length };
             let at = PacketSink::new(endpoint, &mut fabric.packets).put(length, header);
-            let port = self.nics.response_port(fabric, endpoint);
-            fabric.enqueue_own(port, Incoming::local(at));
+            self.respond(fabric, endpoint, at);
         }
     }
 
@@ -301,6 +386,7 @@ impl Hosts {
             Kind::Start => self.start_flow(fabric, timer.flow),
             Kind::Stop => self.stop_flow(fabric, timer.flow),
             Kind::AckTimer => self.on_ack_timer(fabric, timer.flow),
+            Kind::Response => self.on_response_timer(fabric, timer.flow),
             Kind::Pull => self.pull_pacer.on_timer(fabric, timer.flow, &mut self.receivers, &mut self.nics),
             Kind::AppWrite => self.on_app_write(fabric, timer.flow),
             Kind::Timeout | Kind::Pace | Kind::Wake => self.on_sender_timer(fabric, timer),
@@ -353,6 +439,7 @@ impl Hosts {
         let endpoint = receiver.endpoint;
         let event = receiver.on_timer(fabric.now, &mut fabric.packets);
         self.on_receiver_event(fabric, endpoint, event);
+        self.send_waiting_ack(fabric, flow, fabric.now, false);
     }
 
     fn start_flow<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {

@@ -38,7 +38,13 @@ impl Hosts {
 
     /// The sources of random numbers from which the run has drawn, once the counters of active flows have been copied.
     pub fn randomness(&self) -> Randomness {
-        Randomness { gap: self.nics.have_left_gaps(), ..self.randomness.clone() }
+        let (gap, ack_jitter) = (self.nics.have_left_gaps(), self.response_delay.has_drawn());
+        Randomness { gap, ack_jitter, ..self.randomness.clone() }
+    }
+
+    /// Number of responses that hosts hold back, or have sent with data instead of as packets.
+    pub fn held_back(&self) -> u64 {
+        self.response_delay.waiting() + self.nics.piggyback.as_ref().map_or(0, |piggyback| piggyback.saved)
     }
 
     /// Copies the counters of active flows to the statistics.

@@ -6,6 +6,8 @@ use shallows_cc::units::{Bytes, Time};
 
 use crate::fabric::Fabric;
 use crate::host::dependencies::Dependencies;
+use crate::host::piggyback::Piggyback;
+use crate::host::poller::Poller;
 use crate::host::port_status::PeerPorts;
 use crate::host::run_queue::RunQueue;
 use crate::host::transport::{FlowSender, Readiness, SendStatus};
@@ -30,6 +32,8 @@ pub struct Nic {
     gap_until: Time,
     /// Random stream of the gaps.
     draws: Rng,
+    /// The token bucket, if hosts poll.
+    poller: Option<Box<Poller>>,
 }
 
 impl Nic {
@@ -56,8 +60,11 @@ pub struct Nics {
     pub chooses: bool,
     /// Whether there are several traffic classes.
     classed: bool,
-    /// Whether flows put all that their windows allow into one FIFO.
+    /// Whether flows put all that their windows allow into one FIFO, or all that a token bucket allows.
     pub(super) fifo: bool,
+    polls: bool,
+    /// Acknowledgements that ride on data, if they do.
+    pub(super) piggyback: Option<Box<Piggyback>>,
     /// Whether NICs have hardware pacers.
     pacers: bool,
     /// Length of a data frame without its payload.
@@ -87,6 +94,8 @@ impl Nics {
             port,
             draws: Rng::new(network.seed, GAPS + u64::from(port)),
             ready: RunQueue::new(&network.classes),
+            poller: Poller::new(&network.host, port, network.ports[port as usize].rate.time_to_send(network.mtu))
+                .map(Box::new),
             ..Nic::default()
         };
         let mut first = vec![0];
@@ -104,7 +113,9 @@ impl Nics {
             timers: Timers::new(crossing),
             chooses: network.hosts_choose_ports(),
             classed: network.classes.len() > 1,
-            fifo: network.host.nic == network::Nic::Fifo,
+            fifo: network.host.nic == network::Nic::Fifo || network.host.poll > Time::ZERO,
+            polls: network.host.poll > Time::ZERO,
+            piggyback: Piggyback::new(network),
             pacers: network.disciplines.iter().any(|discipline| discipline.paced.is_some()),
             header: network.header,
             gap: network.host.gap,
@@ -261,7 +272,7 @@ impl Nics {
         if self.fifo {
             // A window may allow more packets at once than memory holds, so the driver has to check the packet limit in time.
             fabric.interrupt |= fabric.live() >= fabric.check_at_packets;
-            return !fabric.has_too_many_packets();
+            return !fabric.has_too_many_packets() && (!self.polls || self.has_tokens(fabric, nic));
         }
         let &Nic { port: number, gap_until, .. } = &self.nics[nic as usize];
         let port = &fabric.ports[number as usize];
@@ -274,6 +285,17 @@ impl Nics {
             self.await_port(fabric, nic, busy_until);
         }
         false
+    }
+
+    /// Takes the tokens of a full frame if a NIC polls now; otherwise sets an event for the next poll.
+    #[cold]
+    fn has_tokens<O: Observer>(&mut self, fabric: &mut Fabric<O>, nic: u32) -> bool {
+        let Some(poller) = &mut self.nics[nic as usize].poller else { return true };
+        let taken = poller.take(fabric.now);
+        if let Err(next) = taken {
+            self.await_port(fabric, nic, next);
+        }
+        taken.is_ok()
     }
 
     #[inline]
@@ -290,6 +312,9 @@ impl Nics {
     fn send<O: Observer>(&mut self, fabric: &mut Fabric<O>, sender: &mut FlowSender) {
         let (at, status) = sender.send(fabric.now, self.header, &mut fabric.packets);
         self.set_timers(sender, &status);
+        if let Some(piggyback) = &mut self.piggyback {
+            piggyback.attach(fabric.now, at, sender.endpoint.flow);
+        }
         if self.ordered {
             self.start_tasks_behind(&fabric.network, fabric.now, sender);
         }

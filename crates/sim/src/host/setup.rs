@@ -131,6 +131,7 @@ impl Setup<'_> {
             bytes: spec.bytes,
             mss: network.mss(),
             frame: network.mtu,
+            tcp_ack: network.tcp_ack(),
             credit_ahead: self.credit_ahead(flow, control),
             ack_delay: network.host.ack_delay,
             pull_timeout: (network.host.rto_initial, network.host.rto_max),

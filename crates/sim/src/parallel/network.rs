@@ -281,10 +281,11 @@ impl<O: Observer> ParallelNetwork<O> {
             .fold(paths, |all, domain| all.and(&domain.fabric.randomness()).and(&domain.hosts.randomness()))
     }
 
-    /// Packets created, received by hosts, and in flight.
+    /// Packets created, received or held back by hosts, and in flight.
     pub fn packets(&self) -> (u64, u64, u64) {
         let created = self.sum(|domain| domain.fabric.packets.created());
-        (created, self.sum(|domain| domain.fabric.consumed), self.live())
+        let at_hosts = self.sum(|domain| domain.fabric.consumed + domain.hosts.held_back());
+        (created, at_hosts, self.live())
     }
 
     /// Bytes that switches count in their shared memories, and bytes queued there; `None` without shared memories.

@@ -24,8 +24,13 @@ const MAX_DURATION: Time = Time::from_secs_whole(100);
 
 /// Divides a network into at most `domains` domains, each with a host; fewer where fewer hosts can be separated.
 pub fn partition(network: &Network, routes: &Routes, domains: usize) -> Partition {
-    // A task that learns in no time of what ends at another host needs both hosts in one domain.
-    let wanted = if network.has_global_tasks() { 1 } else { domains.clamp(1, network.hosts.max(1) as usize) };
+    // A task that learns in no time of what ends at another host needs both hosts in one domain, and so do acknowledgements on data,
+    // which are beside the packets.
+    let wanted = if network.has_global_tasks() || network.host.piggyback {
+        1
+    } else {
+        domains.clamp(1, network.hosts.max(1) as usize)
+    };
     if wanted == 1 {
         return Partition::whole(network);
     }

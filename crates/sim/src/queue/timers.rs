@@ -29,6 +29,8 @@ pub enum Kind {
     AppWrite,
     /// A computation ends.
     Computed,
+    /// A response that was held back leaves.
+    Response,
 }
 
 impl Kind {
@@ -50,7 +52,7 @@ pub struct Timer {
 }
 
 /// All kinds in their order.
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 10] = [
     Kind::Stop,
     Kind::Timeout,
     Kind::AckTimer,
@@ -60,6 +62,7 @@ const KINDS: [Kind; 9] = [
     Kind::Start,
     Kind::AppWrite,
     Kind::Computed,
+    Kind::Response,
 ];
 
 /// A timer as one integer, in the order of timers.

@@ -74,6 +74,10 @@ impl Network {
         ensure!(mtu <= u64::from(u16::MAX), "mtu_bytes", mtu, "at most 65535");
         ensure!((1..mtu).contains(&header), "header_bytes", header, "1 or more, and less than mtu_bytes = {mtu}");
         ensure!((1..=255).contains(&self.host.acks_every), "host.acks_every", self.host.acks_every, "1 to 255");
+        let option = self.host.option.0;
+        ensure!(option < header, "host.option_bytes", option, "less than header_bytes = {header}");
+        let polls = self.host.poll == Time::ZERO || self.host.batch > 0;
+        ensure!(polls, "host.batch", self.host.batch, "1 or more where hosts poll");
         ensure!((0.0..=1.0).contains(&self.host.gap), "host.gap", self.host.gap, "0 to 1");
         let ends = self.duration != Time::MAX || self.until_done;
         ensure!(ends, "duration_ps", self.duration.0, "an end of the run, or until_done = true");
@@ -104,6 +108,9 @@ impl Network {
             ("host.rto_initial_ps", host.rto_initial),
             ("host.rto_max_ps", host.rto_max),
             ("host.ack_delay_ps", host.ack_delay),
+            ("host.ack_jitter_ps", host.ack_jitter),
+            ("host.poll_ps", host.poll),
+            ("host.segment_time_ps", host.segment_time),
         ];
         let of_flow = |flow: &FlowSpec| [("flows.start_ps", flow.start), ("flows.stop_ps", flow.stop)];
         let computations = self.computations.iter();

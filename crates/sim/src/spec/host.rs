@@ -65,6 +65,26 @@ request! {
         /// Largest random gap between two frames of a busy network interface, as a share of the time to send a full frame: uniform
         /// between 0 and this, after data of algorithms that fill queues until packets are lost; 0 is none.
         gap: f64,
+        /// Options in the headers of TCP, which acknowledgements carry as well; `header_bytes` has them for data. Left out: 0.
+        #[serde(default)]
+        option: Bytes = "option_bytes",
+        /// Time between two polls of the token bucket through which the data of a host leaves at the rate of its link; left out: 0,
+        /// data leaves as soon as the link is free.
+        #[serde(default)]
+        poll: Time = "poll_ps",
+        /// Largest number of full frames that leave at one poll.
+        #[serde(default)]
+        batch: u32,
+        /// Data of this time at the rate of a flow is handed to the network interface together, two packets at least and `segment` at
+        /// most (TSO autosizing); left out: 0, always `segment` packets.
+        #[serde(default)]
+        segment_time: Time = "segment_time_ps",
+        /// Let acknowledgements of TCP ride on data that goes the other way between the same hosts; left out: no.
+        #[serde(default)]
+        piggyback: bool,
+        /// Longest random time for which a host holds back an acknowledgement or notification; left out: 0.
+        #[serde(default)]
+        ack_jitter: Time = "ack_jitter_ps",
         /// Errors of time stamps; without this table stamps are exact.
         timestamps: Option<Timestamps>,
     }

@@ -150,6 +150,12 @@ impl Network {
         (payload + self.header).max(MIN_FRAME)
     }
 
+    /// The length on the wire of an acknowledgement of TCP: the headers of Ethernet (18 B), IP (20 B) and TCP (20 B), and its options.
+    #[must_use]
+    pub fn tcp_ack(&self) -> Bytes {
+        (Bytes(18 + 20 + 20) + self.host.option).max(MIN_FRAME)
+    }
+
     /// Whether switches pause links (PFC).
     #[must_use]
     pub fn pauses(&self) -> bool {
@@ -229,6 +235,12 @@ impl Network {
                 retransmission: Retransmission::GoBackN,
                 prr: false,
                 gap: 0.0,
+                option: Bytes::ZERO,
+                poll: Time::ZERO,
+                batch: 10,
+                segment_time: Time::ZERO,
+                piggyback: false,
+                ack_jitter: Time::ZERO,
                 timestamps: None,
             },
             mtu: Bytes(1500),

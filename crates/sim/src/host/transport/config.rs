@@ -52,8 +52,9 @@ pub struct SenderConfig<'a> {
 pub struct ReceiverConfig {
     pub bytes: Bytes,
     pub mss: Bytes,
-    /// Length of a full frame.
+    /// Length of a full frame, and of an acknowledgement of TCP.
     pub frame: Bytes,
+    pub tcp_ack: Bytes,
     /// Credit that the receiver may grant before the sender asks for it, if it grants credit in bytes.
     pub credit_ahead: Bytes,
     /// Maximum delay of an acknowledgement.

@@ -10,7 +10,7 @@ pub struct Gate {
     pub control: Box<dyn Sender>,
     /// Payload that may be in flight: the smaller one of the congestion window and the receive window.
     pub window: Bytes,
-    pace: Option<Rate>,
+    pub pace: Option<Rate>,
     /// Wake time that the algorithm has asked for, and the one for which a timer is set; [`Time::MAX`] is never.
     pub wake: Time,
     armed_wake: Time,

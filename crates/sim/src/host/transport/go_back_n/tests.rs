@@ -74,6 +74,7 @@ fn new_receiver(packets: u64) -> GoBackNReceiver {
         bytes: MSS * packets,
         mss: MSS,
         frame: Bytes(1500),
+        tcp_ack: Bytes(64),
         credit_ahead: Bytes::ZERO,
         ack_delay: Time::ZERO,
         pull_timeout: (Time::ZERO, Time::ZERO),

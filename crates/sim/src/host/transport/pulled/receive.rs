@@ -210,6 +210,7 @@ mod tests {
             bytes: Bytes::MAX,
             mss: Bytes(1460),
             frame: Bytes(1500),
+            tcp_ack: Bytes(64),
             credit_ahead: Bytes::ZERO,
             ack_delay: Time::ZERO,
             pull_timeout: (ms, ms),

@@ -14,7 +14,6 @@ use crate::host::transport::selective::ranges::Ranges;
 use crate::host::transport::status::Responses;
 use crate::host::transport::traits::TransportReceiver;
 use crate::packet::header::{Header, TcpAck, TcpData};
-use crate::spec::network::MIN_FRAME;
 
 /// Largest window that fits into an acknowledgement, in 16ths of a full payload.
 const MAX_WINDOW: f64 = u16::MAX as f64;
@@ -29,6 +28,7 @@ pub struct SelectiveReceiver {
     reordering: ReorderingDepth,
     pending: Pending,
     ack_delay: Time,
+    ack_length: Bytes,
     timestamps: Option<Box<TimestampModel>>,
     /// Whether acknowledgements carry a window, and whether they may have CE in their IP header.
     advertises: bool,
@@ -72,6 +72,7 @@ impl SelectiveReceiver {
             reordering: ReorderingDepth::default(),
             pending: Pending::default(),
             ack_delay: config.ack_delay,
+            ack_length: config.tcp_ack,
             timestamps: config.timestamps,
             timer_armed: false,
             delivered: 0,
@@ -163,7 +164,7 @@ impl SelectiveReceiver {
         };
         (self.pending.samples, self.pending.delay_sum) = (0, 0);
         let ecn = if self.marks_acks && self.notification.take_ce() == Some(true) { Ecn::Ce } else { Ecn::NotEct };
-        out.put_data(MIN_FRAME, ecn, Header::TcpAck(ack))
+        out.put_data(self.ack_length, ecn, Header::TcpAck(ack))
     }
 
     /// Returns the SACK block of the newest packet, or else the first one, as its first number and its length.
@@ -235,6 +236,7 @@ mod tests {
             bytes,
             mss,
             frame: Bytes(1500),
+            tcp_ack: Bytes(64),
             credit_ahead: Bytes::ZERO,
             ack_delay,
             pull_timeout,

@@ -47,6 +47,8 @@ pub struct SelectiveSender {
     pub(super) timer: Timeout,
     /// Maximum number of packets sent together (TSO), and those still to send of the current segment.
     pub(super) segment: u32,
+    /// Time whose data at the rate of the flow is a segment (TSO autosizing); zero if all segments are as large as possible.
+    pub(super) segment_time: Time,
     segment_left: u32,
     /// Next sequence number when the window last blocked the flow. Until it is acknowledged, the flow counts as limited by its
     /// window, even while packets wait in the NIC (Linux's `is_cwnd_limited`).
@@ -73,6 +75,7 @@ impl SelectiveSender {
             board: Scoreboard::new(dup_thresh, rack),
             timer: Timeout::new(config.host, config.first_timeout),
             segment: config.host.segment,
+            segment_time: config.host.segment_time,
             segment_left: 0,
             limited_below: 0,
             ecn: config.ecn,
@@ -96,6 +99,20 @@ impl SelectiveSender {
         self.reduction.as_ref().map_or(window, |reduction| reduction.window(window, self.message.mss))
     }
 
+    /// Returns the number of packets of the next segment: what the flow sends in `segment_time` at its pace, or at 1.2 windows a round
+    /// trip, two packets at least (Linux's `tcp_tso_autosize`, whose time is 2^-10 s, and `tcp_pacing_ca_ratio`; not its ratio of slow
+    /// start).
+    pub(super) fn segment_size(&self) -> u32 {
+        let srtt = self.timer.srtt();
+        if self.segment_time == Time::ZERO || srtt == Time::ZERO {
+            return self.segment;
+        }
+        let per_second =
+            self.gate.pace.map_or(1.2 * 8.0 * self.window().0 as f64 / srtt.as_secs(), |pace| pace.0 as f64);
+        let packets = per_second * self.segment_time.as_secs() / (8.0 * self.message.mss.0 as f64);
+        (packets as u32).max(2).min(self.segment)
+    }
+
     /// Returns the number of packets for which the window needs space. The packets of a segment start together: a segment
     /// waits for space for all of it, or for a third of the window if that is less (Linux's `tcp_tso_win_divisor`).
     #[inline(never)]
@@ -104,7 +121,7 @@ impl SelectiveSender {
             return 1;
         }
         let third = self.whole_window() / 3;
-        u64::from(self.segment.min(self.message.available - self.board.next)).min(third).max(1)
+        u64::from(self.segment_size().min(self.message.available - self.board.next)).min(third).max(1)
     }
 
     /// Counts a new packet, either of the current segment or the first of the next one.
@@ -112,7 +129,7 @@ impl SelectiveSender {
     fn count_segment(&mut self) {
         if self.segment_left == 0 {
             let space = self.whole_window().saturating_sub(u64::from(self.board.in_flight));
-            self.segment_left = u64::from(self.segment).min(space).max(1) as u32;
+            self.segment_left = u64::from(self.segment_size()).min(space).max(1) as u32;
         }
         self.segment_left -= 1;
     }

@@ -78,6 +78,22 @@ fn a_segment_waits_until_the_window_has_space_for_all_of_it() {
     assert_eq!(send_all(&mut sender, now), Vec::<u32>::new());
 }
 
+/// 20 packets a round trip of 1 ms are 20,000 packets a second: 1.2 times that, in 250 us, are six packets, in 2^-10 s 23, and in 10 us
+/// the least segment of two.
+#[test]
+fn a_segment_lasts_a_time_at_the_rate_of_the_flow() {
+    let us = Time::from_micros;
+    for (time, most, expected) in [(250, 44, 6), (976, 44, 23), (976, 10, 10), (10, 44, 2), (0, 44, 44)] {
+        let mut sender = reno(2000);
+        (sender.segment, sender.segment_time, sender.gate.window) = (most, us(time), MSS * 20);
+        assert_eq!(sender.segment_size(), most, "no round trip is known");
+        sender.timer.sample(us(1000));
+        assert_eq!(sender.segment_size(), expected);
+        sender.gate.pace = Some(Rate(20_000 * 1460 * 8));
+        assert_eq!(sender.segment_size(), if time == 250 { 5 } else { sender.segment_size() });
+    }
+}
+
 fn send_all(sender: &mut SelectiveSender, now: Time) -> Vec<u32> {
     let mut sent = Vec::new();
     while sender.readiness(now) == Readiness::Ready {
