@@ -29,7 +29,8 @@ TOPOLOGIES = list(KINDS)
 RATES = ["100Mbps", "1Gbps", "10Gbps", "25Gbps", "100Gbps", "400Gbps", "800Gbps", "1600Gbps"]
 FRAMES = ["1500B", "4160B", "9000B"]
 SHORT_QUEUES = {
-    *("dctcp", "hull", "hpcc", "hpcc-roce", "dx", "timely", "rcp", "ndp", "rccc", "nscc", "mrc", "expresspass")
+    *("dctcp", "hull", "hpcc", "hpcc-roce", "dx", "timely", "rcp", "ndp", "rccc", "nscc", "mrc"),
+    "expresspass",
 }
 """Algorithms whose papers promise short queues."""
 LOSSLESS = {"dcqcn", "timely", "patched-timely", "patched-timely-pi"}

@@ -5,7 +5,8 @@ link's share of the leaf's links, and lost packets little more than themselves. 
 tested in crates/sim/src/host/value_set.rs.
 """
 
-import numpy as np
+import re
+
 import pytest
 
 import shallows as sh
@@ -18,8 +19,8 @@ ACROSS = {"kind": "long-lived", "flows": 4, "from": HALF[0], "to": HALF[1]}
 
 
 def scenario(planes=4, gbps=200, traffic=ACROSS, until="600us", since="200us", **tables):
-    """Two leaves with four hosts each. A host has a port in each plane, whose leaf has eight uplinks, so that only
-    ports of hosts limit flows.
+    """Two leaves with four hosts each. A host has a port in each plane, whose leaf has eight uplinks, so that
+    only ports of hosts limit flows.
     """
     topology = {"kind": "leaf-spine", "leaves": 2, "spines": 8, "hosts_per_leaf": 4, "link_delay": "500ns"}
     return sh.Scenario(
@@ -61,13 +62,12 @@ def test_another_choice_of_paths_stays(network):
 
 def test_another_algorithm_has_no_values():
     made = scenario(until="20us", since="0s")
-    with pytest.raises(
-        ScenarioError, match='network.balancing = "mrc": expected another one, such as "reps": nscc'
-    ):
+    expected = re.escape('network.balancing = "mrc": expected another one, such as "reps": nscc keeps no')
+    with pytest.raises(ScenarioError, match=expected):
         sh.run(made.replace({"cc": "nscc", "network.balancing": "mrc"}))
 
 
-@pytest.mark.parametrize(("planes", "gbps"), [(4, 200), (8, 100)])
+@pytest.mark.parametrize(("planes", "gbps"), [(4, 50), (8, 25)])
 def test_planes_carry_equal_shares(planes, gbps):
     made = scenario(planes, gbps)
     run = sh.run(made)
@@ -76,7 +76,7 @@ def test_planes_carry_equal_shares(planes, gbps):
     assert ports[of_hosts].min() >= 0.99 * ports[of_hosts].max()
 
 
-@pytest.mark.parametrize(("planes", "gbps"), [(4, 200), (8, 100)])
+@pytest.mark.parametrize(("planes", "gbps"), [(4, 50), (8, 25)])
 def test_a_lost_plane_costs_its_share_of_the_line(planes, gbps):
     """From 5 ms after the loss on."""
     faults = [{"link": "p1.*<->*", "kind": "down", "at": "200us"}]
@@ -85,7 +85,7 @@ def test_a_lost_plane_costs_its_share_of_the_line(planes, gbps):
     assert found.to_numpy() == pytest.approx(1 - 1 / planes, rel=0.01)
 
 
-@pytest.mark.parametrize(("planes", "gbps"), [(4, 200), (8, 100)])
+@pytest.mark.parametrize(("planes", "gbps"), [(4, 50), (8, 25)])
 def test_a_lost_link_costs_at_most_its_share_of_the_leaf(planes, gbps):
     faults = [{"link": "p0.leaf0<->p0.spine0", "kind": "down", "at": "200us"}]
     healthy = shares(scenario(planes, gbps)).mean()
