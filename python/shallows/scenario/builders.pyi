@@ -195,7 +195,7 @@ class Network(Builder):
     pfc: whether switches pause links that bring too much data
     trimming: whether ports trim packets to headers instead of dropping them; by default as cc needs
     marking: "none" or a table of a kind and its keys; by default as the algorithms need
-    balancing: choice among equal paths, by switches or by hosts; by default mrc if all traffic is of mrc; default flow
+    balancing: choice among equal paths, by switches or by hosts; mrc if all traffic is of mrc; default flow
     entropies: entropy values of a flow, a power of two up to 65536, if hosts choose paths
     flowlet_gap: pause after which a flowlet begins; 100us with balancing = "flowlet"
     convergence: time that switches need to reroute after a link breaks or is repaired; default never

@@ -63,7 +63,7 @@ class NetworkTable(Table):
         "flow", "packet", "queue", "round-robin", "flowlet", "oblivious", "bitmap", "reps", "plb", "mrc"
     ] = Key(
         "flow",
-        description="choice among equal paths, by switches or by hosts; by default mrc if all traffic is of mrc",
+        description="choice among equal paths, by switches or by hosts; mrc if all traffic is of mrc",
     )
     entropies: OptionalCount = Key(
         None, description="entropy values of a flow, a power of two up to 65536, if hosts choose paths"

@@ -174,7 +174,7 @@ impl Causes {
         match packet.flags.kind() {
             PacketKind::Data | PacketKind::CreditRequest | PacketKind::CreditStop => flow.cause,
             PacketKind::RateRequest => self.add(flow.wait_until(now, CauseKind::Paced)),
-            PacketKind::Probe | PacketKind::PortStatus => self.add(flow.wait_until(now, CauseKind::Woken)),
+            PacketKind::Probe | PacketKind::PortStatus => self.add(flow.wait_until(now, CauseKind::TimedOut)),
             kind => match self.trigger {
                 Trigger::Packet(by) => self.add(Cause::by_packet(CauseKind::Heard, now, now, by)),
                 _ if matches!(kind, PacketKind::Credit | PacketKind::Pull) => {
