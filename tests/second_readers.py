@@ -145,7 +145,7 @@ def configuration(text):
             found["payload"] = number(*values)
         elif key not in ("ENABLE_QCN", "CC_MODE"):
             unknown.append(key)
-        elif values != ["1"]:
+        elif [number(*values)] != [1]:
             raise ValueError("another mode")
     return found, unknown
 

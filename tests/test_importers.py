@@ -286,6 +286,8 @@ def test_a_failure_takes_an_uplink_down_from_the_start(folder):
         (("Bundle 2", "Radix_Up 2"), "nothing: the top tier has no links upwards"),
         (("Bundle 2", "Speed 2"), 'line = "Speed": expected Tier or one of downlink_speed_gbps'),
         (("Bundle 2", "Bundle two"), 'Bundle = "two": expected a whole number'),
+        (("Bundle 2", "Bundle 0"), 'Bundle = "0": expected a whole number from 1'),
+        (("Gbps 100", "Gbps 10001"), '"10001": expected a whole number from 0 to 10000'),
         (("Tier 1", "Tier 0"), 'Tier = "0": expected 0, 1 or 2, each once'),
         (("Nodes 32\n", ""), "expected Nodes above 0 before the first Tier"),
     ],
@@ -349,7 +351,7 @@ def test_forks_of_the_hpcc_simulator(folder):
         (
             "t.txt",
             HPCC.replace("1000ns", "1000 ns"),
-            't.txt:5:20: error rate = "ns": expected a share',
+            't.txt:5:15: delay = "1000": expected a delay such as 0.001ms, from 0s to 2s',
         ),
         (
             "t.txt",
@@ -361,6 +363,8 @@ def test_forks_of_the_hpcc_simulator(folder):
             HPCC.replace("0 4 1e11bps 1e-6 0\n", ""),
             "the file ends before all switches and links are there",
         ),
+        ("t.txt", HPCC.replace("0 4 1e11", "4 4 1e11"), 't.txt:6:3: node = "4": expected another node'),
+        ("t.txt", HPCC.replace("0 4 1e11", "0 4 1e14"), "such as 100Gbps, from 1Mbps to 10Tbps"),
         ("t.txt", HPCC.replace("5 1 4", "5 1 4 1 1", 1), "NODES SWITCHES LINKS"),
         ("f.txt", "3\n1 4 3 100 5 0\n", 'f.txt:1:1: number of flows = "3": expected at most 1'),
         ("f.txt", "1\n0 4 3 100 5 0\n", 'f.txt:2:1: host = "0": expected a host of the network, which has 4'),

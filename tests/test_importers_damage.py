@@ -1,6 +1,7 @@
 """Files with damage: a reader refuses them, or finds exactly what they say, or names what it left out.
 
-Four kinds of damage to whole lines: some characters change, a line is removed, doubled, or changes its place.
+Six kinds of damage: in a line some characters change or a number becomes huge, a line is removed, doubled, or
+changes its place, or the file ends early.
 `second_readers` say what a damaged file means.
 """
 
@@ -208,6 +209,9 @@ def sizes(text):
 def configuration(text):
     parts = parts_of(text, "c.txt")
     cc = parts.settings.cc
+    if cc is None:  # another algorithm, which the import refuses unless --cc names one
+        assert parts.settings.mode.text not in ("1", "3", "7")
+        raise ScenarioError(None, None, "an algorithm")
     found = {key: TIME.parse(cc[key]) for key in ("t", "tau") if key in cc}
     found |= {key: RATE.parse(cc[key]) for key in ("r_ai", "r_hai") if key in cc}
     found |= {key: round(cc[key], 9) for key in ("f", "g") if key in cc}
@@ -335,8 +339,13 @@ FORMATS = {
 def damaged(text, rng):
     lines = text.splitlines()
     at, other = rng.randrange(len(lines)), rng.randrange(len(lines))
-    kind = rng.choice(("changed", "removed", "doubled", "moved"))
-    if kind == "changed":
+    kind = rng.choice(("changed", "changed", "removed", "doubled", "moved", "huge", "truncated"))
+    if kind == "truncated":
+        return text[: rng.randrange(1, len(text))]
+    if kind == "huge" and (numbers := [*re.finditer("[0-9]+", lines[at])]):
+        number, huge = rng.choice(numbers), str(10 ** rng.randrange(5, 30))
+        lines[at] = lines[at][: number.start()] + huge + lines[at][number.end() :]
+    elif kind == "changed":
         for _ in range(rng.choice((1, 1, 2, 5))):
             place = rng.randrange(len(lines[at]) + 1)
             letters = rng.choice(

@@ -332,6 +332,7 @@ class Draw(Traffics):
                 table = {key: value for key, value in table.items() if key not in ("pfc", "pool", "buffer")}
             found.append(table)
         used = {table.get("pool") for table in found}
+        pools = [table for table in pools if table["name"] in used or self.maybe(0.05)]
         return {"classes": found} | ({"pools": pools} if used & {"lossless", "lossy"} else {})
 
     def ports(self):

@@ -30,7 +30,6 @@ class Traffics:
             "size": self.size(1e3, 2e5),
             "start": start,
             "channels": self.one((1, 1, 2, 3, 8)),
-            "rails": self.one((False, True)),
             "step_delay": self.time(1e-9, 1e-5),
             "jitter": self.one(("0s", self.time(1e-12, 1e-5))),
         }
@@ -45,6 +44,9 @@ class Traffics:
         chosen = self.one(own)
         if {"halving", "doubling", "halving-doubling"} & {chosen.get("algorithm")} and ranks & (ranks - 1):
             chosen = own[0] if self.maybe(0.9) else chosen
+        whole = self.wired.in_server.any() and not {"hosts", "group_size"} & table.keys()
+        if chosen.get("algorithm") == "ring" and self.maybe(0.5 if whole else 0.02):
+            table["rails"] = self.one((False, True))
         return {"kind": kind, **table, **chosen}
 
     def of_any_kind(self):

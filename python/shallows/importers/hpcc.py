@@ -19,6 +19,7 @@ import re
 from pathlib import Path
 from typing import Any, NoReturn
 
+from shallows.base import limits
 from shallows.importers.content import Fabric, Parts, Task, Work
 from shallows.importers.source import Source, Word
 from shallows.units import RATE, TIME
@@ -61,7 +62,10 @@ class _Topology:
         faults: list[dict[str, Any]] = []
         lossy: set[str] = set()
         for _ in range(links):
-            a, b = (names[self.source.whole(self._next(), "node", 0, nodes - 1)] for _ in range(2))
+            first, second = self._next(), self._next()
+            a, b = (names[self.source.whole(word, "node", 0, nodes - 1)] for word in (first, second))
+            if a == b:
+                self.source.refuse(second, "node", "another node than at the first end of the link")
             rate, delay, error = self._next(), self._next(), self._next()
             edges.append([a, b, RATE.text(self._rate(rate)), TIME.text(self._delay(delay))])
             share = float(self.source.number(error, "error rate", "a share from 0, and below 1"))
@@ -121,19 +125,25 @@ class _Topology:
         return self.rest.pop()
 
     def _rate(self, word: Word) -> int:
-        return quantity(self.source, word, "rate", RATES, "a rate such as 100Gbps")
+        return quantity(self.source, word, "rate", RATES, "a rate such as 100Gbps", limits.LINK_RATE)
 
     def _delay(self, word: Word) -> int:
-        return quantity(self.source, word, "delay", DELAYS, "a delay such as 0.001ms")
+        return quantity(self.source, word, "delay", DELAYS, "a delay such as 0.001ms", limits.DELAY)
 
 
-def quantity(source: Source, word: Word, key: str, units: dict[str, int], expected: str) -> int:
-    """A number with one of `units`, in the smallest. Raises `ScenarioError` with line and column."""
+def quantity(
+    source: Source, word: Word, key: str, units: dict[str, int], expected: str, limit: limits.Limit
+) -> int:
+    """A number with one of `units`, in the smallest, within `limit`. Raises `ScenarioError`."""
     match = _QUANTITY.fullmatch(word.text)
     if not match or match[3] not in units:
         source.refuse(word, key, expected)
     number = Word(match[1] + match[2], word.line, word.column)
-    return round(source.number(number, key, expected) * units[match[3]])
+    value = round(source.number(number, key, expected) * units[match[3]])
+    if not limit.least <= value <= limit.most:
+        text = TIME if limit.unit == "ps" else RATE
+        source.refuse(word, key, f"{expected}, from {text.text(limit.least)} to {text.text(limit.most)}")
+    return value
 
 
 def read_flows(path: Path) -> Parts:

@@ -24,12 +24,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from shallows.algorithms.algorithm import choose
 from shallows.base import limits
+from shallows.errors import ScenarioError
 from shallows.importers.content import Parts, Reference, Settings
 from shallows.importers.hpcc import RATES, quantity
 from shallows.importers.source import Source, Word
 from shallows.settings.nic import BYTE_RESET_OFF
-from shallows.units import RATE, SIZE, TIME
+from shallows.units import RATE, SIZE, TIME, Frame
 
 
 def _keys(text: str) -> frozenset[str]:
@@ -64,6 +66,23 @@ ALGORITHMS = {
     "others": _keys("DCTCP_RATE_AI PINT_LOG_BASE PINT_PROB"),
 }
 """Keys that act on each algorithm."""
+PARAMETERS = {
+    "dcqcn": (
+        ("tau", "RATE_DECREASE_INTERVAL", "us"), ("tau", "CNP_INTERVAL", "us"),
+        ("tau_prime", "ALPHA_RESUME_INTERVAL", "us"), ("t", "RP_TIMER", "us"),
+        ("g", "EWMA_GAIN", "number"), ("g", "DCTCP_GAIN", "number"), ("f", "FAST_RECOVERY_TIMES", "count"),
+        ("b", "BYTE_COUNTER", "B"), ("r_ai", "RATE_AI", "rate"), ("r_hai", "RATE_HAI", "rate"),
+        ("min_rate", "MIN_RATE", "rate"),
+    ),
+    "hpcc-roce": (("eta", "U_TARGET", "number"), ("max_stage", "MI_THRESH", "count")),
+    "timely": (
+        ("t_low", "TIMELY_T_LOW", "ns"), ("t_high", "TIMELY_T_HIGH", "ns"),
+        ("beta", "TIMELY_BETA", "number"), ("delta", "RATE_AI", "rate"), ("min_rate", "MIN_RATE", "rate"),
+    ),
+}  # fmt: skip
+"""The parameters of each algorithm: name, key of the file, and its unit or kind."""
+TIMES = {"us": 10**6, "ns": 10**3}
+"""Units of times in picoseconds."""
 BEHAVIOUR = {
     "L2_BACK_TO_ZERO": ("0", "a loss repeats all from the lost packet on (go-back-N)"),
     "L2_ACK_INTERVAL": ("1", "every packet is acknowledged"),
@@ -183,7 +202,7 @@ class _Reader:
         return TIME.text(self.source.time(self._word(key), key, 10**6, "us"))
 
     def _rate(self, key: str) -> int:
-        return quantity(self.source, self._word(key), key, RATES, "a rate such as 50Mb/s")
+        return quantity(self.source, self._word(key), key, RATES, "a rate such as 50Mb/s", limits.RATE)
 
     def _check_counts(self) -> None:
         """Refuse more or fewer values than a known key has; the simulator skips more rates than announced."""
@@ -236,11 +255,11 @@ class _Reader:
     def _marking(self) -> dict[str, Any] | None:
         if all(key in self.rows for key in ("KMIN", "KMAX", "PMAX")):
             sizes = {key.lower(): SIZE.text(self._whole(key, 0) * 1000) for key in ("KMIN", "KMAX")}
-            return {"kind": "red", **sizes, "pmax": self._number("PMAX"), "at": "dequeue"}
+            return {"kind": "red", **sizes, "pmax": self._share(self._word("PMAX"), "PMAX"), "at": "dequeue"}
         if not all(key in self.rows for key in _COUNTED):
             return None
         kmin, kmax, pmax = (self._map(key) for key in _COUNTED)
-        shares = {rate: float(self.source.number(word, "PMAX_MAP", "a share")) for rate, word in pmax.items()}
+        shares = {rate: self._share(word, "PMAX_MAP") for rate, word in pmax.items()}
         first = next(iter(shares.values()))
         if len(set(shares.values())) > 1:
             others = ", ".join(f"{share:g} at {RATE.text(rate)}" for rate, share in shares.items())
@@ -253,6 +272,13 @@ class _Reader:
             for key, table in (("kmin", kmin), ("kmax", kmax))
         }
         return {"kind": "red", **sizes, "pmax": first, "at": "dequeue"}
+
+    def _share(self, word: Word, key: str) -> float:
+        """A share of packets, above 0 and at most 1."""
+        share = float(self.source.number(word, key, expected := "a share above 0 and at most 1"))
+        if not 1e-9 <= share <= 1:
+            self.source.refuse(word, key, expected)
+        return share
 
     def _map(self, key: str) -> dict[int, Word]:
         """A value for each rate of a port."""
@@ -281,6 +307,8 @@ class _Reader:
 
     def _duration(self) -> str:
         seconds = self.source.number(self._word("SIMULATOR_STOP_TIME"), "SIMULATOR_STOP_TIME", "seconds")
+        if seconds * 10**12 < 1:
+            self.source.refuse(self._word("SIMULATOR_STOP_TIME"), "SIMULATOR_STOP_TIME", "seconds above 0")
         if seconds * 10**12 > limits.TIME.most:
             self.assumed.append(f"SIMULATOR_STOP_TIME {seconds}: the run ends when all flows have ended")
             return "until-done"
@@ -290,43 +318,33 @@ class _Reader:
         """The table of `cc`."""
         if mode is None:
             return None
-        table: dict[str, Any] = {"name": mode}
-        if mode == "dcqcn":
-            times = {
-                "tau": ("RATE_DECREASE_INTERVAL", "CNP_INTERVAL"),
-                "tau_prime": ("ALPHA_RESUME_INTERVAL",),
-                "t": ("RP_TIMER",),
-            }
-            table |= {here: self._us(key) for here, keys in times.items() for key in keys if self._has(key)}
-            for key in ("EWMA_GAIN", "DCTCP_GAIN"):
-                if self._has(key):
-                    table["g"] = self._number(key)
-            if self._has("FAST_RECOVERY_TIMES"):
-                table["f"] = self._whole("FAST_RECOVERY_TIMES", 0)
-            off = SIZE.text(BYTE_RESET_OFF)
-            table["b"] = SIZE.text(self._whole("BYTE_COUNTER", 0)) if self._has("BYTE_COUNTER") else off
-        elif mode == "hpcc-roce":
-            table |= {"eta": self._number("U_TARGET")} if self._has("U_TARGET") else {}
-            table |= {"max_stage": self._whole("MI_THRESH", 0)} if self._has("MI_THRESH") else {}
-        else:
-            for here, key in (("t_low", "TIMELY_T_LOW"), ("t_high", "TIMELY_T_HIGH")):
-                if self._has(key):
-                    table[here] = TIME.text(self.source.time(self._word(key), key, 10**3, "ns"))
-            table |= {"beta": self._number("TIMELY_BETA")} if self._has("TIMELY_BETA") else {}
-        return table | self._rates(mode)
-
-    def _rates(self, mode: str) -> dict[str, Any]:
-        """The parameters that are rates."""
-        names = {
-            "dcqcn": {"RATE_AI": "r_ai", "RATE_HAI": "r_hai", "MIN_RATE": "min_rate"},
-            "timely": {"RATE_AI": "delta", "MIN_RATE": "min_rate"},
-        }.get(mode, {})
-        table: dict[str, Any] = {
-            here: RATE.text(self._rate(key)) for key, here in names.items() if self._has(key)
-        }
+        off = {"b": SIZE.text(BYTE_RESET_OFF)} if mode == "dcqcn" else {}
+        table: dict[str, Any] = {"name": mode, **off}
+        for name, key, unit in PARAMETERS[mode]:
+            if self._has(key):
+                table[name] = self._within(mode, name, key, self._parameter(key, unit))
         if mode == "timely" and "RATE_AI" in self.rows and self._has("RATE_HAI") and self._rate("RATE_AI"):
-            table["hai"] = max(1, round(self._rate("RATE_HAI") / self._rate("RATE_AI")))
+            steps = max(1, round(self._rate("RATE_HAI") / self._rate("RATE_AI")))
+            table["hai"] = self._within(mode, "hai", "RATE_HAI", steps)
         return table
+
+    def _parameter(self, key: str, unit: str) -> Any:
+        """The value of a key of the file, as the table of `cc` has it."""
+        if unit in TIMES:
+            return TIME.text(self.source.time(self._word(key), key, TIMES[unit], unit))
+        if unit == "rate":
+            return RATE.text(self._rate(key))
+        if unit == "number":
+            return self._number(key)
+        return SIZE.text(self._whole(key, 0)) if unit == "B" else self._whole(key, 0)
+
+    def _within(self, mode: str, name: str, key: str, value: Any) -> Any:
+        """The value of a parameter; one that the algorithm does not allow is refused where it stands."""
+        try:
+            choose({"name": mode, name: value}, Frame(1, 1))
+        except ScenarioError as error:
+            self.source.refuse(self._word(key), key, f"for {name} of {mode} {error.expected}")
+        return value
 
     def _reference(self, key: str, what: str) -> Reference:
         return Reference(key, what, self._word(key), self.source)

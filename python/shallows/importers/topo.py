@@ -21,6 +21,14 @@ KEYS = (
     "downlink_speed_gbps", "radix_down", "radix_up", "queue_down", "queue_up", "oversubscribed", "bundle",
     "downlink_latency_ns", "switch_latency_ns",
 )  # fmt: skip
+RANGES = {
+    "downlink_speed_gbps": (0, limits.LINK_RATE.most // 10**9),
+    "downlink_latency_ns": (0, limits.DELAY.most // 2000),
+    "switch_latency_ns": (0, limits.DELAY.most // 2000),
+    "oversubscribed": (1, 2**31 - 1),
+    "bundle": (1, 2**31 - 1),
+}
+"""The values of some keys. The delay of a link is its latency and half of those of two switches."""
 NAMES = {2: ("leaf", "spine"), 3: ("tor", "aggr", "core")}
 """Names of the switches of each tier."""
 
@@ -64,7 +72,7 @@ class _Reader:
                 self.source.refuse(
                     values[1] if values else self.source.after(row), key.text, "one whole number"
                 )
-            value = self.source.whole(values[0], key.text, 0, 2**31 - 1)
+            value = self.source.whole(values[0], key.text, *RANGES.get(name, (0, 2**31 - 1)))
             if name == "tier":
                 if value > 2 or value in self.tiers:
                     self.source.refuse(values[0], key.text, "0, 1 or 2, each once")
