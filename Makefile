@@ -13,8 +13,8 @@ export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
 # build, which the wheel, `make counts`, `make peers` and `make bench` use.
 PROFILE ?= quick
 
-.PHONY: run sweep build release test test-rust test-python lint papers kernel docs notebooks site types thorough new-algorithm counts soak wheel \
-    wheels loom oldest-rust live nightly attack soak-attach mutants generated bench peers locks clean
+.PHONY: run sweep build release test test-rust test-python lint papers kernel docs notebooks gallery site types thorough new-algorithm counts \
+    soak wheel wheels loom oldest-rust live nightly attack soak-attach mutants generated bench peers locks clean
 
 # The first example: web-search traffic over the 192 servers of the DX paper, under DCTCP and under DX.
 run: build
@@ -160,6 +160,10 @@ oldest-rust:
 # The notebooks of docs/notebooks with their outputs, for readers without a kernel. Two minutes.
 notebooks: build .venv/test-ready
 	$(BIN)/python packaging/notebooks.py
+
+# The gallery: its commands, its figures and its page.
+gallery: build .venv/test-ready
+	$(BIN)/python packaging/gallery.py
 
 # The documentation site, in site/, with the documentation of the crates in site/rust; a broken link is an error.
 site: build docs .venv/lint-ready

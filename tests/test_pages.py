@@ -30,7 +30,7 @@ FILE = re.compile(r"[\w-]+\.(?:toml|json|parquet|csv|png|pdf)\b")
 
 
 MARKS = {"gpus": pytest.mark.nightly} | dict.fromkeys(
-    ("README", "advise", "mrc", "results", "sweeps"), pytest.mark.thorough
+    ("README", "advise", "gallery", "mrc", "results", "sweeps"), pytest.mark.thorough
 )
 """Pages whose commands take a minute, and those that take more than a few seconds."""
 

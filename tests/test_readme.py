@@ -14,6 +14,8 @@ sys.path.insert(0, str(ROOT / "packaging"))
 
 from reference import pages  # noqa: E402
 
+OUTSIDE = [page for page in PAGES if page.parent.name != "docs" and page.stem != "CHANGELOG"]
+"""Pages that are not of the site. The changelog of a release links to pages as they were."""
 GENERATED = {*pages()}
 """Pages that are made when the site is built."""
 
@@ -45,6 +47,16 @@ def test_links_lead_somewhere(page):
     links = re.findall(r"\]\(([^)#\s]+)", page.read_text())
     made = GENERATED if page.parent.name == "docs" else ()
     assert [link for link in links if not (page.parent / link).exists() and link not in made] == []
+
+
+@pytest.mark.parametrize("page", OUTSIDE, ids=lambda page: str(page.relative_to(ROOT)))
+def test_anchors_lead_to_headings(page):
+    """Of pages outside of the site, which mkdocs does not check."""
+    for name, anchor in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", page.read_text()):
+        text = (page.parent / name if name else page).read_text()
+        headings = re.findall(r"(?m)^#+ (.+)$", text)
+        slugs = {re.sub(r"[^\w -]", "", one.lower()).strip().replace(" ", "-") for one in headings}
+        assert anchor in slugs, f"{name}#{anchor}"
 
 
 def test_contributing_names_files_and_functions_of_the_simulator():

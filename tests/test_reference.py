@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 import shallows as sh
 from shallows import cli
 from shallows.base.literal import Builder
+from shallows.cli import status
 from shallows.results.metrics import METRICS
 from shallows.results.tables import TABLES
 from shallows.scenario.builders import MODELS
@@ -110,6 +112,26 @@ def test_facts_of_keys_are_right():
     assert "scenario-defaults.md" in facts["network.pfc.threshold"][2]
     assert facts["topology.leaf-spine.spine_rate"][2] == "another key"
     assert facts["faults.kind"][3] == "packet"
+
+
+def test_an_error_names_the_page_of_its_key():
+    rows = [(path.partition(".")[0], page.removesuffix(".md")) for page, paths, *_ in ROWS for path in paths]
+    assert {**dict(rows), "cc": "scenario-cc"} == {**status.PAGES}
+
+
+@pytest.mark.parametrize(
+    ("option", "page"),
+    [
+        ("network.mtuu=1500B", "docs/scenario-network.md"),
+        ("traffic.0.flows=-1", "docs/scenario-traffic.md"),
+        ("seed=none", "docs/scenario.md"),
+    ],
+)
+def test_a_message_ends_with_the_page(option, page):
+    done = CliRunner().invoke(cli.app, ["run", "dctcp-40", "--set", option])
+    assert done.exit_code == 2
+    assert done.stderr.splitlines()[-1] == f"The keys are described in {page}."
+    assert (ROOT / page).exists()
 
 
 def test_sources_are_of_keys_that_exist():

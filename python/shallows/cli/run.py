@@ -36,7 +36,7 @@ Overrides = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Replace a key: traffic.0.flows=20.",
+        help="Replace a key of docs/scenario.md: traffic.0.flows=20.",
         autocompletion=completion.keys,
     ),
 ]

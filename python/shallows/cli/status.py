@@ -1,6 +1,7 @@
 """Exit status of commands, and errors as one message on stderr."""
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable
@@ -14,6 +15,19 @@ from shallows.base import names
 from shallows.errors import BooksError, ScenarioError
 
 DONE, FAILED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
+PAGES = {
+    "topology": "scenario-topology",
+    "network": "scenario-network",
+    "hosts": "scenario-hosts",
+    "cc": "scenario-cc",
+    "traffic": "scenario-traffic",
+    "classes": "scenario-classes",
+    "pools": "scenario-classes",
+    "ports": "scenario-ports",
+    "faults": "scenario-faults",
+    "record": "scenario-record",
+} | dict.fromkeys(("name", "seed", "duration", "warmup", "cooldown"), "scenario")
+"""The page of docs/ that describes a key, by the first word of the key."""
 
 
 def with_status(command: Callable[..., int]) -> Callable[..., Never]:
@@ -37,7 +51,9 @@ def _status(command: Callable[..., int], options: dict[str, Any]) -> int:
         # The reader has closed the pipe (`| head`); Python's buffer has no destination.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
-    except (ScenarioError, OSError) as error:
+    except ScenarioError as error:
+        return _complain("\n".join([str(error), *_pages(error)]), MISTAKE)
+    except OSError as error:
         return _complain(str(error), MISTAKE)
     except MemoryError as error:
         return _complain(f"out of memory ({error}): expected a smaller scenario, or more memory", FAILED)
@@ -49,6 +65,13 @@ def _status(command: Callable[..., int], options: dict[str, Any]) -> int:
             raise
         lines = traceback.format_exception(type(error), error, of_user)
         return _complain("an algorithm in Python failed\n" + "".join(lines).rstrip(), FAILED)
+
+
+def _pages(error: ScenarioError) -> list[str]:
+    """A line with the pages that describe the wrong keys; none if none of them is a key of a scenario."""
+    words = [re.split(r"\W", one.key or "", maxsplit=1)[0] for one in error.every]
+    pages = dict.fromkeys(f"docs/{PAGES[word]}.md" for word in words if word in PAGES)
+    return [f"The keys are described in {', '.join(pages)}."] if pages else []
 
 
 def interrupted(when: KeyboardInterrupt) -> int:

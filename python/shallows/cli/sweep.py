@@ -74,7 +74,8 @@ def sweep(
     ] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw figure.png and figure.pdf.")] = False,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a key for all runs.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Replace a key of docs/scenario.md for all runs."),
     ] = None,
     world: Annotated[str, typer.Option(help="World to run in: packet, fluid, kernel or wire.")] = "packet",
     on: Annotated[
