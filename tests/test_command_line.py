@@ -188,7 +188,7 @@ def test_every_command_that_prints_data_has_json():
     ],
 )
 def test_a_missing_library_is_installed_from_where_the_package_is(origin, expected, monkeypatch):
-    """A wheel or clone is not named as of the index, which need not have it: anyone could register the name."""
+    """A wheel or clone is not named as one of the index: anyone could register the name there."""
 
     class Installed:
         def read_text(self, name):

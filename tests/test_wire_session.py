@@ -15,7 +15,7 @@ import commands
 from shallows.algorithms.algorithm import choose
 from shallows.errors import ScenarioError
 from shallows.units import Frame
-from shallows.worlds import wire_flow, wire_session
+from shallows.worlds import wire, wire_flow, wire_session
 from shallows.worlds.wire_session import GREETING_BYTES, MAGIC, Door, Opening, Terms
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the wire world needs Linux")
@@ -101,6 +101,16 @@ def test_random_and_mutated_datagrams_open_nothing_and_get_no_longer_answer():
         if isinstance(answer, bytes):
             assert len(answer) <= len(data)
     assert vars(door) == before
+
+
+def test_other_systems_are_refused_before_anything_is_opened(monkeypatch):
+    monkeypatch.setattr("platform.system", lambda: "Darwin")
+    with pytest.raises(ScenarioError, match=r"world = .?wire.?: expected Linux"):
+        wire.check(None)
+    with pytest.raises(ScenarioError, match=r"--listen = .?127\.0\.0\.1:7.?: expected Linux"):
+        wire_flow.Receiver(("127.0.0.1", 7)).__enter__()
+    with pytest.raises(ScenarioError, match=r"HOST = .?127\.0\.0\.1:7.?: expected Linux"):
+        wire_flow.send(("127.0.0.1", 7), algorithm("dctcp")[0], None)
 
 
 def test_other_machines_need_a_token():

@@ -9,6 +9,7 @@ mod request;
 mod table;
 mod threads;
 mod user_algorithm;
+#[cfg(target_os = "linux")]
 mod wire;
 
 use std::any::Any;
@@ -294,11 +295,14 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(disk::write_table, module)?)?;
     module.add_function(wrap_pyfunction!(disk::read_header, module)?)?;
     module.add_function(wrap_pyfunction!(disk::read_table, module)?)?;
-    module.add_function(wrap_pyfunction!(wire::emulate, module)?)?;
-    module.add_function(wrap_pyfunction!(wire::endpoint, module)?)?;
-    module.add_function(wrap_pyfunction!(wire::datagrams_per_s, module)?)?;
-    module.add_function(wrap_pyfunction!(wire::host_stamps, module)?)?;
-    module.add_function(wrap_pyfunction!(wire::longest_gaps, module)?)?;
+    #[cfg(target_os = "linux")]
+    {
+        module.add_function(wrap_pyfunction!(wire::emulate, module)?)?;
+        module.add_function(wrap_pyfunction!(wire::endpoint, module)?)?;
+        module.add_function(wrap_pyfunction!(wire::datagrams_per_s, module)?)?;
+        module.add_function(wrap_pyfunction!(wire::host_stamps, module)?)?;
+        module.add_function(wrap_pyfunction!(wire::longest_gaps, module)?)?;
+    }
     module.add_function(wrap_pyfunction!(contract, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(sources, module)?)

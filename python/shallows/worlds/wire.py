@@ -5,6 +5,7 @@ busy machine makes packets late: late runs are rejected and repeated as in the k
 """
 
 import gc
+import platform
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
@@ -65,8 +66,15 @@ MOST_LOAD = 0.5
 """The largest share of the datagrams that the machine carries: the rest is for ports and transports."""
 
 
+def need_linux(key: str, value: str) -> None:
+    """Raise `ScenarioError` on other systems, whose core is built without the wire world."""
+    if platform.system() != "Linux":
+        raise ScenarioError(key, value, "Linux, which passes many datagrams in one system call")
+
+
 def check(scenario: "Scenario") -> None:
     """Raise `ScenarioError` for a scenario that hosts in user space on one machine cannot run."""
+    need_linux("world", "wire")
     WORLD.refuse(scenario)
     packet.check(scenario)
     if scenario.duration == NEVER:

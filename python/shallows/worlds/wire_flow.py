@@ -9,7 +9,7 @@ import numpy as np
 
 from shallows.errors import ScenarioError
 from shallows.units import NEVER
-from shallows.worlds import packet
+from shallows.worlds import packet, wire
 from shallows.worlds.wire_session import LONGEST, PORT, Address, Door, Opening, Terms, knock
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ class Receiver:
     token: str = ""
 
     def __enter__(self) -> "Receiver":
+        wire.need_linux("--listen", f"{self.listen[0]}:{self.listen[1]}")
         check_token(self.listen[0], self.token)
         self._door = Door(self.token)
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -144,6 +145,7 @@ def send(
     """Send one flow to a receiver, and return what both ends have seen."""
     from shallows import _core
 
+    wire.need_linux("HOST", f"{peer[0]}:{peer[1]}")
     check(used)
     check_token(peer[0], token)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
