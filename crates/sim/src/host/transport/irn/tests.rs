@@ -7,7 +7,7 @@ use shallows_cc::catalog;
 use shallows_cc::event::{Ack, Loss};
 use shallows_cc::parameter::Values;
 use shallows_cc::port::Ecn;
-use shallows_cc::sender::{Decision, Path, Sender};
+use shallows_cc::sender::{Decision, Path, Segments, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
 use super::IrnSender;
@@ -62,6 +62,9 @@ impl Sender for Counting {
     }
     fn decision(&self) -> Decision {
         Decision { window: Bytes::MAX, pace: Some(Rate::from_gbps(12)), wake: None }
+    }
+    fn segments(&self) -> Segments {
+        Segments { size: MSS, at_once: false, burst_rate: None }
     }
 }
 
