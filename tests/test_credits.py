@@ -222,6 +222,14 @@ def test_credits_that_come_too_late_are_wasted_and_counted():
     assert frames <= flow.credits - flow.credits_wasted
 
 
+def test_a_flow_that_has_not_begun_has_no_credits():
+    stairs = [{"kind": "staircase", "flows": 2, "interval": "20ms", "from": [0, 1], "to": 2}]
+    table = run(of(2) | {"traffic": stairs, "warmup": "0s", "duration": "5ms"}).flows
+    # Credits at 770 654 a second after the start; nothing before it.
+    assert 0.5 * 770_654 * 5e-3 < table.credits[0] <= 1.1 * 770_654 * 5e-3
+    assert table.credits[1] == table.credits_wasted[1] == 0
+
+
 def test_credits_cross_the_links_that_their_data_will_load():
     """On a fat tree of equal paths data would meet more than credits allow, if these came another way.
 

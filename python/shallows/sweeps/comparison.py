@@ -62,7 +62,7 @@ def compare(
     """
     from shallows.printing.progress import Progress
 
-    refuse_unknown(unknown, ("cc", "worlds", "seed", "threads", "out", "progress", "overrides"))
+    refuse_unknown(unknown, compare)
     jobs = prepare_all(scenario, one_or_more(cc), worlds, seed=seed, overrides=overrides)
     if out is not None:
         store.check_replaceable(out, jobs[0].make().file)
@@ -330,16 +330,8 @@ def _compared(run: "Run", port: Bottleneck) -> dict[str, Any]:
 
 def _distance(quantity: str, value: float | None, references: dict[str, Any]) -> dict[str, Any]:
     reference = references[quantity]
-    if value is None or reference is None:
-        return {
-            "quantity": quantity,
-            "value": value,
-            "reference": reference,
-            "difference": None,
-            "percent": None,
-        }
-    difference = value - reference
-    percent = 100 * difference / reference if reference else None
+    difference = None if value is None or reference is None else value - reference
+    percent = 100 * difference / reference if difference is not None and reference else None
     numbers = {"value": value, "reference": reference, "difference": difference, "percent": percent}
     return {"quantity": quantity, **numbers}
 

@@ -70,21 +70,7 @@ def sweep(
     """
     from shallows.sweeps.progress import Progress
 
-    known = (
-        "cc",
-        "over",
-        "seeds",
-        "until",
-        "metric",
-        "executor",
-        "workers",
-        "world",
-        "out",
-        "progress",
-        "overrides",
-        "shard",
-    )
-    refuse_unknown(unknown, known)
+    refuse_unknown(unknown, sweep)
     plan, options = asked(
         scenario,
         cc,

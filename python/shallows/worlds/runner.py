@@ -1,7 +1,8 @@
 """Running a scenario in one of the worlds."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
+from inspect import signature
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Never
 
@@ -55,7 +56,7 @@ def run(
     """
     from shallows.printing.progress import Progress
 
-    refuse_unknown(unknown, ("cc", "seed", "world", "repeats", "threads", "out", "progress", "overrides"))
+    refuse_unknown(unknown, run)
     changes = NamedOverrides({} if cc is None else with_cc(cc), "cc") | named(overrides)
     prepared = prepare(scenario, seed=seed, overrides=changes, world=world)
     if out is not None:
@@ -67,11 +68,13 @@ def run(
     return result.check_books()
 
 
-def refuse_unknown(unknown: Mapping[str, object], known: Iterable[str]) -> None:
-    """Raise `ScenarioError` for an unknown keyword of a function; `known` are its keywords."""
+def refuse_unknown(unknown: Mapping[str, object], function: Callable[..., object]) -> None:
+    """Raise `ScenarioError` for a keyword that a function of a scenario does not have."""
     from shallows.scenario import Scenario
     from shallows.units import did_you_mean
 
+    # The first is the scenario, the last the unknown ones.
+    known = [*signature(function).parameters][1:-1]
     for word, value in unknown.items():
         key = word.replace("__", ".")
         near = did_you_mean(word, known)

@@ -1,13 +1,13 @@
 //! Tests of selective retransmission over RoCE.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use shallows_cc::catalog;
 use shallows_cc::event::{Ack, Loss};
 use shallows_cc::parameter::Values;
 use shallows_cc::port::Ecn;
-use shallows_cc::sender::{Decision, Path, Sender};
+use shallows_cc::sender::{Decision, Path, Segments, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
 use super::IrnSender;
@@ -50,17 +50,22 @@ fn with_control(packets: u64, sprayed: bool, control: Box<dyn Sender>) -> IrnSen
     })
 }
 
-/// Algorithm at 12 Gbps that counts the losses of which it is told.
+/// Algorithm at 12 Gbps that counts the losses of which it is told, and notes whether the last acknowledgement came in a recovery.
 #[derive(Debug)]
-struct Counting(Arc<AtomicU32>);
+struct Counting(Arc<AtomicU32>, Arc<AtomicBool>);
 
 impl Sender for Counting {
-    fn on_ack(&mut self, _: Time, _: &Ack) {}
+    fn on_ack(&mut self, _: Time, ack: &Ack) {
+        self.1.store(ack.recovering, Ordering::Relaxed);
+    }
     fn on_loss(&mut self, _: Time, _: &Loss) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
     fn decision(&self) -> Decision {
         Decision { window: Bytes::MAX, pace: Some(Rate::from_gbps(12)), wake: None }
+    }
+    fn segments(&self) -> Segments {
+        Segments { size: MSS, at_once: false, burst_rate: None }
     }
 }
 
@@ -116,18 +121,21 @@ fn only_holes_are_sent_again() {
     assert_eq!((sender.retransmits, sender.timeouts), (4, 0));
 }
 
-/// Frames 1 and 4 of the first eight are lost, and of the next ones 9: the algorithm hears of two recoveries.
+/// Frames 1 and 4 of the first eight are lost, and of the next ones 9: the algorithm hears of two recoveries. The first ends when all
+/// that had been sent at its start, frames 0 to 8, is acknowledged (section 3.1).
 #[test]
 fn an_algorithm_is_told_once_in_each_recovery() {
-    let losses = Arc::new(AtomicU32::new(0));
-    let mut sender = with_control(100, false, Box::new(Counting(losses.clone())));
+    let (losses, recovering) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
+    let mut sender = with_control(100, false, Box::new(Counting(losses.clone(), recovering.clone())));
     send_until(&mut sender, 0, 20);
     for (cumulative, seq, told) in [(1, 0, 0), (1, 2, 1), (1, 3, 1), (1, 5, 1), (4, 1, 1)] {
         answer(&mut sender, 21 + u64::from(seq), cumulative, seq, None);
         assert_eq!(losses.load(Ordering::Relaxed), told);
         send_until(&mut sender, 30, 40);
     }
+    assert!(recovering.load(Ordering::Relaxed));
     answer(&mut sender, 50, 9, 4, None);
+    assert!(!recovering.load(Ordering::Relaxed));
     answer(&mut sender, 51, 9, 10, Some(40));
     assert_eq!(losses.load(Ordering::Relaxed), 2);
 }
