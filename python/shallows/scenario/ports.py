@@ -51,13 +51,6 @@ class Queue:
         """Its marking; None if it has none."""
         return None if isinstance(self.marking, str) else self.marking
 
-    @property
-    def can_be_full(self) -> bool:
-        """True if data can find it full, because no pause comes first."""
-        return not self.pauses and (
-            self.memory is not None or self.trimming is not None or self.buffer < NEVER
-        )
-
     def marking_begins(self, scenario: "Resolved") -> int:
         """Bytes at which the last switch port begins to mark it; 0 if no queue decides."""
         rates = scenario.network.rate_bps[~scenario.network.is_nic]

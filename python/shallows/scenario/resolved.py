@@ -121,11 +121,6 @@ class Resolved:
         return any(queue.trimming for queue in self.queues)
 
     @property
-    def has_full_queues(self) -> bool:
-        """True if data can find a full queue, because no pause comes first."""
-        return any(queue.can_be_full for queue in self.queues)
-
-    @property
     def pacer(self) -> dict[str, float] | None:
         """Parameters of the pacer of every host, in SI base units; None without pacers."""
         return next((used.pacer for used in self.algorithms if used.pacer), None)
