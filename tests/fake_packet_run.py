@@ -28,9 +28,7 @@ def scenario(ports="bottleneck"):
         warmup_ps=100 * US,
         cooldown_ps=None,
         hosts=SimpleNamespace(rto_min=10**9, rto_initial=10**9, rto_max=10**12),
-        network_options=SimpleNamespace(
-            balancing="flow", convergence=NEVER, pfc=None, shared=None, marking="none"
-        ),
+        network=SimpleNamespace(balancing="flow", convergence=NEVER, pfc=None, shared=None, marking="none"),
         faults=[],
         classes=[],
         pools=[],

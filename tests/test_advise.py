@@ -243,7 +243,7 @@ def test_at_a_corner_flows_are_alone_with_the_switches_and_hosts_of_the_scenario
     alone = corners.alone(scenario, "traffic.0.cc", 25e9, settles_s=0.001)
     # The ports keep the headroom that follows from the cables of the scenario.
     kept = sh.Scenario.from_toml(scenario.to_toml())
-    assert alone.network_options == kept.network_options
+    assert alone.network == kept.network
     assert alone.cc.parameters == scenario.traffic[0].cc.parameters
     assert (alone.duration, alone.warmup_ps) == (40 * 10**9, 20 * 10**9)
     places = corners.Places(scenario, "traffic.0.cc", 25e9, 0.001, [(3, 10e-6)], tmp_path)

@@ -210,4 +210,4 @@ def test_the_command_prints_draws_and_saves(tmp_path, monkeypatch):
     assert done.exit_code == 0, done.output
     assert "messages in a row" in done.output
     assert "wrote fitted.toml" in done.output
-    assert sh.Scenario.load("fitted.toml").network.hosts == 4
+    assert sh.Scenario.load("fitted.toml").graph.hosts == 4

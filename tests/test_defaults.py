@@ -70,7 +70,7 @@ def test_a_step_threshold_is_that_of_the_paper_or_a_bandwidth_delay_product(gbps
     [(10, 5, 200), (25, 5, 200), (40, 5, 200), (100, 12.5, 500), (400, 50, 2000), (1600, 200, 8000)],
 )
 def test_the_ramp_is_that_of_dcqcn_and_grows_with_the_rate(gbps, kmin, kmax):
-    marking = scenario(f"{gbps}Gbps", "dcqcn").network_options.marking
+    marking = scenario(f"{gbps}Gbps", "dcqcn").network.marking
     assert (marking.kind, marking.parameters["kmin"], marking.parameters["kmax"]) == (
         "red",
         1e3 * kmin,
@@ -79,7 +79,7 @@ def test_the_ramp_is_that_of_dcqcn_and_grows_with_the_rate(gbps, kmin, kmax):
 
 
 def test_the_ramp_of_a_slow_port_has_room_for_frames():
-    marking = scenario("100Mbps", "dcqcn").network_options.marking
+    marking = scenario("100Mbps", "dcqcn").network.marking
     assert (marking.parameters["kmin"], marking.parameters["kmax"]) == (1500, 30_000)
 
 
@@ -145,9 +145,9 @@ def test_no_queue_of_a_default_buffer_is_longer_than_the_least_timeout(rate, tab
 
 
 def test_a_buffer_holds_a_bandwidth_delay_product():
-    assert scenario("10Gbps", "reno").network_options.buffer == 375_000
-    assert scenario("10Gbps", "reno", network={"mtu": "9000B"}).network_options.buffer == 375_000
-    assert 2_500_000 <= scenario("100Gbps", "reno").network_options.buffer <= 2_600_000
+    assert scenario("10Gbps", "reno").network.buffer == 375_000
+    assert scenario("10Gbps", "reno", network={"mtu": "9000B"}).network.buffer == 375_000
+    assert 2_500_000 <= scenario("100Gbps", "reno").network.buffer <= 2_600_000
 
 
 @pytest.mark.parametrize(
@@ -168,8 +168,8 @@ def test_a_buffer_holds_a_bandwidth_delay_product():
 def test_a_buffer_holds_the_queue_that_the_target_of_swift_allows(rate, rtt, cc, expected):
     """By hand for two switches, in whole frames of 1500 B; other algorithms keep the product."""
     found = scenario(rate, cc, rtt)
-    assert found.network_options.buffer == expected
-    assert scenario(rate, cc, rtt, network={"buffer": "545KB"}).network_options.buffer == 545_000
+    assert found.network.buffer == expected
+    assert scenario(rate, cc, rtt, network={"buffer": "545KB"}).network.buffer == 545_000
 
 
 def test_a_sprayed_target_of_swift_allows_twenty_frames():
@@ -178,26 +178,26 @@ def test_a_sprayed_target_of_swift_allows_twenty_frames():
     for balancing, frames in (("flow", 45), ("packet", 56)):
         network = {"mtu": "9000B", "balancing": balancing}
         found = scenario(cc="swift", topology=fabric, network=network)
-        assert found.network_options.buffer == frames * 9000, balancing
+        assert found.network.buffer == frames * 9000, balancing
 
 
 def test_memory_and_pauses_follow_the_fastest_port():
     shared = {"network": {"shared": True, "pfc": True}}
-    assert scenario("40Gbps", **shared).network_options.shared.size == 12_000_000
-    assert scenario("400Gbps", **shared).network_options.shared.size == 120_000_000
-    assert scenario("40Gbps", network={"pfc": True}).network_options.pfc.threshold == 100_000
-    assert scenario("400Gbps", network={"pfc": True}).network_options.pfc.threshold == 1_000_000
+    assert scenario("40Gbps", **shared).network.shared.size == 12_000_000
+    assert scenario("400Gbps", **shared).network.shared.size == 120_000_000
+    assert scenario("40Gbps", network={"pfc": True}).network.pfc.threshold == 100_000
+    assert scenario("400Gbps", network={"pfc": True}).network.pfc.threshold == 1_000_000
 
 
 def test_the_longest_round_trip_is_that_of_the_longest_path():
     """Six cables of 1 us, and at each a frame of 1500 B and an ack of 64 B at 10 Gbps."""
     tree = {"kind": "fat-tree", "k": 4}
     found = Scale.of(
-        Scenario(duration="1ms", topology=tree, cc="dctcp", traffic=[{"kind": "incast"}]).network, 1500
+        Scenario(duration="1ms", topology=tree, cc="dctcp", traffic=[{"kind": "incast"}]).graph, 1500
     )
     assert found.rtt_ps == 6 * (2_000_000 + 8 * (1500 + 64) * 100)
     row = scenario("10Gbps", topology={"kind": "parking-lot", "hops": 7, "rtt": "160us"})
-    assert Scale.of(row.network, 1500).rtt_ps == 160_000_000 + 9 * 8 * (1500 + 64) * 100
+    assert Scale.of(row.graph, 1500).rtt_ps == 160_000_000 + 9 * 8 * (1500 + 64) * 100
 
 
 @pytest.mark.parametrize("cc", ["dctcp", "dcqcn", "hull", "timely", "ndp", "reno", "expresspass", "gap"])
@@ -209,7 +209,7 @@ def test_a_saved_scenario_has_every_value_and_is_the_same(cc):
     again = Scenario.from_toml(text, file="x.toml")
     assert again.to_toml() == text
     assert again.hosts == given.hosts
-    assert again.network_options == given.network_options
+    assert again.network == given.network
 
 
 def test_a_value_for_each_rate_is_read_and_a_missing_rate_is_named():
@@ -217,7 +217,7 @@ def test_a_value_for_each_rate_is_read_and_a_missing_rate_is_named():
     tables = {"network": {"marking": {"kind": "step", "threshold": threshold}}}
     fabric = {"kind": "leaf-spine", "leaves": 2, "spines": 2, "spine_rate": "40Gbps"}
     given = scenario(topology=fabric, traffic=[{"kind": "incast"}], **tables)
-    assert given.network_options.marking.parameters["threshold"] == {10**10: 97_500.0, 4 * 10**10: 195_000.0}
+    assert given.network.marking.parameters["threshold"] == {10**10: 97_500.0, 4 * 10**10: 195_000.0}
     with pytest.raises(ValueError, match=r"threshold: expected a value for ports of 25Gbps as well"):
         scenario(topology=fabric | {"spine_rate": "25Gbps"}, traffic=[{"kind": "incast"}], **tables)
 

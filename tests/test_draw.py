@@ -14,7 +14,7 @@ RAILS = {"kind": "rail-optimised", "servers": 2, "gpus": 3, "spines": 2}
 
 def network(table):
     traffic = [{"kind": "long-lived", "flows": 1, "from": "h0", "to": "h1"}]
-    return Scenario(topology=table, cc="reno", traffic=traffic, duration="1ms").network
+    return Scenario(topology=table, cc="reno", traffic=traffic, duration="1ms").graph
 
 
 def test_tiers_are_distances_from_hosts_and_servers_are_below():
@@ -38,9 +38,9 @@ def test_a_result_is_coloured_by_its_busier_direction(tmp_path):
     result = run(made)
     result.save(tmp_path / "run")
     used = np.asarray(result.columns("ports")["utilization"], float)
-    lines = topology.network(made.network, "x", used).axes[0].collections[0]
+    lines = topology.network(made.graph, "x", used).axes[0].collections[0]
     colours = np.asarray(lines.get_array())
-    busiest = {made.network.port_names[2 * at] for at in np.flatnonzero(colours > 0.5)}
+    busiest = {made.graph.port_names[2 * at] for at in np.flatnonzero(colours > 0.5)}
     assert busiest == {"h0->nv0", "h1->nv0"}
     file = tmp_path / "network.png"
     done = CliRunner().invoke(cli.app, ["draw", str(tmp_path / "run"), "--out", str(file)])
@@ -56,7 +56,7 @@ def test_only_parallel_cables_are_beside_each_other():
     ]
     traffic = [{"kind": "long-lived", "flows": 1, "from": "h#3", "to": "b"}]
     table = {"kind": "graph", "edges": edges, "hosts": ["h#3", "b"]}
-    net = Scenario(topology=table, cc="reno", traffic=traffic, duration="1ms").network
+    net = Scenario(topology=table, cc="reno", traffic=traffic, duration="1ms").graph
     place = topology.places(net, topology.tiers(net))
     begin = topology.curves(net, place)[:, 0, 0] - place[net.link_from[0::2], 0]
     assert begin == pytest.approx([0, 0, topology.APART, 2 * topology.APART, 0])

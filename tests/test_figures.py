@@ -82,7 +82,7 @@ def network():
     from shallows.plot import topology
 
     scenario = sh.Scenario.load("websearch-fat-tree", {"topology.k": 4})
-    return topology.network(scenario.network, scenario.name)
+    return topology.network(scenario.graph, scenario.name)
 
 
 @pytest.mark.parametrize("kind", KINDS)

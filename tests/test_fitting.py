@@ -27,7 +27,7 @@ def prepared(network, topology=None, ccs=("dcqcn", "ndp")):
 )
 def test_trimming_takes_the_place_of_shared_memory_and_pauses(network):
     both = prepared(network)
-    ndp, dcqcn = both["ndp"].network_options, both["dcqcn"].network_options
+    ndp, dcqcn = both["ndp"].network, both["dcqcn"].network
     assert ndp.trimming
     assert not ndp.shared
     assert not ndp.pfc
@@ -39,15 +39,15 @@ def test_trimming_takes_the_place_of_shared_memory_and_pauses(network):
 
 def test_packets_are_sprayed_where_there_are_equal_paths():
     tree = {"kind": "fat-tree", "k": 4, "rate": "100Gbps"}
-    of = {cc: one.network_options.balancing for cc, one in prepared({}, tree).items()}
+    of = {cc: one.network.balancing for cc, one in prepared({}, tree).items()}
     assert of == {"dcqcn": "flow", "ndp": "packet"}
-    assert prepared({"balancing": "queue"}, tree)["ndp"].network_options.balancing == "queue"
-    assert prepared({})["ndp"].network_options.balancing == "flow"  # a star has one path
+    assert prepared({"balancing": "queue"}, tree)["ndp"].network.balancing == "queue"
+    assert prepared({})["ndp"].network.balancing == "flow"  # a star has one path
 
 
 def test_false_is_the_users_choice():
     scenario = prepared({"trimming": False})["ndp"]
-    assert scenario.network_options.trimming is False
+    assert scenario.network.trimming is False
     assert any("needs ports that trim" in warning for warning in scenario.warnings)
 
 
@@ -77,8 +77,8 @@ def test_the_report_says_so_and_the_incast_takes_its_time():
 @pytest.mark.parametrize("cc", ["dcqcn", "timely", "patched-timely"])
 def test_algorithms_over_roce_get_pauses_unless_something_else_is_set(cc, network, pauses):
     both = prepared(network, ccs=(cc, "reno"))
-    assert bool(both[cc].network_options.pfc) == pauses
-    assert not both["reno"].network_options.pfc
+    assert bool(both[cc].network.pfc) == pauses
+    assert not both["reno"].network.pfc
 
 
 def test_pauses_are_given_in_the_packet_world_alone():
@@ -90,11 +90,11 @@ def test_pauses_are_given_in_the_packet_world_alone():
         traffic=[{"kind": "long-lived", "flows": 2}],
     )
     jobs = prepare_all(scenario, ["dcqcn"], ["packet", "fluid"])
-    assert [bool(job.make().network_options.pfc) for job in jobs] == [False, False]
+    assert [bool(job.make().network.pfc) for job in jobs] == [False, False]
     with_priorities = scenario.set("traffic.0.priority", 1)
-    assert prepare_all(with_priorities, ["dcqcn"], ["packet"])[0].make().network_options.pfc
+    assert prepare_all(with_priorities, ["dcqcn"], ["packet"])[0].make().network.pfc
     with_classes = scenario.set("classes", [{"name": "a"}, {"name": "b"}])
-    assert not prepare_all(with_classes, ["dcqcn"], ["packet"])[0].make().network_options.pfc
+    assert not prepare_all(with_classes, ["dcqcn"], ["packet"])[0].make().network.pfc
 
 
 def test_keys_of_hosts_act_on_the_algorithms_that_use_them():

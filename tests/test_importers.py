@@ -223,7 +223,7 @@ def test_two_tiers_are_a_leaf_spine(folder):
         8,
         2,
     )
-    assert scenario.network_options.buffer == 100_000
+    assert scenario.network.buffer == 100_000
     assert scenario.cc.name == "ndp"
 
 
@@ -231,7 +231,7 @@ def test_three_tiers_are_a_graph_with_the_cores_of_htsim(folder):
     """Cables of 500, 700, 1000 and 600 ns of switches in halves: 5 us + 2 (300 + 500) / 2 ... end to end."""
     Path("fabric.topo").write_text(FAT_TREE)
     scenario = imported("one.cm", "Nodes 8\n0->7 start 0 size 10\n", "fabric.topo")
-    network = scenario.network
+    network = scenario.graph
     ends = {(name.split("->")[0], name.split("->")[1].split("#")[0]) for name in network.port_names}
     assert network.hosts == 8
     # Two pods of two racks; aggregation switch n of a pod has two cables to each of the cores n and n + 2.
@@ -305,7 +305,7 @@ HPCC = (
 def test_the_hpcc_simulator_numbers_hosts_as_nodes(folder):
     Path("topology.txt").write_text(HPCC)
     scenario = imported("flow.txt", "2\n1 4 3 100 200000 2\n3 2 3 100 50 2.000001\n", "topology.txt", on=None)
-    network = scenario.network
+    network = scenario.graph
     assert network.host_names == ["h1", "h2", "h3", "h4"]
     assert rows(scenario) == [(0, 3, 200_000, 2 * 10**12), (2, 1, 50, 2_000_001_000_000)]
     delay = dict(zip(network.port_names, network.delay_ps.tolist(), strict=True))
@@ -313,7 +313,7 @@ def test_the_hpcc_simulator_numbers_hosts_as_nodes(folder):
     assert set(delay.values()) == {1_000_000}
     assert [rate[f"s0->h{i}"] for i in range(1, 5)] == [100 * 10**9, 100 * 10**9, 10 * 10**9, 100 * 10**9]
     assert [(fault.link, fault.kind, fault.value) for fault in scenario.faults] == [("s0<->h3", "loss", 1e-6)]
-    assert scenario.network_options.pfc
+    assert scenario.network.pfc
     assert sh.run(scenario).flows["fct_us"].notna().all()
 
 
@@ -337,7 +337,7 @@ def test_forks_of_the_hpcc_simulator(folder):
     Path("simai.txt").write_text(simai)
     scenario = imported("flow.txt", "1\n0 3 3 1000 0\n", "simai.txt", on=None)
     assert scenario.topology.server_switches == ["nv4", "nv5"]
-    assert scenario.network.hosts == 4
+    assert scenario.graph.hosts == 4
     Path("powertcp.txt").write_text(HPCC.replace("5 1 4", "5 1 1 4", 1))
     Path("out.toml").unlink()
     for old in folder.glob("out.*.csv"):

@@ -98,7 +98,7 @@ def test_a_configuration_reads_its_topology_and_flows(folder):
         "kmin": {"25Gbps": "100KB", "100Gbps": "400KB"}, "kmax": {"25Gbps": "400KB", "100Gbps": "1.6MB"},
     }  # fmt: skip
     # 32 MiB - 3 links of (3 x 1 us x 100 Gbps / 8 + 4 KiB)
-    shared = written.scenario.network_options.shared
+    shared = written.scenario.network.shared
     assert (shared.size, shared.alpha) == (32 * 2**20 - 3 * (37_500 + 4096), 0.125)
     assert tables["faults"] == [{"link": "h2<->s3", "kind": "loss", "value": 0.001}]
     assert sh.run(written.scenario).flows["fct_us"].notna().all()
@@ -199,7 +199,7 @@ PMAX 1.0
 def test_topologies_of_the_forks_and_rates_without_a_unit(folder, header, rate):
     Path("t.txt").write_text(f"{header}\n2\n0 2 {rate} 1us 0\n1 2 {rate} 1us 0\n")
     Path("f.txt").write_text("1\n0 1 3 100 1000000 2\n")
-    network = write(["t.txt", "f.txt"], "out.toml").scenario.network
+    network = write(["t.txt", "f.txt"], "out.toml").scenario.graph
     assert network.rate_bps.tolist() == [25 * 10**9] * 4
     assert network.delay_ps.tolist() == [10**6] * 4
 
@@ -210,7 +210,7 @@ def test_a_topology_alone_has_the_traffic_of_the_base(folder):
     tables = written.scenario.tables
     assert tables["traffic"] == [{"kind": "incast", "senders": 2}]
     assert tables["duration"] == "5ms"
-    assert written.scenario.network.hosts == 3
+    assert written.scenario.graph.hosts == 3
     assert any("traffic is that of --on" in text for text in written.assumed)
 
 

@@ -104,7 +104,7 @@ def test_the_flows_of_a_collective_are_counted_before_they_are_drawn(kind, algor
         drawn = scenario(topology=STAR | {"hosts": 16}, traffic=[table])
     except ScenarioError:  # another kind's algorithm
         return
-    _, count = drawn.traffic[0].flow_count(drawn.network)
+    _, count = drawn.traffic[0].flow_count(drawn.graph)
     assert drawn.flow_count <= count <= 2 * drawn.flow_count
 
 

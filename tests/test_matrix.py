@@ -92,12 +92,12 @@ def measured(kind, cc, rate, frame):
     network = {"mtu": frame} | ({"pfc": True} if cc in {*LOSSLESS, "hpcc-roce", "swift-roce"} else {})
     tables = {"topology": topology(kind, rate), "network": network, "cc": cc}
     plain = Scenario(duration="1s", traffic=[{"kind": "long-lived"}], **tables)
-    scale = Scale.of(plain.network, plain.mtu)
+    scale = Scale.of(plain.graph, plain.mtu)
     port_bps = int(scale.port_bps.min())
     frame_ps = plain.mtu * 8 * 10**12 // port_bps
     settling = settling_ps(plain.algorithms[0], scale.in_flight(port_bps) / plain.mtu, scale.rtt_ps)
     half_ps = int(max(400 * scale.rtt_ps, 4000 * frame_ps, settling))
-    last = plain.network.hosts - 1
+    last = plain.graph.hosts - 1
     whole = Scenario(
         duration=f"{2 * half_ps}ps",
         warmup=f"{half_ps}ps",
@@ -106,7 +106,7 @@ def measured(kind, cc, rate, frame):
     )
     run = sh.run(whole)
     summary, ports = run.summary, run.columns("ports")
-    to_last = whole.network.link_to == last
+    to_last = whole.graph.link_to == last
     share = float(ports["utilization"][to_last].max())
     queue = summary["bottleneck"]["queue_mean_pkt"] * plain.mtu
     packets = max(np.ceil(2 * half_ps / frame_ps), 1)

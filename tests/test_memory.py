@@ -131,9 +131,9 @@ def test_the_estimate_covers_the_flows_drawn_and_their_waits(table):
     topology = {"kind": "star", "hosts": 8}
     scenario = sh.Scenario(duration="10s", cc="dctcp", topology=topology, traffic=[table])
     (its,) = scenario.traffic
-    drawn = its.draw(scenario.network, Draws(1, 0), scenario.frame)
+    drawn = its.draw(scenario.graph, Draws(1, 0), scenario.frame)
     waits = sum(len(pairs) for pairs in (drawn.after, drawn.behind) if pairs is not None)
-    assert its.draw_bytes(scenario.network) >= 200 * len(drawn.src) + 80 * waits
+    assert its.draw_bytes(scenario.graph) >= 200 * len(drawn.src) + 80 * waits
 
 
 def test_packets_in_flight_have_the_memory_that_is_left(monkeypatch):

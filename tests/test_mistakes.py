@@ -228,7 +228,7 @@ def test_flags_and_numbers_are_no_texts():
 def test_a_ramp_does_not_end_before_it_begins(ramp, refused):
     file = {**BASE, "cc": "dcqcn", "network": {"marking": {"kind": "red", **ramp}}}
     if not refused:
-        assert Scenario(**file).network_options.marking.kind == "red"
+        assert Scenario(**file).network.marking.kind == "red"
         return
     with pytest.raises(ScenarioError, match=r"network\.marking\.kmin = .*: expected at most kmax, "):
         Scenario(**file)

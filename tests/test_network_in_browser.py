@@ -100,7 +100,7 @@ def test_the_script_draws_the_busiest_moment_as_it_was_drawn_without_it(opened, 
 @pytest.mark.parametrize("at_us", [50.0, 105.0, 250.0, 335.0, 1000.0, 2995.0])
 def test_the_slider_shows_what_was_recorded_at_its_time(opened, made, at_us):
     run, page = made
-    found, net = data(page.read_text()), run.scenario.network
+    found, net = data(page.read_text()), run.scenario.graph
     edges = found["edges"]
     moment = next(at for at in range(len(edges) - 1) if edges[at] <= at_us < edges[at + 1])
     move(opened, moment)
@@ -122,11 +122,11 @@ def test_the_slider_shows_what_was_recorded_at_its_time(opened, made, at_us):
 
 def test_a_failed_link_is_drawn_as_failed_only_while_it_is_down(opened, made):
     run, page = made
-    edges, link = data(page.read_text())["edges"], run.scenario.network.port(f"{ODD}->s")
+    edges, link = data(page.read_text())["edges"], run.scenario.graph.port(f"{ODD}->s")
     for at_us, failed in ((450, False), (520, True), (880, True), (930, False)):
         move(opened, next(at for at in range(len(edges) - 1) if edges[at] <= at_us < edges[at + 1]))
         assert looks(opened, link)[3] == failed, at_us
-        assert looks(opened, run.scenario.network.port("s->b"))[3] is False
+        assert looks(opened, run.scenario.graph.port("s->b"))[3] is False
         shown = opened.run("return getComputedStyle(document.querySelector('.cables .cross')).visibility")
         assert shown == ("visible" if failed else "hidden"), at_us
 
@@ -135,7 +135,7 @@ def test_the_pointer_names_a_cable_and_what_it_carries(opened, made):
     run, page = made
     found = data(page.read_text())
     move(opened, 20)
-    link = run.scenario.network.port("s->b")
+    link = run.scenario.graph.port("s->b")
     x, y = along(opened, link, 0.7)
     opened.point(x, y)
     _, longest = recorded(run, "s->b", *found["edges"][20:22])
@@ -155,7 +155,7 @@ def test_the_pointer_names_a_cable_and_what_it_carries(opened, made):
 def test_the_pointer_tells_of_a_fault_while_it_lasts(opened, made):
     run, page = made
     edges = data(page.read_text())["edges"]
-    x, y = along(opened, run.scenario.network.port(f"{ODD}->s"), 0.5)
+    x, y = along(opened, run.scenario.graph.port(f"{ODD}->s"), 0.5)
     opened.point(x, y)
     for at_us, lines in ((450, 0), (700, 2)):
         move(opened, next(at for at in range(len(edges) - 1) if edges[at] <= at_us < edges[at + 1]))
@@ -170,7 +170,7 @@ def test_a_paused_port_is_dashed_and_named(opened, tmp_path):
     page = report.write(tmp_path / "paused.html", topology.network(run))
     opened.go(page.as_uri())
     until(opened, "return document.querySelector('.network').dataset.ready")
-    link, edges = run.scenario.network.port("s->t"), data(page.read_text())["edges"]
+    link, edges = run.scenario.graph.port("s->t"), data(page.read_text())["edges"]
     spans = [pause for pause in Pauses(of_scenario(run.scenario, [])).all if pause.link == link]
     opened.point(*along(opened, link, 0.5))
     for at in (3, *range(120, 150, 3)):
@@ -213,12 +213,12 @@ def test_keys_move_the_slider(opened, made):
 
 def test_without_javascript_the_busiest_moment_is_drawn(browser, made):
     run, page = made
-    at = moments.of_run(run, run.scenario.network).busiest
+    at = moments.of_run(run, run.scenario.graph).busiest
     text, found = page.read_text(), data(page.read_text())
     assert f"The busiest moment, {found['times'][at]}." in text
     halves = re.findall(r'<path class="half" d="[^"]+" style="stroke:var\(--u(\d+)\)', text)
     edges = found["edges"][at : at + 2]
-    names = run.scenario.network.port_names
+    names = run.scenario.graph.port_names
     assert [int(percent) for percent in halves] == [recorded(run, port, *edges)[0] for port in names]
     browser.devtools("Emulation.setScriptExecutionDisabled", value=True)
     try:

@@ -31,8 +31,8 @@ def made(tmp_path_factory):
 def test_a_frame_has_the_share_of_sending_and_the_longest_queue(made):
     """From 102.2 us, when its first frame is in s, s gets a frame every 1.2 us and sends one every 12 us."""
     run, _ = made
-    shown = moments.of_run(run, run.scenario.network)
-    port = {run.scenario.network.port_names[link]: row for row, link in enumerate(shown.links)}
+    shown = moments.of_run(run, run.scenario.graph)
+    port = {run.scenario.graph.port_names[link]: row for row, link in enumerate(shown.links)}
     assert len(shown.samples) <= moments.MOST_MOMENTS
     assert shown.samples.sum() == 2980  # 3 ms / 1.007 us, and one at 0
     at = int(np.searchsorted(shown.edges_us, 200.0))  # a frame begins soon after 200 us
@@ -50,7 +50,7 @@ def test_a_frame_has_the_share_of_sending_and_the_longest_queue(made):
 
 def test_a_link_fails_from_and_until(made):
     run, _ = made
-    net = run.scenario.network
+    net = run.scenario.graph
     shown = moments.of_run(run, net)
     both = [net.port(f"{ODD}->s"), net.port(f"s->{ODD}")]
     assert shown.faults == [(link, 500.0, 900.0, "down") for link in sorted(both)]
@@ -71,7 +71,7 @@ def test_faults_have_their_times_and_words_and_end_with_the_run():
         {"node": ODD, "kind": "down", "at": "2.6ms"},
     ]
     run = sh.run(scenario(faults=given, hosts={"rto_initial": "1ms"}))
-    net = run.scenario.network
+    net = run.scenario.graph
     expected = [
         ("s->b", 1000, 1100, "down"),
         ("s->b", 1050, 2000, "slowed to 250 Mbit/s"),
@@ -89,7 +89,7 @@ def test_a_run_that_ends_with_its_flows_ends_its_faults():
     """The last of 200 frames is in b at 100 + 1.2 + 1 + 200 * 12 + 1 = 2503.2 us."""
     given = [{**FAULT, "at": "2ms", "until": "9ms"}, {"link": "b->s", "kind": "down", "at": "8ms"}]
     run = sh.run(scenario(faults=given, duration="until-done"))
-    found = moments.faults(run, run.scenario.network)
+    found = moments.faults(run, run.scenario.graph)
     ended_us = run.summary["duration_s"] * 1e6
     assert 2503.2 < ended_us < 2520
     assert [one[1:] for one in found] == [(2000, pytest.approx(ended_us), "down")] * 2
@@ -98,7 +98,7 @@ def test_a_run_that_ends_with_its_flows_ends_its_faults():
 def test_a_port_that_is_down_does_not_send():
     down = {"link": "s->b", "kind": "down", "at": "300us", "until": "2ms"}
     run = sh.run(scenario(faults=[down], hosts={"rto_initial": "1s"}))
-    net = run.scenario.network
+    net = run.scenario.graph
     shown = moments.of_run(run, net)
     row = shown.links.tolist().index(net.port("s->b"))
     inside = (shown.edges_us[:-1] > 300) & (shown.edges_us[1:] < 2000)
@@ -108,7 +108,7 @@ def test_a_port_that_is_down_does_not_send():
 
 def test_a_paused_port_does_not_send():
     run = sh.run(paused())
-    net = run.scenario.network
+    net = run.scenario.graph
     shown = moments.of_run(run, net)
     row = shown.links.tolist().index(net.port("s->t"))
     late = shown.edges_us[:-1] > 1000
@@ -123,7 +123,7 @@ def test_a_paused_port_does_not_send():
 def test_a_run_that_cannot_be_repeated_says_that_pauses_mislead():
     run = sh.run(paused())
     run.summary["fingerprint"] = "0123456789abcdef"
-    shown = moments.of_run(run, run.scenario.network)
+    shown = moments.of_run(run, run.scenario.graph)
     assert shown.paused is None
     page = topology.network(run)
     assert "A port that a pause stops with a queue counts as sending" in page
@@ -171,7 +171,7 @@ def test_every_direction_of_every_cable_is_drawn_apart(table):
     run = sh.run(sh.Scenario(topology=table, cc="dctcp", traffic=traffic, duration="100us", record=SAMPLED))
     page = topology.network(run)
     halves = re.findall(r'<path class="half" d="([^"]+)"', page)
-    assert len(set(halves)) == len(halves) == len(run.scenario.network.port_names)
+    assert len(set(halves)) == len(halves) == len(run.scenario.graph.port_names)
 
 
 def test_a_large_fabric_is_a_small_page():

@@ -18,8 +18,8 @@ def scenario(topology, *traffic, **tables):
 
 
 def loads(made):
-    of_links = offered.load(made.network, made.flows.offered)
-    return dict(zip(made.network.port_names, of_links.tolist(), strict=True))
+    of_links = offered.load(made.graph, made.flows.offered)
+    return dict(zip(made.graph.port_names, of_links.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("load", [0.15, 0.342, 0.8])
@@ -75,11 +75,11 @@ def test_equal_cost_paths_are_an_expectation_at_each_switch():
     assert [of["d->t"], of["c->t"]] == pytest.approx([0.75 * whole, 0.25 * whole])
     taken = np.bincount(
         [link for there, _ in _core.paths(request(made)) for link in there],
-        minlength=len(made.network.port_names),
+        minlength=len(made.graph.port_names),
     )
     share = taken / 2000
     for port, expected in (("s->a", 0.5), ("a->c", 0.25), ("d->t", 0.75)):
-        assert share[made.network.port(port)] == pytest.approx(expected, abs=0.04)
+        assert share[made.graph.port(port)] == pytest.approx(expected, abs=0.04)
 
 
 @pytest.mark.parametrize(("period", "over"), [("131us", True), ("132us", False)])
@@ -139,7 +139,7 @@ def test_planes_divide_a_host_s_traffic_equally():
     """Two leaves of 4 hosts: 4 of 7 partners are behind the other leaf, over 2 spines and 2 links to each."""
     topology = {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 4, "links_per_pair": 2}
     made = scenario({**topology, "planes": 2, "ports_per_host": 4}, {**POISSON, "load": 0.4})
-    assert made.network.host_rate_bps.tolist() == [4 * 10**10] * 8
+    assert made.graph.host_rate_bps.tolist() == [4 * 10**10] * 8
     of = loads(made)
     hosts = [value for port, value in of.items() if port.startswith("h") or "->h" in port]
     between = [value for port, value in of.items() if "spine" in port]

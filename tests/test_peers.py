@@ -93,4 +93,4 @@ def test_variants_change_the_scenario_of_a_seed():
     asked = compare.scenario(name, 4)
     assert (asked.duration_ps, asked.warmup_ps) == (430_000_000_000, 30_000_000_000)
     assert 0 <= int(asked.flows.start_ps[1]) - 30_000_000_000 <= 10_000_000  # jitter
-    assert asked.network.rate_bps[:4].tolist() == [1_000_100_000] * 2 + [999_900_000] * 2
+    assert asked.graph.rate_bps[:4].tolist() == [1_000_100_000] * 2 + [999_900_000] * 2

@@ -67,7 +67,7 @@ def test_parallel_links_are_chosen_uniformly():
         traffic=[{"kind": "long-lived", "flows": 1, "from": "h0", "to": "h1"}],
         duration="1ms",
     )
-    asked, names = request(made), made.network.port_names
+    asked, names = request(made), made.graph.port_names
     counts = dict.fromkeys((f"leaf0->spine0#{i}" for i in range(4)), 0)
     for seed in range(3000):
         ((there, _),) = _core.paths({**asked, "seed": seed})

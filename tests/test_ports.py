@@ -141,7 +141,7 @@ def test_one_class_pauses_while_another_one_trims():
 def data_queues(scenario, port):
     """The classes of a port in the request."""
     asked = packet.request(scenario)
-    link = scenario.network.port_names.index(port)
+    link = scenario.graph.port_names.index(port)
     return asked["disciplines"][int(asked["links"]["discipline"][link]) - 1]["classes"], asked, link
 
 
@@ -179,7 +179,7 @@ def test_the_first_hop_of_a_port_without_classes_can_differ():
         ports=[{"names": "*->h*", "marking": {"kind": "step", "threshold": "5pkt"}, "buffer": "50pkt"}],
         traffic=[{"kind": "incast", "senders": 2, "size": "1MB", "to": 0}],
     )
-    asked, names = packet.request(made), made.network.port_names
+    asked, names = packet.request(made), made.graph.port_names
     begins = [one["parameters"]["threshold"] for one in asked["markings"]]
     of = {
         names[link]: (begins[number - 1], asked["links"]["buffer_bytes"][link])

@@ -93,7 +93,7 @@ def test_chance_decides_about_marks_of_red_and_pi_alone(kind):
     marking = {"kind": kind} | ({"q_ref": "5KB"} if kind == "pi" else {})
     one = scenario(network={"marking": marking}, topology=SLOW, duration="20ms")
     prints = {sh.run(one, seed=seed).summary["fingerprint"] for seed in range(1, 6)}
-    assert (len(prints) > 1) == one.network_options.marking.draws
+    assert (len(prints) > 1) == one.network.marking.draws
 
 
 def test_the_fluid_world_draws_traffic_alone_and_the_kernel_world_has_no_seed():

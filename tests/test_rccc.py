@@ -75,7 +75,7 @@ def test_why_names_the_wait_for_credit():
 
 def test_compare_gives_it_the_network_of_ndp():
     both = sh.compare(sh.Scenario(**TREE | {"cc": "dctcp", "network": {}}), ["rccc", "ndp"])
-    options = [both.runs[name].scenario.network_options for name in ("rccc", "ndp")]
+    options = [both.runs[name].scenario.network for name in ("rccc", "ndp")]
     assert all(one.trimming and one.balancing == "packet" for one in options)
     assert options[0] == options[1]
 

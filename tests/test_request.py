@@ -271,7 +271,7 @@ def request_of(**tables):
         **tables,
     }
     scenario = Scenario(**tables)
-    return packet.request(scenario), scenario.network
+    return packet.request(scenario), scenario.graph
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
@@ -393,7 +393,7 @@ def test_the_core_takes_every_topology_and_its_books_close(kind):
     assert answer["books"] == {"closed": True, "problems": []}
     assert len(answer["flows"]["finish_ps"]) == scenario.flow_count
     assert (answer["flows"]["finish_ps"] < NEVER).sum() > 0
-    assert len(answer["queues"]["bytes"]) == len(scenario.network.recorded_ports)
+    assert len(answer["queues"]["bytes"]) == len(scenario.graph.recorded_ports)
 
 
 def test_pauses_need_classes_on_every_port_and_shared_memory_on_those_of_switches():
@@ -423,11 +423,11 @@ def test_packets_go_where_paths_says():
         cc="fixed",
         traffic=[{"kind": "shuffle", "size": "14600B"}],
     )
-    expected = np.zeros(len(scenario.network.link_from), int)
+    expected = np.zeros(len(scenario.graph.link_from), int)
     for there, back in _core.paths(packet.request(scenario)):
         for way in there, back:
-            nodes = [*scenario.network.link_from[way], scenario.network.link_to[way[-1]]]
-            assert list(scenario.network.link_to[way]) == nodes[1:]
+            nodes = [*scenario.graph.link_from[way], scenario.graph.link_to[way[-1]]]
+            assert list(scenario.graph.link_to[way]) == nodes[1:]
             expected[way] += 10
     run = packet.run(scenario)
     assert run.summary["flows"]["retransmits"] == 0

@@ -145,8 +145,8 @@ def test_every_default_is_written_back():
 
 def test_a_packet_on_the_wire_is_the_mtu_and_in_a_flow_its_payload():
     scenario = read(network__mtu="9000B", hosts__initial_window="2pkt")
-    assert scenario.network_options.marking.parameters == {"threshold": 35.0 * 9000, "ecn": 1, "nodrop": 0}
-    assert scenario.network_options.buffer == 70 * 9000  # twice the threshold
+    assert scenario.network.marking.parameters == {"threshold": 35.0 * 9000, "ecn": 1, "nodrop": 0}
+    assert scenario.network.buffer == 70 * 9000  # twice the threshold
     assert scenario.hosts.initial_window == 2 * 8960
 
 
@@ -155,7 +155,7 @@ def test_set_reads_toml_and_leaves_the_original_alone():
     assert scenario.set("traffic.0.flows", "3").traffic[0].flows == 3
     assert scenario.set("traffic[0].flows", 2).traffic[0].flows == 2
     assert scenario.set("topology.rtt", "100us").topology.rtt == 10**8
-    marking = scenario.set("network.marking.threshold", "20pkt").network_options.marking
+    marking = scenario.set("network.marking.threshold", "20pkt").network.marking
     assert marking.parameters == {"threshold": 30_000, "ecn": 1, "nodrop": 0}
     assert scenario.set("record.queues", "10us").record.queues == 10**7
     assert scenario.set("traffic.1.cc.headroom", "2us").traffic[1].cc.parameters == {"headroom": 2e-6}
@@ -190,10 +190,10 @@ def test_parameters_take_the_unit_of_the_catalog():
 def test_marking_unspecified_is_what_the_algorithms_need():
     bare = DUMBBELL.replace('marking = { kind = "step", threshold = "35pkt", at = "enqueue" }', "")
     step = Marking("step", "enqueue", {"threshold": 97_500.0, "ecn": 1.0, "nodrop": 0.0})
-    assert read(bare).network_options.marking == step
-    assert read(bare, cc="dx").network_options.marking == "none"
-    assert read(bare, cc="reno").network_options.marking == "none"
-    assert read(bare, cc={"name": "reno", "ecn": True}).network_options.marking == step
+    assert read(bare).network.marking == step
+    assert read(bare, cc="dx").network.marking == "none"
+    assert read(bare, cc="reno").network.marking == "none"
+    assert read(bare, cc={"name": "reno", "ecn": True}).network.marking == step
 
 
 @pytest.mark.parametrize(
@@ -213,9 +213,9 @@ def test_a_buffer_by_default_holds_twice_the_largest_marking_threshold(spine_rat
         "link_delay": "25us",
     }
     scenario = Scenario(duration="1ms", cc="dctcp", topology=topology, traffic=[{"kind": "incast"}])
-    assert scenario.network_options.buffer == packets * 1500
+    assert scenario.network.buffer == packets * 1500
     again = Scenario.from_toml(scenario.to_toml())
-    assert again.network_options.buffer == packets * 1500
+    assert again.network.buffer == packets * 1500
 
 
 def test_a_buffer_below_the_marking_threshold_is_refused_where_it_is_given():
@@ -236,7 +236,7 @@ def test_a_networkx_graph_is_a_topology_and_is_written_out():
     graph.add_edges_from((("switch", end) for end in "abc"), rate="10Gbps", delay="1us")
     traffic = [{"kind": "long-lived", "from": ["a", "b"], "to": "c"}]
     scenario = Scenario(topology=graph, duration="1s", cc="dx", traffic=traffic)
-    assert scenario.network.host_names == ["a", "b", "c"]
+    assert scenario.graph.host_names == ["a", "b", "c"]
     assert scenario.flows.dst.tolist() == [2, 2]
     assert Scenario.from_toml(scenario.to_toml()).to_toml() == scenario.to_toml()
 
@@ -258,9 +258,9 @@ def test_every_algorithm_and_preset_of_the_catalog_can_be_named_and_written_back
 
 
 def test_what_is_recorded():
-    network = read(record__ports=["s0->s1", "s1->s0"]).network
+    network = read(record__ports=["s0->s1", "s1->s0"]).graph
     assert [network.port_names[i] for i in network.recorded_ports] == ["s0->s1", "s1->s0"]
-    assert len(read(record__ports="all").network.recorded_ports) == 18
+    assert len(read(record__ports="all").graph.recorded_ports) == 18
     assert read(record__flows=3).probed_flows.tolist() == [0, 1, 2]
     assert len(read(record__flows="all").probed_flows) == 54
     assert read(record__flows=[53, 0, 53]).probed_flows.tolist() == [53, 0]
@@ -268,7 +268,7 @@ def test_what_is_recorded():
 
 def test_ports_are_recorded_by_pattern():
     """Two switches, four hosts each: a port of s0 to each of its hosts, and each port once."""
-    network = read(record__ports=["s0->h?", "s0->h2", "s?->s?"]).network
+    network = read(record__ports=["s0->h?", "s0->h2", "s?->s?"]).graph
     names = [network.port_names[i] for i in network.recorded_ports]
     assert sorted(names) == ["s0->h0", "s0->h1", "s0->h2", "s0->h3", "s0->s1", "s1->s0"]
 
@@ -547,8 +547,8 @@ def test_pauses_of_shared_memory_are_held_against_marks_by_what_a_lone_link_may_
 
 
 def test_a_port_named_twice_is_recorded_once():
-    assert read(record__ports=["s0->s1", "s0->s1"]).network.recorded_ports.tolist() == [
-        read().network.port("s0->s1")
+    assert read(record__ports=["s0->s1", "s0->s1"]).graph.recorded_ports.tolist() == [
+        read().graph.port("s0->s1")
     ]
 
 
@@ -628,4 +628,4 @@ def test_names_of_hosts_may_be_in_any_script(tmp_path):
         "hosts": ["日本", "b"],
     }
     scenario = Scenario(duration="1ms", topology=topology, cc="dctcp", traffic=[{"kind": "long-lived"}])
-    assert Scenario.from_toml(scenario.to_toml()).network.host_names == ["日本", "b"]
+    assert Scenario.from_toml(scenario.to_toml()).graph.host_names == ["日本", "b"]

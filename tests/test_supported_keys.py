@@ -113,7 +113,7 @@ def asked(scenario, world):
         )
     said = packet.request(scenario)
     # Warnings and drawings tell the ports within servers from those of the fabric.
-    inside = scenario.network.in_server.tolist()
+    inside = scenario.graph.in_server.tolist()
     return repr(
         (scenario.name, scenario.flows.names, inside, {key: _plain(value) for key, value in said.items()})
     )

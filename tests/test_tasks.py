@@ -168,7 +168,7 @@ def moments(run):
     """When each flow started, was received, was acknowledged, and was sent, from a record of all flows."""
     kept = record.of_scenario(run.scenario, list(range(run.scenario.flow_count)))
     packets, hops = kept.tables["packets"], kept.tables["hops"]
-    delay = run.scenario.network.delay_ps
+    delay = run.scenario.graph.delay_ps
     arrived = np.zeros(len(packets["flow"]), np.uint64)
     np.maximum.at(arrived, hops["packet"], hops["ended_ps"] + delay[hops["link"]].astype(np.uint64))
     payload = run.scenario.frame.payload
@@ -352,7 +352,7 @@ def computing(draw):
     begin_ns = round(3 * layers * forward_ns * draw.choice([0.7, 1]))
     cause = draw.choice(["link", "incast", "tasks"])
     if cause == "link":
-        names = sh.Scenario(traffic=[job], **tables).network.port_names
+        names = sh.Scenario(traffic=[job], **tables).graph.port_names
         link = next(name for name in names if name.endswith(f"->h{victim}"))
         slow = {"link": link, "kind": "rate", "value": f"{1000 * rate // draw.choice([2, 3, 6])}Mbps"}
         return sh.Scenario(traffic=[job], faults=[slow], **tables), link

@@ -111,7 +111,7 @@ def test_a_pace_and_marks_reach_it():
 
     sh.register("paced", Paced)
     run = packet.run(scenario("paced", network={"buffer": "2000pkt"}, duration="20ms"))
-    assert run.scenario.network_options.marking.kind == "step"
+    assert run.scenario.network.marking.kind == "step"
     # Three flows at half the link's rate fill it; each keeps to its half until they meet.
     assert run.summary["bottleneck"]["utilization"] > 0.9
     assert Paced.marked > 0

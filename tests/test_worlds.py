@@ -420,7 +420,7 @@ def test_fluid_and_packets_agree_on_defaults(cc, rate, flows, percent):
         for world in ("packet", "fluid")
     )
     if cc == "patched-timely":
-        scale = Scale.of(given.network, given.mtu)
+        scale = Scale.of(given.graph, given.mtu)
         packets += scale.in_flight(scale.slowest) / given.mtu
     assert packets == pytest.approx(equations, rel=percent / 100)
 

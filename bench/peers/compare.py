@@ -156,6 +156,6 @@ def in_ns3(asked, run):
 
 def _bottleneck(asked):
     """The slowest port that every flow crosses."""
-    network = asked.network
+    network = asked.graph
     ways = [set(there) for there, _ in ns3.paths(asked)]
     return min(set.intersection(*ways) or ways[0], key=lambda at: (network.rate_bps[at], -at))

@@ -208,6 +208,6 @@ def _opening(scenario):
 
 def _handshakes(scenario):
     """By flow, the time that its handshake takes on an idle network."""
-    network = scenario.network
+    network = scenario.graph
     cable = network.delay_ps + (HEADER * 8 * 10**12) // network.rate_bps
     return [int(sum(cable[way].sum() for way in ways)) for ways in paths(scenario)]

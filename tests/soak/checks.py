@@ -135,9 +135,9 @@ def _cut(scenario):
     for fault in sorted(scenario.faults, key=lambda fault: fault.at):
         lasts = fault.until is None
         if fault.kind in ("down", "up"):
-            down |= dict.fromkeys(fault.links(scenario.network), fault.kind == "down" and lasts)
+            down |= dict.fromkeys(fault.links(scenario.graph), fault.kind == "down" and lasts)
         if fault.at_random:
-            loses |= dict.fromkeys(fault.links(scenario.network), fault.share >= MOSTLY[fault.kind] and lasts)
+            loses |= dict.fromkeys(fault.links(scenario.graph), fault.share >= MOSTLY[fault.kind] and lasts)
     return any(down.values()) or any(loses.values())
 
 
@@ -161,7 +161,7 @@ def _collapsed(error, scenario):
 def _crowded(error, scenario):
     """Whether a run was ended because queues without an end took more packets than a run may hold."""
     said = len(error.problems) == 1 and "are in flight" in error.problems[0]
-    return said and (scenario.hosts.nic == "fifo" or scenario.network_options.buffer == NEVER)
+    return said and (scenario.hosts.nic == "fifo" or scenario.network.buffer == NEVER)
 
 
 def _about_refusal(error, text, overrides):
@@ -207,12 +207,12 @@ def about_run(run, scenario):
         return f"utilization: {ports.utilization.max()}"
     # Over several ways a flow may beat the ideal time, which is that of one; the run says so.
     warned = any("slowdown below 1" in warning for warning in run.summary["warnings"])
-    several = scenario.network_options.balancing != "flow" or (
-        scenario.faults and scenario.network_options.convergence != NEVER
+    several = scenario.network.balancing != "flow" or (
+        scenario.faults and scenario.network.convergence != NEVER
     )
     if (flows.slowdown < 1).any() and not (warned and several):
         return f"slowdown: {flows.slowdown.min()}"
-    network = scenario.network
+    network = scenario.graph
     nics = np.bincount(network.link_from[network.is_nic], network.rate_bps[network.is_nic].astype(float))
     fastest = float(nics.max()) / 1e9
     # A packet counts whole when it arrives: one under way before its flow was measured may come on top.

@@ -25,7 +25,7 @@ def values(name: str, scenario: "Scenario") -> Values:
     Raises `ScenarioError` for an unknown name, and for a receiver.
     """
     found = catalog.entry(name)
-    scale = defaults.Scale.of(scenario.network, scenario.mtu)
+    scale = defaults.Scale.of(scenario.graph, scenario.mtu)
     used: Values = {}
     if "cc" in found:
         algorithms = {key: one for key, one in supported_keys.algorithms(scenario) if one.name == name}
@@ -34,10 +34,10 @@ def values(name: str, scenario: "Scenario") -> Values:
     if "network.marking" in found:
         markings = {key: one for key, (one, _) in algorithms_by_marking(scenario).items() if one != "none"}
         kinds: dict[str, Marking] = {key: one for key, one in markings.items() if one.kind == name}
-        rates = scenario.network.rate_bps
+        rates = scenario.graph.rate_bps
         by_default = marking.choose({"kind": name}, scenario.frame).settled(scale, rates)
         for key, one in (kinds or {"network.marking": by_default}).items():
-            used |= _at_rates(key, one, rates[~scenario.network.is_nic])
+            used |= _at_rates(key, one, rates[~scenario.graph.is_nic])
     if not used:
         raise ScenarioError("--on", name, "the name of an algorithm or of a marking, not of a receiver")
     return catalog.finite(used)

@@ -38,9 +38,9 @@ def draw(
     run = Run.load(what) if (Path(what) / "summary.json").exists() else None
     scenario = run.scenario if run else Scenario.load(what)
     used = np.asarray(run.columns("ports")["utilization"], float) if run else None
-    if used is not None and len(used) != len(scenario.network.port_names):
+    if used is not None and len(used) != len(scenario.graph.port_names):
         used = None  # a fluid has one port
-    drawing = topology.network(scenario.network, scenario.name, used)
+    drawing = topology.network(scenario.graph, scenario.name, used)
     files.draw(drawing, out, title=scenario.name)
     print(f"written {out}")
     return DONE

@@ -56,6 +56,6 @@ def import_files(
         print(f"assumed: {names.line(text)}", file=sys.stderr)
     for text in written.left_out:
         print(f"not expressed: {names.line(text)}", file=sys.stderr)
-    hosts, flows = written.scenario.network.hosts, len(written.scenario.flows)
+    hosts, flows = written.scenario.graph.hosts, len(written.scenario.flows)
     print(f"written {', '.join(map(str, written.paths))}: {flows} flows, {hosts} hosts")
     return DONE

@@ -43,7 +43,7 @@ def write(run: "Run", path: Path) -> Path:
 
 def text(run: "Run") -> str:
     """A line for each finished flow."""
-    network, frame, flows = run.scenario.network, run.scenario.frame, run.flows
+    network, frame, flows = run.scenario.graph, run.scenario.frame, run.flows
     header = frame.wire - frame.payload
     header -= INT if header == HEADER + INT else 0
     routes, nodes = Routes(network), _nodes(network.host_names)

@@ -65,9 +65,9 @@ class Headers:
         self.scenario, self.flows = scenario, scenario.flows
         self.mss = scenario.frame.payload
         self.transports = [_transport(used) for used in self.flows.ccs]
-        if "tcp" in self.transports and scenario.network_options.header < _TCP_LEAST:
+        if "tcp" in self.transports and scenario.network.header < _TCP_LEAST:
             expected = f"at least {_TCP_LEAST} B, the headers of IPv4 and TCP, for a capture"
-            raise ScenarioError("network.header", f"{scenario.network_options.header}B", expected)
+            raise ScenarioError("network.header", f"{scenario.network.header}B", expected)
 
     def frame(self, row: Row) -> bytes:
         """The captured bytes of a frame, given as a dict of a row of `frames`."""
@@ -189,7 +189,7 @@ class Headers:
         times = [0] * 8
         times[LOSSLESS] = 0xFFFF if row["kind"] == "pause" else 0
         control = struct.pack(">HH8H", 0x0101, 1 << LOSSLESS, *times)
-        node = int(self.scenario.network.link_from[row["link"]])
+        node = int(self.scenario.graph.link_from[row["link"]])
         frame = dpkt.ethernet.Ethernet(
             dst=bytes.fromhex("0180c2000001"), src=struct.pack(">HI", 0x0200, node), type=0x8808, data=control
         )

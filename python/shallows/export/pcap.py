@@ -47,7 +47,7 @@ def write(taps: "Taps", file: Path) -> Path:
 def _interfaces(section: Any, taps: "Taps") -> dict[tuple[int, bool], int]:
     """Interfaces by (link, True for pauses, which are Ethernet frames and not IPv4)."""
     numbers: dict[tuple[int, bool], int] = {}
-    pauses = bool(paused(taps.scenario) or taps.scenario.network_options.shared)
+    pauses = bool(paused(taps.scenario) or taps.scenario.network.shared)
     for link in taps.links:
         for ethernet in (False, True) if pauses else (False,):
             name = f"{taps.names[link]} pauses" if ethernet else taps.names[link]

@@ -122,7 +122,7 @@ def _instants(
 def _flows(trace: _Trace, taps: "Taps") -> None:
     """For each flow: its lifetime in the span, its retransmissions, and samples of its sender."""
     scenario, frames = taps.scenario, taps.frames
-    group, hosts, flows = trace.track("flows"), scenario.network.host_names, scenario.flows
+    group, hosts, flows = trace.track("flows"), scenario.graph.host_names, scenario.flows
     lives = (taps.start_ps <= taps.until_ps) & ((taps.finish_ps >= taps.from_ps) | (taps.finish_ps == NEVER))
     chosen = np.flatnonzero(lives & np.isin(np.arange(len(lives)), _chosen(taps)))
     tracks: dict[int, int] = {}

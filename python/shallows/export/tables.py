@@ -66,7 +66,7 @@ def _events(taps: "Taps") -> Columns:
 
 
 def _flows(taps: "Taps") -> Columns:
-    hosts, flows = np.asarray(taps.scenario.network.host_names), taps.scenario.flows
+    hosts, flows = np.asarray(taps.scenario.graph.host_names), taps.scenario.flows
     return {
         "flow": np.arange(len(flows)),
         "src": hosts[flows.src],

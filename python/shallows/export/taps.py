@@ -61,7 +61,7 @@ class Taps:
         columns = seen["frames"]
         order = np.lexsort((columns["offered_ps"], columns["begun_ps"]))
         self.frames = {name: column[order] for name, column in columns.items()}
-        self.names = scenario.network.port_names
+        self.names = scenario.graph.port_names
 
     def __repr__(self) -> str:
         span = f"{TIME.text(self.from_ps)} to {TIME.text(self.until_ps)}"
@@ -94,7 +94,7 @@ class Taps:
     def again(self) -> Flags:
         """True for each data frame that its sender had sent before, seen at the sender's own port."""
         frames = self.frames
-        rows = np.flatnonzero(self.of_kind("data") & self.scenario.network.is_nic[frames["link"]])
+        rows = np.flatnonzero(self.of_kind("data") & self.scenario.graph.is_nic[frames["link"]])
         key = (frames["flow"][rows].astype(np.uint64) << np.uint64(32)) | frames["number"][rows]
         order = np.lexsort((frames["offered_ps"][rows], key))
         repeated = np.zeros(len(frames["link"]), bool)
@@ -181,8 +181,8 @@ def of_run(
     probed = scenario.probed_flows if numbers is None else np.asarray(numbers, np.uint32)
     request = rerun.request(scenario, _interval(every, span, ended_ps, len(probed)))
     request["record"]["probe_flows"] = probed
-    drawn = np.arange(len(scenario.network.port_names)) if links is None else np.asarray(links)
-    tapped = np.union1d(drawn, np.flatnonzero(scenario.network.is_nic)) if nics else drawn
+    drawn = np.arange(len(scenario.graph.port_names)) if links is None else np.asarray(links)
+    tapped = np.union1d(drawn, np.flatnonzero(scenario.graph.is_nic)) if nics else drawn
     tap = {"links": tapped.astype(np.uint32), "from_ps": span[0], "until_ps": span[1], "most": MOST_FRAMES}
     need = FRAME_BYTES * _frames(run, scenario, tapped, span)
     need += SAMPLE_BYTES * (span[1] - span[0]) / request["record"]["probe_interval_ps"] * len(probed)
@@ -204,7 +204,7 @@ def _frames(run: "Run", scenario: "Scenario", links: NDArray[Any], span: tuple[i
     if scenario.warmup:  # its frames are not counted
         return MOST_FRAMES
     sent = np.asarray(run.columns("ports")["sent"], float)[links]
-    able = scenario.network.rate_bps.astype(float)[links] * (span[1] - span[0]) / (8e12 * MIN_FRAME)
+    able = scenario.graph.rate_bps.astype(float)[links] * (span[1] - span[0]) / (8e12 * MIN_FRAME)
     return min(float(np.minimum(sent, able).sum()), MOST_FRAMES)
 
 

@@ -23,7 +23,7 @@ def flows(scenario: "Scenario", request: "Request") -> "NDArray[np.bool_]":
 
     Paths are those without faults. Where packets of a flow take several paths, these are all the shortest.
     """
-    if scenario.network_options.balancing == "flow":
+    if scenario.network.balancing == "flow":
         return _of_paths(scenario, request)
     return np.array([_of_shortest(scenario, links) for links in of_links(scenario)])
 
@@ -39,7 +39,7 @@ def _of_paths(scenario: "Scenario", request: "Request") -> "NDArray[np.bool_]":
 
 def _of_shortest(scenario: "Scenario", links: "Sequence[int]") -> "Flags":
     """The flows of which a shortest path, in one of the directions, leads over one of the links."""
-    network, flows = scenario.network, scenario.flows
+    network, flows = scenario.graph, scenario.flows
     source, target = flows.src.astype(np.int64), flows.dst.astype(np.int64)
     found = np.zeros(len(flows), bool)
     distances: dict[int, NDArray[np.int32]] = {}

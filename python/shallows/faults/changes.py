@@ -38,13 +38,13 @@ class Change:
 
 def of_links(scenario: "Scenario", network: "Network | None" = None) -> list[list[int]]:
     """The links of each fault."""
-    network = network or scenario.network
+    network = network or scenario.graph
     return [fault.links(network) for fault in scenario.faults]
 
 
 def changes(scenario: "Scenario", network: "Network | None" = None) -> list[Change]:
     """All changes of a run in order of time; simultaneous ones in the order of the tables."""
-    network = network or scenario.network
+    network = network or scenario.graph
     every = [
         Change(at, number, link, change, works)
         for number, (fault, links) in enumerate(

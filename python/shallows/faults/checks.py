@@ -27,9 +27,9 @@ def check(scenario: "Scenario") -> None:
 
 def _check(scenario: "Scenario", number: int, fault: Fault, links: dict[int, list[int]]) -> None:
     try:
-        links[number] = fault.links(scenario.network)
+        links[number] = fault.links(scenario.graph)
         _check_times(scenario, fault)
-        _check_rate(fault, [int(rate) for rate in scenario.network.rate_bps[links[number]]])
+        _check_rate(fault, [int(rate) for rate in scenario.graph.rate_bps[links[number]]])
     except ScenarioError as error:
         raise error.under(f"faults[{number}]") from None
 
@@ -76,7 +76,7 @@ def _check_overlaps(scenario: "Scenario", links: dict[int, list[int]]) -> None:
         rows.sort()
         for (begin, end, first), (other, its_end, second) in pairwise(rows):
             if other < end or (other == begin and its_end > other):
-                port = scenario.network.port_names[link]
+                port = scenario.graph.port_names[link]
                 held = f"{TIME.text(begin)} to {TIME.text(max(end, its_end))}"
                 expected = (
                     f"a time outside of {held}, during which another fault, faults[{first}], changes {port}"

@@ -37,6 +37,6 @@ def record(scenario: "Scenario", request: "Request") -> "Record | None":
         everything,
         *(np.flatnonzero(flags).astype(np.uint32) for flags in affected.flows(scenario, request)[:MOST]),
     ]
-    rtt = Scale.of(scenario.network, scenario.mtu).rtt_ps
+    rtt = Scale.of(scenario.graph, scenario.mtu).rtt_ps
     interval = max(rtt // 8, (scenario.duration_ps or 0) // SAMPLES, 1)
     return {"interval_ps": interval, "flows": groups}

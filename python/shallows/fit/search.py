@@ -124,9 +124,7 @@ def _smallest(scenario: "Scenario") -> float:
     """The smallest size: a byte in each message."""
     table = scenario.traffic[0]
     return (
-        float(table.ranks(scenario.network).shape[1] * table.channels)
-        if isinstance(table, Collective)
-        else 1.0
+        float(table.ranks(scenario.graph).shape[1] * table.channels) if isinstance(table, Collective) else 1.0
     )
 
 
@@ -158,7 +156,7 @@ def _with_costs(scenario: "Scenario", cost: Value, share: Value) -> "Scenario":
         key = "step" if isinstance(scenario.traffic[0], Collective) else "message"
         table[key] = TIME.text(round(float(f"{cost.value:.4g}") * 1e6))
     if share.is_clear and share.value < 1:
-        rate = share.value * float(scenario.network.host_rate_bps.max())
+        rate = share.value * float(scenario.graph.host_rate_bps.max())
         table["pcie"] = RATE.text(round(float(f"{rate:.4g}")))
     return scenario.replace({"hosts.costs": [table]}) if table else scenario
 

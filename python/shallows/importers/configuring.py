@@ -110,7 +110,7 @@ def of_network(settings: Settings, scenario: "Scenario") -> Mapping[str, Any]:
 
     if settings.rate_ai is None or scenario.algorithms[0].name != "hpcc-roce":
         return {}
-    rtt_ps = Scale.of(scenario.network, scenario.mtu).rtt_ps
+    rtt_ps = Scale.of(scenario.graph, scenario.mtu).rtt_ps
     step = Fraction(settings.rate_ai * rtt_ps, 8 * 10**12)
     base_rtt = {"base_rtt": TIME.text(rtt_ps)} if settings.one_rtt else {}
     return {"w_ai": SIZE.text(max(1, round(step))), **base_rtt}

@@ -172,7 +172,7 @@ def _let_end(imported: Imported, base: Scenario | None) -> None:
 
 def _add(imported: Imported, work: Work, fabric: Fabric | None, base: Scenario | None) -> None:
     """Add the table of traffic of a file: a trace if it can be one, else a list of tasks."""
-    count = fabric.count if fabric else base.network.hosts if base else 0
+    count = fabric.count if fabric else base.graph.hosts if base else 0
     if work.hosts and work.hosts > count:
         expected = f"a network of {work.hosts} hosts or more; it has {count}"
         raise ScenarioError("hosts", work.hosts, expected, file=work.source.path)

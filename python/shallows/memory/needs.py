@@ -83,14 +83,14 @@ def packets(scenario: "Scenario") -> int:
 def samples(scenario: "Scenario") -> float:
     """The number of samples to record: a run stops recording at `MOST_ROWS` of queues, and of senders."""
     ends, record = _ends_ps(scenario), scenario.record
-    queues = ends / record.queues * len(scenario.network.recorded_ports) if record.queues else 0
+    queues = ends / record.queues * len(scenario.graph.recorded_ports) if record.queues else 0
     probes = ends / record.probes * PROBES * len(scenario.probed_flows) if record.probes else 0
     return min(queues, MOST_ROWS) + min(probes, MOST_ROWS)
 
 
 def _parts(scenario: "Scenario") -> dict[str, float]:
-    network, flows = scenario.network, scenario.flows
-    by_packet = scenario.network_options.balancing != "flow"
+    network, flows = scenario.graph, scenario.flows
+    by_packet = scenario.network.balancing != "flow"
     return {
         "process": BASE_BYTES,
         "links": LINK_BYTES * len(network.link_from),
@@ -106,7 +106,7 @@ def _ends_ps(scenario: "Scenario") -> float:
     """
     if scenario.duration != NEVER:
         return float(scenario.duration)
-    flows, network = scenario.flows, scenario.network
+    flows, network = scenario.flows, scenario.graph
     starts = flows.start_ps[flows.start_ps != NEVER]
     sizes = flows.bytes.astype(float)
     carried = [np.bincount(ends, sizes, network.hosts) for ends in (flows.src, flows.dst)]

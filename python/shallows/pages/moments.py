@@ -230,7 +230,7 @@ def _sampling(scenario: "Scenario") -> dict[str, str]:
     """The keys that sample all ports of a scenario often enough."""
     interval = ADVISED_PS
     if scenario.duration != NEVER:
-        rows = scenario.duration * len(scenario.network.port_names) / MOST_ROWS
+        rows = scenario.duration * len(scenario.graph.port_names) / MOST_ROWS
         interval = _round_up(max(scenario.duration / ADVISED_SAMPLES, rows))
     return {"record.ports": "all", "record.queues": TIME.text(interval)}
 

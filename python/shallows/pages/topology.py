@@ -39,7 +39,7 @@ def network(run: "Run") -> str:
     frames. A moment merges samples if there are more than `moments.MOST_MOMENTS`: their mean utilization and
     their largest queue. Raises `ScenarioError` if the run has no samples of ports.
     """
-    net = run.scenario.network
+    net = run.scenario.graph
     shown = moments.of_run(run, net)
     packed = _Packed(shown, run.scenario.mtu)
     title = f"{run.summary['name']}: the network over time"

@@ -281,7 +281,7 @@ class Answer:
     @property
     def one_way(self) -> bool:
         """True if every packet of a flow takes the path of the flow's ideal time."""
-        network, rerouted = self.scenario.network_options, bool(self.scenario.faults)
+        network, rerouted = self.scenario.network, bool(self.scenario.faults)
         return network.balancing == "flow" and not (rerouted and network.convergence != NEVER)
 
     def _last_link_bps(self) -> F64:

@@ -122,6 +122,6 @@ def _busiest(answer: "Answer") -> "F64":
     from shallows.warnings.paths import paths_of
 
     used: F64 = answer.port_columns["utilization"]
-    if answer.scenario.network_options.balancing != "flow":
+    if answer.scenario.network.balancing != "flow":
         return np.full(len(answer.start_ps), used.max())
     return np.array([used[forth].max() for forth, _ in paths_of(answer.scenario)])

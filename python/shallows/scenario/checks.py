@@ -89,7 +89,7 @@ def _check_recorded_flows(scenario: "Scenario") -> None:
 
 def _check_rows(scenario: "Scenario") -> None:
     ends = scenario.duration if scenario.duration != NEVER else int(scenario.flows.start_ps.max()) + 1
-    record, ports = scenario.record, len(scenario.network.recorded_ports)
+    record, ports = scenario.record, len(scenario.graph.recorded_ports)
     probes = len(scenario.probed_flows) * _PROBE_NAMES
     wanted = {
         "queues": (record.queues, ports, "name fewer record.ports"),

@@ -50,7 +50,7 @@ def _lossless(scenario: "Scenario") -> dict[str, Any]:
 
 
 def _trimming(scenario: "Scenario") -> dict[str, Any]:
-    options = scenario.network_options
+    options = scenario.network
     given: dict[str, Any] = scenario.tables.get("network") or {}
     if options.trimming is False or any(one.trimming is False for one in scenario.classes):
         return {}
@@ -60,7 +60,7 @@ def _trimming(scenario: "Scenario") -> dict[str, Any]:
         changed["network.trimming"] = True
         if given.get("buffer") == "shared":
             changed["network.buffer"] = "unlimited"
-    network = scenario.network
+    network = scenario.graph
     chosen = "balancing" in given or options.balancing != "flow"
     if not chosen and len(network.link_from) // 2 >= network.nodes:  # there is a cycle
         changed["network.balancing"] = "packet"

@@ -21,7 +21,7 @@ class Given(Table):
         description="time before the last arrival of open-loop traffic whose flows are not in statistics",
     )
     topology: Topology = Key(description="a table of a kind and its keys")
-    network_options: NetworkTable = Key(default_factory=dict, alias="network")
+    network: NetworkTable = Key(default_factory=dict)
     hosts: HostTable = Key(default_factory=dict)
     cc: AlgorithmChoice = Key(None, description="an algorithm, or a table with its parameters")
     traffic: list[Traffic] = Key(min_length=1, description="a list of tables, each of a kind and its keys")

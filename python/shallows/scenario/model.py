@@ -128,9 +128,9 @@ class Scenario(Resolved):
             if not table[key]:
                 del table[key]
         written = [tables["network"], *tables.get("classes", ())]
-        for table, options in zip(written, (self.network_options, *self.classes), strict=True):
+        for table, options in zip(written, (self.network, *self.classes), strict=True):
             if options.pfc and options.pfc.headroom == NEVER:
-                needed = headroom.of_any_link(self.network, self.mtu)
+                needed = headroom.of_any_link(self.graph, self.mtu)
                 table["pfc"]["headroom"] = SIZE.text(needed, self.mtu)
         return {
             **tables,

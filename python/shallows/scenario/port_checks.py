@@ -87,7 +87,7 @@ def _distinct(found: list[Queue]) -> list[Queue]:
 
 def _check_tables(scenario: "Scenario") -> None:
     """Refuse what two tables would describe twice."""
-    if scenario.classes and scenario.network_options.shared:
+    if scenario.classes and scenario.network.shared:
         raise ScenarioError(
             "network.shared", None, "no such table with classes: describe memory as [[pools]]"
         )
@@ -165,7 +165,7 @@ def _check_ramp(scenario: "Scenario", chosen: "Marking", key: str) -> None:
     """Refuse a ramp of RED that ends before it begins, at the rate of some port."""
     if chosen.kind != "red":
         return
-    points, _ = chosen.at_rates(scenario.network.rate_bps[~scenario.network.is_nic])
+    points, _ = chosen.at_rates(scenario.graph.rate_bps[~scenario.graph.is_nic])
     for point in points:
         kmin, kmax = (int(point["parameters"][name]) for name in ("kmin", "kmax"))
         if kmin > kmax:
@@ -174,10 +174,10 @@ def _check_ramp(scenario: "Scenario", chosen: "Marking", key: str) -> None:
 
 
 def _check_port_tables(scenario: "Scenario") -> None:
-    groups = PortGroups.of(scenario, scenario.network)  # first: names without a port
+    groups = PortGroups.of(scenario, scenario.graph)  # first: names without a port
     for i, table in enumerate(scenario.ports):
         key = f"ports[{i}]"
-        if np.all(scenario.network.is_nic[groups.matched[i]]):
+        if np.all(scenario.graph.is_nic[groups.matched[i]]):
             expected = "ports of switches: those of hosts hold what their flows give them"
             raise ScenarioError(f"{key}.names", ", ".join(table.patterns), expected)
         concerned = [

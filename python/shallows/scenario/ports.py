@@ -51,16 +51,9 @@ class Queue:
         """Its marking; None if it has none."""
         return None if isinstance(self.marking, str) else self.marking
 
-    @property
-    def can_be_full(self) -> bool:
-        """True if data can find it full, because no pause comes first."""
-        return not self.pauses and (
-            self.memory is not None or self.trimming is not None or self.buffer < NEVER
-        )
-
     def marking_begins(self, scenario: "Resolved") -> int:
         """Bytes at which the last switch port begins to mark it; 0 if no queue decides."""
-        rates = scenario.network.rate_bps[~scenario.network.is_nic]
+        rates = scenario.graph.rate_bps[~scenario.graph.is_nic]
         return self.marks.largest_threshold(rates) if self.marks else 0
 
     def longest(self, incoming: int, mtu: int) -> int:
@@ -96,7 +89,7 @@ def queues_of(scenario: "Resolved") -> list[Queue]:
     """The queue of each class, in order of priority."""
     if scenario.classes:
         return _of_classes(scenario)
-    options = scenario.network_options
+    options = scenario.network
     memory = options.shared or None
     all_data = Queue(
         key="network",
@@ -176,7 +169,7 @@ def marks(chosen: Any) -> bool:
 def algorithms_of_tables(scenario: "Resolved") -> "list[tuple[str, Any, Sequence[Algorithm]]]":
     """(key, table, algorithms of its data) of each class; without `[[classes]]` those of `[network]`."""
     if not scenario.classes:
-        return [("network", scenario.network_options, scenario.algorithms)]
+        return [("network", scenario.network, scenario.algorithms)]
     return [
         (queue.key, one, queue.algorithms)
         for queue, one in zip(_of_classes(scenario), scenario.classes, strict=True)
@@ -195,7 +188,7 @@ def class_numbers(scenario: "Resolved") -> list[int]:
 def algorithms_by_marking(scenario: "Resolved") -> "dict[str, tuple[Any, Sequence[Algorithm]]]":
     """By its key the marking of the network or of each class, and the algorithms whose data it marks."""
     if not scenario.classes:
-        return {"network.marking": (scenario.network_options.marking, scenario.algorithms)}
+        return {"network.marking": (scenario.network.marking, scenario.algorithms)}
     return {f"{queue.key}.marking": (queue.marking, queue.algorithms) for queue in scenario.queues}
 
 

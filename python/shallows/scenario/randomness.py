@@ -19,7 +19,7 @@ def settings(scenario: "Scenario", drawn: "Random | None", world: str = "packet"
     if world in REAL_TIME:
         return None
     traffic = [f"traffic.{number}" for number, used in enumerate(scenario.flows.drawn) if used]
-    cables = ["network.delay_spread"] if scenario.network_options.delay_spread else []
+    cables = ["network.delay_spread"] if scenario.network.delay_spread else []
     return [*traffic, *cables, *(_of_run(scenario, drawn) if drawn else ())]
 
 

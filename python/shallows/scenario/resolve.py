@@ -35,10 +35,10 @@ _Memory = TypeVar("_Memory", bound=Shared)
 def resolve(given: "Given", frame: "Frame") -> Resolved:
     """The tables of a scenario with every default. Raises `ScenarioError`."""
     check_names(given)
-    network = given.topology.build().longer(given.network_options.delay_spread, given.seed)
+    network = given.topology.build().longer(given.network.delay_spread, given.seed)
     network = network.recording(_recorded(given, network))
     tables: dict[str, Any] = {key: getattr(given, key) for key in type(given).model_fields}
-    resolved = Resolved(**tables, frame=frame, network=network, derived={})
+    resolved = Resolved(**tables, frame=frame, graph=network, derived={})
     resolved = _with_traffic(resolved)
     scale = defaults.Scale.of(network, resolved.mtu)
     resolved = _with_algorithms(resolved, scale)
@@ -70,7 +70,7 @@ def _with_traffic(resolved: Resolved) -> Resolved:
         if table.cc is None and resolved.cc is None:
             raise ScenarioError("cc", None, f'an algorithm such as "dctcp", here or as traffic[{i}].cc')
         try:
-            traffic.append(table.settled(resolved.network))
+            traffic.append(table.settled(resolved.graph))
         except ScenarioError as error:
             raise error.under(f"traffic[{i}]") from None
     return replace(resolved, traffic=traffic)
@@ -133,7 +133,7 @@ def _changed(table: _Table, **values: Any) -> _Table:
 def _with_inheritance(resolved: Resolved) -> Resolved:
     """With the pauses and the trimming of classes as `[network]` has them."""
     classes = [
-        _inheriting(f"classes[{number}]", one, resolved.network_options)
+        _inheriting(f"classes[{number}]", one, resolved.network)
         for number, one in enumerate(resolved.classes)
     ]
     return replace(resolved, classes=classes)
@@ -156,7 +156,7 @@ def _inheriting(key: str, one: "TrafficClass", options: "NetworkTable") -> "Traf
 
 def _with_markings(resolved: Resolved, scale: "Scale") -> Resolved:
     """With the markings of queues: the chosen ones, or what their algorithms need."""
-    options, rates = resolved.network_options, resolved.network.rate_bps
+    options, rates = resolved.network, resolved.graph.rate_bps
     found: list[Any] = []
     for key, table, algorithms in ports.algorithms_of_tables(resolved):
         chosen = table.marking if table.marking is not None else options.marking
@@ -167,11 +167,11 @@ def _with_markings(resolved: Resolved, scale: "Scale") -> Resolved:
         for table in resolved.ports
     ]
     if not resolved.classes:
-        return replace(resolved, network_options=_changed(options, marking=found[0]), ports=of_ports)
+        return replace(resolved, network=_changed(options, marking=found[0]), ports=of_ports)
     classes = [_changed(one, marking=chosen) for one, chosen in zip(resolved.classes, found, strict=True)]
     if options.marking is None:
         options = _changed(options, marking="none")  # each class has a marking of its own
-    return replace(resolved, network_options=options, classes=classes, ports=of_ports)
+    return replace(resolved, network=options, classes=classes, ports=of_ports)
 
 
 def _needed(resolved: Resolved, scale: "Scale", key: str, algorithms: "Sequence[Algorithm]") -> Any:
@@ -189,13 +189,13 @@ def _needed(resolved: Resolved, scale: "Scale", key: str, algorithms: "Sequence[
 
 def _with_buffers(resolved: Resolved, scale: "Scale") -> Resolved:
     """With the buffers of ports and of classes."""
-    options = resolved.network_options
+    options = resolved.network
     usual = defaults.buffer(scale, resolved.marking_begins, _allowed(resolved, scale))
     derived = {**resolved.derived, "network.buffer": NEVER if options.shared or options.pfc else usual}
     options = options.filled_in(derived)
     of_class = usual if options.pfc else options.buffer
     classes = [_changed(one, buffer=one.buffer or of_class) for one in resolved.classes]
-    return replace(resolved, network_options=options, classes=classes, derived=derived)
+    return replace(resolved, network=options, classes=classes, derived=derived)
 
 
 def _allowed(scenario: "Resolved", scale: "Scale") -> float:
@@ -203,7 +203,7 @@ def _allowed(scenario: "Resolved", scale: "Scale") -> float:
     targets = [used.parameters for used in scenario.algorithms if used.name in defaults.SWIFT]
     if not targets:
         return 0
-    switches, sprayed = defaults.most_switches(scenario.network), scenario.network_options.sprays
+    switches, sprayed = defaults.most_switches(scenario.graph), scenario.network.sprays
     return max(defaults.swift_queue(given, scale, switches, sprayed=sprayed) for given in targets)
 
 
@@ -222,7 +222,7 @@ def _with_tables(resolved: Resolved, tables: list[Any]) -> Resolved:
     """With these tables of queues: the classes, or `[network]` without any."""
     if resolved.classes:
         return replace(resolved, classes=tables)
-    return replace(resolved, network_options=tables[0])
+    return replace(resolved, network=tables[0])
 
 
 def _with_limits(resolved: Resolved, scale: "Scale") -> Resolved:
@@ -237,7 +237,7 @@ def _with_limits(resolved: Resolved, scale: "Scale") -> Resolved:
             changes["pfc"] = _changed(queue.pauses, threshold=defaults.pause_threshold(scale))
         tables.append(_changed(table, **changes))
     resolved = _with_tables(resolved, tables)
-    options = resolved.network_options
+    options = resolved.network
     count = len(resolved.pools) + bool(options.shared)
 
     def sized(memory: _Memory) -> _Memory:
@@ -245,7 +245,7 @@ def _with_limits(resolved: Resolved, scale: "Scale") -> Resolved:
 
     if options.shared:
         options = _changed(options, shared=sized(options.shared))
-    return replace(resolved, network_options=options, pools=[sized(pool) for pool in resolved.pools])
+    return replace(resolved, network=options, pools=[sized(pool) for pool in resolved.pools])
 
 
 def _limited(resolved: Resolved, scale: "Scale", queue: ports.Queue, trimming: Trimming) -> Trimming:
@@ -274,7 +274,7 @@ def _with_timeouts(resolved: Resolved, scale: "Scale") -> Resolved:
 
 def _longest(scenario: "Resolved") -> int:
     """Bytes of the longest queue that a port can hold of all classes, by default or by their limits."""
-    network = scenario.network
+    network = scenario.graph
     incoming = max(int(np.bincount(network.link_to[~network.is_nic], minlength=1).max()), 1)
     one_port = {queue.key: queue for queue in ports.queues_of(scenario)}
     return min(sum(queue.longest(incoming, scenario.mtu) for queue in one_port.values()), NEVER)

@@ -23,7 +23,7 @@ from shallows.units import NEVER, Frame
 class Resolved:
     """The tables of a scenario with every default.
 
-    frame: the size of one "pkt". network: the graph of nodes and links, with the ports to record.
+    frame: the size of one "pkt". graph: the nodes and links, with the ports to record.
     derived: by key, defaults that follow the network and that a key of the file can replace.
     """
 
@@ -33,7 +33,7 @@ class Resolved:
     warmup: int
     cooldown: int
     topology: Topology
-    network_options: NetworkTable
+    network: NetworkTable
     hosts: HostTable
     cc: AlgorithmChoice
     traffic: Sequence[Traffic]
@@ -43,13 +43,13 @@ class Resolved:
     ports: Sequence[PortTable]
     record: RecordTable
     frame: Frame
-    network: Network
+    graph: Network
     derived: Mapping[str, int]
 
     @property
     def mtu(self) -> int:
         """Bytes of a full frame on the wire."""
-        return self.network_options.mtu
+        return self.network.mtu
 
     @property
     def warmup_ps(self) -> int:
@@ -87,7 +87,7 @@ class Resolved:
     @cached_property
     def flows(self) -> Flows:
         """The `Flows` of all traffic tables."""
-        return draw(self.traffic, self.network, self.seed, self.frame, self.cc)
+        return draw(self.traffic, self.graph, self.seed, self.frame, self.cc)
 
     @property
     def probed_flows(self) -> NDArray[np.uint32]:
@@ -119,11 +119,6 @@ class Resolved:
     def trims(self) -> bool:
         """True if switch ports trim packets of some class."""
         return any(queue.trimming for queue in self.queues)
-
-    @property
-    def has_full_queues(self) -> bool:
-        """True if data can find a full queue, because no pause comes first."""
-        return any(queue.can_be_full for queue in self.queues)
 
     @property
     def pacer(self) -> dict[str, float] | None:

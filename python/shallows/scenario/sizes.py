@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def check_links(scenario: "Scenario") -> None:
     """Raise `ScenarioError` for a link outside the limits of rate and delay, or for too many links."""
-    network = scenario.network
+    network = scenario.graph
     rates, delays = limits.LINK_RATE, limits.DELAY
     slow, far = network.rate_bps < rates.least, network.delay_ps > delays.most
     for link in np.flatnonzero(slow | far)[:1]:
@@ -43,7 +43,7 @@ def check_flows(scenario: "Scenario") -> None:
     if scenario.duration == NEVER or flows.bytes.all():
         return
     # Credits leave at the pace of the receiver's link.
-    rates = scenario.network.host_rate_bps
+    rates = scenario.graph.host_rate_bps
     fastest_bps = np.maximum(rates[flows.src], rates[flows.dst]).astype(float)
     stop_ps = np.minimum(flows.stop_ps, scenario.duration).astype(float)
     frames = (stop_ps - flows.start_ps) * 1e-12 * fastest_bps / (8 * frame.wire)

@@ -125,7 +125,7 @@ class SetKey:
 def set_keys(scenario: "Scenario") -> Iterator[SetKey]:
     """Every `SetKey` of `scenario`. A kind of topology or traffic is one key, without the kind's own keys."""
     yield SetKey(f"topology.{scenario.topology.kind}", "topology.kind", scenario.topology.kind, None)
-    for name, table in (("network", scenario.network_options), ("hosts", scenario.hosts)):
+    for name, table in (("network", scenario.network), ("hosts", scenario.hosts)):
         yield from _set_in(scenario, name, table)
     for key in ("classes", "pools"):
         if getattr(scenario, key):

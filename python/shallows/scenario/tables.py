@@ -6,7 +6,7 @@ Pydantic models with exact integers as fields (picoseconds, bytes, bits per seco
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import WithJsonSchema, field_validator, model_validator
+from pydantic import AfterValidator, WithJsonSchema, field_validator, model_validator
 
 from shallows.base.literal import is_list, is_table
 from shallows.base.table import Key, Table
@@ -37,6 +37,12 @@ BY_HOST = ("oblivious", "bitmap", "reps", "plb")
 
 FLOWLET_GAP = 100 * 10**6
 """LetFlow's gap in the simulator of ConWeave: 100 us in picoseconds."""
+
+
+def _share(value: float) -> float:
+    if not 0 <= value <= 1:
+        raise ValueError("a share from 0 to 1")
+    return value
 
 
 class NetworkTable(Table):
@@ -74,16 +80,9 @@ class NetworkTable(Table):
     convergence: Stop = Key(
         "never", description="time that switches need to reroute after a link breaks or is repaired"
     )
-    delay_spread: float = Key(
+    delay_spread: Annotated[float, AfterValidator(_share)] = Key(
         0.0, strict=True, description="each cable is longer by up to this share of its delay, at random"
     )
-
-    @field_validator("delay_spread")
-    @classmethod
-    def _delay_spread(cls, value: float) -> float:
-        if not 0 <= value <= 1:
-            raise ValueError("a share from 0 to 1")
-        return value
 
     @model_validator(mode="before")
     @classmethod
@@ -207,7 +206,7 @@ class HostTable(Table):
     retransmission: Literal["go-back-n", "selective"] = Key(
         "go-back-n", description="what RoCE sends again: all from the first loss on, or the losses (IRN)"
     )
-    gap: float = Key(
+    gap: Annotated[float, AfterValidator(_share)] = Key(
         0.002,
         strict=True,
         description="largest random gap after a data frame, as a share of its time; 0 turns it off",
@@ -216,13 +215,6 @@ class HostTable(Table):
     costs: list[CostTable] = Key(
         default_factory=lambda: list[CostTable](), description="tables of the costs of hosts; by default none"
     )
-
-    @field_validator("gap")
-    @classmethod
-    def _gap(cls, value: float) -> float:
-        if not 0 <= value <= 1:
-            raise ValueError("a share from 0 to 1")
-        return value
 
     @model_validator(mode="after")
     def _pairs(self) -> Self:

@@ -129,7 +129,7 @@ def advise(
         margins.with_parameters(tuned.tuning.fixed), tunings.grid(tuned.tuning, given), limit
     )
     fronts = _fronts(grid, tuned.tuning.step)
-    extended = bool(getattr(scenario.network_options.marking, "parameters", {}).get("extended"))
+    extended = bool(getattr(scenario.network.marking, "parameters", {}).get("extended"))
     chosen = [
         _candidate(f"{number}", grid, at, margins.with_parameters(tuned.tuning.fixed), tuned, extended)
         for number, at in enumerate(_spread(list(fronts.values()), candidates), 1)

@@ -91,7 +91,7 @@ MARKS = {"kmin": "marking begins", "kmax": "every packet is marked", "threshold"
 
 def explain(scenario: "Scenario") -> Explanation:
     """The `Explanation` of a scenario's switch ports."""
-    network = scenario.network
+    network = scenario.graph
     base_rtt_ps = _base_rtt_ps(scenario)
     switch_ports = ~network.is_nic
     ports = tuple(
@@ -104,7 +104,7 @@ def explain(scenario: "Scenario") -> Explanation:
 
 def _base_rtt_ps(scenario: "Scenario") -> int:
     """The longest base round trip of the scenario's flows, of at most `MOST_PAIRS` pairs of hosts."""
-    network, frame, routes = scenario.network, scenario.frame, Routes(scenario.network)
+    network, frame, routes = scenario.graph, scenario.frame, Routes(scenario.graph)
     pairs = np.unique(np.column_stack([scenario.flows.src, scenario.flows.dst]), axis=0)
     step = -(-len(pairs) // MOST_PAIRS)
     longest = 0.0
@@ -116,7 +116,7 @@ def _base_rtt_ps(scenario: "Scenario") -> int:
 
 
 def _port(scenario: "Scenario", chosen: Any, base_rtt_ps: int) -> PortExplanation:
-    network = scenario.network
+    network = scenario.graph
     links: list[int] = np.flatnonzero(chosen).tolist()
     rate, delay = int(network.rate_bps[links[0]]), int(network.delay_ps[chosen].max())
     needed = configured = None
@@ -188,7 +188,7 @@ def fluid_model(
     from shallows.base import extras
     from shallows.worlds.fluid_models import MODELS, ModelInputs
 
-    groups = [(scenario.network_options.marking, [algorithm])] if algorithm else _marked(scenario)
+    groups = [(scenario.network.marking, [algorithm])] if algorithm else _marked(scenario)
     rows = [
         (used, marking, MODELS.get((used.name, _kind(marking))) or MODELS.get((used.name, None)))
         for marking, algorithms in groups

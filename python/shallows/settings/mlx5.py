@@ -144,7 +144,7 @@ def _counter_off(scenario: "Scenario", algorithm: "Algorithm") -> float:
 def _fastest_bps(scenario: "Scenario") -> int:
     from shallows.algorithms.defaults import Scale
 
-    return Scale.of(scenario.network, scenario.mtu).host_bps
+    return Scale.of(scenario.graph, scenario.mtu).host_bps
 
 
 def _byte_counter(scenario: "Scenario", algorithm: "Algorithm") -> dict[str, Held]:

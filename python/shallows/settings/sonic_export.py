@@ -130,7 +130,7 @@ class _Export:
     watched: list[int] = field(default_factory=list[int])
 
     def entries(self) -> Entries:
-        network = self.scenario.network_options
+        network = self.scenario.network
         if self.scenario.classes:
             self._classes()
         else:
@@ -273,7 +273,7 @@ class _Export:
 
     def _of_all_ports(self, of: str, marking: "Marking") -> dict[str, float]:
         """The parameters, which are the same for all ports of a switch in this format."""
-        network = self.scenario.network
+        network = self.scenario.graph
         points, _ = marking.at_rates(network.rate_bps[~network.is_nic])
         if len(points) > 1:
             key = next(key for key, value in marking.parameters.items() if isinstance(value, dict))
@@ -286,7 +286,7 @@ class _Export:
         """Pauses of `key`.pfc, which take their threshold from `memory` if there is one."""
         xoff = pfc.headroom
         if xoff == NEVER:
-            xoff = of_any_link(self.scenario.network, self.scenario.mtu)
+            xoff = of_any_link(self.scenario.graph, self.scenario.mtu)
             self.chosen[f"{key}.pfc.headroom"] = (
                 f'{key}.pfc.headroom = "auto": {SIZE.text(xoff)}, the largest need of a link'
             )

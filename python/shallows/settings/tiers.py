@@ -17,7 +17,7 @@ def of_tier(scenario: "Scenario", names: str) -> "Scenario":
 
     names: a port or a pattern, such as "spine*->*". Raises `ScenarioError` if these ports differ.
     """
-    network = scenario.network
+    network = scenario.graph
     try:
         links = [link for link in network.ports([names]) if not network.is_nic[link]]
     except ValueError as error:

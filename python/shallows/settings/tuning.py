@@ -147,7 +147,7 @@ class Tuned:
 
 def tuned(scenario: "Scenario") -> Tuned:
     """What can be tuned in `scenario`. Raises `ScenarioError` where that is nothing, or not one algorithm."""
-    marking = scenario.network_options.marking
+    marking = scenario.network.marking
     kind = None if marking == "none" else marking.kind
     places = {f"traffic.{i}.cc": table.cc for i, table in enumerate(scenario.traffic) if table.cc}
     if len(places) < len(scenario.traffic) and scenario.cc:

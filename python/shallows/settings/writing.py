@@ -132,7 +132,7 @@ def _values(scenario: "Scenario", order: "Scenario") -> dict[str, Any]:
         table["marking"] = _marking(scenario, queue.marking)
         if queue.turn is not None:
             table["weight"] = queue.turn // scenario.mtu
-    tables["network"]["marking"] = _marking(scenario, scenario.network_options.marking)
+    tables["network"]["marking"] = _marking(scenario, scenario.network.marking)
     used = [one for one in scenario.algorithms if one.name == "dcqcn"]
     cc = used[0].table(None) | {"name": used[0].name} if used else {}
     numbered: dict[str, Any] = {}
@@ -146,7 +146,7 @@ def _marking(scenario: "Scenario", marking: Any) -> Any:
     """The table of a marking with the values of switch ports, where these have one value."""
     if isinstance(marking, str) or marking is None:
         return marking
-    network = scenario.network
+    network = scenario.graph
     points, _ = marking.at_rates(network.rate_bps[~network.is_nic])
     one = len(points) == 1
     return (replace(marking, parameters=points[0]["parameters"]) if one else marking).table(None)

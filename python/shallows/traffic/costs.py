@@ -64,7 +64,7 @@ KEYS = ("message", "queue_pair", "step", "completion", "spread", "pcie")
 
 def by_host(scenario: "Scenario") -> dict[str, "F64"]:
     """Each cost of every host, in ps or bit/s; no limit of PCIe is infinite. Raises `ScenarioError`."""
-    network = scenario.network
+    network = scenario.graph
     found = {key: np.zeros(network.hosts) for key in KEYS}
     found["pcie"][:] = np.inf
     for number, table in enumerate(scenario.hosts.costs):

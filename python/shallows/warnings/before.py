@@ -69,7 +69,7 @@ def _few_spines(scenario: "Scenario") -> list[str]:
 
 def offered(scenario: "Scenario") -> "F64":
     """The load that open-loop traffic offers to each link, as a share of its rate."""
-    return offered_load.load(scenario.network, scenario.flows.offered)
+    return offered_load.load(scenario.graph, scenario.flows.offered)
 
 
 def _overload(scenario: "Scenario") -> list[str]:
@@ -83,12 +83,12 @@ def _overload(scenario: "Scenario") -> list[str]:
     tables = [
         number
         for number, one in enumerate(offering)
-        if one and np.nan_to_num(offered_load.load(scenario.network, [one]))[port]
+        if one and np.nan_to_num(offered_load.load(scenario.graph, [one]))[port]
     ]
     most = float(loads[port])
     others = f" and {len(over) - 1} more ports are" if len(over) > 1 else " is"
     return [
-        f"{scenario.network.port_names[port]}{others} offered more than they can carry, up to {most:.3g} "
+        f"{scenario.graph.port_names[port]}{others} offered more than they can carry, up to {most:.3g} "
         "times their rate: queues grow for as long as flows arrive, and completion times depend on the "
         f"number of flows; {_instead(scenario, tables, most)}"
     ]
@@ -127,10 +127,10 @@ def _realised_load(scenario: "Scenario") -> list[str]:
 
 def _dead_paths(scenario: "Scenario") -> list[str]:
     """Flows whose path leads over a link that goes down for good, and that switches do not reroute."""
-    down, options = _down_for_good(scenario), scenario.network_options
+    down, options = _down_for_good(scenario), scenario.network
     if not down.any():
         return []
-    network, flows = scenario.network, scenario.flows
+    network, flows = scenario.graph, scenario.flows
     columns = ("link_from", "link_to", "rate_bps", "delay_ps")
     islands = replace(network, **{key: getattr(network, key)[~down] for key in columns}).islands()
     apart = islands[flows.src] != islands[flows.dst]
@@ -157,7 +157,7 @@ def _down_for_good(scenario: "Scenario") -> "Flags":
 
 def _last(scenario: "Scenario", wanted: "dict[str, bool]") -> "Flags":
     """For each link, the value of the last of the `wanted` changes; false without one."""
-    found = np.zeros(len(scenario.network.rate_bps), bool)
+    found = np.zeros(len(scenario.graph.rate_bps), bool)
     for one in changes(scenario):
         if isinstance(one.change, str) and one.change in wanted and one.at < scenario.duration:
             found[one.link] = wanted[one.change]
@@ -168,7 +168,7 @@ def _nowhere_to_drain(scenario: "Scenario") -> list[str]:
     """Flows that keep to a drained link, because they have no other path."""
     if not any(fault.kind == "drain" for fault in scenario.faults):
         return []
-    network, flows = scenario.network, scenario.flows
+    network, flows = scenario.graph, scenario.flows
     drained = np.zeros(len(network.rate_bps), bool)
     for one in changes(scenario):
         drained[one.link] |= one.change == "drain"
@@ -221,9 +221,9 @@ def _nothing_marks(scenario: "Scenario") -> list[str]:
 
 def _reordering_is_loss(scenario: "Scenario") -> list[str]:
     """Algorithms whose transport treats reordered packets as lost, in a network that sprays packets."""
-    network, balancing = scenario.network, scenario.network_options.balancing
+    network, balancing = scenario.graph, scenario.network.balancing
     paths = len(network.link_from) // 2 >= network.nodes  # there is a cycle
-    if not scenario.network_options.sprays or not paths:
+    if not scenario.network.sprays or not paths:
         return []
     found: list[str] = []
     for transport, key, value in (("tcp", "loss_detection", "rack"), ("roce", "retransmission", "selective")):
@@ -241,7 +241,7 @@ def _short_headroom(scenario: "Scenario") -> list[str]:
     given = {f"{queue.key}.pfc": queue.pauses.headroom for queue in paused(scenario) if queue.pauses}
     if all(size == NEVER for size in given.values()):
         return []
-    needed = headroom.of_any_link(scenario.network, scenario.mtu)
+    needed = headroom.of_any_link(scenario.graph, scenario.mtu)
     return [
         f'{key}.headroom = "{SIZE.text(size)}" and a link can need {SIZE.text(needed)}: '
         'packets can be dropped in spite of pauses; write that or "auto"'

@@ -26,7 +26,7 @@ def in_step(answer: "Answer") -> list[str]:
     scenario, flows = answer.scenario, answer.flow_columns
     its = judged(answer)
     its = its[of_transport(answer, "tcp")[its]][:MOST].tolist()
-    if len(its) < 2 or scenario.network_options.delay_spread:
+    if len(its) < 2 or scenario.network.delay_spread:
         return []
     queues = _queues(answer, its)
     times, rates = flows["srtt_mean_us"], flows["goodput_gbps"]

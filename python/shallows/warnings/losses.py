@@ -94,7 +94,7 @@ def dropped_unmarked(answer: "Answer") -> list[str]:
 
     A TCP that reacts to losses expects it. Drops below a full queue come from the marking.
     """
-    options = answer.scenario.network_options
+    options = answer.scenario.network
     if isinstance(options.marking, str) or not options.marking.marks or not options.marking.drops:
         return []
     names = dict.fromkeys(used.label for used in answer.scenario.algorithms if _expects_no_drop(used))
@@ -166,7 +166,7 @@ def _far_above_losses(answer: "Answer", again: int, sent: str) -> list[str]:
 
 def _several_paths(answer: "Answer") -> bool:
     """True if packets of a flow may take several paths: sprayed, or detours around faults."""
-    network, options = answer.network, answer.scenario.network_options
+    network, options = answer.network, answer.scenario.network
     has_cycle = len(network.link_from) // 2 >= network.nodes
     rerouted = bool(answer.scenario.faults) and options.convergence != NEVER
     return has_cycle and (options.balancing != "flow" or rerouted)
@@ -180,7 +180,7 @@ def _mostly_dropped(answer: "Answer") -> list[str]:
     enough = max(RESENT_PACKETS, RESENT_SHARE * (dropped + arrived))
     if dropped < enough or of_transport(answer, "credit").any():
         return []
-    marks = answer.scenario.network_options.marking != "none" and not ports["marked"].any()
+    marks = answer.scenario.network.marking != "none" and not ports["marked"].any()
     why = ": ports that mark drop packets that are not ECN-capable" if marks else ""
     return [f"{dropped} packets were dropped beside {arrived:.0f} that were delivered{why}"]
 

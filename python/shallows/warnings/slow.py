@@ -29,7 +29,7 @@ def slow_beside_free_links(answer: "Answer") -> list[str]:
     alone, while its links are half used, paces itself: its rate was cut and returns slowly.
     """
     scenario, flows = answer.scenario, answer.flow_columns
-    if scenario.network_options.balancing != "flow" or scenario.faults or not answer.network.is_nic.any():
+    if scenario.network.balancing != "flow" or scenario.faults or not answer.network.is_nic.any():
         return []
     slowdown = answer.counted.least["slowdown"]  # of flows that were cut off, until then
     slow = of_transport(answer, "roce") & (slowdown > SLOW) & (flows["retransmits"] == 0)

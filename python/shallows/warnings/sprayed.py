@@ -30,7 +30,7 @@ def short_ramps(scenario: "Scenario") -> list[str]:
 
     There so many packets leave between two increases by timer that hardly any may be marked.
     """
-    network = scenario.network
+    network = scenario.graph
     if not _by_chance(scenario) or defaults.Scale.of(network, scenario.mtu).host_bps <= FAST:
         return []
     found: list[str] = []
@@ -48,7 +48,7 @@ def short_ramps(scenario: "Scenario") -> list[str]:
 
 def short_steps(scenario: "Scenario") -> list[str]:
     """Steps for DCTCP at slow ports between switches, where the default is a few frames."""
-    network = scenario.network
+    network = scenario.graph
     if not _by_chance(scenario):
         return []
     is_host = np.arange(network.nodes) < network.hosts
@@ -68,9 +68,9 @@ def short_steps(scenario: "Scenario") -> list[str]:
 
 def _by_chance(scenario: "Scenario") -> bool:
     """Whether packets are sprayed without a view of queues, in a network with several paths."""
-    network = scenario.network
+    network = scenario.graph
     has_cycle = len(network.link_from) // 2 >= network.nodes
-    return scenario.network_options.balancing in CHANCE and has_cycle
+    return scenario.network.balancing in CHANCE and has_cycle
 
 
 def _markings(scenario: "Scenario", kind: str, algorithm: str) -> "Iterable[tuple[str, Marking]]":
@@ -92,7 +92,7 @@ def _begins(marking: "Marking", key: str, rates: "U64") -> dict[int, int]:
 
 def _is_short(scenario: "Scenario", key: str, rate: int, algorithm: str, instead: str) -> str:
     return (
-        f'{key} is short for network.balancing = "{scenario.network_options.balancing}" at ports of '
+        f'{key} is short for network.balancing = "{scenario.network.balancing}" at ports of '
         f"{RATE.text(rate)}: sprayed packets queue by chance, and a mark on any path cuts the whole flow of "
         f"{algorithm}; write {instead}"
     )

@@ -57,7 +57,7 @@ def judged(answer: "Answer") -> "NDArray[np.intp]":
     flows, scenario = answer.flow_columns, answer.scenario
     steady = np.array([table.kind == "long-lived" and not table.off for table in scenario.traffic])
     its = np.flatnonzero(steady[flows["traffic"]] & (flows["start_us"] * 1e6 <= answer.warmup_ps))
-    one_path = scenario.network_options.balancing == "flow" and not scenario.faults
+    one_path = scenario.network.balancing == "flow" and not scenario.faults
     one_class = not scenario.classes and len({*scenario.flows.priority[its].tolist()}) < 2
     packets = answer.measured_ps and answer.network.is_nic.any() and long_enough(answer, TRIPS)
     return its if one_path and one_class and packets else its[:0]
@@ -97,7 +97,7 @@ def _full_queue(answer: "Answer", used: "Algorithm", dropped: int) -> str:
     """How a full queue starves flows."""
     if used.transport == "roce":
         return f"; {full_queue_of_roce(dropped)}"
-    if answer.scenario.network_options.marking != "none":
+    if answer.scenario.network.marking != "none":
         return "; a full queue can lock flows out: use another start or a longer queue"
     return (
         "; a full queue locks out flows whose packets never come when one leaves (RFC 7567, section 2): "

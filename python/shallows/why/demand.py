@@ -35,8 +35,8 @@ def of_flows(
 
     `spans` are their begins and ends, and `ways` the links that their packets and answers may take.
     """
-    own, one_way = _packets(run, scenario, flows), scenario.network_options.balancing == "flow"
-    sent, per_ps = _sent(run, scenario), scenario.network.rate_bps.astype(float) / (8e12 * LEAST_FRAME)
+    own, one_way = _packets(run, scenario, flows), scenario.network.balancing == "flow"
+    sent, per_ps = _sent(run, scenario), scenario.graph.rate_bps.astype(float) / (8e12 * LEAST_FRAME)
     watched_ps = np.zeros(len(sent))
     total, found = PATH_BYTES * float(len(ways)), list[float]()
     for at, (way, lasts_ps) in enumerate(zip(ways, (spans[1] - spans[0]).tolist(), strict=True)):
@@ -69,11 +69,11 @@ def _packets(run: "Run", scenario: "Scenario", flows: Sequence[int]) -> F64:
 
 def _sent(run: "Run", scenario: "Scenario") -> F64:
     """The frames that each port sent, with full frames at its rate in the warm-up, which is not counted."""
-    network = scenario.network
+    network = scenario.graph
     early = scenario.warmup * 1e-12 * network.rate_bps.astype(float) / (8 * scenario.mtu)
     return np.asarray(run.columns("ports")["sent"], float) + early
 
 
 def _most_hops(scenario: "Scenario") -> int:
     """Hops of a path where switches choose by packet: up and down the tiers of the largest fabrics."""
-    return 8 if scenario.network.nodes - scenario.network.hosts > 1 else 2
+    return 8 if scenario.graph.nodes - scenario.graph.hosts > 1 else 2

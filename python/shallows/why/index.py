@@ -51,8 +51,8 @@ class Index:
         )
         self.kind = [record.kinds[kind] for kind in self.packets["kind"]]
         self.hops_of = _grouped(self.hops["packet"], len(self.kind))
-        self.delay = [int(delay) for delay in record.scenario.network.delay_ps]
-        self.is_nic: list[bool] = record.scenario.network.is_nic.tolist()
+        self.delay = [int(delay) for delay in record.scenario.graph.delay_ps]
+        self.is_nic: list[bool] = record.scenario.graph.is_nic.tolist()
         self.pacers = bool(record.scenario.pacer)
         self.payload = record.scenario.frame.payload
         self.completed: dict[int, int] = dict(

@@ -92,7 +92,7 @@ def pausers(path: "Path", record: "Record") -> dict[tuple[str, str, str], int]:
     """
     pauses: Pauses | None = None
     sums: dict[tuple[str, str, str], int] = {}
-    network = record.scenario.network
+    network = record.scenario.graph
     nodes = [*network.host_names, *network.switch_names]
     for piece in path.pieces:
         if piece.cause != "pause" or piece.port is None:

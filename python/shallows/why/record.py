@@ -117,7 +117,7 @@ class Record:
         self.kinds, self.whys = list(tables["kinds"]), list(tables["whys"])
         self.lacks, self.outcomes = list(tables["lacks"]), list(tables["outcomes"])
         self.link_events = list(tables["link_events"])
-        self.names = scenario.network.port_names
+        self.names = scenario.graph.port_names
 
     def __repr__(self) -> str:
         frames = len(self.tables["frames"]["link"])
@@ -253,8 +253,8 @@ def of_scenario(
     request, flows = rerun.request(scenario), list(flows)
     if spans is None:
         spans = np.zeros(len(flows), np.uint64), np.full(len(flows), NEVER, np.uint64)
-    ways: Ways = [range(len(scenario.network.link_from))] * len(flows)
-    if scenario.network_options.balancing == "flow":
+    ways: Ways = [range(len(scenario.graph.link_from))] * len(flows)
+    if scenario.network.balancing == "flow":
         ways = [{*forward, *back} for forward, back in _core.paths(request, np.asarray(flows, np.uint32))]
     while True:
         flows = list(fit(flows, ways))

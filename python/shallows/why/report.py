@@ -230,7 +230,7 @@ def _victims(victims: Mapping[int, int], record: "Record") -> "Table":
 
 def flow_name(record: "Record") -> Callable[[int], str]:
     """The name of another flow."""
-    flows, hosts = record.scenario.flows, record.scenario.network.host_names
+    flows, hosts = record.scenario.flows, record.scenario.graph.host_names
 
     def name(flow: int) -> str:
         size = int(flows.bytes[flow])

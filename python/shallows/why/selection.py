@@ -14,7 +14,7 @@ def ports(scenario: "Scenario", names: Sequence[str] | None) -> list[int] | None
     if not names:
         return None
     try:
-        return scenario.network.ports(names)
+        return scenario.graph.ports(names)
     except ValueError as error:
         raise ScenarioError("port", *error.args) from None
 

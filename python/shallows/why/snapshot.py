@@ -47,7 +47,7 @@ class Snapshot:
         """
         import pandas
 
-        columns = {"port": self.scenario.network.port_names, **self._tables["ports"]}
+        columns = {"port": self.scenario.graph.port_names, **self._tables["ports"]}
         return pandas.DataFrame(columns)
 
     @cached_property
@@ -62,7 +62,7 @@ class Snapshot:
         """
         import pandas
 
-        hosts, flows = self.scenario.network.host_names, self.scenario.flows
+        hosts, flows = self.scenario.graph.host_names, self.scenario.flows
         table = pandas.DataFrame(
             {
                 "flow": np.arange(len(flows), dtype=np.uint32),
@@ -127,7 +127,7 @@ class Snapshot:
         import pandas
 
         table = self._tables["packets"]
-        ports, arrives = np.asarray(self.scenario.network.port_names), table["arrives_ps"]
+        ports, arrives = np.asarray(self.scenario.graph.port_names), table["arrives_ps"]
         return pandas.DataFrame(
             {
                 "port": ports[table["link"]],

@@ -93,7 +93,7 @@ class TaskPath(Path):
         """Every piece of the path as a pandas table, for other groupings."""
         import pandas
 
-        ports, hosts = self.record.names, self.record.scenario.network.host_names
+        ports, hosts = self.record.names, self.record.scenario.graph.host_names
         flows = self.record.scenario.flows
         rows: list[dict[str, Any]] = [
             {

@@ -92,8 +92,8 @@ def _removal(scenario: "Scenario", task: "Task", what: str) -> _Removal:
         raise ScenarioError("without", what, expected)
     links: dict[int, float] = {}
     for fault in (scenario.faults[i] for i in faults):
-        for link in fault.links(scenario.network):
-            own = int(scenario.network.rate_bps[link])
+        for link in fault.links(scenario.graph):
+            own = int(scenario.graph.rate_bps[link])
             taken = 1 - fault.rate_of(own) / own
             links[link] = max(taken, links.get(link, 0.0))
     tables = scenario.tables

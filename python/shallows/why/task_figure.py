@@ -30,7 +30,7 @@ TALLEST = 12.0
 
 def waterfall(path: "TaskPath", size: float = 7.2) -> Drawing:
     """A `Drawing` with a row for each host: its messages in grey, and the parts of the path by cause."""
-    hosts, rows = path.record.scenario.network.host_names, _rows(path)
+    hosts, rows = path.record.scenario.graph.host_names, _rows(path)
     figure = Drawing((size, min(TALLEST, 0.34 * len(rows)) + 1.6))
     with figure.styled():
         ax = figure.subplots()

@@ -155,7 +155,7 @@ def title(path: "TaskPath", flow: int) -> str:
     if flow < len(flows):
         name = f"flow {report.flow_name(path.record)(flow)}"
     else:
-        host = path.record.scenario.network.host_names[task_choice.hosts(flows, flow)[0]]
+        host = path.record.scenario.graph.host_names[task_choice.hosts(flows, flow)[0]]
         name = f"computation {flow - len(flows)}: {host}"
     return name + (f", step {step}" if step is not None else "")
 
@@ -184,7 +184,7 @@ def as_json(
 ) -> dict[str, Any]:
     """The path as JSON, in picoseconds, completion times without tenants or faults, and slack."""
     names, flows = path.record.names, path.record.scenario.flows
-    hosts = path.record.scenario.network.host_names
+    hosts = path.record.scenario.graph.host_names
     return {
         "task": path.name,
         "start_ps": path.start_ps,

@@ -116,7 +116,7 @@ def translate(scenario: "Scenario") -> Any:
         _check_parameters(scenario, row, given)
         _check_start_rate(scenario, given, path)
         _check_drops(scenario)
-        buffer = scenario.network_options.buffer
+        buffer = scenario.network.buffer
         model = fluid.MODELS[row.model](
             flows=len(scenario.flows),
             rate=float(path.rate_bps),
@@ -142,7 +142,7 @@ def _algorithm(scenario: "Scenario") -> "tuple[Row, ModelInputs]":
     """(row, its inputs) of the one algorithm that all flows have."""
     _check_traffic(scenario)
     used, key = scenario.flows.ccs[0], _cc_key(scenario)
-    marking: Any = scenario.network_options.marking
+    marking: Any = scenario.network.marking
     kind = None if marking == "none" else marking.kind
     row = MODELS.get((used.name, kind)) or MODELS.get((used.name, None))
     if row is None:
@@ -176,7 +176,7 @@ def _check_parameters(scenario: "Scenario", row: "Row", given: ModelInputs) -> N
     """Refuse values that the model does not cover, and parameters that are set and that it does not have."""
     used, key, reads = scenario.flows.ccs[0], _cc_key(scenario), row.reads(given)
     printed, table = choose(used.label, scenario.frame), used.table(scenario.mtu)
-    default = of_network(printed, Scale.of(scenario.network, scenario.mtu))
+    default = of_network(printed, Scale.of(scenario.graph, scenario.mtu))
     for name, value in row.only.items():
         if used.parameters[name] != value:
             wanted = replace(used, parameters=used.parameters | {name: value}).table(scenario.mtu)[name]
@@ -192,9 +192,9 @@ def _check_parameters(scenario: "Scenario", row: "Row", given: ModelInputs) -> N
 
 def _marking(scenario: "Scenario", path: "Path") -> dict[str, float]:
     """The parameters of the marking at the bottleneck."""
-    if scenario.network_options.marking == "none":
+    if scenario.network.marking == "none":
         return {}
-    points, _ = scenario.network_options.marking.at_rates(np.array([path.rate_bps]))
+    points, _ = scenario.network.marking.at_rates(np.array([path.rate_bps]))
     return points[0]["parameters"]
 
 
@@ -232,7 +232,7 @@ def _check_drops(scenario: "Scenario") -> None:
 
     A fluid loses nothing except in its buffer, and its RED looks at the queue of the moment.
     """
-    used, marking = scenario.flows.ccs[0], scenario.network_options.marking
+    used, marking = scenario.flows.ccs[0], scenario.network.marking
     if isinstance(marking, str):
         return
     for name, value in MARKING_ONLY.items():
@@ -240,6 +240,6 @@ def _check_drops(scenario: "Scenario") -> None:
             instead = json.dumps(replace(marking, parameters={name: value}).table(scenario.mtu)[name])
             expected = f"{instead}: the fluid model supports only that"
             raise ScenarioError(f"network.marking.{name}", marking.table(scenario.mtu)[name], expected)
-    if marking.drops and not used.needs_marking and not scenario.network_options.pfc:
+    if marking.drops and not used.needs_marking and not scenario.network.pfc:
         why = f"ports would drop data of {used.name}, which is not ECN-capable, instead of marking it"
         raise ScenarioError("network.marking.nodrop", None, f'true, or marking = "none": {why}')

@@ -26,7 +26,7 @@ class Path:
 
 def shared_path(scenario: "Scenario") -> Path:
     """The `Path` of the flows. Raises `ScenarioError` if a fluid with one queue would differ."""
-    network, flows = scenario.network, scenario.flows
+    network, flows = scenario.graph, scenario.flows
     ends = np.unique(np.column_stack([flows.src, flows.dst]), axis=0)
     routes = Routes(network)
     ways = [routes.path(*pair)[::-1].tolist() for pair in ends]
@@ -50,7 +50,7 @@ def shared_path(scenario: "Scenario") -> Path:
 
 def _check_other_ports(scenario: "Scenario", link: int, ways: dict[tuple[int, int], list[int]]) -> None:
     """Refuse other ports with a queue, also before the bottleneck at equal rates: they would queue first."""
-    network, flows = scenario.network, scenario.flows
+    network, flows = scenario.graph, scenario.flows
     capacity = int(network.rate_bps[link])
     crossing: dict[int, int] = {}
     before: dict[int, bool] = {}
@@ -73,7 +73,7 @@ def _check_other_ports(scenario: "Scenario", link: int, ways: dict[tuple[int, in
 
 def _base_rtt_ps(scenario: "Scenario", way: list[int]) -> float:
     """Picoseconds of a full frame and a header back over empty links, with store and forward."""
-    network, frame = scenario.network, scenario.frame
+    network, frame = scenario.graph, scenario.frame
     delay = 2 * int(network.delay_ps[way].sum())
     return delay + float((8e12 * (frame.wire + frame.header) / network.rate_bps[way]).sum())
 

@@ -98,14 +98,14 @@ def check(scenario: "Scenario") -> None:
     if scenario.hosts.acks_every > 2:
         expected = "1 or 2: Linux acknowledges every packet, or every other one"
         raise ScenarioError("hosts.acks_every", scenario.hosts.acks_every, expected)
-    if getattr(scenario.network_options.marking, "judges_heads", False):
+    if getattr(scenario.network.marking, "judges_heads", False):
         expected = "another kind: the switch of the kernel world decides about packets as they arrive"
         raise ScenarioError("network.marking.kind", "codel", expected)
-    if getattr(scenario.network_options.marking, "tells", "marks") != "marks":
-        kind = scenario.network_options.marking.kind
+    if getattr(scenario.network.marking, "tells", "marks") != "marks":
+        kind = scenario.network.marking.kind
         expected = "a kind that marks: no algorithm here asks for rates or records"
         raise ScenarioError("network.marking.kind", kind, expected)
-    network = scenario.network
+    network = scenario.graph
     check_links(scenario)
     if (np.diff(scenario.flows.after.flow) == 0).any():
         expected = "traffic whose flows wait for one other each: a socket here waits for one end"

@@ -57,7 +57,7 @@ def distance(scenario: "Scenario") -> Distance | None:
     names = [_row(used) for used in scenario.flows.ccs]
     if any(name not in DISTANCES for name in names):
         return None
-    scale = defaults.Scale.of(scenario.network, scenario.mtu)
+    scale = defaults.Scale.of(scenario.graph, scenario.mtu)
     if "dx" in names and scale.in_flight(scale.slowest) < 2 * scenario.mtu * len(scenario.flows):
         names.append(FEW)
     if set(scenario.flows.src.tolist()) & set(scenario.flows.dst.tolist()):

@@ -22,7 +22,7 @@ Paths = list[list[int]]
 
 def check_links(scenario: "Scenario") -> None:
     """Raise `ScenarioError` for a network or flows that would differ from the packet world."""
-    network, flows = scenario.network, scenario.flows
+    network, flows = scenario.graph, scenario.flows
     _one_port_a_host(network)
     pairs = list(zip(flows.src.tolist(), flows.dst.tolist(), strict=True))
     _one_path(network, set(pairs))
@@ -74,7 +74,7 @@ def _own_links_not_full(scenario: "Scenario", paths: Paths, limits: list[set[int
     Flows share links fairly, except those of dx where there are several bottlenecks: a flow that crosses one
     of them takes nearly all of it.
     """
-    network, flows = scenario.network, scenario.flows
+    network, flows = scenario.graph, scenario.flows
     several = len(set[int]().union(*limits)) > 1
     for path, number, limited in zip(paths, flows.cc.tolist(), limits, strict=True):
         name, rates_bps = flows.ccs[int(number)].name, network.rate_bps[path]

@@ -73,7 +73,7 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: 
     answer = _core.simulate(asked, on_progress, threads)
     _count_from_request(scenario, answer["flows"]["start_ps"])
     wall_s = time.perf_counter() - started
-    return Run.from_answer(Answer(scenario, scenario.network, scenario.flows, answer, record), wall_s)
+    return Run.from_answer(Answer(scenario, scenario.graph, scenario.flows, answer, record), wall_s)
 
 
 def _count_from_request(scenario: "Scenario", start_ps: Any) -> None:

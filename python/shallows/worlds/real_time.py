@@ -40,7 +40,7 @@ def median_run(scenario: "Scenario", ask: Ask, world: str, *, repeats: int, atte
                 break
     wall_s = (time.perf_counter() - started) / len(accepted)
     runs = [
-        Run.from_answer(Results(scenario, scenario.network, scenario.flows, answer), wall_s, world)
+        Run.from_answer(Results(scenario, scenario.graph, scenario.flows, answer), wall_s, world)
         for answer in accepted
     ]
     # A run that ended before its warm-up has measured nothing.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def request(scenario: "Scenario") -> Request:
     """The request to the core: integers in picoseconds, bytes and bits per second."""
-    network, options = scenario.network, scenario.network_options
+    network, options = scenario.graph, scenario.network
     of_ports = port_request.to_core(scenario, network)
     asked: dict[str, Any] = {
         "hosts": network.hosts,

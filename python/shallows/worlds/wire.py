@@ -93,7 +93,7 @@ def check(scenario: "Scenario") -> None:
 
 def _check_round_trips(scenario: "Scenario") -> None:
     """Refuse delay-based algorithms where the machine's own delays are a large part of a round trip."""
-    delays, routes = scenario.network.delay_ps, Routes(scenario.network)
+    delays, routes = scenario.graph.delay_ps, Routes(scenario.graph)
     flows = scenario.flows
     for src, dst, number in zip(flows.src.tolist(), flows.dst.tolist(), flows.cc.tolist(), strict=True):
         used = flows.ccs[int(number)]
@@ -150,7 +150,7 @@ def check_load(scenario: "Scenario", capacity_per_s: float) -> None:
 
 def datagrams_per_s(scenario: "Scenario") -> float:
     """Data packets and as many answers, per second, where flows share their links fairly."""
-    network, flows, routes = scenario.network, scenario.flows, Routes(scenario.network)
+    network, flows, routes = scenario.graph, scenario.flows, Routes(scenario.graph)
     pairs = zip(flows.src.tolist(), flows.dst.tolist(), strict=True)
     paths = [routes.path(src, dst)[::-1].tolist() for src, dst in pairs]
     shares_bps, _ = fair_shares(paths, network.rate_bps.astype(float))
