@@ -334,5 +334,5 @@ def test_a_queue_that_trims_holds_no_more_packets_than_its_key_allows(threshold)
             Scenario(**tables)
         return
     scenario = Scenario(**tables)
-    assert scenario.network_options.trimming.queue == min(2 * threshold, 10_000_000)
+    assert scenario.network.trimming.queue == min(2 * threshold, 10_000_000)
     assert Scenario.from_toml(scenario.to_toml()) == scenario

@@ -45,7 +45,7 @@ def scenario(planes=4, gbps=200, traffic=ACROSS, until="600us", since="200us", h
 
 def shares(made):
     """Goodput of each flow as a share of the payload that its host's ports can send."""
-    network = made.network
+    network = made.graph
     line = network.rate_bps[network.link_from == 0].sum() / 1e9 * (1 - HEADER / FRAME)
     return sh.run(made).flows.goodput_gbps / line
 
@@ -54,9 +54,9 @@ def test_ports_to_hosts_mark_nothing_and_trim_later():
     """Ports trim at the bandwidth-delay product of a plane, and those to hosts at 1.5 of it (UE 1.0.3)."""
     made = scenario()
     queue, (last,) = made.queues[0], made.ports
-    assert made.network_options.balancing == "mrc"
+    assert made.network.balancing == "mrc"
     assert sorted(last.names) == sorted(
-        name for name in made.network.port_names if "->h" in name and not name.startswith("h")
+        name for name in made.graph.port_names if "->h" in name and not name.startswith("h")
     )
     assert (queue.marks.kind, last.marking) == ("red", "none")
     assert last.trimming.threshold == pytest.approx(1.5 * queue.trimming.threshold, rel=1e-6)
@@ -65,7 +65,7 @@ def test_ports_to_hosts_mark_nothing_and_trim_later():
 @pytest.mark.parametrize("network", [{"balancing": "reps"}, {"balancing": "flow"}])
 def test_another_choice_of_paths_stays(network):
     made = scenario().replace({"network.balancing": network["balancing"]})
-    assert (made.network_options.balancing, made.ports) == (network["balancing"], [])
+    assert (made.network.balancing, made.ports) == (network["balancing"], [])
 
 
 def test_another_algorithm_has_no_values():
@@ -80,7 +80,7 @@ def test_planes_carry_equal_shares(planes, gbps):
     made = scenario(planes, gbps)
     run = sh.run(made)
     ports = run.columns("ports")["utilization"]
-    of_hosts = made.network.is_nic & (made.network.link_from < 4)
+    of_hosts = made.graph.is_nic & (made.graph.link_from < 4)
     assert ports[of_hosts].min() >= 0.99 * ports[of_hosts].max()
 
 

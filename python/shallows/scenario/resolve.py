@@ -87,10 +87,10 @@ def _with_algorithms(resolved: Resolved, scale: "Scale") -> Resolved:
 
 def _with_multipath(resolved: Resolved) -> Resolved:
     """With paths that hosts choose as MRC does, if all traffic is of MRC."""
-    options = resolved.network_options
+    options = resolved.network
     if "balancing" in options.model_fields_set or any(used.name != "mrc" for used in resolved.algorithms):
         return resolved
-    return replace(resolved, network_options=_changed(options, balancing="mrc"))
+    return replace(resolved, network=_changed(options, balancing="mrc"))
 
 
 def _with_last_hop(resolved: Resolved, scale: "Scale") -> Resolved:
@@ -98,11 +98,11 @@ def _with_last_hop(resolved: Resolved, scale: "Scale") -> Resolved:
 
     So a mark means that paths are loaded unequally, and not that the receiver is.
     """
-    options = resolved.network_options
+    options = resolved.network
     chosen = options.marking is not None or options.trimming is not None or options.pfc or options.shared
     if options.balancing != "mrc" or chosen or resolved.ports or resolved.classes:
         return resolved
-    network = resolved.network
+    network = resolved.graph
     last = np.flatnonzero(~network.is_nic & (network.link_to < network.hosts))
     threshold = round(defaults.UET_LAST_HOP * defaults.uet_product(scale))
     table = {
