@@ -353,7 +353,7 @@ mod tests {
     #[test]
     fn ce_is_on_the_next_acknowledgement_and_nothing_is_echoed() {
         let mut values = in_microseconds();
-        ["mark", "ce"].map(|flag| values.set(flag, 1.0).unwrap());
+        ["mark", "ce"].iter().for_each(|flag| values.set(flag, 1.0).unwrap());
         let mut receiver = boxed(&values, 2);
         let packets = (0_u64..).zip([0, 0, 20, 33, 34, 20, 60, 0, 0, 0]);
         let seen = packets.filter_map(|(n, delay)| {

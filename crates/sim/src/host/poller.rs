@@ -45,7 +45,7 @@ impl Poller {
         if self.tokens < self.frame {
             return Err(now + self.every);
         }
-        self.tokens = self.tokens - self.frame;
+        self.tokens -= self.frame;
         Ok(())
     }
 }
