@@ -332,12 +332,13 @@ def test_every_parameter_of_an_algorithm_is_translated_or_refused(key):
     name, kind = key
     row, known = MODELS[key], {p["name"]: p["default"] for p in _row(catalog(), name)["parameters"]}
     marks = {p["name"]: p["default"] for p in _row(markings(), kind)["parameters"]} if kind else {}
-    given = ModelInputs(Spy(known), Spy(marks), "dequeue", 1000, 1e-6)
+    given = ModelInputs(Spy(known), Spy(marks), "dequeue", 1000, 952, 1e-6, 1)
     values = {parameter: given.get(source) for parameter, source in row.parameters.items()}
     EQUATIONS[row.model](flows=2, rate=1e10, delay=1e-5, mtu=1000.0, **values)
     for source in row.states.values():
         given.get(source)
-    assert row.reads(ModelInputs(known, marks, "dequeue", 1000, 1e-6)) == given.cc.read | {"start_rate"}
+    plain = ModelInputs(known, marks, "dequeue", 1000, 952, 1e-6, 1)
+    assert row.reads(plain) == given.cc.read | {"start_rate"}
     # what the fluid integrates, and what acts on data that is not ECN-capable only, which is refused
     assert given.marking.read | {"interval", "nodrop"} | set(MARKING_ONLY) >= set(marks)
     assert set(row.only) | set(row.same) <= set(known)

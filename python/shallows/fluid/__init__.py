@@ -12,11 +12,37 @@ from shallows.fluid.dcqcn import Dcqcn
 from shallows.fluid.dcqcn_pi import DcqcnPi
 from shallows.fluid.dctcp import Dctcp
 from shallows.fluid.dx import Dx
+from shallows.fluid.hpcc import Hpcc
 from shallows.fluid.model import Model
+from shallows.fluid.nscc import Nscc
 from shallows.fluid.patched_timely import PatchedTimely
 from shallows.fluid.patched_timely_pi import PatchedTimelyPi
+from shallows.fluid.powertcp import PowerTcp
+from shallows.fluid.swift import Swift
+from shallows.fluid.theta_powertcp import ThetaPowerTcp
 from shallows.fluid.timely import Timely
 
-MODELS = {model.name: model for model in (Dcqcn, Timely, PatchedTimely, DcqcnPi, PatchedTimelyPi, Dctcp, Dx)}
+MODELS = {
+    model.name: model
+    for model in (
+        *(Dcqcn, Timely, PatchedTimely, DcqcnPi, PatchedTimelyPi, Dctcp, Dx),
+        *(Swift, Hpcc, PowerTcp, ThetaPowerTcp, Nscc),
+    )
+}
 
-__all__ = ["MODELS", "Dcqcn", "DcqcnPi", "Dctcp", "Dx", "Model", "PatchedTimely", "PatchedTimelyPi", "Timely"]
+__all__ = [
+    "MODELS",
+    "Dcqcn",
+    "DcqcnPi",
+    "Dctcp",
+    "Dx",
+    "Hpcc",
+    "Model",
+    "Nscc",
+    "PatchedTimely",
+    "PatchedTimelyPi",
+    "PowerTcp",
+    "Swift",
+    "ThetaPowerTcp",
+    "Timely",
+]

@@ -93,6 +93,11 @@ class Model:
         return 0.0
 
     @property
+    def fastest_s(self) -> float:
+        """Seconds of the fastest change, which a step of the integrator does not exceed."""
+        return math.inf
+
+    @property
     def measured_per_second(self) -> dict[str, float]:
         """delayed value -> what one second of extra delay adds to it, in models that measure delay."""
         return {}

@@ -96,7 +96,7 @@ class Trajectory:
 
 def default_step(model: Model, shortest_lag: float) -> float:
     """Half the shortest lag, at most 2.5 us: RK4's error is then far below a packet."""
-    return 2.5e-6 if shortest_lag == 0 else min(2.5e-6, shortest_lag / 2)
+    return min(2.5e-6, shortest_lag / 2 or np.inf, model.fastest_s)
 
 
 def trajectory(

@@ -112,7 +112,12 @@ def translate(scenario: "Scenario") -> Any:
         row, given = _algorithm(scenario)
         path = shared_path(scenario)
         _check_duration(scenario, path)
-        given = replace(given, packet_s=8 * scenario.mtu / path.rate_bps, marking=_marking(scenario, path))
+        given = replace(
+            given,
+            packet_s=8 * scenario.mtu / path.rate_bps,
+            marking=_marking(scenario, path),
+            switches=path.switches,
+        )
         _check_parameters(scenario, row, given)
         _check_start_rate(scenario, given, path)
         _check_drops(scenario)
@@ -157,7 +162,7 @@ def _algorithm(scenario: "Scenario") -> "tuple[Row, ModelInputs]":
     if row.at not in (None, at):
         expected = f'"{row.at}", as in the fluid model of {used.name}'
         raise ScenarioError("network.marking.at", at, expected)
-    return row, ModelInputs(used.parameters, {}, at, scenario.mtu, 0.0)
+    return row, ModelInputs(used.parameters, {}, at, scenario.mtu, scenario.frame.payload, 0.0, 0)
 
 
 def _cc_key(scenario: "Scenario") -> str:

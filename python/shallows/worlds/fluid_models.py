@@ -65,7 +65,9 @@ class ModelInputs:
     marking: Mapping[str, float]
     at: str
     mtu: int
+    payload: int
     packet_s: float
+    switches: int
 
     def get(self, source: Any) -> Any:
         """The value of `source`, "cc.g" or a function."""
@@ -96,6 +98,15 @@ _TIMELY: dict[str, Source] = {
 }
 _PATCHED: dict[str, Source] = {**_TIMELY, "weight_slope": "cc.weight_slope"}
 
+_POWER: dict[str, Source] = {"gamma": "cc.gamma", "beta": "cc.beta", "expected_flows": "cc.expected_flows"}
+_SWIFT = ("ai", "beta", "max_mdf", "base_target", "per_hop", "fs_range", "fs_min_cwnd", "fs_max_cwnd")
+_NSCC = ("trimming", "target", "max_window_bdp", "alpha", "fi", "eta", "gamma", "max_md_jump", "average_gain")
+
+
+def _ramp(given: ModelInputs) -> str:
+    return "extended" if given.marking["extended"] else "cliff"
+
+
 MODELS: dict[tuple[str, str | None], Row] = {
     ("dctcp", "step"): Row(
         "dctcp",
@@ -115,7 +126,7 @@ MODELS: dict[tuple[str, str | None], Row] = {
             "kmin": "marking.kmin",
             "kmax": "marking.kmax",
             "pmax": "marking.pmax",
-            "ramp": lambda given: "extended" if given.marking["extended"] else "cliff",
+            "ramp": _ramp,
         },
         states={"alpha": "cc.alpha"},
         same={"sampled": 1.0},
@@ -153,6 +164,35 @@ MODELS: dict[tuple[str, str | None], Row] = {
         only={"burst": 0.0},
         same={"subtract_min_rtt": 1.0},
         sends_apart=True,
+    ),
+    ("swift", None): Row(
+        "swift",
+        {**{name: f"cc.{name}" for name in _SWIFT}, "switches": lambda given: given.switches},
+    ),
+    # its windows are payload, as in the authors' simulation
+    ("hpcc", "int"): Row(
+        "hpcc",
+        {
+            "eta": "cc.eta",
+            "max_stage": "cc.max_stage",
+            "w_ai": lambda given: given.cc["w_ai"] * given.mtu / given.payload,
+        },
+    ),
+    ("powertcp", "int"): Row(
+        "powertcp",
+        {**_POWER, "utilization": "cc.utilization", "current_floor": "cc.current_floor"},
+    ),
+    ("theta-powertcp", None): Row("theta-powertcp", _POWER),
+    ("nscc", "red"): Row(
+        "nscc",
+        {
+            **{name: f"cc.{name}" for name in _NSCC},
+            # by default of a network these follow its round trip, and those of the model do so themselves
+            "base_rtt": lambda given: given.cc["base_rtt"],
+            **{name: lambda given, name=name: given.marking[name] for name in ("kmin", "kmax", "pmax")},
+            "ramp": _ramp,
+        },
+        at="dequeue",
     ),
 }
 """(algorithm of the catalog, kind of marking; None is any) -> its row."""

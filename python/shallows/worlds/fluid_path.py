@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Path:
-    """The shared path. `link` is the bottleneck's number, `network` a network of this link alone."""
+    """The shared path. `link` is the bottleneck's number, `network` a network of this link alone.
+
+    switches: those between the hosts.
+    """
 
     link: int
     rate_bps: int
     base_rtt_s: float
     network: object
+    switches: int
 
 
 def shared_path(scenario: "Scenario") -> Path:
@@ -45,7 +49,7 @@ def shared_path(scenario: "Scenario") -> Path:
     if isinstance(ports, list) and link not in network.recorded_ports:
         expected = f"{network.port_names[link]}, the only queue of a fluid"
         raise ScenarioError("record.ports", ", ".join(scenario.record.ports), expected)
-    return Path(link, int(network.rate_bps[link]), rtts.pop() * 1e-12, _only(network, link))
+    return Path(link, int(network.rate_bps[link]), rtts.pop() * 1e-12, _only(network, link), len(ways[0]) - 1)
 
 
 def _check_other_ports(scenario: "Scenario", link: int, ways: dict[tuple[int, int], list[int]]) -> None:
