@@ -248,7 +248,9 @@ def switch(text):
 
     def name(table):
         for key, value in table.items():
-            if key not in KEYS:
+            if re.fullmatch("Ethernet0.[0-7]", key) and "profile" in value and key not in KEYS:
+                unknown.append(value["profile"])  # of a queue that is not expressed
+            elif key not in KEYS:
                 unknown.append(key.split("|")[0])
             elif isinstance(value, dict):
                 name(value)

@@ -240,6 +240,15 @@ def test_ports_that_differ_are_chosen_between(tmp_path):
     assert one.tables["network"]["marking"]["kmin"] == "1MiB"
 
 
+@pytest.mark.parametrize("number", ["8", "13", "03", "3-8"])
+def test_a_priority_group_is_one_of_eight(tmp_path, number):
+    """Source: pg_num in sonic-buffer-pg.yang has one digit from 0 to 7, or two of them."""
+    tables = copy.deepcopy(PROFILES["tomahawk5"][0])
+    tables["BUFFER_PG"][f"Ethernet0|{number}"] = {"profile": next(iter(tables["BUFFER_PROFILE"]))}
+    with pytest.raises(sh.ScenarioError, match=rf"BUFFER_PG.Ethernet0\|{number}: expected a key such as"):
+        read(tables, tmp_path)
+
+
 def test_what_a_switch_has_and_a_scenario_has_not_is_named(tmp_path):
     found = read(PROFILES["tomahawk5"][0], tmp_path, queue=3)
     left = "\n".join(found.not_expressed)

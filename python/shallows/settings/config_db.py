@@ -134,7 +134,8 @@ def ports_of(table: str, entry: str) -> list[str]:
 
 def numbers_of(table: str, entry: str) -> range:
     """The queues or priority groups of an entry such as `Ethernet0|3-4`. Raises `ScenarioError`."""
-    match = re.fullmatch(r".+\|(\d{1,2})(?:-(\d{1,2}))?", entry)
+    number = "[0-7]" if table == "BUFFER_PG" else r"\d{1,2}"  # as sonic-buffer-pg.yang has it
+    match = re.fullmatch(rf".+\|({number})(?:-({number}))?", entry)
     low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
     if low > high:
         raise ScenarioError(f"{table}.{entry}", None, 'a key such as "Ethernet0|3" or "Ethernet0|3-4"')
