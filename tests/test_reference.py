@@ -1,6 +1,7 @@
 """The reference, which is made with the site, has every public name, option, key and column."""
 
 import inspect
+import json
 import re
 import sys
 from importlib import import_module
@@ -194,3 +195,6 @@ def test_the_site_builds_without_a_broken_link_and_shows_every_name(tmp_path):
     ids = set(re.findall(r'id="([^"]+)"', text))
     assert {name for name, place in ids_of_names().items() if place not in ids} == set()
     assert {path for _, paths, *_ in ROWS for path in paths} <= ids
+    found = {one["location"] for one in json.loads((site / "search/search_index.json").read_text())["docs"]}
+    assert {f"{page.removesuffix('.md')}.html#{paths[0]}" for page, paths, *_ in ROWS} <= found
+    assert {f"columns.html#{table}.{name}" for table, names in TABLES.items() for name in names} <= found
