@@ -7,7 +7,6 @@ with intervals of 95 %.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -137,7 +136,7 @@ def _timed(scenario: "Scenario", size: float) -> tuple[float, int]:
         expected = "a kind with a size, such as all-reduce or incast, whose times were measured"
         raise ScenarioError("traffic[0].kind", scenario.traffic[0].kind, expected)
     finished: Run = run(scenario.replace(changed))
-    rows: Sequence[dict[str, Any]] = [row for row in finished.summary["collectives"] if row["traffic"] == 0]
+    rows = [row for row in finished.summary["collectives"] if row["traffic"] == 0]
     if rows:
         took, steps = rows[0]["completion_us"], len(rows[0]["steps_us"] or ())
     else:
