@@ -23,6 +23,7 @@ PARTS = {
     "attack": "make attack ATTACK='--kills 500 --seconds 36000 --state ../results/attack.json'",
     "attach": "make soak-attach",
     "mutants": "make mutants",
+    "wheels": "make wheels",
     "mutations": f"{PYTHON} -m validation mutations",
     "peers": "make peers",
 }
