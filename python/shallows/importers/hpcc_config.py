@@ -136,7 +136,7 @@ class _Reader:
         self._check_counts()
         mode = self._mode()
         network, faults = self._network(mode), self._faults()
-        tables: dict[str, Any] = {"network": network}
+        tables: dict[str, object] = {"network": network}
         if self._flag("ENABLE_IRN", False):
             tables["hosts"] = {"retransmission": "selective"}
         if self._has("SIMULATOR_STOP_TIME"):
@@ -210,7 +210,7 @@ class _Reader:
         return None
 
     def _network(self, mode: str | None) -> dict[str, Any]:
-        network: dict[str, Any] = {}
+        network: dict[str, object] = {}
         if self._has("PACKET_PAYLOAD_SIZE"):
             header = HEADER + {"hpcc-roce": INT, "timely": STAMP}.get(mode or "", 0)
             payload = self.source.whole(
@@ -290,7 +290,7 @@ class _Reader:
         """The table of `cc`."""
         if mode is None:
             return None
-        table: dict[str, Any] = {"name": mode}
+        table: dict[str, object] = {"name": mode}
         if mode == "dcqcn":
             times = {
                 "tau": ("RATE_DECREASE_INTERVAL", "CNP_INTERVAL"),
@@ -321,7 +321,7 @@ class _Reader:
             "dcqcn": {"RATE_AI": "r_ai", "RATE_HAI": "r_hai", "MIN_RATE": "min_rate"},
             "timely": {"RATE_AI": "delta", "MIN_RATE": "min_rate"},
         }.get(mode, {})
-        table: dict[str, Any] = {
+        table: dict[str, object] = {
             here: RATE.text(self._rate(key)) for key, here in names.items() if self._has(key)
         }
         if mode == "timely" and "RATE_AI" in self.rows and self._has("RATE_HAI") and self._rate("RATE_AI"):

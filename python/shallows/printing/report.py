@@ -292,7 +292,7 @@ def unfinished_flows(summary: dict[str, Any]) -> list[str]:
     return [f"{counts} flows finished"] if flows["unfinished"] else []
 
 
-def _or_bound(row: dict[str, Any], key: str) -> Any:
+def _or_bound(row: dict[str, object], key: str) -> Any:
     """A number of a row of a summary; its lower bound if unfinished flows make it unknown."""
     value = row.get(key)
     return value if value is not None else bounds(row).get(key)
@@ -349,7 +349,7 @@ def _distances(rows: list[dict[str, Any]]) -> Any:
     return [part for table in tables.values() for part in ("", table)]
 
 
-def by_size(summaries: dict[str, dict[str, Any]]) -> Any:
+def by_size(summaries: dict[str, dict[str, object]]) -> Any:
     """Slowdown p50 / p99 by flow size, a column for each of `{label: summary}`, without empty sizes."""
     table = plain_table("slowdown p50 / p99", list(summaries))
     table.add_column("flows", justify="right")
@@ -365,7 +365,7 @@ def by_size(summaries: dict[str, dict[str, Any]]) -> Any:
     return table
 
 
-def _accounts(flows: dict[str, Any]) -> Any:
+def _accounts(flows: dict[str, object]) -> Any:
     waiting = flows["not_begun"]
     cut_off = f"{flows['cut_off']} cut off{f' ({waiting} of them not begun)' if waiting else ''}"
     return f"{flows['offered']} offered = {flows['finished']} finished + {cut_off} + {flows['lost']} lost"
@@ -385,7 +385,7 @@ def _speed(summary: dict[str, Any]) -> str:
     return f"{took}, {books}, fingerprint {summary['fingerprint']}"
 
 
-def _threads(record: dict[str, Any] | None) -> str:
+def _threads(record: dict[str, object] | None) -> str:
     """The threads of a run. Their gain is that of short spans of different work, so it is not printed."""
     if not record or record["count"] is None:
         return ""
@@ -448,7 +448,7 @@ def _magnitude(unit: str, values: Sequence[float | None]) -> tuple[float, str]:
     return next(fits)[1:] if largest else (1, unit)
 
 
-def print_parts(parts: Iterable[Any]) -> None:
+def print_parts(parts: Iterable[object]) -> None:
     """Print texts, and rich renderables at the terminal's width. Only the latter import rich."""
     console = None
     for part in parts:

@@ -15,7 +15,7 @@ Number = Callable[[float, str], str]
 """A number in the unit that fits it, from a number and its unit."""
 
 
-def lines(summary: Mapping[str, Any], number: Number) -> list[str]:
+def lines(summary: Mapping[str, object], number: Number) -> list[str]:
     """Lines on collectives, tasks, exchanges, flows without an end, loads, the drain and faults."""
     return [
         *_jobs(summary, number),
@@ -165,7 +165,7 @@ def _flows(count: int) -> str:
     return "one flow" if count == 1 else f"{count} flows"
 
 
-def job_rows(summaries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, list[dict[str, Any]]]]:
+def job_rows(summaries: Sequence[Mapping[str, object]]) -> list[tuple[str, str, list[dict[str, Any]]]]:
     """Rows of a comparison: title, key and the numbers of each run, of each collective and task."""
     keys = ("completion_us", "ideal_us", "busbw_gb_per_s", "exposed_us")
     return [

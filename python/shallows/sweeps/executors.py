@@ -34,7 +34,7 @@ Rows = Generator[dict[str, Any]]
 """Rows of finished runs; closing the generator stops the other runs."""
 
 
-def rows_of(jobs: "list[Job]", folder: Path, on: Any = None, workers: int | None = None) -> Rows:
+def rows_of(jobs: "list[Job]", folder: Path, on: object = None, workers: int | None = None) -> Rows:
     """The rows of `jobs` as they finish.
 
     `on` is "local", "dask://HOST:PORT", "slurm", "slurm:KEY=VALUE,…" or any executor.
@@ -166,7 +166,7 @@ def _pooled(
     context.set_forkserver_preload(["shallows.sweeps.preload"])
     start_servers()
     left: deque[Job] = deque(jobs)
-    flying: dict[Future[dict[str, Any]], Job] = {}
+    flying: dict[Future[dict[str, object]], Job] = {}
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(min(workers, len(jobs)), mp_context=context, initializer=_attached)
     try:

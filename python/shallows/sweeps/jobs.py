@@ -27,7 +27,7 @@ SET_ASIDE = "set-aside"
 def part_of(place: Path, metrics: "list[str]") -> tuple[dict[str, Any], dict[str, float]]:
     """Metrics of parts of the run in `place`, and lower bounds of those that are unknown."""
     summary = json.loads((place / "summary.json").read_text("utf-8"))
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     least: dict[str, float] = {}
     for metric in metrics:
         row, key = number(summary, metric)
@@ -136,7 +136,7 @@ def row(job: "Job", summary: dict[str, Any] | None = None, failure: str | None =
     }
 
 
-def _value(summary: dict[str, Any] | None, metric: str) -> Any:
+def _value(summary: dict[str, object] | None, metric: str) -> Any:
     """A number of a summary; None without one."""
     if summary is None:
         return None
