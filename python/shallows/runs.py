@@ -41,13 +41,15 @@ class Run(data.Run):
         return cls.saved(folder, Scenario)
 
     @overload
-    def why(self, flow: int, *, task: None = None, **options: Any) -> "FlowPath": ...
+    def why(self, flow: int, *, task: None = None, **options: object) -> "FlowPath": ...
     @overload
-    def why(self, flow: "Iterable[int] | None" = None, *, task: str, **options: Any) -> "TaskPath": ...
+    def why(self, flow: "Iterable[int] | None" = None, *, task: str, **options: object) -> "TaskPath": ...
     @overload
-    def why(self, flow: "Iterable[int] | None" = None, *, task: None = None, **options: Any) -> "Paths": ...
     def why(
-        self, flow: "int | Iterable[int] | None" = None, *, task: str | None = None, **options: Any
+        self, flow: "Iterable[int] | None" = None, *, task: None = None, **options: object
+    ) -> "Paths": ...
+    def why(
+        self, flow: "int | Iterable[int] | None" = None, *, task: str | None = None, **options: object
     ) -> "FlowPath | Paths | TaskPath":
         """Causes of each picosecond of the time of some flows or a task; see `shallows.why.of_run`."""
         from shallows import why
@@ -66,7 +68,7 @@ class Run(data.Run):
 
         return export.of_run(self, ports, **options)
 
-    def html(self, file: str | PathLike[str], paths: Any = None) -> Path:
+    def html(self, file: str | PathLike[str], paths: object = None) -> Path:
         """Write a self-contained page of this run to `file`; return its path.
 
         `paths` are critical paths to show, such as `run.why(slowest=10)`.
@@ -100,7 +102,7 @@ class Run(data.Run):
             self.draw(folder)
         return folder
 
-    def draw(self, folder: str | PathLike[str], **options: Any) -> None:
+    def draw(self, folder: str | PathLike[str], **options: object) -> None:
         """Add the figure to `folder`, where this run is saved; `options` are those of `figure`."""
         from shallows import plot
 

@@ -270,7 +270,7 @@ class _Key(TypeName):
         word = next((word for word, amount in self.words if amount == value), None)
         return word or self.dimension.text(value, self._frame(info))
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         writing = core_schema.plain_serializer_function_ser_schema(self.write, info_arg=True)
         words = [word for word, _ in self.words]
         text = core_schema.str_schema(pattern=self.dimension.pattern(*words, packets=self.part is not None))

@@ -202,7 +202,7 @@ def choose(table: object, frame: Frame, folder: Path = Path()) -> Algorithm:
     return Algorithm(name, preset or None, values | given, receiver, chosen=frozenset(given))
 
 
-def _parameters(row: dict[str, Any], table: dict[str, Any], frame: Frame) -> dict[str, float]:
+def _parameters(row: dict[str, Any], table: dict[str, object], frame: Frame) -> dict[str, float]:
     """The parameters that a table sets, in SI base units; `dcqcn` also takes a NIC's names for them."""
     known = {p["name"]: p for p in row["parameters"]}
     values: dict[str, float] = {}
@@ -223,7 +223,9 @@ def _parameters(row: dict[str, Any], table: dict[str, Any], frame: Frame) -> dic
 NATIVE = ("bbr",)
 
 
-def _of_class(table: dict[str, Any], frame: Frame, name: str, called: str, algorithm: type[Any]) -> Algorithm:
+def _of_class(
+    table: dict[str, object], frame: Frame, name: str, called: str, algorithm: type[object]
+) -> Algorithm:
     parameters = {key: value for key, value in table.items() if key not in ("name", "receiver")}
     values = user_algorithms.read(algorithm, parameters)
     return Algorithm(name, None, values, _receiver(table.get("receiver"), frame), algorithm, called)

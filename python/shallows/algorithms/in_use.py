@@ -58,7 +58,7 @@ def page(name: str, used: Values) -> list[Any]:
     from rich.table import Table
 
     known = {one["name"]: one for row in catalog.entry(name).values() for one in row["parameters"]}
-    parts: list[Any] = []
+    parts: list[object] = []
     for key, parameters in used.items():
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in ("parameter", "value", "default"):

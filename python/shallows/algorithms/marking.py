@@ -178,7 +178,7 @@ def choose(table: dict[str, Any], frame: "Frame") -> Marking:
     return chosen
 
 
-def _check_combinations(chosen: Marking, row: dict[str, Any]) -> None:
+def _check_combinations(chosen: Marking, row: dict[str, object]) -> None:
     """Refuse values that others leave without effect."""
     given = chosen.parameters
     if chosen.judges_heads and chosen.at != row["at"]:
@@ -189,7 +189,7 @@ def _check_combinations(chosen: Marking, row: dict[str, Any]) -> None:
         raise ScenarioError("gentle", True, "false: with extended = true the ramp goes on at its slope")
 
 
-def _by_rate(row: dict[str, Any], key: str, value: object, frame: "Frame") -> float | ByRate:
+def _by_rate(row: dict[str, object], key: str, value: object, frame: "Frame") -> float | ByRate:
     """One value, or a value for each rate: { 10Gbps = "97.5KB", 40Gbps = "390KB" }."""
     if not is_table(value):
         return read(row, key, value, frame)

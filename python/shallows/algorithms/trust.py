@@ -42,7 +42,7 @@ def everything() -> None:
 
 
 @contextmanager
-def reading(named: Mapping[str, Any], folder: Path = Path()) -> Generator[None]:
+def reading(named: Mapping[str, object], folder: Path = Path()) -> Generator[None]:
     """Read a scenario in `folder` from a text, which is trusted less than the overrides `named`."""
     paths = [text.rpartition(":")[0] for text in _texts(named)]
     files = {(at / path).resolve() for path in paths for at in (Path(), folder) if "\0" not in path}
@@ -67,7 +67,7 @@ def _is_named(file: Path) -> bool:
     return _everything or named is None or file in named
 
 
-def check_texts(given: Any, folder: Path) -> None:
+def check_texts(given: object, folder: Path) -> None:
     """Like `check`, for every Python file that the values of a text name, relative to `folder`."""
     for text in _texts(given):
         path = text.rpartition(":")[0]
@@ -236,7 +236,7 @@ def _recorded() -> list[dict[str, Any]]:
     return found
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
     """The locations of classes in `value`."""
     if isinstance(value, str):
         yield from [value] if MARK in value else []

@@ -13,7 +13,6 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType, TracebackType
-from typing import Any
 
 from shallows.algorithms import trust
 from shallows.errors import ScenarioError, UnknownKeyError
@@ -165,7 +164,7 @@ def frames(error: BaseException) -> TracebackType | None:
     return found if found and found.tb_frame.f_code.co_name in ("__init__", *CALLS) else None
 
 
-def read(algorithm: type, table: Mapping[str, Any]) -> dict[str, bool | int | float | str]:
+def read(algorithm: type, table: Mapping[str, object]) -> dict[str, bool | int | float | str]:
     """The value of every parameter, from `table` or its default; times in seconds, rates in bit/s.
 
     Raises `ScenarioError` with the key.

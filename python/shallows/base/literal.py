@@ -26,7 +26,7 @@ class Frame(Protocol):
     def columns(self) -> Any:
         """The names of its columns."""
 
-    def __getitem__(self, key: Any, /) -> Any: ...
+    def __getitem__(self, key: object, /) -> Any: ...
 
 
 class Graph(Protocol):
@@ -125,7 +125,7 @@ Algorithm = str | CC | TableLike | type
 AnyMarking = str | Marking | TableLike
 
 
-def literal(value: Any) -> Any:
+def literal(value: object) -> Any:
     """`value` with every builder, quantity, path and array written as in a scenario file."""
     if isinstance(value, Builder):
         return value.table

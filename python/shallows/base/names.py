@@ -9,7 +9,6 @@ import html as _html
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 LONGEST = 100
 """The most bytes of a name, so that it fits into a file name."""
@@ -56,7 +55,7 @@ def html(text: str) -> str:
     return _html.escape(line(text) if "\n" not in text else terminal(text))
 
 
-def script(data: Any) -> str:
+def script(data: object) -> str:
     """`data` as JSON inside a script element, which no text in it can end or nest."""
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 

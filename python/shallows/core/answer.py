@@ -31,7 +31,7 @@ def _typed(value: Any, kind: Any) -> Any:
     return value
 
 
-def _element(kind: Any) -> Any:
+def _element(kind: object) -> Any:
     """The type of the entries of a column."""
     (element,) = get_args(get_args(kind)[1])
     return element

@@ -177,7 +177,7 @@ class Headers:
         datagram.ulen = len(datagram)
         return self._ip(row, datagram, dpkt.ip.IP_PROTO_UDP)
 
-    def _ip(self, row: Row, inside: Any, protocol: int) -> bytes:
+    def _ip(self, row: Row, inside: object, protocol: int) -> bytes:
         src, dst, forward, *_ = self._ends(row)
         ecn = 3 if row["ce"] else 2 if row["ect"] else 0
         ends = [struct.pack(">I", 10 << 24 | host + 1) for host in ((src, dst) if forward else (dst, src))]

@@ -87,7 +87,7 @@ def _probes(taps: "Taps") -> Columns:
     }
 
 
-def _known(values: NDArray[Any], none: int) -> Any:
+def _known(values: NDArray[np.generic], none: int) -> Any:
     """Integers, with nulls for `none`."""
     import pandas
 

@@ -147,7 +147,9 @@ class Taps:
         return tables.write(self, Path(folder))
 
 
-def _sum_up_to(times: NDArray[Any], at: NDArray[Any], amounts: NDArray[Any]) -> NDArray[Any]:
+def _sum_up_to(
+    times: NDArray[np.generic], at: NDArray[np.generic], amounts: NDArray[np.generic]
+) -> NDArray[Any]:
     """For each time, the sum of the `amounts` up to it."""
     order = np.argsort(at, kind="stable")
     sums = np.concatenate([[0], np.cumsum(amounts[order])])

@@ -56,7 +56,7 @@ class Fault(Table):
 
     @model_validator(mode="before")
     @classmethod
-    def _kinds_are_no_keys(cls, table: Any) -> Any:
+    def _kinds_are_no_keys(cls, table: object) -> Any:
         """Refuse a kind as a key: `kind` names the fault, and `value` is its amount."""
         for kind in ("rate", "loss"):
             if is_table(table) and isinstance(table.get(kind), str | int | float):
@@ -68,7 +68,7 @@ class Fault(Table):
 
     @field_validator("link", mode="before")
     @classmethod
-    def _two_ends(cls, link: Any) -> Any:
+    def _two_ends(cls, link: object) -> Any:
         if link is not None and (not isinstance(link, str) or "->" not in link):
             raise ValueError(BOTH_ENDS)
         return link
@@ -186,7 +186,7 @@ def _of_nodes(name: str, network: "Network") -> list[int]:
     return [link for link, (a, b) in enumerate(ends) if a in found or b in found]
 
 
-def _is_right(kind: str, value: Any) -> bool:
+def _is_right(kind: str, value: object) -> bool:
     """Whether this is a value of the kind."""
     if kind == "silent-drop" and value is None:
         return True

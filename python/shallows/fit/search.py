@@ -150,7 +150,7 @@ def _timed(scenario: "Scenario", size: float) -> tuple[float, int]:
 
 def _with_costs(scenario: "Scenario", cost: Value, share: Value) -> "Scenario":
     """The scenario with the costs that are clear."""
-    table: dict[str, Any] = {}
+    table: dict[str, object] = {}
     if cost.is_clear and cost.value > 0:
         key = "step" if isinstance(scenario.traffic[0], Collective) else "message"
         table[key] = TIME.text(round(float(f"{cost.value:.4g}") * 1e6))

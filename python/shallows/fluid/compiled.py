@@ -53,6 +53,6 @@ def compiled(*signature: Any, **options: Any) -> Callable[[F], F]:
     return decorate
 
 
-def python_of(function: Callable[..., Any]) -> Callable[..., Any]:
+def python_of(function: Callable[..., object]) -> Callable[..., Any]:
     """The Python function from which numba compiled `function`."""
     return cast(Any, function).py_func

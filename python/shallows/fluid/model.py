@@ -61,7 +61,7 @@ class FixedPoint:
         return self.status == Status.FOUND
 
 
-def parameter(kind: Kind, default: Any, meaning: str, **limits: float) -> Any:
+def parameter(kind: Kind, default: object, meaning: str, **limits: float) -> Any:
     """A field of a model. kind: "rate", "time", "size", "number", "count", or a tuple of words.
 
     limits: `above`, `least`, `most`: bounds of the number in SI units; `unlimited=True` allows that word.
@@ -104,7 +104,7 @@ class Model:
 
     def __post_init__(self) -> None:
         for spec in fields(self):
-            value: Any = getattr(self, spec.name)
+            value: object = getattr(self, spec.name)
             if isinstance(value, str) and not isinstance(spec.metadata["kind"], tuple):
                 value = read_parameter(spec, value)
                 object.__setattr__(self, spec.name, value)  # in spite of the frozen class
@@ -225,7 +225,7 @@ _DIMENSIONS = {"rate": (RATE, 1), "time": (TIME, 10**12), "size": (SIZE, 1)}
 _SI = {"rate": "bit/s", "time": "s", "size": "bytes"}
 
 
-def _check(spec: Field[Any], value: Any) -> None:
+def _check(spec: Field[Any], value: object) -> None:
     kind: Kind = spec.metadata["kind"]
     limits = spec.metadata
     if isinstance(kind, tuple):

@@ -3,8 +3,6 @@
 Source: Breda, Maset, Vermiglio (SIAM J. Sci. Comput. 2005), by collocation.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,7 +39,7 @@ def characteristic_roots(now: F64, delayed: Delayed, nodes: int = 20) -> C128:
     return _rightmost_first(np.array([root for root in polished if root is not None]))
 
 
-def _rightmost_first(roots: NDArray[Any]) -> C128:
+def _rightmost_first(roots: NDArray[np.generic]) -> C128:
     found = roots.astype(np.complex128)
     return found[np.argsort(-found.real)]
 

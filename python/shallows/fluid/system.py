@@ -121,7 +121,7 @@ class System:
         targets = ", ".join(f"out[{i}]" for i in range(results))
         head = "def adapter(shared, flow, delayed, constants, out):"
         source = f"{head}\n    {targets} = function({arguments})\n"
-        scope: dict[str, Any] = {"function": function}
+        scope: dict[str, object] = {"function": function}
         exec(compile(source, f"<{function.__name__}>", "exec"), scope)
         return njit(signature, **OPTIONS)(scope["adapter"])
 

@@ -83,7 +83,7 @@ class Collective:
 
     def _schedule(self) -> Schedule:
         n, size = len(self.ranks), self.size
-        share: Any = np.tile(schedules.divided(size, n), (n, 1))
+        share: object = np.tile(schedules.divided(size, n), (n, 1))
         if self.kind == "ALL_REDUCE":
             return schedules.ring(n, size, 2 * (n - 1))
         if self.kind == "ALL_GATHER":

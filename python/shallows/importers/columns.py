@@ -3,7 +3,7 @@
 import csv
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from shallows.base import extras, limits, texts
 from shallows.errors import ScenarioError
@@ -71,7 +71,7 @@ def _csv(path: Path) -> tuple[list[Word], list[list[Word]]]:
 
 def _parquet(path: Path) -> tuple[list[Word], list[list[Word]]]:
     extras.need("arrow", str(path))
-    parquet: Any = import_module("pyarrow.parquet")  # it has no type stubs
+    parquet: object = import_module("pyarrow.parquet")  # it has no type stubs
     try:
         rows = parquet.read_metadata(path).num_rows
         if rows > limits.FLOWS.most:

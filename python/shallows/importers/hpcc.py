@@ -59,7 +59,7 @@ class _Topology:
         prefix = {"host": "h", "nvswitch": "nv", "switch": "s"}
         names = [f"{prefix[kind]}{node}" for node, kind in enumerate(kinds)]
         edges: list[list[str]] = []
-        faults: list[dict[str, Any]] = []
+        faults: list[dict[str, object]] = []
         lossy: set[str] = set()
         for _ in range(links):
             first, second = self._next(), self._next()
@@ -87,7 +87,7 @@ class _Topology:
         self, names: list[str], kinds: list[str], edges: list[list[str]], faults: list[dict[str, Any]]
     ) -> Parts:
         hosts = [node for node, kind in enumerate(kinds) if kind == "host"]
-        topology: dict[str, Any] = {"kind": "graph", "hosts": [names[host] for host in hosts]}
+        topology: dict[str, object] = {"kind": "graph", "hosts": [names[host] for host in hosts]}
         if "nvswitch" in kinds:
             topology["server_switches"] = [
                 name for name, kind in zip(names, kinds, strict=True) if kind == "nvswitch"

@@ -155,7 +155,7 @@ class _Reader:
         self._check_counts()
         mode = self._mode()
         network, faults = self._network(mode), self._faults()
-        tables: dict[str, Any] = {"network": network}
+        tables: dict[str, object] = {"network": network}
         if self._flag("ENABLE_IRN", False):
             tables["hosts"] = {"retransmission": "selective"}
         if self._has("SIMULATOR_STOP_TIME"):
@@ -229,7 +229,7 @@ class _Reader:
         return None
 
     def _network(self, mode: str | None) -> dict[str, Any]:
-        network: dict[str, Any] = {}
+        network: dict[str, object] = {}
         if self._has("PACKET_PAYLOAD_SIZE"):
             header = HEADER + {"hpcc-roce": INT, "timely": STAMP}.get(mode or "", 0)
             payload = self.source.whole(

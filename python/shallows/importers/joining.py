@@ -53,7 +53,7 @@ def joined(parts: Sequence[Parts], base: Scenario | None, cc: str | None, load: 
     if base is None:
         imported.tables.setdefault("cc", DEFAULT)
     _fail(imported, [uplink for part in parts for uplink in part.failed], fabric)
-    traffic: list[dict[str, Any]] = imported.tables.setdefault("traffic", [])
+    traffic: list[dict[str, object]] = imported.tables.setdefault("traffic", [])
     for part in parts:
         if part.work and (part.work.tasks or part.work.tables):
             _add(imported, part.work, fabric, base)

@@ -86,7 +86,7 @@ PLACEHOLDER = [{"kind": "incast", "senders": 1}]
 
 def _base(on: str, cc: str | None, replaced: bool) -> Scenario:
     """The scenario `on`, with another traffic if the files have some."""
-    changes: dict[str, Any] = {"cc": cc} if cc else {}
+    changes: dict[str, object] = {"cc": cc} if cc else {}
     if replaced:
         changes |= {"traffic": PLACEHOLDER, "warmup": "0s", "cooldown": "0s"}
     return Scenario.load(on, changes)
@@ -107,7 +107,7 @@ def _csv(columns: dict[str, list[str]]) -> str:
     return text.getvalue()
 
 
-def _check_text(text: str, tables: dict[str, Any]) -> None:
+def _check_text(text: str, tables: dict[str, object]) -> None:
     """Raise `ScenarioError` unless a reader of `text` finds these tables: names in files can be any text."""
     try:
         same = tomllib.loads(text) == tables
@@ -140,7 +140,7 @@ def _list(items: list[Any], each: int) -> str:
     return "[\n" + "".join(f"    {', '.join(map(_value, line))},\n" for line in lines) + "]"
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     """A value of TOML on one line."""
     if is_table(value):
         return f"{{ {', '.join(f'{key} = {_value(of)}' for key, of in value.items())} }}"

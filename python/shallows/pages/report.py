@@ -169,7 +169,7 @@ def _article(one: "FlowPath", record: "Record", label: str) -> str:
 def _both(
     key: str,
     title: str,
-    what: Any,
+    what: object,
     draw: "Callable[..., Figure]",
     boxes: Mapping[int, Iterable[Box]] | None = None,
 ) -> str:

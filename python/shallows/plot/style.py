@@ -97,8 +97,8 @@ def band_title(dense: bool) -> str:
 
 def draw_series(
     ax: "Axes",
-    x: "NDArray[Any]",
-    y: "NDArray[Any]",
+    x: "NDArray[np.generic]",
+    y: "NDArray[np.generic]",
     i: int,
     name: str,
     marks: bool = True,
@@ -171,7 +171,7 @@ def bin_means(line: "NDArray[Any]", time_ms: "F64", value: "F64", width_ms: floa
     return np.divide(sums, counts, out=np.full(size, np.nan), where=counts > 0).reshape(-1, RATE_BINS)
 
 
-def draw_bundle(ax: "Axes", x: "NDArray[Any]", lines: "F64", i: int, name: str) -> None:
+def draw_bundle(ax: "Axes", x: "NDArray[np.generic]", lines: "F64", i: int, name: str) -> None:
     """Draw lines [lines, x] of run `i`, or, if they are many, their mean and their range as a band."""
     shape = {**line_style(i, name), "linewidth": 1.0}
     if len(lines) <= MOST_FLOWS:
@@ -189,7 +189,7 @@ def label_axes(ax: "Axes", title: str, x: str, y: str) -> None:
     ax.set_ylabel(y)
 
 
-def legend_beside(ax: "Axes", **options: Any) -> None:
+def legend_beside(ax: "Axes", **options: object) -> None:
     """Draw a legend at the right of a panel, or inside it where the figure is as narrow as a column."""
     figure = ax.get_figure()
     if figure is not None and figure.get_figwidth() < COLUMN_IN:

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable
 from io import StringIO
-from typing import Any
 
 from shallows.base import names
 
 PAGE = '<pre style="line-height: 1.2; white-space: pre">{code}</pre>'
 
 
-def html(parts: Iterable[Any]) -> str:
+def html(parts: Iterable[object]) -> str:
     """Texts and tables of a report, one below the other."""
     from rich.console import Console
     from rich.text import Text

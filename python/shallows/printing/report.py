@@ -457,7 +457,7 @@ def _magnitude(unit: str, values: Sequence[float | None]) -> tuple[float, str]:
     return next(fits)[1:] if largest else (1, unit)
 
 
-def print_parts(parts: Iterable[Any]) -> None:
+def print_parts(parts: Iterable[object]) -> None:
     """Print texts, and rich renderables at the terminal's width. Only the latter import rich."""
     console = None
     for part in parts:

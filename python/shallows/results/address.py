@@ -73,7 +73,7 @@ def _files(text: str) -> Iterator[str]:
                 yield hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

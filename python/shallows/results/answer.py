@@ -119,7 +119,7 @@ class Answer:
 
     def _ports(self) -> dict[str, Any]:
         answer, names = self.answer["ports"], self.network.port_names
-        columns: dict[str, Any] = {
+        columns: dict[str, object] = {
             "port": Names(np.arange(len(names)), names),
             "utilization": answer["busy_ps"] / max(self.ports_measured_ps, 1),
             "queue_mean_pkt": answer["queue_mean_bytes"] / self.mtu,

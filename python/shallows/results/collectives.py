@@ -23,7 +23,7 @@ def of_run(scenario: "Scenario", network: "Network", answer: "Mapping[str, Any]"
     `answer` is that of the world.
     """
     flows, ended_ps, answer = scenario.flows, answer["ended_ps"], answer["flows"]
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for number, messages in enumerate(flows.messages):
         table = scenario.traffic[number]
         if messages is None or not isinstance(table, Collective):

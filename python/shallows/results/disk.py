@@ -58,7 +58,7 @@ def read(path: Path, expected: str) -> Block:
     return {name: Names(*values) if isinstance(values, tuple) else values for name, values in columns.items()}
 
 
-def _plain(values: "NDArray[Any] | Names", kind: str) -> Any:
+def _plain(values: "NDArray[np.generic] | Names", kind: str) -> Any:
     """A column in the core's format."""
     if isinstance(values, Names):
         return np.ascontiguousarray(values.codes, np.int32), values.names

@@ -175,7 +175,7 @@ def _flows(count: int) -> str:
     return "one flow" if count == 1 else f"{count} flows"
 
 
-def job_rows(summaries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, list[dict[str, Any]]]]:
+def job_rows(summaries: Sequence[Mapping[str, object]]) -> list[tuple[str, str, list[dict[str, Any]]]]:
     """Rows of a comparison: title, key and the numbers of each run, of each collective and task."""
     keys = ("completion_us", "ideal_us", "busbw_gb_per_s", "exposed_us")
     return [

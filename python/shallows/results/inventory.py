@@ -117,7 +117,7 @@ def _found(folder: Path) -> Found | None:
     return Found(folder, cast("dict[str, Any]", summary), scenario, (folder / "summary.json").stat().st_mtime)
 
 
-def _flat(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(value: object, key: str = "") -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
         for word, item in cast("dict[str, Any]", value).items():
             yield from _flat(item, f"{key}.{word}" if key else word)

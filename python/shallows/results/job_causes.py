@@ -45,7 +45,7 @@ def _beyond_us(row: dict[str, Any]) -> float:
     return beyond_us if beyond_us > LEAST * took_us else 0.0
 
 
-def _largest(answer: "Answer", row: dict[str, Any], paths: "list[NDArray[Any]] | None") -> dict[str, Any]:
+def _largest(answer: "Answer", row: dict[str, object], paths: "list[NDArray[Any]] | None") -> dict[str, Any]:
     beyond_us = _beyond_us(row)
     if not beyond_us:
         return NONE

@@ -171,7 +171,7 @@ def number(summary: Mapping[str, Any], name: str) -> tuple[Mapping[str, Any], st
     return (summary.get(where) or _NONE) if where else summary, key
 
 
-def resolved(name: str, tables: Mapping[str, Any]) -> str:
+def resolved(name: str, tables: Mapping[str, object]) -> str:
     """The full name of a metric that is written as reports print it: "busbw", "recovery" or "queue_mean".
 
     tables: those of the scenario. A number of a collective, a task or a fault needs no part if there is one

@@ -49,7 +49,7 @@ class Series:
     total_bytes: F64
 
     @classmethod
-    def of(cls, time_ps: "NDArray[Any]", total_bytes: "NDArray[Any]") -> "Series":
+    def of(cls, time_ps: "NDArray[np.generic]", total_bytes: "NDArray[np.generic]") -> "Series":
         """The series of samples, of which the last may be two at the same time."""
         time = np.append(0.0, time_ps.astype(float))
         new = np.append(True, np.diff(time) > 0)

@@ -100,7 +100,7 @@ def of_answer(answer: "Answer") -> list[dict[str, Any]]:
     tables = dict(zip(_tables(answer.scenario), parts, strict=False))  # single flows follow
     found = {number: gbps for number, gbps in tables.items() if _rise(gbps)}
     busiest = _busiest(answer) if found else np.zeros(0)
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for number, gbps in found.items():
         selected = answer.flow_columns["traffic"] == number
         free = busiest[selected][busiest[selected] < FREE]

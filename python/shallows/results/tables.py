@@ -187,7 +187,7 @@ def stacked(pieces: list[Any]) -> "NDArray[Any] | Names":
     return np.concatenate(pieces)
 
 
-def _settled(values: "NDArray[Any] | Names", kind: str) -> "NDArray[Any] | Names":
+def _settled(values: "NDArray[np.generic] | Names", kind: str) -> "NDArray[Any] | Names":
     if isinstance(values, Names):
         settled = values.in_order()
         settled.codes.flags.writeable = False
@@ -216,7 +216,7 @@ def frame(columns: Block) -> "pandas.DataFrame":
 def rows(columns: Block) -> list[dict[str, Any]]:
     """Columns as a list of rows, None for a missing value."""
 
-    def made(values: "NDArray[Any] | Names") -> list[Any]:
+    def made(values: "NDArray[np.generic] | Names") -> list[Any]:
         if isinstance(values, Names):
             return values.texts().tolist()
         # Only NaN differs from itself.

@@ -106,7 +106,7 @@ def _stragglers(network: "Network", flows: "Flows", members: Numbers, finish: An
     busy = np.bincount(
         flows.computations.host[rows], flows.computations.duration_ps[rows].astype(float), network.hosts
     )
-    found: dict[str, Any] = {
+    found: dict[str, object] = {
         "last_rank": None,
         "spread_us": None,
         "slowest_host": None,

@@ -58,7 +58,7 @@ def keys_of(model: type[Table]) -> dict[str, FieldInfo]:
 
 def default_of(field: FieldInfo) -> Any:
     """The default of a key as a builder shows it; None if it has none."""
-    default: Any = None if field.default is PydanticUndefined else field.default
+    default: object = None if field.default is PydanticUndefined else field.default
     return tuple(default) if is_list(default) else default
 
 
@@ -119,7 +119,7 @@ def to_source(tables: Mapping[str, Any]) -> str:
     return f"Scenario({', '.join(f'{key}={value!r}' for key, value in given.items())})"
 
 
-def _part(table: dict[str, Any], builder: type[Builder] | None) -> object:
+def _part(table: dict[str, object], builder: type[Builder] | None) -> object:
     """The builder of a table; the table itself if there is none."""
     if builder is None:
         return table

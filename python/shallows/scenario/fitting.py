@@ -54,7 +54,7 @@ def _trimming(scenario: "Scenario") -> dict[str, Any]:
     given: dict[str, Any] = scenario.tables.get("network") or {}
     if options.trimming is False or any(one.trimming is False for one in scenario.classes):
         return {}
-    changed: dict[str, Any] = {}
+    changed: dict[str, object] = {}
     if not scenario.trims:
         changed = {f"network.{key}": False for key in ("shared", "pfc") if getattr(options, key)}
         changed["network.trimming"] = True
@@ -75,7 +75,7 @@ def defaults(error: ScenarioError) -> dict[str, Any]:
     return {f"hosts.{key}": HostTable.model_fields[key].default for key in keys}
 
 
-def differences(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def differences(tables: Mapping[str, Mapping[str, object]]) -> list[str]:
     """Sentences on the keys of `[network]` that differ; `tables` are those of saved scenarios by label."""
     lines: list[str] = []
     for label, table in tables.items():
@@ -139,5 +139,5 @@ def _honours(table: Mapping[str, Any]) -> set[str]:
     return set[str]().union(*(rows.get(one["name"].partition("@")[0], every) for one in used))
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return "off" if value in (None, False) else str(value) if isinstance(value, str) else "on"

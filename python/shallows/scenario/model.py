@@ -74,7 +74,7 @@ class Scenario(Resolved):
         return Given.key_names()
 
     @classmethod
-    def load(cls, path: str | PathLike[str], overrides: Mapping[str, Any] | None = None) -> "Scenario":
+    def load(cls, path: str | PathLike[str], overrides: Mapping[str, object] | None = None) -> "Scenario":
         """The scenario in a TOML file, with `overrides` ({dotted key: value}) applied before the checks.
 
         `path` may also be the name of an example, such as "dctcp-40".
@@ -91,7 +91,7 @@ class Scenario(Resolved):
 
     @classmethod
     def from_toml(
-        cls, text: str, file: str | None = None, overrides: Mapping[str, Any] | None = None
+        cls, text: str, file: str | None = None, overrides: Mapping[str, object] | None = None
     ) -> "Scenario":
         """The scenario of a TOML text. Errors and relative paths refer to `file`."""
         try:
@@ -105,7 +105,9 @@ class Scenario(Resolved):
             return _replaced(tables, Origin(file, text), overrides or {})
 
     @classmethod
-    def from_tables(cls, tables: Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> "Scenario":
+    def from_tables(
+        cls, tables: Mapping[str, object], overrides: Mapping[str, object] | None = None
+    ) -> "Scenario":
         """The scenario of a dict of tables, with `overrides` as in `load`."""
         named = {str(key): literal(table) for key, table in tables.items()}
         return _replaced(named, Origin(), overrides or {})
@@ -138,7 +140,7 @@ class Scenario(Resolved):
             "traffic": [_kind_first(table) for table in tables["traffic"]],
         }
 
-    def set(self, key: str, value: Any) -> "Scenario":
+    def set(self, key: str, value: object) -> "Scenario":
         """A scenario with one key changed, such as `set("traffic.0.flows", "20")`.
 
         A text is read as TOML if it is TOML. Another algorithm in cc.name removes the parameters of the
@@ -146,11 +148,11 @@ class Scenario(Resolved):
         """
         return self.replace({key: value})
 
-    def replace(self, overrides: Mapping[str, Any]) -> "Scenario":
+    def replace(self, overrides: Mapping[str, object]) -> "Scenario":
         """A scenario with several keys changed at once: {dotted key: value}, as in `set`."""
         return _replaced(self._tables, self.origin, overrides)
 
-    def deferred(self, overrides: Mapping[str, Any]) -> "Callable[[], Scenario]":
+    def deferred(self, overrides: Mapping[str, object]) -> "Callable[[], Scenario]":
         """A picklable function without arguments that returns what `replace` would."""
         return partial(_replaced, self._tables, self.origin, overrides)
 
@@ -187,11 +189,11 @@ class Scenario(Resolved):
         return of_scenario(self)
 
 
-def _rebuild(tables: dict[str, Any], origin: Origin) -> Scenario:
+def _rebuild(tables: dict[str, object], origin: Origin) -> Scenario:
     return _replaced(tables, origin, {})
 
 
-def _replaced(tables: dict[str, Any], origin: Origin, overrides: Mapping[str, Any]) -> Scenario:
+def _replaced(tables: dict[str, Any], origin: Origin, overrides: Mapping[str, object]) -> Scenario:
     origin = origin.overridden(overrides)
     try:
         tables = overridden(tables, overrides)

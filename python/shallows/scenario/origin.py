@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from shallows.errors import NamedOverrides, ScenarioError, UnknownKeyError
 from shallows.scenario import places
@@ -17,7 +16,7 @@ class Origin:
     text: str | None = None
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    def overridden(self, overrides: Mapping[str, Any]) -> "Origin":
+    def overridden(self, overrides: Mapping[str, object]) -> "Origin":
         """The same with further overrides."""
         further = {_indexed(key): source for key, source in NamedOverrides(overrides).sources.items()}
         return Origin(self.file, self.text, {**self.sources, **further})

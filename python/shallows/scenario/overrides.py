@@ -15,7 +15,7 @@ from shallows.traffic import KINDS as TRAFFICS
 KINDS: dict[str, Mapping[str, type[Table]]] = {"topology": TOPOLOGIES, "traffic": TRAFFICS}
 
 
-def overridden(tables: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+def overridden(tables: dict[str, Any], overrides: Mapping[str, object]) -> dict[str, Any]:
     """A copy of `tables` with these keys set; texts are read as TOML if possible. Raises `ScenarioError`."""
     check_depth(tables)
     tables = copied(tables)
@@ -29,14 +29,14 @@ def _wholes_first(key: str) -> tuple[int, bool]:
     return key.count(".") + key.count("["), not key.endswith(("cc.name", ".kind"))
 
 
-def copied(tables: Any) -> Any:
+def copied(tables: object) -> Any:
     """A deep copy of plain tables; other objects (a graph) are shared."""
     if is_table(tables):
         return {key: copied(value) for key, value in tables.items()}
     return [copied(value) for value in tables] if is_list(tables) else tables
 
 
-def _from_text(value: Any) -> Any:
+def _from_text(value: object) -> Any:
     if not isinstance(value, str):
         return value
     try:
@@ -94,7 +94,7 @@ def _meaning(model: type[Table], key: str) -> str | None:
     return None
 
 
-def _holding(item: Any, name: str, key: str) -> Any:
+def _holding(item: object, name: str, key: str) -> Any:
     """The item of a list that holds `key`."""
     if is_table(item) or is_list(item):
         return item

@@ -161,7 +161,7 @@ def marking_begins(scenario: "Resolved", queue: Queue) -> int:
     return max(one.marking_begins(scenario) for one in everywhere)
 
 
-def marks(chosen: Any) -> bool:
+def marks(chosen: object) -> bool:
     """True for a marking; false for "none" and for none."""
     return chosen is not None and chosen != "none"
 

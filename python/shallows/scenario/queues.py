@@ -55,7 +55,7 @@ def marking_of(value: Any, info: "ValidationInfo") -> Any:
     raise ValueError('"none", or a table such as { kind = "step", threshold = "35pkt", at = "enqueue" }')
 
 
-def marking_text(value: Any, info: "ValidationInfo") -> Any:
+def marking_text(value: object, info: "ValidationInfo") -> Any:
     """The table of a `Marking`, or its other value."""
     return value.table(packet(info)) if isinstance(value, Marking) else value
 
@@ -65,7 +65,7 @@ AnyMarking = Annotated[
 ]
 
 
-def _which(value: Any) -> str:
+def _which(value: object) -> str:
     return "off" if value is False else "table"
 
 
@@ -95,12 +95,12 @@ class Shared(Table):
 
     @model_validator(mode="before")
     @classmethod
-    def _names_of_switches(cls, table: Any) -> Any:
+    def _names_of_switches(cls, table: object) -> Any:
         return names.translated("shared", table) if is_table(table) else table
 
     @field_validator("alpha", mode="before")
     @classmethod
-    def _above_zero(cls, value: Any) -> float:
+    def _above_zero(cls, value: object) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1024:
             raise ValueError("a number above 0 and at most 1024, such as 1")
         return float(value)
@@ -131,7 +131,7 @@ class Pauses(Table):
 
     @model_validator(mode="before")
     @classmethod
-    def _names_of_switches(cls, table: Any) -> Any:
+    def _names_of_switches(cls, table: object) -> Any:
         return names.translated("pfc", table) if is_table(table) else table
 
     def in_core(self) -> contract.Pause:
@@ -178,15 +178,15 @@ class Trimming(Table):
     def merged(self, other: "Trimming") -> "Trimming":
         """This table with the keys that `other` sets."""
         given = {key: getattr(other, key) for key in other.model_fields_set}
-        limit: dict[str, Any] = (
+        limit: dict[str, object] = (
             {"queue": None, "threshold": None} if {"queue", "threshold"} & set(given) else {}
         )
         return self.model_copy(update={**limit, **given})
 
 
-def _tables_of_defaults(table: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+def _tables_of_defaults(table: Mapping[str, object], *keys: str) -> dict[str, Any]:
     """Replace true for these keys by tables of defaults."""
-    defaults: dict[str, Any] = {key: {} for key in keys if table.get(key) is True}
+    defaults: dict[str, object] = {key: {} for key in keys if table.get(key) is True}
     return {**table, **defaults}
 
 
@@ -214,7 +214,7 @@ class TrafficClass(Table):
 
     @model_validator(mode="before")
     @classmethod
-    def _defaults(cls, table: Any) -> Any:
+    def _defaults(cls, table: object) -> Any:
         return _tables_of_defaults(table, "pfc", "trimming") if is_table(table) else table
 
     @model_validator(mode="after")
@@ -262,7 +262,7 @@ class PortTable(Table):
 
     @field_validator("names", mode="before")
     @classmethod
-    def _patterns(cls, value: Any) -> Any:
+    def _patterns(cls, value: object) -> Any:
         patterns = [value] if isinstance(value, str) else value
         if not is_list(patterns) or not patterns or not all(isinstance(one, str) for one in patterns):
             raise ValueError(_NAMES_EXPECTED)
@@ -282,7 +282,7 @@ class PortTable(Table):
         return self
 
 
-def filled_in(table: Mapping[str, Any]) -> dict[str, Any]:
+def filled_in(table: Mapping[str, object]) -> dict[str, Any]:
     """`[network]` with tables of defaults for `buffer = "shared"` and for true."""
     table = _tables_of_defaults(table, "shared", "pfc", "trimming")
     if table.get("buffer") == "shared":

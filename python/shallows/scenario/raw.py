@@ -24,7 +24,7 @@ def read(tables: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     return given
 
 
-def frame_or_default(tables: dict[str, Any]) -> tuple[Frame, ScenarioError | None]:
+def frame_or_default(tables: dict[str, object]) -> tuple[Frame, ScenarioError | None]:
     """The size of one "pkt" and its error, with which it is the default, for the errors of other tables."""
     try:
         return frame(tables), None
@@ -32,7 +32,7 @@ def frame_or_default(tables: dict[str, Any]) -> tuple[Frame, ScenarioError | Non
         return frame({}), error
 
 
-def frame(tables: dict[str, Any]) -> Frame:
+def frame(tables: dict[str, object]) -> Frame:
     """The size of one "pkt" in this scenario, which every other table needs."""
     network = tables.get("network", {})
     table = network if is_table(network) else {}
@@ -58,7 +58,7 @@ def _size(key: str, value: Any, least: int) -> int:
         raise ScenarioError(key, value, str(error)) from None
 
 
-def _without_graphs(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _without_graphs(tables: dict[str, object], folder: Path) -> dict[str, Any]:
     """`tables` with the edges of a topology that is a networkx graph, or the file of one."""
     topology = tables.get("topology")
     try:
@@ -82,7 +82,7 @@ def _without_graphs(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
         raise ScenarioError(key, value, str(error)) from None
 
 
-def check_depth(value: Any, depth: int = 0) -> None:
+def check_depth(value: object, depth: int = 0) -> None:
     """Refuse tables that are nested too deeply."""
     if depth > DEEPEST:
         raise ScenarioError(None, None, SHALLOW)
@@ -92,7 +92,7 @@ def check_depth(value: Any, depth: int = 0) -> None:
             check_depth(inner, depth + 1)
 
 
-def _check_values(value: Any, key: str | None = None) -> None:
+def _check_values(value: object, key: str | None = None) -> None:
     """Refuse whole numbers of more than 64 bits, and text that no file can hold: lone surrogates, which stand
     for bytes that are not UTF-8.
     """

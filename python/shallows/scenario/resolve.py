@@ -65,7 +65,7 @@ def _recorded(given: "Given", network: "Network") -> NDArray[Any]:
 
 def _with_traffic(resolved: Resolved) -> Resolved:
     """With the numbers of flows that follow the network."""
-    traffic: list[Any] = []
+    traffic: list[object] = []
     for i, table in enumerate(resolved.traffic):
         if table.cc is None and resolved.cc is None:
             raise ScenarioError("cc", None, f'an algorithm such as "dctcp", here or as traffic[{i}].cc')
@@ -125,7 +125,7 @@ def of_network(used: "Algorithm", scale: "Scale") -> "Algorithm":
     return replace(used, parameters=values)
 
 
-def _changed(table: _Table, **values: Any) -> _Table:
+def _changed(table: _Table, **values: object) -> _Table:
     """The same table with other values."""
     return table.model_copy(update=values)
 

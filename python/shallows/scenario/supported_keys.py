@@ -168,11 +168,11 @@ def _set_in(scenario: "Scenario", name: str, table: "Table") -> Iterator[SetKey]
             yield SetKey(f"{name}.{key}", f"{name}.{key}", shown, default)
 
 
-def _dumped(table: "Table", context: Any) -> dict[str, Any]:
+def _dumped(table: "Table", context: object) -> dict[str, Any]:
     return table.model_dump(by_alias=True, exclude_none=True, context=context)
 
 
-def _default(scenario: "Scenario", model: "type[Table]", values: dict[str, Any], key: str) -> Any:
+def _default(scenario: "Scenario", model: "type[Table]", values: dict[str, object], key: str) -> Any:
     """The value of `key` if it were absent: it may depend on the network and the file's other `values`."""
     context = {"frame": scenario.frame}
     for rest in ({other: value for other, value in values.items() if other != key}, {}):
@@ -264,5 +264,5 @@ def _row(*cells: str) -> str:
     return "|" + "|".join(f" {cell} " if cell else " " for cell in cells).replace(" --- ", "---") + "|"
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)

@@ -86,7 +86,7 @@ class NetworkTable(Table):
 
     @model_validator(mode="before")
     @classmethod
-    def _memory(cls, table: Any) -> Any:
+    def _memory(cls, table: object) -> Any:
         return queues.filled_in(table) if is_table(table) else table
 
     @property
@@ -314,7 +314,7 @@ class RecordTable(Table):
 
     @field_validator("ports")
     @classmethod
-    def _ports(cls, ports: Any) -> Any:
+    def _ports(cls, ports: object) -> Any:
         if ports in ("bottleneck", "all"):
             return ports
         if is_list(ports) and ports and all(isinstance(port, str) for port in ports):
@@ -331,7 +331,7 @@ class RecordTable(Table):
         raise ValueError(_FLOWS_EXPECTED)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 

@@ -16,7 +16,7 @@ _PLAIN = {"bool_type": "true or false", "float_type": "a number"}
 """By the type of an error of pydantic: the value that a strict key expects."""
 
 
-def all_errors(error: ValidationError, tables: dict[str, Any], model: type[Table]) -> ScenarioError:
+def all_errors(error: ValidationError, tables: dict[str, object], model: type[Table]) -> ScenarioError:
     """The errors of pydantic about `tables`, validated by `model`, as one `ScenarioError` with others."""
     # A default that depends on a wrong key is no mistake of its own.
     errors = [one for one in error.errors() if one["type"] != "default_factory_not_called"]
@@ -91,7 +91,7 @@ def _list(model: type[Table], name: str) -> str:
     return f"a list ({field.description})" if field and field.description else "a list"
 
 
-def _dotted(loc: tuple[int | str, ...], tables: dict[str, Any]) -> str:
+def _dotted(loc: tuple[int | str, ...], tables: dict[str, object]) -> str:
     """A pydantic location as a scenario writes it."""
     key, at, table, tagged = "", cast(Any, tables), cast(Any, tables), None
     for step in loc:
@@ -124,7 +124,7 @@ def _inside(model: type[Table], key: str) -> type[Table] | None:
     return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Table)), None)
 
 
-def _members(annotation: Any) -> Iterator[Any]:
+def _members(annotation: object) -> Iterator[Any]:
     """A type, and the types that a union or `Annotated` of it has."""
     yield annotation
     for inner in get_args(annotation):

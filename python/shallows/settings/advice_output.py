@@ -19,7 +19,16 @@ def report(advice: "Advice") -> list[Any]:
     """The recommendation, the tables of settings in both worlds, the assumptions and the disagreements."""
     best = advice.best
     lines = [_headline(advice), ""] + [f"{key} = {_value(value)}" for key, value in best.settings.items()]
-    parts: list[Any] = ["\n".join(lines), "", _distance(advice), "", _packets(advice), "", _fluid(advice), ""]
+    parts: list[object] = [
+        "\n".join(lines),
+        "",
+        _distance(advice),
+        "",
+        _packets(advice),
+        "",
+        _fluid(advice),
+        "",
+    ]
     parts += [_corners(advice), "", _settings(advice), ""]
     parts += [f"assumed     {text}" for text in advice.assumed]
     parts += [f"disagree    {text}" for text in advice.disagreements]
@@ -101,7 +110,7 @@ def _margin_words(one: "Candidate") -> str:
     return f"the least phase margin is {worst.degrees:.1f} degrees, with {worst.where}"
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):

@@ -238,7 +238,7 @@ def _own_values(scenario: "Scenario", keys: Sequence[str]) -> dict[str, Any]:
     return values
 
 
-def _inline(table: Mapping[str, Any]) -> str:
+def _inline(table: Mapping[str, object]) -> str:
     """A table of texts in one line, as a key of a sweep has it."""
     return "{ " + ", ".join(f'{key} = "{value}"' for key, value in table.items()) + " }"
 

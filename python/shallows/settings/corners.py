@@ -91,7 +91,7 @@ class Places:
     folder: Path
     progress: bool = False
 
-    def corners(self, name: str, settings: Mapping[str, Any]) -> tuple[Corner, ...]:
+    def corners(self, name: str, settings: Mapping[str, object]) -> tuple[Corner, ...]:
         """A `Corner` of each of the places with `settings`, whose runs are saved under `name`."""
         keys = ("topology.hosts", "traffic.0.flows", "topology.rtt")
         points = [(flows, flows, TIME.text(4 * round(rtt * 1e12 / 4))) for flows, rtt in self.places]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class Margins:
         models = tuple(model for model in made if model is not None)
         return cls(models, flows, rtts_s, tuple(max(0.0, rtts_s[0] - model.delay) for model in models))
 
-    def with_parameters(self, values: Mapping[str, Any]) -> "Margins":
+    def with_parameters(self, values: Mapping[str, object]) -> "Margins":
         """The same with other parameters of the models."""
         return replace(self, models=tuple(replace(model, **values) for model in self.models))
 

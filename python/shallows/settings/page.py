@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def report(explanation: "Explanation") -> list[Any]:
     """The tables and sentences that a terminal shows."""
     lines = [f"base RTT    {TIME.about(explanation.base_rtt_ps)}, the longest of the scenario's flows"]
-    parts: list[Any] = ["\n".join(lines), "", _thresholds(explanation)]
+    parts: list[object] = ["\n".join(lines), "", _thresholds(explanation)]
     if any(port.headroom_needed for port in explanation.ports):
         parts += ["", _headrooms(explanation)]
     if any(port.margin for port in explanation.ports):

@@ -134,13 +134,13 @@ class _Translation:
 
     def _classes(self, found: dict[int | None, _Queue]) -> dict[str, Any]:
         """`[[classes]]` by priority, and the `[[pools]]` that they use."""
-        pools: dict[str, dict[str, Any]] = {}
-        classes: list[dict[str, Any]] = []
+        pools: dict[str, dict[str, object]] = {}
+        classes: list[dict[str, object]] = []
         for number, weight in self._by_priority(found):
             one = found[number]
             memory = dict(one.memory)
             shared = memory.pop("shared", None)
-            table: dict[str, Any] = {"name": f"queue-{number}"}
+            table: dict[str, object] = {"name": f"queue-{number}"}
             if weight is not None:
                 table["weight"] = weight
             table |= {"marking": one.marking or "none", **memory}
@@ -154,7 +154,7 @@ class _Translation:
             classes.append(table)
         return {"classes": classes, "pools": list(pools.values())} if pools else {"classes": classes}
 
-    def _pool(self, pools: dict[str, dict[str, Any]], name: str, shared: dict[str, Any]) -> None:
+    def _pool(self, pools: dict[str, dict[str, object]], name: str, shared: dict[str, object]) -> None:
         pool = pools.setdefault(name, {"name": name, **shared})
         if pool["alpha"] != shared["alpha"]:
             self.left.append(
@@ -255,7 +255,7 @@ class _Translation:
             self.assumed.append("headroom is what each link needs: no BUFFER_PG names a profile")
             return {"pfc": {"headroom": "auto"}}, None
         key, profile = found
-        pfc: dict[str, Any] = {}
+        pfc: dict[str, object] = {}
         if "xoff" in profile:
             pfc["headroom"] = SIZE.text(profile["xoff"])
         else:

@@ -41,7 +41,7 @@ class Queues:
 
     def alike(self) -> list[list[str]]:
         """The ports by what the tables of queues say of them, the most common first."""
-        said: dict[str, list[Any]] = {}
+        said: dict[str, list[object]] = {}
         for table in (*NUMBERED, "PORT_QOS_MAP", "PFC_WD"):
             for entry, values in self.tables.get(table, {}).items():
                 numbers = numbers_of(table, entry) if table in NUMBERED else None
@@ -145,7 +145,7 @@ class PortsDifferError(ScenarioError):
     """Two ports, or two entries of one, have different values for the same setting."""
 
 
-def agreed(found: Mapping[str, Any], expected: str) -> Any:
+def agreed(found: Mapping[str, object], expected: str) -> Any:
     """The one value of several keys, or None. Raises `PortsDifferError` where they differ."""
     first = next(iter(found.values()), None)
     for key, value in found.items():

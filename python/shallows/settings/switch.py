@@ -26,9 +26,9 @@ NAMES: dict[str, dict[str, Rule]] = {
 """Table of `[network]` -> name on a switch -> rule."""
 
 
-def translated(name: str, table: dict[str, Any]) -> dict[str, Any]:
+def translated(name: str, table: dict[str, object]) -> dict[str, Any]:
     """The table `name` of `[network]` with a switch's names replaced. Raises `ScenarioError` with the key."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for key, value in table.items():
         rule = NAMES[name].get(key)
         here, text = (rule[0], _value(key, value, rule)) if rule else (key, value)

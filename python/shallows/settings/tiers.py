@@ -28,7 +28,7 @@ def of_tier(scenario: "Scenario", names: str) -> "Scenario":
         both = " and ".join(network.port_names[link] for link in list(found.values())[:2])
         wrong = f"{both} differ" if found else "these are ports of hosts"
         raise ScenarioError("--tier", names, f"ports of switches with the same [[ports]]: {wrong}")
-    overrides: dict[str, Any] = {"ports": []}
+    overrides: dict[str, object] = {"ports": []}
     for queue in groups.queues(scenario)[next(iter(found))]:
         overrides |= _keys(queue, scenario.mtu)
     return scenario.replace(overrides)
@@ -36,7 +36,7 @@ def of_tier(scenario: "Scenario", names: str) -> "Scenario":
 
 def _keys(queue: "Queue", mtu: int) -> dict[str, Any]:
     """The keys of a queue that `[[ports]]` can change."""
-    keys: dict[str, Any] = {"marking": queue.marks.table(mtu) if queue.marks else "none"}
+    keys: dict[str, object] = {"marking": queue.marks.table(mtu) if queue.marks else "none"}
     if queue.trimming:
         keys["trimming"] = _trimming(queue.trimming, mtu)
     elif queue.buffer < NEVER:

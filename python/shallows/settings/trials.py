@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -95,8 +95,8 @@ class Metric:
 
 
 def trials(
-    scenario: "Scenario", settings: Sequence[Mapping[str, Any]], seeds: int | Sequence[int], metric: Metric,
-    folder: Path, progress: bool = False,
+    scenario: "Scenario", settings: Sequence[Mapping[str, object]], seeds: int | Sequence[int],
+    metric: Metric, folder: Path, progress: bool = False,
 ) -> list[Trial]:  # fmt: skip
     """A `Trial` of each of `settings` (all with the same keys of the scenario), saved in `folder`."""
     keys = tuple(settings[0])
@@ -110,7 +110,7 @@ def trials(
 
 
 def swept(
-    scenario: "Scenario", over: Mapping[str | tuple[str, ...], Sequence[Any] | str],
+    scenario: "Scenario", over: Mapping[str | tuple[str, ...], Sequence[object] | str],
     seeds: int | Sequence[int], folder: Path, progress: bool,
 ) -> "Iterator[Run]":  # fmt: skip
     """The runs of a sweep, by point and then by seed; those that `folder` holds are not repeated.

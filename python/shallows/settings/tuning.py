@@ -138,7 +138,7 @@ class Tuned:
 
         extended: whether the scenario's ramp goes on above kmax, as no switch has it.
         """
-        found: dict[str, Any] = {}
+        found: dict[str, object] = {}
         for key, value in self.tuning.keys(values, self.algorithm.parameters).items():
             places = [f"{table}.{key[3:]}" for table in self.tables] if key.startswith("cc.") else [key]
             found |= dict.fromkeys(places, value)

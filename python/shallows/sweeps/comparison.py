@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 
 def compare(
     scenario: "Given",
-    cc: str | type[Any] | Sequence[str | type[Any]],
+    cc: str | type[object] | Sequence[str | type[object]],
     *,
     worlds: Sequence[World] = ("packet",),
     seed: int | None = None,
     threads: int | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: bool = False,
-    overrides: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, object] | None = None,
     **unknown: Never,
 ) -> "Comparison":
     """Run `scenario` once for each algorithm of `cc` in each of `worlds`; return the `Comparison`.
@@ -73,14 +73,14 @@ def compare(
     return comparison.check_books()
 
 
-def one_or_more(cc: str | type[Any] | Sequence[str | type[Any]]) -> Sequence[str | type[Any]]:
+def one_or_more(cc: str | type[object] | Sequence[str | type[object]]) -> Sequence[str | type[Any]]:
     """The algorithms of a list, or one algorithm as a list."""
     return [cc] if isinstance(cc, str | type) else cc
 
 
 def prepare_all(
     scenario: "Given",
-    ccs: Sequence[str | type[Any]],
+    ccs: Sequence[str | type[object]],
     worlds: Sequence[str],
     *,
     seed: int | None = None,
@@ -111,7 +111,7 @@ def _prepare(
     scenario: "Given",
     seed: int | None,
     overrides: NamedOverrides,
-    cc: str | type[Any],
+    cc: str | type[object],
     world: str,
     *,
     alone: bool,
@@ -272,7 +272,7 @@ class Comparison:
 
         return plot.figure(list(self.runs.values()), labels=list(self.runs), **options)
 
-    def html(self, file: str | PathLike[str], paths: Any = None) -> Path:
+    def html(self, file: str | PathLike[str], paths: object = None) -> Path:
         """Write a self-contained page of this comparison to `file`; return its path.
 
         `paths` are `{label: run.why(slowest=10)}`, for a page with critical paths.
@@ -307,7 +307,7 @@ class Comparison:
             self.draw(folder)
         return folder
 
-    def draw(self, folder: str | PathLike[str], **options: Any) -> None:
+    def draw(self, folder: str | PathLike[str], **options: object) -> None:
         """Add the figure to `folder`, where this comparison is saved; `options` are those of `figure`."""
         from shallows import plot
 

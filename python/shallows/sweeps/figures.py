@@ -135,7 +135,9 @@ def _size(across: int, up: int, names: int, panels: int) -> tuple[float, float]:
     return max(wide, 4.2), max(high, 2.4)
 
 
-def _cells(ax: "Axes", rows: Rows, x: tuple[str, list[Any]], y: tuple[str, list[Any]], scale: Any) -> Any:
+def _cells(
+    ax: "Axes", rows: Rows, x: tuple[str, list[object]], y: tuple[str, list[object]], scale: Any
+) -> Any:
     """Draw the means of one panel at the positions of the keys' values; return the image."""
     (across_by, across), (up_by, up) = x, y
     values = np.full((len(up), len(across)), np.nan)
@@ -225,7 +227,7 @@ def _ticks(ax: "Axes", places: Mapping[str, float]) -> None:
     ax.set_xticks(list(kept.values()), list(kept))
 
 
-def _scale(values: Sequence[Any]) -> tuple[dict[str, float], str | None]:
+def _scale(values: Sequence[object]) -> tuple[dict[str, float], str | None]:
     """`({value: position on the axis}, unit)`; unit None for words."""
     numbers = [number for number in map(magnitude, values) if number is not None]
     if len(numbers) == len(values) and len({unit for _, unit in numbers}) == 1:
@@ -247,7 +249,7 @@ def _at(row: Row, columns: Sequence[str]) -> tuple[Any, ...]:
     return tuple(row[column] for column in columns)
 
 
-def _pairs(columns: Sequence[str], values: Sequence[Any]) -> list[str]:
+def _pairs(columns: Sequence[str], values: Sequence[object]) -> list[str]:
     return [f"{column} {value}" for column, value in zip(columns, values, strict=True)]
 
 

@@ -46,7 +46,7 @@ def of_file(path: str | os.PathLike[str], overrides: Mapping[str, Any]) -> "tupl
         raise error.in_file(str(path)) from None
 
 
-def _beside(path: Path, scenario: str, overrides: Mapping[str, Any]) -> "Scenario":
+def _beside(path: Path, scenario: str, overrides: Mapping[str, object]) -> "Scenario":
     """The scenario that a sweep's file names: a file beside it, or an example."""
     from shallows.scenario import Scenario
 
@@ -54,7 +54,7 @@ def _beside(path: Path, scenario: str, overrides: Mapping[str, Any]) -> "Scenari
     return Scenario.load(beside if beside.exists() else scenario, overrides)
 
 
-def _sweep(table: Any) -> dict[str, Any]:
+def _sweep(table: object) -> dict[str, Any]:
     if not isinstance(table, dict):
         raise ScenarioError("sweep", table, "a table")
     table = cast(dict[str, Any], table)
@@ -65,7 +65,7 @@ def _sweep(table: Any) -> dict[str, Any]:
             raise ScenarioError(
                 f"sweep.{key}", table[key], f"one of {', '.join(KEYS)}{did_you_mean(key, KEYS)}"
             )
-    over: Any = table.get("over", {})
+    over: object = table.get("over", {})
     settings = dict(table)
     if not isinstance(over, dict):
         raise ScenarioError("sweep.over", over, 'a table such as { "traffic.0.load" = [0.2, 0.4] }')

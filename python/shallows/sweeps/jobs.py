@@ -30,7 +30,7 @@ SET_ASIDE = "set-aside"
 def part_of(place: Path, metrics: "list[str]") -> tuple[dict[str, Any], dict[str, float]]:
     """Metrics of parts of the run in `place`, and lower bounds of those that are unknown."""
     summary = json.loads((place / "summary.json").read_text("utf-8"))
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     least: dict[str, float] = {}
     for metric in metrics:
         row, key = number(summary, metric)

@@ -66,7 +66,7 @@ class Plan:
     def points(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """`[(columns, overrides)]` without seeds: algorithms vary slowest, the last axis fastest."""
         names = self.names
-        points: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        points: list[tuple[dict[str, object], dict[str, object]]] = []
         for cc in self.ccs or (None,):
             for rows in itertools.product(*(axis.rows for axis in self.axes)):
                 keys = [key for axis in self.axes for key in axis.keys]
@@ -140,7 +140,7 @@ def plan(
     scenario: "Scenario",
     cc: Any = (),
     over: Mapping[Any, Any] | None = None,
-    seeds: Any = 1,
+    seeds: object = 1,
     world: str = "packet",
 ) -> Plan:
     """The `Plan` of these arguments of `sweep`. Raises `ScenarioError`."""
@@ -172,7 +172,7 @@ def axis(keys: tuple[str, ...], values: Any) -> Axis:
     return Axis(keys, tuple(rows))
 
 
-def together(columns: Mapping[str, Sequence[Any]]) -> dict[tuple[str, ...], list[tuple[Any, ...]]]:
+def together(columns: Mapping[str, Sequence[object]]) -> dict[tuple[str, ...], list[tuple[Any, ...]]]:
     """The `{keys: rows}` of several keys that change together: `{key: values}` of equal lengths."""
     spread_out = {
         key: spread(values, key) if isinstance(values, str) else values for key, values in columns.items()

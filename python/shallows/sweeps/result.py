@@ -194,7 +194,7 @@ class Sweep:
         wanted = have * (worst / share) ** 2 if math.isfinite(worst) else 2 * have
         return min(max(math.ceil(wanted), have + 1), 2 * have, MOST_SEEDS)
 
-    def runs(self, **chosen: Any) -> Iterator[Run]:
+    def runs(self, **chosen: object) -> Iterator[Run]:
         """The `Run`s with these columns (cc="dx", load=0.4, seed=1), read from disk one by one."""
         for row in self.rows:
             if not row["failure"] and all(row[key] == value for key, value in chosen.items()):

@@ -93,15 +93,15 @@ def sweep(
 
 
 def asked(
-    scenario: Any,
+    scenario: object,
     cc: Any = (),
     over: Any = None,
     *,
     seeds: Any = None,
-    until: Any = None,
-    metric: Any = None,
+    until: object = None,
+    metric: object = None,
     world: str = "packet",
-    overrides: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, object] | None = None,
     shard: tuple[int, int] | None = None,
 ) -> "tuple[Plan, dict[str, Any]]":
     """`(Plan, {"until", "metric"})` of the arguments of `sweep`, or else of the file."""
@@ -126,7 +126,7 @@ def missing(plan: "Plan", folder: str | os.PathLike[str]) -> "list[Job]":
     return [job for job in plan.jobs() if not place_of(job, Path(folder, "runs")).exists()]
 
 
-def check_memory(jobs: "list[Job]", workers: int | None = None, on: Any = None) -> None:
+def check_memory(jobs: "list[Job]", workers: int | None = None, on: object = None) -> None:
     """Raise `ScenarioError` if this machine lacks the memory for `jobs`; other machines are not checked.
 
     The first seed of each point stands for the others.
@@ -165,7 +165,7 @@ def run(
     asked: "Plan",
     out: Any = None,
     *,
-    on: Any = None,
+    on: object = None,
     workers: int | None = None,
     until: Any = None,
     metric: Any = None,
@@ -190,7 +190,7 @@ def run(
     return result
 
 
-def _run(plan: "Plan", folder: Path, on: Any, workers: int | None, bar: "Progress | None") -> Sweep:
+def _run(plan: "Plan", folder: Path, on: object, workers: int | None, bar: "Progress | None") -> Sweep:
     jobs = plan.jobs()
     saved = Saved(folder)
     executor = partial(performed, on=on, workers=workers, folder=folder / "runs")

@@ -18,7 +18,7 @@ JSON = "json"
 """The key for the list of columns with values in JSON, because no column type holds them."""
 
 
-def save(path: Path, rows: list[dict[str, Any]], about: dict[str, Any]) -> None:
+def save(path: Path, rows: list[dict[str, Any]], about: dict[str, object]) -> None:
     """Write the table and the facts `about` the sweep. Raises `OSError` if it fails."""
     names = list(rows[0]) if rows else []
     values = {name: [row[name] for row in rows] for name in names}

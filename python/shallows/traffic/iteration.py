@@ -54,7 +54,7 @@ class Iteration:
         self._reduced: Ids = np.full(shape.ranks, NONE)
         """The end of the last bucket of each rank."""
 
-    def layer(self, stage: int, length_ps: int, step: int, tensor: Schedule | None, expert: "Any") -> Ids:
+    def layer(self, stage: int, length_ps: int, step: int, tensor: Schedule | None, expert: "object") -> Ids:
         """Add a layer of one pass of a stage; returns the last computation of each rank of all.
 
         With tensor parallelism each half ends with an all-reduce. With experts, `expert` has the schedule and

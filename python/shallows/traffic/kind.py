@@ -29,14 +29,14 @@ Pair = tuple[U32, U32]
 """Sources and targets."""
 
 
-def _ends(value: Any) -> Any:
+def _ends(value: object) -> Any:
     hosts = value if is_list(value) else [value]
     if not hosts or not all(isinstance(host, int | str) and not isinstance(host, bool) for host in hosts):
         raise ValueError('a host (number or name), a list of hosts, or "topology"')
     return value
 
 
-def file_of(value: Any, info: "ValidationInfo") -> str:
+def file_of(value: object, info: "ValidationInfo") -> str:
     """The path of an existing file, searched in the scenario's folder first. Raises `ValueError`."""
     context: dict[str, Any] = info.context or {}
     folder: Path = context.get("folder") or Path()
@@ -143,7 +143,7 @@ class Between(Kind):
         return sources, targets
 
 
-def hosts_of(network: "Network", key: str, value: Any) -> U32 | None:
+def hosts_of(network: "Network", key: str, value: object) -> U32 | None:
     """The numbers of the hosts in `value`; None for the topology's own."""
     if value == "topology":
         return None

@@ -12,7 +12,7 @@ and scan", Parallel Computing 35(12), 2009 (two trees).
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -85,7 +85,7 @@ class Schedule:
         return type(self)(source, target, self.bytes[order], step, after, behind)
 
 
-def _u32(column: NDArray[Any]) -> U32:
+def _u32(column: NDArray[np.generic]) -> U32:
     return column.astype(np.uint32)
 
 

@@ -119,7 +119,7 @@ class Tasks(Kind):
         return numbers
 
 
-def _one_host(network: "Network", key: str, value: Any) -> int:
+def _one_host(network: "Network", key: str, value: object) -> int:
     hosts = hosts_of(network, key, value)
     if hosts is None or len(hosts) != 1:
         raise ScenarioError(key, value, "one host")

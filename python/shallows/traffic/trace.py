@@ -43,7 +43,7 @@ _SECONDS = f"seconds from 0 to {limits.TIME.most // 10**12}, such as 0.0015"
 _WHOLE = f"a whole number from 1 to {limits.SIZE.most}"
 
 
-def _optional_file(value: Any, info: "ValidationInfo") -> str | None:
+def _optional_file(value: object, info: "ValidationInfo") -> str | None:
     return None if value is None else file_of(value, info)
 
 

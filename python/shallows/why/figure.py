@@ -228,7 +228,7 @@ def _draw_queue(ax: "Axes", path: "Path", record: "Record", port: int, bars: lis
     ax.set_title(f"Queue at {record.names[port]} (packets)")
 
 
-def _extremes(times: F64, values: NDArray[Any]) -> tuple[F64, NDArray[Any]]:
+def _extremes(times: F64, values: NDArray[np.generic]) -> tuple[F64, NDArray[Any]]:
     """At most `MOST_POINTS` points: the extremes of equally many neighbours."""
     if len(values) <= MOST_POINTS:
         return times, values

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,7 +133,7 @@ class Index:
         return first
 
 
-def _lists(columns: Mapping[str, NDArray[Any]]) -> dict[str, list[int]]:
+def _lists(columns: Mapping[str, NDArray[np.generic]]) -> dict[str, list[int]]:
     return {name: column.tolist() for name, column in columns.items()}
 
 
@@ -145,7 +145,7 @@ def _grouped(keys: Sequence[int], count: int) -> list[list[int]]:
     return groups
 
 
-def _frames(table: Mapping[str, NDArray[Any]], links: int) -> list[Frames]:
+def _frames(table: Mapping[str, NDArray[np.generic]], links: int) -> list[Frames]:
     """The `Frames` of each link; none of a link that sent nothing while it was watched."""
     found = [Frames([], [], [], [], [], [])] * links
     order = np.argsort(table["link"], kind="stable")

@@ -197,7 +197,7 @@ def of_run(
 def of_flows(
     run: "Run",
     ends: "Mapping[int, float]",
-    start_ps: NDArray[Any],
+    start_ps: NDArray[np.generic],
     on_progress: "OnProgress | None" = None,
     *,
     as_many_as_fit: bool = False,

@@ -145,7 +145,7 @@ class Snapshot:
         return f"<Snapshot {TIME.text(self.time_ps)} of {self.scenario.name}>"
 
 
-def _known(values: NDArray[Any]) -> Any:
+def _known(values: NDArray[np.generic]) -> Any:
     """Integers with nulls for `NONE`."""
     import pandas
 

@@ -95,7 +95,7 @@ class TaskPath(Path):
 
         ports, hosts = self.record.names, self.record.scenario.graph.host_names
         flows = self.record.scenario.flows
-        rows: list[dict[str, Any]] = [
+        rows: list[dict[str, object]] = [
             {
                 "task": self.name,
                 "message": message.flow,

@@ -152,7 +152,7 @@ class FluidAnswer:
         """Bins of equal width; an empty queue has a bin of its own."""
         queue = self.queue[self.counted]
         most = max(float(queue.max()), 1.0) * (1 + 1e-9)
-        edges: NDArray[Any] = np.linspace(0.0, most, HISTOGRAM_BINS + 1)
+        edges: NDArray[np.generic] = np.linspace(0.0, most, HISTOGRAM_BINS + 1)
         counts, _ = np.histogram(queue, edges)
         time_ps = counts * (self.measured_s * 1e12 / max(len(queue), 1))
         return {"edges_bytes": edges, "time_ps": np.rint(time_ps).astype(np.uint64)}

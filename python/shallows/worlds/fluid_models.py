@@ -207,7 +207,7 @@ def with_network_defaults(model: "Model", given: Collection[str]) -> "tuple[Mode
     rate_bps, frame_s = round(model.rate), 8 * model.mtu / model.rate
     rtt_s = model.delay + (frame_s if row.sends_apart else 0.0)
     scale = defaults.Scale(round(rtt_s * 1e12), round(model.mtu), np.array([rate_bps], np.uint64), rate_bps)
-    changed: dict[str, Any] = {}
+    changed: dict[str, object] = {}
     for name, source in row.parameters.items():
         if name in given or not isinstance(source, str):
             continue

@@ -1,7 +1,7 @@
 """The path of a fluid: the bottleneck that all flows share, and their round trip."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -45,7 +45,7 @@ def shared_path(scenario: "Scenario") -> Path:
     if len(rtts) > 1:
         times = " and ".join(TIME.text(round(rtt)) for rtt in sorted(rtts))
         raise ScenarioError("traffic", None, f"paths with one round trip, not {times}")
-    ports: Any = scenario.record.ports
+    ports: object = scenario.record.ports
     if isinstance(ports, list) and link not in network.recorded_ports:
         expected = f"{network.port_names[link]}, the only queue of a fluid"
         raise ScenarioError("record.ports", ", ".join(scenario.record.ports), expected)

@@ -33,7 +33,7 @@ def program() -> str | Path:
     return found
 
 
-def call(*words: str, request: Mapping[str, Any] | None = None) -> int:
+def call(*words: str, request: Mapping[str, object] | None = None) -> int:
     """Run a command of the program on this terminal, with an optional request; return its status."""
     path, text = program(), encode(request) if request else None
     status = subprocess.run([path, *words], input=text, text=True, check=False).returncode
@@ -54,7 +54,7 @@ def said(*words: str) -> tuple[int, list[str]]:
     return done.returncode, done.stdout.splitlines()
 
 
-def ask(request: Mapping[str, Any], word: str = "run") -> Any:
+def ask(request: Mapping[str, object], word: str = "run") -> Any:
     """The answer of the program to a request (docs/crossing.md). Ctrl-C ends a run early.
 
     Raises `ScenarioError` with the program's message if it fails.
@@ -97,7 +97,7 @@ def _rebuilt(path: str | Path) -> str:
     return f"{path} built from the sources of this package; run `make live` to rebuild it"
 
 
-def encode(request: Mapping[str, Any]) -> str:
+def encode(request: Mapping[str, object]) -> str:
     """A request in the program's format."""
     return json.dumps(request, default=_plain)
 

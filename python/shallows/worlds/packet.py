@@ -1,7 +1,7 @@
 """The packet world: the request of a scenario (docs/crossing.md), and its run."""
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -76,7 +76,7 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: 
     return Run.from_answer(Answer(scenario, scenario.graph, scenario.flows, answer, record), wall_s)
 
 
-def _count_from_request(scenario: "Scenario", start_ps: Any) -> None:
+def _count_from_request(scenario: "Scenario", start_ps: object) -> None:
     """Let flows start when their host asks for them, before its costs."""
     if scenario.hosts.costs:
         start_ps -= np.where(start_ps == NEVER, np.uint64(0), costs.of_flows(scenario))

@@ -23,7 +23,7 @@ def request(scenario: "Scenario") -> Request:
     """The request to the core: integers in picoseconds, bytes and bits per second."""
     network, options = scenario.graph, scenario.network
     of_ports = port_request.to_core(scenario, network)
-    asked: dict[str, Any] = {
+    asked: dict[str, object] = {
         "hosts": network.hosts,
         "nodes": network.nodes,
         "links": {

@@ -38,7 +38,7 @@ def run(
     threads: int | None = None,
     out: str | PathLike[str] | None = None,
     progress: bool = False,
-    overrides: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, object] | None = None,
     **unknown: Never,
 ) -> Run:
     """Run `scenario` and return its `Run`.
@@ -93,14 +93,14 @@ def with_cc(cc: "Algorithm") -> dict[str, Any]:
     return {"cc.name": given} if isinstance(given, str) else {"cc": given}
 
 
-def named(overrides: Mapping[str, Any] | None) -> NamedOverrides:
+def named(overrides: Mapping[str, object] | None) -> NamedOverrides:
     """`overrides` with their source. Raises `ScenarioError` unless they are a dict."""
     if overrides is not None and not hasattr(overrides, "items"):
         raise ScenarioError("overrides", overrides, 'a dict of keys, such as {"traffic.0.flows": 10}')
     return NamedOverrides(overrides)
 
 
-def given(scenario: "Given", changes: Mapping[str, Any]) -> "Scenario":
+def given(scenario: "Given", changes: Mapping[str, object]) -> "Scenario":
     """The `Scenario` of a `Scenario`, a dict of its tables, the path of a file or the name of an example."""
     from shallows.scenario import Scenario
 

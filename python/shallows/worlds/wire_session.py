@@ -99,7 +99,7 @@ class Door:
         except ValueError as error:
             return _message(kind="refused", why=str(error)[:200])
 
-    def _has_cookie(self, message: dict[str, Any], peer: Address) -> bool:
+    def _has_cookie(self, message: dict[str, object], peer: Address) -> bool:
         return any(_same(self._cookie(peer, age), message.get("cookie")) for age in (0, 1))
 
     def _cookie(self, peer: Address, age: int) -> str:
@@ -151,7 +151,7 @@ def _heard(sock: socket.socket, peer: Address) -> Iterator[bytes]:
             yield data
 
 
-def _message(**parts: Any) -> bytes:
+def _message(**parts: object) -> bytes:
     return MAGIC + json.dumps(parts, sort_keys=True).encode()
 
 
