@@ -38,6 +38,12 @@ def test_approximation_of_equation_14(flows):
     assert f"{approximate_marking(Dcqcn(flows=flows)):.{places}e}" == digits
 
 
+def test_approximation_overestimates():
+    models = [Dcqcn(flows=n) for n in (1, 10, 64, 100)]
+    excess = [approximate_marking(model) / model.fixed_point().p - 1 for model in models]
+    assert [round(100 * share) for share in excess] == [16, 30, 58, 70]
+
+
 @pytest.mark.parametrize("flows", [1, 2, 3, 10, 16])
 def test_only_the_rate_of_a_flow_matters(flows):
     slow, fast = Dcqcn(rate=10e9, flows=flows).fixed_point(), Dcqcn(rate=40e9, flows=4 * flows).fixed_point()
@@ -103,6 +109,27 @@ def test_any_marked_by_hand():
     assert any_marked(1.0, 0.0) == 0.0
 
 
+# Fig. 4: delay in us, flows: mean, least, most KB of the queue over 80 to 100 ms.
+FIG4 = {
+    (4, 2): (20.5, 20.5, 20.5),
+    (4, 10): (125.3, 125.3, 125.3),
+    (4, 64): (1182, 1182, 1182),
+    (85, 2): (20.5, 20.2, 20.7),
+    (85, 10): (131.8, 0.0, 276.1),
+    (85, 64): (1181.7, 1181.7, 1181.7),
+}
+
+
+@pytest.mark.parametrize(("delay_us", "flows"), FIG4)
+def test_figure_4(delay_us, flows):
+    run = trajectory(Dcqcn(flows=flows, delay=delay_us * 1e-6, kmax=2e6, pmax=0.1), 0.1, step_s=2e-6)
+    late = run.queue_bytes[run.between(0.08)] / 1e3
+    mean, least, most = FIG4[delay_us, flows]
+    assert late.mean() == pytest.approx(mean, rel=2e-3)
+    assert late.min() == pytest.approx(least, rel=2e-3, abs=0.05)
+    assert late.max() == pytest.approx(most, rel=2e-3, abs=0.05)
+
+
 def test_figure_4_recovery_of_two_flows():
     """At 85 us a flow falls to 3.88 Gb/s, and is back at 20 Gb/s after 20.5 ms: R_AI/T is 0.727 Gb/s a ms."""
     run = trajectory(Dcqcn(delay=85e-6, kmax=2e6, pmax=0.1), 0.1, step_s=1e-6)
@@ -129,6 +156,16 @@ def test_rates_become_equal():
     assert at_20_ms.min() == pytest.approx(3.97, abs=0.03)
     assert at_20_ms.max() == pytest.approx(4.03, abs=0.03)
     assert np.ptp(run.rates_bps[:, -1]) / run.rates_bps[:, -1].mean() < 1e-3
+
+
+def test_marking_at_enqueue_waits_in_the_queue():
+    """Fig. 17: at 85 us two flows are steady with marks at dequeue, and oscillate with marks at enqueue."""
+    late = {}
+    for at in ("dequeue", "enqueue"):
+        run = trajectory(Dcqcn(delay=85e-6, kmax=2e6, pmax=0.1, at=at), 0.2)
+        late[at] = np.ptp(run.queue_bytes[run.between(0.18)]) / 1e3
+    assert late["dequeue"] < 0.5
+    assert late["enqueue"] == pytest.approx(39.6, abs=1)
 
 
 def test_mark_made_at_enqueue_is_that_of_the_packet_which_leaves():

@@ -7,7 +7,7 @@ import pytest
 
 from shallows.fluid import Dcqcn, DcqcnPi, Dctcp, PatchedTimely, PatchedTimelyPi, Timely
 from shallows.fluid.linear import linearise
-from shallows.fluid.published import linearise_as_published
+from shallows.fluid.published import linearise_as_published, taylor_dcqcn
 from shallows.fluid.roots import characteristic_roots
 from shallows.fluid.trajectory import Flows, trajectory
 
@@ -171,6 +171,26 @@ def growth_after_a_nudge(model):
     off, time = run.queue_bytes[late] * 8 / model.unit_bits - rest["q"], run.time_s[late]
     peaks = np.flatnonzero((off[1:-1] > off[:-2]) & (off[1:-1] >= off[2:]) & (off[1:-1] > 0)) + 1
     return np.polyfit(time[peaks], np.log(off[peaks]), 1)[0]
+
+
+PUBLISHED = {
+    0: {2: 26.62, 10: 4.76, 20: 9.63, 40: 27.37, 100: 56.48},
+    50: {2: 8.26, 10: -6.58, 20: -0.95, 40: 15.73, 100: 39.81},
+    100: {2: -10.10, 10: -17.93, 20: -11.54, 40: 4.09, 100: 23.14},
+}
+
+
+@pytest.mark.parametrize("delay_us", PUBLISHED)
+def test_figure_3_as_published(delay_us):
+    for flows, printed in PUBLISHED[delay_us].items():
+        margins = taylor_dcqcn(Dcqcn(flows=flows, delay=delay_us * 1e-6)).loop().margins()
+        assert margins.phase_margin_deg == pytest.approx(printed, abs=0.1)
+
+
+def test_figure_11_as_published():
+    for flows, printed in {2: -1.9535, 10: 28.529, 20: 41.58, 40: -1.3105}.items():
+        margins = linearise_as_published(PatchedTimely(flows=flows, delay=0.0)).loop().margins()
+        assert margins.phase_margin_deg == pytest.approx(printed, abs=0.1)
 
 
 def test_no_margin_without_a_fixed_point():

@@ -185,6 +185,7 @@ def fluid_model(
     algorithm: by default the scenario's first one that has a model. None if there is no model, or the
     libraries of the fluid world are not installed.
     """
+    from shallows.algorithms.defaults import most_switches
     from shallows.base import extras
     from shallows.worlds.fluid_models import MODELS, ModelInputs
 
@@ -202,7 +203,8 @@ def fluid_model(
     at = "" if marking == "none" else marking.at
     packet_s = 8 * scenario.mtu / rate
     levels = {} if marking == "none" else _point(marking, rate)
-    given = ModelInputs(used.parameters, levels, at, scenario.mtu, packet_s)
+    frame, switches = scenario.frame, most_switches(scenario.graph)
+    given = ModelInputs(used.parameters, levels, at, scenario.mtu, frame.payload, packet_s, switches)
     parameters = {name: given.get(source) for name, source in row.parameters.items()}
     delay_s = rtt_ps * 1e-12 - (packet_s if row.sends_apart else 0.0)
     return fluid.MODELS[row.model](rate=float(rate), delay=delay_s, mtu=float(scenario.mtu), **parameters)

@@ -7,7 +7,7 @@ message the packets (`walk`). So its pieces touch each other, and their sum is t
 
 from os import PathLike
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
