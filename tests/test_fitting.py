@@ -126,11 +126,16 @@ VALUES = {
     "ack_delay": "100us",
     "prr": True,
     "segment": 2,
+    "segment_time": "100us",
+    "option": "14B",
+    "piggyback": True,
     "loss_detection": "rack",
     "retransmission": "selective",
     "timestamps": {"kind": "hardware"},
 }
 """A value other than the default of each key of hosts that acts on some algorithms only."""
+BESIDE = {"segment_time": {"segment": 8}}
+"""Keys without which another has no effect."""
 
 
 def test_these_keys_of_hosts_act_on_some_algorithms_only():
@@ -142,10 +147,13 @@ def test_a_key_of_hosts_is_left_out_for_an_algorithm_that_does_not_use_it(key):
     uses = "dcqcn" if key == "retransmission" else "cubic"
     without = "cubic" if key == "retransmission" else "expresspass"
     jobs = prepare_all(
-        Scenario(**INCAST | {"cc": uses}, hosts={key: VALUES[key]}), [uses, without], ["packet"]
+        Scenario(**INCAST | {"cc": uses}, hosts={key: VALUES[key]} | BESIDE.get(key, {})),
+        [uses, without],
+        ["packet"],
     )
     used, plain = (job.make() for job in jobs)
     assert getattr(used.hosts, key) != getattr(Scenario(**INCAST | {"cc": uses}).hosts, key)
     assert getattr(plain.hosts, key) == getattr(Scenario(**INCAST | {"cc": without}).hosts, key)
     saved = {job.run: tomllib.loads(job.make().to_toml()) for job in jobs}
-    assert f"hosts       {without}: {key} not used" in fitting.unused(saved)
+    keys = ", ".join([*BESIDE.get(key, {}), key])
+    assert f"hosts       {without}: {keys} not used" in fitting.unused(saved)

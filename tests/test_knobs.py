@@ -72,6 +72,21 @@ NOT_ECT = SCENARIOS[1] | {
 WITH_ECN = SCENARIOS[1] | {"traffic": [SCENARIOS[1]["traffic"][0] | {"cc": {"name": "reno", "ecn": True}}]}
 LATE_ACKS = SCENARIOS[0] | {"hosts": {"acks_every": 16, "ack_delay": "200us", "rto_min": "5ms"}}
 STEP = SCENARIOS[0] | {"network": {"marking": {"kind": "step", **MARKS["step"]}}}
+PLANES = {
+    "duration": "3ms",
+    "topology": {
+        "kind": "leaf-spine", "leaves": 2, "spines": 8, "hosts_per_leaf": 4, "link_delay": "500ns",
+        "planes": 4, "rate": "50Gbps",
+    },
+    "network": {"mtu": "4096B"},
+    "hosts": {"rto_initial": "1ms"},
+    "traffic": [LONG | {"from": [f"h{n}" for n in range(4)], "to": [f"h{n}" for n in range(4, 8)]}],
+    "faults": [
+        {"link": "p0.leaf0->p0.spine0", "kind": "silent-drop", "value": 1.0, "at": "200us"},
+        {"link": "h4<->p1.leaf1", "kind": "down", "at": "400us"},
+    ],
+}  # fmt: skip
+"""An uplink that drops everything in silence, and a port of a receiver that is down."""
 SPECIAL = {
     # data that is not ECN-capable beside data that is
     **{(marking, "nodrop"): (NOT_ECT, {}) for marking in MARKS},
@@ -99,6 +114,9 @@ SPECIAL = {
     # packets that a port marks instead of dropping them
     ("swift", "ecn"): (STEP, {}),
     ("swift-roce", "ecn"): (STEP, {}),
+    # paths that lose packets, and ports that are down
+    **{("mrc", name): (PLANES, {}) for name in ("spares", "bad_after", "value_probe", "port_status")},
+    ("mrc", "ev_min_active"): (PLANES, {"spares": 0}),
     # bursts
     ("timely", "burst_rate"): (SCENARIOS[0], {"burst": True}),
     ("patched-timely", "burst_rate"): (SCENARIOS[0], {"burst": True}),

@@ -3,13 +3,13 @@
 
 use crate::deviation::Deviation;
 use crate::event::Ack;
+use crate::multipath::Multipath;
 use crate::parameter::{Parameter, Preset, Values};
 use crate::port::Ecn;
 use crate::receiver::cnp::{Cnp, Silent};
 use crate::receiver::ecn_echo::{Accurate, Classic};
 use crate::receiver::granting::Granting;
 use crate::receiver::{CreditPath, Credits, Receiver};
-use crate::sender::mrc::Multipath;
 use crate::sender::{Decision, Path, Sender};
 use crate::units::{Bytes, Rate, Time};
 
@@ -364,7 +364,7 @@ macro_rules! algorithms {
     (@credits) => { None };
     (@credits $module:ident) => { Some($crate::receiver::$module::build) };
     (@multipath) => { None };
-    (@multipath $module:ident) => { Some($module::Multipath::new) };
+    (@multipath $module:ident) => { Some($module::multipath) };
 }
 
 pub(crate) use algorithms;

@@ -13,6 +13,7 @@ pub mod delay;
 pub mod deviation;
 pub mod event;
 pub mod gradient;
+pub mod multipath;
 pub mod pacer;
 pub mod parameter;
 pub mod port;

@@ -96,6 +96,20 @@ impl Rejections {
     }
 }
 
+/// Checks that datagrams have the packets of every algorithm of a network.
+///
+/// # Errors
+/// A sentence about an algorithm that chooses paths.
+pub fn check_algorithms(network: &Network) -> Result<(), String> {
+    match network.controls.iter().find(|control| control.algorithm.multipath.is_some()) {
+        None => Ok(()),
+        Some(control) => Err(format!(
+            "cc = {}: expected an algorithm without paths of its own, because a datagram is checked against the one path of its flow",
+            control.algorithm.name
+        )),
+    }
+}
+
 /// Checks a datagram that has come to a domain at the time `now`.
 ///
 /// # Errors

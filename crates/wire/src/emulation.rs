@@ -15,7 +15,7 @@ use shallows_sim::engine::answer::Answer;
 use shallows_sim::engine::real_time::RealTimeDomain;
 use shallows_sim::spec::network::Network;
 
-use crate::check::{Rejections, check};
+use crate::check::{Rejections, check, check_algorithms};
 use crate::header::{MAX_RECORDS, decode, encode};
 use crate::mac::Key;
 use crate::sys::{Inbox, Outbox, Socket, now_ns, prioritise_thread, random, thread_ns};
@@ -70,6 +70,7 @@ pub struct Outcome {
 /// # Panics
 /// If an invariant of the simulator is broken.
 pub fn run(network: Network, progress: &Progress) -> Result<Outcome, String> {
+    check_algorithms(&network)?;
     if network.nodes as usize > MAX_RECORDS && network.controls.iter().any(|control| control.asks_for_records()) {
         let hops = longest_path(&network)?;
         if hops > MAX_RECORDS {

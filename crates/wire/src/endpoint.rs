@@ -15,7 +15,7 @@ use shallows_sim::engine::real_time::{RealTimeDomain, Transit};
 use shallows_sim::packet::PacketKind;
 use shallows_sim::spec::network::Network;
 
-use crate::check::{Rejections, check};
+use crate::check::{Rejections, check, check_algorithms};
 use crate::control::{Control, Totals};
 use crate::emulation::Progress;
 use crate::header::{decode, encode};
@@ -283,6 +283,7 @@ struct Endpoint {
 
 impl Endpoint {
     fn new(line: Line, mut network: Network, number: u32, base_rtt: Time, origin: u64) -> Result<Self, String> {
+        check_algorithms(&network)?;
         network.ports.iter_mut().for_each(|port| port.delay = Time(base_rtt.0 / 2));
         let parts = RealTimeDomain::divide(network, &[0, 1])?;
         let domain = parts.into_iter().nth(number as usize).ok_or("topology: expected two hosts")?;

@@ -60,7 +60,7 @@ def _page(what: str, out: Path) -> int:
         folder = f"{scenario.name}-sampled"
         run = moments.how_to_run(scenario, Path(what), folder)
         then = shlex.join(["shallows", "draw", folder, "--out", str(out)])
-        expected = f"a result, because nothing has happened in a scenario; run it first: {run} && {then}"
-        raise ScenarioError(f"{out} shows a network over time", file=what, expected=expected)
+        expected = f"a result, as nothing has happened in a scenario; run it: {run} && {then}"
+        raise ScenarioError("--out", str(out), expected, file=what)
     print(f"written {report.write(out, topology.network(Run.load(what)))}")
     return DONE

@@ -64,7 +64,7 @@ def write(
     ] = "",
     tier: Annotated[
         str | None,
-        typer.Option(metavar="NAMES", help="Ports of the scenario whose [[ports]] count: 'spine*->*'."),
+        typer.Option(metavar="NAMES", help="Ports of [[ports]], as 'spine*->*'; by default, others."),
     ] = None,
     interface: Annotated[str, typer.Option(metavar="NAME", help="Interface of the NIC.")] = "eth0",
 ) -> int:

@@ -22,6 +22,7 @@ from shallows.worlds import packet, real_time
 from shallows.worlds.kernel_links import fair_shares
 
 if TYPE_CHECKING:
+    from shallows.algorithms.algorithm import Algorithm
     from shallows.core.contract import Answer
     from shallows.results.run import Run
     from shallows.scenario import Scenario
@@ -57,6 +58,8 @@ DELAY_BASED = (
     *("timely", "patched-timely", "patched-timely-pi"),
 )
 """Algorithms that measure delays, to which the machine adds some."""
+MULTIPATH = ("mrc",)
+"""Algorithms that choose a path for each packet, and probe paths."""
 RUNS = 3
 ATTEMPTS = 5
 SHORTEST_RTT = 500_000_000
@@ -77,6 +80,8 @@ def check(scenario: "Scenario") -> None:
     need_linux("world", "wire")
     WORLD.refuse(scenario)
     packet.check(scenario)
+    for used in scenario.flows.ccs:
+        check_algorithm("cc.name", used)
     if scenario.duration == NEVER:
         expected = 'a time, such as "2s": the wire world runs in real time'
         raise ScenarioError("duration", "until-done", expected)
@@ -89,6 +94,13 @@ def check(scenario: "Scenario") -> None:
         expected = "traffic whose hosts learn by packets that others have finished"
         raise ScenarioError("traffic", None, expected)
     _check_round_trips(scenario)
+
+
+def check_algorithm(key: str, used: "Algorithm") -> None:
+    """Raise `ScenarioError` for an algorithm that sends one flow over many paths."""
+    if used.name in MULTIPATH:
+        expected = f"an algorithm with one path for a flow, such as nscc: {WHY_NOT['network.balancing']}"
+        raise ScenarioError(key, used.label, expected)
 
 
 def _check_round_trips(scenario: "Scenario") -> None:

@@ -59,6 +59,7 @@ def check(used: "Algorithm") -> None:
     """Raise `ScenarioError` for an algorithm that needs something of switches that real ones do not have."""
     from shallows.algorithms.algorithm import catalog
 
+    wire.check_algorithm("--cc", used)
     row = next((row for row in catalog() if row["name"] == used.name), None)
     if row and row["port"] in ("rcp", "int"):
         expected = "an algorithm without rates or records of switches; `--world wire` emulates them"

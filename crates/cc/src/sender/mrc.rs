@@ -15,6 +15,7 @@
 //! Source: OCP Multipath Reliable Connection 1.0 (2026-03-21), from its control interface (`mrc_ctl.h`) and public descriptions; Ultra Ethernet
 //! Specification 1.0 for the window.
 
+use crate::multipath::Multipath;
 use crate::parameter::{Parameter, Values, flag, number, time};
 use crate::sender::nscc;
 pub use crate::sender::nscc::{PRESETS, build};
@@ -81,46 +82,23 @@ pub const NOT_MODELLED: &[&str] = &[
     "Writes with immediate data, whose completions are in order: a flow is complete when all its bytes have arrived.",
 ];
 
-/// What the path selection and the reliability of a connection need to know.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Multipath {
-    /// Entropy values in use, on all planes.
-    pub values: u32,
-    /// Values that replace withdrawn ones, on all planes.
-    pub spares: u32,
-    /// Values that stay in use.
-    pub min_active: u32,
-    /// Losses in a row after which a value is assumed bad; none if acknowledgements withdraw no value.
-    pub bad_after: Option<u32>,
-    /// Time between two probes of a value; none for the initial retransmission timeout.
-    pub value_probe: Option<Time>,
-    /// Time without an answer after which the connection is probed.
-    pub silence: Option<Time>,
-    /// How much later a packet must have left that has arrived before an earlier one.
-    pub reordering: Option<Time>,
-    /// Whether hosts report ports that are down.
-    pub port_status: bool,
-}
-
-impl Multipath {
-    /// Reads the parameters for a path with this empty round trip.
-    #[must_use]
-    pub fn new(values: &Values, base_rtt: Time) -> Self {
-        let count = |name| values.get(name) as u32;
-        let above_zero = |time: Time| Some(time).filter(|&time| time > Time::ZERO);
-        let base_rtt = above_zero(values.time("base_rtt")).unwrap_or(base_rtt);
-        let in_base_rtt = |name| above_zero(base_rtt.scale(values.get(name)));
-        let min_active = Some(count("ev_min_active")).filter(|&least| least > 0);
-        Self {
-            values: count("values"),
-            spares: count("spares"),
-            min_active: min_active.unwrap_or(count("values") / 2),
-            bad_after: Some(count("bad_after")).filter(|&losses| losses > 0),
-            value_probe: above_zero(values.time("value_probe")),
-            silence: in_base_rtt("silence"),
-            reordering: in_base_rtt("reordering"),
-            port_status: values.flag("port_status"),
-        }
+/// Reads the parameters for a path with this empty round trip.
+#[must_use]
+pub fn multipath(values: &Values, base_rtt: Time) -> Multipath {
+    let count = |name| values.get(name) as u32;
+    let above_zero = |time: Time| Some(time).filter(|&time| time > Time::ZERO);
+    let base_rtt = above_zero(values.time("base_rtt")).unwrap_or(base_rtt);
+    let in_base_rtt = |name| above_zero(base_rtt.scale(values.get(name)));
+    let min_active = Some(count("ev_min_active")).filter(|&least| least > 0);
+    Multipath {
+        values: count("values"),
+        spares: count("spares"),
+        min_active: min_active.unwrap_or(count("values") / 2),
+        bad_after: Some(count("bad_after")).filter(|&losses| losses > 0),
+        value_probe: above_zero(values.time("value_probe")),
+        silence: in_base_rtt("silence"),
+        reordering: in_base_rtt("reordering"),
+        port_status: values.flag("port_status"),
     }
 }
 
@@ -134,14 +112,14 @@ mod tests {
         let mut values = Values::defaults(PARAMETERS);
         values.set("values", 256.0).expect("a parameter");
         values.set("base_rtt", 8e-6).expect("a parameter");
-        let rules = Multipath::new(&values, Time::from_micros(100));
+        let rules = multipath(&values, Time::from_micros(100));
         assert_eq!((rules.values, rules.spares, rules.min_active, rules.bad_after), (256, 32, 128, Some(2)));
         assert_eq!((rules.silence, rules.reordering), (Some(Time::from_micros(32)), Some(Time::from_micros(12))));
         assert_eq!((rules.value_probe, rules.port_status), (None, true));
         for name in ["bad_after", "silence", "reordering"] {
             values.set(name, 0.0).expect("a parameter");
         }
-        let rules = Multipath::new(&values, Time::from_micros(100));
+        let rules = multipath(&values, Time::from_micros(100));
         assert_eq!((rules.bad_after, rules.silence, rules.reordering), (None, None, None));
     }
 }

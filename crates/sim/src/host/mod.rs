@@ -10,6 +10,7 @@ pub mod hosts;
 mod inspect;
 pub mod nics;
 pub mod path_selection;
+mod peer_ports;
 mod piggyback;
 mod poller;
 mod port_choice;

@@ -6,9 +6,9 @@ use shallows_cc::units::{Bytes, Time};
 
 use crate::fabric::Fabric;
 use crate::host::dependencies::Dependencies;
+use crate::host::peer_ports::PeerPorts;
 use crate::host::piggyback::Piggyback;
 use crate::host::poller::Poller;
-use crate::host::port_status::PeerPorts;
 use crate::host::run_queue::RunQueue;
 use crate::host::transport::{FlowSender, Readiness, SendStatus};
 use crate::observe::Observer;

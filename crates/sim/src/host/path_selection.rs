@@ -19,7 +19,7 @@
 use shallows_cc::rng::Rng;
 use shallows_cc::units::Time;
 
-use crate::host::value_set::{Evidence, ValueSet};
+use crate::host::value_set::{Evidence, ValueSet, Verdict};
 use crate::spec::network::Balancing;
 
 /// Values in the order of REPS that are kept.
@@ -31,16 +31,6 @@ const EXPLORED: u32 = 16;
 const ROUNDS: u32 = 5;
 /// Largest penalty of the bitmap.
 const MOST: u8 = 15;
-
-/// Information about the path of a packet in an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    Clean,
-    Marked,
-    Trimmed,
-    /// Trimmed at the last hop, where all paths meet. Only MRC tells it apart.
-    TrimmedAtLastHop,
-}
 
 /// Path selection of one flow.
 #[derive(Debug)]

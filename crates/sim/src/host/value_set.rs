@@ -10,11 +10,19 @@
 //! an order that is drawn anew for each rotation, so that connections do not fall into step. `ev_min_active` values stay in use whatever they
 //! lose. A plane without a value in use gets no packets, but probes.
 
+use shallows_cc::multipath::Multipath;
 use shallows_cc::rng::Rng;
-use shallows_cc::sender::mrc::Multipath;
 use shallows_cc::units::Time;
 
-use crate::host::path_selection::Verdict;
+/// Information about the path of a packet in an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Clean,
+    Marked,
+    Trimmed,
+    /// Trimmed at the last hop, where all paths meet. Only MRC tells it apart.
+    TrimmedAtLastHop,
+}
 
 /// State of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use shallows_cc::catalog::{self, Algorithm, Marking, SendControl};
+use shallows_cc::multipath::Multipath;
 use shallows_cc::parameter::{Parameter, Values};
 use shallows_cc::port::credit::CreditShaper;
 use shallows_cc::receiver::{AlternateReceiver, CreditPath, Credits, Grants, Receiver, SUBSTITUTES};
-use shallows_cc::sender::mrc::Multipath;
 use shallows_cc::sender::{Path, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 

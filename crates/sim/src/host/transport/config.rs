@@ -1,10 +1,10 @@
 //! Parameters from which the two ends of a flow are created.
 
+use shallows_cc::multipath::Multipath;
 use shallows_cc::port::Ecn;
 use shallows_cc::receiver::{Credits, Grants, Receiver};
 use shallows_cc::rng::Rng;
 use shallows_cc::sender::Sender;
-use shallows_cc::sender::mrc::Multipath;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::host::timestamps::TimestampModel;

@@ -3,7 +3,7 @@
 use shallows_cc::catalog::{Reliability, SendControl, Transport};
 use shallows_cc::units::{Bytes, Time};
 
-use crate::host::path_selection::{PathSelection, Verdict};
+use crate::host::path_selection::PathSelection;
 use crate::host::stats::RttStats;
 use crate::host::transport::config::{FlowEndpoint, SenderConfig};
 use crate::host::transport::credit::CreditSender;
@@ -15,6 +15,7 @@ use crate::host::transport::pulled::{Recovery, UnorderedSender};
 use crate::host::transport::selective::SelectiveSender;
 use crate::host::transport::status::{Readiness, SendStatus, SenderState};
 use crate::host::transport::traits::TransportSender;
+use crate::host::value_set::Verdict;
 use crate::packet::header::Header;
 use crate::packet::{Flags, PacketKind, Slab};
 use crate::spec::network::{Retransmission, Supply};

@@ -4,7 +4,7 @@
 //! no SACK covers it. A packet that is covered has arrived although its own answer was lost. A connection with packets in flight that hears
 //! nothing for some time sends a probe, whose answer counts as that of a packet which left with the probe.
 
-use shallows_cc::sender::mrc::Multipath;
+use shallows_cc::multipath::Multipath;
 use shallows_cc::units::Time;
 
 use crate::host::value_set::Evidence;
