@@ -1,4 +1,4 @@
-//! MRC (Multipath Reliable Connection): the window of [`nscc`](super::nscc) over many entropy values, each of which stands for a path.
+//! MRC (Multipath Reliable Connection): the window of [`nscc`] over many entropy values, each of which stands for a path.
 //! The parameters of the values, of probes and of loss detection are here; [`Values`](Multipath) are kept by the path selection of hosts.
 //!
 //! | MRC | name | meaning |
