@@ -5,13 +5,14 @@
 
 import json
 import platform
+import subprocess
+import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import shallows as sh
-from shallows.worlds import wire_host
 
 FILE = Path(__file__).with_name("hosts.json")
 PAGE = Path(__file__).parents[1] / "docs" / "wire.md"
@@ -57,16 +58,18 @@ MEASURES = (
 
 def measure() -> dict[str, Any]:
     """This machine's rows, with what it is. Raises `ScenarioError` if other work would decide them."""
-    host = wire_host.measure()
-    if host.is_busy:
+    command = [sys.executable, "-m", "shallows", "wire", "host", "--json"]
+    printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    host = json.loads(printed)["data"]
+    if host["is_busy"]:
         expected = "an idle one: other work would decide its numbers"
-        raise sh.ScenarioError("machine", f"{100 * host.taken_away:.0f} % busy with other work", expected)
+        raise sh.ScenarioError("machine", f"{100 * host['taken_away']:.0f} % busy with other work", expected)
     return {
         "commit": sh.__version__,
         "date": datetime.now(UTC).date().isoformat(),
         "machine": f"{platform.system()} {platform.release().split('-')[0]}, {platform.machine()}, virtual",
-        "taken_away": host.taken_away,
-        "rows": {one.name.split(":")[0]: vars(one) for one in host.rows},
+        "taken_away": host["taken_away"],
+        "rows": {one["name"].split(":")[0]: one for one in host["rows"]},
     }
 
 

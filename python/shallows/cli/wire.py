@@ -91,7 +91,7 @@ def host(
 
     found = wire_host.measure(credits, TIME.parse(interval) // 1000)
     if json_:
-        print_json("host", asdict(found))
+        print_json("host", asdict(found) | {"is_busy": found.is_busy})
     else:
         print(wire_host.table(found))
     return DONE
