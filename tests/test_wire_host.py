@@ -38,8 +38,9 @@ def test_each_credit_has_its_times_in_order():
 
 def test_a_busy_machine_is_named():
     row = wire_host.row("a", np.ones(10))
-    assert "OTHER WORK" in wire_host.table(wire_host.Host([row], 0.2))
-    assert "OTHER WORK" not in wire_host.table(wire_host.Host([row], 0.03))
+    assert "OTHER WORK" in wire_host.table(wire_host.Host([row], 0.2, 0.0))
+    assert "OTHER WORK" in wire_host.table(wire_host.Host([row], 0.01, 0.3))
+    assert "OTHER WORK" not in wire_host.table(wire_host.Host([row], 0.03, 0.02))
 
 
 def test_the_command_prints_json(tmp_path):
