@@ -28,7 +28,7 @@ use crate::packet::{Flags, Packet, PacketKind};
 use crate::port::admission::Incoming;
 use crate::queue::timers::{Kind, Timer};
 use crate::randomness::Randomness;
-use crate::spec::network::{FlowSpec, Network};
+use crate::spec::network::{Balancing, FlowSpec, Network};
 
 /// All hosts of a domain.
 // Tables by flow or host are fields of their own, because most events need several of them at once.
@@ -45,6 +45,10 @@ pub struct Hosts {
     moved: Vec<u32>,
     pull_pacer: PullPacer,
     pub(super) response_delay: ResponseDelay,
+    /// Whether hosts hold responses back.
+    holds_responses: bool,
+    /// Whether there are reports of ports, or acknowledgements that ride on data.
+    has_rare_packets: bool,
     pub computations: Computations,
     pub sender_stats: OwnedTable<SenderStats>,
     pub receiver_stats: OwnedTable<ReceiverStats>,
@@ -82,6 +86,8 @@ impl Hosts {
         Self {
             pull_pacer: PullPacer::new(&network, &nics, routes),
             response_delay: ResponseDelay::new(&network),
+            holds_responses: nics.piggyback.is_some() || network.host.ack_jitter > Time::ZERO,
+            has_rare_packets: nics.piggyback.is_some() || network.balancing == Balancing::Mrc,
             computations: Computations::new(&network, here),
             moved: Vec::new(),
             active: vec![0; network.hosts as usize],
@@ -112,7 +118,17 @@ impl Hosts {
         fabric.packets.remove(at);
         if flags.for_sender() {
             self.on_packet_for_sender(fabric, at, flow, flags);
-        } else if flags.is(PacketKind::PortStatus) {
+        } else if self.has_rare_packets {
+            self.on_rare_packet(fabric, at, flow, flags);
+        } else {
+            self.on_packet_for_receiver(fabric, at, flow, flags);
+        }
+    }
+
+    /// Handles a packet that may be a report of ports, or carry an acknowledgement for the flow in the other direction.
+    #[cold]
+    fn on_rare_packet<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32, flow: u32, flags: Flags) {
+        if flags.is(PacketKind::PortStatus) {
             self.on_port_status(flow, *fabric.packets.header(at));
         } else if self.nics.piggyback.is_some() {
             self.on_packet_for_both(fabric, at, flow, flags);
@@ -122,7 +138,6 @@ impl Hosts {
     }
 
     /// Handles a packet with data, on which an acknowledgement of the flow in the other direction may ride.
-    #[cold]
     fn on_packet_for_both<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32, flow: u32, flags: Flags) {
         let ack =
             self.nics.piggyback.as_mut().and_then(|piggyback| Some((piggyback.partner(flow)?, piggyback.detach(at)?)));
@@ -218,18 +233,28 @@ impl Hosts {
         }
     }
 
-    /// Sends a response through the port of its host, after the jitter of its host.
+    /// Sends a response through the port of its host, unless it waits there.
     #[inline(always)]
     fn respond<O: Observer>(&mut self, fabric: &mut Fabric<O>, endpoint: FlowEndpoint, at: u32) {
-        if self.nics.piggyback.is_some() && self.waits_for_data(fabric, endpoint.flow, at) {
+        if self.holds_responses && self.holds_back(fabric, endpoint.flow, at) {
             return;
-        }
-        if self.response_delay.delays(fabric.packets[at].flags.kind()) {
-            let at = self.response_delay.take(fabric.now, at, &mut fabric.packets);
-            return self.nics.timers.set(Timer { at, kind: Kind::Response, flow: endpoint.flow });
         }
         let port = self.nics.response_port(fabric, endpoint);
         fabric.enqueue_own(port, Incoming::local(at));
+    }
+
+    /// Lets a response wait for data that goes its way, or for the jitter of its host; returns false if it leaves at once.
+    #[cold]
+    fn holds_back<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32, at: u32) -> bool {
+        if self.nics.piggyback.is_some() && self.waits_for_data(fabric, flow, at) {
+            return true;
+        }
+        let delays = self.response_delay.delays(fabric.packets[at].flags.kind());
+        if delays {
+            let at = self.response_delay.take(fabric.now, at, &mut fabric.packets);
+            self.nics.timers.set(Timer { at, kind: Kind::Response, flow });
+        }
+        delays
     }
 
     /// Sends a response of a flow that was held back.

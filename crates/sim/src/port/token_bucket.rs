@@ -18,7 +18,7 @@ pub(super) struct Bucket {
     /// Time at which the bucket is full.
     full_at: Time,
     paced: Option<Paced>,
-    jitter: Option<Jitter>,
+    jitter: Option<Box<Jitter>>,
 }
 
 /// Random times for which packets are held back.
@@ -42,9 +42,7 @@ struct Paced {
 impl Bucket {
     /// Creates a full bucket; `draws` are for this bucket alone.
     pub fn new(shaper: &Shaper, draws: Rng) -> Self {
-        let mut jitter =
-            (shaper.jitter > Time::ZERO).then_some(Jitter { longest: shaper.jitter, next: Time::ZERO, draws });
-        jitter.iter_mut().for_each(Jitter::draw);
+        let jitter = (shaper.jitter > Time::ZERO).then(|| Box::new(Jitter::new(shaper.jitter, draws)));
         let paced = shaper.pacer.map(|spec| Paced { pacer: Pacer::new(spec), arrived: Bytes::ZERO, due: spec.period });
         Self { rate: shaper.rate, burst: shaper.burst, full_at: Time::ZERO, paced, jitter }
     }
@@ -61,7 +59,10 @@ impl Bucket {
     /// Whether a packet of this length that arrives now need not wait.
     #[inline]
     pub fn is_ready(&self, now: Time, length: Bytes) -> bool {
-        self.full_at <= now && self.jitter.is_none() || self.ready_at(now, length) <= now
+        match self.jitter {
+            None => self.full_at <= now || self.ready_at(now, length) <= now,
+            Some(_) => self.ready_at(now, length) <= now,
+        }
     }
 
     /// When to look again at a packet that is `ready` later: earlier than that if the rate may change.
@@ -72,9 +73,11 @@ impl Bucket {
 
     #[inline]
     pub fn consume(&mut self, now: Time, length: Bytes) {
-        let held = self.jitter.as_mut().map_or(Time::ZERO, |jitter| std::mem::replace(&mut jitter.next, Time::ZERO));
-        self.full_at = self.full_at.max(now.saturating_sub(held)) + self.rate.time_to_send(length);
-        self.jitter.iter_mut().for_each(Jitter::draw);
+        let since = match &mut self.jitter {
+            None => now,
+            Some(jitter) => now.saturating_sub(jitter.take()),
+        };
+        self.full_at = self.full_at.max(since) + self.rate.time_to_send(length);
     }
 
     /// Whether it has drawn random numbers.
@@ -117,8 +120,16 @@ impl Bucket {
 }
 
 impl Jitter {
-    fn draw(&mut self) {
-        self.next = self.longest.scale(self.draws.uniform());
+    fn new(longest: Time, draws: Rng) -> Self {
+        let mut jitter = Self { longest, next: Time::ZERO, draws };
+        jitter.take();
+        jitter
+    }
+
+    /// Returns the time for which the packet that leaves was held back, and draws that of the next one.
+    #[cold]
+    fn take(&mut self) -> Time {
+        std::mem::replace(&mut self.next, self.longest.scale(self.draws.uniform()))
     }
 }
 
