@@ -18,6 +18,7 @@ from shallows.importers.formats import read_all
 from shallows.importers.order import ordered
 from shallows.settings import mlx5_text, sonic
 from shallows.units import RATE, SIZE, TIME
+from test_importers import FAT_TREE
 
 FAST, MANY = 60, 2000
 """Damaged files of each format, before a commit and at night."""
@@ -97,28 +98,6 @@ Radix_Down 8
 Bundle 2
 Downlink_Latency_ns 1000
 Queue_Down 9000
-"""
-FAT_TREE = """Nodes 8
-Tiers 3
-Podsize 4
-Tier 0
-Downlink_speed_Gbps 200
-Radix_Down 2
-Radix_Up 2
-Downlink_Latency_ns 1000
-Switch_Latency_ns 300
-Tier 1
-Downlink_speed_Gbps 200
-Radix_Down 2
-Radix_Up 4
-Downlink_Latency_ns 1000
-Switch_Latency_ns 500
-Tier 2
-Downlink_speed_Gbps 100
-Radix_Down 4
-Bundle 2
-Downlink_Latency_ns 2000
-Switch_Latency_ns 700
 """
 CHAKRA = """{"version": "1"}
 {"id": 1, "type": "COMP_NODE", "durationMicros": 10}

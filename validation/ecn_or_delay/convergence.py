@@ -139,7 +139,7 @@ theorem2.claim(
         near(f"e-folding time, {n} flows", 1e3 * dcqcn_cycles.steady(n).efolding_s, rel=0.4, unit="ms", read="derived", source="Theorem 2")
         for n in JOINED
     ],
-    mutation=Mutation({"input:g": 0.0005}, "e-folding time, 2 flows"),
+    mutation=Mutation({"input:g": 0.0005}, "e-folding time, 4 flows"),
     quote="Under the control of DCQCN, the rate difference of any two flows decrease exponentially over time.",
     differs="Two flows take 18 % less than the model's time, four 32 % more; with eq. 41's upper bound of t the model has 17.4 ms for four. The time of a seed deviates by 2 to 3 ms, hence "
     "24 seeds.",

@@ -282,6 +282,6 @@ unequal.claim(
         near(f"{words} flow from {first} and {second} Gbps", 20.0, rel=0.01, unit="Gbps", read="derived", source="C/N")
         for first, second in UNEQUAL for words in ("faster", "slower")
     ],
-    mutation=Mutation({"dcqcn.g": 1e-5}, "slower flow from 38 and 2 Gbps"),
+    mutation=Mutation({"dcqcn.r_ai": "0.1Mbps"}, "slower flow from 38 and 2 Gbps"),
     quote="Therefore, at the fixed point, R_C = C/N.",
 )  # fmt: skip
