@@ -18,7 +18,7 @@ use shallows_sim::spec::network::Network;
 use crate::check::{Rejections, check, check_algorithms};
 use crate::header::{MAX_RECORDS, decode, encode};
 use crate::mac::Key;
-use crate::sys::{Inbox, Outbox, Socket, now_ns, prioritise_thread, random, thread_ns};
+use crate::sys::{Inbox, Outbox, Socket, now_ns, precede_others, random, thread_ns};
 
 /// Time from the start of the threads to that of the run.
 const PAUSE_NS: u64 = 10_000_000;
@@ -186,7 +186,7 @@ impl<'a> Side<'a> {
     }
 
     fn run(mut self) -> io::Result<Self> {
-        prioritise_thread();
+        precede_others();
         let began = thread_ns();
         while !self.domain.is_over() {
             self.turn()?;
