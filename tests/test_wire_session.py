@@ -14,7 +14,6 @@ import pytest
 import commands
 from shallows.algorithms.algorithm import choose
 from shallows.errors import ScenarioError
-from shallows.units import Frame
 from shallows.worlds import wire, wire_flow, wire_session
 from shallows.worlds.wire_session import GREETING_BYTES, MAGIC, Door, Opening, Terms
 
@@ -23,15 +22,15 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the wire world 
 PEER = ("127.0.0.1", 40_000)
 
 
+PATH = {"size": 300_000, "rate_bps": 10**8, "seconds": 20.0}
+
+
 def algorithm(name):
-    used = choose({"name": name}, Frame(1500, 1460))
-    control = {**used.to_core()}
-    control.pop("user_algorithm", None)
-    return used, control
+    return choose({"name": name}, wire_flow.FRAME)
 
 
-def terms(name="dctcp", size=300_000, rate_bps=10**8, seconds=20.0):
-    return Terms(algorithm(name)[1], size, rate_bps, seconds)
+def terms(name="dctcp"):
+    return Terms(wire_flow.control(algorithm(name)), **PATH)
 
 
 def greeting(nonce="0" * 32):
@@ -110,7 +109,7 @@ def test_other_systems_are_refused_before_anything_is_opened(monkeypatch):
     with pytest.raises(ScenarioError, match=r"--listen = .?127\.0\.0\.1:7.?: expected Linux"):
         wire_flow.Receiver(("127.0.0.1", 7)).__enter__()
     with pytest.raises(ScenarioError, match=r"HOST = .?127\.0\.0\.1:7.?: expected Linux"):
-        wire_flow.send(("127.0.0.1", 7), algorithm("dctcp")[0], None)
+        wire_flow.send(("127.0.0.1", 7), algorithm("dctcp"), **PATH)
 
 
 def test_other_machines_need_a_token():
@@ -123,18 +122,16 @@ def test_other_machines_need_a_token():
 @pytest.mark.parametrize("cc", ["rcp", "hpcc", "hpcc-roce"])
 def test_algorithms_that_read_what_switches_write_are_refused(cc):
     with pytest.raises(ScenarioError, match="without rates or records of switches"):
-        wire_flow.check(algorithm(cc)[0])
+        wire_flow.check(algorithm(cc))
 
 
 def over_loopback(name, size=300_000, token=""):
     """What the sender and the receiver of a flow have seen. Skips if the machine stands still for 2.5 s."""
-    used, control = algorithm(name)
     with ThreadPoolExecutor(1) as pool, wire_flow.Receiver(("127.0.0.1", 0), token) as receiver:
         seen = pool.submit(lambda: receiver.receive(receiver.next()))
         try:
-            sent = wire_flow.send(
-                receiver._socket.getsockname(), used, Terms(control, size, 10**8, 20.0), token
-            )
+            path = PATH | {"size": size, "token": token}
+            sent = wire_flow.send(receiver._socket.getsockname(), algorithm(name), **path)
             ends = sent, seen.result()
         except ConnectionError as silent:
             pytest.skip(f"load {os.getloadavg()[0]:.1f}: {silent}")
@@ -156,13 +153,24 @@ def test_a_flow_crosses_loopback(name):
     print(name, sent["base_rtt_us"], seen["delay_us"], sent["retransmits"])
 
 
+def test_parameters_follow_the_rate_and_the_round_trip():
+    """DCQCN's 40 Mbps and 55 us are for 40 Gbps; on slow links they follow the rate from 10 Gbps down."""
+    used = wire_flow.for_path(algorithm("dcqcn"), 10**8, 1e-3)
+    assert used.parameters["r_ai"] == pytest.approx(40e6 / 100)
+    assert used.parameters["t"] == pytest.approx(55e-6 * 100)
+    # TIMELY's 50 us are for a round trip of 20 us.
+    used = wire_flow.for_path(algorithm("timely"), 10**10, 1e-3)
+    assert used.parameters["t_low"] == pytest.approx(50e-6 + 980e-6)
+    chosen = choose({"name": "dcqcn", "r_ai": "1Mbps"}, wire_flow.FRAME)
+    assert wire_flow.for_path(chosen, 10**8, 1e-3).parameters["r_ai"] == 1e6
+
+
 def test_nobody_listens():
-    used, _ = algorithm("dctcp")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
         free.bind(("127.0.0.1", 0))
         where = free.getsockname()
     with pytest.raises(ScenarioError, match="a machine that runs `shallows wire receive`"):
-        wire_flow.send(where, used, terms())
+        wire_flow.send(where, algorithm("dctcp"), **PATH)
 
 
 def started(tmp_path, *words):

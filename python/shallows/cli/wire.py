@@ -63,17 +63,20 @@ def send(
     """Send one flow to HOST, and tell what both ends have seen."""
     from shallows.algorithms.algorithm import choose
     from shallows.algorithms.user_algorithms import location_or_name
-    from shallows.units import RATE, SIZE, Frame
+    from shallows.units import RATE, SIZE
     from shallows.worlds import wire_flow
-    from shallows.worlds.wire_session import Terms
 
     if out:
         files.check(out, files.MEASURED)
-    used = choose({"name": location_or_name(cc)}, Frame(1500, 1460))
-    control: dict[str, Any] = {**used.to_core()}
-    control.pop("user_algorithm", None)
-    terms = Terms(control, SIZE.parse(size), RATE.parse(rate_limit), seconds)
-    seen = wire_flow.send(wire_flow.address(host), used, terms, token)
+    used = choose({"name": location_or_name(cc)}, wire_flow.FRAME)
+    seen = wire_flow.send(
+        wire_flow.address(host),
+        used,
+        size=SIZE.parse(size),
+        rate_bps=RATE.parse(rate_limit),
+        seconds=seconds,
+        token=token,
+    )
     _tell(seen, out, json_)
     return FAILED if seen["lost_peer"] else DONE
 

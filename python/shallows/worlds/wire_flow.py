@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from shallows.errors import ScenarioError
-from shallows.units import NEVER
+from shallows.units import NEVER, Frame
 from shallows.worlds import packet, wire
-from shallows.worlds.wire_session import LONGEST, PORT, Address, Door, Opening, Terms, knock
+from shallows.worlds.wire_session import LONGEST, PORT, Address, Door, Opening, Terms, greet, knock
 
 if TYPE_CHECKING:
     from shallows.algorithms.algorithm import Algorithm
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 ACCEPTS = 3
 """How often an opening is accepted, because the answer may be lost."""
 PATIENCE_S = 0.5
+FRAME = Frame(1500, 1460)
 RTT = "10ms"
 """The round trip from which timeouts follow before the real one is measured."""
 
@@ -53,6 +54,20 @@ def _without_switch(asked: "Request") -> "Request":
     links["to"] = links["from"][::-1].copy()
     record = {**asked["record"], "queue_links": np.empty(0, np.uint32)}
     return cast("Request", {"links": links, "nodes": asked["hosts"], "record": record})
+
+
+def for_path(used: "Algorithm", rate_bps: int, round_trip_s: float) -> "Algorithm":
+    """The same algorithm with defaults for a path of this rate and round trip."""
+    from shallows.algorithms.defaults import Scale
+    from shallows.scenario.resolve import of_network
+
+    rates = np.array([rate_bps], np.uint64)
+    return of_network(used, Scale(round(1e12 * round_trip_s), FRAME.wire, rates, rate_bps))
+
+
+def control(used: "Algorithm") -> dict[str, Any]:
+    """The algorithm as the receiver needs it."""
+    return {key: value for key, value in used.to_core().items() if key != "user_algorithm"}
 
 
 def check(used: "Algorithm") -> None:
@@ -141,9 +156,19 @@ class Receiver:
 
 
 def send(
-    peer: Address, used: "Algorithm", terms: Terms, token: str = "", on_progress: "OnProgress | None" = None
+    peer: Address,
+    used: "Algorithm",
+    *,
+    size: int,
+    rate_bps: int,
+    seconds: float,
+    token: str = "",
+    on_progress: "OnProgress | None" = None,
 ) -> dict[str, Any]:
-    """Send one flow to a receiver, and return what both ends have seen."""
+    """Send one flow of `size` bytes (0: without an end) to a receiver, and return what both ends have seen.
+
+    Parameters that nobody chose follow the rate and the round trip, as in a scenario.
+    """
     from shallows import _core
 
     wire.need_linux("HOST", f"{peer[0]}:{peer[1]}")
@@ -151,7 +176,10 @@ def send(
     check_token(peer[0], token)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.bind(("0.0.0.0", 0))
-        key = knock(sock, peer, terms, token)
+        greeted = greet(sock, peer)
+        used = for_path(used, rate_bps, greeted.round_trip_s)
+        terms = Terms(control(used), size, rate_bps, seconds)
+        key = knock(sock, greeted, terms, token)
         return _core.endpoint(
             request(terms, used),
             descriptor=sock.fileno(),

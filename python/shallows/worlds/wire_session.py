@@ -26,6 +26,8 @@ LONGEST = 4096
 COOKIE_S = 10
 """A cookie counts for this period and the next one."""
 PORT = 4791
+GREETINGS = 3
+"""Greetings of a sender, of which the fastest is nearest to the round trip of the path."""
 ANSWER_S = 0.25
 ATTEMPTS = 8
 
@@ -107,18 +109,34 @@ class Door:
         return hashlib.blake2b(said, key=self._secret, digest_size=16).hexdigest()
 
 
-def knock(sock: socket.socket, peer: Address, terms: Terms, token: str = "") -> bytes:
+@dataclass(frozen=True)
+class Greeted:
+    """A peer that has answered greetings: its cookie for a nonce, and the seconds of the fastest answer."""
+
+    peer: Address
+    nonce: str
+    cookie: str
+    round_trip_s: float
+
+
+def greet(sock: socket.socket, peer: Address) -> Greeted:
+    """Greet a receiver. Raises `ScenarioError` if none answers."""
+    nonce = os.urandom(16).hex()
+    greeting = _message(kind="greeting", nonce=nonce).ljust(GREETING_BYTES)
+    answers = [_ask(sock, peer, greeting, "cookie") for _ in range(GREETINGS)]
+    return Greeted(peer, nonce, answers[-1][0]["cookie"], min(took_s for _, took_s in answers))
+
+
+def knock(sock: socket.socket, greeted: Greeted, terms: Terms, token: str = "") -> bytes:
     """Open a session, and return the key of its datagrams. Raises `ScenarioError` if the peer does not."""
-    nonce, secret = os.urandom(16).hex(), token_key(token)
-    greeting = _message(kind="greeting", nonce=nonce)
-    cookie = _ask(sock, peer, greeting + b" " * (GREETING_BYTES - len(greeting)), "cookie")["cookie"]
-    table = asdict(terms)
-    code = _code(secret, table, nonce, cookie)
-    opening = _message(kind="opening", nonce=nonce, cookie=cookie, terms=table, code=code)
-    answer = _ask(sock, peer, opening, "accepted", "refused")
+    secret, table = token_key(token), asdict(terms)
+    code = _code(secret, table, greeted.nonce, greeted.cookie)
+    named = {"nonce": greeted.nonce, "cookie": greeted.cookie}
+    opening = _message(kind="opening", **named, terms=table, code=code)
+    answer, _ = _ask(sock, greeted.peer, opening, "accepted", "refused")
     if answer["kind"] == "refused":
         raise ScenarioError("wire", answer.get("why"), "terms that the receiver accepts")
-    return _session_key(secret, nonce, cookie)
+    return _session_key(secret, greeted.nonce, greeted.cookie)
 
 
 def token_key(token: str) -> bytes:
@@ -126,14 +144,15 @@ def token_key(token: str) -> bytes:
     return hashlib.blake2b(token.encode(), digest_size=32, person=b"shallows token").digest()
 
 
-def _ask(sock: socket.socket, peer: Address, message: bytes, *kinds: str) -> dict[str, Any]:
-    """Send `message` until an answer of one of these kinds comes."""
+def _ask(sock: socket.socket, peer: Address, message: bytes, *kinds: str) -> tuple[dict[str, Any], float]:
+    """Send `message` until an answer of one of these kinds comes; with the seconds that it took."""
     for _ in range(ATTEMPTS):
+        sent = time.monotonic()
         sock.sendto(message, peer)
         for data in _heard(sock, peer):
             answer = _read(data)
             if answer and answer.get("kind") in kinds:
-                return answer
+                return answer, time.monotonic() - sent
     expected = "a machine that runs `shallows wire receive`, with the same token, and no firewall between"
     raise ScenarioError("HOST", f"{peer[0]}:{peer[1]}", expected)
 
