@@ -15,7 +15,9 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "nightly.md"
 PYTHON = ".venv/bin/python"
 PARTS = {
-    "python": f"SHALLOWS_SOAK=1 {PYTHON} -m pytest --numprocesses auto -m 'nightly and not kernel'",
+    "python": f"SHALLOWS_SOAK=1 {PYTHON} -m pytest --numprocesses auto --ignore tests/test_wire_bands.py"
+    " -m 'nightly and not kernel'",
+    "wire": f"{PYTHON} -m pytest -m nightly tests/test_wire_bands.py",
     "kernel": f"SHALLOWS_SOAK=1 {PYTHON} -m pytest -m kernel",
     "rust": "SHALLOWS_SOAK=10000 SHALLOWS_DOMAINS=2000 cargo test --release --package shallows-sim soak",
     "soak": "make soak SOAK_SECONDS=36000 SOAK='--count 5000 --why --state ../results/soak/scenarios.json'",
