@@ -1,4 +1,7 @@
-"""Runs the gallery and the notebooks with the installed package, in empty folders (tests/examples.sh)."""
+"""Runs the gallery and the notebooks with the installed package, in empty folders (tests/examples.sh).
+
+python tests/examples.py [WORD]    runs the parts whose title has the word
+"""
 
 import sys
 import tempfile
@@ -31,7 +34,10 @@ def main():
     parts = {f"gallery: {section['title']}": (figures, section) for section in gallery.sections()}
     parts["gallery: panels"] = (panels,)
     parts |= {f"notebook: {name}": (notebooks.execute, notebooks.read(name)) for name in notebooks.names()}
-    for title, (function, *arguments) in parts.items():
+    word = "".join(sys.argv[1:])
+    chosen = {title: part for title, part in parts.items() if word in title}
+    assert chosen, f"no part has {word!r}: {', '.join(parts)}"
+    for title, (function, *arguments) in chosen.items():
         started = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
             function(*arguments, Path(folder))
