@@ -117,6 +117,7 @@ wheels: .venv/release-ready
 	done
 	tests/source.sh dist/release/*.tar.gz
 	tests/wheel.sh dist/release/*_$$(uname -m).whl
+	tests/examples.sh dist/release/*_$$(uname -m).whl
 
 # Tries the wheel in an environment with Python alone, and holds its fingerprints to those of the other builds.
 wheel: release .venv/test-ready

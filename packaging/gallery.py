@@ -25,7 +25,8 @@ HEAD = """\
 # Gallery
 
 From this page you find the command that draws a figure or writes a page. The commands of a section run in
-order in one folder. `make gallery` runs all of them and draws this page again.
+order in one folder. They need the extras `plot` and `fluid` ([install](tutorial.md#1-install)). In the
+repository `make gallery` runs all of them and draws this page again.
 """
 SCREEN = (1000, 800)
 """Width and height in pixels of the picture of a page."""
@@ -82,19 +83,18 @@ def page():
     return "\n".join(lines)
 
 
-def draw_panels(folder):
-    """Run the block of the panels in a folder, and copy its figures."""
+def run_panels(folder):
+    """Run the block of the panels in a folder; return its figures."""
     (folder / "racks.toml").write_text(
         next(one["scenario"] for one in sections() if one["title"] == "A sweep")
     )
     block = PANELS.partition("```python\n")[2].partition("```")[0]
     subprocess.run([sys.executable, "-c", block], cwd=folder, check=True)
-    for panel in plot.PANELS:
-        shutil.copy(folder / f"{panel.__name__}.png", FIGURES)
+    return [folder / f"{panel.__name__}.png" for panel in plot.PANELS]
 
 
-def draw(section, folder):
-    """Run the commands of a section in a folder, and copy its figures."""
+def run(section, folder):
+    """Run the commands of a section in a folder; yield (name, file) of each figure or page."""
     if "scenario" in section:
         text = section["scenario"]
         (folder / text.splitlines()[0].removeprefix("# ")).write_text(text, "utf-8")
@@ -102,8 +102,13 @@ def draw(section, folder):
         for command in entry["commands"]:
             words = shlex.split(command)
             subprocess.run([sys.executable, "-m", *words], cwd=folder, check=True, stdout=subprocess.DEVNULL)
-        file = next(folder.glob(entry["file"]))
-        target = FIGURES / f"{entry['name']}.png"
+        yield entry["name"], next(folder.glob(entry["file"]))
+
+
+def draw(section, folder):
+    """Run the commands of a section in a folder, and copy its figures."""
+    for name, file in run(section, folder):
+        target = FIGURES / f"{name}.png"
         if file.suffix == ".html":
             photograph(file, target)
         else:
@@ -136,7 +141,8 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             draw(section, Path(folder))
     with tempfile.TemporaryDirectory() as folder:
-        draw_panels(Path(folder))
+        for figure in run_panels(Path(folder)):
+            shutil.copy(figure, FIGURES)
 
 
 if __name__ == "__main__":

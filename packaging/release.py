@@ -1,7 +1,8 @@
 """Makes a release of the checkout: source distribution, wheels of this machine, notes and tag.
 
-    python packaging/release.py            checks, builds into dist/release, and tags the commit
+    python packaging/release.py --date     writes version and date into CHANGELOG.md and CITATION.cff
     python packaging/release.py --check    checks only
+    python packaging/release.py            checks, builds into dist/release, and tags the commit
 
 Nothing leaves the machine. docs/releasing.md has the steps before and after it.
 """
@@ -9,6 +10,7 @@ Nothing leaves the machine. docs/releasing.md has the steps before and after it.
 import re
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 
@@ -18,6 +20,9 @@ ROOT = Path(__file__).resolve().parents[1]
 def main(arguments: list[str], root: Path = ROOT) -> int:
     """The exit status: 1 if the checkout is not ready."""
     version = release(root)
+    if arguments == ["--date"]:
+        write_date(root, version, time.strftime("%Y-%m-%d", time.gmtime()))
+        return 0
     if problems := unready(root, version):
         print("\n".join(f"release {version}: {problem}" for problem in problems), file=sys.stderr)
         return 1
@@ -37,6 +42,21 @@ def release(root: Path) -> str:
     return tomllib.loads((root / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
 
 
+def write_date(root: Path, version: str, date: str) -> None:
+    """Give the changelog's unreleased section and CITATION.cff the version and the date."""
+    replace(root / "CHANGELOG.md", r"^## Unreleased$", f"## {version} - {date}")
+    replace(root / "CITATION.cff", r"^version: .*$", f"version: {version}")
+    replace(root / "CITATION.cff", r"^date-released: .*$", f"date-released: {date}")
+
+
+def replace(file: Path, line: str, new: str) -> None:
+    """Replace the one line of a file that a pattern matches."""
+    text, count = re.subn(line, new, file.read_text(encoding="utf-8"), flags=re.M)
+    if count != 1:
+        raise ValueError(f"{file.name} has {count} lines like {line}: expected one")
+    file.write_text(text, encoding="utf-8")
+
+
 def unready(root: Path, version: str) -> list[str]:
     """What has to change before the release, as sentences."""
     found = []
@@ -49,7 +69,10 @@ def unready(root: Path, version: str) -> list[str]:
         found.append("Cargo.lock has another version; run cargo metadata")
     dates = released(root)
     if next(iter(dates), None) != version:
-        found.append(f"the first section of CHANGELOG.md must be: ## {version} - YYYY-MM-DD")
+        found.append(
+            f"the first section of CHANGELOG.md must be: ## {version} - YYYY-MM-DD; "
+            "run packaging/release.py --date"
+        )
     cited = (root / "CITATION.cff").read_text(encoding="utf-8")
     for key, value in {"version": version, "date-released": dates.get(version, "")}.items():
         if not re.search(rf"^{key}: {re.escape(value)}$", cited, re.M):

@@ -18,7 +18,7 @@ tar xf "$source"
 IFS=: read -ra places <<< "$PATH"
 for place in "${places[@]}"; do ln -s "$place"/* path 2> /dev/null || true; done
 rm -f path/git*
-export PATH=$folder/path CARGO_TARGET_DIR=$root/target MATURIN_PEP517_ARGS="--profile quick"
+export PATH=$folder/path CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target} MATURIN_PEP517_ARGS="--profile quick"
 hash -r
 ! command -v git > /dev/null || { echo "git is still on the path"; exit 1; }
 

@@ -191,6 +191,27 @@ def test_the_first_hop_of_a_port_without_classes_can_differ():
     assert Scenario.from_toml(made.to_toml()) == made
 
 
+def test_only_the_ports_of_a_table_mark_and_no_warning_denies_it():
+    """Incast over the spines of docs/scenario-ports.md: DCQCN has marks, though [network] has none."""
+    ramp = {"kind": "red", "kmin": "40KB", "kmax": "80KB", "pmax": 0.2}
+    scenario = Scenario(
+        duration="1ms",
+        topology={"kind": "leaf-spine"},
+        network={"marking": "none"},
+        ports=[{"names": "spine*->*", "marking": ramp}],
+        cc="dcqcn",
+        traffic=[{"kind": "incast", "size": "500KB"}],
+        record={"ports": "all"},
+    )
+    run = sh.run(scenario, progress=False)
+    at_spines = run.ports.port.str.startswith("spine")
+    assert (run.ports.marked[~at_spines] == 0).all()
+    assert run.ports.marked[at_spines].sum() > 0
+    assert not any("no port marks" in said for said in run.summary["warnings"])
+    none = scenario.replace({"ports": [{"names": "spine*->*", "marking": "none"}]})
+    assert any("no port marks" in said for said in none.warnings)
+
+
 def test_what_network_says_holds_for_every_class_that_does_not_say_otherwise():
     classes = [{"name": "a"}, {"name": "b", "pfc": False}, {"name": "c", "pool": "p"}]
     made = two_classes("dcqcn", classes=CLASSES).replace(

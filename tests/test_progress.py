@@ -23,6 +23,12 @@ def test_off_a_terminal_a_long_run_says_how_far_it_is(monkeypatch, capsys):
     assert all(line.startswith("two: ") and "% done" in line and "s simulated" in line for line in lines)
 
 
+def test_a_line_of_a_world_without_packets_has_no_speed(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "SILENT_S", 0)
+    progress.Progress().of(TWO, "two-fluid")(1_000_000_000_000, 0, 0)
+    assert capsys.readouterr().err.startswith("two-fluid: 50.0% done, 0 flows finished, 1s simulated, about ")
+
+
 def test_a_short_run_and_one_that_nobody_watches_say_nothing(capsys):
     sh.run(TWO.replace({"duration": "1ms"}), progress=True)
     sh.run(TWO)

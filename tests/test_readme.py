@@ -3,7 +3,9 @@
 import json
 import re
 import sys
+import tomllib
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -16,6 +18,15 @@ from reference import pages  # noqa: E402
 
 OUTSIDE = [page for page in PAGES if page.parent.name != "docs" and page.stem != "CHANGELOG"]
 """Pages that are not of the site. The changelog of a release links to pages as they were."""
+WORKFLOW = "../../actions/workflows/ci.yml"
+"""The page of a workflow on GitHub, relative to that of README.md."""
+BADGES = {
+    WORKFLOW: ".github/workflows/ci.yml",
+    f"{WORKFLOW}/badge.svg": ".github/workflows/ci.yml",
+    "https://img.shields.io/badge/license-MIT%20or%20Apache--2.0-blue": "LICENSE",
+    "https://img.shields.io/badge/python-3.11%20or%20later-blue": "pyproject.toml",
+}
+"""Addresses of the badges of README.md, and the file that each is about."""
 GENERATED = {*pages()}
 """Pages that are made when the site is built."""
 
@@ -46,7 +57,18 @@ def test_the_readme_fits_on_two_screens():
 def test_links_lead_somewhere(page):
     links = re.findall(r"\]\(([^)#\s]+)", page.read_text())
     made = GENERATED if page.parent.name == "docs" else ()
-    assert [link for link in links if not (page.parent / link).exists() and link not in made] == []
+    known = {*made, *(BADGES if page.stem == "README" else ())}
+    assert [link for link in links if not (page.parent / link).exists() and link not in known] == []
+
+
+def test_the_badges_say_what_the_package_says():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    texts = [unquote(link.split("/")[-1]).replace("--", "-") for link in BADGES if "shields.io" in link]
+    assert texts == [
+        f"license-{project['license'].replace(' OR ', ' or ')}-blue",
+        f"python-{project['requires-python'].removeprefix('>=')} or later-blue",
+    ]
+    assert all(f"({link})" in README and (ROOT / file).exists() for link, file in BADGES.items())
 
 
 @pytest.mark.parametrize("page", OUTSIDE, ids=lambda page: str(page.relative_to(ROOT)))

@@ -58,6 +58,21 @@ def test_a_check_makes_nothing(root):
     assert not (root / "dist").exists()
 
 
+def test_the_date_makes_an_unreleased_checkout_ready(root):
+    for name, old in {"CHANGELOG.md": "1.2.0 - 2026-12-01", "CITATION.cff": "\nversion: 1.2.0"}.items():
+        new = {"CHANGELOG.md": "Unreleased", "CITATION.cff": "\nversion: 1.1.0"}[name]
+        (root / name).write_text(FILES[name].replace(old, new))
+    git(root, "commit", "--quiet", "--all", "--message=unreleased")
+    assert release.main(["--check"], root) == 1
+    release.write_date(root, "1.2.0", "2026-12-24")
+    assert (root / "CHANGELOG.md").read_text() == FILES["CHANGELOG.md"].replace("2026-12-01", "2026-12-24")
+    assert (root / "CITATION.cff").read_text() == FILES["CITATION.cff"].replace("2026-12-01", "2026-12-24")
+    git(root, "commit", "--quiet", "--all", "--message=dated")
+    assert release.main(["--check"], root) == 0
+    with pytest.raises(ValueError, match=r"CHANGELOG\.md has 0 lines"):
+        release.write_date(root, "1.2.0", "2026-12-24")
+
+
 @pytest.mark.parametrize(
     ("name", "old", "new", "problem"),
     [

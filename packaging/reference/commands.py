@@ -61,4 +61,5 @@ def _command(words, command):
     if records:
         yield from ("| option | meaning |", "|---|---|")
     for names, text in records:
-        yield f"| `{names}` | {text} |".replace("<", "&lt;") if "`" not in names else f"| {names} | {text} |"
+        shown = names if "`" in names else f"`{names}`"
+        yield f"| {shown} | {text.replace('<', '&lt;')} |"

@@ -129,11 +129,15 @@ def _line(scenario: "Scenario", label: str) -> Show:
         if now < due:
             return
         due = now + SILENT_S
-        done = f"{finished:.1%} done, {flows_finished} flows finished"
-        text = f"{label}: {done}, {TIME.about(now_ps)} simulated, {speed(packet_hops)}"
+        parts = [
+            f"{finished:.1%} done",
+            f"{flows_finished} flows finished",
+            f"{TIME.about(now_ps)} simulated",
+            speed(packet_hops),
+        ]
         if 0 < finished < 1:
-            text += f", about {duration((now - began) * (1 / finished - 1))} left"
-        print(text, file=sys.stderr, flush=True)
+            parts.append(f"about {duration((now - began) * (1 / finished - 1))} left")
+        print(f"{label}: {', '.join(filter(None, parts))}", file=sys.stderr, flush=True)
 
     return show
 

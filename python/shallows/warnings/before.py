@@ -205,11 +205,13 @@ def _nothing_trims(scenario: "Scenario") -> list[str]:
 
 def _nothing_marks(scenario: "Scenario") -> list[str]:
     """Algorithms that react to nothing but marks, on ports that do not mark."""
+    queues = scenario.queues
+    everywhere = [*queues, *(queue.changed(table) for table in scenario.ports for queue in queues)]
     names = dict.fromkeys(
         used.label
-        for queue in scenario.queues
+        for queue in queues
         for used in queue.algorithms
-        if all(lacks_marks(used, other.marking) for other in scenario.queues)
+        if all(lacks_marks(used, other.marking) for other in everywhere)
     )
     if not names:
         return []
