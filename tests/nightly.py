@@ -27,6 +27,7 @@ PARTS = {
     "mutants": "make mutants",
     "wheels": "make wheels",
     "mutations": f"{PYTHON} -m validation mutations",
+    "seeds": " && ".join(f"{PYTHON} -m validation report --quick --seed-set {other}" for other in (0, 1, 2)),
     "peers": "make peers",
 }
 """The command of each part. Random parts draw a new seed and print it."""

@@ -172,7 +172,25 @@ def test_priorities_separate_dx_from_tcp():
     classes = [{"name": "dx"}, {"name": "tcp"}]
     del tables["network"]
     separate = star(3, "100us", "200ms", apart, classes=classes, **tables)
-    assert separate.flows.goodput_gbps[0] > 0.97 * 9.73
+    assert separate.flows.goodput_gbps[0] == pytest.approx(10 * 1460 / 1500, rel=0.005)
+
+
+def test_requests_of_dx_wait_for_a_frame_of_tcp_a_round_trip():
+    """DX §VII. 100 KB are 69 packets: ten, then 20, then the rest, three round trips of 100 us and more."""
+    scenario = sh.Scenario.load(Path(__file__).parents[1] / "scenarios" / "dx-beside-tcp.toml")
+    only = scenario.replace({"traffic": [scenario.traffic[0]]})
+    beside, alone = (requests_us(sh.run(one)) for one in (scenario, only))
+    assert alone == pytest.approx(alone[0])
+    waited = beside - alone[0]
+    assert 0 < waited.mean() < waited.max() < 3 * FRAME_US
+    bulk = sh.run(scenario).flows.goodput_gbps.iloc[-1]
+    assert bulk > 9
+
+
+def requests_us(run):
+    """Completion times of the requests."""
+    flows = run.flows[(run.flows.traffic == 0) & (run.flows.bytes == 100_000)]
+    return flows.fct_us.dropna().to_numpy()
 
 
 @pytest.mark.parametrize(

@@ -124,10 +124,10 @@ def fig4(lab: "Lab") -> None:
     marks = {"kind": "step", "threshold": "424pkt"}
     receivers = {
         "without": None,
-        "as published": {
-            "kind": "inigo",
+        "as printed": {
+            "kind": lab.input("printed", "inigo@ce"),
             "mark": True,
-            "tsecr": lab.input("tsecr", True),
+            "tsecr": True,
             "resolution": "1ms",
         },
         "as intended": {"kind": "inigo", "mark": True, "threshold": lab.input("threshold", 0.17)},
@@ -138,7 +138,7 @@ def fig4(lab: "Lab") -> None:
         lab.say(f"queue {name}", lab.port(run)["queue_mean_pkt"])
         lab.say(f"utilisation {name}", lab.port(run)["utilization"])
         lab.cdf(name, lab.queue(run).queue_pkt)
-    lab.ratio("queue as published over without", "queue as published", "queue without")
+    lab.ratio("queue as printed over without", "queue as printed", "queue without")
 
 
 fig4.claim(
@@ -147,16 +147,17 @@ fig4.claim(
     source="Fig. 4, §4.1",
     tolerance="T4: the queue by a factor of 1.4; the link stays full to 95 %",
     bands=[
-        within("queue as published over without", 0.7, 1.4, reported="little to no effect", order=True),
-        within("utilisation as published", 0.95, 1, domain="share", order=True),
+        within("queue as printed over without", 0.7, 1.4, reported="little to no effect", order=True),
+        within("utilisation as printed", 0.95, 1, domain="share", order=True),
         below("queue as intended", "queue without"),
     ],
-    mutation=Mutation({"input:threshold": 100}, "queue as intended"),
-    quote="Figure 4 confirms our suspicion that our implementation of Inigo's receiver-side ECN marking is flawed, as it is having little to no effect on any sender.",
-    differs="Algorithm 8 marks CE in the header of the next acknowledgement, which a sender of data ignores; here the receiver echoes (ECE). As published the receiver takes echoed times for arrival times (tsecr), in ticks of 1 ms; as intended it looks at its own clock.",
-    why="The printed receiver works or not by the phase of its ticks: echo minus sending time is two ticks of 1 ms, or three if a tick ends within the last 2 us, and one tick more exceeds the threshold, 0.17 of 4 ms. "
-    "Then every packet is late and the flows leave the link idle. An independent simulation of the printed lines gives 6 or 100 % of the link by the start times (tests/independent, docs/windows.md). Reproduce: "
-    "`python -m validation run IN3`, ten seeds.",
+    mutation=Mutation({"input:printed": "inigo"}, "utilisation as printed"),
+    quote="If the sender is an ECN-Capable Transport, then the receiver marks Congestion Encountered (CE) in the header of the next ACK. ... "
+    "Figure 4 confirms our suspicion that our implementation of Inigo's receiver-side ECN marking is flawed, as it is having little to no effect on any sender.",
+    limits="By the letter of §3 and of Algorithm 8 the mark is CE in the header of the next acknowledgement, which no sender of data reads. §3.1 goes on that this is "
+    '"done just before the code that DCTCP added", which echoes: that CE alone was sent is the flaw by our inference.',
+    differs="As printed: CE, with echoed times for arrival times (tsecr), in ticks of 1 ms. As intended: ECN-Echo, and the receiver's own clock. The printed clock with ECN-Echo works "
+    "or not by the phase of its ticks, and a link of late packets alone is left idle: with ten seeds the queue is 0.37 ± 0.34 of that without (docs/windows.md).",
 )
 
 
