@@ -201,6 +201,10 @@ def share(value: object) -> float:
     return float(value)
 
 
+def _optional_share(value: object) -> float | None:
+    return None if value is None else share(value)
+
+
 def name(value: object) -> str:
     """The text, if it is valid as the name of a folder of results."""
     expected = (
@@ -320,6 +324,11 @@ PayloadLimit = Annotated[int, _Key("Size", SIZE, least=1, part="payload", words=
 Name = Annotated[str, BeforeValidator(name)]
 OptionalName = Annotated[str | None, BeforeValidator(_optional_name)]
 Share = Annotated[float, TypeName("Share"), BeforeValidator(share, json_schema_input_type=float | str)]
+OptionalShare = Annotated[
+    float | None,
+    TypeName("Share"),
+    BeforeValidator(_optional_share, json_schema_input_type=float | str),
+]
 Count = Annotated[int, _whole(1, limits.COUNT.most)]
 OptionalCount = Annotated[int | None, _whole(1, limits.COUNT.most, optional=True)]
 if TYPE_CHECKING:
