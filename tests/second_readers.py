@@ -411,3 +411,38 @@ def workload(text):
         waits = part != 2 and ranks > 1
         found += [(rank, amount(ns, {"": 1000}), waits, *sent) for rank in range(gpus)]
     return found, unknown
+
+
+def measured(text):
+    """Rows (bytes, us) of a table of measured times with a header of two known names, and what is left."""
+    header, found, unknown = None, [], []
+    for at, line in enumerate(text.splitlines(), 1):
+        words = line.replace("#", " ", 1).replace(",", " ").split()
+        if re.match(" *[0-9]", line):
+            size, us = (float(words[header.index(name)]) for name in ("message", "time_us"))
+            if not (size >= 1 and size % 1 == 0 and 0 < us < float("inf")):
+                raise ValueError(line)
+            found.append((size, us))
+        elif "message" in [word.lower() for word in words]:
+            if found and words != header:
+                raise ValueError("second header")
+            header = words
+        elif header and words and line.strip()[0] != "#" and set(line.strip()) - set("-=_*"):
+            unknown.append(str(at))
+    if not found:
+        raise ValueError("no rows")
+    return sorted(found), [name for name in header if name not in ("message", "time_us")] + unknown
+
+
+def lookup(text):
+    """(speed, metres): fields of the headroom that a SONiC device keeps by speed and length."""
+    found = {}
+    for line in text.splitlines():
+        words = line.partition("#")[0].split()
+        if words:
+            speed, cable, *fields = words
+            if len(fields) not in (4, 5) or not re.fullmatch("[0-9]+[.]?[0-9]*m|[.][0-9]+m", cable):
+                raise ValueError(line)
+            if found.setdefault((float(number(speed)), float(cable[:-1])), fields) != fields:
+                raise ValueError("twice")
+    return found, []

@@ -5,12 +5,14 @@ import random
 
 import pytest
 
-from attack import disks, folders, kills, memory
+from attack import disks, folders, kills, memory, tables
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(
-    ("attack", "count"), [(kills.attack, 24), (folders.attack, 16)], ids=["kills", "folders"]
+    ("attack", "count"),
+    [(kills.attack, 24), (folders.attack, 16), (tables.attack, 12)],
+    ids=["kills", "folders", "tables"],
 )
 def test_attacks_find_nothing(tmp_path, attack, count):
     assert len([*attack(tmp_path, random.Random(1), count)]) == count

@@ -15,7 +15,7 @@ traffic = [{ kind = "incast", senders = 2 }]
 """
 
 
-@pytest.mark.parametrize("closed", ["2>&-", ">&-", "<&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("closed", ["2>&-", ">&-", "<&-", "<&- >&- 2>&-", "2<a.toml", ">/dev/null 0>&1"])
 def test_a_run_is_saved_whatever_is_closed(tmp_path, closed):
     (tmp_path / "a.toml").write_text(SCENARIO)
     code = "from shallows.cli import main; main()"

@@ -22,6 +22,7 @@ from shallows.plot import style
 from shallows.results import files
 from shallows.results.metrics import RUN_KEYS as NUMBERS
 from shallows.sweeps.result import Sweep
+from shallows.why import figure as why_figure
 
 IMAGES = Path(__file__).with_name("images")
 ONE_COLUMN_IN, TWO_COLUMNS_IN = 3.33, 7.0
@@ -59,6 +60,20 @@ def compared():
     return sh.compare("dctcp-40", ["dctcp", "dx", "reno"], overrides=changes)
 
 
+RING = """
+duration = "until-done"
+topology = { kind = "star", hosts = 4 }
+cc = "dctcp"
+traffic = [{ kind = "all-reduce", size = "40KB", name = "ring" }]
+"""
+
+
+def waterfall(width):
+    paths = sh.run(Path(__file__).with_name("small.toml")).why(slowest=1)
+    (path,) = paths.values()
+    return why_figure.waterfall(path, paths.record, width)
+
+
 KINDS = {
     "run": lambda compared, width: plot.figure([compared.runs["dctcp"]], size=width),
     "compare": lambda compared, width: compared.figure(size=width),
@@ -67,9 +82,13 @@ KINDS = {
     ),
     "heat map": lambda compared, width: two_keys().heatmap("at", "load", "queue_mean_pkt", size=(width, 3)),
     "why": lambda compared, width: sh.run(Path(__file__).with_name("small.toml")).why(slowest=4).figure(),
+    "waterfall": lambda compared, width: waterfall(width),
+    "task": lambda compared, width: sh.run(sh.Scenario.from_toml(RING)).why(task="ring").figure(),
     "network": lambda compared, width: network(),
 }
 """A figure of each kind, of a width in inches where the kind has one."""
+WIDE = ("run", "compare", "sweep", "waterfall")
+"""The kinds that have a width, and a column of a paper for it."""
 
 
 def two_keys():
@@ -96,11 +115,20 @@ def test_a_pdf_has_fonts_of_type_42_only(kind, compared, tmp_path):
         assert kinds == {b"Type0", b"CIDFontType2"}, kinds
 
 
-def test_a_pdf_of_a_command_has_fonts_of_type_42_only(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["margin", "dcqcn", "--flows", "10"],
+        ["trajectory", "dctcp", "--duration", "1ms"],
+        ["map", "dctcp", "--over", "flows=2:4"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_pdf_of_a_command_has_fonts_of_type_42_only(words, tmp_path, monkeypatch):
     from typer.testing import CliRunner
 
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(cli.app, ["fluid", "margin", "dcqcn", "--flows", "10", "--plot", "a.pdf"])
+    done = CliRunner().invoke(cli.app, ["fluid", *words, "--plot", "a.pdf"])
     assert done.exit_code == 0, done.output
     assert b"/Type3" not in (tmp_path / "a.pdf").read_bytes()
     assert b"/CIDFontType2" in (tmp_path / "a.pdf").read_bytes()
@@ -112,7 +140,7 @@ def outside(ax):
         low, high = sorted(axis.get_view_interval())
         for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
             if not low <= tick.label1.get_position()[place] <= high:
-                yield tick.label1
+                yield from (tick.label1, tick.label2)
 
 
 def texts(figure):
@@ -128,11 +156,13 @@ def texts(figure):
             yield text, [side / figure.dpi for side in (box.x0, box.y0, box.x1, box.y1)]
 
 
-@pytest.mark.parametrize("width", [ONE_COLUMN_IN, TWO_COLUMNS_IN])
-@pytest.mark.parametrize("kind", ["run", "compare", "sweep"])
+@pytest.mark.parametrize(
+    ("kind", "width"),
+    [(kind, width) for kind in KINDS for width in (ONE_COLUMN_IN, TWO_COLUMNS_IN)[kind not in WIDE :]],
+)
 def test_texts_are_within_the_page(kind, width, compared):
     figure = KINDS[kind](compared, width)
-    assert figure.get_figwidth() == width
+    assert kind not in WIDE or figure.get_figwidth() == width
     page = [*figure.get_size_inches()]
     within = 0
     for text, (left, low, right, high) in texts(figure):

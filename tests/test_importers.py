@@ -369,6 +369,7 @@ def test_forks_of_the_hpcc_simulator(folder):
         ("f.txt", "3\n1 4 3 100 5 0\n", 'f.txt:1:1: number of flows = "3": expected at most 1'),
         ("f.txt", "1\n0 4 3 100 5 0\n", 'f.txt:2:1: host = "0": expected a host of the network, which has 4'),
         ("f.txt", "1\n1 1 3 100 5 0\n", 'f.txt:2:3: host = "1": expected two different hosts'),
+        ("f.yaml", "test\nsize: 1\n", "f.yaml:1:1: expected a name that ends in .cm"),
         ("f.txt", "1\n1 4 3 5\n", "SRC DST PRIORITY PORT BYTES START"),
         ("f.txt", "1\n1 4 3 100 5 soon\n", 'f.txt:2:13: start = "soon": expected a number of seconds'),
     ],

@@ -14,9 +14,10 @@ import pytest
 
 import second_readers as second
 from shallows.errors import ScenarioError
+from shallows.fit import measured as table_of_times
 from shallows.importers.formats import read_all
 from shallows.importers.order import ordered
-from shallows.settings import mlx5_text, sonic
+from shallows.settings import mlx5_text, port_tables, sonic
 from shallows.units import RATE, SIZE, TIME
 from test_importers import FAT_TREE
 
@@ -120,6 +121,19 @@ WORKLOAD = """HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 2 
 a -1 1000 ALLREDUCE 10000 2000 NONE 0 3000 ALLREDUCE 40000 1
 b -1 1500 NONE 0 2500 ALLGATHER 5000 3500 NONE 0 0
 c -1 1600 ALLTOALL_EP 6000 2600 REDUCESCATTER 7000 3600 ALLGATHER_DP_EP 8001 1
+"""
+MEASURED = """# a table
+message,time_us,note
+8,1.5,1
+64,1.75,2
+512,2.25,3
+---
+4096,7.5,4
+"""
+LOOKUP = """# speed cable size xon xoff threshold xon_offset
+10000 5m 1248 2288 35776 -3 2288
+40000 40m 1248 2288 70000 -3 2288
+100000 300m 1248 2288 184320 -3
 """
 SWITCH = """{"WRED_PROFILE": {
 "A": {"ecn": "ecn_all",
@@ -306,12 +320,25 @@ def switch(text):
     return [*thresholds, round(100 * marking.get("pmax", 1)), "3", *values], found.not_expressed
 
 
+def measured(text):
+    Path("m.txt").write_text(text)
+    sizes, times, left = table_of_times.read(Path("m.txt"))
+    return list(zip(sizes.tolist(), times.tolist(), strict=True)), left
+
+
+def lookup(text):
+    Path("pg_profile_lookup.ini").write_text(text)
+    (table,) = port_tables.read(Path("pg_profile_lookup.ini")).values()
+    places = {tuple(map(float, key.split("|"))): [*row.values()] for key, row in table.items()}
+    return places, []
+
+
 FORMATS = {
     "matrix": (MATRIX, matrix), "topology": (TOPOLOGY, topology), "flows": (FLOWS, flows),
     "sizes": (SIZES, sizes), "configuration": (CONFIG, configuration), "goal": (GOAL, goal),
     "table": (TABLE, table), "nic": (NIC, nic), "switch": (SWITCH, switch),
     "leaf-spine": (LEAF_SPINE, fabric), "fat-tree": (FAT_TREE, fabric), "chakra": (CHAKRA, chakra),
-    "workload": (WORKLOAD, workload),
+    "workload": (WORKLOAD, workload), "measured": (MEASURED, measured), "lookup": (LOOKUP, lookup),
 }  # fmt: skip
 
 

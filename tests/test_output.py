@@ -11,6 +11,7 @@ import commands
 import fake_packet_run as fake
 import shallows as sh
 from shallows.errors import ScenarioError
+from shallows.printing.report import run_report
 from shallows.results import files
 
 SCENARIO = """
@@ -203,3 +204,10 @@ def test_a_pipe_is_written_as_it_is(tmp_path):
     with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE, text=True) as reader:
         files.write_text(tmp_path / "pipe", "a capture", files.CAPTURE)
         assert reader.stdout.read() == "a capture"
+
+
+def test_a_short_run_is_told_in_a_unit_that_fits():
+    run = fake.run(ended_ps=52_020_400)
+    report = "\n".join(str(part) for part in run_report(run.summary))
+    assert "simulated   52us in " in report
+    assert repr(run).endswith("packet world, 52us>")

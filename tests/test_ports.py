@@ -6,6 +6,7 @@ import pytest
 import shallows as sh
 from shallows.errors import ScenarioError
 from shallows.scenario import Scenario
+from shallows.settings import sonic_export
 from shallows.worlds import packet
 
 CORE = "left->right"
@@ -335,3 +336,65 @@ def test_every_algorithm_runs_in_two_classes():
             run = packet.run(two_classes(row["name"], duration="300us", warmup="0s"))
             assert run.flows.goodput_gbps.min() > 0, row["name"]
             assert np.isfinite(run.classes.queue_mean_pkt).all()
+
+
+@pytest.mark.parametrize(
+    ("threshold", "cell", "marked"),
+    [("50000B", None, 7), ("50000B", "256B", 8), ("51000B", None, 6), ("51000B", "256B", 7)],
+)
+def test_a_switch_that_counts_cells_compares_whole_cells(threshold, cell, marked):
+    """Forty frames of 1500 B meet at a port at once.
+
+    In bytes 34 frames exceed 50,000 B, and 35 exceed 51,000 B. A frame takes 6 cells of 256 B, and the
+    thresholds are 195 and 199 cells, which 33 frames (198) and 34 frames (204) exceed.
+    """
+    scenario = Scenario(
+        duration="until-done",
+        topology={"kind": "star", "hosts": 41, "rate": "10Gbps", "rtt": "20us"},
+        cc="dctcp",
+        network={"marking": {"threshold": threshold} | ({"cell": cell} if cell else {})},
+        traffic=[{"kind": "incast", "senders": 40, "size": "1pkt"}],
+    )
+    run = sh.run(scenario)
+    assert scenario.mtu == 1500
+    assert run.summary["bottleneck"]["marked"] == marked
+    assert Scenario.from_toml(scenario.to_toml()) == scenario
+
+
+def test_both_ends_of_a_ramp_are_in_cells():
+    """1000 and 2000 B are 3 and 7 cells; a frame of 1500 B takes 6: 750 and 1750 B of full frames."""
+    made = two_classes("dcqcn", classes=[{"name": "one"}], topology={"kind": "star", "hosts": 3},
+                       traffic=[{"kind": "incast", "senders": 2}])  # fmt: skip
+    ramp = {"kind": "red", "kmin": "1000B", "kmax": "2000B", "cell": "256B"}
+    (point,) = packet.request(made.replace({"classes.0.marking": ramp, "network.mtu": "1500B"}))["markings"]
+    assert [point["parameters"][key] for key in ("kmin", "kmax")] == [750, 1750]
+
+
+@pytest.mark.parametrize(
+    ("marking", "expected"),
+    [
+        ({"kind": "codel", "cell": "256B"}, "no cell with codel"),
+        ({"cell": "1MB"}, "at most 16KiB"),
+        ({"cell": 256}, "a size with its unit"),
+    ],
+)
+def test_a_cell_that_no_switch_has_is_refused(marking, expected):
+    with pytest.raises(ScenarioError, match=expected):
+        two_classes("dctcp", classes=[], network={"marking": marking},
+                    topology={"kind": "star", "hosts": 3}, traffic=[{"kind": "incast"}])  # fmt: skip
+
+
+def test_a_fluid_and_the_settings_of_a_switch_have_no_cells():
+    made = Scenario(
+        duration="1ms",
+        topology={"kind": "dumbbell", "hosts": 2, "rate": "10Gbps", "rtt": "20us"},
+        cc="dctcp",
+        network={"marking": {"threshold": "50KB", "cell": "256B", "at": "dequeue"}},
+        traffic=[{"kind": "long-lived"}],
+    )
+    with pytest.raises(ScenarioError, match="marking.cell = .256B.: expected no cell"):
+        sh.run(made.replace({"network.marking.at": "enqueue"}), world="fluid")
+    written = sonic_export.entries(made)
+    (profile,) = written.tables["WRED_PROFILE"].values()
+    assert profile["green_max_threshold"] == "50000"
+    assert "its own cells" in written.not_expressed["network.marking.cell"]

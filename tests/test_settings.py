@@ -331,7 +331,19 @@ NIC_TEXTS = {
 def test_every_format_of_a_nic_is_read(name, tmp_path):
     file = tmp_path / "nic.txt"
     file.write_text(NIC_TEXTS[name])
-    assert mlx5.fragment(file).tables == {"cc": {"name": "dcqcn", "r_ai": "20Mbps"}}
+    clamp = {} if name == "commands" else {"clamp": True}
+    assert mlx5.fragment(file).tables == {"cc": {"name": "dcqcn", "r_ai": "20Mbps", **clamp}}
+
+
+def test_a_nic_that_does_not_clamp_its_target_is_read_and_written(tmp_path):
+    file = tmp_path / "nic.txt"
+    file.write_text(
+        "RPG_AI_RATE_P1 20\nCLAMP_TGT_RATE_P1 False(0)\nCLAMP_TGT_RATE_AFTER_TIME_INC_P1 True(1)\n"
+    )
+    read = mlx5.fragment(file)
+    assert read.tables == {"cc": {"name": "dcqcn", "r_ai": "20Mbps", "clamp": False}}
+    assert not read.not_expressed
+    assert nic_of(clamp=False).values["clamp_tgt_rate"] == 0
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,7 @@ class Draw:
         values["r_hai"] = self.pair("cc.r_hai", "Mbps", 1, 131071, 30, 90000)
         if off:  # nothing reaches hyper increase
             self.far = before
+        values["clamp"] = (self.random.random() < 0.5,) * 2
         sampled = self.random.random() < 0.2
         asked, held = ({key: pair[side] for key, pair in values.items()} for side in (0, 1))
         return {"name": "dcqcn", "sampled": sampled, **asked}, {"name": "dcqcn", **held}

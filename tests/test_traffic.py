@@ -104,6 +104,59 @@ def test_an_incast_comes_again_every_period():
     assert late.max() < MS // 100
 
 
+RANDOM = {"kind": "incast", "load": 0.02, "senders": 6, "size": "50KB", "times": 2000}
+FABRIC = {"kind": "leaf-spine", "leaves": 4, "spines": 4, "hosts_per_leaf": 8, "rate": "100Gbps"}
+
+
+def of_fabric(*traffic):
+    return Scenario(duration="until-done", topology=FABRIC, cc="dctcp", traffic=list(traffic))
+
+
+def test_incasts_with_a_load_come_at_random_times_between_random_hosts():
+    """HPCC's load: 6 x 50 KB are 6 x 35 frames with 40 B of headers each, 2 % of 32 x 100 Gbps."""
+    poisson = {"kind": "poisson", "sizes": "20KB", "load": 0.3, "flows": 50}
+    flows = of_fabric(poisson, RANDOM).flows
+    mine = flows.group == 1
+    src, dst, start = (column[mine].reshape(2000, 6) for column in (flows.src, flows.dst, flows.start_ps))
+    assert (dst == dst[:, :1]).all()
+    assert (start == start[:, :1]).all()
+    assert (src != dst).all()
+    assert all(len(set(senders)) == 6 for senders in src.tolist())
+    gaps = np.diff(start[:, 0].astype(float), prepend=0)
+    mean_ps = 6 * (50_000 + 35 * 40) * 8 * 1e12 / (0.02 * 32 * 100e9)
+    assert gaps.mean() == pytest.approx(mean_ps, rel=0.07)  # three standard errors
+    assert gaps.std() == pytest.approx(mean_ps, rel=0.15)  # exponential
+    for hosts, expected in ((dst[:, 0], 2000 / 32), (src.ravel(), 12_000 / 32)):
+        assert abs(np.bincount(hosts, minlength=32) - expected).max() < 5 * expected**0.5
+    assert flows.loads[1].realised == pytest.approx(0.02, rel=0.07)
+
+
+def test_incasts_with_a_load_keep_to_the_hosts_that_they_name():
+    flows = of_fabric(RANDOM | {"from": "h[0-7]", "to": ["h3", "h30"], "senders": 7}).flows
+    assert set(flows.dst) == {3, 30}
+    assert set(flows.src) == set(range(8))
+    assert set(flows.src[flows.dst == 3]) == {0, 1, 2, 4, 5, 6, 7}
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"period": "1ms"}, "no period beside load"),
+        ({"senders": 32}, "at most 31, the hosts that can send to it"),
+        ({"load": 1.5}, "a share above 0 and at most 1"),
+        ({"from": "h0", "to": "h0", "senders": None}, "a host other than the receiver"),
+    ],
+)
+def test_a_load_of_incasts_that_is_none_is_refused(keys, said):
+    with pytest.raises(ScenarioError, match=said):
+        of_fabric(RANDOM | keys)
+
+
+def test_a_load_of_incasts_needs_their_number():
+    with pytest.raises(ScenarioError, match=r"such as 100 beside load = 0\.02"):
+        of_fabric({key: value for key, value in RANDOM.items() if key != "times"})
+
+
 @pytest.mark.parametrize(
     ("keys", "said"),
     [

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shallows.units import RATE, SIZE, TIME, share
+from shallows.units import RATE, SIZE, TIME, did_you_mean, share
 
 READ = [
     (TIME, "200us", 200_000_000),
@@ -55,6 +55,13 @@ def test_a_packet_is_whatever_the_frame_says():
 
 
 @settings(deadline=None, derandomize=True)
+def test_a_hint_names_every_key_that_the_word_may_stand_for():
+    known = ["kind", "hosts", "rate", "edge_rate", "rtt"]
+    assert did_you_mean("host_rate", known) == '; did you mean "rate" or "edge_rate"?'
+    assert did_you_mean("rates", known) == '; did you mean "rate"?'
+    assert did_you_mean("colour", known) == ""
+
+
 @given(st.sampled_from([TIME, SIZE, RATE]), st.integers(0, 10**13), st.sampled_from([None, 1500, 9000]))
 def test_writing_and_reading_gives_the_same(dimension, amount, frame):
     frame = frame if dimension is SIZE else None

@@ -201,6 +201,10 @@ def share(value: object) -> float:
     return float(value)
 
 
+def _optional_share(value: object) -> float | None:
+    return None if value is None else share(value)
+
+
 def name(value: object) -> str:
     """The text, if it is valid as the name of a folder of results."""
     expected = (
@@ -218,11 +222,19 @@ def _optional_name(value: object) -> str | None:
 
 
 def did_you_mean(word: object, known: Iterable[object]) -> str:
-    """The hint `; did you mean "…"?`; empty if no known word is similar."""
+    """The hint `; did you mean "…"?`; empty if no known word is similar.
+
+    If that is the end of the word, other words may be meant that have this end: "host_rate" is like "rate"
+    and "edge_rate".
+    """
     from difflib import get_close_matches
 
-    near = get_close_matches(str(word), [str(k) for k in known], n=1, cutoff=0.6)
-    return f'; did you mean "{near[0]}"?' if near else ""
+    words = [str(one) for one in known]
+    near = get_close_matches(str(word), words, n=1, cutoff=0.6)
+    if near and str(word).endswith(f"_{near[0]}"):
+        near += [one for one in words if one.endswith(f"_{near[0]}")]
+    meant = " or ".join(f'"{one}"' for one in near)
+    return f"; did you mean {meant}?" if near else ""
 
 
 @dataclass(frozen=True)
@@ -320,6 +332,11 @@ PayloadLimit = Annotated[int, _Key("Size", SIZE, least=1, part="payload", words=
 Name = Annotated[str, BeforeValidator(name)]
 OptionalName = Annotated[str | None, BeforeValidator(_optional_name)]
 Share = Annotated[float, TypeName("Share"), BeforeValidator(share, json_schema_input_type=float | str)]
+OptionalShare = Annotated[
+    float | None,
+    TypeName("Share"),
+    BeforeValidator(_optional_share, json_schema_input_type=float | str),
+]
 Count = Annotated[int, _whole(1, limits.COUNT.most)]
 OptionalCount = Annotated[int | None, _whole(1, limits.COUNT.most, optional=True)]
 if TYPE_CHECKING:

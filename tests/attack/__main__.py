@@ -13,16 +13,22 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from attack import disks, folders, kills, memory
+from attack import disks, folders, kills, memory, tables
 
-PARTS = {"kills": kills.attack, "disks": disks.attack, "folders": folders.attack, "memory": memory.attack}
+PARTS = {
+    "kills": kills.attack,
+    "disks": disks.attack,
+    "folders": folders.attack,
+    "memory": memory.attack,
+    "tables": tables.attack,
+}
 
 
 def main() -> int:
     asked = argparse.ArgumentParser(prog="attack", description=__doc__)
     asked.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     asked.add_argument("--seconds", type=float, default=3600, help="end after this time")
-    for name, count in (("kills", 500), ("disks", 20), ("folders", 200), ("memory", 100)):
+    for name, count in (("kills", 500), ("disks", 20), ("folders", 200), ("memory", 100), ("tables", 200)):
         asked.add_argument(f"--{name}", type=int, default=count)
     asked.add_argument("--state", type=Path, help="a file from which ended attacks continue")
     given = asked.parse_args()

@@ -146,3 +146,18 @@ def test_mistakes_are_one_message_and_status_2(arguments, message):
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--flows", "x"], '--flows = "x": expected a whole number of at least 1, such as 2'),
+        (["--flows", "0"], "--flows = 0.0: expected a whole number of at least 1"),
+        (["--delay", "x"], '--delay = "x": expected a time with its unit'),
+        (["--set", "g=x"], 'g = "x": expected a number above 0 and at most 1, such as 0.0625'),
+    ],
+)
+def test_a_wrong_number_says_where_it_stands_and_what_to_write(words, expected):
+    result = shallows_fluid("margin", "dctcp", *words)
+    assert result.exit_code == 2
+    assert expected in result.output

@@ -66,18 +66,19 @@ class State:
 def _soak(options, state, workers, numbers, busy):
     """Until there is nothing left to do, the time is up, or Ctrl-C."""
     findings, counts, seed, began = state.findings, state.counts, state.seed, time.monotonic()
+    following = 0
     while True:
         for worker in workers:
             done = worker.outcome()
             if done is not None:
                 _note(findings, counts, seed, busy.pop(worker), done)
-                if sum(counts.values()) % 20 == 0 and busy:
-                    state.save(busy, max(busy.values()) + 1)
+                if sum(counts.values()) % 20 == 0:
+                    state.save(busy, following)
                 if sum(counts.values()) % 500 == 0:
                     print(f"\r{sum(counts.values())} {dict(counts)}", end="", file=sys.stderr)
             over = options.seconds and time.monotonic() - began > options.seconds
             if worker not in busy and not over and (number := next(numbers, None)) is not None:
-                busy[worker] = number
+                busy[worker], following = number, number + 1
                 worker.give(options.grammar, seed, number, options.patience, options.why)
         if not busy:
             break

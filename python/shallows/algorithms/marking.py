@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from shallows.algorithms.parameters import read, text
 from shallows.base.literal import is_table
 from shallows.errors import ScenarioError, collect
 from shallows.settings import switch
-from shallows.units import RATE, did_you_mean
+from shallows.units import RATE, SIZE, did_you_mean
 
 if TYPE_CHECKING:
     from shallows.algorithms.algorithm import Algorithm
@@ -34,16 +34,37 @@ ByRate = dict[int, float]
 """A parameter whose value depends on the rate of the port, in bit/s."""
 
 
+THRESHOLDS = {"step": ("threshold",), "red": ("kmin", "kmax")}
+"""The parameters of a kind that are lengths of the real queue."""
+
+
+MOST_CELL = 16384
+"""Bytes of the largest cell; those of switches have some hundred."""
+
+
+class Cells(NamedTuple):
+    """The memory of a switch: bytes of a cell, and those of a full frame, which takes whole cells."""
+
+    size: int
+    frame: int
+
+    def in_frames(self, threshold: float) -> float:
+        """The bytes of the full frames that take as many cells as fit into `threshold`."""
+        return threshold // self.size * self.frame / -(-self.frame // self.size)
+
+
 @dataclass(frozen=True)
 class Marking:
     """How switch ports mark: `kind`, the queue that they observe (`at`), and `parameters` in SI base units.
 
     A parameter has one value, a value for each rate of a port, or none until `settled` ("recommended").
+    `cells`: ports compare whole cells with their thresholds; None: bytes.
     """
 
     kind: str
     at: str
     parameters: dict[str, float | ByRate | None]
+    cells: Cells | None = None
 
     def table(self, mtu: int | None) -> dict[str, Any]:
         """The `marking` table of a scenario that describes this marking, with every parameter."""
@@ -55,7 +76,8 @@ class Marking:
             return RECOMMENDED if value is None else text(value, unit, mtu)
 
         texts = {key: in_units(value, units[key]) for key, value in self.parameters.items()}
-        return {"kind": self.kind, "at": self.at, **texts}
+        cell = {"cell": SIZE.text(self.cells.size)} if self.cells else {}
+        return {"kind": self.kind, "at": self.at, **texts, **cell}
 
     @property
     def tells(self) -> str:
@@ -104,7 +126,7 @@ class Marking:
         return max((int(point["parameters"][begins]) for point in points), default=0) if begins else 0
 
     def at_rates(self, rate_bps: "U64") -> "tuple[list[MarkingToCore], U32]":
-        """The markings of the core's request for ports of these rates, and the index of each port's.
+        """The markings of ports of these rates, and the index of each port's.
 
         Raises `ScenarioError` for a rate without a value.
         """
@@ -116,6 +138,15 @@ class Marking:
         distinct = [point for at, point in enumerate(points) if point not in points[:at]]
         index = np.array([distinct.index(point) for point in points], np.uint32)
         return distinct, index[of_port]
+
+    def in_core(self, rate_bps: "U64") -> "tuple[list[MarkingToCore], U32]":
+        """`at_rates` with the queues of full frames that reach the thresholds of ports that count cells."""
+        points, place = self.at_rates(rate_bps)
+        if self.cells:
+            for point in points:
+                of = point["parameters"]
+                of |= {key: self.cells.in_frames(of[key]) for key in THRESHOLDS[self.kind]}
+        return points, place
 
     def _to_core(self, rate: int) -> "MarkingToCore":
         parameters: dict[str, float] = {}
@@ -168,14 +199,29 @@ def choose(table: dict[str, Any], frame: "Frame") -> Marking:
         values[key] = _by_rate(row, key, value, frame) if key in follow else read(row, key, value, frame)
 
     recommended = [key for key in follow if table.get(key) == RECOMMENDED]
-    set_ = {key: value for key, value in table.items() if key not in ("kind", "at", *recommended)}
+    cells = _cells(row, table["cell"], frame) if "cell" in table else None
+    set_ = {key: value for key, value in table.items() if key not in ("kind", "at", "cell", *recommended)}
     collect(partial(take, key, value) for key, value in set_.items())
     at = table.get("at", row["at"])
     if at not in ("enqueue", "dequeue"):
         raise ScenarioError("at", at, '"enqueue" or "dequeue"')
-    chosen = Marking(row["name"], at, values)
+    chosen = Marking(row["name"], at, values, cells)
     _check_combinations(chosen, row)
     return chosen
+
+
+def _cells(row: dict[str, Any], value: object, frame: "Frame") -> Cells:
+    """The cells of a switch whose ports mark so."""
+    if row["name"] not in THRESHOLDS:
+        kinds = " or ".join(THRESHOLDS)
+        raise ScenarioError("cell", value, f"no cell with {row['name']}: ports of {kinds} compare cells")
+    try:
+        size = SIZE.parse(value, least=1)
+    except ValueError as error:
+        raise ScenarioError("cell", value, str(error)) from None
+    if size > MOST_CELL:
+        raise ScenarioError("cell", value, f"at most {SIZE.text(MOST_CELL)}, such as 256B")
+    return Cells(size, frame.wire)
 
 
 def _check_combinations(chosen: Marking, row: dict[str, object]) -> None:

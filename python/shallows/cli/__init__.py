@@ -5,6 +5,7 @@ on stderr with status 2. Heavy modules are imported by the command that needs th
 """
 
 import atexit
+import fcntl
 import gc
 import os
 import sys
@@ -126,7 +127,7 @@ app = typer.Typer(
 def main() -> None:
     """Run the command line and exit with its status."""
     for name in ("stdin", "stdout", "stderr"):
-        if getattr(sys, name) is None:  # the shell has closed it (`>&-`); no other file may take its number
+        if _is_closed(name):  # by the shell (`>&-`); no other file may take its number
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), "r" if name == "stdin" else "w"))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a terminal that is not UTF-8 shows what it lacks as escapes
@@ -155,6 +156,21 @@ def main() -> None:
 
         status.append(interrupted(when))
         sys.exit(status[0])
+
+
+def _is_closed(name: str) -> bool:
+    """Whether a standard stream cannot be used.
+
+    The interpreter of a script that was started with a closed stream may have opened the script in its place.
+    """
+    stream = getattr(sys, name)
+    if stream is None:
+        return True
+    try:
+        access = fcntl.fcntl(stream.fileno(), fcntl.F_GETFL) & os.O_ACCMODE
+    except (OSError, ValueError):  # a stream of Python's own, without a descriptor
+        return stream.closed
+    return access == (os.O_WRONLY if name == "stdin" else os.O_RDONLY)
 
 
 def _interruption(error: BaseException) -> KeyboardInterrupt | None:

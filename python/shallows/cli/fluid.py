@@ -202,7 +202,11 @@ def _model(
         raise ScenarioError("MODEL", name, f"one of {', '.join(MODELS)}{did_you_mean(name, MODELS)}")
     given = {"flows": flows, "rate": rate, "delay": delay}
     texts = {key: text for key, text in given.items() if text is not None} | settings(set_, "kmax=1MB")
-    model, changed = with_network_defaults(MODELS[name].read(texts), texts.keys())
+    try:
+        model, changed = with_network_defaults(MODELS[name].read(texts), texts.keys())
+    except ScenarioError as error:
+        options = {key: f"--{key}" for key, text in given.items() if text is not None}
+        raise ScenarioError(options.get(error.key or "", error.key), error.value, error.expected) from None
     if changed:
         kinds = {spec.name: spec.metadata["kind"] for spec in fields(model)}
         words = ", ".join(f"{key} {in_words(kinds[key], value)}" for key, value in changed.items())

@@ -3,7 +3,7 @@
 The line before the first row names the columns, behind `#` or not, separated by blanks or commas. One is the
 size in bytes (`size`, `#bytes`, `bytes`, `message`), one the time: `time` (us, as nccl-tests has it),
 `t_avg[usec]`, `t_typical[usec]`, or `time_us`, `latency_us` and the like with another unit. Of several the
-first counts, and the others are named.
+first counts, and the others are named, as are lines after it that are neither rows, comments nor rules.
 """
 
 import re
@@ -20,6 +20,9 @@ UNITS = {"ns": 1e-3, "us": 1.0, "usec": 1.0, "ms": 1e3, "s": 1e6, "sec": 1e6}
 """Microseconds of each unit."""
 _TIME = re.compile(r"(?:t_typical|t_avg|time|latency|t)(?:[_\[(]+(ns|usec|us|ms|sec|s)[\])]?)?")
 _ROW = re.compile(r"\s*[0-9]")
+_ASIDE = re.compile(r"\s*(#|[-=_*]*\s*$)")
+"""A comment, a rule or a blank line."""
+MOST_NAMED = 5
 
 
 def read(path: Path) -> tuple[F64, F64, list[str]]:
@@ -32,10 +35,16 @@ def read(path: Path) -> tuple[F64, F64, list[str]]:
     places: tuple[int, int, float] | None = None
     rows: list[tuple[float, float]] = []
     left: list[str] = []
+    others: list[int] = []
     for number, line in enumerate(lines, 1):
         words = line.replace("#", " ", 1).replace(",", " ").split()
         if not _ROW.match(line):
-            header = words if _is_header(words) else header
+            if _is_header(words):
+                if rows and words != header:
+                    raise ScenarioError(f"line {number}", line.strip(), "one header in a table", file=path)
+                header = words
+            elif header and not _ASIDE.match(line):
+                others.append(number)
             continue
         if places is None:
             places = _places(path, number, header, left)
@@ -43,6 +52,10 @@ def read(path: Path) -> tuple[F64, F64, list[str]]:
     if not rows:
         expected = "rows of a size and a time, with the names of the columns before them"
         raise ScenarioError(None, None, expected, file=path)
+    if others:
+        more = f" and {len(others) - MOST_NAMED} others" if len(others) > MOST_NAMED else ""
+        named = ", ".join(map(str, others[:MOST_NAMED]))
+        left.append(f"line{'s' * (len(others) > 1)} {named}{more}: no row of numbers")
     sizes, times = np.array(sorted(rows)).T
     return sizes, times, left
 

@@ -210,7 +210,8 @@ def read_parameter(spec: Field[Any], text: str) -> Any:
             raise ValueError
         return value
     except ValueError as error:
-        raise ScenarioError(spec.name, text, str(error) if kind in _DIMENSIONS else "a number") from None
+        expected = str(error) if kind in _DIMENSIONS else f"{_bounds(spec)}, such as {spec.default:g}"
+        raise ScenarioError(spec.name, text, expected) from None
 
 
 def in_words(kind: Kind, value: Any) -> Any:
@@ -233,15 +234,21 @@ def _check(spec: Field[Any], value: object) -> None:
             raise ScenarioError(spec.name, value, " or ".join(kind))
         return
     number = np.asarray(value)
-    unit = f" {_SI[kind]}" if kind in _SI else ""
     fits = np.all(
         (number > limits.get("above", -np.inf))
         & (number >= limits.get("least", -np.inf))
         & (number <= limits.get("most", np.inf))
     )
-    words = {"above": "above", "least": "of at least", "most": "at most"}
-    wanted = [f"{word} {limits[limit]:g}{unit}" for limit, word in words.items() if limit in limits]
     whole = kind != "count" or np.all(number == np.round(number))
     if not fits or not whole:
-        what = "a whole number" if kind == "count" else "a number"
-        raise ScenarioError(spec.name, in_words(kind, value), " ".join([what, " and ".join(wanted)]))
+        raise ScenarioError(spec.name, in_words(kind, value), _bounds(spec))
+
+
+def _bounds(spec: Field[Any]) -> str:
+    """What an error expects of a number: its kind and its limits, in SI units."""
+    kind, limits = spec.metadata["kind"], spec.metadata
+    unit = f" {_SI[kind]}" if kind in _SI else ""
+    words = {"above": "above", "least": "of at least", "most": "at most"}
+    wanted = [f"{word} {limits[limit]:g}{unit}" for limit, word in words.items() if limit in limits]
+    what = "a whole number" if kind == "count" else "a number"
+    return " ".join([what, " and ".join(wanted)]).strip()

@@ -79,7 +79,7 @@ def _by_content(path: Path) -> Parts:
         return goal.read(path)
     if rows and rows[0][0].text.startswith(simai.FIRST):
         return simai.read(path)
-    if counts[:1] == [1] and (len(counts) > 1 or rows[0][0].text.isdigit()):
+    if counts[:1] == [1] and rows[0][0].text[0].isdigit():
         return hpcc.read_flows(path)
     if counts == [2, 2] and rows[0][0].text[0].isdigit():
         return hpcc.read_sizes(path)

@@ -72,7 +72,7 @@ PARAMETERS = {
         ("tau_prime", "ALPHA_RESUME_INTERVAL", "us"), ("t", "RP_TIMER", "us"),
         ("g", "EWMA_GAIN", "number"), ("g", "DCTCP_GAIN", "number"), ("f", "FAST_RECOVERY_TIMES", "count"),
         ("b", "BYTE_COUNTER", "B"), ("r_ai", "RATE_AI", "rate"), ("r_hai", "RATE_HAI", "rate"),
-        ("min_rate", "MIN_RATE", "rate"),
+        ("min_rate", "MIN_RATE", "rate"), ("clamp", "CLAMP_TARGET_RATE", "flag"),
     ),
     "hpcc-roce": (("eta", "U_TARGET", "number"), ("max_stage", "MI_THRESH", "count")),
     "timely": (
@@ -98,8 +98,7 @@ BEHAVIOUR = {
     "MULTI_RATE": ("0", "HPCC has one rate for all hops"),
     "SAMPLE_FEEDBACK": ("0", "every packet carries INT"),
     "INT_MULTI": ("1", "records have no unit"),
-    "CLAMP_TARGET_RATE": ("1", "every decrease moves the target"),
-    "CLAMP_TARGET_RATE_AFTER_TIMER": (None, "every decrease moves the target"),
+    "CLAMP_TARGET_RATE_AFTER_TIMER": ("1", "without CLAMP_TARGET_RATE the timer's increases count"),
     "NP_SAMPLING_INTERVAL": ("0", "the receiver answers a mark at once"),
     "PACKET_LEVEL_ECMP": ("0", "one path for each flow"),
     "FLOW_LEVEL_ECMP": ("1", "one path for each flow"),
@@ -336,6 +335,8 @@ class _Reader:
             return RATE.text(self._rate(key))
         if unit == "number":
             return self._number(key)
+        if unit == "flag":
+            return self._flag(key, default=True)
         return SIZE.text(self._whole(key, 0)) if unit == "B" else self._whole(key, 0)
 
     def _within(self, mode: str, name: str, key: str, value: Any) -> Any:

@@ -17,6 +17,7 @@ from shallows.results.contents import (
 )
 from shallows.results.metrics import BY_KEY
 from shallows.results.summary import FEW, bounds, is_of_few
+from shallows.units import TIME
 from shallows.worlds import REAL_TIME
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def run_report(summary: Summary) -> list[Any]:
     """The report of one run: bottleneck, flows, slowdown by size."""
     port, flows, label = summary["bottleneck"], summary["flows"], ", ".join(summary["cc"])
     ended_s = summary.get("interrupted_at_s")
-    early = "" if ended_s is None else f", interrupted at {ended_s:g} s"
+    early = "" if ended_s is None else f", interrupted at {TIME.about(ended_s * 1e12)}"
     lines = [
         f"{summary['name']}: {label}, {summary['world']} world, seed {summary['seed']}{early}",
         *headline.lines(summary, lambda value, unit: _quantity(value, DIGITS[unit], unit)),
@@ -382,14 +383,15 @@ def _accounts(flows: FlowNumbers) -> Any:
 
 def _speed(summary: Summary) -> str:
     books = "books closed" if summary["books"]["closed"] else "BOOKS NOT CLOSED"
-    took = f"{summary['duration_s']:g} s in {summary['wall_s']:.2f} s"
+    simulated = TIME.about(summary["duration_s"] * 1e12)
+    took = f"{simulated} in {summary['wall_s']:.2f} s"
     if summary["world"] == "fluid":
         took = f"integrated  {took}, {summary['events']} steps"
     else:
         speed = f"{progress.count(summary['packet_hops_per_s'] or 0)} packet-hops/s"
         took = f"simulated   {took}, {speed}{_threads(summary.get('threads'))}"
     if summary["world"] in REAL_TIME:
-        ran = f"ran         {summary['duration_s']:g} s, {books}, {_lateness(summary.get('lateness', {}))}"
+        ran = f"ran         {simulated}, {books}, {_lateness(summary.get('lateness', {}))}"
         return f"{ran}\n{_spread(summary.get('spread', {}))}"
     return f"{took}, {books}, fingerprint {summary['fingerprint']}"
 

@@ -23,6 +23,7 @@ from shallows.results import arrow, disk, paths, store, tables
 from shallows.results.contents import Summary
 from shallows.results.summary import Counted
 from shallows.results.tables import ALL_TABLES, OPTIONAL
+from shallows.units import TIME
 
 if TYPE_CHECKING:
     import pandas
@@ -210,7 +211,8 @@ class Run:
 
     def __repr__(self) -> str:
         s = self.summary
-        return f"<Run {s['name']}, seed {s['seed']}, {s['world']} world, {s['duration_s']:g} s>"
+        duration = TIME.about(s["duration_s"] * 1e12)
+        return f"<Run {s['name']}, seed {s['seed']}, {s['world']} world, {duration}>"
 
     @cached_property
     def scenario(self) -> "Scenario":

@@ -715,14 +715,17 @@ class Staircase(Builder):
     ) -> None: ...
 
 class Incast(Builder):
-    """Many hosts send one flow each to the same host, at once or within `jitter`; once, or every `period`.
+    """Many hosts send one flow each to the same host, at once or within `jitter`.
+
+    Once, every `period`, or at random times with a mean `load` and random hosts.
 
     senders: number of senders; by default all hosts that can send
     size: payload of every flow; default 20KB
     start: earliest start; default 0s
     jitter: starts are uniform within this time; default 0s
-    times: number of incasts, all between the same hosts; default 1
+    times: number of incasts, all between the same hosts without `load`; default 1
     period: time between two incasts
+    load: mean load of the hosts' links by incasts at random times between random hosts
     to: the receiver; the topology's first, else the last host; default topology
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
@@ -740,6 +743,7 @@ class Incast(Builder):
         jitter: Time = "0s",
         times: int = 1,
         period: Time | None = None,
+        load: Share | None = None,
         to: Ends = "topology",
         name: str | None = None,
         cc: Algorithm | None = None,

@@ -101,7 +101,7 @@ def to_core(scenario: "Scenario", network: "Network") -> PortRequest:
         links = np.flatnonzero(marking_ports(scenario, network) & (ports.group == group))
         if chosen is None or not len(links):
             continue
-        points, place = chosen.at_rates(network.rate_bps[links])
+        points, place = chosen.in_core(network.rate_bps[links])
         numbers = np.array([_number(markings, point) for point in points], np.uint32)
         marking_of_link[links] = 1 + numbers[place]
         if chosen.judges_heads:
@@ -226,7 +226,7 @@ class _Port:
             made["limit"] = {"bytes": limit} if limit else {"packets": queue.trimming.queue or 0}
             made["trims"] = True
         if self.markings is not None and queue.marks and queue.marks.tells == "marks":
-            (point,), _ = queue.marks.at_rates(np.array([self.rate_bps], np.uint64))
+            (point,), _ = queue.marks.in_core(np.array([self.rate_bps], np.uint64))
             made["marking"] = _number(self.markings, point)
         return made
 

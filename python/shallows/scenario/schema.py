@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from shallows.algorithms import catalog
 from shallows.algorithms.algorithm import NATIVE
 from shallows.algorithms.defaults import MARKING
-from shallows.algorithms.marking import RECOMMENDED
+from shallows.algorithms.marking import RECOMMENDED, THRESHOLDS
 from shallows.scenario import NetworkTable
 from shallows.scenario.given import Given
 from shallows.scenario.queues import PortTable, TrafficClass
@@ -167,6 +167,9 @@ def _marking() -> Schema:
             table["required"] = []
         if row["name"] == "red":
             table["properties"] |= _of_switches("marking")
+        if row["name"] in THRESHOLDS:
+            cell = "bytes of a cell of the switch, which compares whole cells"
+            table["properties"]["cell"] = {"description": cell, "type": "string", "pattern": UNITS["B"]}
         for key in MARKING.get(row["name"], {}):
             of_rate = {"type": "object", "additionalProperties": dict(table["properties"][key])}
             table["properties"][key] = _also(table["properties"][key], {"const": RECOMMENDED}, of_rate)

@@ -133,9 +133,13 @@ SETTINGS = (
     ),
     Setting("rpg_gd", "log2", 11, 0, 15, remark="a decrease is by alpha / 2", modelled=11),
     Setting("rpg_min_dec_fac", "%", 50, 1, 100, remark="no decrease takes more than half", modelled=50),
-    Setting("clamp_tgt_rate", "flag", 0, 0, 1, remark="every decrease moves the target", modelled=1),
     Setting(
-        "clamp_tgt_rate_after_time_inc", "flag", 1, 0, 1, remark="every decrease moves the target", modelled=1
+        "clamp_tgt_rate", "flag", 0, 0, 1, "clamp",
+        remark="0: only the first decrease after an increase moves the target",
+    ),
+    Setting(
+        "clamp_tgt_rate_after_time_inc", "flag", 1, 0, 1, remark="where `clamp_tgt_rate` is 0, the timer's "
+        "increases count too", modelled=1,
     ),
 )  # fmt: skip
 CNP = {"cnp_dscp", "cnp_802p_prio", "roce_cc_prio_mask", "enable"}

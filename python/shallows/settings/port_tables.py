@@ -9,6 +9,7 @@ The first becomes the table PG_PROFILE_LOOKUP with entries `SPEED|METRES`, the s
 cfgmgr/buffermgr.cpp of github.com/sonic-net/sonic-swss, portconfig.py of sonic-buildimage.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from shallows.errors import ScenarioError
 LOOKUP = "PG_PROFILE_LOOKUP"
 COLUMNS = ("speed", "cable", "size", "xon", "xoff", "threshold", "xon_offset")
 """Those of `pg_profile_lookup.ini`; the last may be absent."""
+_WHOLE, _METRES = re.compile("[0-9]+"), re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
 Text = dict[str, dict[str, dict[str, str]]]
 """Tables as in config_db.json: all values are texts."""
 
@@ -64,7 +66,7 @@ def _lookup(path: Path, text: str) -> dict[str, dict[str, str]]:
     for number, words in _rows(path, text, ", ".join(COLUMNS), len(COLUMNS) - 1, len(COLUMNS)):
         speed, cable = words[:2]
         metres = cable.removesuffix("m")
-        if not speed.isdigit() or metres == cable or not metres.replace(".", "", 1).isdigit():
+        if not _WHOLE.fullmatch(speed) or metres == cable or not _METRES.fullmatch(metres):
             expected = "a speed in Mbit/s and a length such as 40m in its first columns"
             raise ScenarioError(f"line {number}", " ".join(words), expected, file=path)
         key = f"{int(speed)}|{float(metres):g}"
@@ -76,7 +78,9 @@ def _lookup(path: Path, text: str) -> dict[str, dict[str, str]]:
 
 def _ports(path: Path, text: str, columns: list[str]) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
-    for _, words in _rows(path, text, ", ".join(columns), 2, len(columns)):
+    for number, words in _rows(path, text, ", ".join(columns), 2, len(columns)):
         row: dict[str, Any] = dict(zip(columns, words, strict=False))
-        found[row["name"]] = {"speed": row["speed"]} if "speed" in row else {}
+        port = {"speed": row["speed"]} if "speed" in row else {}
+        if found.setdefault(row["name"], port) != port:
+            raise ScenarioError(f"line {number}", " ".join(words), f"one row for {row['name']}", file=path)
     return found

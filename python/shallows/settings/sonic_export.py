@@ -248,6 +248,9 @@ class _Export:
             return
         if marking.at != "dequeue":
             self.left[f"{key}.at"] = f"{key}.at = {marking.at}: the switch decides where it marks"
+        if marking.cells:
+            cell = SIZE.text(marking.cells.size)
+            self.left[f"{key}.cell"] = f"{key}.cell = {cell}: the memory of a switch has its own cells"
         given = self._of_all_ports(key, marking)
         if marking.kind == "step":
             kmin = kmax = round(given["threshold"])

@@ -7,11 +7,21 @@ from pydantic import model_validator
 
 from shallows.base import limits
 from shallows.base.table import Key
-from shallows.core.contract import U32, U64
+from shallows.core.contract import F64, U32, U64
 from shallows.errors import ScenarioError
-from shallows.traffic.flows import NO_FLOW, Application, Drawn, Draws, full
-from shallows.traffic.kind import DRAWN_BYTES, WAIT_BYTES, Between, Ends, Kind, filled, hosts_of, others
-from shallows.traffic.offered import Offered
+from shallows.traffic.flows import NO_FLOW, Application, Drawn, Draws, Load, full
+from shallows.traffic.kind import (
+    DRAWN_BYTES,
+    WAIT_BYTES,
+    Between,
+    Ends,
+    Kind,
+    distinct,
+    filled,
+    hosts_of,
+    others,
+)
+from shallows.traffic.offered import Offered, Uniform
 from shallows.traffic.predecessors import Predecessors
 from shallows.units import (
     NEVER,
@@ -22,6 +32,7 @@ from shallows.units import (
     OptionalCount,
     OptionalInterval,
     OptionalPayload,
+    OptionalShare,
     Payload,
     Stop,
     Time,
@@ -120,15 +131,22 @@ class Staircase(Between):
 
 
 class Incast(Kind):
-    """Many hosts send one flow each to the same host, at once or within `jitter`; once, or every `period`."""
+    """Many hosts send one flow each to the same host, at once or within `jitter`.
+
+    Once, every `period`, or at random times with a mean `load` and random hosts.
+    """
 
     kind: Literal["incast"]
     senders: OptionalCount = Key(None, description="number of senders; by default all hosts that can send")
     size: Payload = Key("20KB", description="payload of every flow")
     start: Time = Key("0s", description="earliest start")
     jitter: Time = Key("0s", description="starts are uniform within this time")
-    times: Count = Key(1, description="number of incasts, all between the same hosts")
+    times: Count = Key(1, description="number of incasts, all between the same hosts without `load`")
     period: OptionalInterval = Key(None, description="time between two incasts")
+    load: OptionalShare = Key(
+        None,
+        description="mean load of the hosts' links by incasts at random times between random hosts",
+    )
     sources: Ends = Key(
         "topology",
         alias="from",
@@ -138,8 +156,16 @@ class Incast(Kind):
 
     @model_validator(mode="after")
     def _repeated(self) -> Self:
+        if self.load is not None:
+            if self.period:
+                expected = "no period beside load: times are random"
+                raise ScenarioError("period", TIME.text(self.period), expected)
+            if "times" not in self.model_fields_set:
+                raise ScenarioError("times", None, f"a number such as 100 beside load = {self.load:g}")
+            return self
         if self.times > 1 and not self.period:
-            raise ScenarioError("period", None, f'a time such as "1ms" beside times = {self.times}')
+            expected = f'a time such as "1ms" beside times = {self.times}, or a load such as 0.02'
+            raise ScenarioError("period", None, expected)
         if self.period and "times" not in self.model_fields_set:
             period = TIME.text(self.period)
             raise ScenarioError("times", None, f"a number such as 10 beside period = {period}")
@@ -160,9 +186,26 @@ class Incast(Kind):
             raise ScenarioError("from", self.sources, "a host other than the receiver")
         return senders, int(receiver[0])
 
+    def _sets(self, network: "Network") -> tuple[U32, U32]:
+        """The hosts among which senders and receivers of incasts with a load are chosen; by default all."""
+        ends = (hosts_of(network, *end) for end in (("from", self.sources), ("to", self.to)))
+        everyone = np.arange(network.hosts, dtype=np.uint32)
+        sources, targets = (everyone if end is None else distinct(end) for end in ends)
+        return sources, targets
+
+    def _most_senders(self, network: "Network") -> int:
+        """How many hosts can send to the receiver, or to each of them."""
+        if self.load is None:
+            return len(self._candidates(network, Draws(0, 0))[0])
+        sources, targets = self._sets(network)
+        most = len(sources) - int(np.isin(targets, sources).any())
+        if not most:
+            raise ScenarioError("from", self.sources, "a host other than the receiver")
+        return most
+
     def settled(self, network: "Network") -> Self:
         """Fill in `senders`, at most as many as there are hosts to send."""
-        most = len(self._candidates(network, Draws(0, 0))[0])
+        most = self._most_senders(network)
         if (self.senders or 0) > most:
             raise ScenarioError("senders", self.senders, f"at most {most}, the hosts that can send to it")
         return self.model_copy(update={"senders": self.senders or most})
@@ -173,6 +216,8 @@ class Incast(Kind):
 
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
         """Without `from`, and in a topology without senders of its own, they are drawn among all hosts."""
+        if self.load is not None:
+            return self._at_random(network, draws, frame, self.load)
         _check_end("times", self.times, self.start + self.times * (self.period or 0) + self.jitter)
         candidates, receiver = self._candidates(network, draws)
         senders = np.tile(candidates[: filled(self.senders)], self.times)
@@ -186,6 +231,33 @@ class Incast(Kind):
             np.uint64(self.start) + before * np.uint64(self.period or 0) + spread(draws, count, self.jitter),
             full(count, NEVER),
             offered=self._offered(src, dst, frame),
+        )
+
+    def _at_random(self, network: "Network", draws: Draws, frame: Frame, load: float) -> Drawn:
+        """Incasts that arrive as a Poisson process at a mean load of the sending hosts' links."""
+        sources, targets = self._sets(network)
+        once, count = filled(self.senders), filled(self.senders) * self.times
+        receivers = targets[(draws.uniform("targets", self.times) * len(targets)).astype(np.int64)]
+        choices = draws.uniform("sources", count).reshape(self.times, once)
+        pairs = zip(receivers, choices, strict=True)
+        src = np.concatenate([_some(sources[sources != to], chosen) for to, chosen in pairs])
+        capacity_bps = int(network.host_rate_bps[sources].sum())
+        wire_bytes = once * frame.on_wire(self.size)
+        gap_ps = 8e12 * wire_bytes / (load * capacity_bps)
+        arrive_ps = np.cumsum(-np.log1p(-draws.uniform("arrivals", self.times)) * gap_ps)
+        if self.start + arrive_ps[-1] + self.jitter > limits.TIME.most:
+            within = TIME.text(limits.TIME.most)
+            raise ScenarioError("load", load, f"a load whose incasts all arrive within {within}")
+        start_ps = np.uint64(self.start) + np.repeat(np.rint(arrive_ps).astype(np.uint64), once)
+        realised = 8e12 * wire_bytes * self.times / (capacity_bps * max(float(arrive_ps[-1]), 1))
+        return Drawn(
+            src,
+            np.repeat(receivers, once),
+            full(count, self.size),
+            start_ps + spread(draws, count, self.jitter),
+            full(count, NEVER),
+            Load(load, realised, "host", capacity_bps, wire_bytes / once),
+            offered=Uniform(sources, targets, load * capacity_bps),
         )
 
     def _offered(self, src: U32, dst: U32, frame: Frame) -> Offered | None:
@@ -276,6 +348,17 @@ class RequestResponse(Between):
             after=Predecessors.chains(count, pairs),
             answers=np.where(response, before, NO_FLOW),
         )
+
+
+def _some(hosts: U32, choices: F64) -> U32:
+    """As many different hosts as there are `choices`, numbers in [0, 1): the first of a random order."""
+    first = np.arange(len(choices))
+    swapped = (first + choices * (len(hosts) - first)).astype(np.int64)
+    order: dict[int, int] = {}  # where it differs from that of `hosts`
+    for place, other in enumerate(swapped.tolist()):
+        swapped[place] = order.get(other, other)
+        order[other] = order.get(place, place)
+    return hosts[swapped]
 
 
 def spread(draws: Draws, count: int, jitter: int) -> U64:

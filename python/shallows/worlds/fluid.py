@@ -16,7 +16,7 @@ from shallows.algorithms.defaults import Scale
 from shallows.errors import ScenarioError
 from shallows.scenario.resolve import of_network
 from shallows.scenario.supported_keys import ALWAYS, World
-from shallows.units import NEVER, RATE, TIME, did_you_mean
+from shallows.units import NEVER, RATE, SIZE, TIME, did_you_mean
 from shallows.worlds.fluid_answer import FluidAnswer
 from shallows.worlds.fluid_models import MARKING_ONLY, MODELS, ModelInputs
 from shallows.worlds.fluid_path import shared_path
@@ -245,6 +245,9 @@ def _check_drops(scenario: "Scenario") -> None:
             instead = json.dumps(replace(marking, parameters={name: value}).table(scenario.mtu)[name])
             expected = f"{instead}: the fluid model supports only that"
             raise ScenarioError(f"network.marking.{name}", marking.table(scenario.mtu)[name], expected)
+    if marking.cells:
+        expected = "no cell: the fluid model compares the queue in bytes"
+        raise ScenarioError("network.marking.cell", SIZE.text(marking.cells.size), expected)
     if marking.drops and not used.needs_marking and not scenario.network.pfc:
         why = f"ports would drop data of {used.name}, which is not ECN-capable, instead of marking it"
         raise ScenarioError("network.marking.nodrop", None, f'true, or marking = "none": {why}')

@@ -44,6 +44,9 @@ pub const PARAMETERS: &[Parameter] = &[
     rate("r_hai", "R_HAI", 200e6, 1.0..=1e12)
         .meaning("step of the target in hyper increase, for each stage beyond F")
         .source("github.com/bobzhuyb/ns3-rdma: 200 Mbps"),
+    flag("clamp", "-", true)
+        .meaning("every notification moves the target, instead of the first after an increase alone")
+        .source("on, as SIGCOMM 2015 Fig. 7; NICs (clamp_tgt_rate) and the HPCC simulator have it off"),
     rate("min_rate", "R_min", 10e6, 1e3..=1e12)
         .meaning("least rate")
         .source("a choice: the papers say nothing, ns3-rdma takes 100 Mbps"),
@@ -107,6 +110,7 @@ pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
         f: values.get("f") as u32,
         r_ai: values.get("r_ai"),
         r_hai: values.get("r_hai"),
+        clamp: values.flag("clamp"),
         min_rate: values.get("min_rate"),
         line_rate: path.line_rate.0 as f64,
     };
@@ -134,6 +138,7 @@ struct Parameters {
     f: u32,
     r_ai: f64,
     r_hai: f64,
+    clamp: bool,
     min_rate: f64,
     line_rate: f64,
 }
@@ -196,8 +201,10 @@ impl Sender for Dcqcn {
     }
 
     fn on_notification(&mut self, now: Time) {
-        let Parameters { g, tau_prime, t, min_rate, .. } = self.parameters;
-        self.target = mutated!("dcqcn-target", self.current, self.target);
+        let Parameters { g, tau_prime, t, clamp, min_rate, .. } = self.parameters;
+        if clamp || (self.timer_stage, self.byte_stage) != (0, 0) {
+            self.target = mutated!("dcqcn-target", self.current, self.target);
+        }
         let alpha = mutated!("dcqcn-order", self.alpha, (1.0 - g) * self.alpha + g);
         self.current = (self.current * (1.0 - alpha / mutated!("dcqcn-cut", 2.0, 1.0))).max(min_rate);
         self.alpha = (1.0 - g) * self.alpha + mutated!("dcqcn-alpha", g, g / 2.0);
