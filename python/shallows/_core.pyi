@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallows.core.contract import U32, Answer, Request
+from shallows.core.rows import AlgorithmRow, MarkingRow, Row
 
 class Bug(RuntimeError):  # noqa: N818 (its name in the core)
     """An invariant of the simulator does not hold: please report it."""
@@ -87,13 +88,13 @@ def longest_chain(
     those that need members alone.
     """
 
-def catalog() -> list[dict[str, Any]]:
+def catalog() -> list[AlgorithmRow]:
     """The algorithms."""
 
-def markings() -> list[dict[str, Any]]:
+def markings() -> list[MarkingRow]:
     """The kinds of marking."""
 
-def receivers() -> list[dict[str, Any]]:
+def receivers() -> list[Row]:
     """The receivers that can stand in for an algorithm's own."""
 
 def write_table(

@@ -1,8 +1,7 @@
 //! The answer of a run, in the units of the request.
 
 use shallows_cc::units::{Bytes, Time};
-use shallows_sim::engine::answer::{Answer as Outcome, ComputationReport, FlowReport, Randomness};
-use shallows_sim::port::{ClassReport, PortReport};
+use shallows_sim::{Answer as Outcome, ClassReport, ComputationReport, FlowReport, PortReport, Randomness};
 
 use crate::value::{IntoValue, Value};
 

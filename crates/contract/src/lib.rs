@@ -1,6 +1,6 @@
 //! The request of a run and its answer, as Python and the kernel world's program exchange them.
 //!
-//! A request is [`shallows_sim::spec::network::Network`]: the bindings read it from Python's own objects and `shallows-live` reads
+//! A request is [`shallows_sim::Network`]: the bindings read it from Python's own objects and `shallows-live` reads
 //! it as JSON, both through serde, which refuses an unknown key. The answer is defined here. The tables of docs/crossing.md and
 //! the types in python/shallows/core/contract.py are generated from the descriptions of both ([`shapes`]).
 
@@ -12,9 +12,8 @@ pub mod lateness;
 pub mod live;
 mod samples;
 
-use shallows_sim::spec::network::Network;
-use shallows_sim::spec::shape::Tables;
-pub use shallows_sim::spec::shape::{Field, Shape};
+pub use shallows_sim::{Field, Shape};
+use shallows_sim::{Network, Tables};
 pub use value::{IntoValue, Value};
 
 /// A checksum of the Rust sources that this was built from, except those of the kernel world's program.

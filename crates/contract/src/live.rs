@@ -1,8 +1,6 @@
 //! Requests to the program of the kernel world, `shallows-live`.
 
-use shallows_sim::request;
-use shallows_sim::spec::control::{ControlSpec, ReceiverSpec};
-use shallows_sim::spec::network::Network;
+use shallows_sim::{ControlSpec, Network, ReceiverSpec, request};
 
 request! {
     /// A run in real time.

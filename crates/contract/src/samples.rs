@@ -1,6 +1,6 @@
 //! Tables of samples, in the units of the request.
 
-use shallows_sim::engine::answer::{GoodputTable, ProbeTable, QueueTable};
+use shallows_sim::{GoodputTable, ProbeTable, QueueTable};
 
 use crate::answer::{Goodput, Probes, Queues};
 

@@ -2,10 +2,7 @@
 
 use serde_json::{Value, json};
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::packet::{PACKET_KINDS, PacketKind};
-use shallows_sim::spec::fault::{Change, Fault};
-use shallows_sim::spec::network::{Limit, Network, Wait};
-use shallows_sim::spec::ports::ClassOf;
+use shallows_sim::{Change, ClassOf, Fault, Limit, Network, PACKET_KINDS, PacketKind, Wait};
 
 /// Two hosts at a switch, a marking port and a flow.
 fn two_hosts() -> Value {

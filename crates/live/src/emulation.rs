@@ -10,7 +10,7 @@ use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_contract::live::Run;
 use shallows_live::stamps::Stamps;
 use shallows_live::switch::{Switch, Wiring, address};
-use shallows_sim::spec::network::{ControlSpec, FlowSpec, Network};
+use shallows_sim::{ControlSpec, FlowSpec, Network};
 
 use crate::host::{self, Host};
 use crate::interface::Settings;

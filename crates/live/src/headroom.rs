@@ -3,8 +3,7 @@
 
 use shallows_cc::units::{Rate, Time};
 use shallows_contract::live::Run;
-use shallows_sim::port::clock::Clock;
-use shallows_sim::spec::network::{ControlSpec, FlowSpec, Network};
+use shallows_sim::{Clock, ControlSpec, FlowSpec, Network};
 
 use crate::emulation::Emulation;
 use crate::stop::Stop;

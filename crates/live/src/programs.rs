@@ -11,7 +11,7 @@ use shallows_cc::parameter::Values;
 use shallows_cc::receiver;
 use shallows_cc::units::Rate;
 use shallows_live::params;
-use shallows_sim::spec::control::{ControlSpec, ReceiverSpec, values};
+use shallows_sim::{ControlSpec, ReceiverSpec, values};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::Outcome;

@@ -1,6 +1,6 @@
 //! Checks of a request: keys that this world does not support are refused before anything is created.
 
-use shallows_sim::spec::network::{Application, Balancing, Network, Nic, Wait};
+use shallows_sim::{Application, Balancing, Network, Nic, Wait};
 
 use crate::Outcome;
 

@@ -9,9 +9,7 @@ use shallows_cc::units::{Bytes, Time};
 use shallows_contract::answer::{Answer, ClassColumns, ComputationColumns, Deadlock, FlowColumns, PortColumns, Probes};
 use shallows_contract::live::Run;
 use shallows_live::lateness::{Allowance, Saw};
-use shallows_sim::engine::answer::FlowReport;
-use shallows_sim::port::PortReport;
-use shallows_sim::spec::network::{ControlSpec, FlowSpec, Network};
+use shallows_sim::{ControlSpec, FlowReport, FlowSpec, Network, PortReport};
 
 use crate::answer::{self, Judged};
 use crate::control_group::ControlGroup;

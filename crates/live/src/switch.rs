@@ -9,12 +9,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use shallows_cc::port::Ecn;
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
-use shallows_sim::packet::header::Header;
-use shallows_sim::packet::{Flags, Packet, Slab};
-use shallows_sim::port::admission::{Incoming, Outcome};
-use shallows_sim::port::clock::Clock;
-use shallows_sim::port::{Port, PortReport};
-use shallows_sim::spec::network::{Marking, PortSpec};
+use shallows_sim::{Clock, Flags, Header, Incoming, Marking, Outcome, Packet, Port, PortReport, PortSpec, Slab};
 
 /// Length of an Ethernet header.
 const ETHERNET: usize = 14;

@@ -14,8 +14,7 @@ use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_live::lateness::Lateness;
 use shallows_live::stamps::Stamps;
 use shallows_live::switch::{Delivery, LONGEST_FRAME, Switch};
-use shallows_sim::engine::answer::QueueTable;
-use shallows_sim::port::PortReport;
+use shallows_sim::{PortReport, QueueTable};
 
 use crate::{Outcome, clock, priority};
 

@@ -26,14 +26,7 @@ use pyo3::types::PyDict;
 use shallows_cc::units::{Bytes, Time};
 use shallows_contract::IntoValue;
 use shallows_contract::answer::{Answer, Threads};
-use shallows_sim::engine::simulation::{Progress, Simulation};
-use shallows_sim::engine::task_chain::{self, Need};
-use shallows_sim::observe::Observer;
-use shallows_sim::observe::causes::Causes;
-use shallows_sim::observe::frames::Frames;
-use shallows_sim::route;
-use shallows_sim::spec::check::Mistake;
-use shallows_sim::spec::network::Network;
+use shallows_sim::{Causes, Frames, Mistake, Need, Network, Observer, Progress, Simulation};
 
 use crate::table::column;
 use crate::threads::Run;
@@ -140,7 +133,7 @@ fn paths(request: &Bound<'_, PyDict>, flows: Option<PyReadonlyArray1<'_, u32>>) 
         None => (0..network.flows.len() as u32).collect(),
     };
     network.check().map_err(refused)?;
-    let found = route::paths(&network, &flows).map_err(PyValueError::new_err)?;
+    let found = shallows_sim::paths(&network, &flows).map_err(PyValueError::new_err)?;
     Ok(found.into_iter().map(|both| both.map(|path| path.ports)).collect())
 }
 
@@ -153,11 +146,11 @@ fn flows_over<'py>(
 ) -> PyResult<Vec<Bound<'py, PyArray1<u32>>>> {
     let network = request::network(request, &Raised::default())?;
     network.check().map_err(refused)?;
-    let found = route::flows_over(&network, &links).map_err(PyValueError::new_err)?;
+    let found = shallows_sim::flows_over(&network, &links).map_err(PyValueError::new_err)?;
     Ok(found.into_iter().map(|flows| flows.into_pyarray(py)).collect())
 }
 
-/// The longest chain of tasks, from the first start to the last end; see [`task_chain::longest_chain`].
+/// The longest chain of tasks, from the first start to the last end; see [`shallows_sim::longest_chain`].
 #[pyfunction]
 fn longest_chain(
     members: PyReadonlyArray1<'_, u32>,
@@ -167,7 +160,7 @@ fn longest_chain(
 ) -> PyResult<f64> {
     let sides = column(needs, "waiting")?.into_iter().zip(column(needs, "needed")?).zip(column(needs, "end")?);
     let needs: Vec<_> = sides.map(|((waiting, needed), end)| Need { waiting, needed, end }).collect();
-    Ok(task_chain::longest_chain(members.as_slice()?, &needs, lasts.as_slice()?, delays.as_slice()?))
+    Ok(shallows_sim::longest_chain(members.as_slice()?, &needs, lasts.as_slice()?, delays.as_slice()?))
 }
 
 /// The parts of a request that a run needs besides the network.

@@ -3,9 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use shallows_cc::units::Time;
-use shallows_sim::engine::snapshot::{FlowState, PLACES, PacketState, PortState, Snapshot};
-use shallows_sim::observe::{BlockedBy, Readiness};
-use shallows_sim::packet::PACKET_KINDS;
+use shallows_sim::{BlockedBy, FlowState, PACKET_KINDS, PLACES, PacketState, PortState, Readiness, Snapshot};
 
 use crate::table::Table;
 

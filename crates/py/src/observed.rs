@@ -5,13 +5,10 @@ use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use shallows_cc::units::Time;
-use shallows_sim::engine::ideal::ideal_path;
-use shallows_sim::observe::causes::{self, BLOCKED_BY, CAUSE_KINDS, Cause, Causes, Watched};
-use shallows_sim::observe::frames::{self, BITS, Frames, Tap};
-use shallows_sim::observe::links::{Frame, LINK_EVENTS, LinkRow, OUTCOMES, outcome_number};
-use shallows_sim::packet::PACKET_KINDS;
-use shallows_sim::route::paths;
-use shallows_sim::spec::network::Network;
+use shallows_sim::{
+    BITS, BLOCKED_BY, CAUSE_KINDS, Cause, Causes, Frame, Frames, LINK_EVENTS, LinkRow, Network, OUTCOMES, PACKET_KINDS,
+    Tap, TappedFrame, Watched, WatchedFrame, ideal_path, outcome_number, paths,
+};
 
 use crate::table::{Table, column, item};
 
@@ -144,13 +141,13 @@ fn frames<'a, 'py, R>(py: Python<'py>, rows: &'a [R], of: impl Fn(&R) -> &Frame)
     Ok(table)
 }
 
-fn frames_sent<'py>(py: Python<'py>, rows: &[causes::FrameRow]) -> PyResult<Bound<'py, PyDict>> {
+fn frames_sent<'py>(py: Python<'py>, rows: &[WatchedFrame]) -> PyResult<Bound<'py, PyDict>> {
     let table = frames(py, rows, |row| &row.frame)?;
     table.column("packet", |row| row.packet)?;
     Ok(table.columns)
 }
 
-fn frames_tapped<'py>(py: Python<'py>, rows: &[frames::FrameRow]) -> PyResult<Bound<'py, PyDict>> {
+fn frames_tapped<'py>(py: Python<'py>, rows: &[TappedFrame]) -> PyResult<Bound<'py, PyDict>> {
     let table = frames(py, rows, |row| &row.frame)?;
     table.column("outcome", |row| outcome_number(row.outcome))?;
     table.column("number", |row| row.number)?;

@@ -14,7 +14,7 @@ use pyo3::types::{PyDict, PyDictMethods, PyList, PyString, PyTuple};
 use serde::de::value::{MapAccessDeserializer, SeqDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, forward_to_deserialize_any};
-use shallows_sim::spec::network::{self, Network};
+use shallows_sim::Network;
 
 use crate::user_algorithm::{Raised, UserAlgorithm};
 
@@ -26,7 +26,7 @@ pub fn network(request: &Bound<'_, PyDict>, raised: &Raised) -> PyResult<Network
     let classes: Vec<Arc<Py<PyAny>>> = classes.into_inner();
     let user_algorithm = |number: u32| {
         let (class, raised) = (classes.get(number as usize)?.clone(), raised.clone());
-        Some(network::UserAlgorithm(Arc::new(move |path| UserAlgorithm::boxed(&class, path, &raised))))
+        Some(shallows_sim::UserAlgorithm(Arc::new(move |path| UserAlgorithm::boxed(&class, path, &raised))))
     };
     network.resolve(&user_algorithm).map_err(PyValueError::new_err)?;
     Ok(network)

@@ -10,9 +10,7 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use shallows_cc::units::Time;
-use shallows_sim::engine::simulation::{Progress, Simulation};
-use shallows_sim::observe::Observer;
-use shallows_sim::spec::network::Network;
+use shallows_sim::{Network, Observer, Progress, Simulation};
 
 /// The least duration of a step. Between steps a run reports its progress and handles Ctrl-C.
 const STEP: Duration = Duration::from_millis(50);

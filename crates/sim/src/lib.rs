@@ -1,20 +1,51 @@
 //! The packet simulator: a discrete-event simulation of every packet.
 //!
-//! [`spec`] describes what is simulated, [`engine::simulation`] runs it, and [`engine::answer`] holds the results. Dependencies
-//! point one way: [`engine`] and `parallel` use `fabric` and `host`, which use [`port`] and [`packet`]; all use [`spec`].
+//! [`Network`] describes what is simulated, [`Simulation`] runs it, and [`Answer`] holds the results. The names below are all that
+//! other crates use. Dependencies point one way: `engine` and `parallel` use `fabric` and `host`, which use `port` and `packet`;
+//! all use `spec`.
 
 mod arch;
-pub mod engine;
+mod engine;
 mod fabric;
 mod host;
 mod lists;
-pub mod observe;
-pub mod packet;
+mod observe;
+mod packet;
 mod parallel;
-pub mod port;
-pub mod queue;
+mod port;
+mod queue;
 mod randomness;
-pub mod spec;
+mod spec;
 
-pub use fabric::route;
-pub use host::timestamps;
+pub use engine::answer::{Answer, ComputationReport, FlowReport, GoodputTable, ProbeTable, QueueTable, Randomness};
+pub use engine::ideal::{ideal_completion, ideal_path};
+pub use engine::real_time::{RealTimeDomain, Transit};
+pub use engine::simulation::{Progress, Simulation};
+pub use engine::snapshot::{FlowState, PLACES, PacketState, PortState, Snapshot};
+pub use engine::task_chain::{Need, longest_chain};
+pub use fabric::route::{flows_over, paths};
+pub use host::timestamps::TimestampModel;
+pub use observe::causes::{BLOCKED_BY, CAUSE_KINDS, Cause, Causes, FrameRow as WatchedFrame, Watched};
+pub use observe::frames::{BITS, FrameRow as TappedFrame, Frames, Tap};
+pub use observe::links::{Frame, LINK_EVENTS, LinkRow, OUTCOMES, outcome_number};
+pub use observe::packet_log::PacketLog;
+pub use observe::{BlockedBy, Observer, Readiness};
+pub use packet::header::{
+    Credit, CreditData, Header, PulledAnswer, PulledData, RateQuery, RoceAnswer, RoceData, TcpAck, TcpData,
+};
+pub use packet::{Flags, PACKET_KINDS, Packet, PacketKind, Slab};
+pub use port::admission::{Incoming, Outcome};
+pub use port::clock::Clock;
+pub use port::{ClassReport, Port, PortReport};
+pub use queue::event_queue::HORIZON;
+pub use spec::check::Mistake;
+pub use spec::control::{ControlSpec, ReceiverSpec, values};
+pub use spec::fault::{Change, Fault};
+pub use spec::flow::GoodputSpec;
+pub use spec::host::Timestamps;
+pub use spec::network::{
+    Application, Balancing, ClassOf, ClassSpec, ComputationSpec, Control, Discipline, FlowSpec, HostSpec, Limit,
+    Marking, Network, Nic, PauseSpec, PortSpec, RecordSpec, Retransmission, Shaper, SharedSpec, TrafficClass,
+    UserAlgorithm, Wait,
+};
+pub use spec::shape::{Field, Kind, Shape, Tables};

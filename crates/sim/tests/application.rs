@@ -2,7 +2,7 @@
 
 use crate::networks::{assert_the_same_in_domains, control, fat_tree, flow, run, star, until_done};
 use shallows_cc::units::{Bytes, Time};
-use shallows_sim::spec::network::{Application, FlowSpec, Network};
+use shallows_sim::{Application, FlowSpec, Network};
 
 fn one(cc: &str, bytes: Bytes, application: Application) -> Network {
     let mut network = star(2);

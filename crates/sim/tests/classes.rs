@@ -3,11 +3,9 @@
 use shallows_cc::port::Ecn;
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::packet::header::Header;
-use shallows_sim::packet::{PACKET_KINDS, Packet, Slab};
-use shallows_sim::port::admission::Incoming;
-use shallows_sim::port::{ClassReport, Port};
-use shallows_sim::spec::network::{ClassOf, ClassSpec, Discipline, PortSpec};
+use shallows_sim::{
+    ClassOf, ClassReport, ClassSpec, Discipline, Header, Incoming, PACKET_KINDS, Packet, Port, PortSpec, Slab,
+};
 
 /// A port with a class for the data of each traffic class; those with a quantum share what the others leave.
 struct Link {

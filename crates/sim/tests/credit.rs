@@ -6,9 +6,7 @@ use crate::networks::{
     until_done,
 };
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::engine::answer::Answer;
-use shallows_sim::spec::fault::{Change, Fault};
-use shallows_sim::spec::network::{Balancing, Control, FlowSpec, Limit, Network};
+use shallows_sim::{Answer, Balancing, Change, Control, Fault, FlowSpec, Limit, Network};
 
 const MSS: u64 = 1460;
 

@@ -2,7 +2,7 @@
 
 use crate::networks::{assert_the_same_in_domains, control, fat_tree, flow, run, star, until_done};
 use shallows_cc::units::{Bytes, Time};
-use shallows_sim::spec::network::{ComputationSpec, FlowSpec, Network, Wait};
+use shallows_sim::{ComputationSpec, FlowSpec, Network, Wait};
 
 const DELAY: Time = Time::from_micros(7);
 
@@ -115,7 +115,7 @@ fn a_task_at_a_third_host_must_be_global() {
     network.flows[1].wait.global = true;
     let flows = run(network.clone()).flows;
     assert_eq!(flows[1].start, flows[0].finish + DELAY);
-    let domains = shallows_sim::engine::simulation::Simulation::parted(network, 3).unwrap().domains();
+    let domains = shallows_sim::Simulation::parted(network, 3).unwrap().domains();
     assert_eq!(domains, 1);
 }
 

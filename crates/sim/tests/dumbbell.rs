@@ -4,9 +4,7 @@
 use crate::networks::{MTU, dumbbell};
 use shallows_cc::catalog::{self, ROCE};
 use shallows_cc::units::{Bytes, Time};
-use shallows_sim::engine::answer::Answer;
-use shallows_sim::engine::simulation::{Progress, Simulation};
-use shallows_sim::spec::network::Network;
+use shallows_sim::{Answer, Network, Progress, Simulation};
 
 fn run(network: Network) -> Answer {
     let mut simulation = Simulation::new(network).expect("a lawful network");

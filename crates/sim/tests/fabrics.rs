@@ -8,10 +8,10 @@ use crate::networks::{
 use shallows_cc::port::MarkAt;
 use shallows_cc::receiver::SUBSTITUTES;
 use shallows_cc::units::{Bytes, Time};
-use shallows_sim::engine::answer::Answer;
-use shallows_sim::engine::simulation::{Progress, Simulation};
-use shallows_sim::spec::host::Timestamps;
-use shallows_sim::spec::network::{Balancing, FlowSpec, Limit, Network, Nic, PauseSpec, SharedSpec, TrafficClass};
+use shallows_sim::{
+    Answer, Balancing, FlowSpec, Limit, Network, Nic, PauseSpec, Progress, SharedSpec, Simulation, Timestamps,
+    TrafficClass,
+};
 
 /// Every host to the one `apart` further on, each later than the one before.
 fn shifted(mut network: Network, apart: u32, bytes: u64) -> Network {

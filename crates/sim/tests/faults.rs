@@ -2,9 +2,7 @@
 
 use crate::networks::{flow, leaf_spine, network, one_class, run, run_open, scheduled, up};
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::engine::answer::Answer;
-use shallows_sim::spec::fault::{Change, Fault};
-use shallows_sim::spec::network::{Balancing, Network};
+use shallows_sim::{Answer, Balancing, Change, Fault, Network};
 
 fn fault(micros: u64, link: u32, change: Change) -> Fault {
     Fault { at: Time::from_micros(micros), link, change }

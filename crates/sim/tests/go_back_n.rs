@@ -3,7 +3,7 @@
 use crate::networks::{MTU, control, flow, marking, network, run, until_done};
 use shallows_cc::port::MarkAt;
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::spec::network::Network;
+use shallows_sim::Network;
 
 /// `senders` at one switch, a receiver at the other, 10 Gbps between them; every switch's port holds `frames`.
 fn incast(name: &str, senders: u32, edge: Rate, frames: u64, bytes: u64) -> Network {

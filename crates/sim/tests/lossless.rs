@@ -5,11 +5,9 @@ use shallows_cc::parameter::Values;
 use shallows_cc::port::{self, MarkAt};
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::engine::answer::Answer;
-use shallows_sim::engine::simulation::{Progress, Simulation};
-use shallows_sim::packet::PACKET_KINDS;
-use shallows_sim::spec::network::{
-    ClassOf, ClassSpec, Discipline, FlowSpec, HostSpec, Limit, Marking, Network, Nic, PauseSpec, SharedSpec,
+use shallows_sim::{
+    Answer, ClassOf, ClassSpec, Discipline, FlowSpec, HostSpec, Limit, Marking, Network, Nic, PACKET_KINDS, PauseSpec,
+    Progress, SharedSpec, Simulation,
 };
 
 /// Everything in one class: a FIFO by other means.

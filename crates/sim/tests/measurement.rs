@@ -3,8 +3,7 @@
 
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Rate, Time};
-use shallows_sim::spec::host::Timestamps;
-use shallows_sim::timestamps::TimestampModel;
+use shallows_sim::{TimestampModel, Timestamps};
 
 const SOFTWARE: Timestamps = Timestamps {
     burst: 44,

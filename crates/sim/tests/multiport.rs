@@ -5,10 +5,7 @@ use crate::networks::{
     MTU, RATE, assert_the_same_in_domains, control, flow, network, recorded, run, scheduled, trimming, until_done,
 };
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::engine::answer::Answer;
-use shallows_sim::route::paths;
-use shallows_sim::spec::fault::{Change, Fault};
-use shallows_sim::spec::network::{Balancing, FlowSpec, Network};
+use shallows_sim::{Answer, Balancing, Change, Fault, FlowSpec, Network, paths};
 
 const MSS: u64 = 1460;
 const LEAVES: u32 = 4;

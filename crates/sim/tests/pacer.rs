@@ -8,8 +8,7 @@ use shallows_cc::pacer::PacerSpec;
 use shallows_cc::port::MarkAt;
 use shallows_cc::sender::{Decision, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::packet::PACKET_KINDS;
-use shallows_sim::spec::network::{ClassOf, ClassSpec, Discipline, FlowSpec, Network, Shaper, UserAlgorithm};
+use shallows_sim::{ClassOf, ClassSpec, Discipline, FlowSpec, Network, PACKET_KINDS, Shaper, UserAlgorithm};
 
 /// Sends all it has, through the pacer.
 #[derive(Debug)]

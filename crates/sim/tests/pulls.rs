@@ -4,10 +4,7 @@
 
 use crate::networks::{MTU, RATE, control, fat_tree, flow, run, run_open, scheduled, star, trimming, until_done};
 use shallows_cc::units::{Bytes, Time};
-use shallows_sim::engine::answer::Answer;
-use shallows_sim::engine::ideal::ideal_completion;
-use shallows_sim::spec::fault::{Change, Fault};
-use shallows_sim::spec::network::{Balancing, FlowSpec, Limit, Network};
+use shallows_sim::{Answer, Balancing, Change, Fault, FlowSpec, Limit, Network, ideal_completion};
 
 const MSS: u64 = 1460;
 

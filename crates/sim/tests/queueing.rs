@@ -2,11 +2,7 @@
 
 use shallows_cc::port::Ecn;
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::packet::header::Header;
-use shallows_sim::packet::{Packet, Slab};
-use shallows_sim::port::Port;
-use shallows_sim::port::admission::Incoming;
-use shallows_sim::spec::network::PortSpec;
+use shallows_sim::{Header, Incoming, Packet, Port, PortSpec, Slab};
 
 const FRAME: Bytes = Bytes(1500);
 const RATE: Rate = Rate::from_gbps(10);

@@ -3,9 +3,7 @@
 use shallows_cc::catalog;
 use shallows_cc::port::MarkAt;
 use shallows_cc::units::{Bytes, Time};
-use shallows_sim::engine::answer::Answer;
-use shallows_sim::engine::real_time::RealTimeDomain;
-use shallows_sim::spec::network::Network;
+use shallows_sim::{Answer, Network, RealTimeDomain};
 
 use crate::networks::{control, dumbbell, flow, marking, network, recorded, run_open, star, until_done};
 

@@ -2,11 +2,7 @@
 
 use crate::networks::{MTU, control, fat_tree, flow, leaf_spine, one_class, run, scheduled, until_done, up};
 use shallows_cc::units::{Bytes, Time};
-use shallows_sim::engine::answer::Answer;
-use shallows_sim::engine::simulation::{Progress, Simulation};
-use shallows_sim::observe::packet_log::PacketLog;
-use shallows_sim::spec::fault::{Change, Fault};
-use shallows_sim::spec::network::{Balancing, FlowSpec, Network};
+use shallows_sim::{Answer, Balancing, Change, Fault, FlowSpec, Network, PacketLog, Progress, Simulation};
 
 fn sent_up(answer: &Answer, spines: u32) -> Vec<u64> {
     (0..spines).map(|spine| answer.ports[up(spine) as usize].counters.sent).collect()

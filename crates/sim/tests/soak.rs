@@ -14,11 +14,9 @@ use shallows_cc::parameter::Values;
 use shallows_cc::port::{self, credit::CreditShaper};
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::engine::simulation::Simulation;
-use shallows_sim::packet::{PACKET_KINDS, PacketKind};
-use shallows_sim::spec::fault::{Change, Fault};
-use shallows_sim::spec::network::{
-    self, Balancing, ClassOf, ClassSpec, Control, Discipline, FlowSpec, Limit, Network, Nic, PauseSpec, Shaper,
+use shallows_sim::{
+    Balancing, Change, ClassOf, ClassSpec, Control, Discipline, Fault, FlowSpec, Limit, Network, Nic, PACKET_KINDS,
+    PacketKind, PauseSpec, Shaper, Simulation,
 };
 
 /// Rng of one scenario.
@@ -91,7 +89,7 @@ fn ports(dice: &mut Dice, network: &mut Network, control: &Control) {
     };
     if let Some(mechanism) = kind.and_then(port::find) {
         let values = Values::defaults(mechanism.parameters);
-        network.markings = vec![network::Marking { mechanism, values, at: mechanism.at }];
+        network.markings = vec![shallows_sim::Marking { mechanism, values, at: mechanism.at }];
         let hosts = network.hosts;
         network.ports.iter_mut().for_each(|port| port.marking = (port.from >= hosts).then_some(0));
     }

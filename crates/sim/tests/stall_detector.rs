@@ -2,9 +2,7 @@
 
 use crate::networks::{MTU, control, flow, network, run, run_open, star, until_done};
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::engine::simulation::{Progress, Simulation};
-use shallows_sim::spec::fault::{Change, Fault};
-use shallows_sim::spec::network::{Balancing, FlowSpec, Network, Nic};
+use shallows_sim::{Balancing, Change, Fault, FlowSpec, Network, Nic, Progress, Simulation};
 
 /// From host 0 to 1; the switch's port towards host 1 holds `buffer`.
 fn narrow(name: &str, buffer: Bytes) -> Network {

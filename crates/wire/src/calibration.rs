@@ -6,8 +6,7 @@ use std::thread;
 
 use shallows_cc::port::Ecn;
 use shallows_cc::units::Bytes;
-use shallows_sim::packet::Packet;
-use shallows_sim::packet::header::{Header, TcpAck};
+use shallows_sim::{Header, Packet, TcpAck};
 
 use crate::emulation::pair;
 use crate::header::{decode, encode};

@@ -10,14 +10,14 @@
 use shallows_cc::catalog::{Reliability, SendControl};
 use shallows_cc::event::HopRecord;
 use shallows_cc::units::{Bytes, MIN_FRAME, Rate, Time};
-use shallows_sim::engine::real_time::{RealTimeDomain, Transit};
-use shallows_sim::packet::header::{Header, PulledAnswer, RoceAnswer, TcpAck};
-use shallows_sim::packet::{Packet, PacketKind};
-use shallows_sim::spec::network::{Control, FlowSpec, HostSpec, Network, Retransmission};
+use shallows_sim::{
+    Control, FlowSpec, Header, HostSpec, Network, Packet, PacketKind, PulledAnswer, RealTimeDomain, Retransmission,
+    RoceAnswer, TcpAck, Transit,
+};
 
 use crate::header::Datagram;
 
-/// The longest time by which a planned arrival may lie ahead: a queue of 2 s, less than [`shallows_sim::queue::event_queue::HORIZON`].
+/// The longest time by which a planned arrival may lie ahead: a queue of 2 s, less than [`shallows_sim::HORIZON`].
 const MAX_AHEAD: Time = Time::from_millis(2000);
 /// Tolerance for the errors of time stamps that a scenario may give to hosts.
 const STAMP_ERRORS: Time = Time::from_millis(1);

@@ -11,9 +11,7 @@ use std::thread;
 
 use shallows_cc::units::Time;
 use shallows_contract::lateness::Lateness;
-use shallows_sim::engine::answer::Answer;
-use shallows_sim::engine::real_time::RealTimeDomain;
-use shallows_sim::spec::network::Network;
+use shallows_sim::{Answer, Network, RealTimeDomain};
 
 use crate::check::{Rejections, check, check_algorithms};
 use crate::header::{MAX_RECORDS, decode, encode};
@@ -120,7 +118,7 @@ pub fn run(network: Network, progress: &Progress) -> Result<Outcome, String> {
 /// The most ports on the path of a flow.
 fn longest_path(network: &Network) -> Result<usize, String> {
     let flows: Vec<_> = (0..network.flows.len() as u32).collect();
-    let paths = shallows_sim::route::paths(network, &flows)?;
+    let paths = shallows_sim::paths(network, &flows)?;
     Ok(paths.iter().flatten().map(|path| path.ports.len()).max().unwrap_or(0))
 }
 

@@ -10,10 +10,7 @@ use std::sync::atomic::Ordering;
 
 use shallows_cc::port::Ecn;
 use shallows_cc::units::Time;
-use shallows_sim::engine::answer::FlowReport;
-use shallows_sim::engine::real_time::{RealTimeDomain, Transit};
-use shallows_sim::packet::PacketKind;
-use shallows_sim::spec::network::Network;
+use shallows_sim::{FlowReport, Network, PacketKind, RealTimeDomain, Transit};
 
 use crate::check::{Rejections, check, check_algorithms};
 use crate::control::{Control, Totals};

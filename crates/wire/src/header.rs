@@ -20,10 +20,10 @@
 use shallows_cc::event::HopRecord;
 use shallows_cc::port::Ecn;
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::packet::header::{
-    Credit, CreditData, Header, PulledAnswer, PulledData, RateQuery, RoceAnswer, RoceData, TcpAck, TcpData,
+use shallows_sim::{
+    Credit, CreditData, Flags, Header, Packet, PacketKind, PulledAnswer, PulledData, RateQuery, RoceAnswer, RoceData,
+    TcpAck, TcpData,
 };
-use shallows_sim::packet::{Flags, Packet, PacketKind};
 
 use crate::check::Rejection;
 use crate::mac::Key;

@@ -16,8 +16,7 @@ use std::thread;
 
 use shallows_cc::port::Ecn;
 use shallows_cc::units::{Bytes, Time};
-use shallows_sim::packet::Packet;
-use shallows_sim::packet::header::{Credit, Header};
+use shallows_sim::{Credit, Header, Packet};
 
 use crate::emulation::pair;
 use crate::header::{decode, encode};

@@ -2,9 +2,7 @@
 
 use shallows_contract::answer;
 use shallows_contract::lateness::{Allowance, Lateness};
-use shallows_sim::port::PortReport;
-use shallows_sim::route;
-use shallows_sim::spec::network::Network;
+use shallows_sim::{Network, PortReport, paths};
 
 use crate::emulation::Outcome;
 
@@ -42,7 +40,7 @@ pub fn judge(network: &Network, outcome: &Outcome) -> Result<answer::Lateness, S
 /// Propagation of the longest flow in both directions and the longest mean delay of a port, ns.
 fn longest_round_trip(network: &Network, ports: &[PortReport]) -> Result<u64, String> {
     let flows: Vec<_> = (0..network.flows.len() as u32).collect();
-    let paths = route::paths(network, &flows)?;
+    let paths = paths(network, &flows)?;
     let delay = |ports: &[u32]| ports.iter().map(|&port| network.ports[port as usize].delay.0).sum::<u64>();
     let longest = paths.iter().map(|both| both.iter().map(|path| delay(&path.ports)).sum::<u64>()).max();
     let waits = |port: &PortReport| port.counters.sojourn as f64 / (port.counters.sent as f64).max(1.0);

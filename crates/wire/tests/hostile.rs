@@ -5,10 +5,7 @@
 use shallows_cc::catalog::{self, Algorithm};
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
-use shallows_sim::engine::answer::Answer;
-use shallows_sim::engine::real_time::RealTimeDomain;
-use shallows_sim::engine::simulation::{Progress, Simulation};
-use shallows_sim::spec::network::Network;
+use shallows_sim::{Answer, Network, Progress, RealTimeDomain, Simulation};
 use shallows_wire::check::{REJECTIONS, Rejection, Rejections, check};
 use shallows_wire::header::{FIXED, decode, encode};
 use shallows_wire::mac::Key;

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::spec::network::Network;
+use shallows_sim::Network;
 use shallows_wire::calibration::datagrams_per_s;
 use shallows_wire::emulation::{Outcome, Progress, run};
 use shallows_wire::judge::judge;

@@ -3,11 +3,12 @@
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from shallows.algorithms import user_algorithms
 from shallows.algorithms.parameters import read, text, within
 from shallows.base.literal import is_table
+from shallows.core.rows import AlgorithmRow, Row
 from shallows.errors import ScenarioError, collect
 from shallows.settings import nic
 from shallows.units import Frame, did_you_mean
@@ -16,12 +17,14 @@ if TYPE_CHECKING:
     from shallows.core.contract import Control
     from shallows.core.contract import Receiver as ReceiverToCore
 
+R = TypeVar("R", bound=Row)
+
 LEAST_THRESHOLD = {"dctcp": (7, "DCTCP, SIGCOMM 2010 eq. 13")}
 """Least step thresholds of algorithms, as their papers give them."""
 
 
 @cache
-def catalog() -> list[dict[str, Any]]:
+def catalog() -> list[AlgorithmRow]:
     """The catalog of algorithms (docs/crossing.md)."""
     from shallows import _core
 
@@ -29,7 +32,7 @@ def catalog() -> list[dict[str, Any]]:
 
 
 @cache
-def receivers() -> list[dict[str, Any]]:
+def receivers() -> list[Row]:
     """The catalog of receivers that can replace an algorithm's own."""
     from shallows import _core
 
@@ -43,9 +46,9 @@ class Receiver:
     kind: str
     parameters: dict[str, float]
 
-    def table(self, mtu: int | None) -> dict[str, Any]:
+    def table(self, mtu: int | None) -> dict[str, object]:
         """The `receiver` table of a scenario that describes this receiver, with every parameter."""
-        return {"kind": self.kind, **_texts(_row(self.kind, receivers()), self.parameters, mtu)}
+        return {"kind": self.kind, **_texts(_named(self.kind, receivers()), self.parameters, mtu)}
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class Algorithm:
     preset: str | None
     parameters: dict[str, Any]
     receiver: Receiver | None = None
-    user_class: type[Any] | None = None
+    user_class: type[object] | None = None
     called: str | None = None
     chosen: frozenset[str] = field(default=frozenset(), compare=False)
 
@@ -154,7 +157,7 @@ class Algorithm:
             return None
         return {key: self.parameters[key] for key in ("eta", "beta", "period", "least_rate", "bucket")}
 
-    def table(self, mtu: int | None) -> dict[str, Any]:
+    def table(self, mtu: int | None) -> dict[str, object]:
         """The `[cc]` table of a scenario that describes this algorithm, with every parameter."""
         receiver = {"receiver": self.receiver.table(mtu)} if self.receiver else {}
         if self.user_class:
@@ -202,7 +205,7 @@ def choose(table: object, frame: Frame, folder: Path = Path()) -> Algorithm:
     return Algorithm(name, preset or None, values | given, receiver, chosen=frozenset(given))
 
 
-def _parameters(row: dict[str, Any], table: dict[str, object], frame: Frame) -> dict[str, float]:
+def _parameters(row: AlgorithmRow, table: dict[str, object], frame: Frame) -> dict[str, float]:
     """The parameters that a table sets, in SI base units; `dcqcn` also takes a NIC's names for them."""
     known = {p["name"]: p for p in row["parameters"]}
     values: dict[str, float] = {}
@@ -239,7 +242,7 @@ def _of_the_kernel(table: dict[str, Any], frame: Frame) -> Algorithm:
     return Algorithm(table["name"], None, {}, _receiver(table.get("receiver"), frame))
 
 
-def _receiver(table: Any, frame: Frame) -> Receiver | None:
+def _receiver(table: object, frame: Frame) -> Receiver | None:
     """The `Receiver` of a `receiver` table, or of a name; None if there is none."""
     if table is None:
         return None
@@ -252,7 +255,7 @@ def _receiver(table: Any, frame: Frame) -> Receiver | None:
         raise ScenarioError("receiver.kind", table.get("kind"), expected)
     try:
         kind, _, preset = table["kind"].partition("@")
-        row = _row(kind, receivers())
+        row = _named(kind, receivers())
         values = {p["name"]: float(p["default"]) for p in row["parameters"]}
         values |= _preset(row, preset, table["kind"])
         values |= {key: read(row, key, value, frame) for key, value in table.items() if key != "kind"}
@@ -262,20 +265,24 @@ def _receiver(table: Any, frame: Frame) -> Receiver | None:
     return Receiver(kind, values)
 
 
-def _texts(row: dict[str, Any], parameters: dict[str, Any], mtu: int | None) -> dict[str, Any]:
+def _texts(row: Row, parameters: dict[str, float], mtu: int | None) -> dict[str, str | float]:
     units = {p["name"]: p["unit"] for p in row["parameters"]}
     return {key: text(value, units[key], mtu) for key, value in parameters.items()}
 
 
-def _row(name: str, table: list[dict[str, Any]] | None = None) -> dict[str, Any]:
-    rows = {row["name"]: row for row in (catalog() if table is None else table)}
+def _row(name: str) -> AlgorithmRow:
+    return _named(name, catalog())
+
+
+def _named(name: str, table: list[R]) -> R:
+    rows = {row["name"]: row for row in table}
     if name not in rows:
         raise ScenarioError("name", name, f"one of {', '.join(rows)}{did_you_mean(name, rows)}")
     return rows[name]
 
 
-def _preset(row: dict[str, Any], preset: str, name: str) -> dict[str, Any]:
-    presets = {p["name"]: dict(p["values"]) for p in row["presets"]}
+def _preset(row: Row, preset: str, name: str) -> dict[str, float]:
+    presets = {p["name"]: p["values"] for p in row.get("presets", ())}
     if preset and preset not in presets:
         known = ", ".join(f"{row['name']}@{p}" for p in presets) or f"{row['name']} alone: it has no presets"
         raise ScenarioError("name", name, f"{known}{did_you_mean(preset, presets)}")

@@ -2,15 +2,18 @@
 (docs/crossing.md).
 """
 
+from collections.abc import Mapping, Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, TypeVar
 
+from shallows.core.rows import AlgorithmRow, Parameter, Row
 from shallows.errors import ScenarioError
-from shallows.results.summary import json_number
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.table import Table
 
+R = TypeVar("R", bound=Row)
 
 SCALES = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")),
@@ -21,58 +24,59 @@ SCALES = {
 """Units of parameters in a scenario, largest first."""
 
 
-def algorithms() -> list[dict[str, Any]]:
-    """Every algorithm, as a list of dicts that JSON can hold."""
+def algorithms() -> list[AlgorithmRow]:
+    """Every algorithm; a parameter whose default follows the network says what it `follows`."""
     from shallows import _core
 
-    return finite([_following(row) for row in _core.catalog()])
+    return [_following(row) for row in _core.catalog()]
 
 
-def algorithm(name: str) -> dict[str, Any]:
+def algorithm(name: str) -> AlgorithmRow:
     """The row of one algorithm. Raises `ScenarioError` for an unknown name."""
-    return _row(name, {"cc": algorithms()})["cc"]
+    return _rows(name, {"cc": algorithms()})["cc"]
 
 
-def entry(name: str) -> dict[str, Any]:
+def entry(name: str) -> dict[str, Row]:
     """Everything with this name, by the key of a scenario: an algorithm (`cc`), a receiver, a marking.
 
     Raises `ScenarioError` for an unknown name.
     """
-    return _row(name, {"cc": algorithms(), **other_catalogs()})
+    return _rows(name, {"cc": [*algorithms()], **other_catalogs()})
 
 
-def other_catalogs() -> dict[str, list[dict[str, Any]]]:
+def other_catalogs() -> dict[str, list[Row]]:
     """The other catalogs: rows of receivers and of markings, by the key of a scenario."""
     from shallows import _core
 
-    receivers, markings = _core.receivers(), [_following(row) for row in _core.markings()]
-    return {"cc.receiver": finite(receivers), "network.marking": finite(markings)}
+    markings = [_following(row) for row in _core.markings()]
+    return {"cc.receiver": _core.receivers(), "network.marking": [*markings]}
 
 
-def _following(row: dict[str, Any]) -> dict[str, Any]:
+def _following(row: R) -> R:
     """The same row; a parameter whose default follows the network says what it `follows`."""
     from shallows.algorithms import defaults
 
-    def marked(parameter: dict[str, Any]) -> dict[str, Any]:
+    def marked(parameter: Parameter) -> Parameter:
         found = defaults.follows(row["name"], parameter["name"])
         if not found:
             return parameter
         what, at = found
         return {**parameter, "follows": what, "default_at": at}
 
-    return {**row, "parameters": [marked(parameter) for parameter in row["parameters"]]}
+    row["parameters"] = [marked(parameter) for parameter in row["parameters"]]
+    return row
 
 
-def default(parameter: dict[str, Any]) -> str:
+def default(parameter: Parameter) -> str:
     """The default of a parameter: its value, or what it follows."""
     value = quantity(parameter["default"], parameter["unit"])
     if "follows" not in parameter:
         return value
-    at = f": {value} at {parameter['default_at']}" if parameter["default_at"] else ""
-    return f"follows {parameter['follows']}{at}"
+    at = parameter.get("default_at")
+    return f"follows {parameter['follows']}{f': {value} at {at}' if at else ''}"
 
 
-def _row(name: str, tables: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+def _rows(name: str, tables: Mapping[str, Sequence[R]]) -> dict[str, R]:
     found = {key: row for key, rows in tables.items() for row in rows if row["name"] == name}
     if not found:
         from shallows.units import did_you_mean
@@ -82,7 +86,7 @@ def _row(name: str, tables: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
     return found
 
 
-def components(row: dict[str, Any]) -> dict[str, str]:
+def components(row: AlgorithmRow) -> dict[str, str]:
     """The parts of an algorithm in words: sender, receiver, port and transport."""
     port = {"none": row["port"], "required": f"{row['port']} (required)"}
     text = port.get(row["marking"], f"{row['port']} (if {row['marking']} is set)")
@@ -90,10 +94,8 @@ def components(row: dict[str, Any]) -> dict[str, str]:
     return {"sender": row["sender"], "receiver": row["receiver"], "port": port, "transport": row["transport"]}
 
 
-def quantity(value: Any, unit: str) -> str:
+def quantity(value: float, unit: str) -> str:
     """The value of a parameter as a scenario writes it: `quantity(2e-4, "s")` is "200us"."""
-    if value is None:
-        return "unlimited"
     if unit == "flag":
         return str(bool(value)).lower()
     if unit not in SCALES:
@@ -102,7 +104,7 @@ def quantity(value: Any, unit: str) -> str:
     return f"{value / scale:.10g}{word}"
 
 
-def list_table(rows: list[dict[str, Any]]) -> "Table":
+def list_table(rows: list[AlgorithmRow]) -> "Table":
     """The whole catalog as a rich table."""
     from rich.table import Table
 
@@ -110,18 +112,18 @@ def list_table(rows: list[dict[str, Any]]) -> "Table":
     for column in ("cc", "what it does", "ports", "presets"):
         table.add_column(column, no_wrap=column == "cc")
     for row in rows:
-        presets = ", ".join(preset["name"] for preset in row["presets"])
+        presets = ", ".join(preset["name"] for preset in row.get("presets", ()))
         table.add_row(row["name"], row["summary"], components(row)["port"], presets)
     return table
 
 
-def other_tables() -> list[Any]:
+def other_tables() -> "list[RenderableType]":
     """Tables of the other catalogs: receivers and markings."""
     from rich.table import Table
 
     from shallows.algorithms.marking import RECOMMENDED
 
-    tables: list[Any] = []
+    tables: list[RenderableType] = []
     for title, rows in other_catalogs().items():
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in (title, "what it does", "parameters"):
@@ -136,41 +138,42 @@ def other_tables() -> list[Any]:
     return tables
 
 
-def page(row: dict[str, Any]) -> list[Any]:
+def page(row: AlgorithmRow) -> "list[RenderableType]":
     """The page of an algorithm, as a list of rich renderables."""
     lines = [f"[bold]{row['name']}[/]  {_text(row['summary'])}", ""]
     lines += [f"{part:<9} {_text(what)}" for part, what in components(row).items()]
     lines += [f"source    {_text(row['source'])}", ""]
     keys = ", ".join(row["honours"])
     lines += [*wrap(f"besides the keys that act on all flows it supports {keys}", width=79), ""]
-    page = ["\n".join(lines), _parameters(row), ""]
+    page: list[RenderableType] = ["\n".join(lines), _parameters(row), ""]
     page += [*_presets(row), *_deviations(row)]
     missing = row["not_modelled"] or ["everything is modelled"]
     return [*page, "\nnot modelled", *(f"  - {_text(what)}" for what in missing)]
 
 
-def other_page(key: str, row: dict[str, Any]) -> list[Any]:
+def other_page(key: str, row: Row) -> "list[RenderableType]":
     """The page of a receiver or a marking, as a list of rich renderables."""
     title = f"[bold]{key}[/] = [bold]{row['name']}[/]  {_text(row['summary'])}"
     head = "\n".join([title, "", f"source    {_text(row['source'])}", ""])
     return [head, _parameters(row), *_presets(row), *_deviations(row)]
 
 
-def _deviations(row: dict[str, Any]) -> list[Any]:
+def _deviations(row: Row) -> "list[RenderableType]":
     """The lines of its source that a row reads in its own way, as rich renderables."""
-    if not row.get("deviations"):
+    deviations = row.get("deviations")
+    if not deviations:
         return []
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("the source", "here", "why"):
         table.add_column(column, ratio=1)
-    for one in row["deviations"]:
+    for one in deviations:
         table.add_row(*map(_text, (one["line"], one["here"], one["why"])))
     return ["\ndifferences from the source", table]
 
 
-def _presets(row: dict[str, Any]) -> list[str]:
+def _presets(row: Row) -> list[str]:
     units = {p["name"]: p["unit"] for p in row["parameters"]}
     following = any("follows" in p for p in row["parameters"])
     own = "the values above of the paper, on every network" if following else "the defaults"
@@ -182,7 +185,7 @@ def _presets(row: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _parameters(row: dict[str, Any]) -> Any:
+def _parameters(row: Row) -> "RenderableType":
     if not row["parameters"]:
         return "no parameters"
     from rich.table import Table
@@ -191,7 +194,7 @@ def _parameters(row: dict[str, Any]) -> Any:
     for column in ("parameter", "symbol", "default", "from", "to", "meaning", "source"):
         table.add_column(column, no_wrap=column == "parameter")
     for p in row["parameters"]:
-        limits = [quantity(p[key], p["unit"]) for key in ("min", "max")]
+        limits = [quantity(bound, p["unit"]) for bound in (p["min"], p["max"])]
         cells = [p["name"], p["symbol"], default(p), *limits, p["meaning"], p["source"]]
         table.add_row(*map(_text, cells))
     return table
@@ -202,12 +205,3 @@ def _text(text: str) -> str:
     from rich.markup import escape
 
     return escape(text)
-
-
-def finite(value: Any) -> Any:
-    """The same rows with None instead of infinities, which JSON cannot represent."""
-    if isinstance(value, dict):
-        return {key: finite(item) for key, item in cast(dict[str, Any], value).items()}
-    if isinstance(value, list):
-        return [finite(item) for item in cast(list[Any], value)]
-    return json_number(value)

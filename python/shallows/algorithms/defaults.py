@@ -7,7 +7,7 @@ Gbps for TIMELY. docs/scenario-defaults.md has the rules as a table.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -248,7 +248,7 @@ SWIFT_BASE_S, SWIFT_SHARE = 25e-6, 4
 """The least default target of Swift, and the part of the empty round trip that it adds (swift.rs)."""
 
 
-def swift_queue(given: Mapping[str, Any], scale: Scale, switches: int, *, sprayed: bool) -> float:
+def swift_queue(given: Mapping[str, float], scale: Scale, switches: int, *, sprayed: bool) -> float:
     """Bytes of queue at the slowest port that the largest target delay of Swift allows.
 
     given: its parameters. switches: those on the longest path. By default the target exceeds the empty round
@@ -280,7 +280,7 @@ UET_LAST_HOP = 1.5
 """Bandwidth-delay products at which ports to hosts trim (UE 1.0.3)."""
 
 
-def uet_ramp(scale: Scale) -> dict[str, Any]:
+def uet_ramp(scale: Scale) -> dict[str, object]:
     """The `marking` table of ports for NSCC: a ramp that begins after a frame at least."""
     kmin, kmax = (max(round(share * uet_product(scale)), scale.frame) for share in UET_RAMP)
     return {"kind": "red", "kmin": f"{kmin}B", "kmax": f"{kmax}B", "pmax": 1.0, "at": "dequeue"}

@@ -1,6 +1,6 @@
 """Parameters of an algorithm or a marking as a run of a scenario uses them."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shallows.algorithms import catalog, defaults, marking
 from shallows.algorithms.algorithm import choose
@@ -11,12 +11,14 @@ from shallows.scenario.resolve import of_network
 from shallows.units import RATE
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from shallows.algorithms.marking import Marking
     from shallows.core.contract import U64
     from shallows.scenario import Scenario
 
-Values = dict[str, dict[str, Any]]
-"""Key of a scenario -> parameter -> value in SI base units; None is without a limit."""
+Values = dict[str, dict[str, float]]
+"""Key of a scenario -> parameter -> value in SI base units."""
 
 
 def values(name: str, scenario: "Scenario") -> Values:
@@ -40,7 +42,7 @@ def values(name: str, scenario: "Scenario") -> Values:
             used |= _at_rates(key, one, rates[~scenario.graph.is_nic])
     if not used:
         raise ScenarioError("--on", name, "the name of an algorithm or of a marking, not of a receiver")
-    return catalog.finite(used)
+    return used
 
 
 def _at_rates(key: str, of: "Marking", rates: "U64") -> Values:
@@ -52,13 +54,13 @@ def _at_rates(key: str, of: "Marking", rates: "U64") -> Values:
     return {f"{key} at {RATE.text(rate)}": points[at]["parameters"] for rate, at in sorted(by_rate.items())}
 
 
-def page(name: str, used: Values) -> list[Any]:
+def page(name: str, used: Values) -> "list[RenderableType]":
     """The result of `values` as a list of rich renderables."""
     from rich.markup import escape
     from rich.table import Table
 
     known = {one["name"]: one for row in catalog.entry(name).values() for one in row["parameters"]}
-    parts: list[object] = []
+    parts: list[RenderableType] = []
     for key, parameters in used.items():
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in ("parameter", "value", "default"):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from shallows.algorithms.algorithm import Algorithm
     from shallows.core.contract import U32, U64
     from shallows.core.contract import Marking as MarkingToCore
+    from shallows.core.rows import MarkingRow
     from shallows.units import Frame
 
 
 @cache
-def markings() -> list[dict[str, Any]]:
+def markings() -> "list[MarkingRow]":
     """The table of markings, as docs/crossing.md describes it."""
     from shallows import _core
 
@@ -66,11 +67,11 @@ class Marking:
     parameters: dict[str, float | ByRate | None]
     cells: Cells | None = None
 
-    def table(self, mtu: int | None) -> dict[str, Any]:
+    def table(self, mtu: int | None) -> dict[str, object]:
         """The `marking` table of a scenario that describes this marking, with every parameter."""
         units = {p["name"]: p["unit"] for p in _row(self.kind)["parameters"]}
 
-        def in_units(value: float | ByRate | None, unit: str) -> Any:
+        def in_units(value: float | ByRate | None, unit: str) -> object:
             if isinstance(value, dict):
                 return {RATE.text(rate): text(of_rate, unit, mtu) for rate, of_rate in value.items()}
             return RECOMMENDED if value is None else text(value, unit, mtu)
@@ -186,7 +187,7 @@ def check_feedback(used: "Algorithm", chosen: "Marking | str", key: str) -> None
         raise ScenarioError(f"{key}.ecn", False, f"true: {used.label} needs marks")
 
 
-def choose(table: dict[str, Any], frame: "Frame") -> Marking:
+def choose(table: dict[str, object], frame: "Frame") -> Marking:
     """The `Marking` of a `marking` table. Raises `ScenarioError` relative to the table."""
     table = switch.translated("marking", table)
     of_a_ramp = {"kmin", "kmax", "pmax", "extended"} & table.keys()
@@ -210,7 +211,7 @@ def choose(table: dict[str, Any], frame: "Frame") -> Marking:
     return chosen
 
 
-def _cells(row: dict[str, Any], value: object, frame: "Frame") -> Cells:
+def _cells(row: "MarkingRow", value: object, frame: "Frame") -> Cells:
     """The cells of a switch whose ports mark so."""
     if row["name"] not in THRESHOLDS:
         kinds = " or ".join(THRESHOLDS)
@@ -224,7 +225,7 @@ def _cells(row: dict[str, Any], value: object, frame: "Frame") -> Cells:
     return Cells(size, frame.wire)
 
 
-def _check_combinations(chosen: Marking, row: dict[str, object]) -> None:
+def _check_combinations(chosen: Marking, row: "MarkingRow") -> None:
     """Refuse values that others leave without effect."""
     given = chosen.parameters
     if chosen.judges_heads and chosen.at != row["at"]:
@@ -235,7 +236,7 @@ def _check_combinations(chosen: Marking, row: dict[str, object]) -> None:
         raise ScenarioError("gentle", True, "false: with extended = true the ramp goes on at its slope")
 
 
-def _by_rate(row: dict[str, object], key: str, value: object, frame: "Frame") -> float | ByRate:
+def _by_rate(row: "MarkingRow", key: str, value: object, frame: "Frame") -> float | ByRate:
     """One value, or a value for each rate: { 10Gbps = "97.5KB", 40Gbps = "390KB" }."""
     if not is_table(value):
         return read(row, key, value, frame)
@@ -252,8 +253,8 @@ def _by_rate(row: dict[str, object], key: str, value: object, frame: "Frame") ->
     return sizes
 
 
-def _row(kind: object) -> dict[str, Any]:
+def _row(kind: object) -> "MarkingRow":
     rows = {row["name"]: row for row in markings()}
     if str(kind) not in rows:
         raise ScenarioError("kind", kind, f"one of {', '.join(rows)}{did_you_mean(kind, rows)}")
-    return rows[kind]
+    return rows[str(kind)]

@@ -1,14 +1,10 @@
 """Parameters of the compiled-in tables (algorithms, markings): texts with units and SI base units."""
 
-from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
 
+from shallows.core.rows import Parameter, Row
 from shallows.errors import ScenarioError, UnknownKeyError
 from shallows.units import RATE, SIZE, TIME, Frame, did_you_mean
-
-Row = Mapping[str, Any]
-"""A row of a catalog of the core (docs/crossing.md)."""
 
 
 def read(row: Row, key: str, value: object, frame: Frame) -> float:
@@ -26,7 +22,7 @@ def read(row: Row, key: str, value: object, frame: Frame) -> float:
     return number
 
 
-def within(parameter: Row, number: float, key: str, value: object, frame: Frame) -> None:
+def within(parameter: Parameter, number: float, key: str, value: object, frame: Frame) -> None:
     """Raises `ScenarioError` with `key` and `value` where `number`, in SI units, is out of range."""
     low, high = parameter["min"], parameter["max"]
     if not low <= number <= high:

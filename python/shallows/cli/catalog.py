@@ -1,7 +1,8 @@
 """`shallows scenarios`, `shallows cc` and `shallows schema`: what a user can choose from."""
 
 import sys
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +10,9 @@ from shallows.cli import completion
 from shallows.cli.output import Json, print_json
 from shallows.cli.status import DONE, with_status
 from shallows.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
 @with_status
@@ -81,16 +85,17 @@ def cc(
         _print("algorithms", rows, [catalog.list_table(rows), *catalog.other_tables()], json_)
     else:
         entry = catalog.entry(name)
-        row = entry.pop("cc", None)
+        is_algorithm = entry.pop("cc", None) is not None
         pages = [part for key, beside in entry.items() for part in ("", *catalog.other_page(key, beside))]
-        if row:
+        if is_algorithm:
+            row = catalog.algorithm(name)
             _print("algorithm", {**row, **entry}, [*catalog.page(row), *pages], json_)
         else:
             _print("algorithm", next(iter(entry.values())), pages[1:], json_)
     return DONE
 
 
-def _print(kind: str, data: Any, report: list[Any], as_json: bool) -> None:
+def _print(kind: str, data: object, report: "Sequence[RenderableType]", as_json: bool) -> None:
     if as_json:
         print_json(kind, data)
         return

@@ -1,7 +1,7 @@
 """JSON for other programs: one envelope for the output of every command."""
 
 import json
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,11 +11,11 @@ VERSION = 1
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text: kind, version and data.")]
 
 
-def text(kind: str, data: Any) -> str:
+def text(kind: str, data: object) -> str:
     """The envelope of `data` with its kind, such as "run"."""
     return json.dumps({"kind": kind, "version": VERSION, "data": data}, indent=2, allow_nan=False)
 
 
-def print_json(kind: str, data: Any) -> None:
+def print_json(kind: str, data: object) -> None:
     """Print `data` with its kind, such as "run"."""
     print(text(kind, data), flush=True)

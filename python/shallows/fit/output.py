@@ -1,9 +1,10 @@
 """What `shallows fit` prints and draws."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from shallows.algorithms.catalog import finite
+from shallows.base.literal import is_list, is_table
+from shallows.results.summary import json_number
 from shallows.units import SIZE
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def lines(found: "Fit") -> list[str]:
     return shown + [f"note        {text}" for text in found.notes]
 
 
-def as_json(found: "Fit") -> dict[str, Any]:
+def as_json(found: "Fit") -> object:
     """The same numbers for other programs: times in us, intervals of 95 %."""
     values = {name: asdict(getattr(found, name)) for name in ("cost", "share")}
     rows = zip(found.sizes, found.measured, found.predicted, strict=True)
@@ -39,7 +40,16 @@ def as_json(found: "Fit") -> dict[str, Any]:
         for size, measured, predicted in rows
     ]
     numbers = {**values, "messages": found.messages, "held_out": found.held_out}
-    return finite({**numbers, "sizes": sizes, "notes": found.notes})
+    return _finite({**numbers, "sizes": sizes, "notes": found.notes})
+
+
+def _finite(value: object) -> object:
+    """The same numbers with None instead of infinities, which JSON cannot represent."""
+    if is_table(value):
+        return {key: _finite(item) for key, item in value.items()}
+    if is_list(value):
+        return [_finite(item) for item in value]
+    return json_number(value) if isinstance(value, float) else value
 
 
 def _interval(value: "Value", unit: str) -> str:

@@ -7,10 +7,10 @@ use crate::spec::columns::columns;
 
 pub use crate::spec::application::{Application, Supply};
 pub use crate::spec::computation::{ComputationSpec, Wait};
-pub use crate::spec::control::{Control, ControlSpec, MakeSender, ReceiverSpec, UserAlgorithm};
+pub use crate::spec::control::{Control, ControlSpec, UserAlgorithm};
 pub use crate::spec::fault::Fault;
 pub use crate::spec::flow::{FlowSpec, RecordSpec};
-pub use crate::spec::host::{HostSpec, LossDetection, Nic, Retransmission, Timestamps};
+pub use crate::spec::host::{HostSpec, LossDetection, Nic, Retransmission};
 pub use crate::spec::ports::{
     ClassOf, ClassSpec, Discipline, Limit, Marking, PauseSpec, PortSpec, Shaper, SharedSpec, TrafficClass,
 };

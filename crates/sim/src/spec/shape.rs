@@ -107,34 +107,34 @@ macro_rules! key {
 #[macro_export]
 macro_rules! describe {
     ($type:ident ($shape:expr) { $([$($doc:literal)+] $field:ident $kind:ty $(= $key:literal)?,)+ }) => {
-        impl $crate::spec::shape::Shape for $type {
+        impl $crate::Shape for $type {
             const NAME: &'static str = $shape;
 
-            fn fields() -> Vec<$crate::spec::shape::Field> {
-                vec![$($crate::spec::shape::Field {
+            fn fields() -> Vec<$crate::Field> {
+                vec![$($crate::Field {
                     name: $crate::key!($field $($key)?),
-                    kind: <$kind as $crate::spec::shape::Kind>::kind(),
-                    optional: <$kind as $crate::spec::shape::Kind>::OPTIONAL,
+                    kind: <$kind as $crate::Kind>::kind(),
+                    optional: <$kind as $crate::Kind>::OPTIONAL,
                     about: [$($doc),+].map(str::trim).join(" ").trim_end_matches('.').to_owned(),
                 },)+]
             }
 
-            fn collect(all: &mut $crate::spec::shape::Tables) {
+            fn collect(all: &mut $crate::Tables) {
                 if all.iter().any(|(name, _)| *name == Self::NAME) {
                     return;
                 }
                 all.push((Self::NAME, Self::fields()));
-                $(<$kind as $crate::spec::shape::Kind>::collect(all);)+
+                $(<$kind as $crate::Kind>::collect(all);)+
             }
         }
 
-        impl $crate::spec::shape::Kind for $type {
+        impl $crate::Kind for $type {
             fn kind() -> String {
-                <Self as $crate::spec::shape::Shape>::NAME.to_owned()
+                <Self as $crate::Shape>::NAME.to_owned()
             }
 
-            fn collect(all: &mut $crate::spec::shape::Tables) {
-                <Self as $crate::spec::shape::Shape>::collect(all);
+            fn collect(all: &mut $crate::Tables) {
+                <Self as $crate::Shape>::collect(all);
             }
         }
     };
@@ -190,7 +190,7 @@ macro_rules! choice {
             }
         }
 
-        impl $crate::spec::shape::Kind for $name {
+        impl $crate::Kind for $name {
             fn kind() -> String {
                 [$(concat!("\"", $text, "\"")),+].join(" or ")
             }

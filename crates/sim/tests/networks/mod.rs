@@ -4,13 +4,9 @@ use shallows_cc::catalog::{self, Reliability, SendControl};
 use shallows_cc::parameter::Values;
 use shallows_cc::port::{self, MarkAt, credit::CreditShaper};
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::engine::answer::Answer;
-use shallows_sim::engine::simulation::{Progress, Simulation};
-use shallows_sim::packet::{PACKET_KINDS, PacketKind};
-use shallows_sim::spec::flow::GoodputSpec;
-use shallows_sim::spec::network::{
-    Application, ClassOf, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, Marking, Network, PortSpec,
-    RecordSpec, Shaper, SharedSpec, Wait,
+use shallows_sim::{
+    Answer, Application, ClassOf, ClassSpec, Control, Discipline, FlowSpec, GoodputSpec, HostSpec, Limit, Marking,
+    Network, PACKET_KINDS, PacketKind, PortSpec, Progress, RecordSpec, Shaper, SharedSpec, Simulation, Wait,
 };
 
 pub const MTU: Bytes = Bytes(1500);
