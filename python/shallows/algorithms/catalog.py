@@ -84,9 +84,9 @@ def _row(name: str, tables: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
 
 def components(row: dict[str, Any]) -> dict[str, str]:
     """The parts of an algorithm in words: sender, receiver, port and transport."""
-    port = {"none": row["port"], "required": f"{row['port']} (required)"}
-    text = port.get(row["marking"], f"{row['port']} (if {row['marking']} is set)")
-    port = text or "any"
+    kind = {"none": row["port"], "required": f"{row['port']} (required)"}
+    marking = kind.get(row["marking"], f"{row['port']} (if {row['marking']} is set)")
+    port = ", ".join(filter(None, ("trim" if row["trims"] else "", marking))) or "any"
     return {"sender": row["sender"], "receiver": row["receiver"], "port": port, "transport": row["transport"]}
 
 
