@@ -2,9 +2,9 @@
 
     python bench/peers/uet.py /path/to/htsim_uec [NUMBER ...]
 
-htsim_uec is that of github.com/ultraethernet/uet-htsim 40ccb05 (`cmake --build build --target htsim_uec` in
-htsim/sim). A completion is when the sender knows that everything has arrived. Prints a table of means over
-seeds; exit status 1 if one differs by more than `TOLERANCE`. NUMBER: the cases to run, from 1.
+htsim_uec is that of github.com/ultraethernet/uet-htsim 40ccb05, built as its README says. A completion is
+when the sender knows that everything has arrived. Prints a table of means over seeds; exit status 1 if one
+differs by more than `TOLERANCE`. NUMBER: the cases to run, from 1.
 """
 
 import math
@@ -109,7 +109,11 @@ def of_shallows(case, seed):
             "header": f"{HEADER}B",
             "balancing": "oblivious",
             "entropies": ENTROPIES,
-            "trimming": {"threshold": f"{frames * FRAME}B", "headers": f"{frames * FRAME}B", "ratio": 100_000},
+            "trimming": {
+                "threshold": f"{frames * FRAME}B",
+                "headers": f"{frames * FRAME}B",
+                "ratio": 100_000,
+            },
             "marking": {
                 "kind": "red",
                 "kmin": f"{math.ceil(0.2 * frames) * FRAME}B",
