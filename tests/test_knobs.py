@@ -72,6 +72,15 @@ NOT_ECT = SCENARIOS[1] | {
 WITH_ECN = SCENARIOS[1] | {"traffic": [SCENARIOS[1]["traffic"][0] | {"cc": {"name": "reno", "ecn": True}}]}
 LATE_ACKS = SCENARIOS[0] | {"hosts": {"acks_every": 16, "ack_delay": "200us", "rto_min": "5ms"}}
 STEP = SCENARIOS[0] | {"network": {"marking": {"kind": "step", **MARKS["step"]}}}
+SPRAYED = {
+    "duration": "3ms",
+    "topology": {"kind": "leaf-spine", "leaves": 2, "spines": 4, "hosts_per_leaf": 4, "rate": "10Gbps"},
+    "network": {"balancing": "packet", "buffer": "2MB"},
+    "hosts": {"loss_detection": "rack"},
+    "traffic": [LONG | {"from": [f"h{n}" for n in range(4)], "to": [f"h{n}" for n in range(4, 8)]}],
+}
+"""Packets that wait in a receiver's buffer for earlier ones."""
+STEERED = SPRAYED | {"network": {"balancing": "bitmap", "entropies": 16}, "hosts": {}}
 PLANES = {
     "duration": "3ms",
     "topology": {
@@ -114,6 +123,9 @@ SPECIAL = {
     # packets that a port marks instead of dropping them
     ("swift", "ecn"): (STEP, {}),
     ("swift-roce", "ecn"): (STEP, {}),
+    # marks that steer paths
+    ("ndp", "ecn"): (STEERED, {}),
+    ("rccc", "ecn"): (STEERED, {}),
     # paths that lose packets, and ports that are down
     **{("mrc", name): (PLANES, {}) for name in ("spares", "bad_after", "value_probe", "port_status")},
     ("mrc", "ev_min_active"): (PLANES, {"spares": 0}),

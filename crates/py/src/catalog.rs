@@ -19,7 +19,6 @@ fn row<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, PyDic
     let row = PyDict::new(py);
     let (port, marking) = match algorithm.marking {
         _ if algorithm.transport.leave == SendControl::OnCredits => ("credit", "none"),
-        _ if algorithm.transport.leave == SendControl::OnPulls => ("trim", "none"),
         Marking::Unused => ("", "none"),
         Marking::Required(kind) | Marking::Rates(kind) | Marking::Records(kind) => (kind, "required"),
         Marking::WhenFlag(flag, kind) => (kind, flag),

@@ -88,9 +88,9 @@ def _rows(name: str, tables: Mapping[str, Sequence[R]]) -> dict[str, R]:
 
 def components(row: AlgorithmRow) -> dict[str, str]:
     """The parts of an algorithm in words: sender, receiver, port and transport."""
-    port = {"none": row["port"], "required": f"{row['port']} (required)"}
-    text = port.get(row["marking"], f"{row['port']} (if {row['marking']} is set)")
-    port = text or "any"
+    kind = {"none": row["port"], "required": f"{row['port']} (required)"}
+    marking = kind.get(row["marking"], f"{row['port']} (if {row['marking']} is set)")
+    port = ", ".join(filter(None, ("trim" if row["trims"] else "", marking))) or "any"
     return {"sender": row["sender"], "receiver": row["receiver"], "port": port, "transport": row["transport"]}
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shallows.algorithms import defaults, marking
+from shallows.algorithms import marking
 from shallows.errors import ScenarioError, collect
 from shallows.scenario.port_request import RESERVED
 from shallows.scenario.ports import PortGroups, Queue, paused
@@ -140,7 +140,7 @@ def _check_marking(scenario: "Scenario", queue: Queue) -> None:
     key = f"{queue.key}.marking"
     for used in queue.algorithms:
         # Ultra Ethernet lets some ports mark nothing, those to hosts.
-        if not (queue.key.startswith("ports[") and used.name in defaults.UET):
+        if not (queue.key.startswith("ports[") and used.trims):
             marking.check_feedback(used, queue.marking, key)
     if queue.marks is None:
         return

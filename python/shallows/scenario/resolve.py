@@ -183,7 +183,7 @@ def _needed(resolved: Resolved, scale: "Scale", key: str, algorithms: "Sequence[
         raise ScenarioError(f"{key}.marking", None, f"one kind of marking for {whom}: {wanted}")
     if not kinds:
         return "none"
-    is_uet = {used.name for used in algorithms if used.needs_marking} <= {*defaults.UET}
+    is_uet = all(used.trims for used in algorithms if used.needs_marking)
     return marking.choose(defaults.uet_ramp(scale) if is_uet else {"kind": next(iter(kinds))}, resolved.frame)
 
 
@@ -251,7 +251,7 @@ def _with_limits(resolved: Resolved, scale: "Scale") -> Resolved:
 def _limited(resolved: Resolved, scale: "Scale", queue: ports.Queue, trimming: Trimming) -> Trimming:
     """The data and the headers that a port holds which trims, by Ultra Ethernet or by NDP."""
     begins = ports.marking_begins(resolved, queue)
-    if not any(used.name in defaults.UET for used in queue.algorithms):
+    if not any(used.trims and used.needs_marking for used in queue.algorithms):
         return _changed(trimming, queue=defaults.trimming_queue(begins, resolved.mtu))
     product = defaults.uet_product(scale)
     own = "headers" in trimming.model_fields_set

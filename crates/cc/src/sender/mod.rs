@@ -79,10 +79,10 @@ algorithms! {
         "TIMELY with one fixed point: the round trip decides how much the rate falls.", "Zhu et al., CoNEXT 2016 §4.3";
     patched_timely_pi as "patched-timely-pi" over ROCE with DEVIATIONS: COMPLETIONS, Marking::Unused;
         "Patched TIMELY with a PI controller in each host.", "Zhu et al., CoNEXT 2016 §5.2";
-    ndp over PULLED: PULLS, Marking::Unused;
+    ndp over PULLED: PULLS, Marking::WhenFlag("ecn", "red");
         "Sends a first window blindly, then a packet for each pull; full ports cut packets to headers.",
         "Handley et al., SIGCOMM 2017";
-    rccc over PULLED: GRANTS, Marking::Unused;
+    rccc over PULLED: GRANTS, Marking::WhenFlag("ecn", "red");
         "Sends a first window on speculation, then the bytes for which its receiver grants credit.",
         "Ultra Ethernet Specification 1.0; Olteanu et al., NSDI 2022 (EQDS)";
     nscc over UNORDERED: ANSWERS, Marking::Required("red");

@@ -12,18 +12,23 @@
 //! answer carries the pull where no flow of its host waits for one.
 
 use crate::event::{Ack, Loss};
-use crate::parameter::{Parameter, Preset, Values, packets};
+use crate::parameter::{Parameter, Preset, Values, flag, packets};
 use crate::sender::{Decision, Path, Sender};
 use crate::units::{Bytes, Time};
 
-/// Its one parameter.
-pub const PARAMETERS: &[Parameter] = &[packets("window", "IW", 0.0, 0.0..=1e6)
-    .meaning(
-        "packets that leave uncalled; 0: what the flow's own paths hold, and what two ports of each may hold beside",
-    )
-    .source(
-        "SIGCOMM 2017 §3.2: enough to fill the path; csg-htsim: 15, its examples 15 or 23 packets of 9 KB at 10 Gbps",
-    )];
+/// In the order of the table above.
+pub const PARAMETERS: &[Parameter] = &[
+    packets("window", "IW", 0.0, 0.0..=1e6)
+        .meaning(
+            "packets that leave uncalled; 0: what the flow's own paths hold, and what two ports of each may hold beside",
+        )
+        .source(
+            "SIGCOMM 2017 §3.2: enough to fill the path; csg-htsim: 15, its examples 15 or 23 packets of 9 KB at 10 Gbps",
+        ),
+    flag("ecn", "-", false)
+        .meaning("packets are ECN-capable: marks steer paths (REPS, bitmap, PLB), and pulls ignore them")
+        .source("ours: the paper uses no marks"),
+];
 
 /// What two ports hold, in packets: a flow whose packets wait on their way up and down fills its path nonetheless. A flow that is spread
 /// over several ports of its host has as many paths.

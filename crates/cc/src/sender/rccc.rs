@@ -24,7 +24,7 @@
 //! Headers are part of the credit, as they are of the link.
 
 use crate::event::{Ack, Loss};
-use crate::parameter::{Parameter, Preset, Values, bytes, number, packets};
+use crate::parameter::{Parameter, Preset, Values, bytes, flag, number, packets};
 use crate::sender::{Decision, Path, Sender};
 use crate::units::{Bytes, Time};
 
@@ -42,6 +42,9 @@ pub const PARAMETERS: &[Parameter] = &[
     bytes("quantum", "quantum", 256.0, 1.0..=65536.0)
         .meaning("unit of credit, to which pull targets are rounded up")
         .source("uet-htsim, uecpacket.h: 256 B"),
+    flag("ecn", "-", false)
+        .meaning("packets are ECN-capable: marks steer paths (REPS, bitmap, PLB), and credits ignore them")
+        .source("uet-htsim, UecPacket: its data can always be marked; off by default: ours"),
 ];
 
 /// Variants.
