@@ -22,6 +22,7 @@ PARTS = {
     "rust": "SHALLOWS_SOAK=10000 SHALLOWS_DOMAINS=2000 cargo test --release --package shallows-sim soak",
     "soak": "make soak SOAK_SECONDS=36000 SOAK='--count 5000 --why --state ../results/soak/scenarios.json'",
     "soak-schema": "make soak SOAK_SECONDS=36000 SOAK='--count 2000 --grammar schema'",
+    "soak-transports": "make soak SOAK_SECONDS=36000 SOAK='--count 5000 --grammar transports'",
     "attack": "make attack ATTACK='--kills 500 --seconds 36000 --state ../results/attack.json'",
     "attach": "make soak-attach",
     "mutants": "make mutants",

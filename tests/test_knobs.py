@@ -123,6 +123,9 @@ SPECIAL = {
     # packets that a port marks instead of dropping them
     ("swift", "ecn"): (STEP, {}),
     ("swift-roce", "ecn"): (STEP, {}),
+    # packets that arrive out of order
+    ("swift", "nic_buffer"): (SPRAYED, {}),
+    ("swift", "nic_target"): (SPRAYED, {"nic_buffer": 16}),
     # marks that steer paths
     ("ndp", "ecn"): (STEERED, {}),
     ("rccc", "ecn"): (STEERED, {}),

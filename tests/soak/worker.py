@@ -8,9 +8,14 @@ import sys
 import time
 from pathlib import Path
 
-from soak import by_schema, failures, scenarios
+from soak import by_schema, failures, scenarios, transports
 
-GRAMMARS = {"scenarios": scenarios, "schema": by_schema, "failures": failures}
+GRAMMARS = {
+    "scenarios": scenarios,
+    "schema": by_schema,
+    "failures": failures,
+    "transports": transports,
+}
 MEMORY_BYTES = 5 * 2**30
 """Address space that a run may add: 2 GiB of packets, in a table that may have as much room again."""
 STILL = 10

@@ -25,6 +25,8 @@ pub struct Ack {
     pub marked: Bytes,
     /// Payload that a port trimmed, so that only its header arrived: it is to be sent again, and is not part of `acked`.
     pub trimmed: Bytes,
+    /// Payload that waits in the receiver's buffer for packets before it. Reported with selective acknowledgements only.
+    pub buffered: Bytes,
     /// Payload still in flight after it.
     pub in_flight: Bytes,
     /// Whether only the window limited the flow in the window of data to which this packet belongs. A flow that its

@@ -67,6 +67,7 @@ impl Life {
             acked,
             marked: if self.chance(0.2) { payload } else { Bytes::ZERO },
             trimmed,
+            buffered: self.mss * self.below(200),
             in_flight: self.mss * self.below(200),
             window_limited: self.chance(0.7),
             recovering: self.chance(0.1),

@@ -52,6 +52,7 @@ impl Follower for Catalogued {
                     sent_at,
                     rtt,
                     host_delay: line.time("held").unwrap_or_default(),
+                    buffered: packets(line, "buffered"),
                     one_way_delay: line.time("delay").unwrap_or(rtt / 2),
                     samples: 1,
                     acked: packets(line, "acked"),

@@ -29,7 +29,7 @@ use crate::check::Rejection;
 use crate::mac::Key;
 
 const MAGIC: u8 = 0x53;
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// Place of the authentication code.
 const CODE: std::ops::Range<usize> = 20..28;
 /// Length before the transport header.
@@ -205,7 +205,7 @@ impl Reader<'_> {
 }
 
 const TCP_DATA: usize = 21;
-const TCP_ACK: usize = 46;
+const TCP_ACK: usize = 48;
 const QUERY: usize = 16;
 const ROCE_DATA: usize = 14;
 const ROCE_ANSWER: usize = 29;
@@ -402,6 +402,7 @@ fn tcp_ack(ack: &TcpAck, out: &mut Writer<'_>) {
     out.u32(ack.block_from);
     out.u16(ack.block);
     out.u16(ack.window);
+    out.u16(ack.buffered);
     out.u8(ack.samples);
     out.u8(ack.marked.into());
 }
@@ -416,6 +417,7 @@ fn read_tcp_ack(from: &mut Reader<'_>) -> Option<TcpAck> {
         block_from: from.u32(),
         block: from.u16(),
         window: from.u16(),
+        buffered: from.u16(),
         samples: from.u8(),
         marked: from.flag()?,
     })

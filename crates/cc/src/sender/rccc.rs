@@ -44,7 +44,7 @@ pub const PARAMETERS: &[Parameter] = &[
         .source("uet-htsim, uecpacket.h: 256 B"),
     flag("ecn", "-", false)
         .meaning("packets are ECN-capable: marks steer paths (REPS, bitmap, PLB), and credits ignore them")
-        .source("uet-htsim, UecPacket: its data can always be marked; off by default: ours"),
+        .source("uet-htsim, compositequeue.cpp: any data can be marked; off by default: ours"),
 ];
 
 /// Variants.

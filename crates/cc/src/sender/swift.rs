@@ -11,10 +11,12 @@
 //! | `base_target`, h | `base_target`, `per_hop` | target delay of a path without hops, and of each hop |
 //! | `fs_range`, alpha, beta | `fs_range`, `alpha`, `offset` | flow scaling: a smaller window has a larger target |
 //! | `retransmit_cnt` | `timeouts` | timeouts in a row |
+//! | ncwnd, level | `endpoint.packets`, `Nic` | Falcon's window for the receiver's NIC, and how full its buffer is, from 0 to 31 |
 //!
 //! Source: Kumar et al., SIGCOMM 2020: §3.1 (delays), §3.2 (Algorithm 1), §3.3 (endpoint window), §3.4 (pacing), §3.5 (flow and hop scaling).
 //! The paper prints no values for most parameters; the defaults are those of Google's simulator of Falcon
-//! (google/isekai, `rue/algorithm/swift.cc`), which names Swift as its source.
+//! (google/isekai, `rue/algorithm/swift.cc`), which names Swift as its source. With `nic_buffer` it is the Swift of Falcon:
+//! OCP, Falcon Transport Protocol Rev 0.9, §9 and §10.
 //!
 //! | the paper | here |
 //! |---|---|
@@ -27,6 +29,10 @@
 //! | §3.4, pacing below one packet, by RTT/cwnd | same |
 //! | - | a window of 5.7 packets is 6 in seven rounds of ten, as in [`crate::sender::dx`]: rounded down, windows of a few packets miss the target |
 //! | - | `base_target` and `max_cwnd` grow with the path (below) |
+//! | Falcon §10, ncwnd: adds ai below the target level, cuts by beta (level - target)/level at and above it, once a round trip; an increase also follows a cut at once | same, in place of the endpoint window; Rev 0.9 lists beta in its table and omits it in the law |
+//! | Falcon §10, fcwnd: grows at the target too | same with `nic_buffer` |
+//! | Falcon §10, alpha = `fs_range`/(sqrt min - sqrt max) | as in §3.5; the printed formula would be negative |
+//! | Falcon, level: the fuller of two pools of the NIC | packets that wait for earlier ones, in 32nds of `nic_buffer`; hosts read others at once |
 //!
 //! The target has to be above the round trip of the empty path, or the window falls to its minimum. By default it is 25 us on paths of
 //! up to 20 us, and 5/4 of the empty path's round trip on longer ones; but it allows at least the queue that the slowest link needs to
@@ -79,13 +85,31 @@ pub const PARAMETERS: &[Parameter] = &[
     number("endpoint_gain", "-", 0.125, 1e-6..=1.0)
         .meaning("weight of the newest delay in hosts")
         .source("ours, as in RFC 6298; the paper prints none"),
+    packets("nic_buffer", "-", 0.0, 0.0..=1e6)
+        .meaning("buffer of the receiver's NIC, whose level has a window in place of the delay in hosts; 0: none")
+        .source("Falcon Rev 0.9 has the level"),
+    number("nic_target", "-", 15.0, 1.0..=31.0)
+        .meaning("level of the receiver's buffer, from 0 to 31, at which its window shrinks")
+        .source(ISEKAI),
 ];
 
 /// Those without the endpoint window.
-pub const OF_FABRIC: &[Parameter] = PARAMETERS.split_at(PARAMETERS.len() - 2).0;
+pub const OF_FABRIC: &[Parameter] = PARAMETERS.split_at(PARAMETERS.len() - 4).0;
 
 /// Variants.
-pub const PRESETS: &[Preset] = &[Preset {
+pub const PRESETS: &[Preset] = &[
+    OF_HTSIM,
+    Preset {
+        name: "falcon",
+        values: &[("base_target", 25e-6), ("max_cwnd", 256.0), ("nic_buffer", 128.0)],
+        source: "OCP, Falcon Transport Protocol Rev 0.9: a window of 128 data packets; values of google/isekai",
+    },
+];
+
+/// Variants without the endpoint window.
+pub const PRESETS_OF_FABRIC: &[Preset] = &[OF_HTSIM];
+
+const OF_HTSIM: Preset = Preset {
     name: "htsim",
     values: &[
         ("base_target", 20e-6),
@@ -95,13 +119,15 @@ pub const PRESETS: &[Preset] = &[Preset {
         ("retransmit_limit", 5.0),
     ],
     source: "Broadcom/csg-htsim, swift.cpp (its authors' guesses); it has no endpoint window",
-}];
+};
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &[
     "Time that the sender takes to process an acknowledgement: simulated hosts take none. Time in the receiver's host is what an \
      acknowledgement waits there (hosts.acks_every); with errors of time stamps it counts only if the host subtracts it.",
     "Rerouting of delayed flows (PLB): a choice of the network, not of this algorithm.",
+    "Negative acknowledgements of Falcon and its window of 128 packets in the receiver: the buffer takes every packet. Hosts that \
+     read slowly: only packets that wait for earlier ones fill the buffer.",
     "Several connections that share a machine's cores, and loss recovery of Snap: it runs over selective acknowledgements, or over \
      RoCE as swift-roce.",
 ];
@@ -109,17 +135,22 @@ pub const NOT_MODELLED: &[&str] = &[
 /// Smallest endpoint window in packets, as in isekai.
 const LEAST_ENDPOINT: f64 = 1.0;
 
+/// Levels of the receiver's buffer, which Falcon's answers carry in 5 bits.
+const LEVELS: f64 = 32.0;
+
 /// Builds the sender.
 #[must_use]
 pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
-    with_endpoint(values, path, (values.get("endpoint_target"), values.get("endpoint_gain")))
+    let endpoint = (values.get("endpoint_target"), values.get("endpoint_gain"));
+    with_endpoint(values, path, endpoint, Nic::new(values))
 }
 
-/// Builds a sender whose endpoint window has this target in seconds, and this weight of the newest delay.
+/// Builds a sender whose endpoint window has this target in seconds, and this weight of the newest delay, or follows a NIC.
 pub(super) fn with_endpoint(
     values: &Values,
     path: &Path,
     (endpoint_target, endpoint_gain): (f64, f64),
+    nic: Option<Nic>,
 ) -> Box<dyn Sender> {
     let target = Target::new(values, path);
     let holds = path.line_rate.sent_in(Time::from_secs(target.base)) / path.mss;
@@ -138,6 +169,7 @@ pub(super) fn with_endpoint(
         fabric: Window { packets: initial, decreased: None },
         endpoint: Window { packets: most, decreased: None },
         endpoint_delay: None,
+        nic,
         timeouts: 0,
         rtt: path.base_rtt,
         round: Round::default(),
@@ -197,6 +229,39 @@ impl Window {
     }
 }
 
+/// State of Falcon's window for the receiver's NIC.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Nic {
+    /// Packets of the receiver's buffer, and the level at which the window shrinks.
+    buffer: f64,
+    target: f64,
+    /// The last change of the window, and whether it was an increase.
+    changed: Option<Time>,
+    has_grown: bool,
+}
+
+impl Nic {
+    fn new(values: &Values) -> Option<Self> {
+        let (buffer, target) = (values.get("nic_buffer"), values.get("nic_target"));
+        (buffer > 0.0).then_some(Self { buffer, target, changed: None, has_grown: false })
+    }
+
+    /// Returns the level of a buffer with so many packets.
+    fn level(&self, packets: f64) -> f64 {
+        (LEVELS * packets / self.buffer).floor().min(LEVELS - 1.0)
+    }
+
+    /// Notes the level, and returns whether the window changes.
+    fn changes(&mut self, now: Time, rtt: Time, level: f64) -> bool {
+        let grows = level < self.target;
+        let due = self.changed.is_none_or(|at| now - at >= rtt) || grows && !self.has_grown;
+        if due {
+            (self.changed, self.has_grown) = (Some(now), grows);
+        }
+        due
+    }
+}
+
 /// State of one flow; delays in seconds.
 // The parameters of Algorithm 1, its state for two windows, and what turns a window into packets.
 #[derive(Clone, Copy, Debug)]
@@ -214,6 +279,8 @@ struct Swift {
     endpoint: Window,
     /// Smoothed.
     endpoint_delay: Option<f64>,
+    /// The buffer of the receiver, whose level governs the endpoint window in place of the delay.
+    nic: Option<Nic>,
     timeouts: u32,
     /// The newest round trip, time in hosts included.
     rtt: Time,
@@ -228,13 +295,35 @@ struct Swift {
 impl Swift {
     /// Algorithm 1 on an acknowledgement of so many packets.
     fn react(&self, mut window: Window, now: Time, acked: f64, (delay, target): (f64, f64)) -> Window {
-        if delay < target {
+        if delay < target || self.nic.is_some() && delay <= target {
             window.packets += self.ai * acked / window.packets.max(1.0);
         } else {
-            let factor = (1.0 - self.beta * ((delay - target) / delay)).max(1.0 - self.max_mdf);
-            window.decrease(now, self.rtt, factor);
+            window.decrease(now, self.rtt, self.factor(delay, target));
         }
         window
+    }
+
+    /// Returns the factor of a decrease.
+    fn factor(&self, signal: f64, target: f64) -> f64 {
+        (1.0 - self.beta * ((signal - target) / signal)).max(1.0 - self.max_mdf)
+    }
+
+    /// Adjusts the endpoint window to the smoothed delay in hosts.
+    fn react_to_hosts(&mut self, now: Time, acked: f64, newest: f64) {
+        let smoothed = self.endpoint_delay.map_or(newest, |old| old + self.endpoint_gain * (newest - old));
+        self.endpoint_delay = Some(smoothed);
+        self.endpoint = self.react(self.endpoint, now, acked, (smoothed, self.endpoint_target));
+    }
+
+    /// Adjusts the endpoint window to the level of the receiver's buffer.
+    fn react_to_level(&mut self, now: Time, mut nic: Nic, buffered: f64) {
+        let level = nic.level(buffered);
+        if nic.changes(now, self.rtt, level) {
+            let window = self.endpoint.packets;
+            self.endpoint.packets =
+                if level < nic.target { window + self.ai } else { window * self.factor(level, nic.target) };
+        }
+        self.nic = Some(nic);
     }
 
     fn clamp(&mut self) {
@@ -254,10 +343,10 @@ impl Sender for Swift {
         self.rtt = ack.rtt + ack.host_delay;
         let acked = ack.acked / self.mss;
         self.fabric = self.react(self.fabric, now, acked, (ack.rtt.as_secs(), self.target.at(self.fabric.packets)));
-        let newest = ack.host_delay.as_secs();
-        let smoothed = self.endpoint_delay.map_or(newest, |old| old + self.endpoint_gain * (newest - old));
-        self.endpoint_delay = Some(smoothed);
-        self.endpoint = self.react(self.endpoint, now, acked, (smoothed, self.endpoint_target));
+        match self.nic {
+            None => self.react_to_hosts(now, acked, ack.host_delay.as_secs()),
+            Some(nic) => self.react_to_level(now, nic, ack.buffered / self.mss),
+        }
         self.clamp();
         if self.round.ends(now, ack) {
             self.dither = self.draws.uniform();
@@ -365,5 +454,33 @@ mod tests {
             })
             .into();
         assert_eq!(packets, [100, 64]);
+    }
+
+    /// By hand from Falcon Rev 0.9 with isekai's values: alpha is 100 us / (1/sqrt 0.1 - 1/sqrt 256), of which the text prints
+    /// 100 us / (sqrt 0.1 - sqrt 256) = -6376 ns.
+    #[test]
+    fn the_scaling_of_falcon_is_that_of_the_paper() {
+        let mut values = Values::defaults(PARAMETERS);
+        PRESETS[1].values.iter().for_each(|&(name, value)| values.set(name, value).expect("a parameter"));
+        let target = Target::new(&values, &Path { switches: 5, ..Path::default() });
+        assert!((target.alpha * 1e9 - 32_260.0).abs() < 0.5 && (target.offset * 1e9 + 2016.0).abs() < 0.5);
+        assert!((target.at(1.0) * 1e6 - 60.244).abs() < 5e-4);
+    }
+
+    /// Half a packet at a round trip of 20 us: a frame each 40 us, and not 80 us at the next call.
+    #[test]
+    fn the_gap_of_a_small_window_does_not_grow_by_itself() {
+        let mut values = Values::defaults(PARAMETERS);
+        values.set("min_cwnd", 0.5).expect("a parameter");
+        let mut swift = build(&values, &Path { mss: Bytes(1000), line_rate: Rate::from_gbps(100), ..Path::default() });
+        let (at, rtt) = (Time::from_micros(20), Time::from_micros(20));
+        for kind in [LossKind::Timeout; 3] {
+            swift.on_loss(at, &Loss { kind, ..Loss::default() });
+        }
+        swift.on_ack(at, &Ack { rtt, ..Ack::default() });
+        for _ in 0..2 {
+            let pace = swift.decision().pace.expect("a window below a packet");
+            assert_eq!(pace.time_to_send(Bytes(1000)), Time::from_micros(40));
+        }
     }
 }

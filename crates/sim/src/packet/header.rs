@@ -42,6 +42,8 @@ pub struct TcpAck {
     pub block: u16,
     /// Advertised window in sixteenths of a full payload; zero if none is advertised.
     pub window: u16,
+    /// Number of packets in the receiver's buffer that arrived out of order.
+    pub buffered: u16,
     /// Whether data that it covers was marked (ECN-Echo).
     pub marked: bool,
 }

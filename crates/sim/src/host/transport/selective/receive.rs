@@ -146,7 +146,8 @@ impl SelectiveReceiver {
 
     #[inline(always)]
     fn acknowledge(&mut self, now: Time, echo: Echo, pending: Pending, out: &mut PacketSink<'_>) -> u32 {
-        let (block_from, block) = if self.out_of_order.is_empty() { (0, 0) } else { self.block(pending.newest) };
+        let (block_from, block, buffered) =
+            if self.out_of_order.is_empty() { (0, 0, 0) } else { self.block(pending.newest) };
         let ack = TcpAck {
             sent: pending.newest_sent,
             left: now,
@@ -159,6 +160,7 @@ impl SelectiveReceiver {
             cumulative: self.expected,
             block_from,
             block,
+            buffered,
             window: if self.advertises { self.window() } else { 0 },
             marked: echo.marked,
         };
@@ -167,11 +169,13 @@ impl SelectiveReceiver {
         out.put_data(self.ack_length, ecn, Header::TcpAck(ack))
     }
 
-    /// Returns the SACK block of the newest packet, or else the first one, as its first number and its length.
+    /// Returns the SACK block of the newest packet, or else the first one, as its first number and its length, and the number of packets
+    /// that arrived out of order.
     #[inline(never)]
-    fn block(&self, newest: u32) -> (u32, u16) {
+    fn block(&self, newest: u32) -> (u32, u16, u16) {
         let (from, end) = self.out_of_order.run_around(newest).unwrap_or((0, 0));
-        (from, (end - from).min(u32::from(u16::MAX)) as u16)
+        let limited = |packets: u32| packets.min(u32::from(u16::MAX)) as u16;
+        (from, limited(end - from), limited(self.out_of_order.count()))
     }
 
     /// Returns the advertised window in 16ths of a full payload.
@@ -265,6 +269,7 @@ mod tests {
         let acks = [0, 2, 3, 1, 4].map(|seq| ack(&mut receiver, seq));
         let seen = acks.map(|ack| (ack.cumulative, ack.block_from, ack.block_from + u32::from(ack.block)));
         assert_eq!(seen, [(1, 0, 0), (1, 2, 3), (1, 2, 4), (4, 0, 0), (5, 0, 0)]);
+        assert_eq!(acks.map(|ack| ack.buffered), [0, 1, 2, 0, 0]);
         assert!(receiver.complete());
         assert_eq!(receiver.delivered, 4 * 1460 + 60);
     }

@@ -172,6 +172,7 @@ impl SelectiveSender {
             samples: u32::from(packet.samples),
             acked,
             marked: if packet.marked { acked } else { Bytes::ZERO },
+            buffered: self.message.mss * u64::from(packet.buffered),
             in_flight: self.message.mss * u64::from(self.board.in_flight),
             window_limited: unacked < self.limited_below.min(self.board.unacked),
             recovering: self.board.recovering,
