@@ -196,3 +196,31 @@ def test_a_killed_end_ends_the_other_with_what_was_measured(tmp_path):
     seen = json.loads((tmp_path / "seen.json").read_text())["data"]
     assert seen["lost_peer"]
     assert seen["datagrams_sent"] > 100
+
+
+@pytest.mark.nightly
+def test_random_kills_of_an_end_end_the_other(tmp_path):
+    """A hundred, from a seed that is printed. What the other end has measured is saved."""
+    seed = random.SystemRandom().randrange(2**32)
+    draws, longest_s = random.Random(seed), 0.0
+    print(f"seed {seed}")
+    for number in range(100):
+        path, receives = tmp_path / f"{number}.json", draws.random() < 0.5
+        words = ("--seconds", "60", "--rate-limit", draws.choice(["2Mbps", "20Mbps", "100Mbps"]))
+        algorithm = draws.choice(["dctcp", "dx", "dcqcn", "expresspass", "cubic"])
+        out = ("--out", str(path))
+        receiver = started(tmp_path, "--once", *(out if receives else ()))
+        time.sleep(0.7)
+        sending = ("wire", "send", "127.0.0.1:47911", "--cc", algorithm, *words, *(() if receives else out))
+        sender = commands.Process(*sending, cwd=tmp_path)
+        time.sleep(1.5 + 2 * draws.random())
+        killed, other = (sender, receiver) if receives else (receiver, sender)
+        killed.send_signal(signal.SIGKILL)
+        since = time.monotonic()
+        _, stderr = other.communicate(15)
+        longest_s = max(longest_s, time.monotonic() - since)
+        assert other.wait() == 1, (number, stderr)
+        seen = json.loads(path.read_text())["data"]
+        assert seen["lost_peer"], number
+    print(f"the other end took {longest_s:.1f} s at most")
+    assert longest_s <= 3 or os.getloadavg()[0] > 4
