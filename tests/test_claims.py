@@ -1,5 +1,6 @@
 """Claims as data: each can fail, is judged by one function, and has a mutation that breaks it."""
 
+import re
 from dataclasses import replace
 from math import inf
 
@@ -183,6 +184,15 @@ LAST = {"DX": 30, "XP": 14, "PO": 3, "ED": 32, "IN": 19}
 def test_a_claim_quotes_the_sentence_that_it_reads():
     newer = [claim.id for claim in CLAIMS if int(claim.id[2:]) > LAST[claim.id[:2]]]
     assert [claim.id for claim in claims([*READ_AGAIN, *newer]) if not claim.quote] == []
+
+
+def test_a_claim_that_does_not_hold_says_why_and_how_to_see_it():
+    command = re.compile("Reproduce: `(python -m validation run|shallows) ")
+    on_file = recorded.load()["claims"]
+    fails = [one for one in CLAIMS if on_file[one.id]["verdict"] == FAILS]
+    shape = [one for one in CLAIMS if on_file[one.id]["verdict"] == SHAPE]
+    assert [one.id for one in fails if not command.search(one.why)] == []
+    assert [one.id for one in shape if not (one.limits or one.undecided or one.differs or one.why)] == []
 
 
 def test_sets_of_seeds_follow_from_the_name_and_are_disjoint():

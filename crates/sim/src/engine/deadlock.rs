@@ -15,11 +15,14 @@ pub fn pause_mismatches<O: Observer>(all: &ParallelNetwork<O>) -> impl Iterator<
     let links = if all.pauses() { all.links() } else { 0 };
     let both = (0..links).flat_map(|link| all.pause_classes().map(move |class| (link, class)));
     let both = both.map(|(link, class)| ((link, class), all.port(link).is_paused(class), all.is_pausing(link, class)));
-    // Frames are searched only where it matters: mostly both ends agree that nothing is paused.
-    let mismatches = both.filter(|&((link, class), paused, pausing)| {
-        (paused || pausing) && all.last_pause_frame(link, class).unwrap_or(paused) != pausing
-    });
+    let mismatches = both
+        .filter(|&((link, class), paused, pausing)| disagree(paused, pausing, || all.last_pause_frame(link, class)));
     mismatches.map(|((link, _), paused, _)| (link, paused))
+}
+
+/// Whether the ends of a link disagree. Frames are searched only where it matters: mostly both ends agree that nothing is paused.
+fn disagree(paused: bool, pausing: bool, last_frame: impl FnOnce() -> Option<bool>) -> bool {
+    (paused || pausing) && last_frame().unwrap_or(paused) != pausing
 }
 
 /// The ports of a deadlock: a cycle in which each port waits for the next one for ever; empty if there is none. A watchdog ends it.
@@ -74,4 +77,20 @@ fn cycle(stuck: &[Stuck], behind: &BTreeMap<(Stuck, Stuck), Bytes>) -> Vec<u32> 
         at = behind.range((port, (0, 0))..=(port, (u32::MAX, u8::MAX))).next().map(|(&(_, waits_for), _)| waits_for);
     }
     Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pause or a resume in flight settles it. Without one the port must be in the state that the switch wants.
+    #[test]
+    fn the_ends_of_a_link_agree_once_the_last_frame_has_arrived() {
+        let (paused, running) = (true, false);
+        let (pause, resume) = (Some(true), Some(false));
+        let agreed = [(paused, true, None), (running, true, pause), (paused, false, resume), (running, false, None)];
+        let disagreed = [(paused, false, None), (running, true, None), (paused, true, resume), (paused, false, pause)];
+        assert!(agreed.iter().all(|&(port, switch, frame)| !disagree(port, switch, || frame)));
+        assert!(disagreed.iter().all(|&(port, switch, frame)| disagree(port, switch, || frame)));
+    }
 }

@@ -137,3 +137,47 @@ impl TransportReceiver for CreditReceiver {
         self.algorithm.probe(record);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shallows_cc::receiver::Grant;
+    use shallows_cc::units::Bytes;
+
+    /// Grants nothing of interest.
+    #[derive(Debug)]
+    struct Idle;
+
+    impl Credits for Idle {
+        fn on_data(&mut self, _now: Time, _answered: &CreditEcho) {}
+
+        fn grant(&mut self, _now: Time, _draws: [f64; 2]) -> Grant {
+            unreachable!("no credit is due")
+        }
+    }
+
+    /// Frame 0 is lost. Frame 1 reveals the gap at 10 us. A frame whose credit left before that belongs to the same gap; one whose
+    /// credit left then was sent by a sender that could know of it. A frame that has arrived before reveals none.
+    #[test]
+    fn a_gap_is_reported_once_until_a_credit_leaves_after_the_report() {
+        let us = Time::from_micros;
+        let mut receiver = CreditReceiver {
+            algorithm: Box::new(Idle),
+            rng: Rng::new(1, 0),
+            open: false,
+            due: Time::ZERO,
+            timer_armed: false,
+            message: Message::new(Bytes(6 * 1460), Bytes(1460)),
+            expected: 0,
+            reported: Time::ZERO,
+            delivered: 0,
+            credits: 0,
+        };
+        let frames = [(1, 5, 10), (2, 9, 11), (3, 10, 12), (0, 11, 13), (0, 14, 14), (2, 14, 15), (3, 15, 16)];
+        let reported = frames.map(|(seq, granted, now)| {
+            receiver.on_data(us(now), &CreditData { seq, granted_at: us(granted), ..CreditData::default() })
+        });
+        assert_eq!(reported, [true, false, true, false, false, true, true]);
+        assert_eq!((receiver.expected, receiver.delivered), (1, 1460));
+    }
+}

@@ -323,6 +323,28 @@ mod tests {
         assert_eq!((ack.delay, ack.samples), (days, 255));
     }
 
+    /// RFC 5681 §4.2: an acknowledgement that waits for a second packet leaves after the delay at the latest, 500 us here. One timer runs
+    /// at a time.
+    #[test]
+    fn an_acknowledgement_waits_for_a_second_packet_no_longer_than_its_delay() {
+        let us = Time::from_micros;
+        let mut packets = Slab::default();
+        let out = &mut PacketSink { packets: &mut packets, flow: 0, path: 0 };
+        let mut receiver =
+            SelectiveReceiver { notification: Accurate::boxed(&Values::defaults(&[]), 2), ..new_receiver() };
+        assert_eq!(receiver.arm_timer(us(0)), None);
+        for (seq, begin) in [(0, 10), (1, 2000)] {
+            let data = TcpData { seq, ..TcpData::default() };
+            assert_eq!(receiver.on_data(us(begin), &data, false, out).now(), None);
+            assert_eq!(receiver.arm_timer(us(begin)), Some(us(begin + 500)));
+            assert_eq!(receiver.arm_timer(us(begin + 1)), None);
+            let at = receiver.on_timer(us(begin + 500), out).now().unwrap();
+            let Header::TcpAck(ack) = *out.packets.header(at) else { panic!("no acknowledgement") };
+            assert_eq!((ack.cumulative, ack.samples, ack.held), (seq + 1, 1, 500_000_000));
+            assert_eq!(receiver.arm_timer(us(begin + 501)), None);
+        }
+    }
+
     #[test]
     fn a_duplicate_counts_once() {
         let mut receiver = new_receiver();
