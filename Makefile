@@ -63,8 +63,8 @@ live: .venv/ready
 nightly: build .venv/test-ready
 	$(BIN)/python tests/nightly.py $(NIGHTLY)
 
-# 500 kills of every writing command, 20 full disks, 200 bad folders, 200 changed tables and 100 large scenarios in a control group of 2 GB, from a seed
-# that is printed: half an hour, as root.
+# 500 kills of every writing command, 20 full disks, 200 bad folders, 200 changed tables and 100 large scenarios in a control group of
+# 2 GB, from a seed that is printed: half an hour, as root.
 # ATTACK="--seed 7 --kills 50" repeats the first fifty kills of a seed.
 attack: build .venv/test-ready
 	cd tests && ../$(BIN)/python -m attack $(ATTACK)

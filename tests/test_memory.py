@@ -9,6 +9,7 @@ import commands
 import shallows as sh
 from shallows.memory import bounds, needs
 from shallows.traffic.flows import Draws
+from shallows.why import walk
 
 GB = 10**9
 MACHINE = "MemTotal: 64000000 kB\nMemAvailable:   40000000 kB\n"
@@ -220,6 +221,15 @@ def test_why_says_which_of_the_slowest_flows_it_left_out(watched, monkeypatch):
     assert done.exit_code == 0, done.output
     assert f"left out for lack of memory: {10 - len(some)} of the flows" in done.stdout
     assert f"({some.record.left_out[0]}" in done.stdout
+
+
+def test_why_ends_before_the_pieces_of_its_paths_fill_the_memory(watched, monkeypatch):
+    """Flows that wait for each other have thousands of pieces each, which no table of the run foretells."""
+    run = sh.Run.load(watched)
+    monkeypatch.setattr(walk, "PIECES", 20)
+    monkeypatch.setattr(walk, "PIECE_BYTES", 10**12)
+    with pytest.raises(sh.ScenarioError, match=r"20\.0 TB of memory for the paths of these flows: .*fewer"):
+        run.why(list(range(10)))
 
 
 def test_why_refuses_flows_by_number_that_do_not_fit(watched, monkeypatch):

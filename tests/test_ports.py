@@ -392,7 +392,7 @@ def test_a_fluid_and_the_settings_of_a_switch_have_no_cells():
         network={"marking": {"threshold": "50KB", "cell": "256B", "at": "dequeue"}},
         traffic=[{"kind": "long-lived"}],
     )
-    with pytest.raises(ScenarioError, match="marking.cell = .256B.: expected no cell"):
+    with pytest.raises(ScenarioError, match=r"marking\.cell = .256B.: expected no cell"):
         sh.run(made.replace({"network.marking.at": "enqueue"}), world="fluid")
     written = sonic_export.entries(made)
     (profile,) = written.tables["WRED_PROFILE"].values()

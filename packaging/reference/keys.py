@@ -133,6 +133,7 @@ def _facts(table, line, title):
 
 
 UNITS_BY_HAND = {
+    "network.marking.cell": "size",
     "network.marking.kind": "text",
     "network.marking.at": 'text: `"enqueue"` or `"dequeue"`',
     "topology.graph.file": "file",

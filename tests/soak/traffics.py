@@ -177,6 +177,8 @@ class Traffics:
             table.pop("senders", None)
         if self.maybe(0.3) and kind == "incast":
             table |= {"times": self.random.randint(1, 10), "period": self.time(1e-9, 1e-3)}
+        if self.maybe(0.2) and kind == "incast" and "period" not in table:
+            table |= {"times": self.random.randint(1, 10), "load": self.one((0.001, 0.02, 0.5, 1.0))}
         table |= self.of_any_kind()
         if self.maybe(0.1) and kind == "long-lived":
             table["stop"] = self.time(1e-4, 1e-2)

@@ -1,5 +1,6 @@
 """`shallows settings`: settings of switches and NICs read, written and explained."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -70,7 +71,6 @@ def write(
 ) -> int:
     """Print a scenario as settings, and name what is rounded or has no counterpart."""
     import json
-    import sys
 
     from shallows.scenario import Scenario
     from shallows.settings import mlx5 as nic
@@ -102,6 +102,7 @@ def explain(
     port: Port = None,
     queue: Queue = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page with a figure.")] = None,
+    json_: Json = False,
 ) -> int:
     """Print what settings mean on a scenario's network: BDPs, microseconds, headroom, stability."""
     from shallows.base import extras
@@ -119,10 +120,13 @@ def explain(
             raise ScenarioError("--html", str(html), "a file, such as settings.html, in a folder that exists")
         output.check(html, output.PAGE)
     explanation = settings.explain(with_settings(Scenario.load(on), read_all(files, port, queue)))
-    print_parts(page.report(explanation))
+    if json_:
+        print_json("settings-explain", explanation.as_dict())
+    else:
+        print_parts(page.report(explanation))
     if html:
         output.write_text(html, page.page(explanation))
-        print(f"wrote {html}")
+        print(f"wrote {html}", file=sys.stderr if json_ else sys.stdout)
     return DONE
 
 

@@ -4,8 +4,9 @@ A BDP is the rate of a port times the longest base round trip of the scenario's 
 and an acknowledgement back over empty links.
 """
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,6 +84,14 @@ class Explanation:
     base_rtt_ps: int
     ports: tuple[PortExplanation, ...]
     remarks: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """All but the scenario, for JSON; without a fixed point `degrees` is None."""
+        ports = [asdict(port) for port in self.ports]
+        for port in ports:
+            if port["margin"] and math.isnan(port["margin"]["degrees"]):
+                port["margin"]["degrees"] = None
+        return {"base_rtt_ps": self.base_rtt_ps, "ports": ports, "remarks": list(self.remarks)}
 
 
 MARKS = {"kmin": "marking begins", "kmax": "every packet is marked", "threshold": "marking begins"}

@@ -353,12 +353,12 @@ class RequestResponse(Between):
 def _some(hosts: U32, choices: F64) -> U32:
     """As many different hosts as there are `choices`, numbers in [0, 1): the first of a random order."""
     first = np.arange(len(choices))
-    swapped = (first + choices * (len(hosts) - first)).astype(np.int64)
+    picked: list[int] = (first + choices * (len(hosts) - first)).astype(np.int64).tolist()
     order: dict[int, int] = {}  # where it differs from that of `hosts`
-    for place, other in enumerate(swapped.tolist()):
-        swapped[place] = order.get(other, other)
+    for place, other in enumerate(picked):
+        picked[place] = order.get(other, other)
         order[other] = order.get(place, place)
-    return hosts[swapped]
+    return hosts[picked]
 
 
 def spread(draws: Draws, count: int, jitter: int) -> U64:

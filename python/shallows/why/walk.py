@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from shallows.memory.check import check
 from shallows.why.causes import SENDERS
 from shallows.why.index import Frames, Index
 from shallows.why.path import Path, Piece
@@ -12,6 +13,8 @@ from shallows.why.record import DATA_LIKE, NONE
 if TYPE_CHECKING:
     from shallows.why.record import Record
 
+PIECES, PIECE_BYTES = 250_000, 300
+"""Pieces of paths after which the free memory is compared, and memory of a piece."""
 CALLS = ("credit", "pull", "ack", "nack")
 """Kinds of packets by which a receiver requests data."""
 
@@ -32,9 +35,20 @@ Place = tuple[str, int, int] | tuple[str, int, int, int]
 
 
 def of_record(record: "Record", flows: Iterable[int] | None = None) -> dict[int, Path]:
-    """The `Path` of each flow of a `Record`, or of these flows: `{flow: Path}`."""
-    index = Index(record)
-    return {flow: _path(index, flow) for flow in (record.flows if flows is None else flows)}
+    """The `Path` of each flow of a `Record`, or of these flows: `{flow: Path}`.
+
+    Raises `TooLargeError` before their pieces fill the memory: where thousands of flows wait for each other,
+    each path has thousands of pieces, which no table of a run foretells.
+    """
+    index, paths = Index(record), dict[int, Path]()
+    pieces = 0
+    for flow in record.flows if flows is None else flows:
+        paths[flow] = _path(index, flow)
+        pieces += len(paths[flow].pieces)
+        if pieces >= PIECES:
+            check("the paths of these flows", PIECES * PIECE_BYTES, "fewer flows")
+            pieces = 0
+    return paths
 
 
 def _path(index: Index, flow: int) -> Path:
