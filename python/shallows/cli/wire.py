@@ -70,7 +70,7 @@ def send(
     if out:
         files.check(out, files.MEASURED)
     used = choose({"name": location_or_name(cc)}, Frame(1500, 1460))
-    control: dict[str, Any] = {**used.to_core()}
+    control: dict[str, object] = {**used.to_core()}
     control.pop("user_algorithm", None)
     terms = Terms(control, SIZE.parse(size), RATE.parse(rate_limit), seconds)
     seen = wire_flow.send(wire_flow.address(host), used, terms, token)
@@ -97,7 +97,7 @@ def host(
     return DONE
 
 
-def _tell(seen: dict[str, Any], out: Path | None, json_: bool) -> None:
+def _tell(seen: dict[str, object], out: Path | None, json_: bool) -> None:
     if out:
         files.write_text(out, text("wire", seen) + "\n", files.MEASURED)
     if json_:
