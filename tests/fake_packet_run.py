@@ -29,6 +29,7 @@ def scenario(ports="bottleneck"):
         cooldown_ps=None,
         hosts=SimpleNamespace(rto_min=10**9, rto_initial=10**9, rto_max=10**12),
         network=SimpleNamespace(balancing="flow", convergence=NEVER, pfc=None, shared=None, marking="none"),
+        marking=None,
         faults=[],
         classes=[],
         pools=[],
