@@ -40,6 +40,7 @@ def scenario(ports="bottleneck"):
         duration_ps=300 * US,
         frame=Frame(1500, 1460),
         cc=SimpleNamespace(transport="tcp"),
+        algorithms=[SimpleNamespace(transport="tcp")] * 2,
         traffic=[
             SimpleNamespace(kind="trace", cc=None),
             SimpleNamespace(kind="long-lived", cc=None, stop=NEVER, off=None),
