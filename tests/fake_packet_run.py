@@ -29,6 +29,7 @@ def scenario(ports="bottleneck"):
         cooldown_ps=None,
         hosts=SimpleNamespace(rto_min=10**9, rto_initial=10**9, rto_max=10**12),
         network=SimpleNamespace(balancing="flow", convergence=NEVER, pfc=None, shared=None, marking="none"),
+        marking=None,
         faults=[],
         classes=[],
         pools=[],
@@ -39,6 +40,7 @@ def scenario(ports="bottleneck"):
         duration_ps=300 * US,
         frame=Frame(1500, 1460),
         cc=SimpleNamespace(transport="tcp"),
+        algorithms=[SimpleNamespace(transport="tcp")] * 2,
         traffic=[
             SimpleNamespace(kind="trace", cc=None),
             SimpleNamespace(kind="long-lived", cc=None, stop=NEVER, off=None),

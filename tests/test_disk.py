@@ -305,8 +305,8 @@ def test_a_sweep_keeps_values_of_every_kind(tmp_path):
         {"run": "a", "load": 0.2, "flows": 3, "on": True, "odd": "auto", "failure": None, "jain": 0.5},
         {"run": "b", "load": 1, "flows": 4, "on": False, "odd": [1, 2], "failure": "late", "jain": None},
     ]
-    saved.save(tmp_path / "table.parquet", rows, {"name": "x"})
-    assert saved.load(tmp_path / "table.parquet") == (rows, {"name": "x"})
+    saved.save(tmp_path / "table.parquet", rows, {"name": "x"}, {"traffic.0.load": "load"})
+    assert saved.load(tmp_path / "table.parquet") == (rows, {"name": "x"}, {"traffic.0.load": "load"})
     found = duckdb.sql(f"select * from '{tmp_path}/table.parquet'")
     kinds = "VARCHAR DOUBLE BIGINT BOOLEAN VARCHAR VARCHAR DOUBLE"
     assert list(map(str, found.types)) == kinds.split()

@@ -33,7 +33,7 @@ def endpoint(
     key: list[int],
     sends: bool,
     on_progress: Callable[[int, int, int], None] | None = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What one end of a flow has seen, over a bound socket, with a peer that knows the same 16 bytes."""
 
 def datagrams_per_s(seconds: float) -> float:
@@ -108,7 +108,7 @@ def write_table(
 def read_header(path: PathLike[str]) -> tuple[dict[str, str], list[str]]:
     """The metadata of a Parquet file and the names of its columns."""
 
-def read_table(path: PathLike[str]) -> dict[str, NDArray[Any] | tuple[NDArray[np.int32], list[str]]]:
+def read_table(path: PathLike[str]) -> dict[str, NDArray[np.generic] | tuple[NDArray[np.int32], list[str]]]:
     """The columns of a Parquet file that is as it was written; of text its numbers and the texts.
 
     `NotImplementedError` means that the core has no decoder of the file's compression.

@@ -90,7 +90,7 @@ class ScenarioError(ValueError):
         below = f"{key}.{self.key}" if self.key else key
         return self._changed(key=below, others=[error.under(key) for error in self.others])
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         place = str(self.place) if self.place else None
         return _rebuild, (self.file, self.key, self.value, self.expected, place, self.others)
 

@@ -2,18 +2,20 @@
 
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Self, Unpack, overload
 
 from shallows.results import run as data
 from shallows.scenario import Scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from matplotlib.figure import Figure
 
     from shallows.export import Taps
-    from shallows.plot import Plots
+    from shallows.export.taps import TapOptions
+    from shallows.plot import FigureOptions, Plots
+    from shallows.why import Options as WhyOptions
     from shallows.why import Path as FlowPath
     from shallows.why import Paths, Snapshot, TaskPath
 
@@ -41,15 +43,21 @@ class Run(data.Run):
         return cls.saved(folder, Scenario)
 
     @overload
-    def why(self, flow: int, *, task: None = None, **options: object) -> "FlowPath": ...
-    @overload
-    def why(self, flow: "Iterable[int] | None" = None, *, task: str, **options: object) -> "TaskPath": ...
+    def why(self, flow: int, *, task: None = None, **options: "Unpack[WhyOptions]") -> "FlowPath": ...
     @overload
     def why(
-        self, flow: "Iterable[int] | None" = None, *, task: None = None, **options: object
+        self, flow: "Iterable[int] | None" = None, *, task: str, **options: "Unpack[WhyOptions]"
+    ) -> "TaskPath": ...
+    @overload
+    def why(
+        self, flow: "Iterable[int] | None" = None, *, task: None = None, **options: "Unpack[WhyOptions]"
     ) -> "Paths": ...
     def why(
-        self, flow: "int | Iterable[int] | None" = None, *, task: str | None = None, **options: object
+        self,
+        flow: "int | Iterable[int] | None" = None,
+        *,
+        task: str | None = None,
+        **options: "Unpack[WhyOptions]",
     ) -> "FlowPath | Paths | TaskPath":
         """Causes of each picosecond of the time of some flows or a task; see `shallows.why.of_run`."""
         from shallows import why
@@ -62,13 +70,13 @@ class Run(data.Run):
 
         return why.at(self, time)
 
-    def taps(self, ports: Any = None, **options: Any) -> "Taps":
+    def taps(self, ports: "Sequence[str] | None" = None, **options: "Unpack[TapOptions]") -> "Taps":
         """Every frame at these egress ports, or at all; see `shallows.export.of_run`."""
         from shallows import export
 
         return export.of_run(self, ports, **options)
 
-    def html(self, file: str | PathLike[str], paths: object = None) -> Path:
+    def html(self, file: str | PathLike[str], paths: "Paths | None" = None) -> Path:
         """Write a self-contained page of this run to `file`; return its path.
 
         `paths` are critical paths to show, such as `run.why(slowest=10)`.
@@ -77,7 +85,7 @@ class Run(data.Run):
 
         return report.write(file, report.of_run(self, paths))
 
-    def figure(self, **options: Any) -> "Figure":
+    def figure(self, **options: "Unpack[FigureOptions]") -> "Figure":
         """The four-panel matplotlib figure of this run; `options` are those of `shallows.plot.figure`."""
         from shallows import plot
 
@@ -102,7 +110,7 @@ class Run(data.Run):
             self.draw(folder)
         return folder
 
-    def draw(self, folder: str | PathLike[str], **options: object) -> None:
+    def draw(self, folder: str | PathLike[str], **options: "Unpack[FigureOptions]") -> None:
         """Add the figure to `folder`, where this run is saved; `options` are those of `figure`."""
         from shallows import plot
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, GetCoreSchemaHandler, SerializationInfo, ValidationInfo
 from pydantic_core import CoreSchema, core_schema
@@ -319,12 +319,11 @@ Rate = Annotated[int, _Key("Rate", RATE, least=1)]
 OptionalRate = Annotated[int | None, _Key("Rate", RATE, least=1, optional=True)]
 HeaderSize = Annotated[int, _Key("Size", SIZE)]
 WireSize = Annotated[int, _Key("Size", SIZE, least=1, part="wire")]
-DefaultBuffer = Annotated[
-    int, _Key("Size", SIZE, least=1, part="wire", words=(("unlimited", NEVER),), optional=True)
+Buffer = Annotated[int, _Key("Size", SIZE, least=1, part="wire", words=(("unlimited", NEVER),))]
+OptionalBuffer = Annotated[
+    int | None, _Key("Size", SIZE, least=1, part="wire", words=(("unlimited", NEVER),), optional=True)
 ]
-"""A buffer that is None only until a default that depends on the network is filled in."""
-DefaultWireSize = Annotated[int, _Key("Size", SIZE, least=1, part="wire", optional=True)]
-"""A size that is None only until a default that depends on the network is filled in."""
+OptionalWireSize = Annotated[int | None, _Key("Size", SIZE, least=1, part="wire", optional=True)]
 Headroom = Annotated[int, _Key("Size", SIZE, part="wire", words=(("auto", NEVER),))]
 Payload = Annotated[int, _Key("Size", SIZE, least=1, part="payload")]
 OptionalPayload = Annotated[int | None, _Key("Size", SIZE, least=1, part="payload", optional=True)]
@@ -339,11 +338,6 @@ OptionalShare = Annotated[
 ]
 Count = Annotated[int, _whole(1, limits.COUNT.most)]
 OptionalCount = Annotated[int | None, _whole(1, limits.COUNT.most, optional=True)]
-if TYPE_CHECKING:
-    DefaultCount = int
-else:
-    DefaultCount = OptionalCount
-"""A count that is None only until a default that depends on the network is filled in."""
 SmallCount = Annotated[int, _whole(1, limits.ACKS_EVERY.most)]
 TwoOrMore = Annotated[int, _whole(2, limits.COUNT.most)]
 Seed = Annotated[int, _whole(0, NEVER)]

@@ -10,8 +10,9 @@ from shallows.core.rows import AlgorithmRow, Parameter, Row
 from shallows.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
     from rich.table import Table
+
+    from shallows.printing.report import Part
 
 R = TypeVar("R", bound=Row)
 
@@ -117,13 +118,14 @@ def list_table(rows: list[AlgorithmRow]) -> "Table":
     return table
 
 
-def other_tables() -> "list[RenderableType]":
+def other_tables() -> "list[Part]":
     """Tables of the other catalogs: receivers and markings."""
     from rich.table import Table
 
     from shallows.algorithms.marking import RECOMMENDED
+    from shallows.printing.report import Part
 
-    tables: list[RenderableType] = []
+    tables: list[Part] = []
     for title, rows in other_catalogs().items():
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in (title, "what it does", "parameters"):
@@ -138,27 +140,27 @@ def other_tables() -> "list[RenderableType]":
     return tables
 
 
-def page(row: AlgorithmRow) -> "list[RenderableType]":
+def page(row: AlgorithmRow) -> "list[Part]":
     """The page of an algorithm, as a list of rich renderables."""
     lines = [f"[bold]{row['name']}[/]  {_text(row['summary'])}", ""]
     lines += [f"{part:<9} {_text(what)}" for part, what in components(row).items()]
     lines += [f"source    {_text(row['source'])}", ""]
     keys = ", ".join(row["honours"])
     lines += [*wrap(f"besides the keys that act on all flows it supports {keys}", width=79), ""]
-    page: list[RenderableType] = ["\n".join(lines), _parameters(row), ""]
+    page: list[Part] = ["\n".join(lines), _parameters(row), ""]
     page += [*_presets(row), *_deviations(row)]
     missing = row["not_modelled"] or ["everything is modelled"]
     return [*page, "\nnot modelled", *(f"  - {_text(what)}" for what in missing)]
 
 
-def other_page(key: str, row: Row) -> "list[RenderableType]":
+def other_page(key: str, row: Row) -> "list[Part]":
     """The page of a receiver or a marking, as a list of rich renderables."""
     title = f"[bold]{key}[/] = [bold]{row['name']}[/]  {_text(row['summary'])}"
     head = "\n".join([title, "", f"source    {_text(row['source'])}", ""])
     return [head, _parameters(row), *_presets(row), *_deviations(row)]
 
 
-def _deviations(row: Row) -> "list[RenderableType]":
+def _deviations(row: Row) -> "list[Part]":
     """The lines of its source that a row reads in its own way, as rich renderables."""
     deviations = row.get("deviations")
     if not deviations:
@@ -185,7 +187,7 @@ def _presets(row: Row) -> list[str]:
     return lines
 
 
-def _parameters(row: Row) -> "RenderableType":
+def _parameters(row: Row) -> "Part":
     if not row["parameters"]:
         return "no parameters"
     from rich.table import Table

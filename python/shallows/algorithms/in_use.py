@@ -11,10 +11,9 @@ from shallows.scenario.resolve import of_network
 from shallows.units import RATE
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from shallows.algorithms.marking import Marking
     from shallows.core.contract import U64
+    from shallows.printing.report import Part
     from shallows.scenario import Scenario
 
 Values = dict[str, dict[str, float]]
@@ -34,8 +33,8 @@ def values(name: str, scenario: "Scenario") -> Values:
         algorithms = algorithms or {"cc": of_network(choose(name, scenario.frame), scale)}
         used |= {key: one.parameters for key, one in algorithms.items()}
     if "network.marking" in found:
-        markings = {key: one for key, (one, _) in algorithms_by_marking(scenario).items() if one != "none"}
-        kinds: dict[str, Marking] = {key: one for key, one in markings.items() if one.kind == name}
+        markings = {key: one for key, (one, _) in algorithms_by_marking(scenario).items()}
+        kinds = {key: one for key, one in markings.items() if not isinstance(one, str) and one.kind == name}
         rates = scenario.graph.rate_bps
         by_default = marking.choose({"kind": name}, scenario.frame).settled(scale, rates)
         for key, one in (kinds or {"network.marking": by_default}).items():
@@ -54,13 +53,13 @@ def _at_rates(key: str, of: "Marking", rates: "U64") -> Values:
     return {f"{key} at {RATE.text(rate)}": points[at]["parameters"] for rate, at in sorted(by_rate.items())}
 
 
-def page(name: str, used: Values) -> "list[RenderableType]":
+def page(name: str, used: Values) -> "list[Part]":
     """The result of `values` as a list of rich renderables."""
     from rich.markup import escape
     from rich.table import Table
 
     known = {one["name"]: one for row in catalog.entry(name).values() for one in row["parameters"]}
-    parts: list[RenderableType] = []
+    parts: list[Part] = []
     for key, parameters in used.items():
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in ("parameter", "value", "default"):

@@ -241,8 +241,8 @@ def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield from [value] if MARK in value else []
     elif isinstance(value, Mapping):
-        for item in cast("Mapping[str, Any]", value).values():
+        for item in cast("Mapping[str, object]", value).values():
             yield from _texts(item)
     elif isinstance(value, list | tuple):
-        for item in cast("Iterable[Any]", value):
+        for item in cast("Iterable[object]", value):
             yield from _texts(item)

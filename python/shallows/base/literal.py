@@ -105,7 +105,7 @@ class CC(Builder):
     def __init__(
         self, name: str | type, *, receiver: "str | TableLike | None" = None, **parameters: Value
     ) -> None:
-        named: dict[str, Any] = {} if receiver is None else {"receiver": literal(receiver)}
+        named: dict[str, object] = {} if receiver is None else {"receiver": literal(receiver)}
         self.keys = {
             "name": literal(name),
             **named,
@@ -117,7 +117,7 @@ class Marking(Builder):
     """How switch ports mark: `Marking("step", threshold="35pkt")`; `shallows cc NAME` lists the keys."""
 
     def __init__(self, kind: str, *, at: str | None = None, **parameters: Value) -> None:
-        place: dict[str, Any] = {} if at is None else {"at": at}
+        place: dict[str, object] = {} if at is None else {"at": at}
         self.keys = {"kind": kind, **place, **{key: literal(value) for key, value in parameters.items()}}
 
 
@@ -134,13 +134,13 @@ def literal(value: object) -> Any:
     if isinstance(value, type):
         return user_algorithms.location_or_name(value)
     if isinstance(value, dict):
-        return {key: literal(item) for key, item in cast(dict[str, Any], value).items()}
+        return {key: literal(item) for key, item in cast(dict[str, object], value).items()}
     if isinstance(value, list | tuple):
-        return [literal(item) for item in cast(Sequence[Any], value)]
+        return [literal(item) for item in cast(Sequence[object], value)]
     return _foreign(value)
 
 
-def _foreign(value: Any) -> Any:
+def _foreign(value: Any) -> object:
     """Values that no scenario file has: paths, arrays and numbers of numpy, DataFrames."""
     if hasattr(value, "__fspath__"):
         return f"{fspath(value)}"
@@ -151,7 +151,7 @@ def _foreign(value: Any) -> Any:
     return value
 
 
-def _listed(array: Array) -> Any:
+def _listed(array: Array) -> object:
     """A list of numbers, or of rows; columns by name where the array has names."""
     if array.dtype.names:
         return {name: array[name].tolist() for name in array.dtype.names}

@@ -34,7 +34,7 @@ class Table(BaseModel):
         """This table with the defaults that depend on the network, by key: `{"network.buffer": 375000}`."""
         return self
 
-    def to_core(self, of: type) -> dict[str, Any]:
+    def to_core(self, of: type) -> dict[str, object]:
         """The keys of `of`, a table of the core's request, from this table's keys of the same names.
 
         A key of the request ends in its unit, as `stack_ps` does for `stack`.
@@ -45,6 +45,6 @@ class Table(BaseModel):
         """Its own attributes, for completion: not the methods of pydantic and of all tables."""
         return sorted(set(super().__dir__()) - {name for name in dir(Table) if not name.startswith("__")})
 
-    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+    def __repr_args__(self) -> Iterable[tuple[str | None, object]]:
         """Its keys as texts with units."""
         return self.model_dump(by_alias=True, exclude_none=True).items()

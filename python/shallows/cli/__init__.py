@@ -86,7 +86,7 @@ class Commands(parsing.Group):
         with _one_line():
             return super().invoke(ctx)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
+    def format_commands(self, ctx: object, formatter: object) -> None:
         """Write the commands into the help, those to begin with first. None of them is imported."""
         lines = list(SUMMARIES.items())
         parsing.write(formatter, "Commands", dict(lines[:FIRST]))
@@ -185,7 +185,7 @@ def _interruption(error: BaseException) -> KeyboardInterrupt | None:
     return None
 
 
-def _leave(status: list[Any]) -> None:
+def _leave(status: list[object]) -> None:
     """Exit without freeing modules one by one, which takes long.
 
     If the status of the command is unknown, or its output was not flushed, Python exits in the usual way.

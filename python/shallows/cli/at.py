@@ -11,6 +11,7 @@ from shallows.cli.settings import Trust
 from shallows.cli.status import DONE, with_status
 
 if TYPE_CHECKING:
+    from shallows.printing.report import Part
     from shallows.why.snapshot import Snapshot
 
 MOST = 12
@@ -47,7 +48,7 @@ def at(
     return DONE
 
 
-def _as_json(moment: "Snapshot", links: list[int] | None, numbers: list[int] | None) -> dict[str, Any]:
+def _as_json(moment: "Snapshot", links: list[int] | None, numbers: list[int] | None) -> dict[str, object]:
     """Everything, or the named ports and flows, as JSON."""
     ports, flows, packets = moment.ports, moment.flows, moment.packets
     if links is not None:
@@ -60,9 +61,9 @@ def _as_json(moment: "Snapshot", links: list[int] | None, numbers: list[int] | N
     return {"time_ps": moment.time_ps, "fingerprint": moment.fingerprint, **rows}
 
 
-def _report(moment: "Snapshot", links: list[int] | None, numbers: list[int] | None) -> list[Any]:
+def _report(moment: "Snapshot", links: list[int] | None, numbers: list[int] | None) -> "list[Part]":
     """The report for a terminal: the busiest ports and flows first."""
-    parts = [_heading(moment)]
+    parts: list[Part] = [_heading(moment)]
     if numbers is None or links is not None:
         parts += ["", *_ports(moment, links)]
     if links is None or numbers is not None:
@@ -84,7 +85,7 @@ def _heading(moment: "Snapshot") -> str:
     )
 
 
-def _ports(moment: "Snapshot", links: list[int] | None) -> list[Any]:
+def _ports(moment: "Snapshot", links: list[int] | None) -> "list[Part]":
     from shallows.printing.report import plain_table
 
     ports = moment.ports
@@ -104,7 +105,7 @@ def _ports(moment: "Snapshot", links: list[int] | None) -> list[Any]:
     return [table, *([f"and {rest} others, less busy: use --port NAME"] if rest else [])]
 
 
-def _flows(moment: "Snapshot", numbers: list[int] | None) -> list[Any]:
+def _flows(moment: "Snapshot", numbers: list[int] | None) -> "list[Part]":
     from shallows.printing.report import plain_table
 
     flows = moment.flows
@@ -128,7 +129,7 @@ def _number(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) and not value.is_integer() else f"{int(value)}"
 
 
-def _packets(moment: "Snapshot", links: list[int] | None, numbers: list[int] | None) -> list[Any]:
+def _packets(moment: "Snapshot", links: list[int] | None, numbers: list[int] | None) -> "list[Part]":
     """Packets by port and flow, of the named flows and ports."""
     from shallows.printing.report import plain_table
 

@@ -12,7 +12,7 @@ from shallows.cli.status import DONE, with_status
 from shallows.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from shallows.printing.report import Part
 
 
 @with_status
@@ -95,7 +95,7 @@ def cc(
     return DONE
 
 
-def _print(kind: str, data: object, report: "Sequence[RenderableType]", as_json: bool) -> None:
+def _print(kind: str, data: object, report: "Sequence[Part]", as_json: bool) -> None:
     if as_json:
         print_json(kind, data)
         return

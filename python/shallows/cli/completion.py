@@ -17,7 +17,7 @@ def algorithms(incomplete: str) -> list[str]:
 
     names: list[str] = []
     for row in _core.catalog():
-        names += [row["name"], *(f"{row['name']}@{preset['name']}" for preset in row["presets"])]
+        names += [row["name"], *(f"{row['name']}@{preset['name']}" for preset in row.get("presets", ()))]
     return [name for name in names if name.startswith(incomplete)]
 
 

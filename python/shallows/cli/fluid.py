@@ -67,7 +67,7 @@ def _explained(command: Callable[..., None]) -> Callable[..., None]:
     """A typer command that prints a user's mistake as one message on stderr, with exit status 2."""
 
     @wraps(command)
-    def wrapped(**options: Any) -> None:
+    def wrapped(**options: object) -> None:
         try:
             extras.need("fluid", "shallows fluid")
             if options.get("plot"):

@@ -99,7 +99,7 @@ def _pairs(table: Report) -> str:
     return ", ".join(f"{key} {_text(part)}" for key, part in table.items())
 
 
-def with_unit(model: "Model", name: str, value: float) -> Any:
+def with_unit(model: "Model", name: str, value: float) -> object:
     """The value of a parameter as a user writes it."""
     from shallows.fluid.model import in_words
 

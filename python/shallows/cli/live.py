@@ -52,7 +52,7 @@ def run(
     raise typer.Exit(_explained(lambda: _report(_two_hosts(cc, seconds, rate, set_), json_)))
 
 
-def _two_hosts(cc: str, seconds: float, rate: str, set_: list[str] | None) -> dict[str, Any]:
+def _two_hosts(cc: str, seconds: float, rate: str, set_: list[str] | None) -> dict[str, object]:
     import shutil
     import sys
 
@@ -147,7 +147,9 @@ def _agreed_to_whole_host(what: str) -> bool:
     raise ScenarioError("attach", None, "--cgroup DIR, or --host for every new connection of this host")
 
 
-def _attachment(cc: str | None, receiver: str | None, set_: list[str] | None, iface: str) -> dict[str, Any]:
+def _attachment(
+    cc: str | None, receiver: str | None, set_: list[str] | None, iface: str
+) -> dict[str, object]:
     from shallows.algorithms.algorithm import choose
     from shallows.errors import ScenarioError
     from shallows.units import Frame
@@ -160,12 +162,12 @@ def _attachment(cc: str | None, receiver: str | None, set_: list[str] | None, if
     of_receiver = {
         key.removeprefix("receiver."): value for key, value in parameters.items() if key not in own
     }
-    table: dict[str, Any] = {"name": cc or "cubic", **ON_A_HOST.get(cc or "", {}), **own}
+    table: dict[str, object] = {"name": cc or "cubic", **ON_A_HOST.get(cc or "", {}), **own}
     if receiver:
         table["receiver"] = {"resolution": "1ms", **of_receiver, "kind": receiver}
     chosen = choose(table, Frame(1500, 1460))
     check_receiver(chosen.receiver)
-    control: dict[str, Any] = {**chosen.to_core(), "interface": iface}
+    control: dict[str, object] = {**chosen.to_core(), "interface": iface}
     request = {key: control.pop(key) for key in ("receiver", "interface")}
     return {**request, "control": control if cc else None}
 
@@ -189,7 +191,7 @@ def status() -> None:
     raise typer.Exit(_call("status"))
 
 
-def _call(*words: str, request: Callable[[], dict[str, Any]] | None = None) -> int:
+def _call(*words: str, request: Callable[[], dict[str, object]] | None = None) -> int:
     from shallows.worlds import live
 
     return _explained(lambda: live.call(*words, request=request() if request else None))

@@ -40,7 +40,7 @@ def _refuse_repeated(ctx: Any, given: Iterable[Any]) -> None:
 class Group(TyperGroup):
     """A group of commands whose help has the first sentence of each, whole."""
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
+    def format_commands(self, ctx: Any, formatter: object) -> None:
         """Write the commands into the help."""
         commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
         summaries = {name: first_sentence(command.help) for name, command in commands.items() if command}

@@ -1,7 +1,7 @@
 """`shallows report`, and the pages that `run` and `compare` write with `--html`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from shallows.printing.progress import Progress
     from shallows.runs import Run
     from shallows.sweeps.comparison import Comparison
+    from shallows.why.paths import Paths
 
 
 Html = Annotated[
@@ -98,14 +99,14 @@ def write(result: "Run | Comparison", file: Path) -> None:
     needs.check_page(run.scenario for run in runs if run.summary["world"] == "packet")
     with Progress() as bars:
         if isinstance(result, Run):
-            paths = _paths(result, SLOWEST, bars, "the slowest flows")
+            page = result.html(file, _paths(result, SLOWEST, bars, "the slowest flows"))
         else:
             found = {label: _paths(run, SLOWEST, bars, label) for label, run in result.runs.items()}
-            paths = {label: its for label, its in found.items() if its}
-    print(f"page in {result.html(file, paths)}", file=sys.stderr)
+            page = result.html(file, {label: paths for label, paths in found.items() if paths})
+    print(f"page in {page}", file=sys.stderr)
 
 
-def _paths(run: "Run", slowest: int, bars: "Progress", label: str) -> Any:
+def _paths(run: "Run", slowest: int, bars: "Progress", label: str) -> "Paths | None":
     """The critical paths of the slowest flows.
 
     None if the run cannot be repeated, has no finished flow, or if no path fits into memory.

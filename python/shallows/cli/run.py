@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,8 @@ from shallows.cli.status import DONE, FAILED, INTERRUPTED, after_saving, with_st
 from shallows.errors import NamedOverrides, ScenarioError
 
 if TYPE_CHECKING:
+    from shallows.plot import FigureOptions
+    from shallows.printing.report import Part
     from shallows.runs import Run
     from shallows.sweeps.comparison import Comparison
 
@@ -151,7 +153,7 @@ def compare(
     check_runs(packets, min(threads or os.cpu_count() or 1, len(packets)), "--threads")
     with Progress() as bars:
         comparison = Comparison(run_all(jobs, bars, threads), len(jobs))
-    numbers: dict[str, Any] = {label: run.summary for label, run in comparison.runs.items()}
+    numbers: dict[str, object] = {label: run.summary for label, run in comparison.runs.items()}
     if comparison.distances:
         numbers["distances"] = comparison.distances
     try:
@@ -161,7 +163,7 @@ def compare(
     return _finish(comparison, saved, status, window if extras.has("plot") else None, html)
 
 
-def _window(since: str | None, until: str | None) -> dict[str, str]:
+def _window(since: str | None, until: str | None) -> "FigureOptions":
     """The window of time of a figure, checked before anything runs. Raises `ScenarioError`."""
     from shallows.units import TIME
 
@@ -174,7 +176,7 @@ def _window(since: str | None, until: str | None) -> dict[str, str]:
             raise ScenarioError(f"--{key}", text, str(error)) from None
     if len(times) == 2 and times["since"] >= times["until"]:
         raise ScenarioError("--until", until, f"a time after --since {since}")
-    return window
+    return {"since": since, "until": until}
 
 
 def _place(out: Path | None, source: str | None, usual: Callable[[], Path]) -> Path:
@@ -218,7 +220,7 @@ def _rescued(result: "Run | Comparison", error: ScenarioError | OSError) -> Path
     return folder
 
 
-def _tell(kind: str, data: Any, report: list[Any], as_json: bool) -> None:
+def _tell(kind: str, data: object, report: "list[Part]", as_json: bool) -> None:
     from shallows.printing.report import print_parts
 
     if as_json:
@@ -228,7 +230,7 @@ def _tell(kind: str, data: Any, report: list[Any], as_json: bool) -> None:
 
 
 def _finish(
-    result: "Run | Comparison", saved: Path, status: int, figure: dict[str, str] | None, html: Path | None
+    result: "Run | Comparison", saved: Path, status: int, figure: "FigureOptions | None", html: Path | None
 ) -> int:
     """Print where `result` was saved, draw figure (with these options) and page, and return the status."""
     early = "interrupted; what was done is " if result.interrupted else ""

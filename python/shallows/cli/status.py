@@ -6,7 +6,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Never
+from typing import Never
 
 import typer
 
@@ -34,13 +34,13 @@ def with_status(command: Callable[..., int]) -> Callable[..., Never]:
     """A typer command from a function that returns its exit status. Errors become a message on stderr."""
 
     @wraps(command)
-    def wrapped(**options: Any) -> Never:
+    def wrapped(**options: object) -> Never:
         raise typer.Exit(_status(command, options))
 
     return wrapped
 
 
-def _status(command: Callable[..., int], options: dict[str, Any]) -> int:
+def _status(command: Callable[..., int], options: dict[str, object]) -> int:
     try:
         return command(**options)
     except KeyboardInterrupt as when:

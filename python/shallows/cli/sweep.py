@@ -154,7 +154,7 @@ def merge(
     return _finish(result, metrics, None, None, baseline, plot, json_)
 
 
-def _axes(over: list[str] | None) -> dict[Any, Any]:
+def _axes(over: list[str] | None) -> dict[object, object]:
     """The `over` argument of `shallows.sweeps` from options."""
     from shallows.sweeps import plans
 

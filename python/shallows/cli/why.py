@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -190,7 +190,7 @@ def _print_json(found: "Paths", costs: "Mapping[int, Counterfactual]") -> None:
     print_json("why", flows)
 
 
-def _without(cost: "Counterfactual | None") -> dict[str, Any]:
+def _without(cost: "Counterfactual | None") -> dict[str, object]:
     if cost is None:
         return {}
     times = {"alone_ps": cost.alone_ps, "expected_ps": cost.expected_ps, "ran_ps": cost.ran_ps}

@@ -100,7 +100,7 @@ def host(
     return DONE
 
 
-def _tell(seen: dict[str, Any], out: Path | None, json_: bool) -> None:
+def _tell(seen: dict[str, object], out: Path | None, json_: bool) -> None:
     if out:
         files.write_text(out, text("wire", seen) + "\n", files.MEASURED)
     if json_:

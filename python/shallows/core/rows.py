@@ -1,4 +1,4 @@
-"""Rows of the tables that are compiled into the core: algorithms, receivers and markings (docs/crossing.md)."""
+"""Rows of the tables that are compiled into the core: algorithms, receivers, markings (docs/crossing.md)."""
 
 from typing import NotRequired, TypedDict
 

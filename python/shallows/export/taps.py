@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,6 +154,17 @@ def _sum_up_to(
     order = np.argsort(at, kind="stable")
     sums = np.concatenate([[0], np.cumsum(amounts[order])])
     return sums[np.searchsorted(at[order], times, side="right")]
+
+
+class TapOptions(TypedDict, total=False):
+    """The options of `of_run`."""
+
+    flows: Sequence[int] | None
+    since: str | None
+    until: str | None
+    every: str | None
+    nics: bool
+    on_progress: "OnProgress | None"
 
 
 def of_run(

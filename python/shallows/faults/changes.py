@@ -86,7 +86,7 @@ def flaps(fault: Fault, end_ps: int | None) -> int:
     return 2 * -(-(end - fault.at) // (fault.period or 1))
 
 
-def _change(fault: Fault, own_bps: int, back: bool) -> tuple[Any, bool]:
+def _change(fault: Fault, own_bps: int, back: bool) -> tuple[object, bool]:
     """The change of a link of this rate in a request to the core, and whether it then works as before."""
     aspect = ASPECTS[fault.kind]
     if aspect == "state":

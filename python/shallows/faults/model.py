@@ -56,7 +56,7 @@ class Fault(Table):
 
     @model_validator(mode="before")
     @classmethod
-    def _kinds_are_no_keys(cls, table: object) -> Any:
+    def _kinds_are_no_keys(cls, table: object) -> object:
         """Refuse a kind as a key: `kind` names the fault, and `value` is its amount."""
         for kind in ("rate", "loss"):
             if is_table(table) and isinstance(table.get(kind), str | int | float):
@@ -68,7 +68,7 @@ class Fault(Table):
 
     @field_validator("link", mode="before")
     @classmethod
-    def _two_ends(cls, link: object) -> Any:
+    def _two_ends(cls, link: object) -> object:
         if link is not None and (not isinstance(link, str) or "->" not in link):
             raise ValueError(BOTH_ENDS)
         return link

@@ -8,7 +8,7 @@ with intervals of 95 %.
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -131,7 +131,7 @@ def _timed(scenario: "Scenario", size: float) -> tuple[float, int]:
     """The time in us that the first table takes for a size, and the messages that follow each other."""
     from shallows.worlds.runner import run
 
-    changed: dict[str, Any] = {"traffic.0.size": SIZE.text(round(size)), "hosts.costs": []}
+    changed: dict[str, object] = {"traffic.0.size": SIZE.text(round(size)), "hosts.costs": []}
     if "size" not in type(scenario.traffic[0]).model_fields:
         expected = "a kind with a size, such as all-reduce or incast, whose times were measured"
         raise ScenarioError("traffic[0].kind", scenario.traffic[0].kind, expected)

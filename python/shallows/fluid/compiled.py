@@ -37,7 +37,7 @@ def _cache() -> str:
 CACHE = _cache()
 
 
-def compiled(*signature: Any, **options: Any) -> Callable[[F], F]:
+def compiled(*signature: object, **options: object) -> Callable[[F], F]:
     """numba's `njit` with this folder's options and cache; without a signature it compiles when called."""
     options = OPTIONS | options
 
@@ -53,6 +53,6 @@ def compiled(*signature: Any, **options: Any) -> Callable[[F], F]:
     return decorate
 
 
-def python_of(function: Callable[..., object]) -> Callable[..., Any]:
+def python_of(function: Callable[..., object]) -> Callable[..., object]:
     """The Python function from which numba compiled `function`."""
     return cast(Any, function).py_func

@@ -260,7 +260,7 @@ class Dcqcn(Model):
         )
 
 
-def sender_constants(model: Dcqcn) -> dict[str, Any]:
+def sender_constants(model: Dcqcn) -> dict[str, object]:
     """The constants of `sender` and of the link, in packets, from a model with DCQCN's parameters."""
     packet = model.unit_bits
     return {
@@ -278,7 +278,7 @@ def sender_constants(model: Dcqcn) -> dict[str, Any]:
     }
 
 
-def red_constants(model: Dcqcn) -> dict[str, Any]:
+def red_constants(model: Dcqcn) -> dict[str, object]:
     """RED's constants in packets, from a model with kmin, kmax, pmax and ramp."""
     packet = model.unit_bits
     return {

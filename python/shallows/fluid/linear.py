@@ -11,7 +11,7 @@ Comput. 2005) for roots by collocation.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,7 +67,7 @@ class Loop:
         phase, crossover = margin(self._cut)
         return Margins(float(np.degrees(phase)), crossover, self.linear.delay + phase / crossover)
 
-    def to_control(self, omega_rad_s: ArrayLike | None = None) -> Any:
+    def to_control(self, omega_rad_s: ArrayLike | None = None) -> object:
         """The loop as python-control's FRD, for its `margin`, `bode_plot`, `nyquist_plot`.
 
         A frequency response holds the delay exactly; a Padé approximation would not.

@@ -106,7 +106,7 @@ def equilibrium(
     return status, queue, window, average
 
 
-def _ramp(rate: Any, delay: Any, base_rtt: Any, kmin: Any, kmax: Any) -> tuple[F64, F64]:
+def _ramp(rate: object, delay: object, base_rtt: object, kmin: object, kmax: object) -> tuple[F64, F64]:
     """K_min and K_max in bytes: by default 0.2 and 0.8 of rate times base round trip (UE 1.0.3)."""
     stated, otherwise = np.asarray(base_rtt, np.float64), np.asarray(delay, np.float64)
     product = np.asarray(rate, np.float64) / 8 * np.where(stated > 0, stated, otherwise)

@@ -11,14 +11,13 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numba import complex128, float64, njit, types, void
 
 from shallows.fluid.compiled import I64, OPTIONS, compiled, python_of
 
-Equations = Callable[..., Any]
+Equations = Callable[..., object]
 """Equations as numba compiles them; they are written for floats, and numba takes complex numbers too."""
 equations = compiled()
 """Marks equations. They may call one another."""

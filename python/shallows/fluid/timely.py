@@ -163,7 +163,7 @@ class Timely(Model):
         return "no fixed point: the rate rises while the gradient is 0, so the queue cycles (Theorem 3)"
 
 
-def delay_constants(model: Timely) -> dict[str, Any]:
+def delay_constants(model: Timely) -> dict[str, object]:
     """What TIMELY's descendants share, in bits, from a model with TIMELY's parameters."""
     return {
         "flows": model.flows,

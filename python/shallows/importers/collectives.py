@@ -1,7 +1,6 @@
 """Collectives of a trace as messages: the same schedules as the kinds of traffic have."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -48,7 +47,7 @@ class Collective:
         return max(1, round(self.size / CHUNK))
 
     @property
-    def table(self) -> dict[str, Any]:
+    def table(self) -> dict[str, object]:
         """The traffic table of the same messages; empty if there is none."""
         size = self.size * len(self.ranks) if self.kind == "ALL_GATHER" else self.size
         if self.kind not in KINDS:

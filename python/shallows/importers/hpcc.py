@@ -17,7 +17,7 @@ github.com/inet-tub/ns3-datacenter.
 
 import re
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from shallows.base import limits
 from shallows.importers.content import Fabric, Parts, Task, Work
@@ -84,7 +84,7 @@ class _Topology:
         return parts
 
     def _parts(
-        self, names: list[str], kinds: list[str], edges: list[list[str]], faults: list[dict[str, Any]]
+        self, names: list[str], kinds: list[str], edges: list[list[str]], faults: list[dict[str, object]]
     ) -> Parts:
         hosts = [node for node, kind in enumerate(kinds) if kind == "host"]
         topology: dict[str, object] = {"kind": "graph", "hosts": [names[host] for host in hosts]}

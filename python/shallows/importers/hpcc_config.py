@@ -22,7 +22,6 @@ whose configurations have CNP_INTERVAL, BYTE_COUNTER, KMIN, KMAX and PMAX.
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from shallows.algorithms.algorithm import choose
 from shallows.base import limits
@@ -227,7 +226,7 @@ class _Reader:
         self.left.append(f"CC_MODE {number}{other}: another algorithm is used")
         return None
 
-    def _network(self, mode: str | None) -> dict[str, Any]:
+    def _network(self, mode: str | None) -> dict[str, object]:
         network: dict[str, object] = {}
         if self._has("PACKET_PAYLOAD_SIZE"):
             header = HEADER + {"hpcc-roce": INT, "timely": STAMP}.get(mode or "", 0)
@@ -251,7 +250,7 @@ class _Reader:
             network["marking"] = "none"
         return network
 
-    def _marking(self) -> dict[str, Any] | None:
+    def _marking(self) -> dict[str, object] | None:
         if all(key in self.rows for key in ("KMIN", "KMAX", "PMAX")):
             sizes = {key.lower(): SIZE.text(self._whole(key, 0) * 1000) for key in ("KMIN", "KMAX")}
             return {"kind": "red", **sizes, "pmax": self._share(self._word("PMAX"), "PMAX"), "at": "dequeue"}
@@ -313,12 +312,12 @@ class _Reader:
             return "until-done"
         return TIME.text(round(seconds * 10**12))
 
-    def _algorithm(self, mode: str | None) -> dict[str, Any] | None:
+    def _algorithm(self, mode: str | None) -> dict[str, object] | None:
         """The table of `cc`."""
         if mode is None:
             return None
         off = {"b": SIZE.text(BYTE_RESET_OFF)} if mode == "dcqcn" else {}
-        table: dict[str, Any] = {"name": mode, **off}
+        table: dict[str, object] = {"name": mode, **off}
         for name, key, unit in PARAMETERS[mode]:
             if self._has(key):
                 table[name] = self._within(mode, name, key, self._parameter(key, unit))
@@ -327,7 +326,7 @@ class _Reader:
             table["hai"] = self._within(mode, "hai", "RATE_HAI", steps)
         return table
 
-    def _parameter(self, key: str, unit: str) -> Any:
+    def _parameter(self, key: str, unit: str) -> object:
         """The value of a key of the file, as the table of `cc` has it."""
         if unit in TIMES:
             return TIME.text(self.source.time(self._word(key), key, TIMES[unit], unit))
@@ -339,7 +338,7 @@ class _Reader:
             return self._flag(key, default=True)
         return SIZE.text(self._whole(key, 0)) if unit == "B" else self._whole(key, 0)
 
-    def _within(self, mode: str, name: str, key: str, value: Any) -> Any:
+    def _within(self, mode: str, name: str, key: str, value: object) -> object:
         """The value of a parameter; one that the algorithm does not allow is refused where it stands."""
         try:
             choose({"name": mode, name: value}, Frame(1, 1))

@@ -6,7 +6,7 @@ The pointer reads lines with a name (matplotlib's `gid`), bars, and boxes given 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import matplotlib
 import numpy as np
@@ -66,7 +66,7 @@ def colour(name: str) -> str:
     return f"var(--c-{value[1:]}, {value})"
 
 
-def _axes(ax: "Axes", boxes: Iterable[Box]) -> dict[str, Any]:
+def _axes(ax: "Axes", boxes: Iterable[Box]) -> dict[str, object]:
     """The position, limits, lines and boxes of axes."""
     width, height = ax.figure.get_size_inches() * 72
     place = ax.get_position()
@@ -85,7 +85,7 @@ def _side(limits: tuple[float, float], scale: str) -> list[float | bool]:
     return [*map(float, limits), scale == "log"]
 
 
-def _line(line: "Line2D") -> dict[str, Any]:
+def _line(line: "Line2D") -> dict[str, object]:
     x, y = (np.asarray(values, float) for values in line.get_data(orig=False))
     known = np.isfinite(x) & np.isfinite(y)
     order = np.flatnonzero(known)[np.argsort(x[known], kind="stable")]
@@ -108,5 +108,5 @@ def _bars(ax: "Axes") -> Iterator[Box]:
             yield x, x + width, y, y + height, f"{group.get_label()}: {height:.4g}"
 
 
-def _numbers(boxes: Iterable[Box]) -> list[list[Any]]:
+def _numbers(boxes: Iterable[Box]) -> list[list[object]]:
     return [[*_short(box[:4]), box[4]] for box in boxes]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -12,6 +12,8 @@ from shallows.results.files import GENERATOR
 
 if TYPE_CHECKING:
     from rich.table import Column, Table
+
+    from shallows.printing.report import Part
 
 
 def document(
@@ -49,7 +51,7 @@ def section(key: str, title: str, *parts: str) -> str:
     return f'<section id="{key}"><h2>{names.html(title)}</h2>{"".join(parts)}</section>'
 
 
-def html(parts: Iterable[Any]) -> str:
+def html(parts: "Iterable[Part]") -> str:
     """The texts and tables of a terminal report, in HTML."""
     return "".join(_lines(part) if isinstance(part, str) else table(part) for part in parts if part != "")
 

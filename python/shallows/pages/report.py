@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shallows import plot
 from shallows.base import names
@@ -41,10 +41,10 @@ MOST_PATHS = 20
 """The most paths with a section each, of flows that were asked for."""
 
 
-def of_run(run: "Run", paths: Any = None) -> str:
+def of_run(run: "Run", paths: "Paths | None" = None) -> str:
     """The page of a `Run`, with the paths of its slowest flows where `paths` (`Paths`) has some."""
-    lines, *rest = run_report(run.summary)
-    title, _, lines = lines.partition("\n")
+    text, *rest = run_report(run.summary)
+    title, _, lines = str(text).partition("\n")
     parts = {
         "summary": ("Summary", html([lines, *rest])),
         "figures": ("Figures", _figures([run], None)),
@@ -54,7 +54,7 @@ def of_run(run: "Run", paths: Any = None) -> str:
     return _page(title, parts)
 
 
-def of_comparison(comparison: "Comparison", paths: Any = None) -> str:
+def of_comparison(comparison: "Comparison", paths: "Mapping[str, Paths] | None" = None) -> str:
     """The page of a `Comparison`; `paths` are `{label: Paths}` of the slowest flows of its runs."""
     runs, labels = list(comparison.runs.values()), list(comparison.runs)
     first = runs[0].summary
@@ -82,7 +82,8 @@ def of_task(
     path: "TaskPath", costs: "Sequence[TaskCounterfactual]" = (), slack: "Mapping[int, int] | None" = None
 ) -> str:
     """The page of the critical path of a task: its waterfall, causes, waits and messages."""
-    title, *rest = task_report.of_task(path)
+    heading, *rest = task_report.of_task(path)
+    title = str(heading)
     boxes = {0: task_figure.boxes(path)}
     drawn = _both("task", title, path, task_figure.waterfall, boxes)
     parts = {"time": ("Where the time went", drawn + html(rest))}
@@ -160,7 +161,7 @@ def _together(by_label: "Mapping[str, Paths]") -> Iterator[str]:
 def _article(one: "FlowPath", record: "Record", label: str) -> str:
     """One flow: where its time went, and the path of its bytes."""
     heading, *rest = why_report.of_path(one, record)
-    title = f"{label}, {heading}" if label else heading
+    title = f"{label}, {heading}" if label else str(heading)
     boxes, draw = {0: why_figure.boxes(one, record)}, partial(why_figure.waterfall, record=record)
     shown = _both(f"path-{label}-{one.flow}", title, one, draw, boxes)
     return f"<article><h3>{names.html(title)}</h3>{shown}{html(rest)}</article>"

@@ -3,7 +3,7 @@
 import zlib
 from base64 import b64encode
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -90,7 +90,7 @@ class _Packed:
 
 def _data(
     title: str, net: "Network", shown: Moments, packed: _Packed, times: list[str], drawing: Drawing
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What network.js reads."""
     rates, its_rate = np.unique(net.rate_bps, return_inverse=True)
     return {

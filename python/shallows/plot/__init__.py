@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import matplotlib
 from matplotlib.figure import Figure
@@ -69,6 +69,16 @@ __all__ = [
     "small_print",
     "windows_over_time",
 ]
+
+
+class FigureOptions(TypedDict, total=False):
+    """The options of `figure`."""
+
+    size: float | tuple[float, float] | None
+    names: Mapping[str, str] | None
+    caption: bool
+    since: str | None
+    until: str | None
 
 
 def figure(

@@ -14,6 +14,7 @@ from shallows.units import SIZE, TIME
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from shallows.core.contract import F64, U32
     from shallows.results.run import Run
 
 RATE_BINS = 80
@@ -37,7 +38,7 @@ class Excerpt:
     def __init__(self, run: "Run", since_us: float, until_us: float) -> None:
         self._run, self.window_us = run, (since_us, until_us)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._run, name)
 
 
@@ -121,7 +122,7 @@ def _of_port(run: "Run", table: str, bottleneck: str) -> "tuple[dict[str, NDArra
     return {name: values[rows] for name, values in columns.items()}, port
 
 
-def goodput_of_faults(run: "Run") -> "dict[str, tuple[NDArray[Any], NDArray[Any]]]":
+def goodput_of_faults(run: "Run") -> "dict[str, tuple[F64, F64]]":
     """Times (ms) and goodput (Gbit/s) of the flows of a run's first fault, and of the others if any.
 
     The first fault is the first of the summary. Each value is the mean of an interval; there are at most
@@ -131,7 +132,7 @@ def goodput_of_faults(run: "Run") -> "dict[str, tuple[NDArray[Any], NDArray[Any]
     if not rows:
         return {}
     columns = table_columns(run, "goodput")
-    found: dict[str, tuple[NDArray[Any], NDArray[Any]]] = {}
+    found: dict[str, tuple[F64, F64]] = {}
     for group in ("affected", "others"):
         rows_of_group = (columns["fault"] == rows[0]["fault"]) & (columns["flows"] == group)
         time_us, gbps = columns["time_us"][rows_of_group], columns["goodput_gbps"][rows_of_group]
@@ -168,14 +169,14 @@ def decision(runs: Labelled) -> str:
     return "window_pkt" if all("window_pkt" in names for names in named) else "rate_gbps"
 
 
-def decisions(run: "Run", what: str) -> "tuple[NDArray[Any], NDArray[Any], NDArray[Any]]":
+def decisions(run: "Run", what: str) -> "tuple[F64, U32, F64]":
     """Times (ms), flows and values of a run's probes of that name."""
     probes = table_columns(run, "probes")
     rows = probes["name"] == what
     return probes["time_us"][rows] / 1e3, probes["flow"][rows], probes["value"][rows]
 
 
-def flow_labels(run: "Run", flows: "NDArray[Any]") -> list[str]:
+def flow_labels(run: "Run", flows: "U32") -> list[str]:
     """Labels of flows, with their algorithms if there are several."""
     cc = table_columns(run, "flows")["cc"][flows]
     several = len(set(cc)) > 1

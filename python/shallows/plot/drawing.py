@@ -43,7 +43,7 @@ class Drawing(Figure):
         """The context in which this figure is drawn."""
         return matplotlib.rc_context(self._style)
 
-    def savefig(self, *arguments: Any, **options: Any) -> None:
+    def savefig(self, *arguments: object, **options: object) -> None:
         """Save the figure, as matplotlib does, in its own style."""
         with self.styled():
             super().savefig(*arguments, **options)
@@ -54,14 +54,14 @@ class Drawing(Figure):
         return image.getvalue()
 
 
-def fill(ax: "Axes", boxes: "Iterable[Box]", colour: str, **how: Any) -> None:
+def fill(ax: "Axes", boxes: "Iterable[Box]", colour: str, **how: object) -> None:
     """Fill many rectangles with a colour. They widen the limits of the axes, unless they have a transform."""
     corners = [[(left, low), (left, high), (right, high), (right, low)] for left, right, low, high in boxes]
     patches = PolyCollection(corners, facecolors=colour, **how)
     ax.add_collection(patches, autolim="transform" not in how)
 
 
-def legend_above(drawing: Figure, handles: "Sequence[Any]", labels: "Sequence[str]") -> None:
+def legend_above(drawing: Figure, handles: "Sequence[object]", labels: "Sequence[str]") -> None:
     """Draw a legend above the panels, in as many rows as the width of the figure needs."""
     widest = max(map(len, labels)) * CHARACTER_IN + HANDLE_IN
     columns = max(1, min(len(labels), int(drawing.get_figwidth() / widest)))

@@ -21,9 +21,14 @@ from shallows.units import TIME
 from shallows.worlds import REAL_TIME
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.style import StyleType
     from rich.table import Table
 
-    from shallows.sweeps.comparison import Comparison
+    from shallows.sweeps.comparison import Comparison, Distance
+
+    Part = str | Table
+    """A text or a table of a report."""
 
 
 SIZES = {
@@ -113,7 +118,7 @@ MAGNITUDES = {
 """For each unit: the least largest number, the factor and the name of each larger or smaller unit."""
 
 
-def run_report(summary: Summary) -> list[Any]:
+def run_report(summary: Summary) -> "list[Part]":
     """The report of one run: bottleneck, flows, slowdown by size."""
     port, flows, label = summary["bottleneck"], summary["flows"], ", ".join(summary["cc"])
     ended_s = summary.get("interrupted_at_s")
@@ -134,7 +139,7 @@ def run_report(summary: Summary) -> list[Any]:
     return ["\n".join(lines), *tables, *by_traffic(summary["traffic"]), *by_fault(summary), *notes]
 
 
-def _bottleneck(port: Bottleneck, measured_s: float) -> Any:
+def _bottleneck(port: Bottleneck, measured_s: float) -> list[str]:
     if port["utilization"] is None:
         return [f"bottleneck  {port['port']}: nothing was measured"]
     paused_us = port["paused_us"]
@@ -149,7 +154,7 @@ def _bottleneck(port: Bottleneck, measured_s: float) -> Any:
     ]
 
 
-def _mechanisms(summary: Summary) -> Any:
+def _mechanisms(summary: Summary) -> list[str]:
     """Drops, losses and trimmed packets of all ports, pauses, and the cycle of a deadlock."""
     network = summary["network"]
     lines: list[str] = []
@@ -176,7 +181,7 @@ def _has_credits(labels: "Iterable[str]") -> bool:
     return any(ports.get(label.partition("@")[0]) == "credit" for label in labels)
 
 
-def by_traffic(rows: Sequence[TrafficNumbers]) -> Any:
+def by_traffic(rows: Sequence[TrafficNumbers]) -> "list[Part]":
     """Results of the flows of each traffic table, if there are several."""
     if len(rows) < 2:
         return []
@@ -195,7 +200,7 @@ def by_traffic(rows: Sequence[TrafficNumbers]) -> Any:
     return ["", table]
 
 
-def by_fault(summary: Summary) -> Any:
+def by_fault(summary: Summary) -> "list[Part]":
     """Goodput before, during and after each fault, recovery time, inflation, and stranded flows."""
     rows = summary["faults"]
     if not rows:
@@ -225,7 +230,7 @@ def _stranded(row: FaultNumbers) -> list[str]:
     return [f"stranded    by faults[{row['fault']}], as {row['stranded_because']}: flow {named}"]
 
 
-def comparison_report(comparison: "Comparison") -> list[Any]:
+def comparison_report(comparison: "Comparison") -> "list[Part]":
     """The table of a comparison, and slowdown by flow size if flows finished."""
     rows = comparison.rows
     shown = [row for row in ROWS if any(_or_bound(r, row[0]) is not None for r in rows)]
@@ -248,7 +253,7 @@ def comparison_report(comparison: "Comparison") -> list[Any]:
     return [*_answers(comparison), *sizes, table, *lines, *_distances(comparison.distances)]
 
 
-def _answers(comparison: "Comparison") -> list[Any]:
+def _answers(comparison: "Comparison") -> "list[Table]":
     """Completion times and bandwidths of each collective and task, and the recovery from each fault."""
     from shallows.results.tenants import completion_us
 
@@ -302,7 +307,7 @@ def unfinished_flows(summary: Summary) -> list[str]:
     return [f"{counts} flows finished"] if flows["unfinished"] else []
 
 
-def _or_bound(row: Mapping[str, Any], key: str) -> Any:
+def _or_bound(row: Mapping[str, Any], key: str) -> float | None:
     """A number of a row of a summary; its lower bound if unfinished flows make it unknown."""
     value = row.get(key)
     return value if value is not None else bounds(row).get(key)
@@ -346,7 +351,7 @@ def _warnings(summaries: Mapping[str, Summary]) -> list[str]:
     ]
 
 
-def _distances(rows: list[dict[str, Any]]) -> Any:
+def _distances(rows: "Sequence[Distance]") -> "list[Part]":
     """A table for each algorithm and pair of worlds."""
     tables: dict[tuple[str, ...], Table] = {}
     for row in rows:
@@ -359,7 +364,7 @@ def _distances(rows: list[dict[str, Any]]) -> Any:
     return [part for table in tables.values() for part in ("", table)]
 
 
-def by_size(summaries: Mapping[str, Summary]) -> Any:
+def by_size(summaries: Mapping[str, Summary]) -> "Table":
     """Slowdown p50 / p99 by flow size, a column for each of `{label: summary}`, without empty sizes."""
     table = plain_table("slowdown p50 / p99", list(summaries))
     table.add_column("flows", justify="right")
@@ -375,7 +380,7 @@ def by_size(summaries: Mapping[str, Summary]) -> Any:
     return table
 
 
-def _accounts(flows: FlowNumbers) -> Any:
+def _accounts(flows: FlowNumbers) -> str:
     waiting = flows["not_begun"]
     cut_off = f"{flows['cut_off']} cut off{f' ({waiting} of them not begun)' if waiting else ''}"
     return f"{flows['offered']} offered = {flows['finished']} finished + {cut_off} + {flows['lost']} lost"
@@ -405,14 +410,14 @@ def _threads(record: Threads | None) -> str:
     return f" on {record['count']} threads"
 
 
-def _lateness(record: dict[str, Any]) -> Any:
+def _lateness(record: dict[str, Any]) -> str:
     late = record["deliveries"]["mean_us"] + record["looks"]["mean_us"] / 2
     share = late / record["round_trip_us"]
     again = len(record["rejected"])
     return f"packets {late:.1f} us late on average ({share:.0%} of a round trip), {again} runs rejected"
 
 
-def _spread(spread: dict[str, Any]) -> Any:
+def _spread(spread: dict[str, Any]) -> str:
     if spread["runs"] == 1:
         return "repeated    once: the spread between runs is unknown"
     share, queue = (spread[key] for key in ("utilization", "queue_mean_pkt"))
@@ -475,18 +480,22 @@ def print_parts(parts: Iterable[object]) -> None:
         console.print(part)
 
 
-def plain_table(title: str, columns: Sequence[Any]) -> "Table":
+def plain_table(title: str, columns: Sequence[str]) -> "Table":
     """A table without lines. The first column is left-justified."""
     from rich.table import Table
 
     class Plain(Table):
-        def add_row(self, *cells: Any, **how: Any) -> None:
-            super().add_row(
-                *(names.terminal(cell) if isinstance(cell, str) else cell for cell in cells), **how
-            )
+        def add_row(
+            self,
+            *renderables: "RenderableType | None",
+            style: "StyleType | None" = None,
+            end_section: bool = False,
+        ) -> None:
+            cells = (names.terminal(cell) if isinstance(cell, str) else cell for cell in renderables)
+            super().add_row(*cells, style=style, end_section=end_section)
 
     table = Plain(box=None, pad_edge=False, header_style="bold")
     table.add_column(names.terminal(title))
     for column in columns:
-        table.add_column(names.terminal(column) if isinstance(column, str) else column, justify="right")
+        table.add_column(names.terminal(column), justify="right")
     return table

@@ -14,7 +14,7 @@ import sys
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from shallows.algorithms import trust
 from shallows.base.version import version
@@ -77,7 +77,7 @@ def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        yield from _texts(list(cast(dict[str, Any], value).values()))
+        yield from _texts(list(cast(dict[str, object], value).values()))
     elif isinstance(value, list | tuple):
-        for item in cast(Sequence[Any], value):
+        for item in cast(Sequence[object], value):
             yield from _texts(item)

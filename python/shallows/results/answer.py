@@ -20,6 +20,7 @@ from shallows.units import NEVER
 
 if TYPE_CHECKING:
     from shallows.faults.goodput import Record
+    from shallows.results.contents import Unsettled
     from shallows.scenario import Scenario
     from shallows.topology import Network
     from shallows.traffic import Flows
@@ -134,7 +135,7 @@ class Answer:
         }
         return columns if self.measured_ps else _unmeasured(columns)
 
-    def summary(self, wall_s: float) -> dict[str, Any]:
+    def summary(self, wall_s: float) -> dict[str, object]:
         """The dict of `summary.json`."""
         answer, flows = self.answer, self.flow_columns
         return {
@@ -170,9 +171,9 @@ class Answer:
             "books": self._books(),
         }
 
-    def _traffic(self) -> list[dict[str, Any]]:
+    def _traffic(self) -> list[dict[str, object]]:
         """A row for each traffic table, with the results of its flows."""
-        flows, rows = self.flow_columns, list[dict[str, Any]]()
+        flows, rows = self.flow_columns, list[dict[str, object]]()
         exchanges = self._counted_exchanges()
         for number, table in enumerate(self.scenario.traffic):
             selected = flows["traffic"] == number
@@ -193,7 +194,7 @@ class Answer:
             rows.append({"traffic": number} | its_names | statistics)
         return rows
 
-    def _faults(self) -> list[dict[str, Any]]:
+    def _faults(self) -> list[dict[str, object]]:
         """A row for each fault, with recovery time, inflation and stranded flows."""
         if not self.record:
             return []
@@ -213,19 +214,20 @@ class Answer:
         share = drain_ps / self.measured_ps if self.measured_ps else None
         return {"drain_s": drain_ps / 1e12, "drain_share": share}
 
-    def _network(self) -> dict[str, Any]:
+    def _network(self) -> dict[str, object]:
         """Counts of all ports, paused time, and the ports of a deadlock, in order."""
         names, links = self.network.port_names, self.answer["deadlock"]["links"].tolist()
         counts = {key: int(self.answer["ports"][key].sum()) for key in PORT_COUNTS}
         if not self.measured_ps:
             lost = counts["dropped"] + counts["dropped_in_warmup"]
             counts = {**dict.fromkeys(counts, 0), "dropped_in_warmup": lost}
-        return counts | {
+        return {
+            **counts,
             "paused_us": float(self.answer["ports"]["paused_ps"].sum()) / 1e6,
             "deadlock": [names[link] for link in links],
         }
 
-    def _origin(self) -> dict[str, Any]:
+    def _origin(self) -> dict[str, object]:
         return {
             "name": self.scenario.name,
             "seed": self.scenario.seed,
@@ -235,7 +237,7 @@ class Answer:
             **({"code": code} if (code := address.code(self.scenario)) else {}),
         }
 
-    def _books(self) -> dict[str, Any]:
+    def _books(self) -> dict[str, object]:
         books = self.answer["books"]
         delivered = self.answer["flows"]["delivered_bytes"]
         problems = sums.flow_problems(self.flow_columns, delivered, self.one_way) + sums.capacity_problems(
@@ -274,7 +276,7 @@ class Answer:
         return [problem for problem in self._said if DEAD_PATH.search(problem)]
 
     @cached_property
-    def unsettled(self) -> list[dict[str, Any]]:
+    def unsettled(self) -> "list[Unsettled]":
         """Tables of flows without an end whose rates had not settled."""
         return settling.of_answer(self)
 
@@ -296,7 +298,7 @@ class Answer:
         rates[rates == 0] = float(np.max(network.rate_bps))
         return rates[self.flow_columns["dst"].codes]
 
-    def _load(self) -> list[dict[str, Any]]:
+    def _load(self) -> list[dict[str, object]]:
         """Stated and realised load of the traffic tables with a load."""
         return [
             {"traffic": i, "stated": load.stated, "realised": load.realised, "of": load.of}
@@ -314,7 +316,7 @@ class Answer:
         codes, names = self.flow_columns["cc"]
         return list(dict.fromkeys(names[code] for code in np.flatnonzero(np.bincount(codes))))
 
-    def _interruption(self) -> dict[str, Any]:
+    def _interruption(self) -> dict[str, object]:
         if not self.answer["interrupted"]:
             return {}
         return {"interrupted": True, "interrupted_at_s": self.ended_ps / 1e12}

@@ -12,6 +12,7 @@ from shallows.results.tables import ALL_TABLES, Block, Column, Names
 
 if TYPE_CHECKING:
     import pyarrow
+    from pyarrow.dataset import Dataset
 
 
 def schema(columns: Mapping[str, Column], metadata: Mapping[str, str] | None = None) -> "pyarrow.Schema":
@@ -55,7 +56,7 @@ def read(path: Path, what: str) -> Block:
     return {name: _values(found.column(name)) for name in found.column_names}
 
 
-def data_set(paths: list[str], name: str) -> Any:
+def data_set(paths: list[str], name: str) -> "Dataset":
     """Files of a table of runs, each in a folder `run=…`, as a pyarrow data set; see `table`."""
     extras.need("arrow", "a data set")
     import pyarrow
@@ -80,7 +81,7 @@ def _values(column: Any) -> Any:
     return Names(coded.indices.fill_null(-1).to_numpy(), coded.dictionary.to_pylist())
 
 
-def _array(values: Any, kind: Any) -> Any:
+def _array(values: Any, kind: Any) -> object:
     """A column in Arrow, from buffers: pyarrow.array would import pandas, which takes 60 MB."""
     import pyarrow
 

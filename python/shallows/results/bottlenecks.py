@@ -30,4 +30,4 @@ def _by_port(run: "Run") -> dict[str, Any]:
     """{port: its row of the table of ports}; None where there is no value."""
     columns = run.columns("ports")
     shown = {key: columns[key] for key in ("port", *BOTTLENECK_KEYS)}
-    return {row["port"]: row for row in tables.rows(shown)}
+    return {str(row["port"]): row for row in tables.rows(shown)}

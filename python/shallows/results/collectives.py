@@ -10,20 +10,19 @@ from shallows.traffic import Collective, offered
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from shallows.core.contract import Answer
     from shallows.scenario import Scenario
     from shallows.topology import Network
     from shallows.traffic import Flows
 
 
-def of_run(scenario: "Scenario", network: "Network", answer: "Mapping[str, Any]") -> list[dict[str, Any]]:
+def of_run(scenario: "Scenario", network: "Network", answer: "Answer") -> list[dict[str, Any]]:
     """`summary["collectives"]`: a row for each group of each collective.
 
     `answer` is that of the world.
     """
-    flows, ended_ps, answer = scenario.flows, answer["ended_ps"], answer["flows"]
-    rows: list[dict[str, object]] = []
+    flows, ended_ps, columns = scenario.flows, answer["ended_ps"], answer["flows"]
+    rows: list[dict[str, Any]] = []
     for number, messages in enumerate(flows.messages):
         table = scenario.traffic[number]
         if messages is None or not isinstance(table, Collective):
@@ -34,7 +33,7 @@ def of_run(scenario: "Scenario", network: "Network", answer: "Mapping[str, Any]"
             members = slice(first + group * size, first + (group + 1) * size)
             step = messages.step[group * size : (group + 1) * size]
             ideal_ps = max(
-                _critical_ps(flows, members, step, answer["ideal_ps"]),
+                _critical_ps(flows, members, step, columns["ideal_ps"]),
                 _sending_ps(scenario, network, flows, members),
             )
             ranks = len(np.union1d(flows.src[members], flows.dst[members]))
@@ -47,8 +46,10 @@ def of_run(scenario: "Scenario", network: "Network", answer: "Mapping[str, Any]"
                     "ranks": ranks,
                     "size_bytes": table.size,
                 }
-                | _times(answer["start_ps"][members], answer["finish_ps"][members], step, ideal_ps, ended_ps)
-                | _last(network, flows.dst[members], answer["finish_ps"][members])
+                | _times(
+                    columns["start_ps"][members], columns["finish_ps"][members], step, ideal_ps, ended_ps
+                )
+                | _last(network, flows.dst[members], columns["finish_ps"][members])
             )
             _bandwidths(rows[-1], table.bus_factor(ranks))
     return rows
@@ -56,7 +57,7 @@ def of_run(scenario: "Scenario", network: "Network", answer: "Mapping[str, Any]"
 
 def _times(
     start_ps: U64, finish_ps: U64, step: NDArray[np.integer], ideal_ps: float, ended_ps: int
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Completion time, ideal and steps; a step lasts from the end of the step before to its own.
 
     Until the end of the run, an unfinished collective has taken the time in `more_than`.
@@ -66,8 +67,12 @@ def _times(
         least_us = max(ended_ps - int(start_ps.min()), 0) / 1e6
         bounds = {"completion_us": least_us, "slowdown": least_us / ideal_us}
         bounds |= dict.fromkeys(("algbw_gb_per_s", "busbw_gb_per_s"), 0.0)
-        return {"completion_us": None, "ideal_us": ideal_us, "slowdown": None, "steps_us": None} | {
-            "more_than": bounds
+        return {
+            "completion_us": None,
+            "ideal_us": ideal_us,
+            "slowdown": None,
+            "steps_us": None,
+            "more_than": bounds,
         }
     ends = np.zeros(int(step.max()) + 1, np.uint64)
     np.maximum.at(ends, step, finish_ps - start_ps.min())
@@ -82,7 +87,7 @@ def _times(
     }
 
 
-def _last(network: "Network", target: NDArray[np.integer], finish_ps: U64) -> dict[str, Any]:
+def _last(network: "Network", target: NDArray[np.integer], finish_ps: U64) -> dict[str, object]:
     """The rank that receives its last message last, and how long after the first such rank."""
     if (finish_ps == NEVER).any():
         return {"last_rank": None, "spread_us": None}

@@ -134,7 +134,7 @@ def draw(figure: "Figure", file: store.Place, **how: Any) -> Path:
     return Path(file)
 
 
-def save_figure(figure: "Figure", path: Path, kind: str, title: str | None = None, **how: Any) -> None:
+def save_figure(figure: "Figure", path: Path, kind: str, title: str | None = None, **how: object) -> None:
     """Save a figure as `kind` to `path`, with the mark of our figures in its metadata.
 
     A PDF has fonts of type 42: IEEE and ACM refuse those of type 3, matplotlib's default.

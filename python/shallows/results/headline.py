@@ -1,11 +1,14 @@
 """The answers with which a report begins, by what the traffic is for."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shallows.results import jobs
 from shallows.results.metrics import BY_KEY
 from shallows.results.summary import bounds
+
+if TYPE_CHECKING:
+    from shallows.results.contents import Summary
 
 OPEN_LOOP = ("poisson", "shuffle", "trace", "incast")
 """Kinds of traffic whose arrivals do not wait for the network."""
@@ -15,7 +18,7 @@ Number = Callable[[float, str], str]
 """A number in the unit that fits it, from a number and its unit."""
 
 
-def lines(summary: Mapping[str, Any], number: Number) -> list[str]:
+def lines(summary: "Summary", number: Number) -> list[str]:
     """Lines on collectives, tasks, batches, exchanges, flows without an end, loads, the drain and faults."""
     return [
         *_jobs(summary, number),
@@ -27,13 +30,13 @@ def lines(summary: Mapping[str, Any], number: Number) -> list[str]:
     ]
 
 
-def job_tables(summary: Mapping[str, Any]) -> dict[int, str]:
+def job_tables(summary: "Summary") -> dict[int, str]:
     """The numbers and names of the traffic tables that are collectives or tasks."""
     rows = (*summary["collectives"], *summary["tasks"])
     return {row["traffic"]: row["name"] for row in rows}
 
 
-def _jobs(summary: Mapping[str, Any], number: Number) -> list[str]:
+def _jobs(summary: "Summary", number: Number) -> list[str]:
     told: list[str] = []
     tables = job_tables(summary)
     for table, name in list(tables.items())[:MOST]:
@@ -55,10 +58,10 @@ CAUSES = {
 """What the counts of a run say of the largest cause of a job's time beyond its ideal."""
 
 
-def _cause(summary: Mapping[str, Any], table: int, number: Number) -> list[str]:
+def _cause(summary: "Summary", table: int, number: Number) -> list[str]:
     """The largest cause in the group of a job that has lost most, a line of its own."""
     rows = [row for row in (*summary["collectives"], *summary["tasks"]) if row["traffic"] == table]
-    rows = [row for row in rows if row.get("cause")]  # absent in results of earlier versions
+    rows = [row for row in rows if row["cause"]]
     if not rows:
         return []
     row = max(rows, key=lambda row: row["cause_us"])
@@ -66,7 +69,7 @@ def _cause(summary: Mapping[str, Any], table: int, number: Number) -> list[str]:
     return [f"            largest cause beyond the ideal: {said}"]
 
 
-def _is_task(summary: Mapping[str, Any], table: int) -> bool:
+def _is_task(summary: "Summary", table: int) -> bool:
     return any(row["traffic"] == table for row in summary["tasks"])
 
 
@@ -93,7 +96,7 @@ def _rates(row: Mapping[str, Any], number: Number) -> str:
     return ""
 
 
-def _batches(summary: Mapping[str, Any], number: Number) -> list[str]:
+def _batches(summary: "Summary", number: Number) -> list[str]:
     """The time of a shuffle or of a list of flows, from the first start to the last end."""
     rows = [row for row in summary["traffic"] if row["kind"] in jobs.BATCHES]
     rows = [row for row in rows if row.get("completion_us") or "completion_us" in bounds(row)]
@@ -102,7 +105,7 @@ def _batches(summary: Mapping[str, Any], number: Number) -> list[str]:
     ]
 
 
-def _exchanges(summary: Mapping[str, Any], number: Number) -> list[str]:
+def _exchanges(summary: "Summary", number: Number) -> list[str]:
     """Requests and their answers, from the start of a request to the end of its answer."""
     rows = [row for row in summary["traffic"] if row.get("exchanges") or row.get("exchanges_unfinished")]
     told: list[str] = []
@@ -121,12 +124,12 @@ def _percentile(row: Mapping[str, Any], key: str, number: Number) -> str:
     return "unknown" if least is None else f"more than {number(least, 'us')}"
 
 
-def _shares(summary: Mapping[str, Any], number: Number) -> list[str]:
+def _shares(summary: "Summary", number: Number) -> list[str]:
     """The shares of flows without an end."""
     rows = [row for row in summary["traffic"] if row.get("goodput_least_gbps") is not None]
     told: list[str] = []
     for row in rows[:MOST]:
-        count, ends = row["offered"], [row[f"goodput_{end}_gbps"] for end in ("least", "most")]
+        count, ends = row["offered"], (row["goodput_least_gbps"], row["goodput_most_gbps"])
         each = "" if count == 1 else f", each {number(ends[0], 'Gbit/s')} to {number(ends[1], 'Gbit/s')}"
         fair = f", Jain {row['jain']:.3f}" if count > 1 and row["jain"] is not None else ""
         total = number(row["goodput_gbps"], "Gbit/s")
@@ -134,7 +137,7 @@ def _shares(summary: Mapping[str, Any], number: Number) -> list[str]:
     return told
 
 
-def loads(summary: Mapping[str, Any]) -> list[str]:
+def loads(summary: "Summary") -> list[str]:
     """Stated and realised loads."""
     return [
         f"load        traffic[{load['traffic']}]: {load['realised']:.3f} of the {load['of']} "
@@ -143,7 +146,7 @@ def loads(summary: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _open_loop(summary: Mapping[str, Any]) -> list[str]:
+def _open_loop(summary: "Summary") -> list[str]:
     """Loads, and how long the network emptied after the last arrival."""
     told = loads(summary)
     share = summary["drain_share"]
@@ -153,7 +156,7 @@ def _open_loop(summary: Mapping[str, Any]) -> list[str]:
     return told
 
 
-def _faults(summary: Mapping[str, Any], number: Number) -> list[str]:
+def _faults(summary: "Summary", number: Number) -> list[str]:
     told: list[str] = []
     for row in (summary["faults"])[:MOST]:
         least = bounds(row).get("recovery_us")
@@ -175,7 +178,7 @@ def _flows(count: int) -> str:
     return "one flow" if count == 1 else f"{count} flows"
 
 
-def job_rows(summaries: Sequence[Mapping[str, object]]) -> list[tuple[str, str, list[dict[str, Any]]]]:
+def job_rows(summaries: "Sequence[Summary]") -> list[tuple[str, str, Sequence[Mapping[str, Any]]]]:
     """Rows of a comparison: title, key and the numbers of each run, of each collective and task."""
     keys = ("completion_us", "ideal_us", "busbw_gb_per_s", "exposed_us")
     return [
@@ -187,16 +190,15 @@ def job_rows(summaries: Sequence[Mapping[str, object]]) -> list[tuple[str, str, 
     ]
 
 
-def fault_rows(summaries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, list[dict[str, Any]]]]:
+def fault_rows(summaries: "Sequence[Summary]") -> list[tuple[str, str, Sequence[Mapping[str, Any]]]]:
     """Rows of a comparison: the recovery time of each fault."""
     of_runs = [{row["fault"]: row for row in summary["faults"]} for summary in summaries]
     every = dict.fromkeys(number for faults in of_runs for number in faults)
-    none: dict[str, Any] = {}
     return [
         (
             f"faults[{number}]: {BY_KEY['recovery_us'].title}",
             "recovery_us",
-            [faults.get(number, none) for faults in of_runs],
+            [faults.get(number, {}) for faults in of_runs],
         )
         for number in every
     ]

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
+from shallows.base.literal import is_list, is_table
 from shallows.base.version import version
 from shallows.errors import ScenarioError
 from shallows.results import store
@@ -27,7 +28,7 @@ class Found:
 
     folder: Path
     summary: dict[str, Any]
-    scenario: dict[str, Any]
+    scenario: dict[str, object]
     saved: float
 
     @property
@@ -64,7 +65,7 @@ def of_folder(folder: str | PathLike[str]) -> Found:
     return run
 
 
-def differences(runs: Sequence[Found]) -> dict[str, list[Any]]:
+def differences(runs: Sequence[Found]) -> dict[str, list[object]]:
     """The keys in which `runs` differ: `{key: [value, …]}`, None for an absent key."""
     keys = dict.fromkeys(key for run in runs for key in run.scenario)
     values = {key: [run.scenario.get(key) for run in runs] for key in keys}
@@ -112,17 +113,17 @@ def _found(folder: Path) -> Found | None:
         scenario = dict(_flat(tomllib.loads((folder / "scenario.toml").read_text("utf-8"))))
     except (OSError, ValueError):
         return None
-    if not isinstance(summary, dict) or not cast("dict[str, Any]", summary).keys() >= NAMED:
+    if not is_table(summary) or not summary.keys() >= NAMED:
         return None
-    return Found(folder, cast("dict[str, Any]", summary), scenario, (folder / "summary.json").stat().st_mtime)
+    return Found(folder, summary, scenario, (folder / "summary.json").stat().st_mtime)
 
 
-def _flat(value: object, key: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict):
-        for word, item in cast("dict[str, Any]", value).items():
+def _flat(value: object, key: str = "") -> Iterator[tuple[str, object]]:
+    if is_table(value):
+        for word, item in value.items():
             yield from _flat(item, f"{key}.{word}" if key else word)
-    elif isinstance(value, list) and value and isinstance(value[0], dict):
-        for place, item in enumerate(cast("list[Any]", value)):
+    elif is_list(value) and value and is_table(value[0]):
+        for place, item in enumerate(value):
             yield from _flat(item, f"{key}.{place}")
     else:
         yield key, value

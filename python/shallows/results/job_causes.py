@@ -29,10 +29,10 @@ class Cause(NamedTuple):
     cause_port: str | None = None
 
 
-NONE = {"cause": None, "cause_us": None, "cause_port": None}
+NONE: dict[str, object] = {"cause": None, "cause_us": None, "cause_port": None}
 
 
-def named(answer: "Answer", rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def named(answer: "Answer", rows: list[dict[str, Any]]) -> list[dict[str, object]]:
     """The rows of collectives or tasks, with the largest cause of each."""
     paths = _paths(answer) if any(_beyond_us(row) for row in rows) else None
     return [row | _largest(answer, row, paths) for row in rows]
@@ -45,7 +45,9 @@ def _beyond_us(row: dict[str, Any]) -> float:
     return beyond_us if beyond_us > LEAST * took_us else 0.0
 
 
-def _largest(answer: "Answer", row: dict[str, object], paths: "list[NDArray[Any]] | None") -> dict[str, Any]:
+def _largest(
+    answer: "Answer", row: dict[str, Any], paths: "list[NDArray[np.intp]] | None"
+) -> dict[str, object]:
     beyond_us = _beyond_us(row)
     if not beyond_us:
         return NONE
@@ -64,7 +66,7 @@ def _members(answer: "Answer", row: dict[str, Any]) -> "NDArray[np.intp]":
     return its[messages.group == row["group"]] if "group" in row and messages is not None else its
 
 
-def _paths(answer: "Answer") -> "list[NDArray[Any]] | None":
+def _paths(answer: "Answer") -> "list[NDArray[np.intp]] | None":
     """The links of each flow; None if flows have several paths, or are many."""
     from shallows.warnings.paths import paths_of
 
@@ -82,7 +84,7 @@ def _timeouts(answer: "Answer", its: "NDArray[np.intp]") -> Cause:
 
 
 def _links(
-    answer: "Answer", row: dict[str, Any], its: "NDArray[np.intp]", paths: "list[NDArray[Any]]"
+    answer: "Answer", row: dict[str, Any], its: "NDArray[np.intp]", paths: "list[NDArray[np.intp]]"
 ) -> list[Cause]:
     """What a link needs for the job's frames beyond the ideal, for those of others meanwhile, and its pauses.
 

@@ -1,9 +1,11 @@
 """The job of a traffic table: a collective or a task, from the rows of a summary."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shallows.results.summary import bounds
+
+if TYPE_CHECKING:
+    from shallows.results.contents import Summary
 
 LARGEST = ("completion_us", "ideal_us", "slowdown", "exposed_us", "cause_us")
 SMALLEST = ("algbw_gb_per_s", "busbw_gb_per_s")
@@ -21,7 +23,7 @@ def is_job(kind: object) -> bool:
     return kind in TASKS or issubclass(KINDS.get(str(kind), object), Collective)
 
 
-def of_table(summary: Mapping[str, Any], number: int) -> dict[str, Any]:
+def of_table(summary: "Summary", number: int) -> dict[str, Any]:
     """The numbers of the job of a traffic table; those of its slowest group. Empty if it is no job.
 
     A number is None while a group is unfinished; `more_than` has a lower bound of its completion time.
@@ -30,10 +32,11 @@ def of_table(summary: Mapping[str, Any], number: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     least: dict[str, float] = {}
     for key in (*LARGEST, *SMALLEST) if rows else ():
-        values = [row.get(key) for row in rows]
-        found[key] = None if None in values else (min if key in SMALLEST else max)(values)
+        values: list[float | None] = [row.get(key) for row in rows]
+        done = [value for value in values if value is not None]
+        found[key] = (min if key in SMALLEST else max)(done) if len(done) == len(rows) else None
         if found[key] is None:
-            known = [bounds(row).get(key, row.get(key)) for row in rows]
+            known = [bounds(row).get(key, value) for row, value in zip(rows, values, strict=True)]
             each = [value for value in known if value is not None]
             if len(each) == len(rows):
                 least[key] = (min if key in SMALLEST else max)(each)

@@ -7,12 +7,15 @@ it: `traffic.0.slowdown_p99`, `size.10KB.slowdown_p99`, `faults.0.recovery_us`, 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ScenarioError
 from shallows.results import jobs
 from shallows.results.summary import PERCENTILES
 from shallows.units import did_you_mean
+
+if TYPE_CHECKING:
+    from shallows.results.contents import Summary
 
 
 @dataclass(frozen=True)
@@ -150,10 +153,10 @@ def label(name: str) -> str:
     return f"{title}, {part}" if part else title
 
 
-_NONE: Mapping[str, Any] = {}
+_NONE: Mapping[str, object] = {}
 
 
-def number(summary: Mapping[str, Any], name: str) -> tuple[Mapping[str, Any], str]:
+def number(summary: "Summary", name: str) -> tuple[Mapping[str, Any], str]:
     """The row of a summary that has a metric, and its key there; the row is empty if there is none."""
     part, _, key = name.rpartition(".")
     if part.startswith("size."):

@@ -55,10 +55,10 @@ class Series:
         new = np.append(True, np.diff(time) > 0)
         return cls(time[new], np.append(0.0, total_bytes.astype(float))[new])
 
-    def gbps(self, begin_ps: "float | F64", end_ps: "float | F64") -> Any:
+    def gbps(self, begin_ps: "float | F64", end_ps: "float | F64") -> "F64":
         """The mean in Gbit/s between times, interpolated between samples."""
         at = [np.interp(time, self.time_ps, self.total_bytes) for time in (begin_ps, end_ps)]
-        return (at[1] - at[0]) * 8e3 / (np.asarray(end_ps, float) - begin_ps)
+        return np.asarray((at[1] - at[0]) * 8e3 / (np.asarray(end_ps, float) - begin_ps))
 
 
 def of_run(
@@ -68,7 +68,7 @@ def of_run(
     answer: "Answer",
     columns: "Mapping[str, Any]",
     counted: Counted,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """`summary["faults"]`: a row for each table of `[[faults]]` that breaks something within the run.
 
     `record` are the flows of each fault; `columns` are those of the table of flows, of which those in
@@ -81,7 +81,7 @@ def of_run(
     spans = _spans(scenario, network, ended)
     longest = int(np.diff(goodput["time_ps"].astype(np.int64), prepend=0).max(initial=0))
     window = max(ROUND_TRIPS * Scale.of(network, scenario.mtu).rtt_ps, 2 * longest)
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for number, (begin, end) in spans.items():
         if 1 + number >= len(record["flows"]):
             break
@@ -222,7 +222,7 @@ def _inflation(
 
 def _stranded(
     scenario: "Scenario", network: "Network", answer: "Answer", uses: "Flags", span: tuple[int, int | None]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Unfinished flows that received nothing in the second half of the time since the fault.
 
     All unfinished ones where the run ended because they cannot make progress: nothing more would arrive.

@@ -14,7 +14,7 @@ from contextlib import suppress
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from shallows.results.answer import Answer
     from shallows.scenario import Scenario
 
-Blocks = Mapping[str, Callable[[], Iterable[Mapping[str, Any]]]]
+Blocks = Mapping[str, Callable[[], Iterable[tables.Block]]]
 
 ATTEMPTS = 3
 TEXTS = ("scenario.toml", "summary.json")

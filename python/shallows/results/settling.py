@@ -1,7 +1,7 @@
 """Whether flows without an end have reached rates that stay, from their goodput over time."""
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from shallows.units import NEVER
 if TYPE_CHECKING:
     from shallows.core.contract import F64
     from shallows.results.answer import Answer
+    from shallows.results.contents import Unsettled
     from shallows.scenario import Scenario
 
 SAMPLES = 64
@@ -89,7 +90,7 @@ def _rise(gbps: "F64") -> bool:
     return bool((np.diff(gbps) > 0).all() and gbps[-1] > (1 + RISES) * gbps[0])
 
 
-def of_answer(answer: "Answer") -> list[dict[str, Any]]:
+def of_answer(answer: "Answer") -> "list[Unsettled]":
     """`summary["unsettled"]`: a row for each table of flows that still took more of links with room.
 
     `needed_s` is when they would fill a link if they rose on as in the second half of the run.
@@ -100,7 +101,7 @@ def of_answer(answer: "Answer") -> list[dict[str, Any]]:
     tables = dict(zip(_tables(answer.scenario), parts, strict=False))  # single flows follow
     found = {number: gbps for number, gbps in tables.items() if _rise(gbps)}
     busiest = _busiest(answer) if found else np.zeros(0)
-    rows: list[dict[str, object]] = []
+    rows: list[Unsettled] = []
     for number, gbps in found.items():
         selected = answer.flow_columns["traffic"] == number
         free = busiest[selected][busiest[selected] < FREE]
@@ -110,9 +111,14 @@ def of_answer(answer: "Answer") -> list[dict[str, Any]]:
         full_gbps = mean_gbps / max(float(free.max()), 1e-9)  # of links that are used in this proportion
         pace = (gbps[-1] - gbps[0]) / (ends[-1] - ends[1])
         needed_ps = answer.ended_ps + max(full_gbps - float(gbps[-1]), 0) / float(pace)
-        rates = {"from_gbps": float(gbps[0]), "to_gbps": float(gbps[-1])}
         rows.append(
-            {"traffic": number, "utilization": float(free.max()), **rates, "needed_s": needed_ps / 1e12}
+            {
+                "traffic": number,
+                "utilization": float(free.max()),
+                "from_gbps": float(gbps[0]),
+                "to_gbps": float(gbps[-1]),
+                "needed_s": needed_ps / 1e12,
+            }
         )
     return rows
 

@@ -9,10 +9,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from shallows.results.contents import Summary
 
 Column = NDArray[Any]
 Columns = Mapping[str, Column]
@@ -46,7 +49,7 @@ def jain(goodput: ArrayLike) -> float | None:
     return float(np.sum(x)) ** 2 / (len(x) * squares) if squares > 0 else None
 
 
-def bottleneck(ports: Mapping[str, Any], among: Column) -> dict[str, Any]:
+def bottleneck(ports: Mapping[str, Any], among: Column) -> dict[str, object]:
     """The port with the highest mean queue among the indices `among`; if none queued, the busiest.
 
     `ports` holds `port` (`Names`) and `BOTTLENECK_KEYS`. Without a measurement it is the first of `among`,
@@ -56,14 +59,15 @@ def bottleneck(ports: Mapping[str, Any], among: Column) -> dict[str, Any]:
     busiest = np.lexsort((-ports["utilization"][among], -ports["queue_mean_pkt"][among]))[0]
     port = int(among[busiest])
     if np.isnan(ports["utilization"][port]):
-        return {"port": ports["port"].names[port]} | dict.fromkeys(BOTTLENECK_KEYS)
-    return {"port": ports["port"].names[port]} | {
-        key: json_number(ports[key][port]) for key in BOTTLENECK_KEYS
+        return {"port": ports["port"].names[port], **dict.fromkeys(BOTTLENECK_KEYS)}
+    return {
+        "port": ports["port"].names[port],
+        **{key: json_number(ports[key][port]) for key in BOTTLENECK_KEYS},
     }
 
 
 def shared_bottleneck(
-    summaries: Sequence[Mapping[str, Any]], queue_means: Sequence[Mapping[str, float | None]]
+    summaries: "Sequence[Summary]", queue_means: Sequence[Mapping[str, float | None]]
 ) -> str | None:
     """The port by which runs are compared: of their bottlenecks, the one that queues most in all runs.
 
@@ -150,7 +154,7 @@ def bounds(row: Mapping[str, Any]) -> dict[str, float]:
 
 def flow_statistics(
     flows: Columns, *, counted: Counted, measured_s: float, goodput_bytes: Column, not_begun: int
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """`summary["flows"]`: counts over all flows, completion times over those that are `counted`.
 
     `flows` holds the columns of the flow table (NaN for a missing value; `bytes` NaN is unlimited);
@@ -200,7 +204,7 @@ def traffic_statistics(
     exchanges: Counted,
     measured_s: float,
     goodput_bytes: Column,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """A row of `summary["traffic"]`, as in `flow_statistics`, for the flows that are `selected`.
 
     `exchanges` are the responses that count, with `exchange_us` in its `least`.
@@ -256,14 +260,14 @@ def _exchanges(counted: Counted) -> dict[str, tuple[float | None, float | None]]
     }
 
 
-def flows_by_size(flows: Columns, counted: Counted) -> list[dict[str, Any]]:
+def flows_by_size(flows: Columns, counted: Counted) -> list[dict[str, object]]:
     """`summary["flows_by_size"]`: a row for each of `SIZE_BINS`, empty ones included."""
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     lower = 0
     for below in SIZE_BINS:
         inside = counted.among((flows["bytes"] >= lower) & (flows["bytes"] < (below or math.inf)))
         counts = {"count": int(np.sum(inside.done)), "unfinished": int(np.sum(inside.unfinished))}
-        rows.append({"below_bytes": below} | counts | completion_statistics(inside))
+        rows.append({"below_bytes": below, **counts, **completion_statistics(inside)})
         lower = below
     return rows
 
@@ -316,7 +320,7 @@ def _gbps(payload_bytes: Column, over_s: float) -> float | None:
     return float(np.sum(payload_bytes)) * 8e-9 / over_s if over_s > 0 else None
 
 
-def json_number(value: "np.generic[Any] | float | None") -> Any:
+def json_number(value: np.generic | float | None) -> float | None:
     """A numpy scalar for JSON: int, float, or None for NaN."""
-    value = value.item() if isinstance(value, np.generic) else value
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    number: float | None = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(number, float) and not math.isfinite(number) else number

@@ -145,7 +145,7 @@ class Names(NamedTuple):
     codes: NDArray[np.integer]
     names: list[str]
 
-    def texts(self) -> NDArray[Any]:
+    def texts(self) -> NDArray[np.object_]:
         """Every row's text; None for a missing value."""
         return np.array([*self.names, None], object)[self.codes]
 
@@ -178,7 +178,7 @@ def joined(name: str, blocks: Iterable[Block]) -> Block:
     }
 
 
-def stacked(pieces: list[Any]) -> "NDArray[Any] | Names":
+def stacked(pieces: list[Any]) -> "NDArray[np.generic] | Names":
     """The pieces of a column, joined."""
     if not pieces:
         return np.empty(0)
@@ -187,7 +187,7 @@ def stacked(pieces: list[Any]) -> "NDArray[Any] | Names":
     return np.concatenate(pieces)
 
 
-def _settled(values: "NDArray[np.generic] | Names", kind: str) -> "NDArray[Any] | Names":
+def _settled(values: "NDArray[np.generic] | Names", kind: str) -> "NDArray[np.generic] | Names":
     if isinstance(values, Names):
         settled = values.in_order()
         settled.codes.flags.writeable = False
@@ -205,7 +205,7 @@ def frame(columns: Block) -> "pandas.DataFrame":
     """Columns as a pandas table, names as categories."""
     import pandas
 
-    def made(values: "NDArray[Any] | Names") -> Any:
+    def made(values: "NDArray[Any] | Names") -> object:
         if not isinstance(values, Names):
             return values
         return pandas.Categorical.from_codes(values.codes, pandas.Index(values.names, dtype=str))
@@ -213,10 +213,10 @@ def frame(columns: Block) -> "pandas.DataFrame":
     return pandas.DataFrame({name: made(values) for name, values in columns.items()})
 
 
-def rows(columns: Block) -> list[dict[str, Any]]:
+def rows(columns: Block) -> list[dict[str, object]]:
     """Columns as a list of rows, None for a missing value."""
 
-    def made(values: "NDArray[np.generic] | Names") -> list[Any]:
+    def made(values: "NDArray[np.generic] | Names") -> list[object]:
         if isinstance(values, Names):
             return values.texts().tolist()
         # Only NaN differs from itself.

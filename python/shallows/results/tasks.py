@@ -6,13 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallows import _core
-from shallows.core.contract import F64
+from shallows.core.contract import F64, U64
 from shallows.traffic import Tasks, Training
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from shallows.core.contract import Answer
+    from shallows.results.contents import Step
     from shallows.scenario import Scenario
     from shallows.topology import Network
     from shallows.traffic import Flows
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.int64]
 
 
-def of_run(scenario: "Scenario", network: "Network", answer: "Mapping[str, Any]") -> list[dict[str, Any]]:
+def of_run(scenario: "Scenario", network: "Network", answer: "Answer") -> list[dict[str, Any]]:
     """`summary["tasks"]`: a row for each table of tasks or training; `answer` is that of the world."""
     flows = scenario.flows
     rows: list[dict[str, Any]] = []
@@ -29,15 +31,18 @@ def of_run(scenario: "Scenario", network: "Network", answer: "Mapping[str, Any]"
             continue
         members = _members(flows, number)
         start, finish = (
-            np.concatenate([answer[part][key] for part in ("flows", "computations")])[members]
-            for key in ("start_ps", "finish_ps")
+            np.concatenate(parts)[members]
+            for parts in (
+                (answer["flows"]["start_ps"], answer["computations"]["start_ps"]),
+                (answer["flows"]["finish_ps"], answer["computations"]["finish_ps"]),
+            )
         )
         step = np.concatenate(
             [_steps(flows, number), flows.computations.step[members[members >= len(flows)] - len(flows)]]
         )
         names = table.step_names(int(step.max()) + 1)
         ideal, computed = _least(flows, members, answer["flows"]["ideal_ps"])
-        row = {"traffic": number, "name": flows.names[number], "kind": table.kind}
+        row: dict[str, Any] = {"traffic": number, "name": flows.names[number], "kind": table.kind}
         row |= _times(start, finish, ideal, computed, answer["ended_ps"])
         row |= _stragglers(network, flows, members, finish)
         rows.append(row | {"steps": _spans(start, finish, step, names)})
@@ -50,15 +55,15 @@ def _members(flows: "Flows", table: int) -> Numbers:
     return np.concatenate([np.flatnonzero(flows.group == table), computations])
 
 
-def _steps(flows: "Flows", table: int) -> NDArray[Any]:
+def _steps(flows: "Flows", table: int) -> NDArray[np.integer]:
     messages = flows.messages[table]
     assert messages is not None, "tasks have steps"
     return messages.step
 
 
 def _times(
-    start: Any, finish: Any, ideal: float | None, computed: float | None, ended_ps: int
-) -> dict[str, Any]:
+    start: U64, finish: U64, ideal: float | None, computed: float | None, ended_ps: int
+) -> dict[str, object]:
     """`exposed_us` is the completion time beyond the computations and their waits for each other.
 
     Until the end of the run, an unfinished task has taken the time in `more_than`.
@@ -83,7 +88,7 @@ def _times(
     }
 
 
-def _spans(start: Any, finish: Any, step: Any, names: list[str]) -> list[dict[str, Any]] | None:
+def _spans(start: U64, finish: U64, step: NDArray[np.integer], names: list[str]) -> "list[Step] | None":
     """When the first task of each step started and its last one ended, since the first start of all."""
     if (finish == NEVER).any():
         return None
@@ -99,7 +104,7 @@ def _spans(start: Any, finish: Any, step: Any, names: list[str]) -> list[dict[st
     ]
 
 
-def _stragglers(network: "Network", flows: "Flows", members: Numbers, finish: Any) -> dict[str, Any]:
+def _stragglers(network: "Network", flows: "Flows", members: Numbers, finish: U64) -> dict[str, object]:
     """The host that ends last, how long after the first one, and the host that computes longest."""
     messages, rows = members[members < len(flows)], members[members >= len(flows)] - len(flows)
     hosts = np.concatenate([flows.dst[messages], flows.computations.host[rows]])
@@ -124,7 +129,7 @@ def _stragglers(network: "Network", flows: "Flows", members: Numbers, finish: An
     return found | {"last_rank": network.host_names[int(ends.argmax())], "spread_us": spread_us}
 
 
-def _least(flows: "Flows", members: Numbers, ideal_ps: Any) -> tuple[float | None, float | None]:
+def _least(flows: "Flows", members: Numbers, ideal_ps: U64) -> tuple[float | None, float | None]:
     """The longest chain with messages of ideal times, and with messages that take no time.
 
     None for tasks of which some need only a part of their predecessors.

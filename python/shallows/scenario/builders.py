@@ -8,7 +8,6 @@ values, because it knows all of them.
 from collections.abc import Mapping
 from inspect import Parameter, Signature, cleandoc
 from keyword import iskeyword
-from typing import Any
 
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
@@ -56,7 +55,7 @@ def keys_of(model: type[Table]) -> dict[str, FieldInfo]:
     return {name: field for name, field in ordered if name != "kind" or model not in KINDS}
 
 
-def default_of(field: FieldInfo) -> Any:
+def default_of(field: FieldInfo) -> object:
     """The default of a key as a builder shows it; None if it has none."""
     default: object = None if field.default is PydanticUndefined else field.default
     return tuple(default) if is_list(default) else default
@@ -105,12 +104,13 @@ _TABLES: dict[str, type[Builder]] = {
 }
 
 
-def to_source(tables: Mapping[str, Any]) -> str:
+def to_source(tables: Mapping[str, object]) -> str:
     """The Python expression for the tables of a scenario, with builders."""
     given = {key: value for key, value in tables.items() if value is not None}
     for key, builder in _TABLES.items():
-        if is_table(given.get(key)):
-            given[key] = _part(given[key], builder)
+        table = given.get(key)
+        if is_table(table):
+            given[key] = _part(table, builder)
     topology, traffic = given.get("topology"), given.get("traffic")
     if is_table(topology):
         given["topology"] = _part(topology, _TOPOLOGIES.get(str(topology.get("kind"))))

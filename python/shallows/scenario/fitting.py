@@ -27,7 +27,7 @@ def host_keys() -> tuple[str, ...]:
     return tuple(key for key in keys if not key.startswith("rto_"))
 
 
-def changes(scenario: "Scenario", *, pauses: bool) -> dict[str, Any]:
+def changes(scenario: "Scenario", *, pauses: bool) -> dict[str, object]:
     """Overrides that give `scenario` the network that all of its flows need.
 
     Algorithms that trim get ports that trim packets, and sprayed packets; algorithms over RoCE get links that
@@ -40,8 +40,8 @@ def changes(scenario: "Scenario", *, pauses: bool) -> dict[str, Any]:
     return {}
 
 
-def _lossless(scenario: "Scenario") -> dict[str, Any]:
-    given: dict[str, Any] = scenario.tables.get("network") or {}
+def _lossless(scenario: "Scenario") -> dict[str, object]:
+    given: dict[str, object] = scenario.tables.get("network") or {}
     limited = given.get("buffer", "shared") != "shared"
     priorities = len({table.priority for table in scenario.traffic}) > 1
     if limited or priorities or "pfc" in given or given.get("trimming") or scenario.classes:
@@ -49,9 +49,9 @@ def _lossless(scenario: "Scenario") -> dict[str, Any]:
     return {"network.pfc": True}
 
 
-def _trimming(scenario: "Scenario") -> dict[str, Any]:
+def _trimming(scenario: "Scenario") -> dict[str, object]:
     options = scenario.network
-    given: dict[str, Any] = scenario.tables.get("network") or {}
+    given: dict[str, object] = scenario.tables.get("network") or {}
     if options.trimming is False or any(one.trimming is False for one in scenario.classes):
         return {}
     changed: dict[str, object] = {}
@@ -67,7 +67,7 @@ def _trimming(scenario: "Scenario") -> dict[str, Any]:
     return changed
 
 
-def defaults(error: ScenarioError) -> dict[str, Any]:
+def defaults(error: ScenarioError) -> dict[str, object]:
     """Overrides that set the `host_keys` of an error to their defaults; empty if it has other keys."""
     keys = [(one.key or "").removeprefix("hosts.") for one in error.every]
     if not set(keys) <= set(host_keys()):

@@ -55,7 +55,7 @@ class Scenario(Resolved):
             def algorithm(table: object) -> Algorithm:
                 return choose(table, frame, folder)
 
-            context: dict[str, Any] = {"frame": frame, "folder": folder, "algorithm": algorithm}
+            context: dict[str, object] = {"frame": frame, "folder": folder, "algorithm": algorithm}
             try:
                 given = Given.model_validate(read, context=context)
             except ValidationError as error:
@@ -156,7 +156,7 @@ class Scenario(Resolved):
         """A picklable function without arguments that returns what `replace` would."""
         return partial(_replaced, self._tables, self.origin, overrides)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (self._tables, self.origin)
 
     def __repr__(self) -> str:
@@ -207,5 +207,5 @@ def _replaced(tables: dict[str, Any], origin: Origin, overrides: Mapping[str, ob
     return scenario
 
 
-def _kind_first(table: Any) -> dict[str, Any]:
+def _kind_first(table: Any) -> dict[str, object]:
     return {"kind": table["kind"], **table}

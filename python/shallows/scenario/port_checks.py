@@ -107,7 +107,7 @@ def _check_queue(scenario: "Scenario", queue: Queue) -> None:
         expected = f"at least one full frame, {SIZE.text(mtu)}: a smaller {what} passes nothing"
         raise ScenarioError(f"{queue.key}.buffer", SIZE.text(queue.buffer), expected)
     if queue.memory:
-        holds = int(min(queue.memory.size or 0, (queue.memory.size or 0) * queue.memory.alpha))
+        holds = int(min(queue.memory.size, queue.memory.size * queue.memory.alpha))
         if holds < mtu:
             expected = f"at least one full frame, {SIZE.text(mtu)}: a smaller port passes nothing"
             raise ScenarioError(f"{queue.memory_key}.size", SIZE.text(holds), expected)

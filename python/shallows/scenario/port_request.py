@@ -141,8 +141,10 @@ def _traffic_classes(scenario: "Scenario") -> "tuple[list[contract.TrafficClass]
         for queue in scenario.queues
     ]
     memories = {queue.pool: queue.memory for queue in scenario.queues if queue.memory}
-    pools = [memory.to_core(contract.Shared) for _, memory in sorted(memories.items())]
-    return made, cast("list[contract.Shared]", pools)
+    pools: list[contract.Shared] = [
+        {"size_bytes": memory.size, "alpha": memory.alpha} for _, memory in sorted(memories.items())
+    ]
+    return made, pools
 
 
 def class_of_flows(scenario: "Scenario") -> "U32":

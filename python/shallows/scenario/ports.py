@@ -7,7 +7,7 @@ the queues of some ports. `scenario/port_request.py` says which other queues a p
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import gcd
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,8 +20,28 @@ if TYPE_CHECKING:
 
     from shallows.algorithms.algorithm import Algorithm
     from shallows.algorithms.marking import Marking
+    from shallows.scenario.queues import TrafficClass
     from shallows.scenario.resolved import Resolved
+    from shallows.scenario.tables import NetworkTable
     from shallows.topology import Network
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The memory of a switch that queues share: bytes, and the multiple of free bytes that each may hold."""
+
+    size: int
+    alpha: float
+
+    @classmethod
+    def of(cls, table: Shared) -> "Memory":
+        """That of a table; without a size until its default is filled in."""
+        return cls(table.size or 0, table.alpha)
+
+    @property
+    def lone(self) -> int:
+        """Bytes that a port, or a pausable link, can hold while nothing else holds any."""
+        return int(self.size * self.alpha / (1 + self.alpha))
 
 
 @dataclass(frozen=True)
@@ -40,7 +60,7 @@ class Queue:
     marking: "Marking | str"
     buffer: int
     pauses: Pauses | None
-    memory: Shared | None
+    memory: Memory | None
     memory_key: str
     pool: int | None
     trimming: Trimming | None
@@ -90,13 +110,13 @@ def queues_of(scenario: "Resolved") -> list[Queue]:
     if scenario.classes:
         return _of_classes(scenario)
     options = scenario.network
-    memory = options.shared or None
+    memory = Memory.of(options.shared) if options.shared else None
     all_data = Queue(
         key="network",
         name=None,
         turn=None,
-        marking=options.marking,
-        buffer=options.buffer or NEVER,
+        marking=options.marking or "none",
+        buffer=scenario.buffer,
         pauses=options.pfc or None,
         memory=memory,
         memory_key="network.shared" if memory else "",
@@ -119,7 +139,7 @@ def _of_classes(scenario: "Resolved") -> list[Queue]:
     found: list[Queue] = []
     for number, (one, turn) in enumerate(zip(scenario.classes, _turns(scenario), strict=True)):
         place = pools.index(one.pool) if one.pool else None
-        memory, key = (None, "") if place is None else (scenario.pools[place], f"pools[{place}]")
+        memory, key = (None, "") if place is None else (Memory.of(scenario.pools[place]), f"pools[{place}]")
         found.append(
             Queue(
                 key=f"classes[{number}]",
@@ -161,12 +181,9 @@ def marking_begins(scenario: "Resolved", queue: Queue) -> int:
     return max(one.marking_begins(scenario) for one in everywhere)
 
 
-def marks(chosen: object) -> bool:
-    """True for a marking; false for "none" and for none."""
-    return chosen is not None and chosen != "none"
-
-
-def algorithms_of_tables(scenario: "Resolved") -> "list[tuple[str, Any, Sequence[Algorithm]]]":
+def algorithms_of_tables(
+    scenario: "Resolved",
+) -> "list[tuple[str, NetworkTable | TrafficClass, Sequence[Algorithm]]]":
     """(key, table, algorithms of its data) of each class; without `[[classes]]` those of `[network]`."""
     if not scenario.classes:
         return [("network", scenario.network, scenario.algorithms)]
@@ -185,10 +202,10 @@ def class_numbers(scenario: "Resolved") -> list[int]:
     ]
 
 
-def algorithms_by_marking(scenario: "Resolved") -> "dict[str, tuple[Any, Sequence[Algorithm]]]":
+def algorithms_by_marking(scenario: "Resolved") -> "dict[str, tuple[Marking | str, Sequence[Algorithm]]]":
     """By its key the marking of the network or of each class, and the algorithms whose data it marks."""
     if not scenario.classes:
-        return {"network.marking": (scenario.network.marking, scenario.algorithms)}
+        return {"network.marking": (scenario.network.marking or "none", scenario.algorithms)}
     return {f"{queue.key}.marking": (queue.marking, queue.algorithms) for queue in scenario.queues}
 
 

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar
 
 from pydantic import (
     BeforeValidator,
@@ -28,14 +28,13 @@ from shallows.units import (
     SIZE,
     TIME,
     Count,
-    DefaultBuffer,
-    DefaultCount,
-    DefaultWireSize,
     Headroom,
     Name,
+    OptionalBuffer,
     OptionalCount,
     OptionalInterval,
     OptionalName,
+    OptionalWireSize,
     TypeName,
     WireSize,
     packet,
@@ -44,25 +43,30 @@ from shallows.units import (
 if TYPE_CHECKING:
     from pydantic import ValidationInfo
 
+    from shallows.units import Frame
 
-def marking_of(value: Any, info: "ValidationInfo") -> Any:
+
+def marking_of(value: object, info: "ValidationInfo") -> object:
     """The `Marking` of a table, "none" or None. Raises `ValueError`."""
     if value is None or value == "none":
         return value
     if is_table(value):
-        context: dict[str, Any] = info.context or {}
+        context: dict[str, Frame] = info.context or {}
         return marking.choose(value, context["frame"])
     raise ValueError('"none", or a table such as { kind = "step", threshold = "35pkt", at = "enqueue" }')
 
 
-def marking_text(value: object, info: "ValidationInfo") -> Any:
+def marking_text(value: object, info: "ValidationInfo") -> object:
     """The table of a `Marking`, or its other value."""
     return value.table(packet(info)) if isinstance(value, Marking) else value
 
 
-AnyMarking = Annotated[
-    Any, TypeName("AnyMarking"), BeforeValidator(marking_of), PlainSerializer(marking_text)
-]
+if TYPE_CHECKING:
+    AnyMarking = Marking | Literal["none"] | None
+else:
+    AnyMarking = Annotated[
+        object, TypeName("AnyMarking"), BeforeValidator(marking_of), PlainSerializer(marking_text)
+    ]
 
 
 def _which(value: object) -> str:
@@ -85,7 +89,7 @@ else:
 class Shared(Table):
     """`[network.shared]`: one memory for all ports of a switch, with a dynamic threshold."""
 
-    size: DefaultWireSize = Key(
+    size: OptionalWireSize = Key(
         None,
         description="memory of each switch, without headroom; by default 12MB, or 0.3MB per Gbps",
     )
@@ -95,7 +99,7 @@ class Shared(Table):
 
     @model_validator(mode="before")
     @classmethod
-    def _names_of_switches(cls, table: object) -> Any:
+    def _names_of_switches(cls, table: object) -> object:
         return names.translated("shared", table) if is_table(table) else table
 
     @field_validator("alpha", mode="before")
@@ -105,16 +109,11 @@ class Shared(Table):
             raise ValueError("a number above 0 and at most 1024, such as 1")
         return float(value)
 
-    @property
-    def lone(self) -> int:
-        """Bytes that a port, or a pausable link, can hold while nothing else holds any."""
-        return int((self.size or 0) * self.alpha / (1 + self.alpha))
-
 
 class Pauses(Table):
     """`[network.pfc]`: a switch pauses links that bring too much data."""
 
-    threshold: DefaultWireSize = Key(
+    threshold: OptionalWireSize = Key(
         None,
         description="data from one link above which it is paused; by default 100KB, or 2.5KB per Gbps",
     )
@@ -131,7 +130,7 @@ class Pauses(Table):
 
     @model_validator(mode="before")
     @classmethod
-    def _names_of_switches(cls, table: object) -> Any:
+    def _names_of_switches(cls, table: object) -> object:
         return names.translated("pfc", table) if is_table(table) else table
 
     def in_core(self) -> contract.Pause:
@@ -156,11 +155,11 @@ class Pauses(Table):
 class Trimming(Table):
     """`[network.trimming]`: switch ports trim packets to their headers instead of dropping them (NDP)."""
 
-    queue: DefaultCount = Key(
+    queue: OptionalCount = Key(
         None,
         description="data packets that a port holds; by default 8, or twice the largest marking threshold",
     )
-    threshold: DefaultWireSize = Key(None, description="bytes of data that a port holds, in place of queue")
+    threshold: OptionalWireSize = Key(None, description="bytes of data that a port holds, in place of queue")
     headers: WireSize = Key("16pkt", description="queue of headers, answers and pulls")
     ratio: Count = Key(10, description="headers sent per waiting data packet")
 
@@ -184,7 +183,7 @@ class Trimming(Table):
         return self.model_copy(update={**limit, **given})
 
 
-def _tables_of_defaults(table: Mapping[str, object], *keys: str) -> dict[str, Any]:
+def _tables_of_defaults(table: Mapping[str, object], *keys: str) -> dict[str, object]:
     """Replace true for these keys by tables of defaults."""
     defaults: dict[str, object] = {key: {} for key in keys if table.get(key) is True}
     return {**table, **defaults}
@@ -207,21 +206,21 @@ class TrafficClass(Table):
         None,
         description="whether ports trim its packets; by default as network.trimming, or as cc needs",
     )
-    buffer: DefaultBuffer = Key(
+    buffer: OptionalBuffer = Key(
         None, description="of its queue at a switch port; by default network.buffer, with a pool unlimited"
     )
     pool: OptionalName = Key(None, description="the pool that holds its packets; by default it shares none")
 
     @model_validator(mode="before")
     @classmethod
-    def _defaults(cls, table: object) -> Any:
+    def _defaults(cls, table: object) -> object:
         return _tables_of_defaults(table, "pfc", "trimming") if is_table(table) else table
 
     @model_validator(mode="after")
     def _lossless(self) -> "TrafficClass":
         """With a pool or pauses the queue has no limit of its own."""
         other = "pool" if self.pool else "pfc" if self.pfc else None
-        if other and self.buffer not in (None, NEVER):
+        if other and self.buffer is not None and self.buffer != NEVER:
             why = f"its {other} is set, so that its queue has no limit of its own"
             raise ScenarioError("buffer", SIZE.text(self.buffer), f"no such key: {why}")
         if self.pool and self.pfc and self.pfc.threshold:
@@ -245,10 +244,16 @@ _NAMES = {
 _NAMES_EXPECTED = 'the name of a port such as "s0->s1", a pattern such as "spine*->*", or a list of these'
 
 
+if TYPE_CHECKING:
+    PortNames = str | list[str]
+else:
+    PortNames = Annotated[object, TypeName("Ports"), WithJsonSchema(_NAMES)]
+
+
 class PortTable(Table):
     """A table of `[[ports]]`: other settings of some ports of switches, such as those of a tier."""
 
-    names: Annotated[Any, TypeName("Ports"), WithJsonSchema(_NAMES)] = Key(
+    names: PortNames = Key(
         description='the ports, by name or pattern: "spine*->*", "*->h*" or ["s0->s1", "s1->s0"]'
     )
     traffic_class: OptionalName = Key(
@@ -258,11 +263,11 @@ class PortTable(Table):
     trimming: Trimming | None = Key(
         None, description="at which length these queues trim; keys that are not set are as elsewhere"
     )
-    buffer: DefaultBuffer = Key(None, description="of each of these queues; by default as elsewhere")
+    buffer: OptionalBuffer = Key(None, description="of each of these queues; by default as elsewhere")
 
     @field_validator("names", mode="before")
     @classmethod
-    def _patterns(cls, value: object) -> Any:
+    def _patterns(cls, value: object) -> object:
         patterns = [value] if isinstance(value, str) else value
         if not is_list(patterns) or not patterns or not all(isinstance(one, str) for one in patterns):
             raise ValueError(_NAMES_EXPECTED)
@@ -282,7 +287,7 @@ class PortTable(Table):
         return self
 
 
-def filled_in(table: Mapping[str, object]) -> dict[str, Any]:
+def filled_in(table: Mapping[str, object]) -> dict[str, object]:
     """`[network]` with tables of defaults for `buffer = "shared"` and for true."""
     table = _tables_of_defaults(table, "shared", "pfc", "trimming")
     if table.get("buffer") == "shared":

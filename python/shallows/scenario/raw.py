@@ -51,14 +51,14 @@ def _frame_size(table: Any, key: str) -> int:
     return _size(f"network.{key}", table.get(key, NetworkTable.model_fields[key].default), least=1)
 
 
-def _size(key: str, value: Any, least: int) -> int:
+def _size(key: str, value: object, least: int) -> int:
     try:
         return SIZE.parse(value, least=least)
     except ValueError as error:
         raise ScenarioError(key, value, str(error)) from None
 
 
-def _without_graphs(tables: dict[str, object], folder: Path) -> dict[str, Any]:
+def _without_graphs(tables: dict[str, object], folder: Path) -> dict[str, object]:
     """`tables` with the edges of a topology that is a networkx graph, or the file of one."""
     topology = tables.get("topology")
     try:

@@ -5,7 +5,7 @@ Each step returns a `Resolved` with further values; no table changes.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +15,16 @@ from shallows.base.table import Table
 from shallows.errors import ScenarioError
 from shallows.scenario import ports
 from shallows.scenario.port_checks import check_names
-from shallows.scenario.queues import PortTable, Shared, Trimming
+from shallows.scenario.queues import PortTable, Shared, TrafficClass, Trimming
 from shallows.scenario.resolved import Resolved
+from shallows.scenario.tables import NetworkTable
 from shallows.units import NEVER, SIZE
 
 if TYPE_CHECKING:
     from shallows.algorithms.algorithm import Algorithm
     from shallows.algorithms.defaults import Scale
+    from shallows.algorithms.marking import Marking
     from shallows.scenario.given import Given
-    from shallows.scenario.queues import TrafficClass
-    from shallows.scenario.tables import NetworkTable
     from shallows.topology import Network
     from shallows.units import Frame
 
@@ -52,7 +52,7 @@ def resolve(given: "Given", frame: "Frame") -> Resolved:
     return _with_timeouts(resolved, scale)
 
 
-def _recorded(given: "Given", network: "Network") -> NDArray[Any]:
+def _recorded(given: "Given", network: "Network") -> NDArray[np.integer]:
     if given.record.ports == "bottleneck":
         return network.bottlenecks
     if given.record.ports == "all":
@@ -141,7 +141,7 @@ def _with_inheritance(resolved: Resolved) -> Resolved:
 
 def _inheriting(key: str, one: "TrafficClass", options: "NetworkTable") -> "TrafficClass":
     if one.pfc is None and options.pfc and not one.trimming:
-        if one.buffer not in (None, NEVER):
+        if one.buffer is not None and one.buffer != NEVER:
             expected = (
                 "no such key: network.pfc is set, so that its queue has no limit of its own; "
                 f"or {key}.pfc = false"
@@ -157,13 +157,15 @@ def _inheriting(key: str, one: "TrafficClass", options: "NetworkTable") -> "Traf
 def _with_markings(resolved: Resolved, scale: "Scale") -> Resolved:
     """With the markings of queues: the chosen ones, or what their algorithms need."""
     options, rates = resolved.network, resolved.graph.rate_bps
-    found: list[Any] = []
+    found: list[Marking | Literal["none"]] = []
     for key, table, algorithms in ports.algorithms_of_tables(resolved):
         chosen = table.marking if table.marking is not None else options.marking
         chosen = _needed(resolved, scale, key, algorithms) if chosen is None else chosen
         found.append(chosen if chosen == "none" else chosen.settled(scale, rates))
     of_ports = [
-        _changed(table, marking=table.marking.settled(scale, rates)) if ports.marks(table.marking) else table
+        _changed(table, marking=table.marking.settled(scale, rates))
+        if isinstance(table.marking, marking.Marking)
+        else table
         for table in resolved.ports
     ]
     if not resolved.classes:
@@ -174,7 +176,9 @@ def _with_markings(resolved: Resolved, scale: "Scale") -> Resolved:
     return replace(resolved, network=options, classes=classes, ports=of_ports)
 
 
-def _needed(resolved: Resolved, scale: "Scale", key: str, algorithms: "Sequence[Algorithm]") -> Any:
+def _needed(
+    resolved: Resolved, scale: "Scale", key: str, algorithms: "Sequence[Algorithm]"
+) -> 'Marking | Literal["none"]':
     """The marking that the algorithms of a queue need, whose key is `key`."""
     kinds = {used.congestion_point: used for used in algorithms if used.needs_marking}
     if len(kinds) > 1:
@@ -209,28 +213,30 @@ def _allowed(scenario: "Resolved", scale: "Scale") -> float:
 
 def _with_trimming(resolved: Resolved) -> Resolved:
     """With trimming for algorithms that need it, unless a table says otherwise or nothing fills its queue."""
-    tables: list[Any] = []
+    tables: list[NetworkTable | TrafficClass] = []
     for _, table, algorithms in ports.algorithms_of_tables(resolved):
-        lossless = table.pfc or getattr(table, "shared", None) or getattr(table, "pool", None)
+        memory = table.shared if isinstance(table, NetworkTable) else table.pool
+        lossless = table.pfc or memory
         if table.trimming is None and not lossless and any(used.trims for used in algorithms):
             table = _changed(table, trimming=Trimming.model_validate({}, context={"frame": resolved.frame}))
         tables.append(table)
     return _with_tables(resolved, tables)
 
 
-def _with_tables(resolved: Resolved, tables: list[Any]) -> Resolved:
+def _with_tables(resolved: Resolved, tables: "list[NetworkTable | TrafficClass]") -> Resolved:
     """With these tables of queues: the classes, or `[network]` without any."""
-    if resolved.classes:
-        return replace(resolved, classes=tables)
-    return replace(resolved, network=tables[0])
+    network = next((table for table in tables if isinstance(table, NetworkTable)), resolved.network)
+    return replace(
+        resolved, network=network, classes=[one for one in tables if isinstance(one, TrafficClass)]
+    )
 
 
 def _with_limits(resolved: Resolved, scale: "Scale") -> Resolved:
     """With the lengths at which queues trim and pause, and the sizes of memories."""
-    tables: list[Any] = []
+    tables: list[NetworkTable | TrafficClass] = []
     queues = {queue.key: queue for queue in ports.queues_of(resolved)}
     for key, table, _ in ports.algorithms_of_tables(resolved):
-        queue, changes = queues[key], dict[str, Any]()
+        queue, changes = queues[key], dict[str, object]()
         if queue.trimming and not queue.trimming.queue and not queue.trimming.threshold:
             changes["trimming"] = _limited(resolved, scale, queue, queue.trimming)
         if queue.pauses and not queue.memory and not queue.pauses.threshold:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallows.algorithms.algorithm import Algorithm
-from shallows.base.literal import is_list
+from shallows.algorithms.marking import Marking
 from shallows.faults import Fault
 from shallows.scenario import supported_keys
 from shallows.scenario.ports import Queue, marking_begins, queues_of
@@ -52,6 +52,17 @@ class Resolved:
         return self.network.mtu
 
     @property
+    def buffer(self) -> int:
+        """Bytes that a switch port holds without `[[classes]]`; unlimited with pauses or a memory."""
+        return self.network.buffer or NEVER
+
+    @property
+    def marking(self) -> Marking | None:
+        """The marking of `[network]`; None without one, and with "none"."""
+        chosen = self.network.marking
+        return chosen if isinstance(chosen, Marking) else None
+
+    @property
     def warmup_ps(self) -> int:
         """Picoseconds left out of the summary."""
         return self.warmup
@@ -93,7 +104,7 @@ class Resolved:
     def probed_flows(self) -> NDArray[np.uint32]:
         """The numbers of the flows whose senders are probed (u32)."""
         wanted = self.record.flows
-        if is_list(wanted):
+        if isinstance(wanted, list):
             return np.asarray(wanted, np.uint32)
         count = len(self.flows) if wanted == "all" else min(wanted, len(self.flows))
         return np.arange(count, dtype=np.uint32)

@@ -13,6 +13,7 @@ from shallows.algorithms import catalog
 from shallows.algorithms.algorithm import NATIVE
 from shallows.algorithms.defaults import MARKING
 from shallows.algorithms.marking import RECOMMENDED, THRESHOLDS
+from shallows.core.rows import Parameter, Row
 from shallows.scenario import NetworkTable
 from shallows.scenario.given import Given
 from shallows.scenario.queues import PortTable, TrafficClass
@@ -113,7 +114,7 @@ def _algorithm() -> Schema:
     beside: Schema = {"receiver": {"$ref": "#/$defs/Receiver"}}
     tables = {name: (names[name], _table("name", names[name], row, beside)) for name, row in rows.items()}
     tables["dcqcn"][1]["properties"] |= _of_nics()
-    native = _table("name", list(NATIVE), {"summary": "The kernel's own.", "parameters": []}, beside)
+    native = _table("name", list(NATIVE), None, beside)
     tables["native"] = (list(NATIVE), native)
     python: Schema = {"type": "string", "pattern": IN_PYTHON}
     # The parameters of an algorithm in Python are checked only when it is loaded; its receiver is known.
@@ -153,9 +154,9 @@ def _receiver() -> Schema:
     return _text_or_table({"enum": every}, _chosen("kind", tables))
 
 
-def _names(row: dict[str, Any]) -> list[str]:
+def _names(row: Row) -> list[str]:
     """The name of a row, alone and with each of its presets."""
-    return [row["name"], *(f"{row['name']}@{preset['name']}" for preset in row["presets"])]
+    return [row["name"], *(f"{row['name']}@{preset['name']}" for preset in row.get("presets", ()))]
 
 
 def _marking() -> Schema:
@@ -180,19 +181,19 @@ def _marking() -> Schema:
     return _text_or_table({"const": "none"}, table)
 
 
-def _table(key: str, names: list[str], row: Schema, beside: Schema | None = None) -> Schema:
-    """A table that names a row of the catalog in `key`, and sets its parameters."""
-    parameters = {one["name"]: _parameter(one) for one in row["parameters"]}
+def _table(key: str, names: list[str], row: Row | None, beside: Schema | None = None) -> Schema:
+    """A table that names a row of the catalog in `key`, and sets its parameters; the kernel has no row."""
+    parameters = {one["name"]: _parameter(one) for one in row["parameters"]} if row else {}
     return {
         "type": "object",
-        "description": row["summary"],
+        "description": row["summary"] if row else "The kernel's own.",
         "properties": {key: {"enum": names}, **parameters, **(beside or {})},
         "required": [key],
         "additionalProperties": False,
     }
 
 
-def _parameter(row: Schema) -> Schema:
+def _parameter(row: Parameter) -> Schema:
     about: Schema = {"description": row["meaning"]}
     if row["unit"] == "flag":
         return {**about, "type": "boolean"}

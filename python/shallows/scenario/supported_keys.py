@@ -152,7 +152,9 @@ def set_keys(scenario: "Scenario") -> Iterator[SetKey]:
 def algorithms(scenario: "Resolved") -> "Iterator[tuple[str, Algorithm]]":
     """(key, algorithm) of each traffic table."""
     for i, table in enumerate(scenario.traffic):
-        yield ("cc", scenario.cc) if table.cc is None else (f"traffic[{i}].cc", table.cc)
+        used = table.cc or scenario.cc
+        assert used is not None, "a scenario without an algorithm is refused"
+        yield f"traffic[{i}].cc" if table.cc else "cc", used
 
 
 def _set_in(scenario: "Scenario", name: str, table: "Table") -> Iterator[SetKey]:
@@ -168,11 +170,11 @@ def _set_in(scenario: "Scenario", name: str, table: "Table") -> Iterator[SetKey]
             yield SetKey(f"{name}.{key}", f"{name}.{key}", shown, default)
 
 
-def _dumped(table: "Table", context: object) -> dict[str, Any]:
+def _dumped(table: "Table", context: object) -> dict[str, object]:
     return table.model_dump(by_alias=True, exclude_none=True, context=context)
 
 
-def _default(scenario: "Scenario", model: "type[Table]", values: dict[str, object], key: str) -> Any:
+def _default(scenario: "Scenario", model: "type[Table]", values: dict[str, object], key: str) -> object:
     """The value of `key` if it were absent: it may depend on the network and the file's other `values`."""
     context = {"frame": scenario.frame}
     for rest in ({other: value for other, value in values.items() if other != key}, {}):

@@ -4,7 +4,7 @@ Pydantic models with exact integers as fields (picoseconds, bytes, bits per seco
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeGuard
 
 from pydantic import AfterValidator, WithJsonSchema, field_validator, model_validator
 
@@ -19,8 +19,8 @@ from shallows.units import (
     SIZE,
     TIME,
     Count,
-    DefaultBuffer,
     HeaderSize,
+    OptionalBuffer,
     OptionalCount,
     OptionalInterval,
     OptionalTime,
@@ -50,7 +50,7 @@ class NetworkTable(Table):
 
     mtu: HeaderSize = Key("1500B", description="a full frame on the wire: one pkt")
     header: HeaderSize = Key("40B", description="header bytes of a frame; the size of an ack")
-    buffer: DefaultBuffer = Key(
+    buffer: OptionalBuffer = Key(
         None,
         description="of each switch port; by default 375KB, or more for a longer path or a larger threshold",
     )
@@ -86,7 +86,7 @@ class NetworkTable(Table):
 
     @model_validator(mode="before")
     @classmethod
-    def _memory(cls, table: object) -> Any:
+    def _memory(cls, table: object) -> object:
         return queues.filled_in(table) if is_table(table) else table
 
     @property
@@ -114,7 +114,7 @@ class NetworkTable(Table):
         other = "shared" if self.shared else "pfc" if self.pfc else None
         if other is None:
             return self
-        if self.buffer not in (None, NEVER):
+        if self.buffer is not None and self.buffer != NEVER:
             why = f"network.{other} is set, so that a port has no buffer of its own"
             raise ScenarioError("buffer", SIZE.text(self.buffer), f"no such key: {why}")
         if self.shared and self.pfc and self.pfc.threshold:
@@ -300,21 +300,29 @@ _PORTS_EXPECTED = (
 _FLOWS_EXPECTED = 'a number of flows, "all", or a list of flow numbers, such as [812, 900]'
 
 
+if TYPE_CHECKING:
+    RecordedPorts = str | list[str]
+    RecordedFlows = int | Literal["all"] | list[int]
+else:
+    RecordedPorts = Annotated[object, TypeName("Ports"), WithJsonSchema(_PORTS)]
+    RecordedFlows = Annotated[object, TypeName("FlowCount"), WithJsonSchema(_FLOWS)]
+
+
 class RecordTable(Table):
     """`[record]`: what is sampled over time. Exact statistics of every port come regardless."""
 
     queues: Sampling = Key("off", description="interval between samples of the queues")
     probes: Sampling = Key("off", description="interval between samples of the senders")
-    ports: Annotated[Any, TypeName("Ports"), WithJsonSchema(_PORTS)] = Key(
+    ports: RecordedPorts = Key(
         "bottleneck", description='"bottleneck", "all", or a list of names and patterns: ["s0->s1", "h*->*"]'
     )
-    flows: Annotated[Any, TypeName("FlowCount"), WithJsonSchema(_FLOWS)] = Key(
+    flows: RecordedFlows = Key(
         64, description='probed flows: the first so many, "all", or their numbers: [812, 900]'
     )
 
     @field_validator("ports")
     @classmethod
-    def _ports(cls, ports: object) -> Any:
+    def _ports(cls, ports: object) -> object:
         if ports in ("bottleneck", "all"):
             return ports
         if is_list(ports) and ports and all(isinstance(port, str) for port in ports):
@@ -323,7 +331,7 @@ class RecordTable(Table):
 
     @field_validator("flows")
     @classmethod
-    def _flows(cls, flows: Any) -> Any:
+    def _flows(cls, flows: object) -> object:
         if flows == "all" or (_is_number(flows) and flows > 0):
             return flows
         if is_list(flows) and flows and all(map(_is_place, flows)):
@@ -331,9 +339,9 @@ class RecordTable(Table):
         raise ValueError(_FLOWS_EXPECTED)
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_place(value: Any) -> bool:
+def _is_place(value: object) -> bool:
     return _is_number(value) and value >= 0

@@ -59,7 +59,7 @@ def _unknown(key: str, holding: type[Table], model: type[Table]) -> str:
     return expected
 
 
-def _complaint(wrong: Any, key: str, value: Any, model: type[Table]) -> tuple[str, Any, str]:
+def _complaint(wrong: Any, key: str, value: Any, model: type[Table]) -> tuple[str, object, str]:
     """(key, value, expected) of an error of pydantic itself; `model` should have `key`."""
     last = key.rpartition(".")[2]
     if wrong["type"] == "missing":

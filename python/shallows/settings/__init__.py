@@ -10,7 +10,7 @@ with the scenario.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from shallows.settings.advise import Advice
@@ -48,7 +48,7 @@ _NAMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import a name when it is used: a run needs none."""
     if name not in _NAMES:
         raise AttributeError(f"module 'shallows.settings' has no attribute {name!r}")

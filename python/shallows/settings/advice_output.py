@@ -1,6 +1,6 @@
 """Advice as text and tables, and as a figure of margin against queue."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,16 +10,18 @@ from shallows.units import RATE
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from rich.table import Table
 
+    from shallows.printing.report import Part
     from shallows.settings.advise import Advice, Candidate
     from shallows.sweeps.statistics import Interval
 
 
-def report(advice: "Advice") -> list[Any]:
+def report(advice: "Advice") -> "list[Part]":
     """The recommendation, the tables of settings in both worlds, the assumptions and the disagreements."""
     best = advice.best
     lines = [_headline(advice), ""] + [f"{key} = {_value(value)}" for key, value in best.settings.items()]
-    parts: list[object] = [
+    parts: list[Part] = [
         "\n".join(lines),
         "",
         _distance(advice),
@@ -35,11 +37,11 @@ def report(advice: "Advice") -> list[Any]:
     return parts
 
 
-def as_json(advice: "Advice") -> dict[str, Any]:
+def as_json(advice: "Advice") -> dict[str, object]:
     """The same for other programs: numbers that are not known are null."""
     from shallows.results.summary import json_number
 
-    def row(one: "Candidate") -> dict[str, Any]:
+    def row(one: "Candidate") -> dict[str, object]:
         measured = one.measured
         numbers = {
             **{key: getattr(measured.metric, key) for key in ("mean", "low", "high")},
@@ -146,7 +148,7 @@ def _named(advice: "Advice", one: "Candidate") -> str:
     return f"{one.name} *" if one is advice.best else one.name
 
 
-def _packets(advice: "Advice") -> Any:
+def _packets(advice: "Advice") -> "Table":
     seeds = advice.own.measured.metric.n
     table = _table(
         f"In packets, {seeds} seeds",
@@ -161,7 +163,7 @@ def _packets(advice: "Advice") -> Any:
     return table
 
 
-def _fluid(advice: "Advice") -> Any:
+def _fluid(advice: "Advice") -> "Table":
     columns = ("least margin, degrees", "with", "longest queue, KB", "settles in, ms")
     table = _table("In the fluid model", columns)
     for one in _ordered(advice):
@@ -173,7 +175,7 @@ def _fluid(advice: "Advice") -> Any:
     return table
 
 
-def _corners(advice: "Advice") -> Any:
+def _corners(advice: "Advice") -> "Table":
     columns = ("fluid queue, KB", "in packets", "port busy", "pauses and drops")
     table = _table("Long-lived flows alone", columns)
     for one in _ordered(advice):
@@ -189,7 +191,7 @@ def _corners(advice: "Advice") -> Any:
     return table
 
 
-def _settings(advice: "Advice") -> Any:
+def _settings(advice: "Advice") -> "Table":
     keys = {key.rpartition(".")[2]: key for key in advice.own.settings}
     table = _table("Settings", tuple(keys))
     for one in _ordered(advice):
@@ -198,7 +200,7 @@ def _settings(advice: "Advice") -> Any:
     return table
 
 
-def _table(title: str, columns: tuple[str, ...]) -> Any:
+def _table(title: str, columns: tuple[str, ...]) -> "Table":
     table = plain_table(title, ())
     for name in columns:
         table.add_column(name, justify="right")

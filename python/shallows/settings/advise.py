@@ -57,7 +57,7 @@ class Candidate:
     """
 
     name: str
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
     worst: Worst
     settles_s: float
     step: float = 0.0
@@ -227,9 +227,9 @@ def _candidate(name: str, grid: _Grid, at: int, margins: Margins, tuned: Tuned, 
     return Candidate(name, settings, there.worst(), there.settles_s(), values[tuned.tuning.step])
 
 
-def _own_values(scenario: "Scenario", keys: Sequence[str]) -> dict[str, Any]:
+def _own_values(scenario: "Scenario", keys: Sequence[str]) -> dict[str, object]:
     """What the scenario has at dotted keys, as a file says it; tables as inline tables."""
-    tables, values = tomllib.loads(scenario.to_toml()), dict[str, Any]()
+    tables, values = tomllib.loads(scenario.to_toml()), dict[str, object]()
     for key in keys:
         at: Any = tables
         for step in key.split("."):

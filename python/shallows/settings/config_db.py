@@ -156,10 +156,10 @@ def _checked(content: object, unknown: Unknown) -> Tables:
     return tables
 
 
-def _items(table: object, key: str, expected: str) -> list[tuple[str, Any]]:
+def _items(table: object, key: str, expected: str) -> list[tuple[str, object]]:
     if not isinstance(table, dict):
         raise ScenarioError(key or None, table, f"{expected}, as a JSON object")
-    return list(cast(dict[str, Any], table).items())
+    return list(cast(dict[str, object], table).items())
 
 
 def _entry(table: str, key: str, fields: object, unknown: Unknown) -> Entry:
@@ -275,7 +275,7 @@ MAPS = {
 }
 """Fields of PORT_QOS_MAP that name a map, and its table."""
 
-FIELDS: Mapping[str, Mapping[str, Callable[[object], Any]]] = {
+FIELDS: Mapping[str, Mapping[str, Callable[[object], object]]] = {
     "WRED_PROFILE": {
         "ecn": _one_of(*ECN),
         **{f"wred_{colour}_enable": _flag for colour in COLOURS},

@@ -7,7 +7,7 @@ and an acknowledgement back over empty links.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from shallows.units import NEVER, RATE, SIZE
 
 if TYPE_CHECKING:
     from shallows.algorithms.algorithm import Algorithm
-    from shallows.core.contract import F64
+    from shallows.algorithms.marking import Marking
+    from shallows.core.contract import F64, Flags
     from shallows.fluid.model import Model
     from shallows.scenario import Scenario
     from shallows.scenario.ports import Queue
@@ -85,7 +86,7 @@ class Explanation:
     ports: tuple[PortExplanation, ...]
     remarks: tuple[str, ...]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """All but the scenario, for JSON; without a fixed point `degrees` is None."""
         ports = [asdict(port) for port in self.ports]
         for port in ports:
@@ -124,7 +125,7 @@ def _base_rtt_ps(scenario: "Scenario") -> int:
     return round(longest)
 
 
-def _port(scenario: "Scenario", chosen: Any, base_rtt_ps: int) -> PortExplanation:
+def _port(scenario: "Scenario", chosen: "Flags", base_rtt_ps: int) -> PortExplanation:
     network = scenario.graph
     links: list[int] = np.flatnonzero(chosen).tolist()
     rate, delay = int(network.rate_bps[links[0]]), int(network.delay_ps[chosen].max())
@@ -169,21 +170,21 @@ def _limits(queue: "Queue", mtu: int) -> "Iterator[tuple[str, str, int]]":
     elif queue.buffer != NEVER:
         yield ("the queue is full" if queue.name else "the port is full"), f"{queue.key}.buffer", queue.buffer
     if queue.memory:
-        yield "the memory is full", f"{queue.memory_key}.size", queue.memory.size or 0
+        yield "the memory is full", f"{queue.memory_key}.size", queue.memory.size
 
 
-def _point(marking: Any, rate: int) -> dict[str, float]:
+def _point(marking: "Marking", rate: int) -> dict[str, float]:
     points, _ = marking.at_rates(np.array([rate], np.uint64))
     return points[0]["parameters"]
 
 
-def _marked(scenario: "Scenario") -> "list[tuple[Any, Sequence[Algorithm]]]":
+def _marked(scenario: "Scenario") -> "list[tuple[Marking | str, Sequence[Algorithm]]]":
     """The markings of the network or of its classes, and the algorithms whose data each marks."""
     return list(algorithms_by_marking(scenario).values())
 
 
-def _kind(marking: Any) -> str | None:
-    return None if marking == "none" else marking.kind
+def _kind(marking: "Marking | str") -> str | None:
+    return None if isinstance(marking, str) else marking.kind
 
 
 def fluid_model(
@@ -198,7 +199,7 @@ def fluid_model(
     from shallows.base import extras
     from shallows.worlds.fluid_models import MODELS, ModelInputs
 
-    groups = [(scenario.network.marking, [algorithm])] if algorithm else _marked(scenario)
+    groups = [(scenario.network.marking or "none", [algorithm])] if algorithm else _marked(scenario)
     rows = [
         (used, marking, MODELS.get((used.name, _kind(marking))) or MODELS.get((used.name, None)))
         for marking, algorithms in groups
@@ -209,9 +210,9 @@ def fluid_model(
         return None
     from shallows import fluid
 
-    at = "" if marking == "none" else marking.at
+    at = "" if isinstance(marking, str) else marking.at
     packet_s = 8 * scenario.mtu / rate
-    levels = {} if marking == "none" else _point(marking, rate)
+    levels = {} if isinstance(marking, str) else _point(marking, rate)
     frame, switches = scenario.frame, most_switches(scenario.graph)
     given = ModelInputs(used.parameters, levels, at, scenario.mtu, frame.payload, packet_s, switches)
     parameters = {name: given.get(source) for name, source in row.parameters.items()}

@@ -70,7 +70,7 @@ def on(scenario: "Scenario", fragment: Fragment) -> "Scenario":
     return type(scenario)(file=scenario.file, **{**tables, **changed})
 
 
-def _in_classes(tables: dict[str, Any], classes: list[dict[str, Any]]) -> dict[str, Any]:
+def _in_classes(tables: dict[str, Any], classes: list[dict[str, object]]) -> dict[str, object]:
     """The tables without their own classes, and their traffic in others.
 
     Traffic whose class is none of them is in the first class that is lossless and marks, else in the first.
@@ -78,7 +78,7 @@ def _in_classes(tables: dict[str, Any], classes: list[dict[str, Any]]) -> dict[s
     names = [one["name"] for one in classes]
     marked = [one["name"] for one in classes if one.get("pfc") and one.get("marking") != "none"]
     first = next(iter([*marked, *names]), None)
-    traffic: list[dict[str, Any]] = []
+    traffic: list[dict[str, object]] = []
     for table in tables["traffic"]:
         kept = {key: value for key, value in table.items() if key != "class"}
         name = table.get("class")
@@ -86,10 +86,10 @@ def _in_classes(tables: dict[str, Any], classes: list[dict[str, Any]]) -> dict[s
     return {"traffic": traffic, "classes": [], "pools": []}
 
 
-def _with_algorithm(tables: dict[str, Any], cc: Any) -> dict[str, Any]:
+def _with_algorithm(tables: dict[str, Any], cc: dict[str, object]) -> dict[str, object]:
     """The tables in which an algorithm replaces all others of its name, or the one of all traffic."""
 
-    def same(table: Mapping[str, Any]) -> bool:
+    def same(table: Mapping[str, object]) -> bool:
         used = table.get("cc")
         name = used.get("name") if is_table(used) else used
         return isinstance(name, str) and name.partition("@")[0] == cc["name"]

@@ -1,6 +1,6 @@
 """An explanation of settings as tables, a figure and a page."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,14 +9,16 @@ from shallows.units import RATE, TIME
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from rich.table import Table
 
+    from shallows.printing.report import Part
     from shallows.settings.explain import Explanation, PortExplanation
 
 
-def report(explanation: "Explanation") -> list[Any]:
+def report(explanation: "Explanation") -> "list[Part]":
     """The tables and sentences that a terminal shows."""
     lines = [f"base RTT    {TIME.about(explanation.base_rtt_ps)}, the longest of the scenario's flows"]
-    parts: list[object] = ["\n".join(lines), "", _thresholds(explanation)]
+    parts: list[Part] = ["\n".join(lines), "", _thresholds(explanation)]
     if any(port.headroom_needed for port in explanation.ports):
         parts += ["", _headrooms(explanation)]
     if any(port.margin for port in explanation.ports):
@@ -30,7 +32,7 @@ def _name(port: "PortExplanation") -> str:
     return f"{RATE.text(port.rate_bps)} ({port.count}, such as {port.example})"
 
 
-def _thresholds(explanation: "Explanation") -> Any:
+def _thresholds(explanation: "Explanation") -> "Table":
     rows = [
         (_name(port), level.name, level.key, f"{level.bytes:,.0f}", f"{level.bytes / port.bdp_bytes:.2f}",
          f"{port.microseconds(level.bytes):.1f}")
@@ -40,7 +42,7 @@ def _thresholds(explanation: "Explanation") -> Any:
     return _table(("Thresholds", "", "set by"), ("bytes", "BDP", "us"), rows)
 
 
-def _headrooms(explanation: "Explanation") -> Any:
+def _headrooms(explanation: "Explanation") -> "Table":
     rows = [
         (_name(port), TIME.text(port.delay_ps), f"{port.headroom_needed:,}", f"{port.headroom_set:,}")
         for port in explanation.ports
@@ -49,7 +51,7 @@ def _headrooms(explanation: "Explanation") -> Any:
     return _table(("Headroom of each link", "delay"), ("needed, bytes", "set, bytes"), rows)
 
 
-def _margins(explanation: "Explanation") -> Any:
+def _margins(explanation: "Explanation") -> "Table":
     rows = [
         (
             _name(port),
@@ -64,7 +66,7 @@ def _margins(explanation: "Explanation") -> Any:
     return _table(("Stability in the fluid model, 2 to 64 flows",), numbers, rows)
 
 
-def _table(words: tuple[str, ...], numbers: tuple[str, ...], rows: list[tuple[str, ...]]) -> Any:
+def _table(words: tuple[str, ...], numbers: tuple[str, ...], rows: list[tuple[str, ...]]) -> "Table":
     """A table whose first column, with the title above it, names the ports."""
     table = plain_table(words[0], ())
     for name in words[1:]:

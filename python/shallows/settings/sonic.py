@@ -78,7 +78,7 @@ def translated(
 class _Queue:
     """Settings of a queue: tables of a class without name and weight, the pool of `shared`, the scheduler."""
 
-    marking: dict[str, Any] | None
+    marking: dict[str, object] | None
     memory: dict[str, Any]
     pool: str | None
     scheduler: str | None
@@ -128,11 +128,11 @@ class _Translation:
             memory, pool = self._lossy_buffers(numbers)
         return _Queue(marking, memory, pool, scheduler)
 
-    def _network(self, one: _Queue) -> dict[str, Any]:
+    def _network(self, one: _Queue) -> dict[str, object]:
         marking = {"marking": one.marking} if one.marking else {}
         return {"network": {**marking, **one.memory}}
 
-    def _classes(self, found: dict[int | None, _Queue]) -> dict[str, Any]:
+    def _classes(self, found: dict[int | None, _Queue]) -> dict[str, object]:
         """`[[classes]]` by priority, and the `[[pools]]` that they use."""
         pools: dict[str, dict[str, object]] = {}
         classes: list[dict[str, object]] = []
@@ -181,7 +181,7 @@ class _Translation:
             shared.append((number, fields.get("weight", 1)))
         return strict + shared
 
-    def _marking(self, numbers: tuple[int, ...]) -> dict[str, Any] | None:
+    def _marking(self, numbers: tuple[int, ...]) -> dict[str, object] | None:
         profile = self._profile_name(numbers)
         if profile is None:
             return None
@@ -340,7 +340,7 @@ class _Translation:
             return shared, profile.get("pool")
         return {"buffer": SIZE.text(_positive(key, profile, "static_th"))}, None
 
-    def _shared(self, key: str, profile: Entry) -> dict[str, Any]:
+    def _shared(self, key: str, profile: Entry) -> dict[str, object]:
         """`shared` of a profile with a dynamic threshold; nothing of one with a static threshold."""
         if "dynamic_th" in profile and "static_th" in profile:
             expected = "either dynamic_th or static_th, not both"

@@ -27,8 +27,8 @@ from shallows.units import NEVER, SIZE, TIME
 if TYPE_CHECKING:
     from shallows.algorithms.marking import Marking
     from shallows.scenario import Scenario
-    from shallows.scenario.ports import Queue
-    from shallows.scenario.queues import Pauses, Shared
+    from shallows.scenario.ports import Memory, Queue
+    from shallows.scenario.queues import Pauses
 
 NAME, POOL, PROFILE = "SHALLOWS", "shallows_pool", "shallows_profile"
 HELD = {
@@ -123,7 +123,7 @@ class _Export:
     ports: tuple[str, ...]
     queues: tuple[int, ...]
     dscp: tuple[int, ...]
-    tables: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict[str, Any])
+    tables: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict[str, dict[str, dict[str, str]]])
     chosen: dict[str, str] = field(default_factory=dict[str, str])
     left: dict[str, str] = field(default_factory=dict[str, str])
     paused: list[int] = field(default_factory=list[int])
@@ -158,7 +158,7 @@ class _Export:
         }
         pools = {f"{POOL}_{at}": one.name for at, one in enumerate(self.scenario.pools)}
 
-        def table(one: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
+        def table(one: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, object]:
             pool = {"pool": pools[one["pool"]]} if "pool" in one else {}
             return {**one, "name": known[one["name"]], **pool}
 
@@ -176,7 +176,7 @@ class _Export:
         if queue.marks:
             self._marking(f"{queue.key}.marking", queue.marks, names)
         if queue.pauses:
-            self._lossless(queue.key, queue.pauses, queue.memory, names)
+            self._lossless(queue, queue.pauses, names)
         elif queue.memory:
             self._lossy_shared(queue.memory, names)
         elif queue.trimming:
@@ -285,9 +285,9 @@ class _Export:
             raise ScenarioError(f"{of}.{key}", None, expected)
         return points[0]["parameters"]
 
-    def _lossless(self, key: str, pfc: "Pauses", memory: "Shared | None", names: _Names) -> None:
-        """Pauses of `key`.pfc, which take their threshold from `memory` if there is one."""
-        xoff = pfc.headroom
+    def _lossless(self, queue: "Queue", pfc: "Pauses", names: _Names) -> None:
+        """Pauses of a queue, which take their threshold from its memory if there is one."""
+        key, memory, xoff = queue.key, queue.memory, pfc.headroom
         if xoff == NEVER:
             xoff = of_any_link(self.scenario.graph, self.scenario.mtu)
             self.chosen[f"{key}.pfc.headroom"] = (
@@ -298,8 +298,9 @@ class _Export:
             self._pool("ingress", "dynamic", memory.size, names)
             profile["dynamic_th"] = str(_power(memory.alpha))
         else:
-            self._pool("ingress", "static", pfc.threshold * len(self.ports) * len(names.queues), names)
-            profile["static_th"] = str(pfc.threshold)
+            _, threshold = queue.pauses_begin()
+            self._pool("ingress", "static", threshold * len(self.ports) * len(names.queues), names)
+            profile["static_th"] = str(threshold)
         self._profile("BUFFER_PG", profile, names)
         self.paused += names.queues
         for port in self.ports:
@@ -322,7 +323,7 @@ class _Export:
                 raise ScenarioError(f"{key}.watchdog", TIME.text(detection), expected)
             self.tables["PORT_QOS_MAP"][port]["pfcwd_sw_enable"] = _text(sorted(self.watched))
 
-    def _lossy_shared(self, memory: "Shared", names: _Names) -> None:
+    def _lossy_shared(self, memory: "Memory", names: _Names) -> None:
         self._pool("egress", "dynamic", memory.size, names)
         self._profile("BUFFER_QUEUE", {"size": "0", "dynamic_th": str(_power(memory.alpha))}, names)
 

@@ -1,13 +1,12 @@
 """Names of SONiC that scenarios accept for their own keys, and the texts that these keys take."""
 
 from collections.abc import Callable
-from typing import Any
 
 from shallows.errors import ScenarioError
 from shallows.settings.config_db import BYTES, PER_CENT, POWER
 from shallows.units import SIZE
 
-Rule = tuple[str, Callable[[object], int], Callable[[int], Any]]
+Rule = tuple[str, Callable[[object], int], Callable[[int], object]]
 """The key here, how a value there is read, and the value here."""
 
 NAMES: dict[str, dict[str, Rule]] = {
@@ -26,7 +25,7 @@ NAMES: dict[str, dict[str, Rule]] = {
 """Table of `[network]` -> name on a switch -> rule."""
 
 
-def translated(name: str, table: dict[str, object]) -> dict[str, Any]:
+def translated(name: str, table: dict[str, object]) -> dict[str, object]:
     """The table `name` of `[network]` with a switch's names replaced. Raises `ScenarioError` with the key."""
     found: dict[str, object] = {}
     for key, value in table.items():
@@ -38,7 +37,7 @@ def translated(name: str, table: dict[str, object]) -> dict[str, Any]:
     return found
 
 
-def _value(key: str, value: object, rule: Rule) -> Any:
+def _value(key: str, value: object, rule: Rule) -> object:
     try:
         return rule[2](rule[1](value))
     except ValueError as error:

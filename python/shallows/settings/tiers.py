@@ -1,6 +1,6 @@
 """The settings of a tier: those of all ports, as `[[ports]]` changes them for some."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shallows.errors import ScenarioError
 from shallows.scenario.ports import PortGroups
@@ -34,7 +34,7 @@ def of_tier(scenario: "Scenario", names: str) -> "Scenario":
     return scenario.replace(overrides)
 
 
-def _keys(queue: "Queue", mtu: int) -> dict[str, Any]:
+def _keys(queue: "Queue", mtu: int) -> dict[str, object]:
     """The keys of a queue that `[[ports]]` can change."""
     keys: dict[str, object] = {"marking": queue.marks.table(mtu) if queue.marks else "none"}
     if queue.trimming:
@@ -44,6 +44,6 @@ def _keys(queue: "Queue", mtu: int) -> dict[str, Any]:
     return {f"{queue.key}.{key}": value for key, value in keys.items()}
 
 
-def _trimming(table: "Trimming", mtu: int) -> dict[str, Any]:
+def _trimming(table: "Trimming", mtu: int) -> dict[str, object]:
     limit = {"threshold": SIZE.text(table.threshold, mtu)} if table.threshold else {"queue": table.queue}
     return {**limit, "headers": SIZE.text(table.headers, mtu), "ratio": table.ratio}

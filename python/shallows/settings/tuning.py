@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -40,9 +40,9 @@ class Tuning:
     """
 
     grid: Callable[[Range], Mapping[str, Sequence[float]]]
-    keys: Callable[[Mapping[str, float], Mapping[str, float]], dict[str, Any]]
+    keys: Callable[[Mapping[str, float], Mapping[str, float]], dict[str, object]]
     step: str
-    fixed: Mapping[str, Any]
+    fixed: Mapping[str, object]
     note: str
 
 
@@ -67,7 +67,7 @@ def _dcqcn(given: Range) -> Mapping[str, Sequence[float]]:
     }
 
 
-def _dcqcn_keys(values: Mapping[str, float], own: Mapping[str, float]) -> dict[str, Any]:
+def _dcqcn_keys(values: Mapping[str, float], own: Mapping[str, float]) -> dict[str, object]:
     return {
         "network.marking.kmin": SIZE.text(round(values["kmin"])),
         "network.marking.kmax": SIZE.text(round(values["kmax"])),
@@ -88,7 +88,7 @@ def _patched_timely(given: Range) -> Mapping[str, Sequence[float]]:
     }
 
 
-def _patched_timely_keys(values: Mapping[str, float], own: Mapping[str, float]) -> dict[str, Any]:
+def _patched_timely_keys(values: Mapping[str, float], own: Mapping[str, float]) -> dict[str, object]:
     return {
         "cc.delta": RATE.text(round(values["delta"])),
         "cc.beta": values["beta"],
@@ -133,7 +133,7 @@ class Tuned:
     tables: tuple[str, ...]
     others: tuple[str, ...]
 
-    def keys(self, values: Mapping[str, float], extended: bool) -> dict[str, Any]:
+    def keys(self, values: Mapping[str, float], extended: bool) -> dict[str, object]:
         """The scenario's keys for `values` of the model, in each of the tables.
 
         extended: whether the scenario's ramp goes on above kmax, as no switch has it.
@@ -147,8 +147,7 @@ class Tuned:
 
 def tuned(scenario: "Scenario") -> Tuned:
     """What can be tuned in `scenario`. Raises `ScenarioError` where that is nothing, or not one algorithm."""
-    marking = scenario.network.marking
-    kind = None if marking == "none" else marking.kind
+    kind = scenario.marking and scenario.marking.kind
     places = {f"traffic.{i}.cc": table.cc for i, table in enumerate(scenario.traffic) if table.cc}
     if len(places) < len(scenario.traffic) and scenario.cc:
         places["cc"] = scenario.cc

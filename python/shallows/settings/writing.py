@@ -152,7 +152,7 @@ def _marking(scenario: "Scenario", marking: Any) -> Any:
     return (replace(marking, parameters=points[0]["parameters"]) if one else marking).table(None)
 
 
-def _leaves(table: Mapping[str, object], above: str = "") -> Iterator[tuple[str, Any]]:
+def _leaves(table: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
     for key, value in table.items():
         if is_table(value):
             yield from _leaves(value, f"{above}{key}.")

@@ -5,7 +5,7 @@ the outcome, `statistics` has the intervals, `figures` the figures, and `shards`
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from shallows.sweeps.result import Sweep
@@ -21,7 +21,7 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import a name when it is used: a single run needs none."""
     if name in _MODULES:
         return getattr(import_module(_MODULES[name]), name)

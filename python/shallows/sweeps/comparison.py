@@ -5,13 +5,13 @@ import json
 import os
 import tomllib
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Never, Self
+from typing import TYPE_CHECKING, Never, Self, TypedDict, Unpack
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from shallows.base import extras
 from shallows.errors import BooksError, NamedOverrides, ScenarioError
 from shallows.results import paths, store
 from shallows.results.bottlenecks import bottlenecks
-from shallows.results.contents import Bottleneck, Summary
+from shallows.results.contents import Bottleneck, Count, Number, Summary
 from shallows.scenario import fitting
 from shallows.sweeps import engine, executors
 from shallows.sweeps.plans import Job
@@ -31,10 +31,52 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from shallows.plot import FigureOptions
     from shallows.printing.progress import Progress
     from shallows.runs import Run
     from shallows.scenario import Scenario
+    from shallows.why.paths import Paths
     from shallows.worlds.runner import Given
+
+
+class Row(TypedDict):
+    """A row of the table of a comparison."""
+
+    cc: str
+    port: str
+    utilization: Number
+    queue_mean_pkt: Number
+    queue_p99_pkt: Number
+    delay_mean_us: Number
+    backlog_p99_us: Number
+    dropped: Count
+    goodput_gbps: Number
+    jain: Number
+    offered: int
+    finished: int
+    completed: int
+    unfinished: int
+    more_than: dict[str, float]
+    fct_mean_us: Number
+    fct_p99_us: Number
+    slowdown_p50: Number
+    slowdown_p99: Number
+    timeouts: int
+    drain_s: Number
+    drain_share: Number
+
+
+class Distance(TypedDict):
+    """The difference of a quantity between two worlds; None where it is unknown."""
+
+    cc: str
+    world: str
+    than: str
+    quantity: str
+    value: float | None
+    reference: float | None
+    difference: float | None
+    percent: float | None
 
 
 def compare(
@@ -73,7 +115,7 @@ def compare(
     return comparison.check_books()
 
 
-def one_or_more(cc: str | type[object] | Sequence[str | type[object]]) -> Sequence[str | type[Any]]:
+def one_or_more(cc: str | type[object] | Sequence[str | type[object]]) -> Sequence[str | type[object]]:
     """The algorithms of a list, or one algorithm as a list."""
     return [cc] if isinstance(cc, str | type) else cc
 
@@ -84,7 +126,7 @@ def prepare_all(
     worlds: Sequence[str],
     *,
     seed: int | None = None,
-    overrides: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, object] | None = None,
 ) -> list[Job]:
     """The jobs of a sweep over `ccs` and `worlds`, everything checked before the first run starts.
 
@@ -139,7 +181,7 @@ class _Kept:
     """The `engine.Work` of a comparison: its runs are kept in memory."""
 
     bars: "Progress"
-    done: "dict[str, Run]" = field(default_factory=dict[str, Any])
+    done: "dict[str, Run]"
 
     def find(self, job: Job) -> "Run | None":
         return self.done.get(job.run)
@@ -160,7 +202,7 @@ def run_all(jobs: Sequence[Job], bars: "Progress", threads: int | None = None) -
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    kept = _Kept(bars)
+    kept = _Kept(bars, {})
     in_real_time = any(job.world in REAL_TIME for job in jobs)  # leave one core to the machine
     with ThreadPoolExecutor(1 if in_real_time else threads or min(len(jobs), os.cpu_count() or 1)) as pool:
         executor = partial(executors.through, pool)
@@ -210,21 +252,21 @@ class Comparison:
         return self._missing or any(run.interrupted for run in self.runs.values())
 
     @property
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         """The table as a list of dicts, a row for each run: `cc`, then the numbers of its summary.
 
         Columns of ports refer to the same port in every row.
         """
         ports = bottlenecks(self.runs.values())
         rows = zip(self.runs.items(), ports, strict=True)
-        return [{"cc": label, **row(run.summary, port)} for (label, run), port in rows]
+        return [row(label, run.summary, port) for (label, run), port in rows]
 
     @property
     def table(self) -> "pd.DataFrame":
         """The table as a pandas DataFrame, a row for each algorithm."""
         import pandas
 
-        rows = [{**row, "more_than": json.dumps(row["more_than"] or {})} for row in self.rows]
+        rows = [{**row, "more_than": json.dumps(row["more_than"])} for row in self.rows]
         return pandas.DataFrame(rows).set_index("cc")
 
     @property
@@ -236,13 +278,13 @@ class Comparison:
         return pandas.DataFrame(rows).set_index(["cc", "below_bytes"])
 
     @property
-    def distances(self) -> list[dict[str, Any]]:
+    def distances(self) -> list[Distance]:
         """Differences between worlds: a list of dicts, a row for each algorithm, further world and quantity.
 
         `cc`; `world`, and the first world as `than`; `quantity`; `value` and `reference` in them;
         `difference` (value - reference) and `percent` (of the reference; None if that is 0).
         """
-        rows: list[dict[str, Any]] = []
+        rows: list[Distance] = []
         first: dict[str, Run] = {}
         for label, run in self.runs.items():
             world = run.summary["world"]
@@ -250,10 +292,22 @@ class Comparison:
             if cc not in first:
                 first[cc] = run
                 continue
-            named = {"cc": cc, "world": world, "than": first[cc].summary["world"]}
             port, reference = bottlenecks([run, first[cc]])
-            references = _compared(first[cc], reference)
-            rows += [named | _distance(*pair, references) for pair in _compared(run, port).items()]
+            references, than = _compared(first[cc], reference), first[cc].summary["world"]
+            for quantity, value in _compared(run, port).items():
+                difference, percent = _difference(value, references[quantity])
+                rows.append(
+                    {
+                        "cc": cc,
+                        "world": world,
+                        "than": than,
+                        "quantity": quantity,
+                        "value": value,
+                        "reference": references[quantity],
+                        "difference": difference,
+                        "percent": percent,
+                    }
+                )
         return rows
 
     @property
@@ -263,7 +317,7 @@ class Comparison:
         networks = {label: tables["network"] for label, tables in saved.items()}
         return fitting.differences(networks) + fitting.treatments(saved) + fitting.unused(saved)
 
-    def figure(self, **options: Any) -> "Figure":
+    def figure(self, **options: "Unpack[FigureOptions]") -> "Figure":
         """The four-panel matplotlib figure, the runs drawn over each other.
 
         `options` are `size`, `names`, `caption`, `since` and `until`; see `shallows.plot.figure`.
@@ -272,7 +326,7 @@ class Comparison:
 
         return plot.figure(list(self.runs.values()), labels=list(self.runs), **options)
 
-    def html(self, file: str | PathLike[str], paths: object = None) -> Path:
+    def html(self, file: str | PathLike[str], paths: "Mapping[str, Paths] | None" = None) -> Path:
         """Write a self-contained page of this comparison to `file`; return its path.
 
         `paths` are `{label: run.why(slowest=10)}`, for a page with critical paths.
@@ -307,46 +361,60 @@ class Comparison:
             self.draw(folder)
         return folder
 
-    def draw(self, folder: str | PathLike[str], **options: object) -> None:
+    def draw(self, folder: str | PathLike[str], **options: "Unpack[FigureOptions]") -> None:
         """Add the figure to `folder`, where this comparison is saved; `options` are those of `figure`."""
         from shallows import plot
 
         plot.add(self.figure(**options), folder, "comparison.csv", self.table.to_csv())
 
 
-def _compared(run: "Run", port: Bottleneck) -> dict[str, Any]:
+def _compared(run: "Run", port: Bottleneck) -> dict[str, float | None]:
     """{quantity: value} for the comparison of worlds. Goodput is that of flows without an end."""
-    keys = ("queue_mean_pkt", "queue_p99_pkt", "utilization")
     flows = run.columns("flows")
     goodput, size = (np.asarray(flows[key], float) for key in ("goodput_gbps", "bytes"))
     goodput = goodput[np.isnan(size) & np.isfinite(goodput)]
-    by_flow: dict[str, Callable[[Any], Any]] = {}
-    if len(goodput):
-        by_flow = {"least": np.min, "mean": np.mean, "most": np.max}
-    return {key: port[key] for key in keys} | {
-        f"flow_goodput_{name}_gbps": float(function(goodput)) for name, function in by_flow.items()
+    found: dict[str, float | None] = {
+        "queue_mean_pkt": port["queue_mean_pkt"],
+        "queue_p99_pkt": port["queue_p99_pkt"],
+        "utilization": port["utilization"],
     }
+    if len(goodput):
+        for name, value in (("least", goodput.min()), ("mean", goodput.mean()), ("most", goodput.max())):
+            found[f"flow_goodput_{name}_gbps"] = float(value)
+    return found
 
 
-def _distance(quantity: str, value: float | None, references: dict[str, Any]) -> dict[str, Any]:
-    reference = references[quantity]
-    difference = None if value is None or reference is None else value - reference
-    percent = 100 * difference / reference if difference is not None and reference else None
-    numbers = {"value": value, "reference": reference, "difference": difference, "percent": percent}
-    return {"quantity": quantity, **numbers}
+def _difference(value: float | None, reference: float | None) -> tuple[float | None, float | None]:
+    """The difference and its percentage of the reference; None for what is unknown."""
+    if value is None or reference is None:
+        return None, None
+    return value - reference, 100 * (value - reference) / reference if reference else None
 
 
-def row(summary: Summary, bottleneck: Bottleneck) -> dict[str, Any]:
+def row(cc: str, summary: Summary, port: Bottleneck) -> Row:
     """The numbers of one run in a comparison; None for a number that this run does not have."""
     flows = summary["flows"]
     return {
-        **{key: bottleneck[key] for key in ("port", "utilization", "queue_mean_pkt", "queue_p99_pkt")},
-        **{key: bottleneck[key] for key in ("delay_mean_us", "backlog_p99_us", "dropped")},
-        **{key: flows[key] for key in ("goodput_gbps", "jain", "offered", "finished", "completed")},
-        **{key: flows.get(key) for key in ("unfinished", "more_than")},  # absent in some saved runs
-        **{
-            key: flows[key]
-            for key in ("fct_mean_us", "fct_p99_us", "slowdown_p50", "slowdown_p99", "timeouts")
-        },
-        **{key: summary.get(key) for key in ("drain_s", "drain_share")},  # absent in some saved runs
+        "cc": cc,
+        "port": port["port"],
+        "utilization": port["utilization"],
+        "queue_mean_pkt": port["queue_mean_pkt"],
+        "queue_p99_pkt": port["queue_p99_pkt"],
+        "delay_mean_us": port["delay_mean_us"],
+        "backlog_p99_us": port["backlog_p99_us"],
+        "dropped": port["dropped"],
+        "goodput_gbps": flows["goodput_gbps"],
+        "jain": flows["jain"],
+        "offered": flows["offered"],
+        "finished": flows["finished"],
+        "completed": flows["completed"],
+        "unfinished": flows["unfinished"],
+        "more_than": flows["more_than"],
+        "fct_mean_us": flows["fct_mean_us"],
+        "fct_p99_us": flows["fct_p99_us"],
+        "slowdown_p50": flows["slowdown_p50"],
+        "slowdown_p99": flows["slowdown_p99"],
+        "timeouts": flows["timeouts"],
+        "drain_s": summary["drain_s"],
+        "drain_share": summary["drain_share"],
     }

@@ -27,7 +27,7 @@ ARRAY = 100
 
 
 def performed(
-    jobs: list[J], work: Work[J, R], on: Any = None, workers: int | None = None, folder: Path | None = None
+    jobs: list[J], work: Work[J, R], on: object = None, workers: int | None = None, folder: Path | None = None
 ) -> Performed[J, R]:
     """The results of `jobs` as they finish.
 

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import matplotlib
 import numpy as np
@@ -30,6 +30,14 @@ PANEL_IN = (3.1, 2.3)
 MOST_PANELS = 24
 TICK_CHARACTER_IN = 0.062  # width of a character of a tick
 MOST_NUMBERS = 60  # the most cells of a heat map that show their numbers
+
+
+class FigureOptions(TypedDict, total=False):
+    """The options of `figure` and of `heatmap`."""
+
+    size: tuple[float, float] | None
+    names: Mapping[str, str] | None
+    caption: bool
 
 
 def figure(
@@ -136,7 +144,7 @@ def _size(across: int, up: int, names: int, panels: int) -> tuple[float, float]:
 
 
 def _cells(
-    ax: "Axes", rows: Rows, x: tuple[str, list[object]], y: tuple[str, list[object]], scale: Any
+    ax: "Axes", rows: Rows, x: tuple[str, list[object]], y: tuple[str, list[object]], scale: object
 ) -> Any:
     """Draw the means of one panel at the positions of the keys' values; return the image."""
     (across_by, across), (up_by, up) = x, y
@@ -245,7 +253,7 @@ def _numbers(ax: "Axes", values: F64, scale: Any, texts: Mapping[tuple[int, int]
                 color="white" if dark else "black")  # fmt: skip
 
 
-def _at(row: Row, columns: Sequence[str]) -> tuple[Any, ...]:
+def _at(row: Row, columns: Sequence[str]) -> tuple[object, ...]:
     return tuple(row[column] for column in columns)
 
 

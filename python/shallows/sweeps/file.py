@@ -3,10 +3,11 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from shallows.algorithms import trust
 from shallows.base import texts
+from shallows.base.literal import is_table
 from shallows.errors import ScenarioError
 from shallows.scenario.examples import find
 from shallows.sweeps.plans import together
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 KEYS = ("scenario", "cc", "over", "together", "seeds", "until", "metric")
 
 
-def of_file(path: str | os.PathLike[str], overrides: Mapping[str, Any]) -> "tuple[Scenario, dict[str, Any]]":
+def of_file(
+    path: str | os.PathLike[str], overrides: Mapping[str, object]
+) -> "tuple[Scenario, dict[str, Any]]":
     """`(Scenario, {"cc", "over", "seeds", "until", "metric"})` of a TOML file. Raises `ScenarioError`."""
     from shallows.scenario import Scenario
 
@@ -55,9 +58,8 @@ def _beside(path: Path, scenario: str, overrides: Mapping[str, object]) -> "Scen
 
 
 def _sweep(table: object) -> dict[str, Any]:
-    if not isinstance(table, dict):
+    if not is_table(table):
         raise ScenarioError("sweep", table, "a table")
-    table = cast(dict[str, Any], table)
     for key in table:
         if key not in KEYS:
             from shallows.units import did_you_mean
@@ -65,24 +67,24 @@ def _sweep(table: object) -> dict[str, Any]:
             raise ScenarioError(
                 f"sweep.{key}", table[key], f"one of {', '.join(KEYS)}{did_you_mean(key, KEYS)}"
             )
-    over: object = table.get("over", {})
+    over = table.get("over", {})
     settings = dict(table)
-    if not isinstance(over, dict):
+    if not is_table(over):
         raise ScenarioError("sweep.over", over, 'a table such as { "traffic.0.load" = [0.2, 0.4] }')
-    over = dict(cast(dict[Any, Any], over))
+    over = {**over}
     for group in settings.pop("together", []):
         over |= together(group)
     settings["over"] = over
     return settings
 
 
-def share_of(text: Any, key: str) -> float | None:
+def share_of(text: object, key: str) -> float | None:
     """0.05 of "5%" or 0.05; None of None."""
     if text is None:
         return None
     from shallows.units import share
 
     try:
-        return share(text if isinstance(text, float) or "%" in str(text) else float(text))
+        return share(text if isinstance(text, float) or "%" in str(text) else float(str(text)))
     except ValueError as error:
         raise ScenarioError(key, text, str(error)) from None

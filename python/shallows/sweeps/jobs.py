@@ -27,7 +27,7 @@ SET_ASIDE = "set-aside"
 """The folder of a sweep for runs that are damaged or not its own."""
 
 
-def part_of(place: Path, metrics: "list[str]") -> tuple[dict[str, Any], dict[str, float]]:
+def part_of(place: Path, metrics: "list[str]") -> tuple[dict[str, object], dict[str, float]]:
     """Metrics of parts of the run in `place`, and lower bounds of those that are unknown."""
     summary = json.loads((place / "summary.json").read_text("utf-8"))
     values: dict[str, object] = {}
@@ -51,7 +51,7 @@ class Saved:
     folder: Path
     wrong: dict[str, str] = field(default_factory=dict[str, str])
 
-    def find(self, job: "Job") -> dict[str, Any] | None:
+    def find(self, job: "Job") -> dict[str, object] | None:
         """The row of a run that is in the folder; None, and the run is set aside, if it is not whole."""
         place = place_of(job, self.folder / "runs")
         if not os.path.lexists(place):
@@ -63,7 +63,7 @@ class Saved:
             _set_aside(place, self.folder / SET_ASIDE)
             return None
 
-    def perform(self, job: "Job") -> dict[str, Any]:
+    def perform(self, job: "Job") -> dict[str, object]:
         """Run `job` unless it is in the folder; return its row, with the error in `failure` if it failed."""
         place = place_of(job, self.folder / "runs")
         try:
@@ -145,7 +145,7 @@ def row(job: "Job", summary: Summary | None = None, failure: str | None = None) 
     }
 
 
-def _value(summary: Summary | None, metric: str) -> Any:
+def _value(summary: Summary | None, metric: str) -> object:
     """A number of a summary; None without one."""
     if summary is None:
         return None

@@ -1,7 +1,7 @@
 """The runs of a sweep: every combination of algorithm, swept values and seed."""
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ class Axis:
     """Keys of the scenario that change together: `rows` has a value for each key."""
 
     keys: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
+    rows: tuple[tuple[object, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Job:
     """One run: its address, its distinguishing columns, and a function that makes its scenario."""
 
     run: str
-    settings: dict[str, Any]
+    settings: dict[str, object]
     world: str
     make: "Callable[[], Scenario]"
 
@@ -45,7 +45,7 @@ class Plan:
     """
 
     scenario: "Scenario"
-    ccs: tuple[Any, ...]
+    ccs: tuple[str, ...]
     axes: tuple[Axis, ...]
     seeds: tuple[int, ...]
     world: str = "packet"
@@ -63,7 +63,7 @@ class Plan:
         }
 
     @property
-    def points(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    def points(self) -> list[tuple[dict[str, object], dict[str, object]]]:
         """`[(columns, overrides)]` without seeds: algorithms vary slowest, the last axis fastest."""
         names = self.names
         points: list[tuple[dict[str, object], dict[str, object]]] = []
@@ -131,7 +131,7 @@ class Plan:
             {**self.scenario.tables, "sweep": {key: value for key, value in table.items() if value}}
         )
 
-    def with_seeds(self, seeds: Any) -> "Plan":
+    def with_seeds(self, seeds: Iterable[int]) -> "Plan":
         """The same plan with other seeds."""
         return replace(self, seeds=tuple(seeds))
 
@@ -144,12 +144,12 @@ def plan(
     world: str = "packet",
 ) -> Plan:
     """The `Plan` of these arguments of `sweep`. Raises `ScenarioError`."""
-    ccs = tuple(labels([cc] if isinstance(cc, str | type) else cc or ()).values())
-    for one in ccs:
+    ccs: list[str] = []
+    for one in labels([cc] if isinstance(cc, str | type) else cc or ()).values():
         if isinstance(one, type):
-            raise ScenarioError(
-                "cc", one.__name__, "a class in a file, from which other processes can load it"
-            )
+            expected = "a class in a file, from which other processes can load it"
+            raise ScenarioError("cc", one.__name__, expected)
+        ccs.append(one)
     axes = tuple(axis(keys, values) for keys, values in (over or {}).items())
     keys = [key for one in axes for key in one.keys]
     for key in keys:
@@ -158,7 +158,7 @@ def plan(
                 key, "each key once"
             )
             raise ScenarioError("over", key, instead)
-    return Plan(scenario, ccs, axes, _seeds(seeds, scenario.seed), world)
+    return Plan(scenario, tuple(ccs), axes, _seeds(seeds, scenario.seed), world)
 
 
 def axis(keys: tuple[str, ...], values: Any) -> Axis:
@@ -172,7 +172,7 @@ def axis(keys: tuple[str, ...], values: Any) -> Axis:
     return Axis(keys, tuple(rows))
 
 
-def together(columns: Mapping[str, Sequence[object]]) -> dict[tuple[str, ...], list[tuple[Any, ...]]]:
+def together(columns: Mapping[str, Sequence[object]]) -> dict[tuple[str, ...], list[tuple[object, ...]]]:
     """The `{keys: rows}` of several keys that change together: `{key: values}` of equal lengths."""
     spread_out = {
         key: spread(values, key) if isinstance(values, str) else values for key, values in columns.items()
@@ -192,7 +192,7 @@ def spread(text: str, key: str) -> list[Any]:
     return [_value(part) for part in _split(text, ",")]
 
 
-def pairs(text: str) -> list[Any]:
+def pairs(text: str) -> list[tuple[str, str]]:
     """`(key, text)` pairs of an option "key=values key=values", whose keys change together."""
     pairs = [part.partition("=") for part in _split(text, " ") if part]
     for key, equals, values in pairs:
@@ -201,7 +201,7 @@ def pairs(text: str) -> list[Any]:
     return [(key, values) for key, _, values in pairs]
 
 
-def _range(bounds: list[str], key: str) -> list[Any]:
+def _range(bounds: list[str], key: str) -> list[object]:
     numbers = [_number(part) for part in bounds]
     parts = [number for number in numbers if number]
     expected = "FROM:TO:STEP, such as 0.2:0.8:0.1 or 100pkt:500pkt:100pkt"
@@ -231,7 +231,7 @@ def _plain(number: Decimal) -> int | float:
     return int(number) if number == int(number) and "." not in str(number) else float(number)
 
 
-def _value(text: str) -> Any:
+def _value(text: str) -> object:
     try:
         return texts.toml(f"value = {text}")["value"]
     except ValueError:

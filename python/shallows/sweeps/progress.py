@@ -3,9 +3,12 @@
 import sys
 import time
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from shallows.printing.progress import count, duration
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
 
 SILENT_S = 10
 
@@ -46,7 +49,7 @@ class Progress:
         state = f"{self.failed} failed"
         if self.hops:
             state += f", {count(self.hops / (time.monotonic() - self.began))} hops/s"
-        if self._bar:
+        if self._bar and self._task is not None:
             self._bar.update(self._task, completed=self.done, state=state)
         elif self._lines and time.monotonic() - self.printed_at > SILENT_S:
             self.printed_at = time.monotonic()
@@ -58,7 +61,7 @@ class Progress:
         return duration(passed * (self.total - self.done) / max(self.done - self.first, 1))
 
 
-def _bar() -> Any:
+def _bar() -> "Bar":
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -11,13 +11,14 @@ from shallows.scenario import randomness
 from shallows.sweeps import statistics
 
 if TYPE_CHECKING:
+    from shallows.printing.report import Part
     from shallows.sweeps.result import Sweep
 
 
 MOST_MESSAGES = 5
 
 
-def sweep_report(sweep: "Sweep", metrics: Sequence[str], baseline: str | None = None) -> list[Any]:
+def sweep_report(sweep: "Sweep", metrics: Sequence[str], baseline: str | None = None) -> "list[Part]":
     """The mean and interval of `metrics` at every point, and the messages of failures."""
     rows = sweep.intervals(metrics, baseline=baseline)
     (first, *titles), lines = _lines(sweep, rows, metrics, baseline)
@@ -69,7 +70,7 @@ def _lines(
     sweep: "Sweep", rows: list[dict[str, Any]], metrics: Sequence[str], baseline: str | None
 ) -> tuple[list[str], list[list[str]]]:
     """The titles and the lines of the table: points, seeds, and the mean and interval of each metric."""
-    groups: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
+    groups: dict[tuple[object, ...], dict[str, dict[str, Any]]] = {}
     columns = sweep.columns
     for row in rows:
         groups.setdefault(tuple(row[column] for column in columns), {})[row["metric"]] = row

@@ -2,11 +2,11 @@
 
 import math
 import os
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from shallows.base import texts
 from shallows.errors import BooksError, ScenarioError
@@ -21,6 +21,9 @@ from shallows.sweeps.jobs import part_of
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+    from pyarrow.dataset import Dataset
+
+    from shallows.sweeps.figures import FigureOptions
 
 
 MOST_SEEDS = 200
@@ -37,7 +40,7 @@ class Sweep:
         rows: list[dict[str, Any]],
         swept: Mapping[str, str],
         folder: str | os.PathLike[str],
-        about: dict[str, Any],
+        about: "saved.About",
     ) -> None:
         self.rows, self.swept, self.folder, self.about = rows, dict(swept), Path(folder), about
 
@@ -54,8 +57,8 @@ class Sweep:
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> "Sweep":
         """The sweep saved in `folder`. Raises `ScenarioError` if there is none."""
-        rows, about = saved.load(Path(folder, "table.parquet"))
-        return cls(rows, about.pop("swept"), folder, about)
+        rows, about, swept = saved.load(Path(folder, "table.parquet"))
+        return cls(rows, swept, folder, about)
 
     @property
     def interrupted(self) -> bool:
@@ -65,7 +68,7 @@ class Sweep:
     @property
     def set_aside(self) -> dict[str, str]:
         """`{run: problem}` of the runs in the folder that were damaged or not its own, and were repeated."""
-        return self.about.get("set_aside", {})
+        return self.about["set_aside"]
 
     @property
     def failures(self) -> dict[str, str]:
@@ -178,9 +181,9 @@ class Sweep:
         return known.resolved(name, self._tables)
 
     @cached_property
-    def _tables(self) -> dict[str, Any]:
+    def _tables(self) -> dict[str, object]:
         """The tables of its scenario, as given."""
-        return texts.toml(self.about.get("told", ""))
+        return texts.toml(self.about["told"])
 
     def narrow(self, share: float, metric: str | None = None) -> bool:
         """True if every interval of `metric` is within `share` of its mean to either side."""
@@ -200,7 +203,7 @@ class Sweep:
             if not row["failure"] and all(row[key] == value for key, value in chosen.items()):
                 yield Run.load(self.folder / "runs" / f"run={row['run']}")
 
-    def scan(self, table: str = "flows") -> Any:
+    def scan(self, table: str = "flows") -> "Dataset":
         """One table of all runs as a pyarrow data set, read when used; its column `run` refers to `table`.
 
         Raises `ScenarioError` without pyarrow, which the extra `arrow` brings.
@@ -228,7 +231,7 @@ class Sweep:
         y: str | Sequence[str] | None = None,
         by: str = "cc",
         baseline: str | None = None,
-        **options: Any,
+        **options: "Unpack[FigureOptions]",
     ) -> "Figure":
         """A matplotlib Figure of the mean of `y` against `x`, with its interval as a band.
 
@@ -238,7 +241,7 @@ class Sweep:
 
         return figures.figure(self, x, y, by, baseline, **options)
 
-    def heatmap(self, x: str, y: str, of: str, **options: Any) -> "Figure":
+    def heatmap(self, x: str, y: str, of: str, **options: "Unpack[FigureOptions]") -> "Figure":
         """A matplotlib Figure: the mean of `of` over two swept keys, a panel for each algorithm.
 
         `options` are `size`, `names` and `caption`; see `sweeps.figures.figure`.
@@ -265,7 +268,7 @@ class Sweep:
         for name in ("figure.png", "figure.pdf"):
             (self.folder / name).unlink(missing_ok=True)
         with _replaced(self.folder / "table.parquet") as path:
-            saved.save(path, self.rows, {**self.about, "swept": self.swept})
+            saved.save(path, self.rows, self.about, self.swept)
         with _replaced(self.folder / "summary.csv") as path:
             self.summary(RUN_KEYS if self.rows else None).to_csv(path, index=False)
         with _replaced(self.folder / "sweep.toml") as path:
@@ -277,9 +280,9 @@ class Sweep:
                 plot.save(figure, filling)
         return self.folder
 
-    def _groups(self, columns: Sequence[str]) -> dict[tuple[Any, ...], dict[int, list[dict[str, Any]]]]:
+    def _groups(self, columns: Sequence[str]) -> dict[tuple[object, ...], dict[int, list[dict[str, Any]]]]:
         """`{values of columns: {seed: rows}}`, without seeds that lack rows of other seeds."""
-        groups: dict[tuple[Any, ...], dict[int, list[dict[str, Any]]]] = {}
+        groups: dict[tuple[object, ...], dict[int, list[dict[str, Any]]]] = {}
         for row in self.rows:
             if not row["failure"]:
                 group = tuple(row[key] for key in columns)
@@ -305,7 +308,7 @@ def _one_run(seeds: Seeds) -> bool:
     return len(seeds) > 1 and len(drawn) == 1 and all(next(iter(drawn)))
 
 
-def _difference(seeds: Seeds, others: Seeds, metric: str, confidence: float) -> dict[str, Any]:
+def _difference(seeds: Seeds, others: Seeds, metric: str, confidence: float) -> dict[str, object]:
     """Columns of the difference from the baseline `others`, paired where seeds are shared."""
     values, reference = _by_seed(seeds, metric), _by_seed(others, metric)
     both = [seed for seed in values if seed in reference]
@@ -364,12 +367,12 @@ def _least(seeds: Seeds, metric: str) -> float:
     return statistics.mean([_mean(values) for values in known]).mean
 
 
-def _mean(values: list[Any]) -> float:
+def _mean(values: list[float | None]) -> float:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known and len(known) == len(values) else math.nan
 
 
-def listed(value: Any) -> list[str]:
+def listed(value: str | Iterable[str] | None) -> list[str]:
     return [value] if isinstance(value, str) else list(value or [])
 
 

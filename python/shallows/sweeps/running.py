@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from shallows.scenario import Scenario
     from shallows.sweeps.plans import Job, Plan
     from shallows.sweeps.progress import Progress
+    from shallows.sweeps.saved import About
     from shallows.worlds.runner import Given
 
 FIRST_SEEDS = 5
@@ -36,8 +37,8 @@ FIRST_SEEDS = 5
 
 def sweep(
     scenario: "Given",
-    cc: str | type[Any] | Sequence[str | type[Any]] = (),
-    over: Mapping[str | tuple[str, ...], Sequence[Any] | str] | None = None,
+    cc: str | type[object] | Sequence[str | type[object]] = (),
+    over: Mapping[str | tuple[str, ...], Sequence[object] | str] | None = None,
     *,
     seeds: int | Sequence[int] | None = None,
     until: float | str | None = None,
@@ -47,7 +48,7 @@ def sweep(
     world: World = "packet",
     out: str | os.PathLike[str] | None = None,
     progress: bool = False,
-    overrides: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, object] | None = None,
     shard: tuple[int, int] | None = None,
     **unknown: Never,
 ) -> Sweep:
@@ -83,9 +84,9 @@ def sweep(
         shard=shard,
     )
     check_memory(missing(plan, out or default_folder(plan)), workers, executor)
-    metric = options["metric"][0] if options["metric"] else None
+    first = options["metric"][0] if options["metric"] else None
     with Progress(shown=progress) as bar:
-        result = run(plan, out, on=executor, workers=workers, until=options["until"], metric=metric, bar=bar)
+        result = run(plan, out, on=executor, workers=workers, until=options["until"], metric=first, bar=bar)
     causes = result.failures
     if causes and len(causes) == len(result.rows) and not result.interrupted:
         raise RuntimeError(f"all {len(causes)} runs failed: {next(iter(causes.values()))}")
@@ -93,13 +94,13 @@ def sweep(
 
 
 def asked(
-    scenario: object,
-    cc: Any = (),
-    over: Any = None,
+    scenario: "Given",
+    cc: object = (),
+    over: object = None,
     *,
-    seeds: Any = None,
+    seeds: object = None,
     until: object = None,
-    metric: object = None,
+    metric: str | Sequence[str] | None = None,
     world: str = "packet",
     overrides: Mapping[str, object] | None = None,
     shard: tuple[int, int] | None = None,
@@ -148,9 +149,9 @@ def _made(jobs: "Iterable[Job]") -> "Iterator[Scenario]":
             yield job.make()
 
 
-def read(scenario: Any, overrides: Mapping[str, Any]) -> "tuple[Scenario, dict[str, Any]]":
+def read(scenario: "Given", overrides: Mapping[str, object]) -> "tuple[Scenario, dict[str, Any]]":
     """`(Scenario, its table [sweep])` of what `run` accepts."""
-    if isinstance(scenario, str) or hasattr(scenario, "__fspath__"):
+    if isinstance(scenario, str | os.PathLike):
         return of_file(scenario, overrides)
     return given(scenario, overrides), {}
 
@@ -163,12 +164,12 @@ def default_folder(plan: "Plan") -> Path:
 
 def run(
     asked: "Plan",
-    out: Any = None,
+    out: str | os.PathLike[str] | None = None,
     *,
     on: object = None,
     workers: int | None = None,
-    until: Any = None,
-    metric: Any = None,
+    until: float | None = None,
+    metric: str | None = None,
     bar: "Progress | None" = None,
 ) -> Sweep:
     """Run a `Plan` in the folder `out`; see `sweep`. `bar` receives rows as they finish."""
@@ -194,7 +195,7 @@ def _run(plan: "Plan", folder: Path, on: object, workers: int | None, bar: "Prog
     jobs = plan.jobs()
     saved = Saved(folder)
     executor = partial(performed, on=on, workers=workers, folder=folder / "runs")
-    rows: dict[str, dict[str, Any]] = {}
+    rows: dict[str, dict[str, object]] = {}
     interrupted = False
     try:
         # Closing the generator stops the workers.
@@ -212,7 +213,7 @@ def _run(plan: "Plan", folder: Path, on: object, workers: int | None, bar: "Prog
     )
 
 
-def _about(plan: "Plan", interrupted: bool, wrong: dict[str, str]) -> dict[str, Any]:
+def _about(plan: "Plan", interrupted: bool, wrong: dict[str, str]) -> "About":
     return {
         "name": plan.scenario.name,
         "world": plan.world,

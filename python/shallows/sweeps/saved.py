@@ -1,8 +1,9 @@
 """The table of a sweep on disk, a row per run: `table.parquet`."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +15,26 @@ from shallows.results.tables import Column, Names
 
 ABOUT = "sweep"
 """The key in the metadata of the file for the rest of the sweep, in JSON."""
+SWEPT = "swept"
+"""The key for the column of each swept key."""
 JSON = "json"
 """The key for the list of columns with values in JSON, because no column type holds them."""
 
 
-def save(path: Path, rows: list[dict[str, Any]], about: dict[str, object]) -> None:
+class About(TypedDict):
+    """Facts about a sweep: what it ran, and with which version; `told` is its file."""
+
+    name: str
+    world: str
+    version: str
+    seeds: list[int]
+    shard: list[int] | None
+    interrupted: bool
+    told: str
+    set_aside: dict[str, str]
+
+
+def save(path: Path, rows: list[dict[str, Any]], about: About, swept: Mapping[str, str]) -> None:
     """Write the table and the facts `about` the sweep. Raises `OSError` if it fails."""
     names = list(rows[0]) if rows else []
     values = {name: [row[name] for row in rows] for name in names}
@@ -28,24 +44,27 @@ def save(path: Path, rows: list[dict[str, Any]], about: dict[str, object]) -> No
     kinds = {name: _kind(name, values[name]) or "name" for name in names}
     columns = {name: Column(kind, "", "") for name, kind in kinds.items()}
     block = {name: _column(values[name], kind) for name, kind in kinds.items()}
-    disk.write(path, columns, {ABOUT: json.dumps({**about, JSON: odd})}, [block] if rows else [])
+    disk.write(
+        path, columns, {ABOUT: json.dumps({**about, SWEPT: swept, JSON: odd})}, [block] if rows else []
+    )
 
 
-def load(path: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """(rows, facts about the sweep). Raises `ScenarioError` if there is no table."""
+def load(path: Path) -> tuple[list[dict[str, Any]], About, dict[str, str]]:
+    """(rows, facts about the sweep, column of each swept key). Raises `ScenarioError` without a table."""
     expected = "the folder of a sweep"
     if not path.is_file():
         raise ScenarioError("no table", file=path, expected=expected)
     metadata, _ = disk.header(path, expected)
     rows = tables.rows(disk.read(path, expected))
     try:
-        about = cast("dict[str, Any]", json.loads(metadata[ABOUT]))
+        facts = json.loads(metadata[ABOUT])
     except (KeyError, ValueError):
         raise ScenarioError("no table", file=path, expected=expected) from None
-    for name in about.pop(JSON, []):
+    for name in facts.pop(JSON, []):
         for row in rows:
-            row[name] = json.loads(row[name])
-    return rows, about
+            row[name] = json.loads(str(row[name]))
+    swept = facts.pop(SWEPT)
+    return rows, cast(About, facts), swept
 
 
 def _kind(name: str, values: list[Any]) -> str | None:
@@ -62,7 +81,7 @@ def _kind(name: str, values: list[Any]) -> str | None:
     return "float64" if float in types and types <= {int, float} else None
 
 
-def _column(values: list[Any], kind: str) -> NDArray[Any] | Names:
+def _column(values: list[Any], kind: str) -> NDArray[np.generic] | Names:
     if kind != "name":
         return np.array(values, kind)
     names = list(dict.fromkeys(value for value in values if value is not None))

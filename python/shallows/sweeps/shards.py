@@ -5,7 +5,6 @@ import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from shallows.errors import ScenarioError
 from shallows.sweeps.jobs import place_of_run, wrong_run
@@ -36,7 +35,7 @@ def merge(folders: Sequence[Place], out: Place) -> Sweep:
     """
     shards = [Sweep.load(folder) for folder in folders]
     _check(shards)
-    shards.sort(key=lambda one: one.about["shard"])
+    shards.sort(key=_place)
     folder = Path(os.path.realpath(out))
     check_place(folder)
     (folder / "runs").mkdir(parents=True, exist_ok=True)
@@ -54,11 +53,7 @@ def _check(shards: list[Sweep]) -> None:
     """Raise `ScenarioError` unless these are all shards of one sweep, each once and complete."""
     first = shards[0]
     for one in shards:
-        about = one.about
-        if not about.get("shard"):
-            raise ScenarioError(
-                "it is no shard", file=one.folder, expected="a sweep that ran with --shard I/N"
-            )
+        about, _ = one.about, _place(one)
         for key in ("told", "seeds", "world", "version"):
             if about[key] != first.about[key]:
                 what = {"told": "sweep"}.get(key, key)
@@ -66,14 +61,23 @@ def _check(shards: list[Sweep]) -> None:
                 raise ScenarioError("another sweep", file=one.folder, expected=expected)
         if about["interrupted"]:
             raise ScenarioError("interrupted", file=one.folder, expected="a complete shard: run it again")
-    count = first.about["shard"][1]
-    numbers = sorted(one.about["shard"][0] for one in shards)
-    if numbers != list(range(1, count + 1)) or any(one.about["shard"][1] != count for one in shards):
-        here = ", ".join("/".join(map(str, one.about["shard"])) for one in shards)
+    places = [_place(one) for one in shards]
+    count = places[0][1]
+    if sorted(places) != [(number, count) for number in range(1, count + 1)]:
+        here = ", ".join(f"{number}/{every}" for number, every in places)
         raise ScenarioError("shards", here, f"each of 1/{count} to {count}/{count} once")
 
 
-def _in_order(shards: list[Sweep]) -> list[dict[str, Any]]:
+def _place(one: Sweep) -> tuple[int, int]:
+    """The number of a shard, and how many there are. Raises `ScenarioError` for another sweep."""
+    shard = one.about["shard"]
+    if not shard:
+        raise ScenarioError("it is no shard", file=one.folder, expected="a sweep that ran with --shard I/N")
+    number, every = shard
+    return number, every
+
+
+def _in_order(shards: list[Sweep]) -> list[dict[str, object]]:
     """The rows of all shards in the order of the sweep, which deals its runs out in turn."""
     every = max(len(one.rows) for one in shards)
     return [one.rows[at] for at in range(every) for one in shards if at < len(one.rows)]

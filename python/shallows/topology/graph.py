@@ -60,7 +60,7 @@ class Graph(Table):
         return net.network()
 
 
-def read_graph(path: Path) -> dict[str, Any]:
+def read_graph(path: Path) -> dict[str, object]:
     """The keys of the `graph` kind from a GraphML file or a node-link JSON file.
 
     Raises `ValueError` with what was expected.

@@ -132,7 +132,7 @@ class MultiBottleneck(_RoundTripKind):
 
     @field_validator("hosts")
     @classmethod
-    def _three_groups(cls, hosts: Any) -> Any:
+    def _three_groups(cls, hosts: Any) -> object:
         if len(hosts) != 3:
             raise ValueError("three numbers, the sizes of the sending groups")
         return hosts

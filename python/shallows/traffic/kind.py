@@ -16,20 +16,23 @@ from shallows.traffic.flows import Drawn, Draws
 from shallows.units import Frame, OptionalName, TypeName, packet
 
 if TYPE_CHECKING:
-    from pydantic import ValidationInfo
+    from collections.abc import Callable
 
+    from pydantic import SerializationInfo, ValidationInfo
+
+    from shallows.algorithms.algorithm import Algorithm
     from shallows.topology import Network
 
 
 DRAWN_BYTES, WAIT_BYTES = 200, 80
 """Memory of a flow while it is drawn, and of its wait for another."""
 _Host = int | str
-Columns = dict[str, list[Any]]
+Columns = dict[str, list[object]]
 Pair = tuple[U32, U32]
 """Sources and targets."""
 
 
-def _ends(value: object) -> Any:
+def _ends(value: object) -> object:
     hosts = value if is_list(value) else [value]
     if not hosts or not all(isinstance(host, int | str) and not isinstance(host, bool) for host in hosts):
         raise ValueError('a host (number or name), a list of hosts, or "topology"')
@@ -38,8 +41,8 @@ def _ends(value: object) -> Any:
 
 def file_of(value: object, info: "ValidationInfo") -> str:
     """The path of an existing file, searched in the scenario's folder first. Raises `ValueError`."""
-    context: dict[str, Any] = info.context or {}
-    folder: Path = context.get("folder") or Path()
+    context: dict[str, Path] = info.context or {}
+    folder = context.get("folder") or Path()
     if not isinstance(value, str):
         raise ValueError("the path of a file")
     with suppress(OSError, ValueError):  # too long, or not a file name
@@ -49,7 +52,7 @@ def file_of(value: object, info: "ValidationInfo") -> str:
     raise ValueError(f"an existing file; there is none in {folder.resolve()}")
 
 
-def rows_of(columns: Columns, names: Sequence[str]) -> list[list[Any]]:
+def rows_of(columns: Columns, names: Sequence[str]) -> list[list[object]]:
     """Rows of a dict of columns. Raises `ValueError` with what was expected."""
     missing = [name for name in names if name not in columns]
     if missing:
@@ -62,22 +65,25 @@ def rows_of(columns: Columns, names: Sequence[str]) -> list[list[Any]]:
     return [list(row) for row in zip(*(columns[name] for name in names), strict=True)]
 
 
-def _algorithm(value: Any, info: "ValidationInfo") -> Any:
-    context: dict[str, Any] = info.context or {}
+def _algorithm(value: object, info: "ValidationInfo") -> "Algorithm | None":
+    context: dict[str, Callable[[object], Algorithm]] = info.context or {}
     return None if value is None else context["algorithm"](value)
 
 
-def _algorithm_table(value: Any, info: Any) -> Any:
+def _algorithm_table(value: "Algorithm | None", info: "SerializationInfo") -> object:
     return value and value.table(packet(info))
 
 
-Ends = Annotated[Any, TypeName("Ends"), BeforeValidator(_ends, json_schema_input_type=_Host | list[_Host])]
-AlgorithmChoice = Annotated[
-    Any,
-    TypeName("Algorithm"),
-    BeforeValidator(_algorithm),
-    PlainSerializer(_algorithm_table),
-]
+if TYPE_CHECKING:
+    Ends = _Host | list[_Host]
+    AlgorithmChoice = Algorithm | None
+else:
+    Ends = Annotated[
+        object, TypeName("Ends"), BeforeValidator(_ends, json_schema_input_type=_Host | list[_Host])
+    ]
+    AlgorithmChoice = Annotated[
+        object, TypeName("Algorithm"), BeforeValidator(_algorithm), PlainSerializer(_algorithm_table)
+    ]
 
 
 class Kind(Table):

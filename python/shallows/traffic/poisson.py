@@ -1,7 +1,7 @@
 """Flows that arrive at random, with sizes from a distribution."""
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import BeforeValidator
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 _SUFFIX = re.compile(r"\.[A-Za-z]\w*$")
 
 
-def _sizes(value: Any, info: "ValidationInfo") -> Any:
+def _sizes(value: object, info: "ValidationInfo") -> object:
     if isinstance(value, str) and _is_path(value):
         value = file_of(value, info)
     if is_table(value):
         value = rows_of(value, ("size_bytes", "cum_prob"))
-    context: dict[str, Any] = info.context or {}
+    context: dict[str, Frame] = info.context or {}
     distribution(value, context["frame"])
     return value
 
 
-def distribution(sizes: Any, frame: Frame) -> Sizes:
+def distribution(sizes: object, frame: Frame) -> Sizes:
     """The `Sizes` of a name, a CSV file, (bytes, share) pairs or a size with its unit.
 
     Raises `ValueError` with what was expected.
@@ -55,9 +55,12 @@ def _is_path(sizes: str) -> bool:
 
 
 _Points = list[tuple[float, float]]
-SizesName = Annotated[
-    Any, TypeName("Sizes"), BeforeValidator(_sizes, json_schema_input_type=str | _Points | Columns)
-]
+if TYPE_CHECKING:
+    SizesName = str | list[list[float]]
+else:
+    SizesName = Annotated[
+        object, TypeName("Sizes"), BeforeValidator(_sizes, json_schema_input_type=str | _Points | Columns)
+    ]
 
 
 class Poisson(Between):

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn, Self
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, NoReturn, Self
 
 import numpy as np
 from pydantic import BeforeValidator, model_validator
@@ -47,7 +47,7 @@ def _optional_file(value: object, info: "ValidationInfo") -> str | None:
     return None if value is None else file_of(value, info)
 
 
-def _columns(value: Any) -> Columns:
+def _columns(value: object) -> Columns:
     """Columns of `TRACE`, and of `WAITS` if there are any, from columns or from rows of four."""
     if is_list(value) and all(is_list(row) and len(row) == len(TRACE) for row in value):
         value = dict(zip(TRACE, map(list, zip(*value, strict=True)), strict=True)) if value else {}
@@ -56,11 +56,21 @@ def _columns(value: Any) -> Columns:
     names = [*TRACE, *(name for name in WAITS if name in value)]
     rows_of(value, names)
     # An array has one numeric type, so hosts and bytes may be floats.
-    whole = {
+    whole: Columns = {
         name: [int(item) if isinstance(item, float) and item.is_integer() else item for item in value[name]]
         for name in names[1:]
     }
     return {names[0]: value[names[0]], **whole}
+
+
+if TYPE_CHECKING:
+    FlowColumns = Columns | None
+else:
+    FlowColumns = Annotated[
+        object,
+        TypeName("Columns"),
+        BeforeValidator(_columns, json_schema_input_type=Columns | list[list[object]]),
+    ]
 
 
 class _Texts(NamedTuple):
@@ -84,9 +94,9 @@ class Trace(Kind):
         None,
         description="a CSV file with the columns start_s,src,dst,bytes and perhaps id,after,behind",
     )
-    flows: Annotated[
-        Any, TypeName("Columns"), BeforeValidator(_columns, json_schema_input_type=Columns | list[list[Any]])
-    ] = Key(None, validate_default=False, description="these columns themselves, instead of a file")
+    flows: FlowColumns = Key(
+        None, validate_default=False, description="these columns themselves, instead of a file"
+    )
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -98,10 +108,16 @@ class Trace(Kind):
         """As many as the file or the scenario has rows, which are in memory already."""
         return "flows", 1
 
+    @property
+    def _columns(self) -> Columns:
+        """The columns that the scenario holds."""
+        assert self.flows is not None, "without a file there are columns"
+        return self.flows
+
     def draw_bytes(self, network: "Network") -> float:
         """Of rows, which are texts at first: as many as a file of this size has at most."""
         if self.file is None:
-            return ROW_BYTES * len(self.flows["bytes"])
+            return ROW_BYTES * len(self._columns["bytes"])
         return ROW_BYTES * (Path(self.file).stat().st_size // LEAST_ROW)
 
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
@@ -148,8 +164,8 @@ class Trace(Kind):
         return Predecessors.of_pairs(*zip(*dict.fromkeys(pairs), strict=True)) if pairs else None
 
     def _given(self) -> _Texts:
-        columns = {name: [str(value).strip() for value in column] for name, column in self.flows.items()}
-        return _Texts(columns, [f"in flow {at}" for at in range(1, len(self.flows["bytes"]) + 1)])
+        columns = {name: [str(value).strip() for value in column] for name, column in self._columns.items()}
+        return _Texts(columns, [f"in flow {at}" for at in range(1, len(self._columns["bytes"]) + 1)])
 
     def _read(self, file: str) -> _Texts:
         """The rows of a file, without empty lines and lines that begin with `#`."""

@@ -95,11 +95,12 @@ def dropped_unmarked(answer: "Answer") -> list[str]:
     A TCP that reacts to losses expects it. Drops below a full queue come from the marking.
     """
     options = answer.scenario.network
-    if isinstance(options.marking, str) or not options.marking.marks or not options.marking.drops:
+    marking = answer.scenario.marking
+    if marking is None or not marking.marks or not marking.drops:
         return []
     names = dict.fromkeys(used.label for used in answer.scenario.algorithms if _expects_no_drop(used))
     longest = answer.port_columns["queue_max_pkt"] * answer.scenario.mtu
-    not_full = longest + answer.scenario.mtu <= options.buffer
+    not_full = longest + answer.scenario.mtu <= answer.scenario.buffer
     dropped = int(answer.port_columns["dropped"][not_full].sum())
     if not names or not dropped or options.pfc or options.shared:
         return []

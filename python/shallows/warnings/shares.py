@@ -1,6 +1,6 @@
 """Warnings about flows that share a link unequally."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,8 +27,8 @@ def unequal_shares(answer: "Answer") -> list[str]:
     """Equal flows of one table, without an end, that share a link unequally."""
     flows = answer.flow_columns
     warnings: list[str] = []
-    for number, table in enumerate(answer.scenario.traffic):
-        used = table.cc or answer.scenario.cc
+    used_by = zip(answer.scenario.traffic, answer.scenario.algorithms, strict=True)
+    for number, (table, used) in enumerate(used_by):
         its = (flows["traffic"] == number) & np.isnan(flows["bytes"])
         if table.kind != "long-lived" or table.stop != NEVER or its.sum() < 2 or not _why(answer, used):
             continue
@@ -96,7 +96,7 @@ def _equal(answer: "Answer", its: "Flags") -> bool:
     src, dst = (answer.flow_columns[end].codes[its] for end in ("src", "dst"))
     network = answer.network
     edges = (network.link_from < network.hosts) | (network.link_to < network.hosts)
-    columns: tuple[NDArray[Any], ...] = (network.rate_bps, network.delay_ps)
+    columns: tuple[NDArray[np.generic], ...] = (network.rate_bps, network.delay_ps)
     equal = all(np.ptp(column[edges]) == 0 for column in columns)
     senders, receivers = (np.count_nonzero(np.bincount(hosts)) for hosts in (src, dst))
     return equal and senders == len(src) and receivers in (1, len(dst))

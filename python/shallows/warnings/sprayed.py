@@ -76,7 +76,9 @@ def _by_chance(scenario: "Scenario") -> bool:
 def _markings(scenario: "Scenario", kind: str, algorithm: str) -> "Iterable[tuple[str, Marking]]":
     """The markings of this kind, by their keys, that mark data of this algorithm."""
     for key, (marking, algorithms) in algorithms_by_marking(scenario).items():
-        if marking != "none" and marking.kind == kind and any(one.name == algorithm for one in algorithms):
+        if isinstance(marking, str) or marking.kind != kind:
+            continue
+        if any(one.name == algorithm for one in algorithms):
             yield key, marking
 
 

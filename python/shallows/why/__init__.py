@@ -5,9 +5,9 @@ check that the second run was the same (docs/why.md, docs/timelines.md).
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Unpack, overload
 
-from shallows.why import paths, snapshot
+from shallows.why import choice, paths, snapshot
 from shallows.why import task as tasks
 from shallows.why.causes import CAUSES
 from shallows.why.counterfactual import Counterfactual
@@ -19,6 +19,7 @@ from shallows.why.task import TaskPath
 
 if TYPE_CHECKING:
     from shallows.results.run import Run
+    from shallows.worlds.runner import OnProgress
 
 __all__ = [
     "CAUSES",
@@ -34,20 +35,34 @@ __all__ = [
 ]
 
 
+class Options(choice.Choice, total=False):
+    """The options of `of_run` for several flows."""
+
+    on_progress: "OnProgress | None"
+
+
 @overload
-def of_run(run: "Run", flow: int, *, task: None = None, **options: object) -> Path: ...
+def of_run(run: "Run", flow: int, *, task: None = None, **options: Unpack[Options]) -> Path: ...
 @overload
 def of_run(
-    run: "Run", flow: Iterable[int] | None = None, *, task: None = None, **options: object
+    run: "Run", flow: Iterable[int] | None = None, *, task: None = None, **options: Unpack[Options]
 ) -> Paths: ...
 @overload
-def of_run(run: "Run", flow: None = None, *, task: str, **options: object) -> TaskPath: ...
+def of_run(run: "Run", flow: None = None, *, task: str, **options: Unpack[Options]) -> TaskPath: ...
 @overload
 def of_run(
-    run: "Run", flow: int | Iterable[int] | None = None, *, task: str | None = None, **options: object
+    run: "Run",
+    flow: int | Iterable[int] | None = None,
+    *,
+    task: str | None = None,
+    **options: Unpack[Options],
 ) -> Path | Paths | TaskPath: ...
 def of_run(
-    run: "Run", flow: int | Iterable[int] | None = None, *, task: str | None = None, **options: Any
+    run: "Run",
+    flow: int | Iterable[int] | None = None,
+    *,
+    task: str | None = None,
+    **options: Unpack[Options],
 ) -> Path | Paths | TaskPath:
     """Causes of each picosecond of the time of a flow: its `Path`.
 

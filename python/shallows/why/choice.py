@@ -1,6 +1,6 @@
 """The choice of flows: the slowest, those of a size class, those above its 99th percentile."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -9,6 +9,14 @@ from shallows.printing.report import SIZES
 
 if TYPE_CHECKING:
     from shallows.results.run import Run
+
+
+class Choice(TypedDict, total=False):
+    """The options of `flows`."""
+
+    slowest: int | None
+    size: str | None
+    p99: bool
 
 
 def flows(run: "Run", *, slowest: int | None = None, size: str | None = None, p99: bool = False) -> list[int]:

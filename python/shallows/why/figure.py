@@ -197,7 +197,7 @@ def _draw_path(ax: "Axes", path: "Path", bars: list[Bar]) -> None:
     ax.set_title(f"Flow {path.flow}: {path.fct_ps / 1e6:.1f} us, slowdown {slowdown}{_left_out(path, bars)}")
 
 
-def _shade(ax: "Axes", path: "Path", bars: Sequence[tuple[Bar, float, float]], **how: Any) -> None:
+def _shade(ax: "Axes", path: "Path", bars: Sequence[tuple[Bar, float, float]], **how: object) -> None:
     """Draw bars of one cause over time, `(bar, y from, height)` each."""
     if bars:
         boxes = [

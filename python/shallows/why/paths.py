@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from shallows.why import choice, path, record, walk
 
@@ -96,11 +96,15 @@ class Paths(Mapping[int, path.Path]):
 
 
 def of_run(
-    run: "Run", flows: Iterable[int] | None = None, *, on_progress: "OnProgress | None" = None, **choose: Any
+    run: "Run",
+    flows: Iterable[int] | None = None,
+    *,
+    on_progress: "OnProgress | None" = None,
+    **chosen_by: Unpack[choice.Choice],
 ) -> "Paths":
     """The `Paths` of these flows of `run`, or of those that `choice.flows` selects.
 
     Of a selection only as many as fit into memory: `record.left_out` has the rest.
     """
-    chosen = choice.flows(run, **choose) if flows is None else list(dict.fromkeys(flows))
+    chosen = choice.flows(run, **chosen_by) if flows is None else list(dict.fromkeys(flows))
     return Paths(record.of_run(run, chosen, on_progress, as_many_as_fit=flows is None))

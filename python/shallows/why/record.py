@@ -283,7 +283,7 @@ def _taken(record: Record) -> dict[int, list[int]]:
     return found
 
 
-def _spans(ways: Ways, begin: U64, end: U64) -> dict[str, NDArray[Any]]:
+def _spans(ways: Ways, begin: U64, end: U64) -> dict[str, NDArray[np.generic]]:
     """For each link of the flows: the spans in which a flow may use it, ordered and disjoint."""
     spans: dict[int, list[tuple[int, int]]] = {}
     for way, since, until in zip(ways, begin.tolist(), end.tolist(), strict=True):

@@ -1,7 +1,7 @@
 """Terminal reports on slow flows: where the time went, and which ports and flows caused it."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from shallows.printing.report import plain_table
 from shallows.scenario.port_request import CONTROL
@@ -12,9 +12,12 @@ from shallows.why.pauses import Pauses, pausers
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from shallows.printing.report import Part
     from shallows.why.counterfactual import Counterfactual
     from shallows.why.paths import Paths
     from shallows.why.record import Record
+
+K = TypeVar("K")
 
 MOST = 5
 """The most culprits of each kind in a report."""
@@ -25,7 +28,7 @@ NAMED = 20
 """Flows left out that a report names."""
 
 
-def of_paths(paths: "Paths") -> list[Any]:
+def of_paths(paths: "Paths") -> "list[Part]":
     """One flow in full; several flows in one line each and then together."""
     left_out = _left_out(paths.record.left_out)
     if len(paths) == 1:
@@ -46,12 +49,12 @@ def _left_out(flows: list[int]) -> list[str]:
     return ["", f"left out for lack of memory: {len(flows)} of the flows that were asked for ({which})"]
 
 
-def of_path(one: "Path", record: "Record") -> list[Any]:
+def of_path(one: "Path", record: "Record") -> "list[Part]":
     """One flow: its time, the causes, and its predecessor."""
     return [_heading(one), *_before(one, record), _causes(one), *_culprits(one, record)]
 
 
-def of_without(found: "Iterable[Counterfactual]") -> list[Any]:
+def of_without(found: "Iterable[Counterfactual]") -> "list[Part]":
     """The cost of other flows according to each path, and the completion times without them."""
     columns = ["fct (us)", "behind others", "of flows", "alone", "expected without", "ran without"]
     table = plain_table("flow", columns)
@@ -121,7 +124,7 @@ def _causes(one: "Path | Paths") -> "Table":
     return table
 
 
-def _culprits(one: "Path | Paths", record: "Record") -> list[Any]:
+def _culprits(one: "Path | Paths", record: "Record") -> "list[Part]":
     """The ports where it waited, and the flows that went first."""
     total = sum(one.by_cause().values())
     found = _waits("waited at port", _by_queue(one, record), str, total)
@@ -129,7 +132,7 @@ def _culprits(one: "Path | Paths", record: "Record") -> list[Any]:
     return found + of_pausers(one, record)
 
 
-def _waits(title: str, sums: Mapping[Any, int], name: Callable[[Any], str], total: int) -> list[Any]:
+def _waits(title: str, sums: Mapping[K, int], name: Callable[[K], str], total: int) -> "list[Part]":
     """A table of waiting times by what `name` names."""
     if not sums:
         return []
@@ -159,7 +162,7 @@ def others(count: int) -> str:
     return "1 other" if count == 1 else f"{count} others"
 
 
-def of_pausers(one: "Path | Paths", record: "Record") -> list[Any]:
+def of_pausers(one: "Path | Paths", record: "Record") -> "list[Part]":
     """The switches that sent the pauses on the path, and the root ports of these."""
     sums: dict[tuple[str, str, str], int] = {}
     for path in _each(one):
@@ -178,12 +181,12 @@ def _each(one: "Path | Paths") -> "Iterable[Path]":
     return [one] if isinstance(one, Path) else one.values()
 
 
-def of_pauses(record: "Record") -> list[Any]:
+def of_pauses(record: "Record") -> "list[Part]":
     """The tree of pauses from each root port, flows that only suffered, and a deadlock."""
     pauses, names = Pauses(record), record.names
     if not pauses.all:
         return ["no port was paused"]
-    parts: list[Any] = []
+    parts: list[Part] = []
     for root, its in pauses.tree().items():
         rows = _branches(root, its)
         circle = any(chain.count(root) > 1 for chain in its)

@@ -3,7 +3,7 @@
 Each row can be understood by itself: it names its message, port and tenant.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from shallows.printing.report import plain_table
 from shallows.why import report, task_choice
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
+    from shallows.printing.report import Part
     from shallows.why.path import Piece
     from shallows.why.task import Message, TaskPath
     from shallows.why.task_counterfactual import TaskCounterfactual
@@ -36,7 +37,7 @@ class Wait(NamedTuple):
     behind: str | None
 
 
-def of_task(path: "TaskPath") -> list[Any]:
+def of_task(path: "TaskPath") -> "list[Part]":
     """Its time, the causes, the waits by port and tenant, and the messages on the path."""
     return [
         _heading(path),
@@ -81,7 +82,7 @@ def waits(path: "TaskPath", pieces: "Iterable[Piece] | None" = None) -> dict[Wai
     return dict(sorted(sums.items(), key=lambda pair: -pair[1][0]))
 
 
-def _waits(path: "TaskPath") -> list[Any]:
+def _waits(path: "TaskPath") -> "list[Part]":
     found = waits(path)
     if not found:
         return []
@@ -120,7 +121,7 @@ def _messages(path: "TaskPath") -> "Table":
     return table
 
 
-def of_without(found: "Iterable[TaskCounterfactual]") -> list[Any]:
+def of_without(found: "Iterable[TaskCounterfactual]") -> "list[Part]":
     """The completion times of a task without tenants and faults: predicted, and from runs."""
     columns = ["completion (us)", "its share of the path", "expected without", "ran without"]
     table, algorithms = plain_table("without", columns), list[str]()
@@ -131,7 +132,7 @@ def of_without(found: "Iterable[TaskCounterfactual]") -> list[Any]:
     return ["", table, *report.upper_bounds(algorithms)]
 
 
-def of_slack(path: "TaskPath", slack: "Mapping[int, int]") -> list[Any]:
+def of_slack(path: "TaskPath", slack: "Mapping[int, int]") -> "list[Part]":
     """The slack of messages and computations off the path, those with the least first."""
     on_path = {message.flow for message in path.messages}
     off = sorted((length, number) for number, length in slack.items() if number not in on_path)
@@ -181,7 +182,7 @@ def as_json(
     path: "TaskPath",
     without: "Iterable[TaskCounterfactual]" = (),
     slack: "Mapping[int, int] | None" = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The path as JSON, in picoseconds, completion times without tenants or faults, and slack."""
     names, flows = path.record.names, path.record.scenario.flows
     hosts = path.record.scenario.graph.host_names

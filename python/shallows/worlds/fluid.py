@@ -7,7 +7,7 @@ It has one queue, at the port that all flows cross, and flows without an end. Ev
 import json
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from shallows.worlds.fluid_path import shared_path
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from shallows.fluid.model import Model
+    from shallows.fluid.trajectory import Flows
     from shallows.results.run import Run
     from shallows.scenario import Scenario
     from shallows.worlds.fluid_models import Row
@@ -100,7 +102,7 @@ def check(scenario: "Scenario") -> None:
     translate(scenario)
 
 
-def translate(scenario: "Scenario") -> Any:
+def translate(scenario: "Scenario") -> "tuple[Path, Model, list[Flows], NDArray[np.intp]]":
     """(path, model, classes of flows, the class of every flow) of a scenario.
 
     Flows that start and stop together are one class. Raises `ScenarioError`.
@@ -121,7 +123,7 @@ def translate(scenario: "Scenario") -> Any:
         _check_parameters(scenario, row, given)
         _check_start_rate(scenario, given, path)
         _check_drops(scenario)
-        buffer = scenario.network.buffer
+        buffer = scenario.buffer
         model = fluid.MODELS[row.model](
             flows=len(scenario.flows),
             rate=float(path.rate_bps),
@@ -135,7 +137,7 @@ def translate(scenario: "Scenario") -> Any:
     return path, model, *_classes(scenario, row, given)
 
 
-def _check_duration(scenario: "Scenario", path: Any) -> None:
+def _check_duration(scenario: "Scenario", path: "Path") -> None:
     """Raise `ScenarioError` if a run ends before the first feedback arrives."""
     trip_ps = round(path.base_rtt_s * 1e12)
     if scenario.duration < trip_ps:
@@ -147,8 +149,8 @@ def _algorithm(scenario: "Scenario") -> "tuple[Row, ModelInputs]":
     """(row, its inputs) of the one algorithm that all flows have."""
     _check_traffic(scenario)
     used, key = scenario.flows.ccs[0], _cc_key(scenario)
-    marking: Any = scenario.network.marking
-    kind = None if marking == "none" else marking.kind
+    marking = scenario.marking
+    kind = marking and marking.kind
     row = MODELS.get((used.name, kind)) or MODELS.get((used.name, None))
     if row is None:
         kinds = [kind for name, kind in MODELS if name == used.name and kind]
@@ -158,7 +160,7 @@ def _algorithm(scenario: "Scenario") -> "tuple[Row, ModelInputs]":
         names = list(dict.fromkeys(name for name, _ in MODELS))
         expected = f"an algorithm with a fluid model ({', '.join(names)}){did_you_mean(used.name, names)}"
         raise ScenarioError(f"{key}.name", used.label, expected)
-    at = getattr(marking, "at", "")
+    at = marking.at if marking else ""
     if row.at not in (None, at):
         expected = f'"{row.at}", as in the fluid model of {used.name}'
         raise ScenarioError("network.marking.at", at, expected)
@@ -170,8 +172,8 @@ def _cc_key(scenario: "Scenario") -> str:
 
 
 def _check_traffic(scenario: "Scenario") -> None:
-    for i, table in enumerate(scenario.traffic):
-        used, first = (one.cc or scenario.cc for one in (table, scenario.traffic[0]))
+    first = scenario.algorithms[0]
+    for i, used in enumerate(scenario.algorithms):
         if used != first:
             expected = f"the algorithm and parameters of traffic[0], {first.label}: a fluid has one model"
             raise ScenarioError(f"traffic[{i}].cc", used.label, expected)
@@ -197,13 +199,14 @@ def _check_parameters(scenario: "Scenario", row: "Row", given: ModelInputs) -> N
 
 def _marking(scenario: "Scenario", path: "Path") -> dict[str, float]:
     """The parameters of the marking at the bottleneck."""
-    if scenario.network.marking == "none":
+    marking = scenario.marking
+    if marking is None:
         return {}
-    points, _ = scenario.network.marking.at_rates(np.array([path.rate_bps]))
+    points, _ = marking.at_rates(np.array([path.rate_bps], np.uint64))
     return points[0]["parameters"]
 
 
-def _classes(scenario: "Scenario", row: "Row", given: ModelInputs) -> "tuple[list[Any], NDArray[Any]]":
+def _classes(scenario: "Scenario", row: "Row", given: ModelInputs) -> "tuple[list[Flows], NDArray[np.intp]]":
     """(classes, the class of every flow): flows that start and stop together share a class."""
     from shallows.fluid.trajectory import Flows
 
@@ -237,8 +240,8 @@ def _check_drops(scenario: "Scenario") -> None:
 
     A fluid loses nothing except in its buffer, and its RED looks at the queue of the moment.
     """
-    used, marking = scenario.flows.ccs[0], scenario.network.marking
-    if isinstance(marking, str):
+    used, marking = scenario.flows.ccs[0], scenario.marking
+    if marking is None:
         return
     for name, value in MARKING_ONLY.items():
         if marking.parameters.get(name, value) != value:

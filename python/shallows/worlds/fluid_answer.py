@@ -2,7 +2,7 @@
 
 import hashlib
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class FluidAnswer:
     """A trajectory as the answer of a world (docs/crossing.md)."""
 
     def __init__(
-        self, scenario: "Scenario", path: "Path", fluid: "Trajectory", class_of: "NDArray[Any]"
+        self, scenario: "Scenario", path: "Path", fluid: "Trajectory", class_of: "NDArray[np.intp]"
     ) -> None:
         self.scenario, self.path, self.fluid, self.class_of = scenario, path, fluid, class_of
         self.time_s, self.queue = fluid.time_s, fluid.queue_bytes
@@ -101,11 +101,11 @@ class FluidAnswer:
         seen = self.queue.tobytes() + np.ascontiguousarray(self.fluid.rates_bps).tobytes()
         return hashlib.blake2b(seen, digest_size=8).hexdigest()
 
-    def _bytes(self, bps: "F64") -> Any:
+    def _bytes(self, bps: "F64") -> float:
         """The bytes that a rate [T] carried after the warm-up."""
-        return bps[self.counted].mean() * self.measured_s / 8
+        return float(bps[self.counted].mean()) * self.measured_s / 8
 
-    def _packets(self, bps: "F64") -> Any:
+    def _packets(self, bps: "F64") -> "NDArray[np.uint64]":
         """The packets that a rate [T] carried after the warm-up: [1]."""
         return np.array([round(self._bytes(bps) / self.scenario.mtu)], np.uint64)
 
@@ -133,48 +133,57 @@ class FluidAnswer:
             "delay_p99_ps": np.array([(nearly_all + frame) * ps_per_byte]),
         }
 
-    def _sampled(self, interval_ps: int) -> Any:
+    def _sampled(self, interval_ps: int) -> "NDArray[np.int64]":
         """Indices in the trajectory nearest to the sampling times; none if the interval is 0."""
         if not interval_ps:
             return np.empty(0, np.int64)
         times = np.arange(0, self.ended_s + 1e-15, interval_ps * 1e-12)
         return np.unique(np.clip(np.searchsorted(self.time_s, times), 0, len(self.time_s) - 1))
 
-    def _times_ps(self, places: "NDArray[Any]") -> Any:
+    def _times_ps(self, places: "NDArray[np.int64]") -> "NDArray[np.uint64]":
         return np.rint(self.time_s[places] * 1e12).astype(np.uint64)
 
-    def _queue(self) -> Any:
+    def _queue(self) -> contract.Queues:
         places = self._sampled(self.scenario.record.queues)
         queue = np.rint(self.queue[places]).astype(np.uint32)
         return {"time_ps": self._times_ps(places), "bytes": queue[np.newaxis]}
 
-    def _histogram(self) -> Any:
+    def _histogram(self) -> contract.Histogram:
         """Bins of equal width; an empty queue has a bin of its own."""
         queue = self.queue[self.counted]
         most = max(float(queue.max()), 1.0) * (1 + 1e-9)
-        edges: NDArray[np.generic] = np.linspace(0.0, most, HISTOGRAM_BINS + 1)
+        edges = np.linspace(0.0, most, HISTOGRAM_BINS + 1)
         counts, _ = np.histogram(queue, edges)
         time_ps = counts * (self.measured_s * 1e12 / max(len(queue), 1))
         return {"edges_bytes": edges, "time_ps": np.rint(time_ps).astype(np.uint64)}
 
-    def _probes(self) -> Any:
+    def _probes(self) -> tuple[contract.Probes, list[str]]:
         """(samples of the active flows, names of the probes)."""
         places = self._sampled(self.scenario.record.probes)
         series = self._series()
         present = self.fluid.rates_bps[:, places] > 0
-        keys = ("time_ps", "flow", "name", "value")
-        columns: dict[str, list[NDArray[Any]]] = {key: [] for key in keys}
+        columns: list[contract.Probes] = []
         for flow in self.scenario.probed_flows:
             one = self.class_of[flow]
             chosen = places[present[one]]
             for code, values in enumerate(series.values()):
-                columns["time_ps"].append(self._times_ps(chosen))
-                columns["flow"].append(np.full(len(chosen), flow, np.uint32))
-                columns["name"].append(np.full(len(chosen), code, np.uint16))
-                columns["value"].append(values[one][chosen])
-        return {key: np.concatenate(of) for key, of in columns.items()}, list(series)
+                columns.append(
+                    {
+                        "time_ps": self._times_ps(chosen),
+                        "flow": np.full(len(chosen), flow, np.uint32),
+                        "name": np.full(len(chosen), code, np.uint16),
+                        "value": values[one][chosen],
+                    }
+                )
+        joined: contract.Probes = {
+            "time_ps": np.concatenate([one["time_ps"] for one in columns]),
+            "flow": np.concatenate([one["flow"] for one in columns]),
+            "name": np.concatenate([one["name"] for one in columns]),
+            "value": np.concatenate([one["value"] for one in columns]),
+        }
+        return joined, list(series)
 
-    def _series(self) -> Any:
+    def _series(self) -> "dict[str, F64]":
         """Name of a probe -> [F, T]."""
         rtt_us = (self.path.base_rtt_s + 8 * self.queue / self.capacity) * 1e6
         series = {
@@ -187,21 +196,21 @@ class FluidAnswer:
                 series[name] = values * scale
         return series
 
-    def _unresolved(self) -> Any:
+    def _unresolved(self) -> float:
         """The bits that sampling cannot resolve: those of a step, whenever the queue empties or fills."""
         edges = np.diff(self.queue > 0), np.diff(self.queue >= self.fluid.model.buffer)
         changes = 1 + sum(int(np.count_nonzero(edge)) for edge in edges)
         step_s = float(np.max(np.diff(self.time_s), initial=0.0))
         return changes * step_s * max(self.capacity, float(self.arriving.max()))
 
-    def _books(self) -> Any:
+    def _books(self) -> contract.Books:
         """Arrivals must equal departures, drops and the queue."""
         span_s, bits = self.ended_s, 8 * (self.queue[-1] - self.queue[0])
         came, went, lost = (
             float(rate.mean()) * span_s for rate in (self.arriving, self.leaving, self.dropping)
         )
         gap = abs(came - went - lost - bits)
-        problems = []
+        problems: list[str] = []
         if gap > LOST_SHARE * came + self._unresolved():
             problems = [f"{gap / 8:.0f} bytes of the fluid are neither sent, nor dropped, nor queued"]
         return {"closed": not problems, "problems": problems}

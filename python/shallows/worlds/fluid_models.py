@@ -15,7 +15,7 @@ from shallows.algorithms import defaults
 if TYPE_CHECKING:
     from shallows.fluid.model import Model
 
-Source = str | Callable[["ModelInputs"], Any]
+Source = str | Callable[["ModelInputs"], float | str]
 """The source of a value: "cc.g", or a function of the inputs."""
 
 
@@ -31,9 +31,9 @@ class Row:
 
     model: str
     parameters: Mapping[str, Source]
-    states: Mapping[str, Source] = field(default_factory=dict[str, Any])
-    only: Mapping[str, float] = field(default_factory=dict[str, Any])
-    same: Mapping[str, float] = field(default_factory=dict[str, Any])
+    states: Mapping[str, Source] = field(default_factory=dict[str, Source])
+    only: Mapping[str, float] = field(default_factory=dict[str, float])
+    same: Mapping[str, float] = field(default_factory=dict[str, float])
     at: str | None = None
     sends_apart: bool = False
 
@@ -69,12 +69,12 @@ class ModelInputs:
     packet_s: float
     switches: int
 
-    def get(self, source: Any) -> Any:
+    def get(self, source: Source) -> Any:
         """The value of `source`, "cc.g" or a function."""
-        if callable(source):
+        if not isinstance(source, str):
             return source(self)
         table, _, name = source.partition(".")
-        return getattr(self, table)[name]
+        return {"cc": self.cc, "marking": self.marking}[table][name]
 
 
 _DCQCN: dict[str, Source] = {
@@ -198,7 +198,7 @@ MODELS: dict[tuple[str, str | None], Row] = {
 """(algorithm of the catalog, kind of marking; None is any) -> its row."""
 
 
-def with_network_defaults(model: "Model", given: Collection[str]) -> "tuple[Model, dict[str, Any]]":
+def with_network_defaults(model: "Model", given: Collection[str]) -> "tuple[Model, dict[str, float]]":
     """(the same model with the defaults of a scenario at its rate, delay and frame, what that changes).
 
     `given` are the parameters that are set, which stay.
@@ -207,7 +207,7 @@ def with_network_defaults(model: "Model", given: Collection[str]) -> "tuple[Mode
     rate_bps, frame_s = round(model.rate), 8 * model.mtu / model.rate
     rtt_s = model.delay + (frame_s if row.sends_apart else 0.0)
     scale = defaults.Scale(round(rtt_s * 1e12), round(model.mtu), np.array([rate_bps], np.uint64), rate_bps)
-    changed: dict[str, object] = {}
+    changed: dict[str, float] = {}
     for name, source in row.parameters.items():
         if name in given or not isinstance(source, str):
             continue

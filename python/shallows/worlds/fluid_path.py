@@ -24,7 +24,7 @@ class Path:
     link: int
     rate_bps: int
     base_rtt_s: float
-    network: object
+    network: "Network"
     switches: int
 
 

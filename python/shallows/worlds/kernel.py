@@ -98,13 +98,13 @@ def check(scenario: "Scenario") -> None:
     if scenario.hosts.acks_every > 2:
         expected = "1 or 2: Linux acknowledges every packet, or every other one"
         raise ScenarioError("hosts.acks_every", scenario.hosts.acks_every, expected)
-    if getattr(scenario.network.marking, "judges_heads", False):
+    marking = scenario.marking
+    if marking and marking.judges_heads:
         expected = "another kind: the switch of the kernel world decides about packets as they arrive"
         raise ScenarioError("network.marking.kind", "codel", expected)
-    if getattr(scenario.network.marking, "tells", "marks") != "marks":
-        kind = scenario.network.marking.kind
+    if marking and marking.tells != "marks":
         expected = "a kind that marks: no algorithm here asks for rates or records"
-        raise ScenarioError("network.marking.kind", kind, expected)
+        raise ScenarioError("network.marking.kind", marking.kind, expected)
     network = scenario.graph
     check_links(scenario)
     if (np.diff(scenario.flows.after.flow) == 0).any():

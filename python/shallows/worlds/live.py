@@ -102,7 +102,7 @@ def encode(request: Mapping[str, object]) -> str:
     return json.dumps(request, default=_plain)
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, np.ndarray | np.generic):
         return np.asarray(cast(Any, value)).tolist()
     raise TypeError(f"{type(value).__name__} in a request")

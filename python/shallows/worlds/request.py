@@ -1,7 +1,7 @@
 """The request of a scenario to the core (docs/crossing.md)."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -65,7 +65,7 @@ def request(scenario: "Scenario") -> Request:
     return cast(Request, asked)
 
 
-def _flows(scenario: "Scenario") -> dict[str, Any]:
+def _flows(scenario: "Scenario") -> dict[str, object]:
     """Columns of the flows; dependencies and pauses only where there are some."""
     flows = scenario.flows
     return {
@@ -83,7 +83,7 @@ def _flows(scenario: "Scenario") -> dict[str, Any]:
     }
 
 
-def _computations(all_: "Computations") -> dict[str, Any]:
+def _computations(all_: "Computations") -> dict[str, object]:
     return {
         **{key: getattr(all_, key) for key in ("host", "duration_ps", "start_ps", "processor")},
         "after": asdict(all_.after) if len(all_.after) else None,
@@ -92,10 +92,10 @@ def _computations(all_: "Computations") -> dict[str, Any]:
     }
 
 
-def _wait(wait: "Waits | None") -> dict[str, Any] | None:
+def _wait(wait: "Waits | None") -> dict[str, object] | None:
     return {"needs": wait.needs, "global": wait.everywhere} if wait and wait.used() else None
 
 
-def _host(hosts: "HostTable") -> dict[str, Any]:
+def _host(hosts: "HostTable") -> dict[str, object]:
     stamps = hosts.timestamps and hosts.timestamps.to_core(contract.Timestamps)
     return {**hosts.to_core(contract.Host), "timestamps": stamps}

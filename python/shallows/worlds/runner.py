@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shallows.base.literal import Algorithm
     from shallows.scenario import Scenario
 
-    Given = Scenario | Mapping[str, Any] | str | PathLike[str]
+    Given = Scenario | Mapping[str, object] | str | PathLike[str]
 
 World = Literal["packet", "fluid", "kernel", "wire"]
 WORLDS: tuple[World, ...] = ("packet", "fluid", "kernel", "wire")
@@ -85,7 +85,7 @@ def refuse_unknown(unknown: Mapping[str, object], function: Callable[..., object
         raise ScenarioError(word, value, expected)
 
 
-def with_cc(cc: "Algorithm") -> dict[str, Any]:
+def with_cc(cc: "Algorithm") -> dict[str, object]:
     """The override for an algorithm: a name or a class keeps the rest of the table, a table replaces it."""
     from shallows.base.literal import literal
 
@@ -118,7 +118,7 @@ def prepare(
     scenario: "Given",
     *,
     seed: int | None = None,
-    overrides: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, object] | None = None,
     world: str = "packet",
 ) -> "Scenario":
     """The `Scenario` of `scenario` (see `run`) with `overrides` applied.

@@ -1,31 +1,33 @@
 """Differences between repeated runs of one scenario in real time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shallows.sweeps import statistics
 
-QUANTITIES = {
-    "utilization": ("bottleneck", "utilization"),
-    "queue_mean_pkt": ("bottleneck", "queue_mean_pkt"),
-    "goodput_gbps": ("flows", "goodput_gbps"),
-}
+if TYPE_CHECKING:
+    from shallows.results.contents import Summary
 
 
-def spread(summaries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The number of runs and, for each of `QUANTITIES`, mean, least, most, and half the width of the
-    confidence interval of the mean (`confidence`); None with one run.
+def spread(summaries: "Sequence[Summary]") -> dict[str, object]:
+    """The number of runs and, for each quantity, mean, least, most, and half the width of the confidence
+    interval of the mean (`confidence`); None with one run.
     """
-    values = {name: [run[table][key] for run in summaries] for name, (table, key) in QUANTITIES.items()}
+    values: dict[str, list[float | None]] = {
+        "utilization": [run["bottleneck"]["utilization"] for run in summaries],
+        "queue_mean_pkt": [run["bottleneck"]["queue_mean_pkt"] for run in summaries],
+        "goodput_gbps": [run["flows"]["goodput_gbps"] for run in summaries],
+    }
+    known = {name: [value for value in column if value is not None] for name, column in values.items()}
     return {
         "runs": len(summaries),
         "confidence": statistics.CONFIDENCE,
-        **{name: _of(column) for name, column in values.items() if None not in column},
+        **{name: _of(column) for name, column in known.items() if len(column) == len(summaries)},
     }
 
 
-def _of(values: Sequence[float]) -> dict[str, Any]:
+def _of(values: Sequence[float]) -> dict[str, float | None]:
     return {
         "mean": fmean(values),
         "half_width": half_width(values),

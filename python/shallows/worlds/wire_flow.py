@@ -3,7 +3,7 @@
 import socket
 from dataclasses import dataclass
 from ipaddress import IPv4Address, ip_address
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -13,6 +13,10 @@ from shallows.worlds import packet, wire
 from shallows.worlds.wire_session import LONGEST, PORT, Address, Door, Opening, Terms, greet, knock
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
     from shallows.algorithms.algorithm import Algorithm
     from shallows.core.contract import Control, Flows, Request
     from shallows.worlds.runner import OnProgress
@@ -47,11 +51,12 @@ def request(terms: Terms, used: "Algorithm | None" = None) -> "Request":
 
 def _without_switch(asked: "Request") -> "Request":
     """The parts of a request that join the ports of both hosts by a cable."""
-    links: dict[str, Any] = {**asked["links"]}
-    nics = np.flatnonzero(links["from"] < asked["hosts"])
-    nics = nics[np.argsort(links["from"][nics])]
-    links = {key: None if column is None else column[nics].copy() for key, column in links.items()}
-    links["to"] = links["from"][::-1].copy()
+    starts = asked["links"]["from"]
+    nics = np.flatnonzero(starts < asked["hosts"])
+    nics = nics[np.argsort(starts[nics])]
+    columns = cast("Mapping[str, NDArray[np.generic] | None]", asked["links"])
+    links = {key: None if column is None else column[nics].copy() for key, column in columns.items()}
+    links["to"] = starts[nics][::-1].copy()
     record = {**asked["record"], "queue_links": np.empty(0, np.uint32)}
     return cast("Request", {"links": links, "nodes": asked["hosts"], "record": record})
 
@@ -65,7 +70,7 @@ def for_path(used: "Algorithm", rate_bps: int, round_trip_s: float) -> "Algorith
     return of_network(used, Scale(round(1e12 * round_trip_s), FRAME.wire, rates, rate_bps))
 
 
-def control(used: "Algorithm") -> dict[str, Any]:
+def control(used: "Algorithm") -> dict[str, object]:
     """The algorithm as the receiver needs it."""
     return {key: value for key, value in used.to_core().items() if key != "user_algorithm"}
 
@@ -141,7 +146,7 @@ class Receiver:
                     self._socket.sendto(answer.answer, peer)
                 return answer
 
-    def receive(self, opening: Opening, on_progress: "OnProgress | None" = None) -> dict[str, Any]:
+    def receive(self, opening: Opening, on_progress: "OnProgress | None" = None) -> dict[str, object]:
         """Receive the flow of a session, and return what was seen."""
         from shallows import _core
 
@@ -164,7 +169,7 @@ def send(
     seconds: float,
     token: str = "",
     on_progress: "OnProgress | None" = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Send one flow of `size` bytes (0: without an end) to a receiver, and return what both ends have seen.
 
     Parameters that nobody chose follow the rate and the round trip, as in a scenario.

@@ -13,8 +13,9 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import Any
 
+from shallows.base.literal import is_table
 from shallows.errors import ScenarioError
 
 Address = tuple[str, int]
@@ -39,7 +40,7 @@ class Terms:
     control: the algorithm for the core (name, parameters, receiver). size: payload, 0 without an end.
     """
 
-    control: dict[str, Any]
+    control: dict[str, object]
     size: int
     rate_bps: int
     seconds: float
@@ -47,12 +48,10 @@ class Terms:
     @classmethod
     def of(cls, table: object) -> "Terms":
         """The terms in an opening. Raises `ValueError` if they are none."""
-        table = cast(dict[str, Any], table) if isinstance(table, dict) else {}
-        if set(table) != set(cls.__annotations__):
+        if not is_table(table) or set(table) != set(cls.__annotations__):
             raise ValueError("the terms of a session: control, size, rate_bps and seconds")
-        given = table["control"]
-        control = cast(dict[str, Any], given) if isinstance(given, dict) else {}
-        if set(control) != {"name", "parameters", "receiver"}:
+        control = table["control"]
+        if not is_table(control) or set(control) != {"name", "parameters", "receiver"}:
             raise ValueError("a control with name, parameters and receiver")
         size, rate, seconds = table["size"], table["rate_bps"], table["seconds"]
         if type(size) is not int or not 0 <= size < 2**50:
@@ -182,7 +181,7 @@ def _read(data: bytes) -> dict[str, Any] | None:
         parts = json.loads(data[len(MAGIC) :])
     except (ValueError, RecursionError):
         return None
-    return cast(dict[str, Any], parts) if isinstance(parts, dict) else None
+    return parts if is_table(parts) else None
 
 
 def _code(secret: bytes, terms: object, nonce: str, cookie: str) -> str:
