@@ -419,11 +419,14 @@ def measured(text):
     for at, line in enumerate(text.splitlines(), 1):
         words = line.replace("#", " ", 1).replace(",", " ").split()
         if re.match(" *[0-9]", line):
-            size, us = (float(words[header.index(name)]) for name in ("message", "time_us"))
+            names = [name.lower() for name in header]
+            time = next(name for name in names if re.fullmatch("(time|t)(_(ns|us|ms|s))?", name))
+            size, us = (float(words[names.index(name)]) for name in ("message", time))
+            us *= {"ns": 1e-3, "us": 1, "ms": 1e3, "s": 1e6}[time.partition("_")[2] or "us"]
             if not (size >= 1 and size % 1 == 0 and 0 < us < float("inf")):
                 raise ValueError(line)
             found.append((size, us))
-        elif "message" in [word.lower() for word in words]:
+        elif {"message", "size", "bytes"} & {word.lower() for word in words}:
             if found and words != header:
                 raise ValueError("second header")
             header = words
@@ -431,7 +434,7 @@ def measured(text):
             unknown.append(str(at))
     if not found:
         raise ValueError("no rows")
-    return sorted(found), [name for name in header if name not in ("message", "time_us")] + unknown
+    return sorted(found), [name for name in header if name.lower() not in ("message", time)] + unknown
 
 
 def lookup(text):
