@@ -6,8 +6,8 @@ use shallows_cc::port::{self, MarkAt};
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::{
-    Answer, ClassOf, ClassSpec, Discipline, FlowSpec, HostSpec, Limit, Marking, Network, Nic, PACKET_KINDS, PauseSpec,
-    Progress, SharedSpec, Simulation,
+    Answer, ClassOf, ClassSpec, Discipline, FlowSpec, HostSpec, Limit, Marking, Network, Nic, Observer, PACKET_KINDS,
+    PauseSpec, Progress, SharedSpec, Simulation,
 };
 
 /// Everything in one class: a FIFO by other means.
@@ -140,6 +140,32 @@ fn a_circle_of_pauses_is_found_and_named() {
     // The cables of the circle are numbers 5 to 9; clockwise links are the first of each.
     assert_eq!(circle, [10, 12, 14, 16, 18]);
     assert_eq!(dropped(&answer), 0);
+}
+
+/// Links that switches pause, and the ports through which most of their data goes.
+#[derive(Default)]
+struct Pauses(Vec<(u32, u32)>);
+
+impl Observer for Pauses {
+    fn pause_requested(&mut self, _now: Time, (link, _): (u32, u8), through: u32, pause: bool) {
+        if pause {
+            self.0.push((link, through));
+        }
+    }
+}
+
+/// Host 0 sends to host 4 as three others do, and alone to host 3: its link is paused for what waits at the port to host 4, the last one.
+#[test]
+fn a_pause_names_the_port_with_most_data_of_the_link() {
+    let mut network = with(incast(4, Bytes::MAX, 1000.0), lossless());
+    network.classes[0].pause = Some(PAUSE);
+    network.flows.push(flow(0, 3));
+    let out = network.ports.len() as u32 - 1;
+    let mut simulation = Simulation::observed(network, Pauses::default()).expect("a lawful network");
+    while simulation.advance(1_000_000) == Progress::Running {}
+    let (answer, Pauses(seen)) = simulation.finish_observed();
+    assert_eq!(answer.problems, Vec::<String>::new());
+    assert!(seen.len() > 10 && seen.iter().all(|&(_, through)| through == out), "{seen:?}");
 }
 
 #[test]
