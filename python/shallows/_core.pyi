@@ -1,6 +1,6 @@
 """The compiled half of Shallows; docs/crossing.md has the shapes of requests, answers and tables."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any
 
@@ -47,7 +47,7 @@ def longest_gaps(seconds: float, at_least_ns: int) -> list[int]:
 
 def watch(
     request: Request,
-    watched: dict[str, Any],
+    watched: Mapping[str, object],
     on_progress: Callable[[int, int, int], None] | None = None,
 ) -> tuple[Answer, dict[str, Any]]:
     """The answer to a request, and why the packets of the flows that are `watched` left when they did."""
@@ -61,7 +61,7 @@ def at(
 
 def tap(
     request: Request,
-    tap: dict[str, Any],
+    tap: Mapping[str, object],
     on_progress: Callable[[int, int, int], None] | None = None,
 ) -> tuple[Answer, dict[str, Any]]:
     """The answer to a request, and every frame at the ports that are tapped."""
@@ -77,7 +77,7 @@ def paths(request: Request, flows: U32 | None = None) -> list[tuple[list[int], l
 
 def longest_chain(
     members: NDArray[np.uint32],
-    needs: dict[str, NDArray[Any]],
+    needs: Mapping[str, NDArray[np.generic]],
     lasts: NDArray[np.float64],
     delays: NDArray[np.float64],
 ) -> float:

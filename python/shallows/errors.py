@@ -134,7 +134,7 @@ def collect(checks: "Iterable[Callable[[], object]]") -> None:
 class NamedOverrides(dict[str, Any]):
     """Keys that replace those of a file, {dotted key: value}, with the option that each comes from."""
 
-    def __init__(self, values: Mapping[str, Any] | None = None, source: str = "overrides") -> None:
+    def __init__(self, values: Mapping[str, object] | None = None, source: str = "overrides") -> None:
         super().__init__(values or {})
         known: dict[str, str] = getattr(values, "sources", {})
         self.sources = {key: known.get(key, source) for key in self}

@@ -15,7 +15,7 @@ from shallows.algorithms import user_algorithms
 from shallows.errors import ScenarioError
 from shallows.units import RateQuantity, SizeQuantity, TimeQuantity, did_you_mean
 
-TableLike = Mapping[str, Any]
+TableLike = Mapping[str, object]
 """A table as in a scenario file."""
 
 
@@ -23,21 +23,21 @@ class Frame(Protocol):
     """A DataFrame, of pandas or polars."""
 
     @property
-    def columns(self) -> Any:
+    def columns(self) -> object:
         """The names of its columns."""
 
-    def __getitem__(self, key: object, /) -> Any: ...
+    def __getitem__(self, key: object, /) -> object: ...
 
 
 class Graph(Protocol):
     """A networkx graph: `rate` and `delay` on its edges, `kind` = "host" on its hosts."""
 
     @property
-    def edges(self) -> Any:
+    def edges(self) -> object:
         """Pairs of nodes."""
 
     @property
-    def nodes(self) -> Any:
+    def nodes(self) -> object:
         """The nodes."""
 
 
@@ -65,10 +65,10 @@ class Builder:
 
     kind: ClassVar[str | None] = None
 
-    known: ClassVar[Mapping[str, Any]] = {}
+    known: ClassVar[Mapping[str, object]] = {}
     """Its keys as Python writes them, with their defaults; `Parameter.empty` for a required one."""
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(self, **given: object) -> None:
         name, known = type(self).__name__, self.known
         for key, value in given.items():
             if key not in known:
@@ -77,7 +77,7 @@ class Builder:
         for key, default in known.items():
             if default is Parameter.empty and key not in given:
                 raise ScenarioError(f"{name}.{key}", None, "a value: this key has no default")
-        self.keys: dict[str, Any] = {
+        self.keys: dict[str, object] = {
             key.rstrip("_"): literal(given[key])
             for key, default in known.items()
             if key in given and given[key] is not default

@@ -15,7 +15,7 @@ def zeros(table: type[Table], rows: int) -> Table:
     return cast(Table, {key: np.zeros(rows, _element(kind)) for key, kind in get_type_hints(table).items()})
 
 
-def from_json(answer: Mapping[str, Any]) -> Answer:
+def from_json(answer: Mapping[str, object]) -> Answer:
     """The answer of `shallows-live`, its lists as numpy arrays."""
     return _typed(answer, Answer)
 

@@ -16,7 +16,7 @@ one cut a round, windows of whole packets; `min_window` is not in the paper.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -106,7 +106,7 @@ class Dctcp(Model):
         equilibrium=equilibrium,
     )
 
-    def constants(self) -> dict[str, Any]:
+    def constants(self) -> dict[str, float]:
         packet = self.unit_bits
         return {
             "flows": self.flows,

@@ -1,7 +1,7 @@
 """Kinds of datacenter fabrics with several tiers, planes or groups."""
 
 from itertools import combinations
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from pydantic import model_validator
 
@@ -12,7 +12,7 @@ from shallows.topology.network import Network, Wiring
 from shallows.units import Count, Rate, Time, TwoOrMore
 
 
-def _one_a_plane(tables: Any) -> int:
+def _one_a_plane(tables: dict[str, int]) -> int:
     return tables.get("planes", 1)
 
 
@@ -156,7 +156,7 @@ class RailOptimised(Sized):
         return net.network()
 
 
-def _one_a_spine(tables: Any) -> int:
+def _one_a_spine(tables: dict[str, int]) -> int:
     return tables.get("spines", 1)
 
 

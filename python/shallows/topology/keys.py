@@ -1,6 +1,6 @@
 """Keys and names that several kinds of topologies share."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 from pydantic import model_validator
 
@@ -46,7 +46,7 @@ def named(prefix: str, count: int) -> list[str]:
     return [f"{prefix}{i}" for i in range(count)]
 
 
-def _same_rate(tables: Any) -> None:
+def _same_rate(tables: dict[str, int]) -> int:
     return tables["rate"]
 
 

@@ -4,7 +4,7 @@ To add a kind, write a model with a literal `kind`, keys with defaults and `buil
 """
 
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import field_validator
 
@@ -132,7 +132,7 @@ class MultiBottleneck(_RoundTripKind):
 
     @field_validator("hosts")
     @classmethod
-    def _three_groups(cls, hosts: Any) -> object:
+    def _three_groups(cls, hosts: list[int]) -> object:
         if len(hosts) != 3:
             raise ValueError("three numbers, the sizes of the sending groups")
         return hosts

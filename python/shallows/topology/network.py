@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from itertools import count
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -204,7 +203,9 @@ class Wiring:
         forward, back = (self.number[a], self.number[b]), (self.number[b], self.number[a])
         self.links += [(*forward, rate, delay_ps), (*back, rate, delay_ps)] * cables
 
-    def network(self, bottlenecks: Any = None, pairs: Any = None) -> Network:
+    def network(
+        self, bottlenecks: Iterable[Sequence[str]] | None = None, pairs: Iterable[Sequence[str]] | None = None
+    ) -> Network:
         """The network. `bottlenecks` are pairs of names (by default all switch egress ports); `pairs` of
         hosts.
         """
