@@ -41,7 +41,7 @@ def swept(values, metric="queue_mean_pkt", key="network.buffer", ccs=("dctcp", "
         for j, value in enumerate(values)
         for seed in (1, 2, 3)
     ]  # fmt: skip
-    about = {"name": "by hand", "seeds": [1, 2, 3], "interrupted": False, "version": "0"}
+    about = {"name": "by hand", "seeds": [1, 2, 3], "interrupted": False, "version": "0", "told": ""}
     return Sweep(rows, {key: "at"}, ".", about)
 
 
@@ -93,7 +93,7 @@ WIDE = ("run", "compare", "sweep", "waterfall")
 
 def two_keys():
     rows = [row | {"load": load} for load in (0.2, 0.4) for row in swept([1, 2, 4]).rows]
-    about = {"name": "by hand", "seeds": [1, 2, 3], "interrupted": False, "version": "0"}
+    about = {"name": "by hand", "seeds": [1, 2, 3], "interrupted": False, "version": "0", "told": ""}
     return Sweep(rows, {"network.buffer": "at", "traffic.0.load": "load"}, ".", about)
 
 

@@ -432,7 +432,13 @@ def sweep_of(values, baseline=None):
         for cc, of in (("a", values), ("b", baseline if baseline is not None else []))
         for seed, value in enumerate(of)
     ]
-    about = {"name": "by hand", "seeds": list(range(len(values))), "interrupted": False, "version": ""}
+    about = {
+        "name": "by hand",
+        "seeds": list(range(len(values))),
+        "interrupted": False,
+        "version": "",
+        "told": "",
+    }
     return sh.Sweep(rows, {"traffic.0.load": "load"}, ".", about)
 
 

@@ -123,7 +123,6 @@ def other_tables() -> "list[Part]":
     from rich.table import Table
 
     from shallows.algorithms.marking import RECOMMENDED
-    from shallows.printing.report import Part
 
     tables: list[Part] = []
     for title, rows in other_catalogs().items():
