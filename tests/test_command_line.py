@@ -220,7 +220,7 @@ def test_a_figure_has_the_window_that_options_name(place, monkeypatch):
     for window in (["--since", "5us", "--until", "10us"], ["--until", "10us"]):
         assert invoked(*words, *window).exit_code == 0
         assert (place / "out/figure.pdf").exists(), "a window asks for the figure"
-    assert asked == [{"since": "5us", "until": "10us"}, {"since": None, "until": "10us"}]
+    assert asked == [{"since": "5us", "until": "10us"}, {"until": "10us"}]
 
 
 def _empty():

@@ -168,15 +168,18 @@ def _window(since: str | None, until: str | None) -> "FigureOptions":
     from shallows.units import TIME
 
     times: dict[str, int] = {}
-    window = {key: text for key, text in (("since", since), ("until", until)) if text is not None}
-    for key, text in window.items():
+    window: FigureOptions = {}
+    for key, text in (("since", since), ("until", until)):
+        if text is None:
+            continue
+        window[key] = text
         try:
             times[key] = TIME.parse(text)
         except ValueError as error:
             raise ScenarioError(f"--{key}", text, str(error)) from None
     if len(times) == 2 and times["since"] >= times["until"]:
         raise ScenarioError("--until", until, f"a time after --since {since}")
-    return {"since": since, "until": until}
+    return window
 
 
 def _place(out: Path | None, source: str | None, usual: Callable[[], Path]) -> Path:

@@ -68,7 +68,7 @@ pub struct PacketState {
     pub link: u32,
     /// Its place on the hop.
     pub place: Place,
-    /// Its flow; [`crate::packet::NIL`] for a PFC frame.
+    /// Its flow; `NIL` for a PFC frame.
     pub flow: u32,
     /// Its kind.
     pub kind: PacketKind,

@@ -26,7 +26,7 @@ pub enum LinkEvent {
     Up,
 }
 
-/// Names of all [`LinkEvent`]s, in the order of their numbers.
+/// Names of all `LinkEvent`s, in the order of their numbers.
 pub const LINK_EVENTS: [&str; 6] = ["pause_asked", "resume_asked", "paused", "resumed", "down", "up"];
 
 /// Row of the table of link events.
@@ -38,7 +38,7 @@ pub struct LinkRow {
     pub link: u32,
     /// The event.
     pub event: LinkEvent,
-    /// Of a pause request: the port where most of the data from this link waits; otherwise [`NIL`].
+    /// Of a pause request: the port where most of the data from this link waits; otherwise `NIL`.
     pub through: u32,
     /// Traffic class that is paused or resumed; 0 for other events.
     pub class: u8,
@@ -76,7 +76,7 @@ impl LinkRow {
 pub struct Frame {
     /// Number of the link.
     pub link: u32,
-    /// Number of its flow; [`NIL`] for a pause frame.
+    /// Number of its flow; `NIL` for a pause frame.
     pub flow: u32,
     /// Kind of packet.
     pub kind: PacketKind,

@@ -105,7 +105,7 @@ impl Flags {
         self.0 & Self::ECN == Self::ECN
     }
 
-    /// The traffic class, less than [`MAX_CLASSES`].
+    /// The traffic class, less than `MAX_CLASSES`.
     #[inline]
     #[must_use]
     pub const fn class(self) -> u8 {
@@ -160,9 +160,9 @@ pub struct Packet {
     pub identity: u64,
     /// The next packet on the same link, or the next free slot of the slab.
     pub next: u32,
-    /// The flow of the packet, or [`NO_FLOW`].
+    /// The flow of the packet, or `NO_FLOW`.
     pub flow: u32,
-    /// Position on its path ([`crate::fabric::route::Routes::first_hop`]).
+    /// Position on its path (`Routes::first_hop`).
     pub path: u32,
     /// Length of the frame on the wire.
     pub length: u16,

@@ -9,7 +9,7 @@ use crate::packet::{NIL, Packet, PacketKind};
 pub struct Incoming {
     /// Slot of the packet.
     pub packet: u32,
-    /// The link that brought it, or [`NIL`] if its own node sends it.
+    /// The link that brought it, or `NIL` if its own node sends it.
     pub from: u32,
     /// Whether its class is not that of its kind and traffic class.
     pub class: ClassOverride,

@@ -302,7 +302,7 @@ impl Port {
         }
     }
 
-    /// The first packet whose transmission has not begun and that may still be marked, or [`NIL`].
+    /// The first packet whose transmission has not begun and that may still be marked, or `NIL`.
     pub fn first_to_leave(&mut self) -> u32 {
         self.marker().map_or(NIL, |marker| marker.first_to_leave())
     }

@@ -43,7 +43,7 @@ pub enum CauseKind {
     Granted,
 }
 
-/// Names of all [`CauseKind`]s, in the order of their numbers.
+/// Names of all `CauseKind`s, in the order of their numbers.
 pub const CAUSE_KINDS: [&str; 10] =
     ["began", "heard", "followed", "paced", "timed_out", "woken", "written", "answering", "delayed", "granted"];
 
@@ -59,9 +59,9 @@ pub struct Cause {
     pub at: Time,
     /// Start of the wait that ended with the event.
     pub since: Time,
-    /// Packet that arrived or left, or [`NIL`].
+    /// Packet that arrived or left, or `NIL`.
     pub packet: u32,
-    /// Cause with which the wait began, or [`NIL`].
+    /// Cause with which the wait began, or `NIL`.
     pub before: u32,
     /// The condition that blocked the flow until then.
     pub blocked_by: Option<BlockedBy>,
@@ -140,7 +140,7 @@ pub struct HopRow {
 pub struct FrameRow {
     /// The frame.
     pub frame: Frame,
-    /// Number of the packet; [`NIL`] if its flow is not watched.
+    /// Number of the packet; `NIL` if its flow is not watched.
     pub packet: u32,
 }
 
