@@ -38,8 +38,9 @@ int mark(struct __sk_buff *context)
 	struct sk_buff *packet = bpf_cast_to_kern_ctx(context);
 	__u64 queue = packet->dev->qdisc->qstats.backlog;
 
-	if (queue >= KMAX ||
-	    (queue > KMIN && bpf_get_prandom_u32() % 1000000 * (KMAX - KMIN) < 1000 * PMAX * (queue - KMIN)))
+	__u64 draw = bpf_get_prandom_u32() % 1000000; /* of 1,000,000 */
+
+	if (queue >= KMAX || (queue > KMIN && draw * (KMAX - KMIN) < 1000 * PMAX * (queue - KMIN)))
 		bpf_skb_ecn_set_ce(context);
 	return TC_ACT_OK;
 }

@@ -270,6 +270,7 @@ def test_status_says_what_is_in_force_and_what_is_not(namespace, group):
     assert "4 links removed" in detached.stdout
 
 
+@pytest.mark.nightly
 @in_real_time
 def test_the_testbed_of_dx():
     """Fig. 13a at half its rate: medians of 3 and 16 packets, delays 4.85 times apart; K = 20 packets."""
@@ -280,6 +281,7 @@ def test_the_testbed_of_dx():
     assert queue["dctcp"] > 4 * queue["dx"]
 
 
+@pytest.mark.nightly
 @needs_kernel
 def test_stamps_vary_less_than_the_kernels_round_trips_of_the_same_acknowledgements():
     """A round trip is the way there, the other host and the way back: it varies as one way does, and more.
@@ -319,6 +321,7 @@ def test_bbr_is_an_algorithm_of_the_kernel_world_only():
         prepare(TWO, overrides={"cc": "bbr"})
 
 
+@pytest.mark.nightly
 @in_real_time
 def test_twenty_flows_at_once_lose_nothing_under_inigo():
     # The middle of five: 3 runs of 56 had long queues, most likely of dilation (docs/limits.md).

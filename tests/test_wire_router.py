@@ -129,8 +129,9 @@ def backlog(router, seconds):
     return float(np.mean(samples))
 
 
-STEP = {"kind": "step", "threshold": "20pkt"}
-RAMP = {"kind": "red", "kmin": "1pkt", "kmax": "20pkt", "pmax": 0.01}
+STEP = {"kind": "step", "threshold": "20pkt", "at": "enqueue"}
+RAMP = {"kind": "red", "kmin": "1pkt", "kmax": "20pkt", "pmax": 0.01, "at": "enqueue"}
+"""The program marks what comes. Marks on what leaves hold a longer queue: 18.8 packets, and 7.2 so."""
 
 
 @pytest.mark.parametrize(
