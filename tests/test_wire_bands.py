@@ -15,8 +15,7 @@ from shallows.errors import BooksError, ScenarioError
 pytestmark = pytest.mark.nightly
 
 NOT_COMPARABLE = ("vegas", "hull", "inigo")
-"""Vegas takes lateness for queueing, HULL counts late bursts, and the dilation of Inigo starts by chance,
-which also decides how its flows share."""
+"""Vegas takes lateness for queueing, HULL counts late bursts, and the dilation of Inigo starts by chance."""
 WITHOUT_FIXED_POINT = ("timely", "4ms")
 """TIMELY has no fixed point, and here its queue follows from the noise of its samples: in packets it is 18.0
 without `hosts.ack_jitter`, and 14.0, 7.1 and 2.6 with 50 us, 200 us and 1 ms."""
@@ -27,8 +26,11 @@ ALGORITHMS = [
     *("dcqcn", *STARTS_BY_COUNT),
 ]
 REPEATS = 3
-SEEDS = range(1, 21)
+SEEDS = range(1, 4)
+MORE_SEEDS = {"gap": range(1, 21)}
 """Three seeds do not show how unequal the flows of `gap` become: at 500 Mbps .59 to .75 in twenty."""
+LESS_EQUAL = {"cubic": 0.10, "inigo": 0.10}
+"""How far Jain's index may be below that of the packet world, where not .05."""
 
 
 class Point(NamedTuple):
@@ -93,7 +95,7 @@ def test_a_run_is_within_the_bands_or_rejected(cc, point, capsys):
         traffic=[{"kind": "long-lived", "flows": point.flows, "stagger": "200ms"}],
         cc=algorithm,
     )
-    simulated = [sh.run(scenario, seed=seed) for seed in SEEDS]
+    simulated = [sh.run(scenario, seed=seed) for seed in MORE_SEEDS.get(cc, SEEDS)]
     wire = emulated(scenario)
     fast = point.rate_mbps >= 200
     packets = {"expresspass": 8 if fast else 4}.get(cc, point.packets)
@@ -110,8 +112,7 @@ def test_a_run_is_within_the_bands_or_rejected(cc, point, capsys):
     if cc not in NOT_COMPARABLE and (cc, point.rtt) != WITHOUT_FIXED_POINT:
         queue = expected["queue_mean_pkt"]
         assert measured["queue_mean_pkt"] == pytest.approx(queue, abs=max(packets, point.share * queue))
-    if cc != "inigo":
-        assert jain(wire) >= min(map(jain, simulated)) - (0.10 if cc == "cubic" else 0.05)
+    assert jain(wire) >= min(map(jain, simulated)) - LESS_EQUAL.get(cc, 0.05)
 
 
 @pytest.mark.parametrize("cc", ["ndp", "rccc"])

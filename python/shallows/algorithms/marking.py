@@ -145,8 +145,9 @@ class Marking:
         points, place = self.at_rates(rate_bps)
         if self.cells:
             for point in points:
-                of = point["parameters"]
-                of |= {key: self.cells.in_frames(of[key]) for key in THRESHOLDS[self.kind]}
+                parameters = point["parameters"]
+                for key in THRESHOLDS[self.kind]:
+                    parameters[key] = self.cells.in_frames(parameters[key])
         return points, place
 
     def _to_core(self, rate: int) -> "MarkingToCore":
