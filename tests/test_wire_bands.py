@@ -26,7 +26,7 @@ ALGORITHMS = [
     *("dcqcn", *STARTS_BY_COUNT),
 ]
 NOT_HELD = (("gap", 500), ("timely", 500))
-"""One packet in a thousand is late by a round trip, which both take for delay: .92 and .80 of the link for 1.00
+"""One packet in a thousand is late by a round trip, which both take for delay: .92 and .80 of the link for 1
 on an idle machine. The rule that rejects late runs does not see it."""
 REPEATS = 3
 SEEDS = range(1, 4)
