@@ -180,7 +180,7 @@ fig15ef.claim(
         within("DCTCP, 16 flows: windows at the least", 0, 0.5, domain="share", order=True),
         below("DCTCP, 16 flows: windows at the least", "DCTCP, 128 flows: windows at the least"),
     ],
-    mutation=Mutation({"dctcp-many:cc.min_window": "1pkt"}, "DCTCP, 128 flows: windows at the least"),
+    mutation=Mutation({"dctcp-many:topology.rtt": "400us"}, "DCTCP, 128 flows: windows at the least"),
     quote="When the number of concurrent flows is larger than 64, most flows stay at the minimum congestion window of 2 because the queue size is always larger than the marking threshold.",
 )
 

@@ -119,7 +119,7 @@ fig9.claim(
         below("median, Inigo with an earlier exit", "median, Inigo", reported="might be possible to get closer"),
         below("median, DCTCP", "median, Inigo", reported="about 4 times"),
     ],
-    mutation=Mutation({"input:samples": 8}, "median, Inigo with an earlier exit"),
+    mutation=Mutation({"inigo.threshold": 0.05}, "median, DCTCP"),
     quote="The vertical CDF of Inigo's queue length in figure 10 indicates that it might be possible to get closer to ECN-enabled behavior if Inigo is tuned to exit Slow Start slightly earlier or its maximum backoff "
     "was slightly increased to 5W/8 instead of W/2.",
     differs="Earlier is four round trips observed in place of eight. Slow start ends within a few round trips of the five seconds in either case, and the threshold sets the "
