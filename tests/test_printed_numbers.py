@@ -238,7 +238,9 @@ def test_the_first_figure_of_the_readme():
 @pytest.mark.nightly
 def test_the_sweep_of_the_page_stays_below_saturation(tmp_path):
     """The command that docs/sweeps.md prints, at its largest load."""
-    command = re.search(r"shallows (sweep scenarios/websearch-tree.toml (?:.|\\\n)*?--plot)\n", SWEEPS)[1]
+    command = re.search(
+        r"shallows (sweep websearch-tree (?:[^\n\\]|\\\n)* --baseline (?:[^\n\\]|\\\n)*)\n", SWEEPS
+    )[1]
     words = shlex.split(command.replace("\\\n", ""))
     loads = words[words.index("--over") + 1]
     largest = loads.split("=")[1].split(":")[1]
