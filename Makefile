@@ -171,11 +171,14 @@ site: build docs .venv/lint-ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 	cp -r target/doc site/rust
 
-# Builds the Rust core into the package; cargo skips what is up to date.
+# Builds the Rust core into the package; cargo skips what is up to date. PREBUILT=1 takes the core that is there, as targets side by
+# side must: it is written anew each time.
 build: .venv/ready
+ifndef PREBUILT
 	@$(HEARTBEAT) $(BIN)/maturin develop --profile $(PROFILE) --locked 2>&1 | tee .venv/build.log \
 	    | grep --line-buffered -E '^( +(Compiling|Finished)|…)' \
 	    || { cat .venv/build.log; exit 1; }
+endif
 
 # Packages for building and running, for tests, and for lint and the documentation site.
 .venv/ready: requirements.lock
