@@ -492,7 +492,7 @@ impl Hosts {
         let Some(sender) = self.senders.get_mut(flow) else { return };
         let application = &self.network.flows[flow as usize].application;
         let (supply, until) = application.supply(self.sender_stats[flow as usize].start, now);
-        sender.write(supply);
+        sender.transport_mut().write(supply);
         if until < Time::MAX {
             self.nics.timers.set(Timer { at: until, kind: Kind::AppWrite, flow });
         }
@@ -508,8 +508,9 @@ impl Hosts {
             stats.by_stop = stats.delivered;
         }
         if let Some(sender) = self.senders.get_mut(flow) {
-            sender.stop(fabric.now);
-            if sender.done() {
+            let transport = sender.transport_mut();
+            transport.stop(fabric.now);
+            if transport.done() {
                 return self.close_sender(fabric.now, flow);
             }
             self.resume_flow(fabric, flow);
