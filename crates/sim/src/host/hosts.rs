@@ -138,6 +138,7 @@ impl Hosts {
     }
 
     /// Handles a packet with data, on which an acknowledgement of the flow in the other direction may ride.
+    #[inline(never)]
     fn on_packet_for_both<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32, flow: u32, flags: Flags) {
         let ack =
             self.nics.piggyback.as_mut().and_then(|piggyback| Some((piggyback.partner(flow)?, piggyback.detach(at)?)));
@@ -305,7 +306,8 @@ impl Hosts {
         }
     }
 
-    #[inline]
+    // Part of the main loop, although acknowledgements that ride on data come here as well.
+    #[inline(always)]
     fn on_packet_for_sender<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32, flow: u32, flags: Flags) {
         let Some(sender) = self.senders.get_mut(flow) else {
             // Credits may arrive after the flow is done.
@@ -464,7 +466,9 @@ impl Hosts {
         let endpoint = receiver.endpoint;
         let event = receiver.on_timer(fabric.now, &mut fabric.packets);
         self.on_receiver_event(fabric, endpoint, event);
-        self.send_waiting_ack(fabric, flow, fabric.now, false);
+        if self.nics.piggyback.is_some() {
+            self.send_waiting_ack(fabric, flow, fabric.now, false);
+        }
     }
 
     fn start_flow<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
