@@ -20,6 +20,7 @@ pub use crate::fabric::Transit;
 use crate::fabric::ownership::{Ownership, Partition};
 use crate::fabric::route::Routes;
 use crate::host::stats::{ReceiverStats, SenderStats};
+use crate::host::transport::FlowReceiver;
 use crate::observe::series::Recorder;
 use crate::parallel::network::ParallelNetwork;
 use crate::parallel::partition::by_node;
@@ -174,8 +175,8 @@ impl RealTimeDomain {
     /// The next new sequence number of a flow whose sender is live in this domain, and the number of packets sent so far.
     #[must_use]
     pub fn sent(&self, flow: u32) -> Option<(u32, u64)> {
-        let sender = self.simulation.domains.only_hosts().senders.get(flow)?;
-        let (next, (retransmits, _)) = (sender.next_packet(), sender.repairs());
+        let sender = self.simulation.domains.only_hosts().senders.get(flow)?.transport();
+        let ((next, _), (retransmits, _)) = (sender.progress(), sender.repairs());
         Some((next, u64::from(next) + retransmits))
     }
 
@@ -184,7 +185,8 @@ impl RealTimeDomain {
     pub fn received(&self, flow: u32) -> (u64, u64) {
         let hosts = self.simulation.domains.only_hosts();
         let closed = &hosts.receiver_stats[flow as usize];
-        hosts.receivers.get(flow).map_or((closed.delivered, closed.credits), |live| (live.delivered(), live.credits()))
+        let live = hosts.receivers.get(flow).map(FlowReceiver::transport);
+        live.map_or((closed.delivered, closed.credits), |live| (live.reassembly().delivered, live.credits()))
     }
 
     /// The report of a flow by those of its ends that are in this domain.

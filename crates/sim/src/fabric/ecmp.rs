@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::shortest_paths::{Search, scramble};
-use crate::arch::huge_pages;
 use crate::packet::header::Header;
 use crate::packet::{NIL, Packet};
 use crate::spec::network::Network;
@@ -11,15 +10,57 @@ use crate::spec::network::Network;
 /// The ports on shortest paths, for every switch and rack.
 #[derive(Clone, Debug)]
 pub(super) struct EcmpTable {
-    /// By host: its rack, and the switch from which all links to it come; [`NIL`] if they come from several.
-    hosts_at: Vec<(u32, u32)>,
-    /// By host: the switches with links to it, and the ports there.
+    hosts_at: Vec<HostAt>,
+    /// By host with links from several switches: these switches, and the ports there. Empty for all others.
     down: Vec<Vec<(u32, SetAt)>>,
-    /// By rack and switch: the ports there.
-    sets: Vec<SetAt>,
+    /// By switch: the ports on the way to all racks.
+    rows: Vec<Row>,
+    /// The sets that [`Row`] does not hold itself, for one switch after the other.
+    others: Vec<SetAt>,
     hosts: u32,
-    switches: u32,
     ports: PortSets,
+}
+
+/// Place of a host.
+#[derive(Clone, Copy, Debug)]
+struct HostAt {
+    rack: u32,
+    /// The switch from which all links to the host come, or [`NIL`] if they come from several, and the ports there.
+    switch: u32,
+    set: SetAt,
+}
+
+/// Ports of a switch on shortest paths to all racks. In a regular network they are the same but for the racks below the switch, which
+/// have neighbouring numbers: the rows of all its switches stay in the caches.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    usual: SetAt,
+    /// The racks with sets of their own, and the place of the first one in [`EcmpTable::others`].
+    begin: u32,
+    count: u32,
+    others: u32,
+}
+
+impl Row {
+    /// Compresses the sets towards all racks, and adds those of racks with sets of their own to `others`.
+    fn new(column: &[SetAt], others: &mut Vec<SetAt>) -> Self {
+        // More than half of a sorted list is also in its middle.
+        let mut sorted = column.to_vec();
+        sorted.sort_unstable();
+        let usual = sorted.get(column.len() / 2).copied().unwrap_or(0);
+        let differs = |&set: &SetAt| set != usual;
+        let begin = column.iter().position(differs).unwrap_or(column.len());
+        let end = column.iter().rposition(differs).map_or(begin, |last| last + 1);
+        let row = Self { usual, begin: begin as u32, count: (end - begin) as u32, others: others.len() as u32 };
+        others.extend(&column[begin..end]);
+        row
+    }
+
+    #[inline]
+    fn set(self, rack: u32, others: &[SetAt]) -> SetAt {
+        let place = rack.wrapping_sub(self.begin);
+        if place < self.count { others[(self.others + place) as usize] } else { self.usual }
+    }
 }
 
 /// Place of a set of ports in [`PortSets`].
@@ -62,37 +103,40 @@ impl EcmpTable {
             let set = ports.add(parallel.iter().map(|&(_, number)| number).collect(), &mut known);
             down[port.to as usize].push((port.from, set));
         }
-        let above = |down: &Vec<(u32, SetAt)>| if let [(switch, _)] = down[..] { switch } else { NIL };
-        let mut sets = Vec::new();
+        let host_at = |(&rack, down): (&u32, &mut Vec<(u32, SetAt)>)| match down[..] {
+            [(switch, set)] => {
+                *down = Vec::new();
+                HostAt { rack, switch, set }
+            }
+            _ => HostAt { rack, switch: NIL, set: 0 },
+        };
+        let hosts_at = search.rack.iter().zip(&mut down).map(host_at).collect();
+        let switches = (network.nodes - network.hosts) as usize;
+        let mut columns = vec![Vec::new(); switches];
         for rack in 0..search.racks.len() as u32 {
             let distance = search.distances(rack);
-            for node in network.hosts..network.nodes {
+            for (node, column) in (network.hosts..network.nodes).zip(&mut columns) {
                 let here = distance[node as usize];
                 let leads = |port: &u32| {
                     let next = network.ports[*port as usize].to;
                     next >= network.hosts && here > 1 && here != NIL && distance[next as usize] == here - 1
                 };
                 let closer = search.out.of(node).iter().copied().filter(leads).collect();
-                huge_pages::push(&mut sets, ports.add(closer, &mut known));
+                column.push(ports.add(closer, &mut known));
             }
         }
-        Self {
-            hosts_at: search.rack.iter().zip(&down).map(|(&rack, down)| (rack, above(down))).collect(),
-            down,
-            sets,
-            hosts: network.hosts,
-            switches: network.nodes - network.hosts,
-            ports,
-        }
+        let mut others = Vec::new();
+        let rows = columns.iter().map(|column| Row::new(column, &mut others)).collect();
+        Self { hosts_at, down, rows, others, hosts: network.hosts, ports }
     }
 
     /// The ports of `switch` on shortest paths to `host`.
     pub fn of(&self, switch: u32, host: u32) -> &[u32] {
-        let (rack, above) = self.hosts_at[host as usize];
-        let has_link = above == switch || above == NIL;
-        let direct = has_link.then(|| self.down[host as usize].iter().find(|(from, _)| *from == switch)).flatten();
-        let set = || self.sets[(rack * self.switches + switch - self.hosts) as usize];
-        self.ports.of(direct.map_or_else(set, |&(_, set)| set))
+        let at = self.hosts_at[host as usize];
+        let several = || self.down[host as usize].iter().find(|(from, _)| *from == switch).map(|&(_, set)| set);
+        let direct = if at.switch == NIL { several() } else { (at.switch == switch).then_some(at.set) };
+        let behind = || self.rows[(switch - self.hosts) as usize].set(at.rack, &self.others);
+        self.ports.of(direct.unwrap_or_else(behind))
     }
 }
 
@@ -114,4 +158,22 @@ pub(super) fn pick<L: Ord>(ports: &[u32], length: impl Fn(u32) -> L, nth: impl F
     let shortest = ports.iter().map(|&port| length(port)).min()?;
     let equal = || ports.iter().copied().filter(|&port| length(port) == shortest);
     equal().nth(nth(equal().count()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Racks 2 to 4 have sets of their own, or lie between such racks.
+    #[test]
+    fn a_row_keeps_the_sets_that_are_not_usual() {
+        let (column, mut others) = ([7, 7, 3, 7, 4, 7, 7], vec![9]);
+        let row = Row::new(&column, &mut others);
+        assert_eq!(others, [9, 3, 7, 4]);
+        assert_eq!([0, 1, 2, 3, 4, 5, 6].map(|rack| row.set(rack, &others)), column);
+        let (all_alike, all_different) = (Row::new(&[5; 3], &mut others), Row::new(&[1, 2, 3], &mut others));
+        assert_eq!(others, [9, 3, 7, 4, 1, 2, 3]);
+        let sets = |row: Row| [0, 1, 2].map(|rack| row.set(rack, &others));
+        assert_eq!((sets(all_alike), sets(all_different)), ([5; 3], [1, 2, 3]));
+    }
 }

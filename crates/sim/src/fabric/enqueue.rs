@@ -94,7 +94,7 @@ impl<O: Observer> Fabric<O> {
             return Enqueued::dropped(DropReason::LinkFault);
         }
         let (length, flags) = (self.packets[incoming.packet].bytes(), self.packets[incoming.packet].flags);
-        if self.ports[number as usize].is_storm(flags.class()) && flags.is(PacketKind::Data) {
+        if self.has_watchdogs && flags.is(PacketKind::Data) && self.ports[number as usize].is_storm(flags.class()) {
             self.ports[number as usize].drop_in_storm(flags.class());
             return Enqueued::dropped(DropReason::PauseStorm);
         }
@@ -198,6 +198,7 @@ impl<O: Observer> Fabric<O> {
     }
 
     /// Releases the memory of a packet that has left the queue of a port.
+    #[inline(always)]
     pub(super) fn release_departed(&mut self, number: u32, departed: Departure) {
         let Departure { from, length, kind, class, .. } = departed;
         if from != NIL && self.counts(Flags::of(kind).with_class(class)) {
@@ -214,6 +215,7 @@ impl<O: Observer> Fabric<O> {
     }
 
     /// Begins to send what a port may send; pauses stay due.
+    #[inline(never)]
     fn begin(&mut self, number: u32) {
         while let Some((at, removed)) = self.ports[number as usize].remove_head(self.now, &mut self.packets) {
             match removed {

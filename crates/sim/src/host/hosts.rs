@@ -138,6 +138,7 @@ impl Hosts {
     }
 
     /// Handles a packet with data, on which an acknowledgement of the flow in the other direction may ride.
+    #[inline(never)]
     fn on_packet_for_both<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32, flow: u32, flags: Flags) {
         let ack =
             self.nics.piggyback.as_mut().and_then(|piggyback| Some((piggyback.partner(flow)?, piggyback.detach(at)?)));
@@ -305,7 +306,8 @@ impl Hosts {
         }
     }
 
-    #[inline]
+    // Part of the main loop, although acknowledgements that ride on data come here as well.
+    #[inline(always)]
     fn on_packet_for_sender<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32, flow: u32, flags: Flags) {
         let Some(sender) = self.senders.get_mut(flow) else {
             // Credits may arrive after the flow is done.
@@ -464,7 +466,9 @@ impl Hosts {
         let endpoint = receiver.endpoint;
         let event = receiver.on_timer(fabric.now, &mut fabric.packets);
         self.on_receiver_event(fabric, endpoint, event);
-        self.send_waiting_ack(fabric, flow, fabric.now, false);
+        if self.nics.piggyback.is_some() {
+            self.send_waiting_ack(fabric, flow, fabric.now, false);
+        }
     }
 
     fn start_flow<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
@@ -492,7 +496,7 @@ impl Hosts {
         let Some(sender) = self.senders.get_mut(flow) else { return };
         let application = &self.network.flows[flow as usize].application;
         let (supply, until) = application.supply(self.sender_stats[flow as usize].start, now);
-        sender.write(supply);
+        sender.transport_mut().write(supply);
         if until < Time::MAX {
             self.nics.timers.set(Timer { at: until, kind: Kind::AppWrite, flow });
         }
@@ -508,8 +512,9 @@ impl Hosts {
             stats.by_stop = stats.delivered;
         }
         if let Some(sender) = self.senders.get_mut(flow) {
-            sender.stop(fabric.now);
-            if sender.done() {
+            let transport = sender.transport_mut();
+            transport.stop(fabric.now);
+            if transport.done() {
                 return self.close_sender(fabric.now, flow);
             }
             self.resume_flow(fabric, flow);

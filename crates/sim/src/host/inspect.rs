@@ -7,27 +7,27 @@ use crate::host::flow_set::FlowSet;
 use crate::host::hosts::Hosts;
 use crate::host::stats::FlowProgress;
 use crate::host::timestamps::TimestampModel;
-use crate::host::transport::{FlowSender, SenderState};
+use crate::host::transport::{FlowReceiver, FlowSender, SenderState};
 use crate::randomness::Randomness;
 
 impl Hosts {
     pub(super) fn collect_sender_stats(&mut self, flow: u32) {
         if let Some(sender) = self.senders.get(flow) {
-            let stats = &mut self.sender_stats[flow as usize];
-            (stats.retransmits, stats.timeouts) = sender.repairs();
-            stats.credits_wasted = sender.credits_wasted();
-            stats.rtt = sender.rtt();
+            let (transport, stats) = (sender.transport(), &mut self.sender_stats[flow as usize]);
+            (stats.retransmits, stats.timeouts) = transport.repairs();
+            stats.credits_wasted = transport.credits_wasted();
+            stats.rtt = transport.rtt();
             self.randomness.balancing |= sender.paths.as_ref().is_some_and(|paths| paths.has_drawn());
-            if sender.has_drawn() {
+            if transport.has_drawn() {
                 self.randomness.controls.insert(self.network.flows[flow as usize].control);
             }
         }
     }
 
     pub(super) fn collect_receiver_stats(&mut self, flow: u32) {
-        if let Some(receiver) = self.receivers.get(flow) {
+        if let Some(receiver) = self.receivers.get(flow).map(FlowReceiver::transport) {
             let stats = &mut self.receiver_stats[flow as usize];
-            (stats.delivered, stats.credits) = (receiver.delivered(), receiver.credits());
+            (stats.delivered, stats.credits) = (receiver.reassembly().delivered, receiver.credits());
             stats.reordering = receiver.reordering();
             if receiver.has_drawn() {
                 self.randomness.controls.insert(self.network.flows[flow as usize].control);
@@ -78,7 +78,7 @@ impl Hosts {
             flow,
             progress: 0,
             timeouts: self.sender_stats[flow as usize].timeouts,
-            paced: sender.pace_timer < Time::MAX || sender.app_limited(),
+            paced: sender.pace_timer < Time::MAX || sender.transport().app_limited(),
         })
     }
 
@@ -90,7 +90,7 @@ impl Hosts {
             if bytes == Bytes::MAX {
                 return now;
             }
-            let sent = self.network.mss().0 * u64::from(sender.next_packet());
+            let sent = self.network.mss().0 * u64::from(sender.transport().progress().0);
             let left = Bytes(bytes.0.saturating_sub(sent));
             let rate = routes.first_rate(&self.network, flow, false);
             Time(now.0.saturating_add(rate.time_to_send(left).0))
@@ -118,7 +118,7 @@ impl Hosts {
     /// Reports the internal variables of a flow's receiver.
     pub fn probe_receiver(&self, flow: u32, record: &mut dyn FnMut(&'static str, f64)) {
         if let Some(receiver) = self.receivers.get(flow) {
-            receiver.probe(record);
+            receiver.transport().probe(record);
         }
     }
 }

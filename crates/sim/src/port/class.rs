@@ -86,6 +86,19 @@ pub(super) struct Restriction {
     bucket: Option<Bucket>,
 }
 
+impl Restriction {
+    /// As [`Class::eligible_at`], for the first packet of the queue.
+    #[inline(never)]
+    fn eligible_at(&self, now: Time, first: &Waiting, packets: &Slab) -> Option<Time> {
+        if self.paused_since.is_some() {
+            return None;
+        }
+        let Some(bucket) = &self.bucket else { return Some(now) };
+        let ready = bucket.ready_at(first.since, packets[first.packet].bytes());
+        Some(if ready <= now { now } else { bucket.retry_at(ready) })
+    }
+}
+
 impl Class {
     /// Creates an empty class; `draws` are for its token bucket.
     pub fn new(spec: &ClassSpec, draws: Rng) -> Self {
@@ -170,16 +183,10 @@ impl Class {
 
     /// The time at which the first packet may be sent, or at which to look again; `now` if it may be sent now, `None` if the
     /// queue is empty or paused.
-    #[inline]
+    #[inline(always)]
     pub fn eligible_at(&self, now: Time, packets: &Slab) -> Option<Time> {
-        let &Waiting { packet, since, .. } = self.queue.front()?;
-        let Some(restriction) = &self.restriction else { return Some(now) };
-        if restriction.paused_since.is_some() {
-            return None;
-        }
-        let Some(bucket) = &restriction.bucket else { return Some(now) };
-        let ready = bucket.ready_at(since, packets[packet].bytes());
-        Some(if ready <= now { now } else { bucket.retry_at(ready) })
+        let first = self.queue.front()?;
+        self.restriction.as_ref().map_or(Some(now), |restriction| restriction.eligible_at(now, first, packets))
     }
 
     /// Length of the first packet.

@@ -70,12 +70,18 @@ pub(super) fn pick(
     if let Some(turn) = turn
         && turn.since >= turn.every.get()
     {
-        let later = first(now, turn.later(waiting), &eligible_at);
+        let later = first_with_turn(now, turn.later(waiting), &eligible_at);
         if later.at == now {
             return later;
         }
     }
-    first(now, waiting, &eligible_at)
+    first(now, waiting, eligible_at)
+}
+
+/// Picks among the classes that have the turn. It is not inlined, so that `eligible_at` is inlined in the common case.
+#[inline(never)]
+fn first_with_turn(now: Time, later: u16, eligible_at: impl Fn(usize) -> Option<Time>) -> Pick {
+    first(now, later, eligible_at)
 }
 
 /// The first class of those in `waiting` that may be served at `now`, or else the one that may be served soonest.

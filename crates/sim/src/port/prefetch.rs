@@ -52,8 +52,9 @@ impl Port {
     pub(crate) fn prefetch_scheduler(&self) {
         prefetch(&self.work);
         prefetch(&self.counters.sent);
-        if let Some(scheduler) = self.scheduler() {
-            scheduler.prefetch();
+        // Whether it has classes is in memory that has not arrived yet.
+        if let Some(extras) = &self.extras {
+            extras.scheduler.prefetch();
         }
     }
 

@@ -270,7 +270,7 @@ impl Scheduler {
     }
 
     /// Works out the next choice, for the time `free` at which the link becomes free.
-    #[inline]
+    #[inline(always)]
     pub fn reschedule(&mut self, free: Time, packets: &Slab) {
         let pick = if self.fast.work > Time::ZERO { self.pick(free, packets) } else { Pick::NONE };
         self.cache(free, pick);

@@ -31,7 +31,7 @@ impl StallRecord {
     }
 
     /// Ends a segment at `now`, where packets that take `work` wait and the link is busy until `busy_until`.
-    #[inline]
+    #[inline(always)]
     pub fn close(&mut self, now: Time, work: Time, busy_until: Time, histogram: &mut Histogram) {
         let backlog = work + busy_until.saturating_sub(now);
         let since = match std::mem::replace(&mut self.since, Time::MAX) {
@@ -48,7 +48,7 @@ impl StallRecord {
     }
 
     /// Begins a segment at `now`.
-    #[inline]
+    #[inline(always)]
     pub fn open(&mut self, now: Time, work: Time, busy_until: Time, histogram: &mut Histogram) {
         if busy_until > now {
             histogram.begin(work + (busy_until - now));

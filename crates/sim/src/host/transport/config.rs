@@ -1,7 +1,11 @@
 //! Parameters from which the two ends of a flow are created.
 
 use shallows_cc::multipath::Multipath;
+#[cfg(test)]
+use shallows_cc::parameter::Values;
 use shallows_cc::port::Ecn;
+#[cfg(test)]
+use shallows_cc::receiver::ecn_echo::Accurate;
 use shallows_cc::receiver::{Credits, Grants, Receiver};
 use shallows_cc::rng::Rng;
 use shallows_cc::sender::Sender;
@@ -72,4 +76,47 @@ pub struct ReceiverConfig {
     pub timestamps: Option<Box<TimestampModel>>,
     /// The credit algorithm and its random stream, where flows wait for credits.
     pub credits: Option<(Box<dyn Credits>, Rng)>,
+}
+
+#[cfg(test)]
+impl<'a> SenderConfig<'a> {
+    /// Returns the parameters of a flow of so many full packets, over one path of an empty round trip of 100 us.
+    pub(crate) fn sample(host: &'a HostSpec, (packets, mss): (u64, Bytes), control: Box<dyn Sender>) -> Self {
+        Self {
+            bytes: mss * packets,
+            mss,
+            ecn: Ecn::Ect0,
+            has_int: false,
+            sprayed: false,
+            host,
+            base_rtt: Time::from_micros(100),
+            in_flight_limit: 100,
+            first_timeout: host.rto_initial,
+            grants: None,
+            multipath: None,
+            control,
+        }
+    }
+}
+
+#[cfg(test)]
+impl ReceiverConfig {
+    /// Returns the parameters of a flow of so many bytes, whose receiver echoes the mark of each packet.
+    pub(crate) fn sample(bytes: Bytes, mss: Bytes) -> Self {
+        Self {
+            bytes,
+            mss,
+            frame: Bytes(1500),
+            tcp_ack: Bytes(64),
+            credit_ahead: Bytes::ZERO,
+            ack_delay: Time::from_micros(500),
+            pull_timeout: (Time::from_millis(1), Time::from_millis(1)),
+            notification: Accurate::boxed(&Values::defaults(&[]), 1),
+            retransmission: Retransmission::GoBackN,
+            has_int: false,
+            has_sack: false,
+            timestamps: None,
+            credits: None,
+        }
+    }
 }

@@ -26,6 +26,7 @@ mod packet_sink;
 mod pulled;
 mod rack;
 mod rated;
+mod reassembly;
 mod receiver;
 mod reordering;
 mod selective;

@@ -3,12 +3,10 @@
 use shallows_cc::catalog::{Reliability, SendControl, Transport};
 use shallows_cc::units::{Bytes, Time};
 
-use crate::host::timestamps::TimestampModel;
 use crate::host::transport::config::{FlowEndpoint, ReceiverConfig};
 use crate::host::transport::credit::{self, CreditReceiver};
-use crate::host::transport::go_back_n::GoBackNReceiver;
+use crate::host::transport::go_back_n::RoceReceiver;
 use crate::host::transport::inband::InbandEcho;
-use crate::host::transport::irn::IrnReceiver;
 use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::pulled::{Pull, UnorderedReceiver};
@@ -17,30 +15,17 @@ use crate::host::transport::status::{ReceiverEvent, Responses};
 use crate::host::transport::traits::TransportReceiver;
 use crate::packet::header::{Header, PulledAnswer, RoceAnswer, RoceData, Sack, TcpAck};
 use crate::packet::{Flags, PacketKind, Slab};
-use crate::spec::network::{MIN_FRAME, Retransmission};
+use crate::spec::network::MIN_FRAME;
 
-/// Receiver of any transport. Functions that run for every packet match on it; all others use [`AnyReceiver::get`].
+/// Receiver of any transport. Functions that run for every packet match on it; all others use [`FlowReceiver::transport`].
 #[derive(Debug)]
 // A separate tag, as in `AnySender`.
 #[repr(u8)]
 enum AnyReceiver {
     Selective(SelectiveReceiver),
-    GoBackN(GoBackNReceiver),
-    Irn(IrnReceiver),
+    Roce(RoceReceiver),
     Credit(CreditReceiver),
     Unordered(UnorderedReceiver),
-}
-
-impl AnyReceiver {
-    fn get(&self) -> &dyn TransportReceiver {
-        match self {
-            Self::Selective(receiver) => receiver,
-            Self::GoBackN(receiver) => receiver,
-            Self::Irn(receiver) => receiver,
-            Self::Credit(receiver) => receiver,
-            Self::Unordered(receiver) => receiver,
-        }
-    }
 }
 
 /// Receiving end of a flow.
@@ -61,10 +46,7 @@ impl FlowReceiver {
             (Reliability::Unordered, leave) => AnyReceiver::Unordered(UnorderedReceiver::new(config, leave)),
             (Reliability::Selective { .. }, _) => AnyReceiver::Selective(SelectiveReceiver::new(config)),
             (Reliability::GoBackN, SendControl::OnCredits) => AnyReceiver::Credit(CreditReceiver::new(config)),
-            (Reliability::GoBackN, _) if config.retransmission == Retransmission::Selective => {
-                AnyReceiver::Irn(IrnReceiver::new(config))
-            }
-            (Reliability::GoBackN, _) => AnyReceiver::GoBackN(GoBackNReceiver::new(config)),
+            (Reliability::GoBackN, _) => AnyReceiver::Roce(RoceReceiver::new(config)),
         };
         Self { endpoint, echoes_entropy: false, entropy: 0, echo, receiver }
     }
@@ -112,17 +94,7 @@ impl FlowReceiver {
                 };
                 receiver.event(now, responses)
             }
-            (AnyReceiver::GoBackN(receiver), &Header::RoceData(data)) => {
-                if let Some(echo) = &mut self.echo {
-                    echo.record_frame(at, packets);
-                }
-                let responses = receiver.on_data(now, &data, marked, &mut PacketSink::new(endpoint, packets));
-                if let Some(echo) = &self.echo {
-                    echo.attach(responses, packets);
-                }
-                receiver.event(now, responses)
-            }
-            (AnyReceiver::Irn(receiver), &Header::RoceData(data)) => {
+            (AnyReceiver::Roce(receiver), &Header::RoceData(data)) => {
                 if let Some(echo) = &mut self.echo {
                     echo.record_frame(at, packets);
                 }
@@ -154,26 +126,10 @@ impl FlowReceiver {
     pub fn on_timer(&mut self, now: Time, packets: &mut Slab) -> ReceiverEvent {
         let out = &mut PacketSink::new(self.endpoint, packets);
         let event = match &mut self.receiver {
-            AnyReceiver::Selective(receiver) => {
-                let responses = receiver.on_timer(now, out);
-                receiver.event(now, responses)
-            }
-            AnyReceiver::GoBackN(receiver) => {
-                let responses = receiver.on_timer(now, out);
-                receiver.event(now, responses)
-            }
-            AnyReceiver::Irn(receiver) => {
-                let responses = receiver.on_timer(now, out);
-                receiver.event(now, responses)
-            }
-            AnyReceiver::Credit(receiver) => {
-                let responses = receiver.on_timer(now, out);
-                receiver.event(now, responses)
-            }
-            AnyReceiver::Unordered(receiver) => {
-                let responses = receiver.on_timer(now, out);
-                receiver.event(now, responses)
-            }
+            AnyReceiver::Selective(receiver) => receiver.expire(now, out),
+            AnyReceiver::Roce(receiver) => receiver.expire(now, out),
+            AnyReceiver::Credit(receiver) => receiver.expire(now, out),
+            AnyReceiver::Unordered(receiver) => receiver.expire(now, out),
         };
         if let Some(echo) = &self.echo {
             echo.attach(event.responses, packets);
@@ -186,7 +142,7 @@ impl FlowReceiver {
 
     /// Returns true if every byte has arrived and nothing is left to send. [`reply_after_close`] then handles later packets.
     pub fn may_close(&self) -> bool {
-        self.receiver.get().complete() && !self.receiver.get().ack_pending()
+        self.transport().reassembly().complete() && !self.transport().ack_pending()
     }
 
     /// Returns true if the flow newly owes pulls, and must join the run queue of its host's pull pacer.
@@ -231,34 +187,14 @@ impl FlowReceiver {
         Some(pull)
     }
 
-    /// Returns the reordering depth in packets ([`super::reordering`]).
-    pub fn reordering(&self) -> u32 {
-        self.receiver.get().reordering()
-    }
-
-    /// Returns the errors of timestamps, if they are not exact.
-    pub fn timestamps(&self) -> Option<&TimestampModel> {
-        self.receiver.get().timestamps()
-    }
-
-    /// Returns true once the algorithm has drawn a random number.
-    pub fn has_drawn(&self) -> bool {
-        self.receiver.get().has_drawn()
-    }
-
-    /// Returns the number of credits sent.
-    pub fn credits(&self) -> u64 {
-        self.receiver.get().credits()
-    }
-
-    /// Reports internal variables, if the receiver is where the algorithm runs.
-    pub fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
-        self.receiver.get().probe(record);
-    }
-
-    /// Returns the number of distinct payload bytes that have arrived, in order or not.
-    pub fn delivered(&self) -> u64 {
-        self.receiver.get().delivered()
+    /// Returns the receiving end of the transport.
+    pub(crate) fn transport(&self) -> &dyn TransportReceiver {
+        match &self.receiver {
+            AnyReceiver::Selective(receiver) => receiver,
+            AnyReceiver::Roce(receiver) => receiver,
+            AnyReceiver::Credit(receiver) => receiver,
+            AnyReceiver::Unordered(receiver) => receiver,
+        }
     }
 }
 
@@ -299,7 +235,6 @@ mod tests {
     use crate::spec::network::Network;
     use shallows_cc::catalog;
     use shallows_cc::parameter::Values;
-    use shallows_cc::port::Ecn;
     use shallows_cc::sender::Path;
 
     /// An answer after the receiver has closed carries no INT stack, although the data did.
@@ -308,20 +243,8 @@ mod tests {
         let (row, mss) = (catalog::find("hpcc").expect("a row"), Bytes(1460));
         let (host, endpoint) = (Network::bare().host, FlowEndpoint { flow: 0, nic: 0, port: 0, path: 0 });
         let path = Path { mss, initial_window: mss * 10, base_rtt: Time::from_micros(10), ..Path::default() };
-        let config = SenderConfig {
-            bytes: mss,
-            mss,
-            ecn: Ecn::NotEct,
-            has_int: true,
-            sprayed: false,
-            base_rtt: Time::from_micros(100),
-            in_flight_limit: 100,
-            host: &host,
-            first_timeout: host.rto_initial,
-            grants: None,
-            multipath: None,
-            control: (row.sender)(&Values::defaults(row.parameters), &path),
-        };
+        let control = (row.sender)(&Values::defaults(row.parameters), &path);
+        let config = SenderConfig { has_int: true, ..SenderConfig::sample(&host, (1, mss), control) };
         let mut sender = FlowSender::new(row.transport, Time::ZERO, endpoint, config);
         let mut packets = Slab::default();
         let now = Time::from_micros(100);

@@ -4,7 +4,6 @@ use shallows_cc::catalog::{Reliability, SendControl, Transport};
 use shallows_cc::units::{Bytes, Time};
 
 use crate::host::path_selection::PathSelection;
-use crate::host::stats::RttStats;
 use crate::host::transport::config::{FlowEndpoint, SenderConfig};
 use crate::host::transport::credit::CreditSender;
 use crate::host::transport::go_back_n::GoBackNSender;
@@ -18,9 +17,9 @@ use crate::host::transport::traits::TransportSender;
 use crate::host::value_set::Verdict;
 use crate::packet::header::Header;
 use crate::packet::{Flags, PacketKind, Slab};
-use crate::spec::network::{Retransmission, Supply};
+use crate::spec::network::Retransmission;
 
-/// Sender of any transport. Functions that run for every packet match on it; all others use [`AnySender::get`].
+/// Sender of any transport. Functions that run for every packet match on it; all others use [`FlowSender::transport`].
 #[derive(Debug)]
 // With a separate tag one comparison tells the variants apart; otherwise the tag would be stored in unused values of a field.
 #[repr(u8)]
@@ -30,28 +29,6 @@ enum AnySender {
     Irn(Box<IrnSender>),
     Credit(CreditSender),
     Unordered(UnorderedSender),
-}
-
-impl AnySender {
-    fn get(&self) -> &dyn TransportSender {
-        match self {
-            Self::Selective(sender) => sender,
-            Self::GoBackN(sender) => sender,
-            Self::Irn(sender) => sender.as_ref(),
-            Self::Credit(sender) => sender,
-            Self::Unordered(sender) => sender,
-        }
-    }
-
-    fn get_mut(&mut self) -> &mut dyn TransportSender {
-        match self {
-            Self::Selective(sender) => sender,
-            Self::GoBackN(sender) => sender,
-            Self::Irn(sender) => sender.as_mut(),
-            Self::Credit(sender) => sender,
-            Self::Unordered(sender) => sender,
-        }
-    }
 }
 
 /// Sending end of a flow.
@@ -238,25 +215,25 @@ impl FlowSender {
     /// Returns the payload that the window allows in flight, if the flow has one.
     #[inline]
     pub fn window(&self) -> Option<Bytes> {
-        self.sender.get().gate().map(|gate| gate.window)
+        self.transport().gate().map(|gate| gate.window)
     }
 
     /// Returns true if data goes through the hardware pacer of the host.
     pub fn goes_through_pacer(&self, now: Time) -> bool {
-        self.sender.get().gate().is_some_and(|gate| gate.control.goes_through_pacer(now))
+        self.transport().gate().is_some_and(|gate| gate.control.goes_through_pacer(now))
     }
 
     /// Handles a wake timer, unless the algorithm has asked for another time since. Returns true if it was handled.
     pub fn on_wake(&mut self, now: Time) -> bool {
-        let gate = self.sender.get_mut().gate_mut().filter(|gate| gate.wake == now);
+        let gate = self.transport_mut().gate_mut().filter(|gate| gate.wake == now);
         gate.map(|gate| gate.on_wake(now)).is_some()
     }
 
     /// Handles a timer of kind `Timeout`.
     pub fn on_timer(&mut self, now: Time) {
-        let timeouts = self.repairs().1;
-        self.sender.get_mut().on_timer(now);
-        let expired = self.repairs().1 > timeouts;
+        let timeouts = self.transport().repairs().1;
+        self.transport_mut().on_timer(now);
+        let expired = self.transport().repairs().1 > timeouts;
         let Some(paths) = &mut self.paths else { return };
         if expired {
             paths.on_timeout(now);
@@ -308,56 +285,33 @@ impl FlowSender {
         probes.into_iter().filter(|&(port, _)| !is_down(port)).map(create).collect()
     }
 
-    /// Makes data of the application available.
-    pub fn write(&mut self, supply: Supply) {
-        self.sender.get_mut().write(supply);
-    }
-
-    /// Returns true if the application will write more data.
-    pub fn app_limited(&self) -> bool {
-        self.sender.get().app_limited()
-    }
-
-    /// Sends no new data from now on.
-    pub fn stop(&mut self, now: Time) {
-        self.sender.get_mut().stop(now);
-    }
-
-    /// Returns true if the sender knows that every byte has arrived.
-    pub fn done(&self) -> bool {
-        self.sender.get().done()
-    }
-
-    /// Returns the numbers of retransmitted packets and of timeouts.
-    pub fn repairs(&self) -> (u64, u64) {
-        self.sender.get().repairs()
-    }
-
-    /// Returns the number of the next new packet.
-    pub fn next_packet(&self) -> u32 {
-        self.sender.get().progress().0
-    }
-
     /// Returns the state for a snapshot.
     pub fn snapshot(&mut self, now: Time) -> SenderState {
-        let (next, in_flight) = self.sender.get().progress();
+        let (next, in_flight) = self.transport().progress();
         let readiness = if self.queued { Readiness::Ready } else { self.readiness(now) };
         SenderState { next, in_flight, readiness }
     }
 
-    /// Returns the number of credits that arrived when nothing was left to send.
-    pub fn credits_wasted(&self) -> u64 {
-        self.sender.get().credits_wasted()
+    /// Returns the sending end of the transport.
+    pub(crate) fn transport(&self) -> &dyn TransportSender {
+        match &self.sender {
+            AnySender::Selective(sender) => sender,
+            AnySender::GoBackN(sender) => sender,
+            AnySender::Irn(sender) => sender.as_ref(),
+            AnySender::Credit(sender) => sender,
+            AnySender::Unordered(sender) => sender,
+        }
     }
 
-    /// Returns true once the algorithm has drawn a random number.
-    pub fn has_drawn(&self) -> bool {
-        self.sender.get().has_drawn()
-    }
-
-    /// Returns the smoothed round-trip times, if the transport computes them.
-    pub fn rtt(&self) -> RttStats {
-        self.sender.get().rtt()
+    /// Returns the sending end of the transport.
+    pub(crate) fn transport_mut(&mut self) -> &mut dyn TransportSender {
+        match &mut self.sender {
+            AnySender::Selective(sender) => sender,
+            AnySender::GoBackN(sender) => sender,
+            AnySender::Irn(sender) => sender.as_mut(),
+            AnySender::Credit(sender) => sender,
+            AnySender::Unordered(sender) => sender,
+        }
     }
 
     /// Reports internal variables; `since` is the time since the last report.
@@ -369,7 +323,7 @@ impl FlowSender {
         {
             record("window_pkt", sender.window_packets());
         }
-        self.sender.get_mut().probe(since, record);
+        self.transport_mut().probe(since, record);
         if let Some(values) = self.paths.as_mut().and_then(|paths| paths.values()) {
             values.probe(record);
         }

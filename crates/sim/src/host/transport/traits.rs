@@ -6,6 +6,7 @@ use crate::host::stats::RttStats;
 use crate::host::timestamps::TimestampModel;
 use crate::host::transport::gate::Gate;
 use crate::host::transport::packet_sink::PacketSink;
+use crate::host::transport::reassembly::Reassembly;
 use crate::host::transport::status::{Readiness, ReceiverEvent, Responses, SendStatus};
 use crate::spec::network::Supply;
 
@@ -121,11 +122,8 @@ pub trait TransportReceiver {
     /// Returns true if the receiver still has to send an acknowledgement, a notification or credits.
     fn ack_pending(&self) -> bool;
 
-    /// Returns true if every byte has arrived.
-    fn complete(&self) -> bool;
-
-    /// Returns the number of distinct payload bytes that have arrived, in order or not.
-    fn delivered(&self) -> u64;
+    /// Returns the data that has arrived.
+    fn reassembly(&self) -> &Reassembly;
 
     /// Returns the reordering depth in packets ([`super::reordering`]), if the receiver accepts packets out of order.
     fn reordering(&self) -> u32 {
@@ -150,9 +148,16 @@ pub trait TransportReceiver {
     /// Reports internal variables, if the receiver is where the algorithm runs.
     fn probe(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
 
+    /// Handles a timer and returns what to do after it.
+    #[inline(always)]
+    fn expire(&mut self, now: Time, out: &mut PacketSink<'_>) -> ReceiverEvent {
+        let responses = self.on_timer(now, out);
+        self.event(now, responses)
+    }
+
     /// Returns what to do after an event.
     #[inline(always)]
     fn event(&mut self, now: Time, responses: Responses) -> ReceiverEvent {
-        ReceiverEvent { responses, timer: self.arm_timer(now), complete: self.complete() }
+        ReceiverEvent { responses, timer: self.arm_timer(now), complete: self.reassembly().complete() }
     }
 }

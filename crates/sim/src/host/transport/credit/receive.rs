@@ -6,8 +6,8 @@ use shallows_cc::units::Time;
 
 use crate::host::transport::config::ReceiverConfig;
 use crate::host::transport::credit::CONTROL_FRAME;
-use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
+use crate::host::transport::reassembly::Reassembly;
 use crate::host::transport::status::Responses;
 use crate::host::transport::traits::TransportReceiver;
 use crate::packet::header::{Credit, CreditData, Header};
@@ -22,18 +22,16 @@ pub struct CreditReceiver {
     /// When the next credit leaves.
     due: Time,
     timer_armed: bool,
-    message: Message,
-    expected: u32,
+    reassembly: Reassembly,
     /// When it last reported a gap. Frames whose credits are older belong to the same gap.
     reported: Time,
-    /// Payload that has arrived in order.
-    delivered: u64,
     /// Number of credits sent.
     credits: u64,
 }
 
 impl CreditReceiver {
     pub fn new(config: ReceiverConfig) -> Self {
+        let reassembly = Reassembly::new(&config);
         let (algorithm, rng) = config.credits.expect("the algorithm of the flow sends credits");
         Self {
             algorithm,
@@ -41,10 +39,8 @@ impl CreditReceiver {
             open: false,
             due: Time::ZERO,
             timer_armed: false,
-            message: Message::new(config.bytes, config.mss),
-            expected: 0,
+            reassembly,
             reported: Time::ZERO,
-            delivered: 0,
             credits: 0,
         }
     }
@@ -62,10 +58,10 @@ impl CreditReceiver {
             }
             Header::CreditStop { .. } => {
                 self.open = false;
-                Some(Header::CreditAck { cumulative: self.expected })
+                Some(Header::CreditAck { cumulative: self.reassembly.expected })
             }
             Header::CreditData(data) => {
-                self.on_data(now, data).then_some(Header::CreditNack { cumulative: self.expected })
+                self.on_data(now, data).then_some(Header::CreditNack { cumulative: self.reassembly.expected })
             }
             _ => unreachable!("a packet of another transport: {header:?}"),
         };
@@ -77,12 +73,11 @@ impl CreditReceiver {
     fn on_data(&mut self, now: Time, data: &CreditData) -> bool {
         let echo = CreditEcho { number: data.credit, granted_at: data.granted_at };
         self.algorithm.on_data(now, &echo);
-        if data.seq == self.expected {
-            self.delivered += self.message.payload(self.expected).0;
-            self.expected += 1;
+        if data.seq == self.reassembly.expected {
+            self.reassembly.append(self.reassembly.message.payload(data.seq));
             return false;
         }
-        let new_gap = data.seq > self.expected && echo.granted_at >= self.reported;
+        let new_gap = data.seq > self.reassembly.expected && echo.granted_at >= self.reported;
         if new_gap {
             self.reported = now;
         }
@@ -108,7 +103,7 @@ impl TransportReceiver for CreditReceiver {
         let grant = self.algorithm.grant(now, [self.rng.uniform(), self.rng.uniform()]);
         self.due = grant.next;
         self.credits += 1;
-        let credit = Credit { number: grant.number, granted_at: now, cumulative: self.expected };
+        let credit = Credit { number: grant.number, granted_at: now, cumulative: self.reassembly.expected };
         Responses::new(None, Some(out.put(grant.size, Header::Credit(credit))))
     }
 
@@ -117,12 +112,8 @@ impl TransportReceiver for CreditReceiver {
     }
 
     #[inline]
-    fn complete(&self) -> bool {
-        self.expected == self.message.end
-    }
-
-    fn delivered(&self) -> u64 {
-        self.delivered
+    fn reassembly(&self) -> &Reassembly {
+        &self.reassembly
     }
 
     fn has_drawn(&self) -> bool {
@@ -167,10 +158,8 @@ mod tests {
             open: false,
             due: Time::ZERO,
             timer_armed: false,
-            message: Message::new(Bytes(6 * 1460), Bytes(1460)),
-            expected: 0,
+            reassembly: Reassembly::new(&ReceiverConfig::sample(Bytes(6 * 1460), Bytes(1460))),
             reported: Time::ZERO,
-            delivered: 0,
             credits: 0,
         };
         let frames = [(1, 5, 10), (2, 9, 11), (3, 10, 12), (0, 11, 13), (0, 14, 14), (2, 14, 15), (3, 15, 16)];
@@ -178,6 +167,6 @@ mod tests {
             receiver.on_data(us(now), &CreditData { seq, granted_at: us(granted), ..CreditData::default() })
         });
         assert_eq!(reported, [true, false, true, false, false, true, true]);
-        assert_eq!((receiver.expected, receiver.delivered), (1, 1460));
+        assert_eq!((receiver.reassembly.expected, receiver.reassembly.delivered), (1, 1460));
     }
 }

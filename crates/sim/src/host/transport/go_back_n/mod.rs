@@ -22,5 +22,5 @@ mod send;
 #[cfg(test)]
 mod tests;
 
-pub use receive::GoBackNReceiver;
+pub use receive::RoceReceiver;
 pub use send::GoBackNSender;

@@ -1,78 +1,116 @@
-//! Go-back-N receiver.
+//! Receiver of RoCE, which accepts the expected frame alone, or frames in any order ([`crate::host::transport::irn`]).
 
 use shallows_cc::receiver::Data;
 use shallows_cc::units::Time;
 
 use crate::host::timestamps::TimestampModel;
 use crate::host::transport::config::ReceiverConfig;
-use crate::host::transport::message::Message;
 use crate::host::transport::notifications::Notifications;
 use crate::host::transport::packet_sink::PacketSink;
+use crate::host::transport::reassembly::Reassembly;
+use crate::host::transport::reordering::ReorderingDepth;
 use crate::host::transport::status::Responses;
 use crate::host::transport::traits::TransportReceiver;
 use crate::packet::header::{Header, RoceAnswer, RoceData};
-use crate::spec::network::MIN_FRAME;
+use crate::spec::network::{MIN_FRAME, Retransmission};
 
 /// Receiver of one flow.
 #[derive(Debug)]
-pub struct GoBackNReceiver {
+pub struct RoceReceiver {
     notifications: Notifications,
-    message: Message,
-    expected: u32,
+    reassembly: Reassembly,
+    acceptance: Acceptance,
+    pub(super) timestamps: Option<Box<TimestampModel>>,
+}
+
+/// Frames that a receiver accepts.
+#[derive(Debug)]
+enum Acceptance {
+    /// The expected one.
+    InOrder(Gap),
+    /// All of them.
+    AnyOrder(ReorderingDepth),
+}
+
+/// What a receiver that accepts the expected frame alone knows of the other frames.
+#[derive(Debug, Default)]
+struct Gap {
     /// Sequence number of the frame that arrived last.
     newest: u32,
     /// Whether a NACK for the current gap has been sent.
     nack_sent: bool,
-    pub(super) timestamps: Option<Box<TimestampModel>>,
-    /// Payload that has arrived in order.
-    delivered: u64,
 }
 
-impl GoBackNReceiver {
+impl RoceReceiver {
     pub fn new(config: ReceiverConfig) -> Self {
         Self {
+            reassembly: Reassembly::new(&config),
             notifications: Notifications::new(config.notification),
-            message: Message::new(config.bytes, config.mss),
-            expected: 0,
-            newest: 0,
-            nack_sent: false,
+            acceptance: match config.retransmission {
+                Retransmission::GoBackN => Acceptance::InOrder(Gap::default()),
+                Retransmission::Selective => Acceptance::AnyOrder(ReorderingDepth::default()),
+            },
             timestamps: config.timestamps,
-            delivered: 0,
         }
     }
 
     /// Handles a data frame.
     #[inline(always)]
     pub fn on_data(&mut self, now: Time, frame: &RoceData, marked: bool, out: &mut PacketSink<'_>) -> Responses {
-        let in_order = frame.seq == self.expected;
-        let went_back = frame.seq <= std::mem::replace(&mut self.newest, frame.seq);
+        let in_order = frame.seq == self.reassembly.expected;
         let data = Data { marked, in_order, sent_at: frame.sent, ..Data::default() };
         let earlier = self.notifications.on_data(now, &data).then(|| self.notify(now, out));
-        if in_order {
-            self.delivered += self.message.payload(self.expected).0;
-            self.expected += 1;
+        match &mut self.acceptance {
+            Acceptance::InOrder(_) if in_order => self.reassembly.append(self.reassembly.message.payload(frame.seq)),
+            Acceptance::InOrder(_) => {}
+            Acceptance::AnyOrder(reordering) => {
+                if frame.seq > self.reassembly.expected || !self.reassembly.has_no_holes() {
+                    reordering.record(frame.seq, frame.sent);
+                }
+                self.reassembly.accept(frame.seq);
+            }
         }
-        let (delay, held) = match &mut self.timestamps {
-            None => (now - frame.sent, 0),
-            Some(timestamps) => (timestamps.data(frame.sent, now), timestamps.held(frame.sent, now)),
-        };
-        let answer = RoceAnswer { sent: frame.sent, delay, held, cumulative: self.expected, has_int: false };
-        let reply = if frame.seq < self.expected {
-            self.nack_sent = false;
-            let first_duplicate = !in_order && went_back;
-            (frame.asks || first_duplicate).then_some(Header::RoceAck(answer))
-        } else {
-            (!std::mem::replace(&mut self.nack_sent, true)).then_some(Header::RoceNack(answer))
+        let answer = self.answer(now, frame);
+        let reply = match &mut self.acceptance {
+            Acceptance::InOrder(gap) => gap.reply(frame, in_order, answer),
+            Acceptance::AnyOrder(_) if frame.seq < answer.cumulative => {
+                Some(Header::SelectiveAck { answer, seq: frame.seq })
+            }
+            Acceptance::AnyOrder(_) => Some(Header::SelectiveNack { answer, seq: frame.seq }),
         };
         Responses::new(earlier, reply.map(|header| out.put(MIN_FRAME, header)))
     }
 
+    /// Returns what any answer to a frame says.
+    #[inline(always)]
+    fn answer(&mut self, now: Time, frame: &RoceData) -> RoceAnswer {
+        let (delay, held) = match &mut self.timestamps {
+            None => (now - frame.sent, 0),
+            Some(timestamps) => (timestamps.data(frame.sent, now), timestamps.held(frame.sent, now)),
+        };
+        RoceAnswer { sent: frame.sent, delay, held, cumulative: self.reassembly.expected, has_int: false }
+    }
+
     fn notify(&self, now: Time, out: &mut PacketSink<'_>) -> u32 {
-        out.put(MIN_FRAME, Header::Notification { left: now, cumulative: self.expected })
+        out.put(MIN_FRAME, Header::Notification { left: now, cumulative: self.reassembly.expected })
     }
 }
 
-impl TransportReceiver for GoBackNReceiver {
+impl Gap {
+    /// Returns the header of the answer to a frame, which was the expected one or not; none if it needs no answer.
+    #[inline(always)]
+    fn reply(&mut self, frame: &RoceData, in_order: bool, answer: RoceAnswer) -> Option<Header> {
+        let went_back = frame.seq <= std::mem::replace(&mut self.newest, frame.seq);
+        if frame.seq >= answer.cumulative {
+            return (!std::mem::replace(&mut self.nack_sent, true)).then_some(Header::RoceNack(answer));
+        }
+        self.nack_sent = false;
+        let first_duplicate = !in_order && went_back;
+        (frame.asks || first_duplicate).then_some(Header::RoceAck(answer))
+    }
+}
+
+impl TransportReceiver for RoceReceiver {
     #[inline]
     fn arm_timer(&mut self, _now: Time) -> Option<Time> {
         self.notifications.arm_timer()
@@ -90,15 +128,18 @@ impl TransportReceiver for GoBackNReceiver {
     }
 
     #[inline]
-    fn complete(&self) -> bool {
-        self.expected == self.message.end
+    fn reassembly(&self) -> &Reassembly {
+        &self.reassembly
+    }
+
+    fn reordering(&self) -> u32 {
+        match &self.acceptance {
+            Acceptance::InOrder(_) => 0,
+            Acceptance::AnyOrder(reordering) => reordering.depth,
+        }
     }
 
     fn timestamps(&self) -> Option<&TimestampModel> {
         self.timestamps.as_deref()
-    }
-
-    fn delivered(&self) -> u64 {
-        self.delivered
     }
 }

@@ -1,13 +1,13 @@
 //! Tests of go-back-N.
 
 use shallows_cc::event::{Ack, Loss};
-use shallows_cc::port::Ecn;
+use shallows_cc::parameter::Values;
 use shallows_cc::receiver::cnp::Silent;
 use shallows_cc::rng::Rng;
 use shallows_cc::sender::{Decision, Segments, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
-use super::{GoBackNReceiver, GoBackNSender};
+use super::{GoBackNSender, RoceReceiver};
 use crate::host::timestamps::TimestampModel;
 use crate::host::transport::message::Message;
 use crate::host::transport::traits::TransportSender;
@@ -50,41 +50,12 @@ fn windowed(packets: u64, at_once: bool, window: Bytes) -> GoBackNSender {
 fn with_control(packets: u64, control: Constant) -> GoBackNSender {
     // The initial timeout is 10 ms.
     let host = Network::bare().host;
-    let control = Box::new(control);
-    GoBackNSender::new(SenderConfig {
-        bytes: MSS * packets,
-        mss: MSS,
-        has_int: false,
-        sprayed: false,
-        base_rtt: Time::from_micros(100),
-        in_flight_limit: 100,
-        ecn: Ecn::Ect0,
-        host: &host,
-        first_timeout: host.rto_initial,
-        grants: None,
-        multipath: None,
-        control,
-    })
+    GoBackNSender::new(SenderConfig::sample(&host, (packets, MSS), Box::new(control)))
 }
 
-fn new_receiver(packets: u64) -> GoBackNReceiver {
-    let values = shallows_cc::parameter::Values::defaults(&[]);
-    let notification = Silent::boxed(&values, 1);
-    GoBackNReceiver::new(ReceiverConfig {
-        bytes: MSS * packets,
-        mss: MSS,
-        frame: Bytes(1500),
-        tcp_ack: Bytes(64),
-        credit_ahead: Bytes::ZERO,
-        ack_delay: Time::ZERO,
-        pull_timeout: (Time::ZERO, Time::ZERO),
-        retransmission: crate::spec::network::Retransmission::GoBackN,
-        has_int: false,
-        has_sack: false,
-        timestamps: None,
-        credits: None,
-        notification,
-    })
+fn new_receiver(packets: u64) -> RoceReceiver {
+    let notification = Silent::boxed(&Values::defaults(&[]), 1);
+    RoceReceiver::new(ReceiverConfig { notification, ..ReceiverConfig::sample(MSS * packets, MSS) })
 }
 
 fn send_one(sender: &mut GoBackNSender, now: Time) -> RoceData {
@@ -95,7 +66,7 @@ fn send_one(sender: &mut GoBackNSender, now: Time) -> RoceData {
 }
 
 /// Returns the answer to a frame.
-fn answer(receiver: &mut GoBackNReceiver, frame: RoceData) -> Option<Header> {
+fn answer(receiver: &mut RoceReceiver, frame: RoceData) -> Option<Header> {
     let mut packets = Slab::default();
     let out = &mut PacketSink { packets: &mut packets, flow: 0, path: 0 };
     let at = receiver.on_data(Time::ZERO, &frame, false, out).now()?;

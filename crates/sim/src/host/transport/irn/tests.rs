@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use shallows_cc::catalog;
 use shallows_cc::event::{Ack, Loss};
 use shallows_cc::parameter::Values;
-use shallows_cc::port::Ecn;
 use shallows_cc::sender::{Decision, Path, Segments, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
@@ -35,18 +34,10 @@ fn dcqcn(packets: u64, sprayed: bool) -> IrnSender {
 fn with_control(packets: u64, sprayed: bool, control: Box<dyn Sender>) -> IrnSender {
     let host = Network::bare().host;
     IrnSender::new(SenderConfig {
-        bytes: MSS * packets,
-        mss: MSS,
-        ecn: Ecn::Ect0,
-        has_int: false,
         sprayed,
-        host: &host,
         base_rtt: us(8),
         in_flight_limit: if sprayed { 16 } else { 8 },
-        first_timeout: host.rto_initial,
-        grants: None,
-        multipath: None,
-        control,
+        ..SenderConfig::sample(&host, (packets, MSS), control)
     })
 }
 

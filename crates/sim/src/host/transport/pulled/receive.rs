@@ -5,13 +5,12 @@ use shallows_cc::units::{Bytes, Time};
 
 use crate::host::transport::config::ReceiverConfig;
 use crate::host::transport::lazy_timer::{Backoff, LazyTimer};
-use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::pulled::debt::Debt;
-use crate::host::transport::selective::Ranges;
+use crate::host::transport::reassembly::Reassembly;
 use crate::host::transport::status::Responses;
 use crate::host::transport::traits::TransportReceiver;
-use crate::packet::header::{Header, PulledAnswer, PulledData, Sack};
+use crate::packet::header::{Header, PulledAnswer, PulledData};
 use crate::spec::network::MIN_FRAME;
 
 /// How often in a row a receiver repeats its newest pull: as often as Linux retransmits (`tcp_retries2`).
@@ -33,11 +32,7 @@ pub struct Pull {
 /// Receiver of one flow.
 #[derive(Debug)]
 pub struct UnorderedReceiver {
-    message: Message,
-    /// All packets below have arrived, and those in `out_of_order`.
-    expected: u32,
-    out_of_order: Ranges,
-    delivered: u64,
+    reassembly: Reassembly,
     debt: Debt,
     /// Whether the flow is in the run queue of its host's pull pacer.
     queued: bool,
@@ -54,10 +49,7 @@ impl UnorderedReceiver {
         let (initial, max) = config.pull_timeout;
         let (grants, lengths) = (config.notification.grants(), (config.mss, config.frame));
         Self {
-            message: Message::new(config.bytes, config.mss),
-            expected: 0,
-            out_of_order: Ranges::default(),
-            delivered: 0,
+            reassembly: Reassembly::new(&config),
             debt: Debt::new(leave, grants, lengths, config.credit_ahead),
             queued: false,
             slow: false,
@@ -79,15 +71,15 @@ impl UnorderedReceiver {
     ) -> Responses {
         let mut answer = PulledAnswer::to(data, now, marked, self.debt.sent());
         if whole {
-            self.accept(data.seq);
+            self.reassembly.accept(data.seq);
         }
         if self.has_sack {
-            answer.sack = self.sack();
+            answer.sack = self.reassembly.sack();
         }
-        let arrived = self.has(data.seq);
+        let arrived = self.reassembly.has(data.seq);
         let header = if arrived { Header::PulledAck(answer) } else { Header::PulledNack(answer) };
         self.backoff.reset();
-        if self.complete() {
+        if self.reassembly.complete() {
             self.debt.cancel();
             self.deadline = Time::MAX;
         } else if self.debt.has_pulls() {
@@ -99,23 +91,7 @@ impl UnorderedReceiver {
 
     /// Answers a probe that left at `sent`.
     pub fn on_probe(&mut self, sent: Time, out: &mut PacketSink<'_>) -> Responses {
-        Responses::new(None, Some(out.put(MIN_FRAME, Header::ProbeAck { sent, sack: self.sack() })))
-    }
-
-    fn sack(&self) -> Sack {
-        Sack { cumulative: self.expected, bitmap: self.out_of_order.bitmap(self.expected) }
-    }
-
-    fn has(&self, seq: u32) -> bool {
-        seq < self.expected || self.out_of_order.holes_in(seq, seq + 1) == 0
-    }
-
-    fn accept(&mut self, seq: u32) {
-        if !self.has(seq) {
-            self.delivered += self.message.payload(seq).0;
-            self.out_of_order.insert(seq, seq + 1);
-            self.expected = self.out_of_order.take_run_at(self.expected).unwrap_or(self.expected);
-        }
+        Responses::new(None, Some(out.put(MIN_FRAME, Header::ProbeAck { sent, sack: self.reassembly.sack() })))
     }
 
     /// Returns true if the flow owes pulls and is not in the run queue of the pull pacer; it must then join that queue.
@@ -187,12 +163,8 @@ impl TransportReceiver for UnorderedReceiver {
     }
 
     #[inline]
-    fn complete(&self) -> bool {
-        self.expected == self.message.end
-    }
-
-    fn delivered(&self) -> u64 {
-        self.delivered
+    fn reassembly(&self) -> &Reassembly {
+        &self.reassembly
     }
 }
 
@@ -200,27 +172,11 @@ impl TransportReceiver for UnorderedReceiver {
 mod tests {
     use super::*;
     use crate::packet::Slab;
-    use shallows_cc::parameter::Values;
-    use shallows_cc::receiver::ecn_echo::Accurate;
 
     #[test]
     fn pulls_are_counted_beyond_32_bits() {
         let ms = Time::from_millis(1);
-        let config = ReceiverConfig {
-            bytes: Bytes::MAX,
-            mss: Bytes(1460),
-            frame: Bytes(1500),
-            tcp_ack: Bytes(64),
-            credit_ahead: Bytes::ZERO,
-            ack_delay: Time::ZERO,
-            pull_timeout: (ms, ms),
-            notification: Accurate::boxed(&Values::defaults(&[]), 1),
-            retransmission: crate::spec::network::Retransmission::GoBackN,
-            has_int: false,
-            has_sack: false,
-            timestamps: None,
-            credits: None,
-        };
+        let config = ReceiverConfig::sample(Bytes::MAX, Bytes(1460));
         let mut receiver = UnorderedReceiver::new(config, SendControl::OnPulls);
         receiver.debt = Debt::of_pulls(u64::from(u32::MAX));
         let mut packets = Slab::default();

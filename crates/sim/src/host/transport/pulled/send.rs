@@ -472,21 +472,7 @@ mod tests {
 
     fn sender_of(packets: u64, control: Box<dyn Sender>, leave: SendControl) -> UnorderedSender {
         let host = Network::bare().host;
-        let config = SenderConfig {
-            bytes: MSS * packets,
-            mss: MSS,
-            ecn: Ecn::Ect0,
-            has_int: false,
-            sprayed: false,
-            base_rtt: Time::from_micros(100),
-            in_flight_limit: 100,
-            host: &host,
-            first_timeout: host.rto_initial,
-            grants: None,
-            multipath: None,
-            control,
-        };
-        UnorderedSender::new(config, leave)
+        UnorderedSender::new(SenderConfig::sample(&host, (packets, MSS), control), leave)
     }
 
     /// Returns the sequence numbers of all packets that it sends now.

@@ -7,10 +7,9 @@ use shallows_cc::units::{Bytes, Time};
 use crate::host::timestamps::TimestampModel;
 use crate::host::transport::config::ReceiverConfig;
 use crate::host::transport::inband::InbandEcho;
-use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
+use crate::host::transport::reassembly::Reassembly;
 use crate::host::transport::reordering::ReorderingDepth;
-use crate::host::transport::selective::ranges::Ranges;
 use crate::host::transport::status::Responses;
 use crate::host::transport::traits::TransportReceiver;
 use crate::packet::header::{Header, TcpAck, TcpData};
@@ -22,9 +21,7 @@ const MAX_WINDOW: f64 = u16::MAX as f64;
 #[derive(Debug)]
 pub struct SelectiveReceiver {
     notification: Box<dyn Receiver>,
-    message: Message,
-    expected: u32,
-    out_of_order: Ranges,
+    reassembly: Reassembly,
     reordering: ReorderingDepth,
     pending: Pending,
     ack_delay: Time,
@@ -34,7 +31,6 @@ pub struct SelectiveReceiver {
     advertises: bool,
     marks_acks: bool,
     timer_armed: bool,
-    delivered: u64,
 }
 
 /// Data packets since the last acknowledgement.
@@ -65,17 +61,14 @@ impl SelectiveReceiver {
         Self {
             advertises: config.notification.window().is_some(),
             marks_acks: config.notification.take_ce().is_some(),
+            reassembly: Reassembly::new(&config),
             notification: config.notification,
-            message: Message::new(config.bytes, config.mss),
-            expected: 0,
-            out_of_order: Ranges::default(),
             reordering: ReorderingDepth::default(),
             pending: Pending::default(),
             ack_delay: config.ack_delay,
             ack_length: config.tcp_ack,
             timestamps: config.timestamps,
             timer_armed: false,
-            delivered: 0,
         }
     }
 
@@ -83,8 +76,8 @@ impl SelectiveReceiver {
     #[inline(always)]
     pub fn on_data(&mut self, now: Time, packet: &TcpData, marked: bool, out: &mut PacketSink<'_>) -> Responses {
         let &TcpData { sent, heard, seq, window_reduced } = packet;
-        let payload = self.message.payload(seq);
-        let in_order = seq == self.expected && self.out_of_order.is_empty();
+        let payload = self.reassembly.message.payload(seq);
+        let in_order = seq == self.reassembly.expected && self.reassembly.has_no_holes();
         let answers = (heard > Time::ZERO).then_some(heard);
         let data = Data { marked, window_reduced, in_order, sent_at: sent, answers, payload };
         let reply = self.notification.on_data(now, &data);
@@ -97,10 +90,9 @@ impl SelectiveReceiver {
         let (samples, delay_sum) = (samples + 1, delay_sum + u128::from(delay.0));
         let pending = Pending { samples, delay_sum, newest: seq, newest_sent: sent, newest_at: now };
         if in_order {
-            self.expected = seq + 1;
-            self.delivered += payload.0;
+            self.reassembly.append(payload);
         } else {
-            self.accept(seq, sent, payload);
+            self.accept(seq, sent);
         }
         if reply.now.is_none() {
             self.pending = pending;
@@ -128,14 +120,9 @@ impl SelectiveReceiver {
 
     /// Records a packet that follows a hole, fills one, or is a duplicate.
     #[inline(never)]
-    fn accept(&mut self, seq: u32, sent: Time, payload: Bytes) {
+    fn accept(&mut self, seq: u32, sent: Time) {
         self.reordering.record(seq, sent);
-        if seq == self.expected {
-            self.expected = self.out_of_order.take_run_at(seq + 1).unwrap_or(seq + 1);
-        } else if seq < self.expected || self.out_of_order.insert(seq, seq + 1) == 0 {
-            return;
-        }
-        self.delivered += payload.0;
+        self.reassembly.accept(seq);
     }
 
     /// Acknowledges packets that arrived before this event.
@@ -147,7 +134,7 @@ impl SelectiveReceiver {
     #[inline(always)]
     fn acknowledge(&mut self, now: Time, echo: Echo, pending: Pending, out: &mut PacketSink<'_>) -> u32 {
         let (block_from, block, buffered) =
-            if self.out_of_order.is_empty() { (0, 0, 0) } else { self.block(pending.newest) };
+            if self.reassembly.has_no_holes() { (0, 0, 0) } else { self.reassembly.block(pending.newest) };
         let ack = TcpAck {
             sent: pending.newest_sent,
             left: now,
@@ -157,7 +144,7 @@ impl SelectiveReceiver {
                 None => (now - pending.newest_at).0.cast_signed(),
                 Some(timestamps) => timestamps.held(pending.newest_sent, now),
             },
-            cumulative: self.expected,
+            cumulative: self.reassembly.expected,
             block_from,
             block,
             buffered,
@@ -169,19 +156,11 @@ impl SelectiveReceiver {
         out.put_data(self.ack_length, ecn, Header::TcpAck(ack))
     }
 
-    /// Returns the SACK block of the newest packet, or else the first one, as its first number and its length, and the number of packets
-    /// that arrived out of order.
-    #[inline(never)]
-    fn block(&self, newest: u32) -> (u32, u16, u16) {
-        let (from, end) = self.out_of_order.run_around(newest).unwrap_or((0, 0));
-        let limited = |packets: u32| packets.min(u32::from(u16::MAX)) as u16;
-        (from, limited(end - from), limited(self.out_of_order.count()))
-    }
-
     /// Returns the advertised window in 16ths of a full payload.
     #[inline(never)]
     fn window(&self) -> u16 {
-        self.notification.window().map_or(0, |window| (window / self.message.mss * 16.0).clamp(1.0, MAX_WINDOW) as u16)
+        let mss = self.reassembly.message.mss;
+        self.notification.window().map_or(0, |window| (window / mss * 16.0).clamp(1.0, MAX_WINDOW) as u16)
     }
 }
 
@@ -206,8 +185,8 @@ impl TransportReceiver for SelectiveReceiver {
     }
 
     #[inline]
-    fn complete(&self) -> bool {
-        self.expected == self.message.end
+    fn reassembly(&self) -> &Reassembly {
+        &self.reassembly
     }
 
     fn reordering(&self) -> u32 {
@@ -217,41 +196,17 @@ impl TransportReceiver for SelectiveReceiver {
     fn timestamps(&self) -> Option<&TimestampModel> {
         self.timestamps.as_deref()
     }
-
-    fn delivered(&self) -> u64 {
-        self.delivered
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::packet::Slab;
-    use crate::spec::network::Retransmission;
     use shallows_cc::parameter::Values;
     use shallows_cc::receiver::ecn_echo::Accurate;
 
     fn new_receiver() -> SelectiveReceiver {
-        let (bytes, mss) = (Bytes(4 * 1460 + 60), Bytes(1460));
-        let (ack_delay, notification) = (Time::from_micros(500), Accurate::boxed(&Values::defaults(&[]), 1));
-        let (has_int, timestamps, credits) = (false, None, None);
-        let (pull_timeout, retransmission) = ((Time::ZERO, Time::ZERO), Retransmission::GoBackN);
-        let config = ReceiverConfig {
-            bytes,
-            mss,
-            frame: Bytes(1500),
-            tcp_ack: Bytes(64),
-            credit_ahead: Bytes::ZERO,
-            ack_delay,
-            pull_timeout,
-            notification,
-            retransmission,
-            has_int,
-            has_sack: false,
-            timestamps,
-            credits,
-        };
-        SelectiveReceiver::new(config)
+        SelectiveReceiver::new(ReceiverConfig::sample(Bytes(4 * 1460 + 60), Bytes(1460)))
     }
 
     /// Returns the acknowledgement of packet `seq`.
@@ -270,8 +225,8 @@ mod tests {
         let seen = acks.map(|ack| (ack.cumulative, ack.block_from, ack.block_from + u32::from(ack.block)));
         assert_eq!(seen, [(1, 0, 0), (1, 2, 3), (1, 2, 4), (4, 0, 0), (5, 0, 0)]);
         assert_eq!(acks.map(|ack| ack.buffered), [0, 1, 2, 0, 0]);
-        assert!(receiver.complete());
-        assert_eq!(receiver.delivered, 4 * 1460 + 60);
+        assert!(receiver.reassembly.complete());
+        assert_eq!(receiver.reassembly.delivered, 4 * 1460 + 60);
     }
 
     /// RFC 2647 §3.17: a packet counts when it arrives first. Packets 2 and 0 arrive twice; 1 fills the hole.
@@ -280,7 +235,7 @@ mod tests {
         let mut receiver = new_receiver();
         let so_far = [0, 2, 3, 2, 0, 1, 4].map(|seq| {
             ack(&mut receiver, seq);
-            receiver.delivered
+            receiver.reassembly.delivered
         });
         assert_eq!(so_far, [1460, 2920, 4380, 4380, 4380, 5840, 5900]);
     }
@@ -309,9 +264,8 @@ mod tests {
         let days = Time::from_secs(864_000.0);
         let mut packets = Slab::default();
         let mut receiver = SelectiveReceiver {
-            message: Message::new(Bytes::MAX, Bytes(1460)),
             notification: Accurate::boxed(&Values::defaults(&[]), 255),
-            ..new_receiver()
+            ..SelectiveReceiver::new(ReceiverConfig::sample(Bytes::MAX, Bytes(1460)))
         };
         let mut arrive = |seq| {
             let data = TcpData { seq, ..TcpData::default() };
@@ -350,6 +304,6 @@ mod tests {
         let mut receiver = new_receiver();
         ack(&mut receiver, 0);
         ack(&mut receiver, 0);
-        assert_eq!(receiver.delivered, 1460);
+        assert_eq!(receiver.reassembly.delivered, 1460);
     }
 }

@@ -2,7 +2,6 @@
 
 use shallows_cc::catalog;
 use shallows_cc::parameter::Values;
-use shallows_cc::port::Ecn;
 use shallows_cc::sender::Path;
 use shallows_cc::units::{Bytes, Rate, Time};
 
@@ -27,21 +26,7 @@ fn with_prr(packets: u64, prr: bool) -> SelectiveSender {
     let (line_rate, base_rtt) = (Rate::from_gbps(10), Time::from_micros(100));
     let path = Path { mss: MSS, initial_window: MSS * 10, line_rate, base_rtt, seed: 1, ..Path::default() };
     let control = (row.sender)(&Values::defaults(row.parameters), &path);
-    let config = SenderConfig {
-        bytes: MSS * packets,
-        mss: MSS,
-        ecn: Ecn::NotEct,
-        has_int: false,
-        sprayed: false,
-        base_rtt: Time::from_micros(100),
-        in_flight_limit: 100,
-        host: &host,
-        first_timeout: host.rto_initial,
-        grants: None,
-        multipath: None,
-        control,
-    };
-    SelectiveSender::new(config, 3)
+    SelectiveSender::new(SenderConfig::sample(&host, (packets, MSS), control), 3)
 }
 
 /// The last packets of an endless flow that are still allowed (4e9), with losses, in a build that checks overflows.
