@@ -180,7 +180,7 @@ def draw(
     from shallows.base import version
     from shallows.plot import Drawing, small_print
 
-    figure = Drawing((6.4, 2.9 * shape[0] + 0.6), style={"text.parse_math": True})
+    figure = Drawing((6.4, 2.9 * shape[0] + 0.6))
     with figure.styled():
         paint(figure.subplots(*shape))
         small_print(figure, "  ·  ".join([*_settings(model, swept), f"shallows {version.version()}"]))

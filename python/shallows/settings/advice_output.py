@@ -207,20 +207,29 @@ def _table(title: str, columns: tuple[str, ...]) -> "Table":
     return table
 
 
-def figure(advice: "Advice") -> "Figure":
-    """Margin against the longest queue: the Pareto front of each additive step, and what ran in packets."""
+def figure(advice: "Advice", size: float = 5.2) -> "Figure":
+    """Margin against the longest queue: the Pareto front of each additive step, and what ran in packets.
+
+    It is `size` inches wide.
+    """
     from shallows.plot import Drawing
 
-    drawn = Drawing((5.2, 3.3))
+    drawn = Drawing((size, 3.3))
     with drawn.styled():
-        draw(drawn.subplots(), advice)
+        ax = drawn.subplots()
+        draw(ax, advice)
+        entries = ax.get_legend_handles_labels()
+        drawn.legend(
+            *entries, loc="outside lower center", ncols=int(size / 1.6), fontsize=7, handlelength=2.8
+        )
     return drawn
 
 
 def draw(ax: "Axes", advice: "Advice") -> None:
     """Draw the fronts, the settings that ran in packets with their names, and the scenario's own."""
     from shallows.plot import COLOURS, DASHES
-    from shallows.plot.style import legend_beside, logarithmic
+    from shallows.plot.drawing import wrap_title
+    from shallows.plot.style import logarithmic
 
     for number, (step, (queues, margins)) in enumerate(advice.fronts.items()):
         grey = str(0.3 + 0.15 * (number % 4))
@@ -248,5 +257,5 @@ def draw(ax: "Axes", advice: "Advice") -> None:
     ax.set_xlabel("longest queue at rest in the fluid model (KB)")
     ax.set_ylabel("least phase margin (degrees)")
     missing = "" if np.isfinite(advice.own.worst.degrees) else " (own: no fixed point)"
-    ax.set_title(f"beside each setting: {advice.metric.name}, in packets{missing}", fontsize=8)
-    legend_beside(ax, fontsize=7)
+    ax.set_title(f"beside each setting: {advice.metric.name}, in packets{missing}")
+    wrap_title(ax)
