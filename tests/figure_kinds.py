@@ -74,6 +74,16 @@ def compared():
 
 
 @functools.cache
+def joining():
+    """Two algorithms whose four flows start 10 ms after each other."""
+    star = {"kind": "star", "hosts": 5, "rate": "10Gbps", "rtt": "40us"}
+    flows = [{"kind": "long-lived", "flows": 4, "stagger": "10ms"}]
+    record = {"probes": "20us", "flows": 4, "queues": "100us"}
+    scenario = sh.Scenario(duration="60ms", topology=star, cc="dctcp", traffic=flows, record=record)
+    return sh.compare(scenario, ["dctcp", "dx"])
+
+
+@functools.cache
 def worlds():
     """The packet and the fluid world of one scenario."""
     changes = {"duration": "10ms", "warmup": "0s", "record.queues": "10us"}
@@ -179,6 +189,7 @@ KINDS = {
     "fault": lambda width: plot.figure([failing()], size=width),
     "flows": lambda width: plot.figure([completed()], size=width),
     "compare": lambda width: compared().figure(size=width),
+    "joining": lambda width: joining().figure(size=width),
     "worlds": lambda width: worlds().figure(size=width),
     "sweep": lambda width: swept([1, 2, 4, 8, 16]).figure(x="at", y="queue_mean_pkt", size=(width, 2.2)),
     "multiples": lambda width: two_keys().figure(x="at", y="queue_mean_pkt", size=(width, 2.4)),

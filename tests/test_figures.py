@@ -16,7 +16,7 @@ from matplotlib.testing.compare import compare_images
 from matplotlib.text import Text
 
 import shallows as sh
-from figure_kinds import KINDS, compared, network, sawtooth, swept, two_keys
+from figure_kinds import KINDS, compared, joining, network, sawtooth, swept, two_keys
 from shallows import cli, plot
 from shallows.errors import ScenarioError
 from shallows.plot import style
@@ -146,6 +146,21 @@ def test_dashes_and_markers_tell_runs_apart_in_every_panel():
             dash, marker = keys[line.get_color()]
             assert line.get_linestyle() in (dash, "None"), ax.get_title(loc="left")
             assert line.get_marker() == marker, ax.get_title(loc="left")
+
+
+def test_flows_that_join_one_after_another_have_lines_in_a_panel_of_each_algorithm():
+    """They were averaged, so that nobody saw who joins. Starts are 0, 10, 20 and 30 ms."""
+    panels = joining().figure().axes
+    titles = [ax.get_title(loc="left") for ax in panels]
+    assert [title.partition(" ")[2] for title in titles[2:]] == [
+        "Windows of the flows of dctcp: mean, range",
+        "Windows of the flows of dx: mean, range",
+    ]
+    for ax in panels[2:]:
+        begin_ms = sorted(line.get_xdata()[0] for line in ax.lines)
+        assert begin_ms == pytest.approx([0, 10, 20, 30], abs=0.5)
+    together = compared().figure().axes
+    assert not any("flows of" in ax.get_title(loc="left") for ax in together), "all start at once"
 
 
 def test_a_cycle_that_bins_hide_gets_a_panel():
