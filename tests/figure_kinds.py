@@ -140,6 +140,7 @@ def advice():
         return Candidate(name, {}, Worst(degrees, 10, 1e-5, 40e9, queue), 0.01, 4e6, trial)
 
     tried = [candidate(str(i + 1), 60 - 9 * i, 400e3 / 2**i, 40 - 3.3 * i) for i in range(4)]
+    tried += [candidate(str(i + 5), 34 + i, 51e3 + 4e3 * i, 30.25 + i) for i in range(2)]  # close to others
     own = candidate("own", -12.0, 120e3, 61.0)
     queues = np.geomspace(500e3, 20e3, 30)
     fronts = {step: (queues, 20 * np.log10(queues / 1e4) + step / 1e7) for step in (5e6, 40e6)}

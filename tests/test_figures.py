@@ -5,7 +5,7 @@
 
 import functools
 import re
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import matplotlib
@@ -146,6 +146,17 @@ def test_dashes_and_markers_tell_runs_apart_in_every_panel():
             dash, marker = keys[line.get_color()]
             assert line.get_linestyle() in (dash, "None"), ax.get_title(loc="left")
             assert line.get_marker() == marker, ax.get_title(loc="left")
+
+
+@pytest.mark.parametrize("width", [ONE_COLUMN_IN, TWO_COLUMNS_IN])
+def test_labels_of_settings_close_to_each_other_do_not_overlap(width):
+    figure = KINDS["advice"](width)
+    (ax,) = figure.axes
+    boxes = [(text.get_text(), box) for text, box in texts(figure) if text in ax.texts]
+    assert len(boxes) == 7
+    for (one, (left, low, right, high)), (other, box) in combinations(boxes, 2):
+        apart = right <= box[0] or box[2] <= left or high <= box[1] or box[3] <= low
+        assert apart, f"{one} covers {other}"
 
 
 def test_flows_that_join_one_after_another_have_lines_in_a_panel_of_each_algorithm():
