@@ -275,24 +275,26 @@ def over_rail(rail, servers, gpus):
     return order
 
 
-@pytest.mark.parametrize("kind", ["all-reduce", "all-gather", "reduce-scatter"])
-def test_rings_over_rails_are_those_of_tables_written_by_hand(kind):
+@pytest.mark.parametrize(
+    ("kind", "gpus"), [("all-reduce", 4), ("all-gather", 4), ("reduce-scatter", 4), ("all-reduce", 8)]
+)
+def test_rings_over_rails_are_those_of_tables_written_by_hand(kind, gpus):
+    """Also the eight rings of NCCL over servers of eight GPUs."""
     base = {
         "duration": "until-done", "cc": "dcqcn", "network": {"mtu": "4096B"},
-        "topology": {"kind": "rail-optimised", "servers": 4, "gpus": 4},
+        "topology": {"kind": "rail-optimised", "servers": 4, "gpus": gpus},
     }  # fmt: skip
-    rings = [{"kind": kind, "size": "256KB", "hosts": over_rail(rail, 4, 4)} for rail in range(4)]
-    one = sh.run(
-        sh.Scenario(**base, traffic=[{"kind": kind, "size": "1024KB", "channels": 4, "rails": True}])
-    )
-    four = sh.run(sh.Scenario(**base, traffic=rings))
+    rings = [{"kind": kind, "size": "256KB", "hosts": over_rail(rail, 4, gpus)} for rail in range(gpus)]
+    table = {"kind": kind, "size": f"{256 * gpus}KB", "channels": gpus, "rails": True}
+    one = sh.run(sh.Scenario(**base, traffic=[table]))
+    many = sh.run(sh.Scenario(**base, traffic=rings))
     flows = [
         sorted(zip(run.flows.src, run.flows.dst, run.flows.bytes, run.flows.fct_us, strict=True))
-        for run in (one, four)
+        for run in (one, many)
     ]
     assert flows[0] == flows[1]
     (row,) = one.summary["collectives"]
-    assert row["completion_us"] == max(of["completion_us"] for of in four.summary["collectives"])
+    assert row["completion_us"] == max(of["completion_us"] for of in many.summary["collectives"])
 
 
 def test_rails_need_servers_and_rings():

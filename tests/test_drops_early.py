@@ -89,5 +89,5 @@ def test_what_would_have_no_effect_is_refused(marking, message):
 
 
 def test_algorithms_that_need_marks_refuse_ports_that_do_not_mark():
-    with pytest.raises(sh.ScenarioError, match=r"network.marking.ecn = False: expected true: dctcp"):
+    with pytest.raises(sh.ScenarioError, match=r"network.marking.ecn = false: expected true: dctcp"):
         run({"kind": "step", "threshold": "20pkt", "ecn": False}, cc="dctcp")

@@ -3,8 +3,9 @@
 `python tests/test_figures.py` writes tests/images anew, to be looked at.
 """
 
+import functools
 import re
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import matplotlib
@@ -14,100 +15,22 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.testing.compare import compare_images
 from matplotlib.text import Text
 
-import fake_packet_run as fake
 import shallows as sh
+from figure_kinds import KINDS, compared, joining, network, sawtooth, swept, two_keys
 from shallows import cli, plot
 from shallows.errors import ScenarioError
 from shallows.plot import style
 from shallows.results import files
-from shallows.results.metrics import RUN_KEYS as NUMBERS
-from shallows.sweeps.result import Sweep
-from shallows.why import figure as why_figure
 
 IMAGES = Path(__file__).with_name("images")
 ONE_COLUMN_IN, TWO_COLUMNS_IN = 3.33, 7.0
 TOLERANCE = 3.0  # root mean square of 255 levels; an axis or a line that moves makes 10 and more
 
 
-def swept(values, metric="queue_mean_pkt", key="network.buffer", ccs=("dctcp", "dx")):
-    """A sweep with made-up numbers over `values` of a key."""
-    numbers = dict.fromkeys(NUMBERS, 1.0)
-    rows = [
-        {
-            "run": f"{cc}{value}{seed}", "cc": cc, "at": value, "seed": seed, "failure": None,
-            "fingerprint": f"{cc}{value}{seed}", **numbers, metric: 10 * (i + 1) + j + 0.1 * seed,
-        }
-        for i, cc in enumerate(ccs)
-        for j, value in enumerate(values)
-        for seed in (1, 2, 3)
-    ]  # fmt: skip
-    about = {"name": "by hand", "seeds": [1, 2, 3], "interrupted": False, "version": "0", "told": ""}
-    return Sweep(rows, {key: "at"}, ".", about)
-
-
-def sawtooth(samples=20_000, cycle=40, noise=0.0):
-    """A run whose queue is a sawtooth of `cycle` samples."""
-    dice = np.random.default_rng(1)
-    times = np.arange(samples, dtype=np.uint64) * np.uint64(fake.US)
-    packets = 50 + np.arange(samples) % cycle * 0.5 + dice.normal(0, noise, samples) * (noise > 0)
-    queues = {"time_ps": times, "bytes": (packets * 1500).astype(np.uint32)[None, :]}
-    return fake.run(queues=queues, ended_ps=samples * fake.US)
-
-
-@pytest.fixture(scope="module")
-def compared():
-    changes = {"duration": "2ms", "warmup": "0s", "traffic.0.flows": 4, "record.queues": "10us"}
-    return sh.compare("dctcp-40", ["dctcp", "dx", "reno"], overrides=changes)
-
-
-RING = """
-duration = "until-done"
-topology = { kind = "star", hosts = 4 }
-cc = "dctcp"
-traffic = [{ kind = "all-reduce", size = "40KB", name = "ring" }]
-"""
-
-
-def waterfall(width):
-    paths = sh.run(Path(__file__).with_name("small.toml")).why(slowest=1)
-    (path,) = paths.values()
-    return why_figure.waterfall(path, paths.record, width)
-
-
-KINDS = {
-    "run": lambda compared, width: plot.figure([compared.runs["dctcp"]], size=width),
-    "compare": lambda compared, width: compared.figure(size=width),
-    "sweep": lambda compared, width: swept([1, 2, 4, 8, 16]).figure(
-        x="at", y="queue_mean_pkt", size=(width, 2.2)
-    ),
-    "heat map": lambda compared, width: two_keys().heatmap("at", "load", "queue_mean_pkt", size=(width, 3)),
-    "why": lambda compared, width: sh.run(Path(__file__).with_name("small.toml")).why(slowest=4).figure(),
-    "waterfall": lambda compared, width: waterfall(width),
-    "task": lambda compared, width: sh.run(sh.Scenario.from_toml(RING)).why(task="ring").figure(),
-    "network": lambda compared, width: network(),
-}
-"""A figure of each kind, of a width in inches where the kind has one."""
-WIDE = ("run", "compare", "sweep", "waterfall")
-"""The kinds that have a width, and a column of a paper for it."""
-
-
-def two_keys():
-    rows = [row | {"load": load} for load in (0.2, 0.4) for row in swept([1, 2, 4]).rows]
-    about = {"name": "by hand", "seeds": [1, 2, 3], "interrupted": False, "version": "0", "told": ""}
-    return Sweep(rows, {"network.buffer": "at", "traffic.0.load": "load"}, ".", about)
-
-
-def network():
-    from shallows.plot import topology
-
-    scenario = sh.Scenario.load("websearch-fat-tree", {"topology.k": 4})
-    return topology.network(scenario.graph, scenario.name)
-
-
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_pdf_has_fonts_of_type_42_only(kind, compared, tmp_path):
+def test_a_pdf_has_fonts_of_type_42_only(kind, tmp_path):
     """Also where a user saves the figure, and where a function of ours does."""
-    figure = KINDS[kind](compared, TWO_COLUMNS_IN)
+    figure = KINDS[kind](TWO_COLUMNS_IN)
     figure.savefig(tmp_path / "mine.pdf")
     files.save_figure(figure, tmp_path / "ours.pdf", "pdf")
     for name in ("mine.pdf", "ours.pdf"):
@@ -156,22 +79,24 @@ def texts(figure):
             yield text, [side / figure.dpi for side in (box.x0, box.y0, box.x1, box.y1)]
 
 
-@pytest.mark.parametrize(
-    ("kind", "width"),
-    [(kind, width) for kind in KINDS for width in (ONE_COLUMN_IN, TWO_COLUMNS_IN)[kind not in WIDE :]],
-)
-def test_texts_are_within_the_page(kind, width, compared):
-    figure = KINDS[kind](compared, width)
-    assert kind not in WIDE or figure.get_figwidth() == width
+@pytest.mark.parametrize("width", [ONE_COLUMN_IN, TWO_COLUMNS_IN])
+@pytest.mark.parametrize("kind", KINDS)
+def test_texts_are_within_the_page_and_ticks_apart(kind, width):
+    figure = KINDS[kind](width)
+    assert figure.get_figwidth() == width
     page = [*figure.get_size_inches()]
-    within = 0
-    for text, (left, low, right, high) in texts(figure):
+    boxes = dict(texts(figure))
+    assert len(boxes) > 5
+    for text, (left, low, right, high) in boxes.items():
+        assert "$" not in text.get_text()
         assert left > -0.02, text.get_text()
         assert low > -0.02, text.get_text()
         assert right < page[0] + 0.02, text.get_text()
         assert high < page[1] + 0.02, text.get_text()
-        within += 1
-    assert within > 5
+    for ax in figure.axes:
+        ticks = sorted((boxes[text], text.get_text()) for text in ax.get_xticklabels() if text in boxes)
+        for (one, name), (other, neighbour) in pairwise(ticks):
+            assert one[2] < other[0], f"{name} touches {neighbour}"
 
 
 @pytest.mark.parametrize(
@@ -209,18 +134,44 @@ def test_series_have_the_names_of_the_paper_and_a_legend_in_rows():
     assert not figure.get_supxlabel()
 
 
-def test_dashes_and_markers_tell_runs_apart_in_every_panel(compared):
+def test_dashes_and_markers_tell_runs_apart_in_every_panel():
     """So the legend above the panels is true of each of them."""
-    figure = compared.figure()
+    figure = compared().figure()
     (legend,) = figure.legends
     keys = {line.get_color(): (line.get_linestyle(), line.get_marker()) for line in legend.get_lines()}
     assert len(keys) == 3
     for ax in figure.axes:
-        named = [line for line in ax.lines if line.get_gid() in compared.runs]
+        named = [line for line in ax.lines if line.get_gid() in compared().runs]
         for line in named:
             dash, marker = keys[line.get_color()]
             assert line.get_linestyle() in (dash, "None"), ax.get_title(loc="left")
             assert line.get_marker() == marker, ax.get_title(loc="left")
+
+
+@pytest.mark.parametrize("width", [ONE_COLUMN_IN, TWO_COLUMNS_IN])
+def test_labels_of_settings_close_to_each_other_do_not_overlap(width):
+    figure = KINDS["advice"](width)
+    (ax,) = figure.axes
+    boxes = [(text.get_text(), box) for text, box in texts(figure) if text in ax.texts]
+    assert len(boxes) == 7
+    for (one, (left, low, right, high)), (other, box) in combinations(boxes, 2):
+        apart = right <= box[0] or box[2] <= left or high <= box[1] or box[3] <= low
+        assert apart, f"{one} covers {other}"
+
+
+def test_flows_that_join_one_after_another_have_lines_in_a_panel_of_each_algorithm():
+    """They were averaged, so that nobody saw who joins. Starts are 0, 10, 20 and 30 ms."""
+    panels = joining().figure().axes
+    titles = [ax.get_title(loc="left") for ax in panels]
+    assert [title.partition(" ")[2] for title in titles[2:]] == [
+        "Windows of the flows of dctcp: mean, range",
+        "Windows of the flows of dx: mean, range",
+    ]
+    for ax in panels[2:]:
+        begin_ms = sorted(line.get_xdata()[0] for line in ax.lines)
+        assert begin_ms == pytest.approx([0, 10, 20, 30], abs=0.5)
+    together = compared().figure().axes
+    assert not any("flows of" in ax.get_title(loc="left") for ax in together), "all start at once"
 
 
 def test_a_cycle_that_bins_hide_gets_a_panel():
@@ -258,8 +209,8 @@ def test_the_marking_threshold_is_drawn():
     assert "marking 20" in [text.get_text() for text in ax.texts]
 
 
-def test_a_window_of_time_is_drawn_alone(compared):
-    run = compared.runs["dctcp"]
+def test_a_window_of_time_is_drawn_alone():
+    run = compared().runs["dctcp"]
     ax = plot.figure([run], since="500us", until="1ms").axes[0]
     assert ax.get_xlim() == (0.5, 1.0)
     shown = ax.lines[0].get_xdata()
@@ -274,32 +225,36 @@ def test_a_window_of_time_is_drawn_alone(compared):
 
 
 @pytest.mark.parametrize("size", ["wide", 0, -1.0, (3, 2, 1), ("3", 2)])
-def test_a_size_that_is_none_is_refused(size, compared):
+def test_a_size_that_is_none_is_refused(size):
     with pytest.raises(ScenarioError, match=r"a width in inches such as 3\.33"):
-        compared.figure(size=size)
+        compared().figure(size=size)
 
 
-def test_no_label_shows_the_commands_of_a_formatter(compared):
+def test_no_label_of_a_page_shows_the_commands_of_a_formatter():
     """Logarithmic axes wrote `$\\mathdefault{10^{5}}$`, because names in figures are no formulas."""
     from shallows.settings import explain, page
 
     explained = page.page(explain.explain(sh.Scenario.load("roce-fabric")))
     assert "mathdefault" not in explained
-    for kind, make in KINDS.items():
-        for text, _ in texts(make(compared, TWO_COLUMNS_IN)):
-            assert "$" not in text.get_text(), kind
 
 
 STORED = {
-    "cycles": lambda: plot.figure([sawtooth()], caption=False),
-    "cycles-narrow": lambda: plot.figure([sawtooth()], size=ONE_COLUMN_IN, caption=False),
-    "sweep": lambda: swept([1, 2, 4, 8, 16]).figure(x="at", y="queue_mean_pkt", caption=False),
-    "sweep-narrow": lambda: swept([0.125, 0.5, 1, 4, 8]).figure(
-        x="at", y="queue_mean_pkt", size=(ONE_COLUMN_IN, 2.2), names={"dx": "DX"}, caption=False
+    **{f"{kind}-narrow": functools.partial(make, ONE_COLUMN_IN) for kind, make in KINDS.items()},
+    "cycles": lambda: plot.figure([sawtooth()]),
+    "sweep": lambda: swept([1, 2, 4, 8, 16]).figure(x="at", y="queue_mean_pkt"),
+    "ticks-narrow": lambda: swept([0.125, 0.5, 1, 4, 8]).figure(
+        x="at", y="queue_mean_pkt", size=(ONE_COLUMN_IN, 2.2), names={"dx": "DX"}
     ),
-    "heat-map": lambda: two_keys().heatmap("at", "load", "queue_mean_pkt", caption=False),
+    "heat-map": lambda: two_keys().heatmap("at", "load", "queue_mean_pkt"),
     "network": network,
 }
+"""Figures by the names of their images. A caption names the version, so that images have none."""
+
+
+def save_image(name, path):
+    figure = STORED[name]()
+    figure.supxlabel("")
+    figure.savefig(path, dpi=80)
 
 
 @pytest.mark.parametrize("name", STORED)
@@ -307,12 +262,12 @@ def test_a_figure_is_the_stored_one(name, tmp_path):
     if matplotlib.__version__.rpartition(".")[0] != (IMAGES / "matplotlib").read_text().strip():
         pytest.skip(f"the images were stored with another matplotlib than {matplotlib.__version__}")
     made = tmp_path / f"{name}.png"
-    STORED[name]().savefig(made, dpi=80)
+    save_image(name, made)
     assert compare_images(IMAGES / f"{name}.png", made, TOLERANCE) is None
 
 
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
     (IMAGES / "matplotlib").write_text(matplotlib.__version__.rpartition(".")[0] + "\n")
-    for stored, make in STORED.items():
-        make().savefig(IMAGES / f"{stored}.png", dpi=80)
+    for stored in STORED:
+        save_image(stored, IMAGES / f"{stored}.png")

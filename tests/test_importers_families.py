@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import shallows as sh
+from shallows.base import limits
 from shallows.errors import ScenarioError
 from shallows.importers import write
 
@@ -314,6 +315,18 @@ def test_a_workload_of_simai_is_one_pass_of_layers(folder):
     (row,) = run.summary["tasks"]
     assert row["computation_us"] == pytest.approx(12, abs=0.01)
     assert 12 + 105 < row["completion_us"] < 12 + 105 * 1.02 + 5 * 2.5
+
+
+@pytest.mark.parametrize(
+    ("most", "advice"), [(19, "keep the first 1 layers and write 1 here"), (15, "lower all_gpus")]
+)
+def test_more_messages_than_flows_of_a_run_say_how_many_layers_fit(folder, monkeypatch, most, advice):
+    """Two rings of two ranks: 8 messages of an all-reduce and 4 of an all-gather, so 16 and 4 by layer."""
+    Path("w.txt").write_text(SIMAI)
+    monkeypatch.setattr(limits, "FLOWS", limits.FLOWS._replace(most=most))
+    said = refused("w.txt")
+    expected = f"at most {most} messages of collectives, the flows of a run, not 20: {advice}"
+    assert f'w.txt:2:1: layers = "2": expected {expected}' in said
 
 
 @pytest.mark.parametrize(

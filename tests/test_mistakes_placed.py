@@ -156,3 +156,33 @@ def test_the_senders_of_an_incast_may_be_chosen(table, senders):
 def test_senders_that_an_incast_cannot_have_are_refused(table, message):
     with pytest.raises(ScenarioError, match=message):
         incast(**table)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        '["h1", "h5"]',
+        '{ kind = "down", at = 3 }',
+        "[{ load = 0.5, ecn = true }]",
+        "true",
+        "[[1, 2], [false]]",
+    ],
+)
+def test_a_wrong_value_is_repeated_as_the_file_has_it(value, tmp_path):
+    """Lists, tables and flags were shown as Python writes them."""
+    assert f"traffic[0].flow = {value}: expected" in mistake(HEAD + TRAFFIC + f"flow = {value}\n", tmp_path)
+
+
+def test_a_value_with_too_many_levels_is_no_traceback():
+    value = []
+    for _ in range(100_000):
+        value = [value]
+    with pytest.raises(ScenarioError, match="a value with too many levels"):
+        raise ScenarioError("key", value, "less")
+
+
+def test_a_list_of_senders_is_told_the_key_that_takes_it(tmp_path):
+    table = '[[traffic]]\nkind = "incast"\nsenders = ["h1", "h2"]\nto = "h3"\n'
+    assert "write from = [...] to choose the hosts that send" in mistake(HEAD + table, tmp_path)
+    chosen = table.replace("senders", "from")
+    assert Scenario.from_toml(HEAD + chosen).flows.src.tolist() == [1, 2]

@@ -290,7 +290,7 @@ WRONG = [
         "the length of a trimmed frame",
     ),
     ({"faults": 3}, "faults = 3", "a list of tables; in a file each follows a line [[faults]]"),
-    ({"traffic": {"kind": "incast"}}, "traffic = {'kind': 'incast'}", "each follows a line [[traffic]]"),
+    ({"traffic": {"kind": "incast"}}, 'traffic = { kind = "incast" }', "each follows a line [[traffic]]"),
     ({"topology": {"kind": "multi-bottleneck", "hosts": 3}}, "topology.hosts = 3", "a list (senders in each"),
     (
         {"topology": {"kind": "graph", "hosts": ["a", "b"], "edges": ["a-b"]}},

@@ -414,7 +414,7 @@ def test_the_documents_tables_are_the_declarations():
         (
             {"name": "vegas", "receiver": {"kind": "inigo", "mark": True}},
             {},
-            "cc.receiver.mark = True: expected false: vegas does not react to marks",
+            "cc.receiver.mark = true: expected false: vegas does not react to marks",
         ),
     ],
 )

@@ -7,7 +7,7 @@ inside the packet world.
 
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
-from typing import Any
+from typing import Any, cast
 
 from shallows.base import names
 
@@ -102,10 +102,26 @@ class UnknownKeyError(ScenarioError):
 def _shown(value: object) -> str:
     """A wrong value as a message repeats it."""
     try:
-        text = f'"{value}"' if isinstance(value, str) else str(value)
+        text = _toml(value)
     except ValueError:  # Python does not write integers of thousands of digits
         return "a number of thousands of digits"
+    except RecursionError:
+        return "a value with too many levels"
     return text if len(text) <= LONGEST else text[:LONGEST] + "…"
+
+
+def _toml(value: object) -> str:
+    """A value as a scenario has it."""
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        items = cast("dict[object, object]", value).items()
+        return "{ " + ", ".join(f"{key} = {_toml(item)}" for key, item in items) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, cast("list[object]", value))) + "]"
+    return str(value)
 
 
 def _rebuild(

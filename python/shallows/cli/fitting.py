@@ -29,6 +29,7 @@ def fit(
     from shallows.base import extras, names
     from shallows.fit import fit as search
     from shallows.fit import measured, output
+    from shallows.printing.report import print_parts
     from shallows.results import files
     from shallows.scenario import Scenario
 
@@ -42,7 +43,7 @@ def fit(
     if json_:
         print_json("fit", output.as_json(found))
     else:
-        print("\n".join(output.lines(found)))
+        print_parts(output.lines(found))
     for text in left:
         print(f"not expressed: {names.line(text)}", file=sys.stderr)
     if plot:

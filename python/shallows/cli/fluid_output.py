@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shallows.base import streams
 from shallows.base.literal import is_list, is_table
 from shallows.cli.output import print_json
 from shallows.errors import ScenarioError
@@ -111,11 +112,12 @@ def show(kind: str, report: Report, as_json: bool) -> None:
     if as_json:
         print_json(f"fluid-{kind}", _plain(report))
         return
-    for name, value in report.items():
-        if is_table(value):
-            value = _pairs(value)
-        if value not in (None, ""):
-            print(f"{name:24}{_text(value)}")
+    with streams.unread():
+        for name, value in report.items():
+            if is_table(value):
+                value = _pairs(value)
+            if value not in (None, ""):
+                print(f"{name:24}{_text(value)}")
 
 
 def _text(value: Any) -> str:
@@ -180,7 +182,7 @@ def draw(
     from shallows.base import version
     from shallows.plot import Drawing, small_print
 
-    figure = Drawing((6.4, 2.9 * shape[0] + 0.6), style={"text.parse_math": True})
+    figure = Drawing((6.4, 2.9 * shape[0] + 0.6))
     with figure.styled():
         paint(figure.subplots(*shape))
         small_print(figure, "  ·  ".join([*_settings(model, swept), f"shallows {version.version()}"]))

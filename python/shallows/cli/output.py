@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from shallows.base import streams
+
 VERSION = 1
 """The version of the form of all kinds; a change that breaks a reader raises it."""
 
@@ -18,4 +20,5 @@ def text(kind: str, data: object) -> str:
 
 def print_json(kind: str, data: object) -> None:
     """Print `data` with its kind, such as "run"."""
-    print(text(kind, data), flush=True)
+    with streams.unread():
+        print(text(kind, data))

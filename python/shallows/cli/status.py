@@ -1,6 +1,5 @@
 """Exit status of commands, and errors as one message on stderr."""
 
-import os
 import re
 import sys
 import traceback
@@ -11,7 +10,7 @@ from typing import Never
 import typer
 
 from shallows.algorithms import user_algorithms
-from shallows.base import names
+from shallows.base import names, streams
 from shallows.errors import BooksError, ScenarioError
 
 DONE, FAILED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
@@ -48,8 +47,7 @@ def _status(command: Callable[..., int], options: dict[str, object]) -> int:
     except BooksError as error:
         return _complain(str(error), FAILED)
     except BrokenPipeError:
-        # The reader has closed the pipe (`| head`); Python's buffer has no destination.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.discard()
         return FAILED
     except ScenarioError as error:
         return _complain("\n".join([str(error), *_pages(error)]), MISTAKE)

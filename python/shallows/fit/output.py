@@ -57,11 +57,11 @@ def _interval(value: "Value", unit: str) -> str:
     return f"{value.value:.4g}{space} ({value.low:.4g} to {value.high:.4g}, 95 %)"
 
 
-def figure(found: "Fit") -> "Figure":
-    """Measured and predicted times, and those without costs, against the size."""
+def figure(found: "Fit", size: float = 5.2) -> "Figure":
+    """Measured and predicted times, and those without costs, against the size; `size` inches wide."""
     from shallows.plot import Drawing
 
-    drawn = Drawing((5.2, 3.3))
+    drawn = Drawing((size, 3.3))
     with drawn.styled():
         draw(drawn.subplots(), found)
     return drawn
@@ -70,9 +70,12 @@ def figure(found: "Fit") -> "Figure":
 def draw(ax: "Axes", found: "Fit") -> None:
     """Draw the times on logarithmic axes."""
     from shallows.plot import COLOURS, DASHES
+    from shallows.plot.style import bytes_text, logarithmic
 
     ax.plot(found.sizes, found.measured, "o", color=COLOURS[0], label="measured", markersize=4)
     ax.plot(found.sizes, found.predicted, color=COLOURS[1], linestyle=DASHES[0], label="predicted")
     ax.plot(found.sizes, found.free, color=COLOURS[2], linestyle=DASHES[1], label="without costs")
-    ax.set(xscale="log", yscale="log", xlabel="size (B)", ylabel="time (us)")
+    logarithmic(ax.xaxis, bytes_text)
+    logarithmic(ax.yaxis)
+    ax.set(xlabel="size", ylabel="time (us)")
     ax.legend()

@@ -16,6 +16,7 @@ from shallows.fluid.maps import MarginMap
 from shallows.fluid.model import Model
 from shallows.fluid.trajectory import Trajectory
 from shallows.plot import COLOURS, DASHES
+from shallows.plot.style import COLUMN_IN, logarithmic
 
 
 def _look(index: int) -> dict[str, Any]:
@@ -40,12 +41,15 @@ def bode(
     omega = np.geomspace(centre / 30, centre * 30, 600) if omega_rad_s is None else np.asarray(omega_rad_s)
     response = loop.response(omega)
     style = _look(index)
+    space = "\n" if magnitude.figure.get_size_inches()[0] < COLUMN_IN else " "
     if np.isfinite(margins.crossover_rad_s):
-        title = f"phase margin {margins.phase_margin_deg:.1f}° at {margins.crossover_rad_s:.0f} rad/s"
+        title = f"phase margin {margins.phase_margin_deg:.1f}°{space}at {margins.crossover_rad_s:.0f} rad/s"
         label = f"{label}: {title}" if label else title
     angle = _continuous_phase(loop, omega, response, margins)
-    magnitude.semilogx(omega, 20 * np.log10(np.abs(response)), label=label, **style)
-    phase.semilogx(omega, angle, **style)
+    magnitude.plot(omega, 20 * np.log10(np.abs(response)), label=label, **style)
+    phase.plot(omega, angle, **style)
+    for axes in (magnitude, phase):
+        logarithmic(axes.xaxis, lambda value, _: f"{value:,.0f}")
     if np.isfinite(margins.crossover_rad_s):
         _mark_margin(magnitude, phase, margins, style["color"])
     magnitude.axhline(0, color="0.7", linewidth=0.8)
@@ -55,7 +59,7 @@ def bode(
     phase.set_ylabel("phase (degrees)")
     phase.set_xlabel("frequency (rad/s)")
     if label:
-        magnitude.legend(frameon=False)
+        magnitude.legend(frameon=False, fontsize=7 if space == "\n" else None)
 
 
 def _continuous_phase(loop: Loop, omega: F64, response: C128, margins: Margins) -> F64:

@@ -18,6 +18,7 @@ Workload.cc of github.com/aliyun/SimAI.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 from shallows.base import limits
@@ -97,10 +98,7 @@ class _Reader:
         forward = [self._step(row, 0) for row in layers]
         backward = [self._step(row, at) for row in reversed(layers) for at in (1, 2)]
         steps = [*forward, *backward]
-        counts = [self._count(step) for step in steps]
-        if sum(counts) > limits.FLOWS.most:
-            expected = f"at most {limits.FLOWS.most} messages of collectives, not {sum(counts)}"
-            self.source.refuse(self.rows[0][0], "workload", expected)
+        self._check_messages([sum(self._count(self._step(row, at)) for at in range(3)) for row in layers])
         tasks = list(self._tasks(steps))
         parts = Parts(Work(self.source.path.stem, self.source, tasks, self.ranks))
         parts.assumed.append("one pass, and collectives as rings, or all at once for all-to-all")
@@ -112,6 +110,15 @@ class _Reader:
         if any(row[1].text != "-1" for row in layers):
             parts.left_out.append("dependencies of layers: each follows the one before")
         return parts
+
+    def _check_messages(self, counts: Sequence[int]) -> None:
+        """Refuse more messages of collectives than a run has flows. `counts` are those of each layer."""
+        most, total = limits.FLOWS.most, sum(counts)
+        if total > most:
+            fit = sum(so_far <= most for so_far in accumulate(counts))
+            advice = f"keep the first {fit} layers and write {fit} here" if fit else "lower all_gpus"
+            expected = f"at most {most} messages of collectives, the flows of a run, not {total}: {advice}"
+            self.source.refuse(self.rows[1][0], "layers", expected)
 
     def _layers(self) -> list[list[Word]]:
         if len(self.rows) < 2:

@@ -21,6 +21,7 @@ from shallows.plot.kinds import (
     fct_cdf,
     goodput_by_flow,
     goodput_over_time,
+    join_apart,
     queue_cdf,
     queue_close_up,
     queue_cycles,
@@ -28,6 +29,7 @@ from shallows.plot.kinds import (
     queues_by_port,
     rates_over_time,
     slowdown_by_size,
+    windows_of_each_flow,
     windows_over_time,
 )
 from shallows.plot.style import COLOURS, COLUMN_IN, DASHES, MARKERS, STYLE, look
@@ -71,6 +73,9 @@ __all__ = [
 ]
 
 
+MOST_PANELS = 4
+
+
 class FigureOptions(TypedDict, total=False):
     """The options of `figure`."""
 
@@ -101,7 +106,7 @@ def figure(
     """
     renamed = [(run, (names or {}).get(label, label)) for run, label in labelled(runs, labels)]
     named = excerpts(renamed, since, until)
-    shown = panels(*unlabelled(named))[:4]
+    shown = _shown(named)
     width, columns = _width(size, len(shown))
     rows = max(1, -(-len(shown) // columns))
     height = size[1] if isinstance(size, tuple) else 2.35 * rows + 0.6
@@ -118,6 +123,16 @@ def figure(
         if caption:
             small_print(drawing, _small_print(named))
     return drawing
+
+
+def _shown(runs: Labelled) -> list[Panel]:
+    """The panels of a figure. Where flows join one after another, each run has a panel, if it fits."""
+    shown = panels(*unlabelled(runs))[:MOST_PANELS]
+    if len(runs) > 1 and windows_over_time in shown:
+        place = shown.index(windows_over_time)
+        if place + len(runs) <= MOST_PANELS and join_apart(runs):
+            shown[place : place + 1] = [partial(windows_of_each_flow, of=i) for i in range(len(runs))]
+    return shown[:MOST_PANELS]
 
 
 def _width(size: float | tuple[float, float] | None, panels: int) -> tuple[float, int]:

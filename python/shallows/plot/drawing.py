@@ -78,12 +78,13 @@ def small_print(drawing: Figure, text: str) -> None:
     drawing.supxlabel("\n".join(lines), fontsize=5.5, color="#555555", x=0.995, ha="right")
 
 
-def wrap_title(ax: "Axes", columns: int) -> None:
+def wrap_title(ax: "Axes", columns: int = 1) -> None:
     """Break the title of a panel, one of `columns`, where it would be wider than the panel."""
     figure = ax.get_figure()
     width = (figure.get_figwidth() if figure is not None else COLUMN_IN) / columns
-    title = ax.get_title(loc="left")
-    ax.set_title("\n".join(_lines(title.split(" "), " ", int((width - 0.4) / TITLE_IN))))
+    most = int((width - 0.4) / TITLE_IN)
+    lines = ax.get_title(loc="left").split("\n")
+    ax.set_title("\n".join(part for line in lines for part in _lines(line.split(" "), " ", most)))
 
 
 def _lines(parts: list[str], between: str, most: int) -> list[str]:

@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 
 Panel = Callable[..., bool]
 """`(ax, runs, labels=None)`, which returns whether there were data."""
+DECISIONS = {"window_pkt": ("Windows", "packets"), "rate_gbps": ("Rates", "Gbit/s")}
+"""Title and unit of what senders decide."""
 
 
 def queue_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
@@ -161,12 +163,39 @@ def windows_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[
         elif len(flows):
             dense |= draw_series(ax, time_ms, value, i, columns, len(named) > 1)
         drawn |= len(flows) > 0
-    title, unit = {"window_pkt": ("Windows", "packets"), "rate_gbps": ("Rates", "Gbit/s")}[what]
+    title, unit = DECISIONS[what]
     label_axes(ax, f"{title} of the flows{band_title(dense)}", "time (ms)", f"{title.lower()[:-1]} ({unit})")
     shade_warmup(ax, named)
     if ax.get_legend_handles_labels()[0]:
         legend_beside(ax)
     return drawn
+
+
+def windows_of_each_flow(
+    ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None, *, of: int
+) -> bool:
+    """Windows (or rates) of each flow of the run `of` over time: who joins, and what the others give up."""
+    named = labelled(runs, labels)
+    (run, label), what = named[of], decision(named)
+    time_ms, flow, value = decisions(run, what)
+    flows = np.unique(flow)
+    dense = [draw_series(ax, time_ms[flow == one], value[flow == one], of, label) for one in flows]
+    title, unit = DECISIONS[what]
+    label_axes(ax, f"{title} of the flows of {names.figure(label)}{band_title(any(dense))}", "time (ms)",
+               f"{title.lower()[:-1]} ({unit})")  # fmt: skip
+    shade_warmup(ax, named)
+    return len(flows) > 0
+
+
+def join_apart(runs: Labelled) -> bool:
+    """Whether the probed flows of each run are few, and begin more than a tenth of the time apart."""
+    what = decision(runs)
+    for run, _ in runs:
+        time_ms, flow, _ = decisions(run, what)
+        begin_ms = [time_ms[flow == one].min() for one in np.unique(flow)]
+        if not 2 <= len(begin_ms) <= MOST_FLOWS or np.ptp(begin_ms) < 0.1 * np.ptp(time_ms):
+            return False
+    return True
 
 
 def rates_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:

@@ -13,6 +13,8 @@ from shallows.base import names
 from shallows.plot.data import RATE_BINS, Labelled, thresholds_pkt, window_ms
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from numpy.typing import NDArray
@@ -200,11 +202,22 @@ def legend_beside(ax: "Axes", **options: object) -> None:
         )
 
 
-def logarithmic(axis: "Axis") -> None:
-    """A log axis with labels such as 1 and 10 instead of powers, if the data span a decade."""
+def bytes_text(size: float, _: int = 0) -> str:
+    """A number of bytes as a label such as "12.5 KB", also of a tick."""
+    scale, unit = next((one for one in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")) if size >= one[0]), (1, "B"))
+    return f"{size / scale:.4g} {unit}"
+
+
+def logarithmic(axis: "Axis", text: "Callable[[float, int], str] | None" = None) -> None:
+    """A log axis with labels such as 1 and 10 instead of powers, if the data span a decade.
+
+    `text(value, place)` replaces these labels. Fewer than two decades are labelled at 1, 2 and 5.
+    """
     low, high = axis.get_data_interval()
     if low <= 0 or high < 10 * low:
         return
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
-    axis.set_major_formatter(matplotlib.ticker.StrMethodFormatter("{x:g}"))
+    if high < 100 * low:
+        axis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(text or matplotlib.ticker.StrMethodFormatter("{x:g}"))
     axis.set_minor_formatter(matplotlib.ticker.NullFormatter())

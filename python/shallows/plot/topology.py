@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MOST_NAMES = 40
 """The most nodes of a tier whose names are drawn."""
+NAME_CHARACTER_IN = 0.045
+"""The width of a character of a node's name. Names that do not fit beside each other are turned."""
 COLOURS = "viridis_r"
 """The colours of utilization from 0 to 1."""
 ARC_POINTS = 17
@@ -25,11 +27,14 @@ APART = 0.004
 """The distance of parallel links, as a share of the width."""
 
 
-def network(net: "Network", title: str, used: "F64 | None" = None) -> "Figure":
-    """A Figure of a network. `used` colours each cable by the busier of its two links, from 0 to 1."""
+def network(net: "Network", title: str, used: "F64 | None" = None, size: float = 7.2) -> "Figure":
+    """A Figure of a network, `size` inches wide.
+
+    `used` colours each cable by the busier of its two links, from 0 to 1.
+    """
     tier = tiers(net)
     place = places(net, tier)
-    drawing = Drawing((7.2, 1.2 + 0.9 * float(np.ptp(tier))), style={"axes.grid": False})
+    drawing = Drawing((size, 1.2 + 0.9 * float(np.ptp(tier))), style={"axes.grid": False})
     with drawing.styled():
         ax = drawing.add_subplot()
         ax.set_axis_off()
@@ -108,9 +113,12 @@ def _nodes(ax: "Axes", net: "Network", tier: "NDArray[np.intp]", place: "F64") -
         nodes = np.flatnonzero(tier == level)
         marker = "s" if level else "o"
         ax.scatter(*place[nodes].T, s=14, marker=marker, color="black", zorder=3)
+        longest = max(len(titles[node]) for node in nodes) + 1
+        turned = len(nodes) * longest * NAME_CHARACTER_IN > ax.figure.get_size_inches()[0]
+        offset, side = ((0, 4), "bottom") if level > 0 else ((0, -4), "top")
         for node in nodes if len(nodes) <= MOST_NAMES else nodes[:0]:
-            offset = (0, 4) if level > 0 else (0, -10)
             ax.annotate(
-                titles[node], place[node], offset, textcoords="offset points", fontsize=5, ha="center"
-            )
+                titles[node], place[node], offset, textcoords="offset points", fontsize=5,
+                rotation=90 * turned, ha="center", va=side,
+            )  # fmt: skip
     ax.margins(0.02, 0.15)

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from shallows.base import names
+from shallows.base import names, streams
 from shallows.printing import progress
 from shallows.results import headline
 from shallows.results.contents import (
@@ -467,17 +467,20 @@ def _magnitude(unit: str, values: Sequence[float | None]) -> tuple[float, str]:
 def print_parts(parts: Iterable[object]) -> None:
     """Print texts, and rich renderables at the terminal's width. Only the latter import rich."""
     console = None
-    for part in parts:
-        if isinstance(part, str):
-            print(names.terminal(part))
-            continue
-        if console is None:
-            from rich.console import Console
+    with streams.unread():
+        for part in parts:
+            if isinstance(part, str):
+                print(names.terminal(part))
+                continue
+            if console is None:
+                from rich.console import Console
 
-            # A pipe or a file has no width.
-            width = None if sys.stdout.isatty() else 120
-            console = Console(highlight=False, markup=False, emoji=False, width=width)
-        console.print(part)
+                # A pipe or a file has no width.
+                width = None if sys.stdout.isatty() else 120
+                console = Console(highlight=False, markup=False, emoji=False, width=width)
+            with console.capture() as text:  # rich itself ends the program when the reader has left
+                console.print(part)
+            print(text.get(), end="")
 
 
 def plain_table(title: str, columns: Sequence[str]) -> "Table":

@@ -7,7 +7,14 @@ import numpy as np
 from shallows.printing.report import plain_table
 from shallows.units import RATE
 
+CORNERS = (("left", 5, -9), ("right", -5, 4), ("left", 5, 4), ("right", -5, -9), ("left", 5, 14))
+"""Side and offset in points of a label from its place, the preferred first."""
+CHARACTER_PT = 4.0
+"""The width of a character of 7 points."""
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from rich.table import Table
@@ -207,28 +214,37 @@ def _table(title: str, columns: tuple[str, ...]) -> "Table":
     return table
 
 
-def figure(advice: "Advice") -> "Figure":
-    """Margin against the longest queue: the Pareto front of each additive step, and what ran in packets."""
+def figure(advice: "Advice", size: float = 5.2) -> "Figure":
+    """Margin against the longest queue: the Pareto front of each additive step, and what ran in packets.
+
+    It is `size` inches wide.
+    """
     from shallows.plot import Drawing
 
-    drawn = Drawing((5.2, 3.3))
+    drawn = Drawing((size, 3.3))
     with drawn.styled():
-        draw(drawn.subplots(), advice)
+        ax = drawn.subplots()
+        draw(ax, advice)
+        entries = ax.get_legend_handles_labels()
+        drawn.legend(
+            *entries, loc="outside lower center", ncols=int(size / 1.6), fontsize=7, handlelength=2.8
+        )
     return drawn
 
 
 def draw(ax: "Axes", advice: "Advice") -> None:
     """Draw the fronts, the settings that ran in packets with their names, and the scenario's own."""
     from shallows.plot import COLOURS, DASHES
-    from shallows.plot.style import legend_beside, logarithmic
+    from shallows.plot.drawing import wrap_title
+    from shallows.plot.style import logarithmic
 
     for number, (step, (queues, margins)) in enumerate(advice.fronts.items()):
         grey = str(0.3 + 0.15 * (number % 4))
         style = {"color": grey, "linestyle": DASHES[number % len(DASHES)], "linewidth": 1.0}
         label = f"Pareto front, step {RATE.text(round(step))}"
         ax.plot(queues / 1e3, margins, label=label, marker=".", markersize=3, **style)
-    ordered = sorted(_ordered(advice), key=lambda one: one.worst.queue_bytes)
-    for number, one in enumerate(ordered):
+    labels: dict[tuple[float, float], str] = {}
+    for one in sorted(_ordered(advice), key=lambda one: one.worst.queue_bytes):
         place = (one.worst.queue_bytes / 1e3, one.worst.degrees)
         if not np.isfinite(place).all():
             continue
@@ -238,15 +254,35 @@ def draw(ax: "Axes", advice: "Advice") -> None:
         size = 11 if best else 5
         label = "recommended" if best else "own" if one is advice.own else None
         ax.plot(*place, shape, color=colour, markersize=size, label=label, linestyle="none", zorder=3)
-        text = f"{one.name}: {_mean(one).partition(' ± ')[0]}"
-        # left above and right below in turn, because neighbours on a front are close
-        beside = {"ha": "right", "xytext": (-5, 4)} if number % 2 else {"ha": "left", "xytext": (5, -9)}
-        ax.annotate(text, place, fontsize=7, textcoords="offset points", zorder=4, **beside)
+        labels[place] = f"{one.name}: {_mean(one).partition(' ± ')[0]}"
     logarithmic(ax.xaxis)
     ax.margins(x=0.15, y=0.1)
+    _write(ax, labels)
     ax.axhline(0, color="black", linewidth=0.6)
     ax.set_xlabel("longest queue at rest in the fluid model (KB)")
     ax.set_ylabel("least phase margin (degrees)")
     missing = "" if np.isfinite(advice.own.worst.degrees) else " (own: no fixed point)"
-    ax.set_title(f"beside each setting: {advice.metric.name}, in packets{missing}", fontsize=8)
-    legend_beside(ax, fontsize=7)
+    ax.set_title(f"beside each setting: {advice.metric.name}, in packets{missing}")
+    wrap_title(ax)
+
+
+def _write(ax: "Axes", labels: "Mapping[tuple[float, float], str]") -> None:
+    """Write a label beside each place, at the first corner where it covers no other place or label."""
+    scale = 72 / ax.figure.dpi
+    points = {place: ax.transData.transform(place) * scale for place in labels}
+    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in points.values()]
+    for place, text in labels.items():
+        x, y = points[place]
+        boxes: dict[tuple[str, int, int], tuple[float, float, float, float]] = {}
+        for side, right, up in CORNERS:
+            left = x + right - (side == "right") * CHARACTER_PT * len(text)
+            boxes[side, right, up] = (left, y + up, left + CHARACTER_PT * len(text), y + up + 7)
+        free = [corner for corner, box in boxes.items() if not any(_meet(box, other) for other in taken)]
+        corner = free[0] if free else CORNERS[0]
+        taken.append(boxes[corner])
+        side, *offset = corner
+        ax.annotate(text, place, offset, fontsize=7, textcoords="offset points", ha=side, zorder=4)
+
+
+def _meet(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

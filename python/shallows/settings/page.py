@@ -81,6 +81,7 @@ def _table(words: tuple[str, ...], numbers: tuple[str, ...], rows: list[tuple[st
 def draw(ax: "Axes", explanation: "Explanation") -> None:
     """Draw the thresholds of each kind of port within its buffer, on a logarithmic axis of bytes."""
     from shallows.plot import COLOURS
+    from shallows.plot.style import bytes_text
 
     ports = explanation.ports
     for row, port in enumerate(ports):
@@ -93,29 +94,21 @@ def draw(ax: "Axes", explanation: "Explanation") -> None:
         for number, level in enumerate(port.levels):
             ax.plot([level.bytes] * 2, [row - 0.25, row + 0.25], color=_colour(level.key), zorder=3)
             ax.annotate(
-                f"{level.name}\n{_short(level.bytes)}", (level.bytes, row + 0.27), fontsize=6.5,
+                f"{level.name}\n{bytes_text(level.bytes)}", (level.bytes, row + 0.27), fontsize=6.5,
                 ha="center", va="bottom", xytext=(0, 17 * (number % 2)), textcoords="offset points",
             )  # fmt: skip
         ax.plot([port.bdp_bytes] * 2, [row - 0.38, row + 0.25], color="black", ls=":", zorder=3)
-        ax.annotate("BDP", (port.bdp_bytes, row - 0.4), fontsize=6.5, ha="center", va="top")
+        ax.annotate(
+            "BDP", (port.bdp_bytes, row - 0.36), fontsize=6.5, xytext=(2, 0), textcoords="offset points"
+        )
     ax.set_xscale("log")
-    ax.xaxis.set_major_formatter(_tick)
+    ax.xaxis.set_major_formatter(bytes_text)
     smallest = min((level.bytes for port in ports for level in port.levels if level.bytes > 0), default=1e3)
     ax.set_xlim(min(smallest, *(port.bdp_bytes for port in ports)) / 3, None)
     ax.set_yticks(np.arange(len(ports)), [RATE.text(port.rate_bps) for port in ports])
-    ax.set_ylim(-0.7, len(ports) - 0.1)
+    ax.set_ylim(-0.5, len(ports) - 0.1)
     ax.set_xlabel("queue")
     ax.grid(axis="y", visible=False)
-
-
-def _tick(size: float, _: int) -> str:
-    """The text of a tick."""
-    return _short(size)
-
-
-def _short(size: float) -> str:
-    scale, unit = next((one for one in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")) if size >= one[0]), (1, "B"))
-    return f"{size / scale:.4g} {unit}"
 
 
 def _colour(key: str) -> str:
@@ -130,7 +123,7 @@ def page(explanation: "Explanation") -> str:
     from shallows.pages.document import document, html, section
     from shallows.plot import Drawing
 
-    figure = Drawing((7.0, 0.9 + 1.3 * len(explanation.ports)))
+    figure = Drawing((7.0, 0.8 + 1.4 * len(explanation.ports)))
     with figure.styled():
         draw(figure.subplots(), explanation)
         drawn = chart(figure, "thresholds", "Thresholds within the buffer")

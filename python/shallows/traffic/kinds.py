@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
-from pydantic import model_validator
+from pydantic import field_validator, model_validator
 
 from shallows.base import limits
+from shallows.base.literal import is_list
 from shallows.base.table import Key
 from shallows.core.contract import F64, U32, U64
 from shallows.errors import ScenarioError
@@ -153,6 +154,13 @@ class Incast(Kind):
         description="the hosts that send: the first `senders`, without the receiver",
     )
     to: Ends = Key("topology", description="the receiver; the topology's first, else the last host")
+
+    @field_validator("senders", mode="before")
+    @classmethod
+    def _counted(cls, senders: object) -> object:
+        if is_list(senders):
+            raise ValueError("their number; write from = [...] to choose the hosts that send")
+        return senders
 
     @model_validator(mode="after")
     def _repeated(self) -> Self:

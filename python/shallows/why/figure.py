@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from shallows.core.contract import F64
 from shallows.plot import Drawing
-from shallows.plot.drawing import fill
+from shallows.plot.drawing import fill, wrap_title
+from shallows.plot.style import COLUMN_IN
 from shallows.printing.report import SIZES
 from shallows.why.causes import CAUSES, WAITS
 from shallows.why.report import others
@@ -195,6 +196,7 @@ def _draw_path(ax: "Axes", path: "Path", bars: list[Bar]) -> None:
     ax.set_ylim(len(rows) - 0.5, -0.5)
     slowdown = f"{path.fct_ps / path.ideal_ps:.1f}" if path.ideal_ps else "-"
     ax.set_title(f"Flow {path.flow}: {path.fct_ps / 1e6:.1f} us, slowdown {slowdown}{_left_out(path, bars)}")
+    wrap_title(ax)
 
 
 def _shade(ax: "Axes", path: "Path", bars: Sequence[tuple[Bar, float, float]], **how: object) -> None:
@@ -249,7 +251,7 @@ def tail(paths: "Paths", size: float = BROAD) -> Drawing:
     for high, title in SIZES.items():
         sizes[title] = [one for one in everyone if low <= flow_bytes[one.flow] < (high or np.inf)]
         low = high
-    beside = size == BROAD
+    beside = size >= COLUMN_IN
     figure = Drawing((size, 3.4 if beside else 5.6))
     with figure.styled():
         left, right = figure.subplots(*((1, 2) if beside else (2, 1)), sharey=True)
@@ -257,6 +259,7 @@ def tail(paths: "Paths", size: float = BROAD) -> Drawing:
         slowdowns = [[everyone[at] for at in part] for part in deciles]
         _stack(left, [(f"{_slowdown(part):.1f}", part) for part in slowdowns], causes)
         left.set_title("By slowdown, from the fastest tenth to the slowest")
+        wrap_title(left, 2 if beside else 1)
         left.set_xlabel("mean slowdown of the tenth")
         _stack(right, [(f"{title}\n{len(part)}", part) for title, part in sizes.items() if part], causes)
         right.set_title("By size")

@@ -86,13 +86,13 @@ class Paths(Mapping[int, path.Path]):
 
         return report.write(file, report.of_paths(self, costs))
 
-    def figure(self) -> "Figure":
-        """A matplotlib `Figure`: the waterfall of one flow, or the causes of many."""
+    def figure(self, size: float = 7.2) -> "Figure":
+        """A matplotlib `Figure`, `size` inches wide: the waterfall of one flow, or the causes of many."""
         from shallows.why import figure
 
         if len(self) == 1:
-            return figure.waterfall(next(iter(self.values())), self.record)
-        return figure.tail(self)
+            return figure.waterfall(next(iter(self.values())), self.record, size)
+        return figure.tail(self, size)
 
 
 def of_run(

@@ -164,11 +164,14 @@ class TaskPath(Path):
 
         return report.write(file, report.of_task(self, costs, slack))
 
-    def figure(self) -> "Figure":
-        """A matplotlib `Figure`: the messages of each rank over time, and the path through them."""
+    def figure(self, size: float = 7.2) -> "Figure":
+        """A matplotlib `Figure`: the messages of each rank over time, and the path through them.
+
+        It is `size` inches wide.
+        """
         from shallows.why import task_figure
 
-        return task_figure.waterfall(self)
+        return task_figure.waterfall(self, size)
 
 
 def of_run(run: "Run", name: str, on_progress: "OnProgress | None" = None) -> TaskPath:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shallows.plot import Drawing
-from shallows.plot.drawing import Box, fill
+from shallows.plot.drawing import Box, fill, wrap_title
 from shallows.why import task_choice, task_report
 from shallows.why.causes import CAUSES
 
@@ -44,6 +44,7 @@ def waterfall(path: "TaskPath", size: float = 7.2) -> Drawing:
         ax.set_ylabel("sender")
         least = f", {path.ideal_ps / 1e6:.1f} us on an empty network" if path.ideal_ps else ""
         ax.set_title(f"Critical path of {path.name}: {path.fct_ps / 1e6:.1f} us{least}")
+        wrap_title(ax)
         figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=int(size / 1.6))
     return figure
 
