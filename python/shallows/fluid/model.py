@@ -111,7 +111,7 @@ class Model:
         for spec in fields(self):
             value: Value = getattr(self, spec.name)
             if isinstance(value, str) and not isinstance(spec.metadata["kind"], tuple):
-                value = read_parameter(spec, value)
+                value = read_number(spec, value)
                 object.__setattr__(self, spec.name, value)  # in spite of the frozen class
             _check(spec, value)
 
@@ -199,18 +199,17 @@ class Model:
             if key not in specs:
                 expected = f"a parameter of {cls.name}: {', '.join(specs)}{did_you_mean(key, specs)}"
                 raise ScenarioError(key, text, expected)
-            values[key] = read_parameter(specs[key], text)
+            is_word = isinstance(specs[key].metadata["kind"], tuple)
+            values[key] = text if is_word else read_number(specs[key], text)
         return replace(cls(), **values)
 
 
-def read_parameter(spec: Field[object], text: str) -> float | str:
-    """The value of the field `spec` in SI units, from `text`. Raises ScenarioError."""
+def read_number(spec: Field[object], text: str) -> float:
+    """The value of the field `spec`, which is no word, in SI units, from `text`. Raises ScenarioError."""
     kind = spec.metadata["kind"]
     try:
         if spec.metadata.get("unlimited") and text == "unlimited":
             return UNLIMITED
-        if isinstance(kind, tuple):
-            return text
         if kind in _DIMENSIONS:
             dimension, scale = _DIMENSIONS[kind]
             return dimension.parse(text) / scale

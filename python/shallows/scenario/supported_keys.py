@@ -7,7 +7,7 @@ silently. `world_table` and `transport_table` are the tables of docs/scenario-wo
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
@@ -159,7 +159,7 @@ def algorithms(scenario: "Resolved") -> "Iterator[tuple[str, Algorithm]]":
 
 def _set_in(scenario: "Scenario", name: str, table: "Table") -> Iterator[SetKey]:
     """The keys of `network` or `hosts` that the file has and that differ from their defaults."""
-    given: dict[str, Any] = scenario.tables.get(name) or {}
+    given: dict[str, object] = scenario.tables.get(name) or {}
     values = _dumped(table, {"frame": scenario.frame})
     also = {"shared"} if given.get("buffer") == "shared" else set[str]()
     values = {key: value for key, value in values.items() if key in given or key in also}

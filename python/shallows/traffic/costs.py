@@ -13,7 +13,7 @@ wait. Results count from that request, so that a completion time includes the co
 Each is longer by a random share, uniform up to `spread`. `pcie` bounds the rate at which a host sends.
 """
 
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
@@ -74,7 +74,7 @@ def by_host(scenario: "Scenario") -> dict[str, "F64"]:
             raise error.under(f"hosts.costs[{number}]") from None
         mine = slice(None) if hosts is None else hosts
         for key in KEYS:
-            value: Any = getattr(table, key)
+            value: float | None = getattr(table, key)
             found[key][mine] = np.inf if value is None else value
     return found
 
