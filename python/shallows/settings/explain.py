@@ -199,7 +199,7 @@ def fluid_model(
     from shallows.base import extras
     from shallows.worlds.fluid_models import MODELS, ModelInputs
 
-    groups = [(scenario.network.marking or "none", [algorithm])] if algorithm else _marked(scenario)
+    groups = [(scenario.network.marking, [algorithm])] if algorithm else _marked(scenario)
     rows = [
         (used, marking, MODELS.get((used.name, _kind(marking))) or MODELS.get((used.name, None)))
         for marking, algorithms in groups

@@ -24,7 +24,7 @@ CHUNK = 512_000
 """Bytes of a chunk of a tree, as of `all-reduce`."""
 
 
-class Training(Kind):
+class Training(Kind, frozen=True):
     """One iteration of training: forward and backward passes, and the collectives between ranks."""
 
     kind: Literal["training"]
