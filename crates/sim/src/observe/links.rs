@@ -92,7 +92,7 @@ pub struct Frame {
 
 /// Rates and delay of a link, from which the times follow at which a delivered frame was sent.
 #[derive(Debug)]
-pub struct LinkTimes {
+pub(crate) struct LinkTimes {
     delay: Time,
     /// Clock of each rate, for frames that are sent after the time before it.
     clocks: Vec<(Time, Clock)>,
@@ -111,7 +111,7 @@ impl LinkTimes {
 
     /// Returns the time of the last bit of a frame that arrives at `at`.
     #[must_use]
-    pub fn ended(&self, at: Time) -> Time {
+    pub(crate) fn ended(&self, at: Time) -> Time {
         at - self.delay
     }
 
@@ -126,7 +126,7 @@ impl LinkTimes {
 
     /// Applies a change of the link. A new rate holds for frames that begin after `sent_by`, when the port has sent what it had
     /// begun.
-    pub fn change(&mut self, change: Change, sent_by: Time) {
+    pub(crate) fn change(&mut self, change: Change, sent_by: Time) {
         if let Change::Rate(rate) = change {
             self.clocks.push((sent_by, Clock::new(rate)));
         }
