@@ -55,7 +55,7 @@ pub struct FlowReceiver {
 }
 
 impl FlowReceiver {
-    pub fn new(transport: &Transport, endpoint: FlowEndpoint, config: ReceiverConfig) -> Self {
+    pub(crate) fn new(transport: &Transport, endpoint: FlowEndpoint, config: ReceiverConfig) -> Self {
         let echo = InbandEcho::new(transport, config.has_int);
         let receiver = match (transport.reliability, transport.leave) {
             (Reliability::Unordered, leave) => AnyReceiver::Unordered(UnorderedReceiver::new(config, leave)),
@@ -151,7 +151,7 @@ impl FlowReceiver {
 
     /// Handles the timer of [`ReceiverEvent::timer`].
     #[inline(always)]
-    pub fn on_timer(&mut self, now: Time, packets: &mut Slab) -> ReceiverEvent {
+    pub(crate) fn on_timer(&mut self, now: Time, packets: &mut Slab) -> ReceiverEvent {
         let out = &mut PacketSink::new(self.endpoint, packets);
         let event = match &mut self.receiver {
             AnyReceiver::Selective(receiver) => {
@@ -191,7 +191,7 @@ impl FlowReceiver {
 
     /// Returns true if the flow newly owes pulls, and must join the run queue of its host's pull pacer.
     #[inline]
-    pub fn joins_pull_pacer(&mut self) -> bool {
+    pub(crate) fn joins_pull_pacer(&mut self) -> bool {
         if let AnyReceiver::Unordered(receiver) = &mut self.receiver { receiver.joins_pull_pacer() } else { false }
     }
 
@@ -202,7 +202,7 @@ impl FlowReceiver {
     }
 
     /// Makes the answer in slot `at` a pull as well.
-    pub fn pull_with(&mut self, at: u32, packets: &mut Slab) {
+    pub(crate) fn pull_with(&mut self, at: u32, packets: &mut Slab) {
         if let AnyReceiver::Unordered(receiver) = &mut self.receiver {
             receiver.pull_with(packets.header_mut(at));
         }
@@ -214,7 +214,7 @@ impl FlowReceiver {
     }
 
     /// Creates a slow pull, which grants credit before the sender asks for it.
-    pub fn slow_pull(&mut self, now: Time, packets: &mut Slab) -> Option<Pull> {
+    pub(crate) fn slow_pull(&mut self, now: Time, packets: &mut Slab) -> Option<Pull> {
         self.pull_by(packets, |receiver, out| receiver.slow_pull(now, out))
     }
 
@@ -237,7 +237,7 @@ impl FlowReceiver {
     }
 
     /// Returns the errors of timestamps, if they are not exact.
-    pub fn timestamps(&self) -> Option<&TimestampModel> {
+    pub(crate) fn timestamps(&self) -> Option<&TimestampModel> {
         self.receiver.get().timestamps()
     }
 
@@ -247,7 +247,7 @@ impl FlowReceiver {
     }
 
     /// Returns the number of credits sent.
-    pub fn credits(&self) -> u64 {
+    pub(crate) fn credits(&self) -> u64 {
         self.receiver.get().credits()
     }
 
@@ -257,7 +257,7 @@ impl FlowReceiver {
     }
 
     /// Returns the number of distinct payload bytes that have arrived, in order or not.
-    pub fn delivered(&self) -> u64 {
+    pub(crate) fn delivered(&self) -> u64 {
         self.receiver.get().delivered()
     }
 }

@@ -56,7 +56,7 @@ impl AnySender {
 
 /// Sending end of a flow.
 #[derive(Debug)]
-pub struct FlowSender {
+pub(crate) struct FlowSender {
     pub endpoint: FlowEndpoint,
     /// Whether it is in its NIC's run queue.
     pub queued: bool,
@@ -101,7 +101,7 @@ impl FlowSender {
 
     /// Returns whether the flow may send.
     #[inline]
-    pub fn readiness(&mut self, now: Time) -> Readiness {
+    pub(crate) fn readiness(&mut self, now: Time) -> Readiness {
         match &mut self.sender {
             AnySender::Selective(sender) => sender.readiness(now),
             AnySender::GoBackN(sender) => sender.readiness(now),
@@ -142,7 +142,7 @@ impl FlowSender {
     /// # Panics
     /// If the packet belongs to another transport.
     #[inline(always)]
-    pub fn on_packet(&mut self, now: Time, at: u32, packets: &Slab) -> Option<SendStatus> {
+    pub(crate) fn on_packet(&mut self, now: Time, at: u32, packets: &Slab) -> Option<SendStatus> {
         let (header, queued) = (packets.header(at), self.queued);
         if self.paths.is_some() {
             self.learn_path(now, at, packets);
@@ -222,7 +222,7 @@ impl FlowSender {
     }
 
     /// Returns the time of the next separate rate request, if it is before the next `data`.
-    pub fn request_due(&self, data: Time) -> Option<Time> {
+    pub(crate) fn request_due(&self, data: Time) -> Option<Time> {
         if let Some(InbandRequest::Rates(request)) = self.request.as_deref() { request.due(data) } else { None }
     }
 
@@ -237,7 +237,7 @@ impl FlowSender {
 
     /// Returns the payload that the window allows in flight, if the flow has one.
     #[inline]
-    pub fn window(&self) -> Option<Bytes> {
+    pub(crate) fn window(&self) -> Option<Bytes> {
         self.sender.get().gate().map(|gate| gate.window)
     }
 
@@ -247,7 +247,7 @@ impl FlowSender {
     }
 
     /// Handles a wake timer, unless the algorithm has asked for another time since. Returns true if it was handled.
-    pub fn on_wake(&mut self, now: Time) -> bool {
+    pub(crate) fn on_wake(&mut self, now: Time) -> bool {
         let gate = self.sender.get_mut().gate_mut().filter(|gate| gate.wake == now);
         gate.map(|gate| gate.on_wake(now)).is_some()
     }
@@ -270,7 +270,7 @@ impl FlowSender {
 
     /// Returns whether the flow sends nothing through this port of its host.
     #[inline]
-    pub fn avoids(&self, port: u32) -> bool {
+    pub(crate) fn avoids(&self, port: u32) -> bool {
         self.paths.as_deref().is_some_and(|paths| paths.avoids(port))
     }
 
@@ -282,7 +282,7 @@ impl FlowSender {
 
     /// Creates the probes that are due, those of the connection through `port`, unless their ports are down. Returns the port and the index
     /// of each.
-    pub fn take_probes(
+    pub(crate) fn take_probes(
         &mut self,
         now: Time,
         (port, is_down): (u32, &dyn Fn(u32) -> bool),
@@ -314,7 +314,7 @@ impl FlowSender {
     }
 
     /// Returns true if the application will write more data.
-    pub fn app_limited(&self) -> bool {
+    pub(crate) fn app_limited(&self) -> bool {
         self.sender.get().app_limited()
     }
 
@@ -324,7 +324,7 @@ impl FlowSender {
     }
 
     /// Returns true if the sender knows that every byte has arrived.
-    pub fn done(&self) -> bool {
+    pub(crate) fn done(&self) -> bool {
         self.sender.get().done()
     }
 
@@ -334,7 +334,7 @@ impl FlowSender {
     }
 
     /// Returns the number of the next new packet.
-    pub fn next_packet(&self) -> u32 {
+    pub(crate) fn next_packet(&self) -> u32 {
         self.sender.get().progress().0
     }
 
@@ -346,7 +346,7 @@ impl FlowSender {
     }
 
     /// Returns the number of credits that arrived when nothing was left to send.
-    pub fn credits_wasted(&self) -> u64 {
+    pub(crate) fn credits_wasted(&self) -> u64 {
         self.sender.get().credits_wasted()
     }
 
@@ -356,7 +356,7 @@ impl FlowSender {
     }
 
     /// Returns the smoothed round-trip times, if the transport computes them.
-    pub fn rtt(&self) -> RttStats {
+    pub(crate) fn rtt(&self) -> RttStats {
         self.sender.get().rtt()
     }
 

@@ -29,7 +29,7 @@ pub struct GoBackNReceiver {
 }
 
 impl GoBackNReceiver {
-    pub fn new(config: ReceiverConfig) -> Self {
+    pub(crate) fn new(config: ReceiverConfig) -> Self {
         Self {
             notifications: Notifications::new(config.notification),
             message: Message::new(config.bytes, config.mss),

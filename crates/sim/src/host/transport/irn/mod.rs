@@ -25,5 +25,5 @@ mod send;
 mod tests;
 mod timer;
 
-pub use receive::IrnReceiver;
+pub(crate) use receive::IrnReceiver;
 pub use send::IrnSender;

@@ -17,7 +17,7 @@ use crate::spec::network::MIN_FRAME;
 
 /// Receiver of one flow.
 #[derive(Debug)]
-pub struct IrnReceiver {
+pub(crate) struct IrnReceiver {
     notifications: Notifications,
     message: Message,
     expected: u32,
@@ -41,7 +41,7 @@ impl IrnReceiver {
     }
 
     /// Handles a data frame.
-    pub fn on_data(&mut self, now: Time, frame: &RoceData, marked: bool, out: &mut PacketSink<'_>) -> Responses {
+    pub(crate) fn on_data(&mut self, now: Time, frame: &RoceData, marked: bool, out: &mut PacketSink<'_>) -> Responses {
         let &RoceData { sent, seq, .. } = frame;
         let in_order = seq == self.expected;
         let data = Data { marked, in_order, sent_at: sent, ..Data::default() };
