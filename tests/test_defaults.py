@@ -15,6 +15,7 @@ from shallows.algorithms.defaults import Scale
 from shallows.base import limits
 from shallows.errors import ScenarioError
 from shallows.scenario import Scenario
+from shallows.units import NEVER
 
 LONG = [{"kind": "long-lived"}]
 
@@ -336,3 +337,27 @@ def test_a_queue_that_trims_holds_no_more_packets_than_its_key_allows(threshold)
     scenario = Scenario(**tables)
     assert scenario.network.trimming.queue == min(2 * threshold, 10_000_000)
     assert Scenario.from_toml(scenario.to_toml()) == scenario
+
+
+TABLES = {
+    "one class": {},
+    "pauses": {"network": {"pfc": True}},
+    "one memory": {"network": {"shared": True}},
+    "classes": {
+        "classes": [{"name": "a"}, {"name": "b", "pfc": True}, {"name": "c", "pool": "p"}],
+        "pools": [{"name": "p"}],
+    },
+}
+
+
+@pytest.mark.parametrize("tables", TABLES.values(), ids=TABLES)
+def test_no_key_of_queues_and_timeouts_is_absent_once_a_scenario_is_resolved(tables):
+    resolved = scenario(**tables)
+    for table in (resolved.network, *resolved.classes):
+        assert table.buffer is not None
+        assert table.marking is not None
+    hosts = resolved.hosts
+    assert None not in (hosts.rto_min, hosts.rto_initial, hosts.rto_max, hosts.ack_delay)
+    given = resolved.given
+    assert given.network.buffer in (None, NEVER)  # as it was written
+    assert given.network.marking is None

@@ -1,5 +1,7 @@
 """Mistakes in a file: the line, the caret, and what to write instead."""
 
+import re
+
 import pytest
 
 from shallows.errors import ScenarioError
@@ -186,3 +188,53 @@ def test_a_list_of_senders_is_told_the_key_that_takes_it(tmp_path):
     assert "write from = [...] to choose the hosts that send" in mistake(HEAD + table, tmp_path)
     chosen = table.replace("senders", "from")
     assert Scenario.from_toml(HEAD + chosen).flows.src.tolist() == [1, 2]
+
+
+QUEUES = {
+    "an unknown class": ('[[traffic]]\nclass = «"rmda"»\n[[classes]]\nname = "rdma"', 'did you mean "rdma"'),
+    "two classes of one name": ('[[classes]]\nname = "a"\n[[classes]]\nname = «"a"»', "a name of its own"),
+    "an unknown pool": ('[[classes]]\nname = "a"\npool = «"p"»', r"no table \[\[pools\]\] of this name"),
+    "a limit beside pauses": (
+        '[[classes]]\nname = "a"\npfc = true\nbuffer = «"1MB"»',
+        "no such key: its pfc is set",
+    ),
+    "trimming beside pauses": (
+        '[[classes]]\nname = "a"\npfc = true\ntrimming = «true»',
+        "false: its pfc is set",
+    ),
+    "a threshold beside a pool": (
+        '[[pools]]\nname = "p"\n[[classes]]\nname = "a"\npool = "p"\npfc = { threshold = «"100KB"» }',
+        "no such key: with a pool the threshold follows",
+    ),
+    "a restoration alone": (
+        '[[classes]]\nname = "a"\npfc = { restoration = «"1ms"» }',
+        "no such key without watchdog",
+    ),
+    "two limits of trimming": (
+        '[network]\ntrimming = { queue = 8, threshold = «"12KB"» }',
+        "no such key beside queue",
+    ),
+    "trimming before marking": (
+        '[network]\ntrimming = { queue = «8» }\nmarking = { kind = "step", threshold = "35pkt" }',
+        "more than the largest marking threshold, 35pkt",
+    ),
+    "trimming where nothing trims": (
+        '[[ports]]\nnames = "*->h1"\ntrimming = «{ queue = 40 }»',
+        "write trimming = true for their class first",
+    ),
+}
+"""Wrong tables, with the wrong value in guillemets, and what the message says to write."""
+
+
+@pytest.mark.parametrize(("tables", "instead"), QUEUES.values(), ids=QUEUES)
+def test_a_mistake_of_queues_is_one_message_at_its_value(tables, instead, tmp_path):
+    if "[[traffic]]" not in tables:
+        tables = f"[[traffic]]\n{tables}"
+    marked = HEAD + tables.replace("[[traffic]]", '[[traffic]]\nkind = "long-lived"') + "\n"
+    before, value, _ = re.split("[«»]", marked)
+    number, column = before.count("\n") + 1, len(before) - before.rindex("\n") - 1
+    message, line, caret = mistake(re.sub("[«»]", "", marked), tmp_path).split("\n")
+    assert re.search(f"expected .*{instead}", message)
+    text = re.sub("[«»]", "", marked.splitlines()[number - 1])
+    assert line == f"{number:5} | {text}"
+    assert caret == "      | " + " " * column + "^" * len(value)

@@ -7,13 +7,22 @@ inside the packet world.
 
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
-from typing import Any, cast
+from typing import Any, TypedDict, Unpack, cast
 
 from shallows.base import names
 
 File = str | PathLike[str] | None
 LONGEST = 300
 """The most characters of a wrong value that an error repeats."""
+
+
+class _Where(TypedDict, total=False):
+    """The parts of an error that say where the mistake is."""
+
+    key: str | None
+    file: File
+    place: object
+    others: "Iterable[ScenarioError]"
 
 
 class ScenarioError(ValueError):
@@ -68,9 +77,10 @@ class ScenarioError(ValueError):
         """The message alone in a notebook, without a traceback through Shallows."""
         return [f"{type(self).__name__}: {self}"]
 
-    def _changed(self, **changes: Any) -> "ScenarioError":
-        now: dict[str, Any] = {"key": self.key, "file": self.file, "place": self.place, "others": self.others}
-        return type(self)(value=self.value, expected=self.expected, **now | changes)
+    def _changed(self, **changes: Unpack[_Where]) -> "ScenarioError":
+        where: _Where = {"key": self.key, "file": self.file, "place": self.place, "others": self.others}
+        where.update(changes)
+        return type(self)(value=self.value, expected=self.expected, **where)
 
     def in_file(self, file: File) -> "ScenarioError":
         """The same error with the file in which it was found, unless it names one already."""
@@ -147,7 +157,7 @@ def collect(checks: "Iterable[Callable[[], object]]") -> None:
         raise ScenarioError.together(errors)
 
 
-class NamedOverrides(dict[str, Any]):
+class NamedOverrides(dict[str, object]):
     """Keys that replace those of a file, {dotted key: value}, with the option that each comes from."""
 
     def __init__(self, values: Mapping[str, object] | None = None, source: str = "overrides") -> None:
@@ -165,6 +175,6 @@ class NamedOverrides(dict[str, Any]):
 class BooksError(Exception):
     """A run's books do not close. `problems` is a list of sentences, `run` the saved `Run`."""
 
-    def __init__(self, problems: Iterable[str], run: Any = None) -> None:
+    def __init__(self, problems: Iterable[str], run: object = None) -> None:
         self.problems, self.run = list(problems), run
         super().__init__("the books do not close: " + "; ".join(self.problems))

@@ -9,12 +9,17 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, GetCoreSchemaHandler, SerializationInfo, ValidationInfo
 from pydantic_core import CoreSchema, core_schema
 
 from shallows.base import limits
+
+if TYPE_CHECKING:
+    from shallows.core.contract import U64
+
+    Bytes = TypeVar("Bytes", int, U64)
 
 NEVER = 2**64 - 1
 """A time that never comes, and a buffer without a limit."""
@@ -37,7 +42,7 @@ class Frame(NamedTuple):
         """Bytes of a full packet without the payload."""
         return self.wire - self.payload
 
-    def on_wire(self, payload: Any) -> Any:
+    def on_wire(self, payload: "Bytes") -> "Bytes":
         """Bytes on the link of flows of so many bytes, a number or an array."""
         return payload + self.header * ((payload + self.payload - 1) // self.payload)
 

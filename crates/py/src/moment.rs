@@ -2,8 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use shallows_cc::units::Time;
-use shallows_sim::{BlockedBy, FlowState, PACKET_KINDS, PLACES, PacketState, PortState, Readiness, Snapshot};
+use shallows_sim::{PACKET_KINDS, Snapshot};
 
 use crate::table::Table;
 
@@ -13,9 +12,9 @@ const NONE: u32 = u32::MAX;
 /// The tables of a snapshot, and the names of its kinds.
 pub fn to_python<'py>(py: Python<'py>, moment: &Snapshot) -> PyResult<Bound<'py, PyDict>> {
     let tables = PyDict::new(py);
-    tables.set_item("ports", ports(py, &moment.ports)?)?;
-    tables.set_item("flows", flows(py, &moment.flows)?)?;
-    tables.set_item("packets", packets(py, &moment.packets)?)?;
+    tables.set_item("ports", ports(py, moment)?)?;
+    tables.set_item("flows", flows(py, moment)?)?;
+    tables.set_item("packets", packets(py, moment)?)?;
     let probes = Table::new(py, &moment.probes.value);
     probes.column("value", |&value| value)?;
     probes.columns.set_item("flow", numpy::PyArray1::from_slice(py, &moment.probes.flow))?;
@@ -23,13 +22,13 @@ pub fn to_python<'py>(py: Python<'py>, moment: &Snapshot) -> PyResult<Bound<'py,
     tables.set_item("probes", probes.columns)?;
     tables.set_item("names", &moment.probes.names)?;
     tables.set_item("kinds", PACKET_KINDS.map(|kind| kind.name()))?;
-    tables.set_item("places", PLACES)?;
-    tables.set_item("waits", WAITS)?;
+    tables.set_item("places", Snapshot::PLACES)?;
+    tables.set_item("waits", Snapshot::WAITS)?;
     Ok(tables)
 }
 
-fn ports<'py>(py: Python<'py>, rows: &[PortState]) -> PyResult<Bound<'py, PyDict>> {
-    let table = Table::new(py, rows);
+fn ports<'py>(py: Python<'py>, moment: &Snapshot) -> PyResult<Bound<'py, PyDict>> {
+    let table = Table::new(py, &moment.ports);
     table.column("queue_bytes", |row| row.queue.0)?;
     table.column("queue_frames", |row| row.waiting)?;
     table.column("wire_frames", |row| row.flying)?;
@@ -39,35 +38,11 @@ fn ports<'py>(py: Python<'py>, rows: &[PortState]) -> PyResult<Bound<'py, PyDict
     Ok(table.columns)
 }
 
-/// Names of what a flow may wait for, in the order of [`waits_for`].
-const WAITS: [&str; 7] = ["nic", "pace", "host", "window", "receiver", "application", "answer"];
-
-/// Index in place of one of [`WAITS`] for a flow that has ended.
+/// Index in place of one of [`Snapshot::WAITS`] for a flow that has ended.
 const NO_SENDER: u8 = u8::MAX;
 
-/// Index in [`WAITS`] of what a flow waits for.
-const fn waits_for(turn: Readiness) -> u8 {
-    match turn {
-        Readiness::Ready => 0,
-        Readiness::At(_) => 1,
-        Readiness::HostBusy { .. } => 2,
-        Readiness::Blocked(BlockedBy::Window(_)) => 3,
-        Readiness::Blocked(BlockedBy::Receiver(_)) => 4,
-        Readiness::Blocked(BlockedBy::Application) => 5,
-        Readiness::Blocked(BlockedBy::Answer) => 6,
-    }
-}
-
-/// The end of the wait, if it is known.
-const fn until(turn: Readiness) -> Time {
-    match turn {
-        Readiness::At(at) | Readiness::HostBusy { until: at, .. } => at,
-        Readiness::Ready | Readiness::Blocked(_) => Time::MAX,
-    }
-}
-
-fn flows<'py>(py: Python<'py>, rows: &[FlowState]) -> PyResult<Bound<'py, PyDict>> {
-    let table = Table::new(py, rows);
+fn flows<'py>(py: Python<'py>, moment: &Snapshot) -> PyResult<Bound<'py, PyDict>> {
+    let table = Table::new(py, &moment.flows);
     table.column("flow", |row| row.flow)?;
     table.column("start_ps", |row| row.start.0)?;
     table.column("finish_ps", |row| row.finish.0)?;
@@ -76,13 +51,13 @@ fn flows<'py>(py: Python<'py>, rows: &[FlowState]) -> PyResult<Bound<'py, PyDict
     table.column("timeouts", |row| row.timeouts)?;
     table.column("next", |row| row.sender.map_or(NONE, |sender| sender.next))?;
     table.column("in_flight", |row| row.sender.and_then(|sender| sender.in_flight).unwrap_or(NONE))?;
-    table.column("waits_for", |row| row.sender.map_or(NO_SENDER, |sender| waits_for(sender.readiness)))?;
-    table.column("until_ps", |row| row.sender.map_or(Time::MAX, |sender| until(sender.readiness)).0)?;
+    table.column("waits_for", |row| row.waits_for().unwrap_or(NO_SENDER))?;
+    table.column("until_ps", |row| row.waits_until().0)?;
     Ok(table.columns)
 }
 
-fn packets<'py>(py: Python<'py>, rows: &[PacketState]) -> PyResult<Bound<'py, PyDict>> {
-    let table = Table::new(py, rows);
+fn packets<'py>(py: Python<'py>, moment: &Snapshot) -> PyResult<Bound<'py, PyDict>> {
+    let table = Table::new(py, &moment.packets);
     table.column("link", |row| row.link)?;
     table.column("place", |row| row.place as u8)?;
     table.column("flow", |row| row.flow)?;

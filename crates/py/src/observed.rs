@@ -5,10 +5,7 @@ use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use shallows_cc::units::Time;
-use shallows_sim::{
-    BITS, BLOCKED_BY, CAUSE_KINDS, Cause, Causes, Frame, Frames, LINK_EVENTS, LinkRow, Network, OUTCOMES, PACKET_KINDS,
-    Tap, TappedFrame, Watched, WatchedFrame, ideal_path, outcome_number, paths,
-};
+use shallows_sim::{Causes, Frame, Frames, LinkRow, Network, PACKET_KINDS, Tap, Watched, ideal_path, paths};
 
 use crate::table::{Table, column, item};
 
@@ -55,13 +52,13 @@ pub fn record<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, PyDi
     tables.set_item("packets", packets(py, record)?)?;
     tables.set_item("causes", causes(py, record)?)?;
     tables.set_item("hops", hops(py, record)?)?;
-    tables.set_item("frames", frames_sent(py, &record.frames)?)?;
+    tables.set_item("frames", frames_sent(py, record)?)?;
     let completed = Table::new(py, &record.completed);
     completed.column("flow", |row| row.0)?;
     completed.column("packet", |row| row.1)?;
     tables.set_item("completed", completed.columns)?;
-    tables.set_item("whys", CAUSE_KINDS)?;
-    tables.set_item("lacks", BLOCKED_BY)?;
+    tables.set_item("whys", Causes::KINDS)?;
+    tables.set_item("lacks", Causes::BLOCKED_BY)?;
     Ok(tables)
 }
 
@@ -69,9 +66,16 @@ pub fn record<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, PyDi
 pub fn seen<'py>(py: Python<'py>, seen: Frames) -> PyResult<Bound<'py, PyDict>> {
     let (rows, links, full) = seen.into_rows();
     let tables = named(py, &links)?;
-    tables.set_item("frames", frames_tapped(py, &rows)?)?;
+    let table = frames(py, &rows, |row| &row.frame)?;
+    table.column("outcome", |row| Frame::outcome_number(row.outcome))?;
+    table.column("number", |row| row.number)?;
+    table.column("speaks_of", |row| row.ack_number)?;
+    table.column("block", |row| row.block)?;
+    table.column("window", |row| row.window)?;
+    table.column("bits", |row| row.bits)?;
+    tables.set_item("frames", table.columns)?;
     tables.set_item("full", full)?;
-    tables.set_item("bits", BITS)?;
+    tables.set_item("bits", Frames::BITS)?;
     Ok(tables)
 }
 
@@ -86,8 +90,8 @@ fn named<'py>(py: Python<'py>, rows: &[LinkRow]) -> PyResult<Bound<'py, PyDict>>
     let tables = PyDict::new(py);
     tables.set_item("links", table.columns)?;
     tables.set_item("kinds", PACKET_KINDS.map(|kind| kind.name()))?;
-    tables.set_item("outcomes", OUTCOMES)?;
-    tables.set_item("link_events", LINK_EVENTS)?;
+    tables.set_item("outcomes", Frame::OUTCOMES)?;
+    tables.set_item("link_events", LinkRow::EVENTS)?;
     Ok(tables)
 }
 
@@ -111,7 +115,7 @@ fn causes<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, PyDict>>
     table.column("since_ps", |row| row.since.0)?;
     table.column("packet", |row| row.packet)?;
     table.column("before", |row| row.before)?;
-    table.column("lack", Cause::blocked_by_number)?;
+    table.column("lack", |row| row.blocked_by_number())?;
     table.column("short", |row| row.short().0)?;
     table.column("window", |row| row.window.0)?;
     Ok(table.columns)
@@ -124,7 +128,7 @@ fn hops<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, PyDict>> {
     table.column("offered_ps", |row| row.offered.0)?;
     table.column("begun_ps", |row| row.begun.0)?;
     table.column("ended_ps", |row| row.ended.0)?;
-    table.column("outcome", |row| outcome_number(row.outcome))?;
+    table.column("outcome", |row| Frame::outcome_number(row.outcome))?;
     Ok(table.columns)
 }
 
@@ -141,19 +145,8 @@ fn frames<'a, 'py, R>(py: Python<'py>, rows: &'a [R], of: impl Fn(&R) -> &Frame)
     Ok(table)
 }
 
-fn frames_sent<'py>(py: Python<'py>, rows: &[WatchedFrame]) -> PyResult<Bound<'py, PyDict>> {
-    let table = frames(py, rows, |row| &row.frame)?;
+fn frames_sent<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, PyDict>> {
+    let table = frames(py, &record.frames, |row| &row.frame)?;
     table.column("packet", |row| row.packet)?;
-    Ok(table.columns)
-}
-
-fn frames_tapped<'py>(py: Python<'py>, rows: &[TappedFrame]) -> PyResult<Bound<'py, PyDict>> {
-    let table = frames(py, rows, |row| &row.frame)?;
-    table.column("outcome", |row| outcome_number(row.outcome))?;
-    table.column("number", |row| row.number)?;
-    table.column("speaks_of", |row| row.ack_number)?;
-    table.column("block", |row| row.block)?;
-    table.column("window", |row| row.window)?;
-    table.column("bits", |row| row.bits)?;
     Ok(table.columns)
 }

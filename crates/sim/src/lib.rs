@@ -18,18 +18,18 @@ mod randomness;
 mod spec;
 
 pub use engine::answer::{Answer, ComputationReport, FlowReport, GoodputTable, ProbeTable, QueueTable, Randomness};
-pub use engine::ideal::{ideal_completion, ideal_path};
+pub use engine::ideal::ideal_path;
 pub use engine::real_time::{RealTimeDomain, Transit};
 pub use engine::simulation::{Progress, Simulation};
-pub use engine::snapshot::{FlowState, PLACES, PacketState, PortState, Snapshot};
+pub use engine::snapshot::Snapshot;
 pub use engine::task_chain::{Need, longest_chain};
 pub use fabric::route::{flows_over, paths};
 pub use host::timestamps::TimestampModel;
-pub use observe::causes::{BLOCKED_BY, CAUSE_KINDS, Cause, Causes, FrameRow as WatchedFrame, Watched};
-pub use observe::frames::{BITS, FrameRow as TappedFrame, Frames, Tap};
-pub use observe::links::{Frame, LINK_EVENTS, LinkRow, OUTCOMES, outcome_number};
+pub use observe::Observer;
+pub use observe::causes::{Causes, Watched};
+pub use observe::frames::{Frames, Tap};
+pub use observe::links::{Frame, LinkRow};
 pub use observe::packet_log::PacketLog;
-pub use observe::{BlockedBy, Observer, Readiness};
 pub use packet::header::{
     Credit, CreditData, Header, PulledAnswer, PulledData, RateQuery, RoceAnswer, RoceData, TcpAck, TcpData,
 };
@@ -37,7 +37,6 @@ pub use packet::{Flags, PACKET_KINDS, Packet, PacketKind, Slab};
 pub use port::admission::{Incoming, Outcome};
 pub use port::clock::Clock;
 pub use port::{ClassReport, Port, PortReport};
-pub use queue::event_queue::HORIZON;
 pub use spec::check::Mistake;
 pub use spec::control::{ControlSpec, ReceiverSpec, values};
 pub use spec::fault::{Change, Fault};

@@ -10,7 +10,7 @@ pub struct Lists {
 
 impl Lists {
     /// Builds `count` lists from pairs of a list and an item, in this order.
-    pub fn new(count: u32, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+    pub(crate) fn new(count: u32, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
         let mut offsets = vec![0; count as usize + 1];
         pairs.clone().for_each(|(list, _)| offsets[list as usize + 1] += 1);
         for list in 1..offsets.len() {
@@ -31,7 +31,7 @@ impl Lists {
     }
 
     /// The number of lists.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.offsets.len() - 1
     }
 }

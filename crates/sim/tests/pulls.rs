@@ -4,7 +4,7 @@
 
 use crate::networks::{MTU, RATE, control, fat_tree, flow, run, run_open, scheduled, star, trimming, until_done};
 use shallows_cc::units::{Bytes, Time};
-use shallows_sim::{Answer, Balancing, Change, Fault, FlowSpec, Limit, Network, ideal_completion};
+use shallows_sim::{Answer, Balancing, Change, Fault, FlowSpec, Limit, Network, ideal_path, paths};
 
 const MSS: u64 = 1460;
 
@@ -128,6 +128,7 @@ fn without_trimming_flows_end_by_timeouts() {
 #[test]
 fn the_ideal_of_a_packet_alone() {
     let network = incast(1, 1);
-    let path = [network.ports[0], network.ports[3]];
-    assert_eq!(ideal_completion(Bytes(MSS), &path, &network), Time::from_nanos(2 * 1200 + 2000));
+    let hops = ideal_path(&network, 0, &paths(&network, &[0]).expect("a path")[0]);
+    let total = hops.iter().fold(Time::ZERO, |sum, (_, hop)| sum + hop.waits + hop.sending + hop.delay);
+    assert_eq!(total, Time::from_nanos(2 * 1200 + 2000));
 }

@@ -17,7 +17,7 @@ use shallows_sim::{
 
 use crate::header::Datagram;
 
-/// The longest time by which a planned arrival may lie ahead: a queue of 2 s, less than [`shallows_sim::HORIZON`].
+/// The longest time by which a planned arrival may lie ahead: a queue of 2 s, less than the event queue holds.
 const MAX_AHEAD: Time = Time::from_millis(2000);
 /// Tolerance for the errors of time stamps that a scenario may give to hosts.
 const STAMP_ERRORS: Time = Time::from_millis(1);

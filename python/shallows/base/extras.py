@@ -4,7 +4,7 @@ import json
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict
 from urllib.parse import unquote, urlsplit
 
 from shallows.errors import ScenarioError
@@ -39,6 +39,13 @@ def command(extra: str) -> str:
     return f"pip install {_origin(extra)}"
 
 
+class _Origin(TypedDict):
+    """The origin of an installation, as in its `direct_url.json` (PEP 610)."""
+
+    url: str
+    dir_info: NotRequired[dict[str, bool]]
+
+
 def _origin(extra: str) -> str:
     """Where this package was installed from (PEP 610), with an extra, as an argument of pip."""
     try:
@@ -47,7 +54,6 @@ def _origin(extra: str) -> str:
         return f'-e "{Path(__file__).parents[3]}[{extra}]"'
     if text is None:
         return f'"shallows[{extra}]"'
-    origin: dict[str, Any] = json.loads(text)
-    url: str = origin["url"]
+    origin: _Origin = json.loads(text)
     editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
-    return f'{editable}"{unquote(urlsplit(url).path)}[{extra}]"'
+    return f'{editable}"{unquote(urlsplit(origin["url"]).path)}[{extra}]"'

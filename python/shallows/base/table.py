@@ -14,15 +14,20 @@ Key: Callable[..., Any] = Field
 _UNIT = re.compile("_(ps|bytes|bps)$")
 
 
-class Table(BaseModel):
+class Table(BaseModel, frozen=True):
     """A table of a scenario."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", validate_default=True, defer_build=True)
 
     @classmethod
     def key_names(cls) -> list[str]:
         """The names of its keys in a scenario file, in order."""
         return [field.alias or name for name, field in cls.model_fields.items()]
+
+    @classmethod
+    def made_of(cls, table: "Table") -> Self:
+        """The values of `table`, of a base class, as this class. They are not checked again."""
+        return cls.model_construct(table.model_fields_set, **vars(table))
 
     @classmethod
     def key_field(cls, key: str) -> FieldInfo | None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import Field, fields
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
@@ -201,7 +201,8 @@ def _model(
     if name not in MODELS:
         raise ScenarioError("MODEL", name, f"one of {', '.join(MODELS)}{did_you_mean(name, MODELS)}")
     given = {"flows": flows, "rate": rate, "delay": delay}
-    texts = {key: text for key, text in given.items() if text is not None} | settings(set_, "kmax=1MB")
+    texts = {key: text for key, text in given.items() if text is not None}
+    texts |= {key: str(text) for key, text in settings(set_, "kmax=1MB").items()}
     try:
         model, changed = with_network_defaults(MODELS[name].read(texts), texts.keys())
     except ScenarioError as error:
@@ -240,13 +241,13 @@ def _axes(model: "Model", ranges: Sequence[str], option: str) -> "dict[str, F64]
     return axes
 
 
-def _values(spec: Field[Any], text: str, option: str) -> "F64":
-    from shallows.fluid.model import read_parameter
+def _values(spec: Field[object], text: str, option: str) -> "F64":
+    from shallows.fluid.model import read_number
 
     expected = "FIRST:LAST, FIRST:LAST:STEP or VALUE,VALUE,…"
     if ":" not in text:
-        return np.array([read_parameter(spec, part) for part in text.split(",")])
-    parts = [read_parameter(spec, part) for part in text.split(":")]
+        return np.array([read_number(spec, part) for part in text.split(",")])
+    parts = [read_number(spec, part) for part in text.split(":")]
     if len(parts) > 3 or parts[1] < parts[0]:
         raise ScenarioError(option, text, expected)
     first, last = parts[:2]
@@ -255,4 +256,4 @@ def _values(spec: Field[Any], text: str, option: str) -> "F64":
     step = parts[2] if len(parts) == 3 else 1
     if not step > 0 or (last - first) / step > MOST_POINTS:
         raise ScenarioError(option, text, f"{expected} with a step above 0 and at most {MOST_POINTS} values")
-    return first + step * np.arange(int((last - first) / step + 1e-9) + 1)
+    return first + step * np.arange(int((last - first) / step + 1e-9) + 1, dtype=np.float64)

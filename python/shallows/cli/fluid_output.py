@@ -1,10 +1,9 @@
 """Output of `shallows fluid`: what it prints, writes into files and draws."""
 
 import csv
-import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from shallows.base.literal import is_list, is_table
 from shallows.cli.output import print_json
 from shallows.errors import ScenarioError
 from shallows.results import files
+from shallows.results.summary import finite
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from shallows.fluid.model import FixedPoint, Model
     from shallows.fluid.trajectory import Trajectory
 
-Report = dict[str, Any]
-Columns = dict[str, NDArray[Any]]
+Report = dict[str, object]
+Columns = Mapping[str, NDArray[np.generic]]
 MARGINS = ("phase_margin_deg", "crossover_rad_s", "delay_margin_us", "rightmost_root", "differential_root")
 FREQUENCIES = np.geomspace(50, 5e4, 600)
 
@@ -45,7 +45,7 @@ def of_rest(rest: "FixedPoint") -> Report:
 def of_margins(linear: "Linear | None") -> Report:
     """The margins of a linearised model; nulls for None. A root is [real part, imaginary part] in 1/s."""
     if linear is None:
-        return dict.fromkeys(MARGINS) | {"stable": False}
+        return {**dict.fromkeys(MARGINS), "stable": False}
     margins = linear.loop().margins()
     common, differential = linear.rightmost_root(), linear.rightmost_root("differential")
     return {
@@ -110,7 +110,7 @@ def with_unit(model: "Model", name: str, value: float) -> object:
 def show(kind: str, report: Report, as_json: bool) -> None:
     """Print a report as JSON, or with a line for each key."""
     if as_json:
-        print_json(f"fluid-{kind}", _plain(report))
+        print_json(f"fluid-{kind}", finite(report))
         return
     with streams.unread():
         for name, value in report.items():
@@ -120,23 +120,12 @@ def show(kind: str, report: Report, as_json: bool) -> None:
                 print(f"{name:24}{_text(value)}")
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if is_list(value):
         return ", ".join(_text(part) for part in value)
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _plain(value: Any) -> Any:
-    """`value` for JSON: NaN and infinity become null, NumPy scalars become numbers."""
-    if is_table(value):
-        return {key: _plain(part) for key, part in value.items()}
-    if is_list(value):
-        return [_plain(part) for part in value]
-    if hasattr(value, "item"):
-        return _plain(value.item())
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def run_columns(run: "Trajectory") -> Columns:
@@ -172,10 +161,10 @@ def draw(
     path: Path,
     model: "Model",
     shape: tuple[int, int],
-    paint: Callable[[Any], None],
+    paint: "Callable[[Sequence[Axes]], None]",
     swept: Collection[str] = (),
 ) -> None:
-    """Write a figure of `shape` (rows, columns), drawn by paint(its Axes), to `path`.
+    """Write a figure of `shape` (rows, columns), drawn by paint(its Axes, row by row), to `path`.
 
     Its caption names the model and its settings, except those that are swept.
     """
@@ -184,7 +173,7 @@ def draw(
 
     figure = Drawing((6.4, 2.9 * shape[0] + 0.6))
     with figure.styled():
-        paint(figure.subplots(*shape))
+        paint(figure.subplots(*shape, squeeze=False).ravel().tolist())
         small_print(figure, "  ·  ".join([*_settings(model, swept), f"shallows {version.version()}"]))
     files.draw(figure, path, dpi=150)
 
@@ -218,10 +207,10 @@ def draw_map(path: Path, result: "MarginMap") -> None:
     if len(result.axes) > 2:
         raise ScenarioError("--plot", str(path), "one or two --over to draw")
     if len(result.axes) == 1:
-        draw(path, result.model, (1, 1), lambda axes: phase_margin(axes, result), result.axes)
+        draw(path, result.model, (1, 1), lambda axes: phase_margin(axes[0], result), result.axes)
         return
 
-    def paint(axes: "Axes") -> None:
-        margin_bar(axes, stability_map(axes, result), "phase margin (degrees)")
+    def paint(axes: "Sequence[Axes]") -> None:
+        margin_bar(axes[0], stability_map(axes[0], result), "phase margin (degrees)")
 
     draw(path, result.model, (1, 1), paint, result.axes)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, TypedDict
 
 import typer
 
@@ -52,7 +52,29 @@ def run(
     raise typer.Exit(_explained(lambda: _report(_two_hosts(cc, seconds, rate, set_), json_)))
 
 
-def _two_hosts(cc: str, seconds: float, rate: str, set_: list[str] | None) -> dict[str, object]:
+class Delay(TypedDict):
+    """Quantiles of a delay over acknowledgements."""
+
+    count: int
+    std_us: float
+    p50_us: float
+    p99_us: float
+    max_us: float
+
+
+class CableReport(TypedDict):
+    """The answer of shallows-live about a cable between two hosts."""
+
+    congestion_control: str
+    traffic: str
+    goodput_bps: float
+    retransmits: int
+    checksum_errors: int
+    one_way_delay: Delay | None
+    kernel_rtt: Delay | None
+
+
+def _two_hosts(cc: str, seconds: float, rate: str, set_: list[str] | None) -> CableReport:
     import shutil
     import sys
 
@@ -77,15 +99,15 @@ def _two_hosts(cc: str, seconds: float, rate: str, set_: list[str] | None) -> di
     return live.ask(cable, "two-hosts")
 
 
-def _report(report: dict[str, Any], as_json: bool) -> int:
+def _report(report: CableReport, as_json: bool) -> int:
     if as_json:
         print_json("live-run", report)
         return 0
     print(f"{report['congestion_control']}, {report['traffic']} traffic, a cable between two hosts")
     print(f"goodput     {report['goodput_bps'] / 1e6:.1f} Mbps, {report['retransmits']} retransmits")
     print(f"checksums   {report['checksum_errors']} errors, computed in software")
-    for title, key in (("one-way", "one_way_delay"), ("kernel RTT", "kernel_rtt")):
-        if delay := report[key]:
+    for title, delay in (("one-way", report["one_way_delay"]), ("kernel RTT", report["kernel_rtt"])):
+        if delay:
             spread = f"p50 {delay['p50_us']:.1f}, p99 {delay['p99_us']:.1f}, max {delay['max_us']:.1f}"
             print(f"{title:<12}std {delay['std_us']:.2f}, {spread} us over {delay['count']} acks")
     if report["one_way_delay"] is None:
@@ -125,7 +147,7 @@ def attach(
     Without --cgroup it concerns every new connection of this host: it then asks first, or wants --host.
     """
 
-    def request() -> dict[str, Any]:
+    def request() -> dict[str, object]:
         attachment = _attachment(cc, receiver, set_, iface)
         whole = cgroup is None and (host or dry_run or _agreed_to_whole_host(cc or f"{receiver}'s receiver"))
         # The program may change its mounts, and with them its working directory.

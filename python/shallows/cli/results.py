@@ -100,7 +100,7 @@ def _listed(run: "Found", every: "list[Found]", root: Path) -> dict[str, Any]:
     }
 
 
-def _kind(run: "Found") -> tuple[str, list[str]]:
+def _kind(run: "Found") -> tuple[object, object]:
     """The key of runs whose scenarios are compared with each other."""
     return run.summary["name"], run.summary["cc"]
 

@@ -1,7 +1,7 @@
 """`shallows sweep`: algorithms, swept keys and seeds, with intervals and a figure."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -154,11 +154,11 @@ def merge(
     return _finish(result, metrics, None, None, baseline, plot, json_)
 
 
-def _axes(over: list[str] | None) -> dict[object, object]:
+def _axes(over: list[str] | None) -> dict[str | tuple[str, ...], object]:
     """The `over` argument of `shallows.sweeps` from options."""
     from shallows.sweeps import plans
 
-    axes: dict[Any, Any] = {}
+    axes: dict[str | tuple[str, ...], object] = {}
     for text in over or []:
         pairs = plans.pairs(text)
         known = {key for axis in axes for key in ([axis] if isinstance(axis, str) else axis)}
@@ -223,18 +223,13 @@ def _finish(
 def show(result: "Sweep", metrics: list[str], baseline: str | None, json_: bool) -> None:
     """Print means and intervals of `metrics`, as a table or as JSON."""
     from shallows.printing.report import print_parts
+    from shallows.results.summary import finite
     from shallows.sweeps.report import sweep_report
 
     if json_:
-        print_json("sweep", _plain(result.intervals(metrics, baseline=baseline)))
+        print_json("sweep", finite(result.intervals(metrics, baseline=baseline)))
     else:
         print_parts(sweep_report(result, metrics, baseline))
-
-
-def _plain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    from shallows.results.summary import json_number
-
-    return [{key: json_number(value) for key, value in row.items()} for row in rows]
 
 
 def _say(text: str) -> None:

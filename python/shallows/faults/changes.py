@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shallows.faults.model import Fault
 from shallows.units import NEVER
@@ -19,20 +19,22 @@ ASPECTS = {
     **dict.fromkeys(("loss", "bit-errors", "silent-drop"), "loss"),
 }
 """What each kind changes of a link. Faults that change different things may overlap."""
+LinkChange = str | dict[str, int] | dict[str, float]
+"""A change of a link, as in a request to the core."""
 
 
 @dataclass(frozen=True)
 class Change:
     """One change of one link.
 
-    at: picoseconds. fault: the number of its table. change: as in a request to the core. works: true if the
-    link then is as it was without faults, in what the fault changes.
+    at: picoseconds. fault: the number of its table. works: true if the link then is as it was without
+    faults, in what the fault changes.
     """
 
     at: int
     fault: int
     link: int
-    change: Any
+    change: LinkChange
     works: bool
 
 
@@ -86,7 +88,7 @@ def flaps(fault: Fault, end_ps: int | None) -> int:
     return 2 * -(-(end - fault.at) // (fault.period or 1))
 
 
-def _change(fault: Fault, own_bps: int, back: bool) -> tuple[object, bool]:
+def _change(fault: Fault, own_bps: int, back: bool) -> tuple[LinkChange, bool]:
     """The change of a link of this rate in a request to the core, and whether it then works as before."""
     aspect = ASPECTS[fault.kind]
     if aspect == "state":

@@ -31,7 +31,7 @@ EXPECTED = {
 """The value of each kind that has one."""
 
 
-class Fault(Table):
+class Fault(Table, frozen=True):
     """A table of `[[faults]]`: what happens to links, or to all links of nodes, and for how long."""
 
     link: str | None = Key(

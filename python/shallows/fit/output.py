@@ -3,8 +3,7 @@
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from shallows.base.literal import is_list, is_table
-from shallows.results.summary import json_number
+from shallows.results.summary import finite
 from shallows.units import SIZE
 
 if TYPE_CHECKING:
@@ -40,16 +39,7 @@ def as_json(found: "Fit") -> object:
         for size, measured, predicted in rows
     ]
     numbers = {**values, "messages": found.messages, "held_out": found.held_out}
-    return _finite({**numbers, "sizes": sizes, "notes": found.notes})
-
-
-def _finite(value: object) -> object:
-    """The same numbers with None instead of infinities, which JSON cannot represent."""
-    if is_table(value):
-        return {key: _finite(item) for key, item in value.items()}
-    if is_list(value):
-        return [_finite(item) for item in value]
-    return json_number(value) if isinstance(value, float) else value
+    return finite({**numbers, "sizes": sizes, "notes": found.notes})
 
 
 def _interval(value: "Value", unit: str) -> str:

@@ -8,14 +8,14 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
 import numpy as np
 from numba import config, njit
 from numpy.typing import NDArray
 
 I64, C128 = NDArray[np.int64], NDArray[np.complex128]
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 FOLDER = Path(__file__).parent
 OPTIONS = {"nogil": True, "error_model": "numpy"}
@@ -51,8 +51,3 @@ def compiled(*signature: object, **options: object) -> Callable[[F], F]:
             config.CACHE_DIR = before
 
     return decorate
-
-
-def python_of(function: Callable[..., object]) -> Callable[..., object]:
-    """The Python function from which numba compiled `function`."""
-    return cast(Any, function).py_func

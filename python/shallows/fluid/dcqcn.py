@@ -18,13 +18,13 @@ rate, PFC. Marking is by packet, so the size of a packet (mtu) is a physical par
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from shallows.core.contract import F64, Flags
 from shallows.errors import ScenarioError
-from shallows.fluid.model import Model, Status, in_words, parameter
+from shallows.fluid.model import Constants, Model, Status, in_words, parameter
 from shallows.fluid.red import marking, queue_at
 from shallows.fluid.system import System, equations
 
@@ -217,7 +217,7 @@ class Dcqcn(Model):
         everywhere = super().possible(grid)
         return everywhere & (grid.get("kmax", self.kmax) > grid.get("kmin", self.kmin))
 
-    def constants(self) -> dict[str, Any]:
+    def constants(self) -> Constants:
         return sender_constants(self) | red_constants(self)
 
     @property
@@ -235,15 +235,14 @@ class Dcqcn(Model):
         return {"R_C": rate_bps / self.unit_bits, "R_T": rate_bps / self.unit_bits, "alpha": 1.0}
 
     def feedback_at(self, state: Mapping[str, float]) -> float | None:
-        constants = self.constants()
+        k = self.scalars()
         symbols = ("tau", "tau_prime", "T", "B", "F", "R_AI")
-        p = marking_at_rest(constants["C"] / self.flows, *(float(constants[symbol]) for symbol in symbols))
+        p = marking_at_rest(k["C"] / self.flows, *(k[symbol] for symbol in symbols))
         return p if p > 0 else None
 
     def derived(self, time_s: F64, states: Mapping[str, F64]) -> dict[str, F64]:
-        constants = self.constants()
-        symbols = ("Kmin", "Kmax", "pmax", "extended")
-        red = [float(constants[symbol]) for symbol in symbols]
+        k = self.scalars()
+        red = [k[symbol] for symbol in ("Kmin", "Kmax", "pmax", "extended")]
         return {"p": np.array([marking(q, *red) for q in states["q"]])}
 
     def explain(self, status: Status, state: Mapping[str, float]) -> str:
@@ -260,7 +259,7 @@ class Dcqcn(Model):
         )
 
 
-def sender_constants(model: Dcqcn) -> dict[str, object]:
+def sender_constants(model: Dcqcn) -> Constants:
     """The constants of `sender` and of the link, in packets, from a model with DCQCN's parameters."""
     packet = model.unit_bits
     return {
@@ -278,7 +277,7 @@ def sender_constants(model: Dcqcn) -> dict[str, object]:
     }
 
 
-def red_constants(model: Dcqcn) -> dict[str, object]:
+def red_constants(model: Dcqcn) -> Constants:
     """RED's constants in packets, from a model with kmin, kmax, pmax and ramp."""
     packet = model.unit_bits
     return {

@@ -13,11 +13,11 @@ settle in 0.05 to 0.25 s for 2 to 64 flows. p is kept in [0, 1] and does not win
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from shallows.core.contract import F64
 from shallows.fluid.dcqcn import Dcqcn, at_rest, marking_at_rest, sender, sender_constants
-from shallows.fluid.model import Status, parameter
+from shallows.fluid.model import Constants, Status, parameter
 from shallows.fluid.system import equations
 
 FOUND, NONE = int(Status.FOUND), int(Status.NONE)
@@ -73,7 +73,7 @@ class DcqcnPi(Dcqcn):
         equilibrium=equilibrium,
     )
 
-    def constants(self) -> dict[str, Any]:
+    def constants(self) -> Constants:
         packet = self.unit_bits
         return sender_constants(self) | {
             "K1": self.k1,

@@ -21,7 +21,7 @@ from typing import ClassVar
 import numpy as np
 
 from shallows.core.contract import F64
-from shallows.fluid.model import Model, Status, parameter
+from shallows.fluid.model import Constants, Model, Status, parameter
 from shallows.fluid.system import System, equations
 
 FOUND, SLIDING, NONE = int(Status.FOUND), int(Status.SLIDING), int(Status.NONE)
@@ -106,7 +106,7 @@ class Dctcp(Model):
         equilibrium=equilibrium,
     )
 
-    def constants(self) -> dict[str, float]:
+    def constants(self) -> Constants:
         packet = self.unit_bits
         return {
             "flows": self.flows,

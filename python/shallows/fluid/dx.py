@@ -18,11 +18,11 @@ modelled: slow start, noise of the measurement, clock drift, loss.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from shallows.fluid.model import Model, Status, parameter
+from shallows.fluid.model import Constants, Model, Status, parameter
 from shallows.fluid.system import System, equations
 
 OFF_RAMP, SLIDING = int(Status.OFF_RAMP), int(Status.SLIDING)
@@ -91,7 +91,7 @@ class Dx(Model):
         lags=2,
     )
 
-    def constants(self) -> dict[str, Any]:
+    def constants(self) -> Constants:
         packet_time = self.unit_bits / self.rate
         return {
             "flows": self.flows,

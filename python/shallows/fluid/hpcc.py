@@ -21,12 +21,12 @@ modelled: the end of additive rounds after maxStage, losses, several bottlenecks
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from shallows.fluid.ack_clock import queue_change
-from shallows.fluid.model import Model, Status, parameter
+from shallows.fluid.model import Constants, Model, Status, parameter
 from shallows.fluid.system import System, equations
 
 FOUND, OFF_RAMP = int(Status.FOUND), int(Status.OFF_RAMP)
@@ -122,7 +122,7 @@ class Hpcc(Model):
         """Records are compared between two answers."""
         return self.flows * self.unit_bits / self.rate / 2
 
-    def constants(self) -> dict[str, Any]:
+    def constants(self) -> Constants:
         C = self.rate / self.unit_bits
         return {
             "flows": self.flows,

@@ -7,9 +7,9 @@ A parameter may hold a NumPy array: `constants` then broadcasts, which is how ma
 
 import math
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, replace
 from enum import IntEnum
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,11 @@ from shallows.units import RATE, SIZE, TIME, did_you_mean
 UNLIMITED = math.inf
 Kind = str | tuple[str, ...]
 """Of a parameter: "rate", "time", "size", "number", "count", or the words that it may be."""
+Value = float | str | F64
+"""Of a parameter, in SI units; an array has one number for each point of a grid."""
+Constants = dict[str, float | F64]
+"""Of equations, by symbol, in their own units."""
+T = TypeVar("T")
 
 
 class Status(IntEnum):
@@ -61,7 +66,7 @@ class FixedPoint:
         return self.status == Status.FOUND
 
 
-def parameter(kind: Kind, default: object, meaning: str, **limits: float) -> Any:
+def parameter(kind: Kind, default: T, meaning: str, **limits: float) -> T:
     """A field of a model. kind: "rate", "time", "size", "number", "count", or a tuple of words.
 
     limits: `above`, `least`, `most`: bounds of the number in SI units; `unlimited=True` allows that word.
@@ -104,9 +109,9 @@ class Model:
 
     def __post_init__(self) -> None:
         for spec in fields(self):
-            value: object = getattr(self, spec.name)
+            value: Value = getattr(self, spec.name)
             if isinstance(value, str) and not isinstance(spec.metadata["kind"], tuple):
-                value = read_parameter(spec, value)
+                value = read_number(spec, value)
                 object.__setattr__(self, spec.name, value)  # in spite of the frozen class
             _check(spec, value)
 
@@ -127,9 +132,13 @@ class Model:
         """Bits in one unit of the equations' queue: a packet, unless the model says otherwise."""
         return 8 * self.mtu
 
-    def constants(self) -> dict[str, Any]:
+    def constants(self) -> Constants:
         """The equations' constants by symbol, in their own units."""
         raise NotImplementedError
+
+    def scalars(self) -> dict[str, float]:
+        """`constants` of a model without array parameters."""
+        return {symbol: float(value) for symbol, value in self.constants().items()}
 
     def constants_array(self) -> F64:
         """`constants` in the system's order: shape [constants], or [..., constants] for array parameters."""
@@ -185,23 +194,22 @@ class Model:
         Raises ScenarioError naming key, value and what was expected.
         """
         specs = {spec.name: spec for spec in fields(cls)}
-        values: dict[str, Any] = {}
+        values: dict[str, float | str] = {}
         for key, text in texts.items():
             if key not in specs:
                 expected = f"a parameter of {cls.name}: {', '.join(specs)}{did_you_mean(key, specs)}"
                 raise ScenarioError(key, text, expected)
-            values[key] = read_parameter(specs[key], text)
-        return cls(**values)
+            is_word = isinstance(specs[key].metadata["kind"], tuple)
+            values[key] = text if is_word else read_number(specs[key], text)
+        return replace(cls(), **values)
 
 
-def read_parameter(spec: Field[Any], text: str) -> Any:
-    """The value of the field `spec` in SI units, from `text`. Raises ScenarioError."""
+def read_number(spec: Field[object], text: str) -> float:
+    """The value of the field `spec`, which is no word, in SI units, from `text`. Raises ScenarioError."""
     kind = spec.metadata["kind"]
     try:
         if spec.metadata.get("unlimited") and text == "unlimited":
             return UNLIMITED
-        if isinstance(kind, tuple):
-            return text
         if kind in _DIMENSIONS:
             dimension, scale = _DIMENSIONS[kind]
             return dimension.parse(text) / scale
@@ -214,19 +222,22 @@ def read_parameter(spec: Field[Any], text: str) -> Any:
         raise ScenarioError(spec.name, text, expected) from None
 
 
-def in_words(kind: Kind, value: Any) -> Any:
+def in_words(kind: Kind, value: Value) -> Value:
     """A parameter's value as a user would write it: 2e5 of a "size" is 200KB; an array stays as it is."""
-    if kind not in _DIMENSIONS or np.ndim(value) or not np.isfinite(value) or value < 0:
+    if kind not in _DIMENSIONS or isinstance(value, str) or np.ndim(value):
+        return value
+    number = float(value)
+    if not 0 <= number < math.inf:
         return value
     dimension, scale = _DIMENSIONS[kind]
-    return dimension.text(round(value * scale))
+    return dimension.text(round(number * scale))
 
 
 _DIMENSIONS = {"rate": (RATE, 1), "time": (TIME, 10**12), "size": (SIZE, 1)}
 _SI = {"rate": "bit/s", "time": "s", "size": "bytes"}
 
 
-def _check(spec: Field[Any], value: object) -> None:
+def _check(spec: Field[object], value: Value) -> None:
     kind: Kind = spec.metadata["kind"]
     limits = spec.metadata
     if isinstance(kind, tuple):
@@ -244,7 +255,7 @@ def _check(spec: Field[Any], value: object) -> None:
         raise ScenarioError(spec.name, in_words(kind, value), _bounds(spec))
 
 
-def _bounds(spec: Field[Any]) -> str:
+def _bounds(spec: Field[object]) -> str:
     """What an error expects of a number: its kind and its limits, in SI units."""
     kind, limits = spec.metadata["kind"], spec.metadata
     unit = f" {_SI[kind]}" if kind in _SI else ""

@@ -22,14 +22,14 @@ adapt, losses, trims, adjustments in steps of 8 packets.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from shallows.core.contract import F64, Flags
 from shallows.errors import ScenarioError
 from shallows.fluid.ack_clock import queue_change, round_trip, sending
-from shallows.fluid.model import Model, Status, in_words, parameter
+from shallows.fluid.model import Constants, Model, Status, in_words, parameter
 from shallows.fluid.red import marking
 from shallows.fluid.system import System, equations
 
@@ -174,7 +174,7 @@ class Nscc(Model):
         return self.flows * self.unit_bits / self.rate
 
     @property
-    def base_s(self) -> Any:
+    def base_s(self) -> F64:
         """B in seconds."""
         return np.where(np.asarray(self.base_rtt) > 0, self.base_rtt, self.delay)
 
@@ -183,7 +183,7 @@ class Nscc(Model):
         """K_min and K_max in bytes."""
         return _ramp(self.rate, self.delay, self.base_rtt, self.kmin, self.kmax)
 
-    def constants(self) -> dict[str, Any]:
+    def constants(self) -> Constants:
         packet = self.unit_bits
         C, B = self.rate / packet, self.base_s
         share = np.where(np.asarray(self.trimming) > 0, 0.75, 1.0)
@@ -217,10 +217,8 @@ class Nscc(Model):
 
     def feedback_at(self, state: Mapping[str, float]) -> float | None:
         """The probability of a mark at rest."""
-        constants = self.constants()
-        symbols = ("Kmin", "Kmax", "pmax", "extended")
-        kmin, kmax, pmax, extended = (float(constants[symbol]) for symbol in symbols)
-        return float(marking(state["q"], kmin, kmax, pmax, extended))
+        k = self.scalars()
+        return float(marking(state["q"], k["Kmin"], k["Kmax"], k["pmax"], k["extended"]))
 
     def explain(self, status: Status, state: Mapping[str, float]) -> str:
         if status == Status.OFF_RAMP:

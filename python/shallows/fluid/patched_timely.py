@@ -13,9 +13,9 @@ Algorithm 2 measures it in RTT. Eq. 30 prints slope 2; the paper's Fig. 11 was c
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from shallows.fluid.model import Status, parameter
+from shallows.fluid.model import Constants, Status, parameter
 from shallows.fluid.system import equations
 from shallows.fluid.timely import (
     Timely,
@@ -88,7 +88,7 @@ class PatchedTimely(Timely):
     source: ClassVar = "ECN or Delay (CoNEXT 2016) eq. 29-31"
     system: ClassVar = replace(Timely.system, reaction=reaction, equilibrium=equilibrium)
 
-    def constants(self) -> dict[str, Any]:
+    def constants(self) -> Constants:
         return delay_constants(self) | {
             "alpha": self.alpha,
             "T_low": self.t_low,

@@ -15,12 +15,12 @@ integrates the same signal, so p_i - p_j never changes: equal starts share fairl
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from shallows.core.contract import F64
-from shallows.fluid.model import Status, parameter
+from shallows.fluid.model import Constants, Status, parameter
 from shallows.fluid.patched_timely import PatchedTimely, rate_change
 from shallows.fluid.system import equations
 from shallows.fluid.timely import (
@@ -69,7 +69,7 @@ class PatchedTimelyPi(PatchedTimely):
         PatchedTimely.system, flow=("R", "g", "Z"), reaction=reaction, equilibrium=equilibrium
     )
 
-    def constants(self) -> dict[str, Any]:
+    def constants(self) -> Constants:
         return delay_constants(self) | {
             "alpha": self.alpha,
             "T_low": self.t_low,
@@ -92,8 +92,8 @@ class PatchedTimelyPi(PatchedTimely):
     def derived(self, time_s: F64, states: Mapping[str, F64]) -> dict[str, F64]:
         """p: [flows, times]."""
         queue = states["q"]
-        constants = self.constants()
-        way = [float(constants[symbol]) for symbol in ("C", "wire", "D_prop")]
+        k = self.scalars()
+        way = [k[symbol] for symbol in ("C", "wire", "D_prop")]
         lags = np.array([feedback_delay(q, *way) for q in queue])
         seen = np.interp(time_s - lags, time_s, queue)
         return {"p": self.k1 * (seen - 8 * self.q_ref) + states["Z"]}

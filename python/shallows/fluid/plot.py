@@ -1,12 +1,14 @@
 """Figures of the fluid world. Each draws on the Axes it is given; lines differ in dash and colour."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
 from matplotlib.colors import TwoSlopeNorm
 from matplotlib.ticker import MaxNLocator
+from matplotlib.typing import LineStyleType
 from numpy.typing import ArrayLike
 
 from shallows.core.contract import F64
@@ -19,7 +21,14 @@ from shallows.plot import COLOURS, DASHES
 from shallows.plot.style import COLUMN_IN, logarithmic
 
 
-def _look(index: int) -> dict[str, Any]:
+class Look(TypedDict):
+    """The style of a line."""
+
+    color: str
+    linestyle: LineStyleType
+
+
+def _look(index: int) -> Look:
     """Colour and dash of the `index`-th line, as figures of the other worlds have them."""
     return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index % len(DASHES)]}
 
@@ -118,7 +127,7 @@ def line(axes: Axes, x: ArrayLike, y: ArrayLike, label: str | None = None, index
         axes.legend(frameon=False)
 
 
-def stability_map(axes: Axes, margin_map: MarginMap) -> Any:
+def stability_map(axes: Axes, margin_map: MarginMap) -> QuadMesh:
     """Phase margin over the two axes of a map: blue is stable, red is not, hatched where nothing rests.
 
     Returns the image, for a colour bar.
@@ -131,7 +140,7 @@ def stability_map(axes: Axes, margin_map: MarginMap) -> Any:
     return _shaded(axes, x, y, margin, (x_label, y_label))
 
 
-def _shaded(axes: Axes, x: F64, y: F64, margin: F64, labels: tuple[str, str]) -> Any:
+def _shaded(axes: Axes, x: F64, y: F64, margin: F64, labels: tuple[str, str]) -> QuadMesh:
     finite = margin[np.isfinite(margin)]
     # Each side of 0 has its own scale: a few degrees of margin show beside many that are missing.
     ends = (min(finite.min(), -1), max(finite.max(), 1)) if finite.size else (-1, 1)
@@ -148,7 +157,7 @@ def _shaded(axes: Axes, x: F64, y: F64, margin: F64, labels: tuple[str, str]) ->
     return image
 
 
-def margin_bar(axes: Axes, image: Any, label: str) -> None:
+def margin_bar(axes: Axes, image: QuadMesh, label: str) -> None:
     """The colour bar of a map, with a few values on either side of 0."""
     sides = ((image.norm.vmin, 0), (0, image.norm.vmax))
     ticks = np.unique(np.concatenate([MaxNLocator(4).tick_values(*side) for side in sides]))

@@ -20,12 +20,12 @@ bottlenecks, pacing, whole packets.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from shallows.fluid.ack_clock import queue_change, round_trip, sending
-from shallows.fluid.model import Model, Status, parameter
+from shallows.fluid.model import Constants, Model, Status, parameter
 from shallows.fluid.system import System, equations
 
 FOUND, OFF_RAMP = int(Status.FOUND), int(Status.OFF_RAMP)
@@ -83,7 +83,7 @@ class Power(Model):
 
     loop_at: ClassVar = "mark"
 
-    def constants(self) -> dict[str, Any]:
+    def constants(self) -> Constants:
         C = self.rate / self.unit_bits
         given = np.asarray(8 * self.beta / self.unit_bits)
         beta = np.where(given > 0, given, C * self.delay / self.expected_flows)
@@ -125,7 +125,7 @@ class PowerTcp(Power):
         """A window is renewed with each answer, and arrivals are measured between two of them."""
         return self.unit_bits / self.rate / max(self.gamma, 2 / self.flows)
 
-    def constants(self) -> dict[str, Any]:
+    def constants(self) -> Constants:
         return super().constants() | {"eta": self.utilization, "floor": self.current_floor}
 
     def bounds(self) -> dict[str, tuple[float, float]]:

@@ -11,13 +11,13 @@ text does not give were recovered by comparing with the plotted curves.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from shallows.fluid.dcqcn import Dcqcn, any_marked, increase_rates
 from shallows.fluid.linear import Linear, linearise
-from shallows.fluid.model import Model, Status, parameter
+from shallows.fluid.model import Constants, Model, Status, parameter
 from shallows.fluid.patched_timely import PatchedTimely
 from shallows.fluid.patched_timely_pi import PatchedTimelyPi
 from shallows.fluid.system import equations
@@ -30,7 +30,7 @@ PRINTED = ("dcqcn", "patched-timely")
 
 def approximate_marking(model: Dcqcn) -> float:
     """p* of eq. 14, the expansion of eq. 11 about p = 0: 16 % (N = 1) to 70 % (N = 100) too high."""
-    k = model.constants()
+    k = model.scalars()
     per_rate = 1 / k["B"] + k["flows"] / (k["T"] * k["C"])
     return (k["R_AI"] * k["flows"] ** 2 / (k["tau_prime"] * k["C"] ** 2) * per_rate**2) ** (1 / 3)
 
@@ -51,7 +51,7 @@ def taylor_dcqcn(model: Dcqcn) -> Linear:
     R varies, the present and the delayed rate share them as in eq. 34, and alpha follows p with a pole
     at g R and gain 1, where eq. 5 gives g/tau' and the gain tau' R.
     """
-    k = model.constants()
+    k = model.scalars()
     R, p, F, R_AI, g = k["C"] / k["flows"], approximate_marking(model), k["F"], k["R_AI"], k["g"]
     slope = k["pmax"] / (k["Kmax"] - k["Kmin"])
     alpha = any_marked(p, k["tau_prime"] * R)
@@ -123,7 +123,7 @@ class ScriptHostPi(Timely):
         Timely.system, flow=("R", "p"), reaction=_script_reaction, equilibrium=_script_equilibrium
     )
 
-    def constants(self) -> dict[str, Any]:
+    def constants(self) -> Constants:
         gain = 1.816e-9 * self.rate / (10 * 8 * self.seg)
         return delay_constants(self) | {"q_ref": 8 * self.q_ref, "a": 1.0005 * gain, "b": gain}
 

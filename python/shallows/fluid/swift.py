@@ -21,12 +21,12 @@ switches at the target. Not modelled: losses, the endpoint window, whole packets
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from shallows.fluid.ack_clock import queue_change, round_trip, sending
-from shallows.fluid.model import Model, Status, parameter
+from shallows.fluid.model import Constants, Model, Status, parameter
 from shallows.fluid.system import System, equations
 
 FOUND, OFF_RAMP, SLIDING = int(Status.FOUND), int(Status.OFF_RAMP), int(Status.SLIDING)
@@ -150,7 +150,7 @@ class Swift(Model):
     def drain(self) -> float:
         return self.rate / self.unit_bits
 
-    def constants(self) -> dict[str, Any]:
+    def constants(self) -> Constants:
         packet = self.unit_bits / self.rate
         least, most = (1 / np.sqrt(one) for one in (self.fs_min_cwnd, self.fs_max_cwnd))
         slope = self.fs_range / np.maximum(least - most, 1e-300) * (least > most)

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numba import complex128, float64, njit, types, void
 
-from shallows.fluid.compiled import I64, OPTIONS, compiled, python_of
+from shallows.fluid.compiled import I64, OPTIONS, compiled
 
 Equations = Callable[..., object]
 """Equations as numba compiles them; they are written for floats, and numba takes complex numbers too."""
@@ -126,4 +126,4 @@ class System:
 
 
 def _arguments(function: Equations) -> Mapping[str, inspect.Parameter]:
-    return inspect.signature(python_of(function)).parameters
+    return inspect.signature(function).parameters

@@ -17,12 +17,12 @@ a floor of C/1000, without which eq. 23 has no bound. `inequality=changed` is eq
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from shallows.errors import ScenarioError
-from shallows.fluid.model import Model, Status, in_words, parameter
+from shallows.fluid.model import Constants, Model, Status, in_words, parameter
 from shallows.fluid.system import System, equations
 
 NONE, CONTINUUM = int(Status.NONE), int(Status.CONTINUUM)
@@ -141,7 +141,7 @@ class Timely(Model):
     def measured_per_second(self) -> dict[str, float]:
         return {"q_d": self.rate, "q_dd": self.rate}
 
-    def constants(self) -> dict[str, Any]:
+    def constants(self) -> Constants:
         return delay_constants(self) | {
             "alpha": self.alpha,
             "T_low": self.t_low,
@@ -163,7 +163,7 @@ class Timely(Model):
         return "no fixed point: the rate rises while the gradient is 0, so the queue cycles (Theorem 3)"
 
 
-def delay_constants(model: Timely) -> dict[str, object]:
+def delay_constants(model: Timely) -> Constants:
     """What TIMELY's descendants share, in bits, from a model with TIMELY's parameters."""
     return {
         "flows": model.flows,

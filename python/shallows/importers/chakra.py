@@ -23,10 +23,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Any, NoReturn, cast
+from typing import NoReturn, cast
 
 from shallows.base import limits, names, texts
-from shallows.base.literal import is_table
+from shallows.base.literal import is_list, is_table
 from shallows.errors import ScenarioError
 from shallows.importers import protobuf
 from shallows.importers.collectives import COLLECTIVES, EXPANDED, Collective
@@ -72,7 +72,7 @@ class Node:
     duration_us: int = 0
     data: list[int] = field(default_factory=list[int])
     control: list[int] = field(default_factory=list[int])
-    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    values: dict[str, object] = field(default_factory=dict[str, object])
 
 
 def read(paths: Sequence[Path]) -> Parts:
@@ -104,7 +104,7 @@ def _content(path: Path, unknown: dict[str, None]) -> list[Node] | dict[str, lis
     try:
         check_size(path)
         if path.suffix.lower() == ".et":
-            objects, nodes = list[dict[str, Any]](), list(protobuf.messages(path.read_bytes()))
+            objects, nodes = list[dict[str, object]](), list(protobuf.messages(path.read_bytes()))
             found = [_node(at, data, unknown) for at, data in nodes[1:]]
         else:
             objects = nodes = list(_objects(texts.read(path)))
@@ -120,13 +120,14 @@ def _content(path: Path, unknown: dict[str, None]) -> list[Node] | dict[str, lis
     for key, instead in RELATIVES.items():
         if key in objects[0] and not {"id", "type"} & objects[0].keys():
             raise ScenarioError(f'"{key}"', None, f"a Chakra trace: this is {instead}", file=path)
-    if len(objects) == 1 and all(isinstance(ranks, list) for ranks in objects[0].values()):
-        return {name: _ranks(path, name, ranks) for name, ranks in objects[0].items()}
+    groups = {name: ranks for name, ranks in objects[0].items() if is_list(ranks)}
+    if len(objects) == 1 and len(groups) == len(objects[0]):
+        return {name: _ranks(path, name, ranks) for name, ranks in groups.items()}
     first = 0 if {"id", "type"} & objects[0].keys() else 1  # behind the metadata
     return [_of_json(path, one, unknown) for one in objects[first:]]
 
 
-def _ranks(path: Path, name: str, ranks: list[Any]) -> list[int]:
+def _ranks(path: Path, name: str, ranks: list[object]) -> list[int]:
     """The ranks of a group, each once."""
     found = [_number(path, f"group {name!r}", "rank", rank, 2**31 - 1) for rank in ranks]
     if len(set(found)) < len(found):
@@ -145,7 +146,7 @@ def _number(path: Path, where: str, key: str, value: object, most: int) -> int:
     raise ScenarioError(f"{where}, {key} = {shown}", None, f"a whole number from 0 to {most}", file=path)
 
 
-def _objects(text: str) -> Iterator[dict[str, Any]]:
+def _objects(text: str) -> Iterator[dict[str, object]]:
     """JSON objects that follow each other. Raises `ValueError` with line and column."""
     decoder = json.JSONDecoder(object_pairs_hook=_each_once)
     at = _behind_blanks(text, 0)
@@ -157,7 +158,7 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
         at = _behind_blanks(text, at)
 
 
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """An object of JSON. Raises `ValueError` for a repeated key."""
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -192,7 +193,7 @@ def _node(at: int, data: bytes, unknown: dict[str, None]) -> Node:
     return node
 
 
-def _attribute(data: bytes) -> tuple[str, Any]:
+def _attribute(data: bytes) -> tuple[str, object]:
     """(name, value) of an attribute; its name is field 1, the field of its value depends on its type."""
     name, content = "", None
     for number, value in protobuf.fields(data):
@@ -206,7 +207,7 @@ def _attribute(data: bytes) -> tuple[str, Any]:
     return name, content
 
 
-def _of_json(path: Path, one: dict[str, Any], unknown: dict[str, None]) -> Node:
+def _of_json(path: Path, one: dict[str, object], unknown: dict[str, None]) -> Node:
     """A node from its JSON, whose keys are in camel or in snake case and whose large numbers are texts."""
     snake = {key: re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", key) for key in one}
     unknown |= dict.fromkeys(key for key in one if snake[key] not in KEYS)
@@ -219,20 +220,21 @@ def _of_json(path: Path, one: dict[str, Any], unknown: dict[str, None]) -> Node:
         [_number(path, where, key, other, 2**64 - 1) for other in _list(path, where, key, keys.get(key, []))]
         for key in ("data_deps", "ctrl_deps")
     )
-    values = dict(
-        _attribute_of_json(path, where, attribute)
-        for attribute in _list(path, where, "attr", keys.get("attr", []))
-    )
-    if len(values) < len(keys.get("attr", [])):
+    attributes = _list(path, where, "attr", keys.get("attr", []))
+    values = dict(_attribute_of_json(path, where, attribute) for attribute in attributes)
+    if len(values) < len(attributes):
         raise ScenarioError(f"{where}, attr", None, "each name of an attribute once", file=path)
     kind = keys.get("type", 0)
-    known = isinstance(kind, int) and 0 <= kind < len(TYPES)
-    name = TYPES[kind] if known else str(kind)[:40].removesuffix("_NODE")
+    name = (
+        TYPES[kind]
+        if isinstance(kind, int) and 0 <= kind < len(TYPES)
+        else str(kind)[:40].removesuffix("_NODE")
+    )
     duration = _number(path, where, "duration_micros", keys.get("duration_micros", 0), MOST)
     return Node(number, name, duration, data, control, values)
 
 
-def _attribute_of_json(path: Path, where: str, attribute: object) -> tuple[str, Any]:
+def _attribute_of_json(path: Path, where: str, attribute: object) -> tuple[str, object]:
     """(name, value) of an attribute: its name is one key, its value another one, called by its type."""
     table = attribute if is_table(attribute) else {}
     content = {key: value for key, value in table.items() if key not in ("name", "docString", "doc_string")}
@@ -242,10 +244,10 @@ def _attribute_of_json(path: Path, where: str, attribute: object) -> tuple[str, 
     return table["name"], next(iter(content.values()), None)
 
 
-def _list(path: Path, where: str, key: str, value: object) -> list[Any]:
-    if not isinstance(value, list):
+def _list(path: Path, where: str, key: str, value: object) -> list[object]:
+    if not is_list(value):
         raise ScenarioError(f"{where}, {key}", None, "a list", file=path)
-    return cast("list[Any]", value)
+    return value
 
 
 def _agree(nodes: Sequence[Node]) -> bool:
@@ -324,7 +326,7 @@ class _Reader:
             parts.left_out.append(f"keys and attributes of nodes: {', '.join(shown)}{others}")
         return parts
 
-    def _tables(self) -> list[dict[str, Any]]:
+    def _tables(self) -> list[dict[str, object]]:
         """Tables of traffic, if the traces have nothing but one collective of each rank; else none."""
         ranks = [rank for collective in self.collectives.values() for rank in collective.ranks]
         joins = all(task.to is None and not task.duration_ps for task in self.tasks) and not self.receives
@@ -395,9 +397,10 @@ class _Reader:
         collective.tasks[rank] = start, end
 
     def _whole(self, rank: int, node: Node, key: str, least: int, most: int = 10**15) -> int:
+        given = node.values.get(key)
         try:
-            value = int(node.values[key])
-        except (KeyError, TypeError, ValueError, OverflowError):
+            value = int(given) if isinstance(given, int | float | str) else -1
+        except (ValueError, OverflowError):
             value = -1
         if not least <= value <= most:
             shown = names.line(str(node.values.get(key))[:40])

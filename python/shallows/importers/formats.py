@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from shallows.base.garbage import uncollected
 from shallows.importers import chakra, cm, columns, goal, hpcc, hpcc_config, simai, topo
 from shallows.importers.content import Parts, Reference
-from shallows.importers.source import Source, uncollected
+from shallows.importers.source import Source
 
 ENDS: dict[str, Callable[[Path, str | None], Parts]] = {
     ".cm": cm.read,

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from shallows.base.garbage import uncollected
 from shallows.errors import ScenarioError
 from shallows.importers import configuring
 from shallows.importers.content import Fabric, Parts, Task, Uplink, Work
 from shallows.importers.order import ordered
-from shallows.importers.source import Word, uncollected
+from shallows.importers.source import Word
 from shallows.scenario import Scenario
 from shallows.units import NEVER, SIZE, TIME
 

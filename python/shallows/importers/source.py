@@ -1,9 +1,6 @@
 """The text of an imported file, with the line and column of each word for errors."""
 
-import gc
 import re
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal, DecimalException
 from os import PathLike
@@ -29,18 +26,6 @@ def check_size(path: Path) -> None:
         memory.check("its words", BYTES_PER_BYTE * size, f"a smaller file; it has {memory.text(size)}")
     except ScenarioError as error:
         raise error.in_file(path) from None
-
-
-@contextmanager
-def uncollected() -> Generator[None]:
-    """Pause the search for garbage in cycles, which takes ever longer as words accumulate and finds none."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,8 @@ from shallows.units import MOST_ROWS, NEVER, TIME
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shallows.core.contract import F64, Flags
+    from shallows.core.contract import F64, U64, Flags
+    from shallows.faults.changes import LinkChange
     from shallows.results.run import Run
     from shallows.scenario import Scenario
     from shallows.topology import Network
@@ -126,9 +127,7 @@ def _means(flags: "Flags", starts: "NDArray[np.intp]") -> "F64":
     return np.add.reduceat(flags, starts, axis=1, dtype=np.float64) / samples
 
 
-def _sending(
-    queue: "NDArray[Any]", times_us: "F64", links: "NDArray[np.intp]", changed: list[Fault]
-) -> "Flags":
+def _sending(queue: "U64", times_us: "F64", links: "NDArray[np.intp]", changed: list[Fault]) -> "Flags":
     """Whether each port was sending at each sample, [P, T]: the frame in transmission is in its queue.
 
     A sample is taken before the events of its time, so a failure that begins then is not in it.
@@ -165,9 +164,9 @@ def _fault(link: int, from_ps: int, what: str, until_ps: int) -> Fault:
     return Fault(link, from_ps / 1e6, until_ps / 1e6, what)
 
 
-def _what(change: Any) -> str:
+def _what(change: "LinkChange") -> str:
     """A change of a link that does not work as before, as in a request to the core, in words."""
-    if change in ("down", "drain"):
+    if isinstance(change, str):
         return "down" if change == "down" else "drained"
     ((key, value),) = change.items()
     if key == "rate_bps":

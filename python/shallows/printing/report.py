@@ -11,12 +11,13 @@ from shallows.results.contents import (
     Bottleneck,
     FaultNumbers,
     FlowNumbers,
+    Lateness,
     Summary,
     Threads,
     TrafficNumbers,
 )
 from shallows.results.metrics import BY_KEY
-from shallows.results.summary import FEW, bounds, is_of_few
+from shallows.results.summary import FEW, bounds, is_of_few, value
 from shallows.units import TIME
 from shallows.worlds import REAL_TIME
 
@@ -307,21 +308,23 @@ def unfinished_flows(summary: Summary) -> list[str]:
     return [f"{counts} flows finished"] if flows["unfinished"] else []
 
 
-def _or_bound(row: Mapping[str, Any], key: str) -> float | None:
+def _or_bound(row: Mapping[str, object], key: str) -> float | None:
     """A number of a row of a summary; its lower bound if unfinished flows make it unknown."""
-    value = row.get(key)
-    return value if value is not None else bounds(row).get(key)
+    number = value(row, key)
+    return number if number is not None else bounds(row).get(key)
 
 
-def _cell(row: Mapping[str, Any], key: str, form: str, factor: float = 1) -> str:
+def _cell(row: Mapping[str, object], key: str, form: str, factor: float = 1) -> str:
     """The number for `key`, times a factor; "> 12" if it is known to be at least 12."""
-    value = _or_bound(row, key)
-    return ("> " if row.get(key) is None and value is not None else "") + _number(
-        value if value is None or factor == 1 else value * factor, form
+    number = _or_bound(row, key)
+    return ("> " if row.get(key) is None and number is not None else "") + _number(
+        number if number is None or factor == 1 else number * factor, form
     )
 
 
-def _statistics(title: str, rows: Sequence[Mapping[str, Any]], key: str, form: str) -> tuple[str, list[str]]:
+def _statistics(
+    title: str, rows: Sequence[Mapping[str, object]], key: str, form: str
+) -> tuple[str, list[str]]:
     """The title and the cells of a row or column, in the unit that fits the largest number."""
     factor, title = _fitting(title, [_or_bound(row, key) for row in rows])
     return title, [_cell(row, key, form, factor) for row in rows]
@@ -396,7 +399,8 @@ def _speed(summary: Summary) -> str:
         speed = f"{progress.count(summary['packet_hops_per_s'] or 0)} packet-hops/s"
         took = f"simulated   {took}, {speed}{_threads(summary.get('threads'))}"
     if summary["world"] in REAL_TIME:
-        ran = f"ran         {simulated}, {books}, {_lateness(summary.get('lateness', {}))}"
+        late = summary.get("lateness")
+        ran = f"ran         {', '.join([simulated, books, *([_lateness(late)] if late else [])])}"
         return f"{ran}\n{_spread(summary.get('spread', {}))}"
     return f"{took}, {books}, fingerprint {summary['fingerprint']}"
 
@@ -410,7 +414,7 @@ def _threads(record: Threads | None) -> str:
     return f" on {record['count']} threads"
 
 
-def _lateness(record: dict[str, Any]) -> str:
+def _lateness(record: Lateness) -> str:
     late = record["deliveries"]["mean_us"] + record["looks"]["mean_us"] / 2
     share = late / record["round_trip_us"]
     again = len(record["rejected"])

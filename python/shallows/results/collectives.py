@@ -1,6 +1,6 @@
 """Results of collectives: completion time, bandwidths as in nccl-tests, steps, and the last rank."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,23 @@ if TYPE_CHECKING:
     from shallows.traffic import Flows
 
 
-def of_run(scenario: "Scenario", network: "Network", answer: "Answer") -> list[dict[str, Any]]:
+class Times(TypedDict):
+    """The part of a row that says how long a collective took."""
+
+    completion_us: float | None
+    ideal_us: float
+    slowdown: float | None
+    steps_us: list[float] | None
+    more_than: dict[str, float]
+
+
+def of_run(scenario: "Scenario", network: "Network", answer: "Answer") -> list[dict[str, object]]:
     """`summary["collectives"]`: a row for each group of each collective.
 
     `answer` is that of the world.
     """
     flows, ended_ps, columns = scenario.flows, answer["ended_ps"], answer["flows"]
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for number, messages in enumerate(flows.messages):
         table = scenario.traffic[number]
         if messages is None or not isinstance(table, Collective):
@@ -37,6 +47,8 @@ def of_run(scenario: "Scenario", network: "Network", answer: "Answer") -> list[d
                 _sending_ps(scenario, network, flows, members),
             )
             ranks = len(np.union1d(flows.src[members], flows.dst[members]))
+            finish_ps = columns["finish_ps"][members]
+            times = _times(columns["start_ps"][members], finish_ps, step, ideal_ps, ended_ps)
             rows.append(
                 {
                     "traffic": number,
@@ -45,19 +57,15 @@ def of_run(scenario: "Scenario", network: "Network", answer: "Answer") -> list[d
                     "group": group,
                     "ranks": ranks,
                     "size_bytes": table.size,
+                    **times,
+                    **_last(network, flows.dst[members], finish_ps),
+                    **_bandwidths(table.size, times["completion_us"], table.bus_factor(ranks)),
                 }
-                | _times(
-                    columns["start_ps"][members], columns["finish_ps"][members], step, ideal_ps, ended_ps
-                )
-                | _last(network, flows.dst[members], columns["finish_ps"][members])
             )
-            _bandwidths(rows[-1], table.bus_factor(ranks))
     return rows
 
 
-def _times(
-    start_ps: U64, finish_ps: U64, step: NDArray[np.integer], ideal_ps: float, ended_ps: int
-) -> dict[str, object]:
+def _times(start_ps: U64, finish_ps: U64, step: NDArray[np.integer], ideal_ps: float, ended_ps: int) -> Times:
     """Completion time, ideal and steps; a step lasts from the end of the step before to its own.
 
     Until the end of the run, an unfinished collective has taken the time in `more_than`.
@@ -100,11 +108,10 @@ def _last(network: "Network", target: NDArray[np.integer], finish_ps: U64) -> di
     }
 
 
-def _bandwidths(row: dict[str, Any], factor: float) -> None:
-    """Enter algbw and busbw in GB/s, as nccl-tests prints them: size over time, and times the bus factor."""
-    time_us = row["completion_us"]
-    row["algbw_gb_per_s"] = row["size_bytes"] / time_us / 1e3 if time_us else None
-    row["busbw_gb_per_s"] = row["size_bytes"] / time_us / 1e3 * factor if time_us else None
+def _bandwidths(size_bytes: int, time_us: float | None, factor: float) -> dict[str, object]:
+    """algbw and busbw in GB/s, as nccl-tests prints them: size over time, and times the bus factor."""
+    algbw = size_bytes / time_us / 1e3 if time_us else None
+    return {"algbw_gb_per_s": algbw, "busbw_gb_per_s": algbw and algbw * factor}
 
 
 def _critical_ps(flows: "Flows", members: slice, step: NDArray[np.integer], ideal_ps: U64) -> float:

@@ -6,6 +6,8 @@ for it each time, its type is `float | Any`, as for `MaybeNone` of typeshed.
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
+from shallows.core import contract
+
 Number: TypeAlias = float | Any
 """A number, or None."""
 Count: TypeAlias = int | Any
@@ -211,6 +213,12 @@ class Books(TypedDict):
     problems: list[str]
 
 
+class Lateness(contract.Lateness):
+    """`lateness` of a run in real time, with the reasons for which runs before it were rejected."""
+
+    rejected: list[str]
+
+
 class Summary(TypedDict):
     """`summary.json`."""
 
@@ -246,5 +254,5 @@ class Summary(TypedDict):
     random: list[str] | Any
     warnings: list[str]
     books: Books
-    lateness: NotRequired[dict[str, Any]]
+    lateness: NotRequired[Lateness]
     spread: NotRequired[dict[str, Any]]

@@ -7,7 +7,6 @@ The metadata of a file hold what Parquet cannot express: `columns`, JSON with un
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +57,9 @@ def read(path: Path, expected: str) -> Block:
     return {name: Names(*values) if isinstance(values, tuple) else values for name, values in columns.items()}
 
 
-def _plain(values: "NDArray[np.generic] | Names", kind: str) -> Any:
+def _plain(
+    values: "NDArray[np.generic] | Names", kind: str
+) -> NDArray[np.generic] | tuple[NDArray[np.int32], list[str]]:
     """A column in the core's format."""
     if isinstance(values, Names):
         return np.ascontiguousarray(values.codes, np.int32), values.names

@@ -11,7 +11,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shallows.errors import ScenarioError
 from shallows.results import store
@@ -127,10 +127,12 @@ def write_text(file: store.Place, text: str, kind: Kind = PAGE) -> Path:
     return Path(file)
 
 
-def draw(figure: "Figure", file: store.Place, **how: Any) -> Path:
+def draw(figure: "Figure", file: store.Place, *, title: str | None = None, dpi: float | None = None) -> Path:
     """Write a figure to `file` in the format of its suffix; return its path."""
     with writing(file, FIGURE) as filling:
-        save_figure(figure, filling, Path(file).suffix.lower().removeprefix("."), **how)
+        save_figure(
+            figure, filling, Path(file).suffix.lower().removeprefix("."), title, dpi=dpi or figure.dpi
+        )
     return Path(file)
 
 

@@ -1,11 +1,11 @@
 """The answers with which a report begins, by what the traffic is for."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shallows.results import jobs
 from shallows.results.metrics import BY_KEY
-from shallows.results.summary import bounds
+from shallows.results.summary import bounds, value
 
 if TYPE_CHECKING:
     from shallows.results.contents import Summary
@@ -73,26 +73,28 @@ def _is_task(summary: "Summary", table: int) -> bool:
     return any(row["traffic"] == table for row in summary["tasks"])
 
 
-def _time(row: Mapping[str, Any], number: Number) -> str:
-    if row["completion_us"] is not None:
-        return number(row["completion_us"], "us")
+def _time(row: Mapping[str, object], number: Number) -> str:
+    if (taken_us := value(row, "completion_us")) is not None:
+        return number(taken_us, "us")
     least = bounds(row).get("completion_us")
     return "unfinished" if least is None else f"unfinished after {number(least, 'us')}"
 
 
-def _ideal(row: Mapping[str, Any], number: Number) -> str:
-    if not row["ideal_us"]:
+def _ideal(row: Mapping[str, object], number: Number) -> str:
+    ideal_us, slowdown = value(row, "ideal_us"), value(row, "slowdown")
+    if not ideal_us:
         return ""
-    times = f" ({row['slowdown']:.2f} times that)" if row["slowdown"] else ""
-    return f", ideal {number(row['ideal_us'], 'us')}{times}"
+    times = f" ({slowdown:.2f} times that)" if slowdown else ""
+    return f", ideal {number(ideal_us, 'us')}{times}"
 
 
-def _rates(row: Mapping[str, Any], number: Number) -> str:
+def _rates(row: Mapping[str, object], number: Number) -> str:
     if row.get("busbw_gb_per_s") is not None:
         return f", algbw {row['algbw_gb_per_s']:.2f} GB/s, busbw {row['busbw_gb_per_s']:.2f} GB/s"
-    if row.get("exposed_us") is not None:
-        share = row["exposed_us"] / row["completion_us"]
-        return f", exposed communication {number(row['exposed_us'], 'us')} ({share:.0%})"
+    exposed_us, completion_us = value(row, "exposed_us"), value(row, "completion_us")
+    if exposed_us is not None and completion_us:
+        share = exposed_us / completion_us
+        return f", exposed communication {number(exposed_us, 'us')} ({share:.0%})"
     return ""
 
 
@@ -116,10 +118,10 @@ def _exchanges(summary: "Summary", number: Number) -> list[str]:
     return told
 
 
-def _percentile(row: Mapping[str, Any], key: str, number: Number) -> str:
+def _percentile(row: Mapping[str, object], key: str, number: Number) -> str:
     """A time; a lower bound of it where exchanges that are not done could move it."""
-    if row[key] is not None:
-        return number(row[key], "us")
+    if (time_us := value(row, key)) is not None:
+        return number(time_us, "us")
     least = bounds(row).get(key)
     return "unknown" if least is None else f"more than {number(least, 'us')}"
 
@@ -178,7 +180,7 @@ def _flows(count: int) -> str:
     return "one flow" if count == 1 else f"{count} flows"
 
 
-def job_rows(summaries: "Sequence[Summary]") -> list[tuple[str, str, Sequence[Mapping[str, Any]]]]:
+def job_rows(summaries: "Sequence[Summary]") -> list[tuple[str, str, Sequence[Mapping[str, object]]]]:
     """Rows of a comparison: title, key and the numbers of each run, of each collective and task."""
     keys = ("completion_us", "ideal_us", "busbw_gb_per_s", "exposed_us")
     return [
@@ -190,7 +192,7 @@ def job_rows(summaries: "Sequence[Summary]") -> list[tuple[str, str, Sequence[Ma
     ]
 
 
-def fault_rows(summaries: "Sequence[Summary]") -> list[tuple[str, str, Sequence[Mapping[str, Any]]]]:
+def fault_rows(summaries: "Sequence[Summary]") -> list[tuple[str, str, Sequence[Mapping[str, object]]]]:
     """Rows of a comparison: the recovery time of each fault."""
     of_runs = [{row["fault"]: row for row in summary["faults"]} for summary in summaries]
     every = dict.fromkeys(number for faults in of_runs for number in faults)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from shallows.base.literal import is_list, is_table
 from shallows.base.version import version
@@ -27,7 +26,7 @@ class Found:
     """
 
     folder: Path
-    summary: dict[str, Any]
+    summary: dict[str, object]
     scenario: dict[str, object]
     saved: float
 

@@ -1,6 +1,6 @@
 """The job of a traffic table: a collective or a task, from the rows of a summary."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shallows.results.summary import bounds
 
@@ -23,13 +23,13 @@ def is_job(kind: object) -> bool:
     return kind in TASKS or issubclass(KINDS.get(str(kind), object), Collective)
 
 
-def of_table(summary: "Summary", number: int) -> dict[str, Any]:
+def of_table(summary: "Summary", number: int) -> dict[str, object]:
     """The numbers of the job of a traffic table; those of its slowest group. Empty if it is no job.
 
     A number is None while a group is unfinished; `more_than` has a lower bound of its completion time.
     """
     rows = [row for row in (*summary["collectives"], *summary["tasks"]) if row["traffic"] == number]
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     least: dict[str, float] = {}
     for key in (*LARGEST, *SMALLEST) if rows else ():
         values: list[float | None] = [row.get(key) for row in rows]

@@ -7,8 +7,9 @@ it: `traffic.0.slowdown_p99`, `size.10KB.slowdown_p99`, `faults.0.recovery_us`, 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from shallows.base.literal import is_list
 from shallows.errors import ScenarioError
 from shallows.results import jobs
 from shallows.results.summary import PERCENTILES
@@ -156,7 +157,7 @@ def label(name: str) -> str:
 _NONE: Mapping[str, object] = {}
 
 
-def number(summary: "Summary", name: str) -> tuple[Mapping[str, Any], str]:
+def number(summary: "Summary", name: str) -> tuple[Mapping[str, object], str]:
     """The row of a summary that has a metric, and its key there; the row is empty if there is none."""
     part, _, key = name.rpartition(".")
     if part.startswith("size."):
@@ -168,7 +169,7 @@ def number(summary: "Summary", name: str) -> tuple[Mapping[str, Any], str]:
         return job, key
     if kind in ("traffic", "faults"):
         named = "fault" if kind == "faults" else kind
-        rows: Sequence[Mapping[str, Any]] = summary.get(kind) or ()
+        rows: Sequence[Mapping[str, object]] = summary.get(kind) or ()
         return next((row for row in rows if row[named] == int(at)), _NONE), key
     where = part or part_of(key) or ""
     return (summary.get(where) or _NONE) if where else summary, key
@@ -200,24 +201,30 @@ def resolved(name: str, tables: Mapping[str, object]) -> str:
     raise ScenarioError("metric", name, expected)
 
 
-def _full(metric: Metric, tables: Mapping[str, Any]) -> list[str]:
+def _full(metric: Metric, tables: Mapping[str, object]) -> list[str]:
     """The names of a metric in a scenario with these tables."""
     if metric.key in RUN_KEYS:
         return [metric.key]
-    traffic: list[Mapping[str, Any]] = list(tables.get("traffic", ()))
+    traffic = _of(tables, "traffic")
     if "job" in metric.parts:
         batches = jobs.BATCHES if "traffic" in metric.parts else ()
         kinds = [table.get("kind") for table in traffic]
         at = [i for i, kind in enumerate(kinds) if jobs.is_job(kind) or kind in batches]
         return [f"traffic.{i}.{metric.key}" for i in at]
     if "faults" in metric.parts:
-        return [f"faults.{i}.{metric.key}" for i in range(len(tables.get("faults", ())))]
+        return [f"faults.{i}.{metric.key}" for i in range(len(_of(tables, "faults")))]
     return [f"traffic.{i}.{metric.key}" for i in range(len(traffic))] if "traffic" in metric.parts else []
 
 
-def of_jobs(tables: Mapping[str, Any]) -> list[str]:
+def _of(tables: Mapping[str, object], key: str) -> list[Mapping[str, object]]:
+    """The tables of a list of tables, such as `[[traffic]]`."""
+    found = tables.get(key)
+    return found if is_list(found) else []
+
+
+def of_jobs(tables: Mapping[str, object]) -> list[str]:
     """The metrics of the only collective or task of a scenario, as nccl-tests print them; else empty."""
-    kinds = [table.get("kind") for table in tables.get("traffic", ())]
+    kinds = [table.get("kind") for table in _of(tables, "traffic")]
     numbers = [i for i, kind in enumerate(kinds) if jobs.is_job(kind)]
     if len(numbers) != 1 or len(kinds) != 1:
         return []

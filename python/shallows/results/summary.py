@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shallows.base.literal import is_list, is_table
+
 if TYPE_CHECKING:
     from shallows.results.contents import Summary
 
@@ -147,9 +149,16 @@ def known(statistics: Mapping[str, tuple[float | None, float | None]]) -> dict[s
     return {key: value for key, (value, _) in statistics.items()} | {"more_than": least}
 
 
-def bounds(row: Mapping[str, Any]) -> dict[str, float]:
+def bounds(row: Mapping[str, object]) -> dict[str, float]:
     """The lower bounds of the unknown numbers of a row of a summary; that of a port has none."""
-    return row.get("more_than", {})
+    least = row.get("more_than")
+    return least if is_table(least) else {}
+
+
+def value(row: Mapping[str, object], key: str) -> float | None:
+    """A number of a row of a summary; None if the row does not have it."""
+    number = row.get(key)
+    return number if isinstance(number, int | float) else None
 
 
 def flow_statistics(
@@ -324,3 +333,12 @@ def json_number(value: np.generic | float | None) -> float | None:
     """A numpy scalar for JSON: int, float, or None for NaN."""
     number: float | None = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(number, float) and not math.isfinite(number) else number
+
+
+def finite(value: object) -> object:
+    """`value` for JSON: its tables and lists with None instead of NaN and infinities."""
+    if is_table(value):
+        return {key: finite(item) for key, item in value.items()}
+    if is_list(value):
+        return [finite(item) for item in value]
+    return json_number(value) if isinstance(value, float) else value

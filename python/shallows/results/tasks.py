@@ -1,6 +1,6 @@
 """Results of tasks and training iterations: completion, exposed communication, steps, stragglers."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.int64]
 
 
-def of_run(scenario: "Scenario", network: "Network", answer: "Answer") -> list[dict[str, Any]]:
+def of_run(scenario: "Scenario", network: "Network", answer: "Answer") -> list[dict[str, object]]:
     """`summary["tasks"]`: a row for each table of tasks or training; `answer` is that of the world."""
     flows = scenario.flows
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for number, table in enumerate(scenario.traffic):
         if not isinstance(table, Tasks | Training):
             continue
@@ -42,7 +42,7 @@ def of_run(scenario: "Scenario", network: "Network", answer: "Answer") -> list[d
         )
         names = table.step_names(int(step.max()) + 1)
         ideal, computed = _least(flows, members, answer["flows"]["ideal_ps"])
-        row: dict[str, Any] = {"traffic": number, "name": flows.names[number], "kind": table.kind}
+        row: dict[str, object] = {"traffic": number, "name": flows.names[number], "kind": table.kind}
         row |= _times(start, finish, ideal, computed, answer["ended_ps"])
         row |= _stragglers(network, flows, members, finish)
         rows.append(row | {"steps": _spans(start, finish, step, names)})

@@ -9,7 +9,7 @@ from shallows.traffic import AlgorithmChoice, Traffic
 from shallows.units import Duration, Name, Seed, Time
 
 
-class Given(Table):
+class Given(Table, frozen=True):
     """The tables of one run: network, hosts, algorithms and traffic."""
 
     name: Name = Key("scenario", description="name of the results")

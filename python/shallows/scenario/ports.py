@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from shallows.algorithms.algorithm import Algorithm
     from shallows.algorithms.marking import Marking
     from shallows.scenario.queues import TrafficClass
-    from shallows.scenario.resolved import Resolved
+    from shallows.scenario.resolved import Draft, Resolved
     from shallows.scenario.tables import NetworkTable
     from shallows.topology import Network
 
@@ -71,7 +71,7 @@ class Queue:
         """Its marking; None if it has none."""
         return None if isinstance(self.marking, str) else self.marking
 
-    def marking_begins(self, scenario: "Resolved") -> int:
+    def marking_begins(self, scenario: "Draft") -> int:
         """Bytes at which the last switch port begins to mark it; 0 if no queue decides."""
         rates = scenario.graph.rate_bps[~scenario.graph.is_nic]
         return self.marks.largest_threshold(rates) if self.marks else 0
@@ -105,7 +105,7 @@ class Queue:
         )
 
 
-def queues_of(scenario: "Resolved") -> list[Queue]:
+def queues_of(scenario: "Draft") -> list[Queue]:
     """The queue of each class, in order of priority."""
     if scenario.classes:
         return _of_classes(scenario)
@@ -133,7 +133,7 @@ def queues_of(scenario: "Resolved") -> list[Queue]:
     ]
 
 
-def _of_classes(scenario: "Resolved") -> list[Queue]:
+def _of_classes(scenario: "Draft") -> list[Queue]:
     pools, numbers = [pool.name for pool in scenario.pools], class_numbers(scenario)
     used = list(zip(numbers, scenario.algorithms, strict=True))
     found: list[Queue] = []
@@ -158,7 +158,7 @@ def _of_classes(scenario: "Resolved") -> list[Queue]:
     return found
 
 
-def _turns(scenario: "Resolved") -> list[int | None]:
+def _turns(scenario: "Draft") -> list[int | None]:
     """Bytes of a turn of each class, None without one: its weight in lowest terms times a full frame."""
     turns: list[int | None] = []
     for place, one in enumerate(scenario.classes):
@@ -175,14 +175,14 @@ def _turns(scenario: "Resolved") -> list[int | None]:
     return turns
 
 
-def marking_begins(scenario: "Resolved", queue: Queue) -> int:
+def marking_begins(scenario: "Draft", queue: Queue) -> int:
     """Bytes at which the last switch port begins to mark a queue, with the settings of `[[ports]]`."""
     everywhere = [queue, *(queue.changed(table) for table in scenario.ports)]
     return max(one.marking_begins(scenario) for one in everywhere)
 
 
 def algorithms_of_tables(
-    scenario: "Resolved",
+    scenario: "Draft",
 ) -> "list[tuple[str, NetworkTable | TrafficClass, Sequence[Algorithm]]]":
     """(key, table, algorithms of its data) of each class; without `[[classes]]` those of `[network]`."""
     if not scenario.classes:
@@ -193,7 +193,7 @@ def algorithms_of_tables(
     ]
 
 
-def class_numbers(scenario: "Resolved") -> list[int]:
+def class_numbers(scenario: "Draft") -> list[int]:
     """The number of the class of each traffic table; by default the last class, of lowest priority."""
     known = [one.name for one in scenario.classes]
     return [
@@ -205,7 +205,7 @@ def class_numbers(scenario: "Resolved") -> list[int]:
 def algorithms_by_marking(scenario: "Resolved") -> "dict[str, tuple[Marking | str, Sequence[Algorithm]]]":
     """By its key the marking of the network or of each class, and the algorithms whose data it marks."""
     if not scenario.classes:
-        return {"network.marking": (scenario.network.marking or "none", scenario.algorithms)}
+        return {"network.marking": (scenario.network.marking, scenario.algorithms)}
     return {f"{queue.key}.marking": (queue.marking, queue.algorithms) for queue in scenario.queues}
 
 

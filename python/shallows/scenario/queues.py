@@ -86,7 +86,7 @@ else:
 """A table, or false, which differs from an absent key: no default takes its place."""
 
 
-class Shared(Table):
+class Shared(Table, frozen=True):
     """`[network.shared]`: one memory for all ports of a switch, with a dynamic threshold."""
 
     size: OptionalWireSize = Key(
@@ -110,7 +110,7 @@ class Shared(Table):
         return float(value)
 
 
-class Pauses(Table):
+class Pauses(Table, frozen=True):
     """`[network.pfc]`: a switch pauses links that bring too much data."""
 
     threshold: OptionalWireSize = Key(
@@ -152,7 +152,7 @@ class Pauses(Table):
         return self
 
 
-class Trimming(Table):
+class Trimming(Table, frozen=True):
     """`[network.trimming]`: switch ports trim packets to their headers instead of dropping them (NDP)."""
 
     queue: OptionalCount = Key(
@@ -189,7 +189,7 @@ def _tables_of_defaults(table: Mapping[str, object], *keys: str) -> dict[str, ob
     return {**table, **defaults}
 
 
-class TrafficClass(Table):
+class TrafficClass(Table, frozen=True):
     """A table of `[[classes]]`: a traffic class, with a queue of its own at every port."""
 
     name: Name = Key(description="the name that traffic refers to")
@@ -232,7 +232,7 @@ class TrafficClass(Table):
         return self.model_copy(update={"buffer": NEVER}) if other else self
 
 
-class Pool(Shared):
+class Pool(Shared, frozen=True):
     """A table of `[[pools]]`: memory of each switch that the ports share for some classes."""
 
     name: Name = Key(description="the name that classes refer to")
@@ -250,7 +250,7 @@ else:
     PortNames = Annotated[object, TypeName("Ports"), WithJsonSchema(_NAMES)]
 
 
-class PortTable(Table):
+class PortTable(Table, frozen=True):
     """A table of `[[ports]]`: other settings of some ports of switches, such as those of a tier."""
 
     names: PortNames = Key(

@@ -1,7 +1,7 @@
 """Settings through which a run depends on its seed. Without any, runs of all seeds are one and the same."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shallows import faults
 from shallows.worlds import REAL_TIME
@@ -23,12 +23,12 @@ def settings(scenario: "Scenario", drawn: "Random | None", world: str = "packet"
     return [*traffic, *cables, *(_of_run(scenario, drawn) if drawn else ())]
 
 
-def advice(traffic: Sequence[Mapping[str, Any]]) -> str:
+def advice(traffic: Sequence[Mapping[str, object]]) -> str:
     """The setting that introduces randomness into a scenario with these `traffic` tables."""
     from shallows.traffic import KINDS
 
     for number, table in enumerate(traffic):
-        if "jitter" in KINDS[table["kind"]].model_fields:
+        if "jitter" in KINDS[str(table["kind"])].model_fields:
             return f"set traffic.{number}.jitter to a round trip or more"
     return 'write traffic whose starts are random, such as kind = "poisson"'
 

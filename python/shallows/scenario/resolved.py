@@ -1,8 +1,12 @@
-"""A scenario with every default: what a run, its checks and its results read."""
+"""A scenario with every default: what a run, its checks and its results read.
+
+A `Draft` is a scenario of which some defaults are absent; `scenario/resolve.py` makes a `Resolved` of it.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +16,44 @@ from shallows.algorithms.marking import Marking
 from shallows.faults import Fault
 from shallows.scenario import supported_keys
 from shallows.scenario.ports import Queue, marking_begins, queues_of
-from shallows.scenario.queues import Pool, PortTable, TrafficClass
+from shallows.scenario.queues import AnyMarking, Pool, PortTable, TrafficClass
 from shallows.scenario.tables import HostTable, NetworkTable, RecordTable
 from shallows.topology import Network, Topology
 from shallows.traffic import AlgorithmChoice, Flows, Traffic, draw
-from shallows.units import NEVER, Frame
+from shallows.units import NEVER, Buffer, Frame, Interval
+
+if TYPE_CHECKING:
+    ChosenMarking = Marking | Literal["none"]
+else:
+    ChosenMarking = AnyMarking
+
+
+class ResolvedNetwork(NetworkTable, frozen=True):
+    """`[network]` with every default. `buffer` is unlimited with pauses or a memory."""
+
+    buffer: Buffer = NEVER
+    marking: ChosenMarking = "none"
+
+
+class ResolvedHosts(HostTable, frozen=True):
+    """`[hosts]` with every default."""
+
+    rto_min: Interval = NEVER
+    rto_initial: Interval = NEVER
+    rto_max: Interval = NEVER
+    ack_delay: Interval = NEVER
+
+
+class ResolvedClass(TrafficClass, frozen=True):
+    """A table of `[[classes]]` with every default. `buffer` is unlimited with pauses or a pool."""
+
+    buffer: Buffer = NEVER
+    marking: ChosenMarking = "none"
 
 
 @dataclass(frozen=True, eq=False)
-class Resolved:
-    """The tables of a scenario with every default.
+class Draft:
+    """The tables of a scenario, with some of the defaults.
 
     frame: the size of one "pkt". graph: the nodes and links, with the ports to record.
     derived: by key, defaults that follow the network and that a key of the file can replace.
@@ -55,6 +87,25 @@ class Resolved:
     def buffer(self) -> int:
         """Bytes that a switch port holds without `[[classes]]`; unlimited with pauses or a memory."""
         return self.network.buffer or NEVER
+
+    @property
+    def algorithms(self) -> list[Algorithm]:
+        """The algorithm of each traffic table."""
+        return [used for _, used in supported_keys.algorithms(self)]
+
+    @property
+    def marking_begins(self) -> int:
+        """Bytes of queue at which the last switch port begins to mark."""
+        return max(marking_begins(self, queue) for queue in queues_of(self))
+
+
+@dataclass(frozen=True, eq=False)
+class Resolved(Draft):
+    """The tables of a scenario with every default."""
+
+    network: ResolvedNetwork
+    hosts: ResolvedHosts
+    classes: Sequence[ResolvedClass]
 
     @property
     def marking(self) -> Marking | None:
@@ -108,16 +159,6 @@ class Resolved:
             return np.asarray(wanted, np.uint32)
         count = len(self.flows) if wanted == "all" else min(wanted, len(self.flows))
         return np.arange(count, dtype=np.uint32)
-
-    @property
-    def algorithms(self) -> list[Algorithm]:
-        """The algorithm of each traffic table."""
-        return [used for _, used in supported_keys.algorithms(self)]
-
-    @property
-    def marking_begins(self) -> int:
-        """Bytes of queue at which the last switch port begins to mark."""
-        return max(marking_begins(self, queue) for queue in queues_of(self))
 
     @property
     def credits(self) -> tuple[int, int, int, int] | None:

@@ -7,11 +7,12 @@ silently. `world_table` and `transport_table` are the tables of docs/scenario-wo
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from shallows.errors import ScenarioError
+from shallows.scenario.tables import HostTable, NetworkTable
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from shallows.algorithms.algorithm import Algorithm
     from shallows.base.table import Table
     from shallows.scenario import Scenario
-    from shallows.scenario.resolved import Resolved
+    from shallows.scenario.resolved import Draft
 
 
 KINDS = {"topology": TOPOLOGIES, "traffic": TRAFFICS}
@@ -125,8 +126,8 @@ class SetKey:
 def set_keys(scenario: "Scenario") -> Iterator[SetKey]:
     """Every `SetKey` of `scenario`. A kind of topology or traffic is one key, without the kind's own keys."""
     yield SetKey(f"topology.{scenario.topology.kind}", "topology.kind", scenario.topology.kind, None)
-    for name, table in (("network", scenario.network), ("hosts", scenario.hosts)):
-        yield from _set_in(scenario, name, table)
+    yield from _set_in(scenario, "network", NetworkTable, scenario.network)
+    yield from _set_in(scenario, "hosts", HostTable, scenario.hosts)
     for key in ("classes", "pools"):
         if getattr(scenario, key):
             yield SetKey(key, f"{key}[0].name", getattr(scenario, key)[0].name, None)
@@ -149,7 +150,7 @@ def set_keys(scenario: "Scenario") -> Iterator[SetKey]:
             yield SetKey("cc.receiver", f"{where}.receiver", used.receiver.kind, None, used)
 
 
-def algorithms(scenario: "Resolved") -> "Iterator[tuple[str, Algorithm]]":
+def algorithms(scenario: "Draft") -> "Iterator[tuple[str, Algorithm]]":
     """(key, algorithm) of each traffic table."""
     for i, table in enumerate(scenario.traffic):
         used = table.cc or scenario.cc
@@ -157,14 +158,14 @@ def algorithms(scenario: "Resolved") -> "Iterator[tuple[str, Algorithm]]":
         yield f"traffic[{i}].cc" if table.cc else "cc", used
 
 
-def _set_in(scenario: "Scenario", name: str, table: "Table") -> Iterator[SetKey]:
+def _set_in(scenario: "Scenario", name: str, model: "type[Table]", table: "Table") -> Iterator[SetKey]:
     """The keys of `network` or `hosts` that the file has and that differ from their defaults."""
-    given: dict[str, Any] = scenario.tables.get(name) or {}
+    given: dict[str, object] = scenario.tables.get(name) or {}
     values = _dumped(table, {"frame": scenario.frame})
     also = {"shared"} if given.get("buffer") == "shared" else set[str]()
     values = {key: value for key, value in values.items() if key in given or key in also}
     for key in values:
-        default = _default(scenario, type(table), values, key)
+        default = _default(scenario, model, values, key)
         if values[key] != default:
             shown = None if isinstance(values[key], dict) else values[key]
             yield SetKey(f"{name}.{key}", f"{name}.{key}", shown, default)

@@ -45,7 +45,7 @@ def _share(value: float) -> float:
     return value
 
 
-class NetworkTable(Table):
+class NetworkTable(Table, frozen=True):
     """`[network]`: what is true of every link and port."""
 
     mtu: HeaderSize = Key("1500B", description="a full frame on the wire: one pkt")
@@ -135,7 +135,7 @@ _RTO = {
 }
 
 
-class TimestampTable(Table):
+class TimestampTable(Table, frozen=True):
     """`hosts.timestamps`: how hosts stamp packets. A kind's values hold where a key is not given."""
 
     kind: Literal["software", "hardware"] = Key("software", description="whose errors")
@@ -173,7 +173,7 @@ bursts and 1.6 us.
 """
 
 
-class HostTable(Table):
+class HostTable(Table, frozen=True):
     """`[hosts]`: NIC and transport of every host."""
 
     nic: Literal["fair", "fifo"] = Key("fair", description="round robin over its flows, or one marked queue")
@@ -308,7 +308,7 @@ else:
     RecordedFlows = Annotated[object, TypeName("FlowCount"), WithJsonSchema(_FLOWS)]
 
 
-class RecordTable(Table):
+class RecordTable(Table, frozen=True):
     """`[record]`: what is sampled over time. Exact statistics of every port come regardless."""
 
     queues: Sampling = Key("off", description="interval between samples of the queues")

@@ -6,7 +6,7 @@ and an acknowledgement back over empty links.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -199,7 +199,7 @@ def fluid_model(
     from shallows.base import extras
     from shallows.worlds.fluid_models import MODELS, ModelInputs
 
-    groups = [(scenario.network.marking or "none", [algorithm])] if algorithm else _marked(scenario)
+    groups = [(scenario.network.marking, [algorithm])] if algorithm else _marked(scenario)
     rows = [
         (used, marking, MODELS.get((used.name, _kind(marking))) or MODELS.get((used.name, None)))
         for marking, algorithms in groups
@@ -217,7 +217,8 @@ def fluid_model(
     given = ModelInputs(used.parameters, levels, at, scenario.mtu, frame.payload, packet_s, switches)
     parameters = {name: given.get(source) for name, source in row.parameters.items()}
     delay_s = rtt_ps * 1e-12 - (packet_s if row.sends_apart else 0.0)
-    return fluid.MODELS[row.model](rate=float(rate), delay=delay_s, mtu=float(scenario.mtu), **parameters)
+    model, mtu = fluid.MODELS[row.model](), float(scenario.mtu)
+    return replace(model, rate=float(rate), delay=delay_s, mtu=mtu, **parameters)
 
 
 def _margin(scenario: "Scenario", rate: int, base_rtt_ps: int) -> Margin | None:

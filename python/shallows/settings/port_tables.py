@@ -11,7 +11,6 @@ cfgmgr/buffermgr.cpp of github.com/sonic-net/sonic-swss, portconfig.py of sonic-
 
 import re
 from pathlib import Path
-from typing import Any
 
 from shallows.base import texts
 from shallows.errors import ScenarioError
@@ -79,7 +78,7 @@ def _lookup(path: Path, text: str) -> dict[str, dict[str, str]]:
 def _ports(path: Path, text: str, columns: list[str]) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for number, words in _rows(path, text, ", ".join(columns), 2, len(columns)):
-        row: dict[str, Any] = dict(zip(columns, words, strict=False))
+        row = dict(zip(columns, words, strict=False))
         port = {"speed": row["speed"]} if "speed" in row else {}
         if found.setdefault(row["name"], port) != port:
             raise ScenarioError(f"line {number}", " ".join(words), f"one row for {row['name']}", file=path)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shallows.errors import ScenarioError
 from shallows.settings import config_db, sonic
@@ -158,9 +158,9 @@ class _Export:
         }
         pools = {f"{POOL}_{at}": one.name for at, one in enumerate(self.scenario.pools)}
 
-        def table(one: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, object]:
-            pool = {"pool": pools[one["pool"]]} if "pool" in one else {}
-            return {**one, "name": known[one["name"]], **pool}
+        def table(one: Mapping[str, object], known: Mapping[str, str]) -> dict[str, object]:
+            pool = {"pool": pools[str(one["pool"])]} if "pool" in one else {}
+            return {**one, "name": known[str(one["name"])], **pool}
 
         tables = {
             "classes": [table(one, names) for one in stated.tables["classes"]],

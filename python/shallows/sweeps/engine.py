@@ -6,7 +6,7 @@ a kind of jobs says what one does and where its result is stored.
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 
 class Task(Protocol):
@@ -49,7 +49,7 @@ class Watcher(Protocol):
         """`total` jobs begin, of which `done` have stored results."""
         ...
 
-    def row(self, row: Any) -> None:
+    def row(self, row: object) -> None:
         """One more job has this result."""
         ...
 

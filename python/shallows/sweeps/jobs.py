@@ -7,7 +7,7 @@ import shutil
 import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shallows.algorithms import user_algorithms
 from shallows.errors import ScenarioError
@@ -84,7 +84,7 @@ class Saved:
                 job, failure=f"{type(error).__name__}: {error}, in line {last.lineno} of {last.filename}"
             )
 
-    def lost(self, job: "Job", error: BaseException) -> dict[str, Any]:
+    def lost(self, job: "Job", error: BaseException) -> dict[str, object]:
         """The row of a run whose process or machine was lost."""
         return row(
             job,
@@ -129,7 +129,7 @@ def place_of_run(address: str, folder: Path) -> Path:
     return Path(folder, f"run={address}")
 
 
-def row(job: "Job", summary: Summary | None = None, failure: str | None = None) -> dict[str, Any]:
+def row(job: "Job", summary: Summary | None = None, failure: str | None = None) -> dict[str, object]:
     """The row of a run in the table of its sweep, independent of when and where it ran."""
     if summary and not summary["books"]["closed"]:
         failure = "the books do not close: " + "; ".join(summary["books"]["problems"])

@@ -2,9 +2,9 @@
 
 import sys
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
+from shallows.base.literal import is_table
 from shallows.printing.progress import count, duration
 
 if TYPE_CHECKING:
@@ -41,8 +41,9 @@ class Progress:
                 self._bar.remove_task(self._task)
             self._task = self._bar.add_task(self.unit, total=total, completed=done, state="")
 
-    def row(self, row: Mapping[str, Any]) -> None:
+    def row(self, row: object) -> None:
         """Count one more finished job."""
+        row = row if is_table(row) else {}
         self.done += 1
         self.failed += row.get("failure") is not None
         self.hops += row.get("packet_hops") or 0

@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Never
+from typing import TYPE_CHECKING, Any, Never, TypedDict
 
 from shallows.base import names
 from shallows.base.version import version
@@ -93,10 +93,17 @@ def sweep(
     return result
 
 
+class Options(TypedDict):
+    """The options of a sweep that are not part of its plan."""
+
+    until: float | None
+    metric: list[str]
+
+
 def asked(
     scenario: "Given",
-    cc: object = (),
-    over: object = None,
+    cc: Any = (),
+    over: Any = None,
     *,
     seeds: object = None,
     until: object = None,
@@ -104,7 +111,7 @@ def asked(
     world: str = "packet",
     overrides: Mapping[str, object] | None = None,
     shard: tuple[int, int] | None = None,
-) -> "tuple[Plan, dict[str, Any]]":
+) -> "tuple[Plan, Options]":
     """`(Plan, {"until", "metric"})` of the arguments of `sweep`, or else of the file."""
     base, settings = read(scenario, overrides or {})
     settings |= {key: value for key, value in {"cc": cc, "over": over, "seeds": seeds}.items() if value}

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypedDict, cast
+from typing import TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ class About(TypedDict):
     set_aside: dict[str, str]
 
 
-def save(path: Path, rows: list[dict[str, Any]], about: About, swept: Mapping[str, str]) -> None:
+def save(path: Path, rows: list[dict[str, object]], about: About, swept: Mapping[str, str]) -> None:
     """Write the table and the facts `about` the sweep. Raises `OSError` if it fails."""
     names = list(rows[0]) if rows else []
     values = {name: [row[name] for row in rows] for name in names}
@@ -49,7 +49,7 @@ def save(path: Path, rows: list[dict[str, Any]], about: About, swept: Mapping[st
     )
 
 
-def load(path: Path) -> tuple[list[dict[str, Any]], About, dict[str, str]]:
+def load(path: Path) -> tuple[list[dict[str, object]], About, dict[str, str]]:
     """(rows, facts about the sweep, column of each swept key). Raises `ScenarioError` without a table."""
     expected = "the folder of a sweep"
     if not path.is_file():
@@ -67,7 +67,7 @@ def load(path: Path) -> tuple[list[dict[str, Any]], About, dict[str, str]]:
     return rows, cast(About, facts), swept
 
 
-def _kind(name: str, values: list[Any]) -> str | None:
+def _kind(name: str, values: list[object]) -> str | None:
     """The type of a column; None if no column type holds these values."""
     if is_metric(name):
         return "float64"
@@ -76,14 +76,16 @@ def _kind(name: str, values: list[Any]) -> str | None:
         return "name"
     if types == {bool}:
         return "bool"
-    if types == {int} and min(values) >= -(2**63) and max(values) < 2**63:
+    if types == {int} and all(isinstance(one, int) and -(2**63) <= one < 2**63 for one in values):
         return "int64"
     return "float64" if float in types and types <= {int, float} else None
 
 
-def _column(values: list[Any], kind: str) -> NDArray[np.generic] | Names:
+def _column(values: list[object], kind: str) -> NDArray[np.generic] | Names:
     if kind != "name":
         return np.array(values, kind)
-    names = list(dict.fromkeys(value for value in values if value is not None))
+    names = list(dict.fromkeys(value for value in values if isinstance(value, str)))
     numbers = {name: number for number, name in enumerate(names)}
-    return Names(np.array([numbers.get(value, -1) for value in values], np.int32), names)
+    return Names(
+        np.array([-1 if value is None else numbers[str(value)] for value in values], np.int32), names
+    )

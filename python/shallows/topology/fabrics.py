@@ -16,7 +16,7 @@ def _one_a_plane(tables: dict[str, int]) -> int:
     return tables.get("planes", 1)
 
 
-class LeafSpine(Sized):
+class LeafSpine(Sized, frozen=True):
     """Two tiers: every leaf has cables to every spine. Planes are separate fabrics that share the hosts."""
 
     kind: Literal["leaf-spine"]
@@ -63,7 +63,7 @@ class LeafSpine(Sized):
         return net.network()
 
 
-class ThreeTier(Sized):
+class ThreeTier(Sized, frozen=True):
     """The oversubscribed tree of the DX paper (SIGCOMM 2015 §VI): 192 servers, 3:1 at the racks.
 
     Racks share aggregation switches in pairs of the latter; even aggregations reach the even cores, odd
@@ -115,7 +115,7 @@ class ThreeTier(Sized):
         return net.network()
 
 
-class RailOptimised(Sized):
+class RailOptimised(Sized, frozen=True):
     """Servers of GPUs: GPU i of every server of a unit is at leaf i of the unit, and spines join all leaves.
 
     GPUs are the hosts. Each has a port to its leaf and a port to the NVLink switch of its server, which
@@ -160,7 +160,7 @@ def _one_a_spine(tables: dict[str, int]) -> int:
     return tables.get("spines", 1)
 
 
-class DragonflyPlus(Sized):
+class DragonflyPlus(Sized, frozen=True):
     """Groups of leaves and spines (Dragonfly+, HiPINEB 2017): spines also have cables to other groups.
 
     Flows take shortest paths, so they cross one cable between groups.

@@ -13,7 +13,7 @@ from shallows.topology.network import Network, Wiring
 from shallows.units import Rate, Time
 
 
-class Graph(Table):
+class Graph(Table, frozen=True):
     """Any graph, connected or not: from a file, or given as `edges` and `hosts`.
 
     `edges` is a list of [node, node, rate, delay]; an edge that occurs several times is as many parallel

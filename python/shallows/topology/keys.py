@@ -11,7 +11,7 @@ from shallows.errors import ScenarioError
 from shallows.units import Rate
 
 
-class Sized(Table):
+class Sized(Table, frozen=True):
     """A kind of topology whose keys say how many cables it has, so that a large one is not built first."""
 
     def sizes(self) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from shallows.topology.network import Network, Wiring
 from shallows.units import Count, Rate, Time, TwoOrMore
 
 
-class _RoundTripKind(Sized):
+class _RoundTripKind(Sized, frozen=True):
     """A kind with a given round trip of propagation over its longest path."""
 
     rate: Rate = Key("10Gbps", description="rate of the links between switches")
@@ -40,7 +40,7 @@ class _RoundTripKind(Sized):
         return edge, [between - (hops - 1) * hop] + [hop] * (hops - 1)
 
 
-class Dumbbell(_RoundTripKind):
+class Dumbbell(_RoundTripKind, frozen=True):
     """`hosts` senders on the left, as many receivers on the right, one cable between two switches."""
 
     kind: Literal["dumbbell"]
@@ -64,7 +64,7 @@ class Dumbbell(_RoundTripKind):
         return net.network([("s0", "s1")], list(zip(left, right, strict=True)))
 
 
-class Star(_RoundTripKind):
+class Star(_RoundTripKind, frozen=True):
     """`hosts` hosts around one switch: the network of an incast."""
 
     kind: Literal["star"]
@@ -83,7 +83,7 @@ class Star(_RoundTripKind):
         return net.network(pairs=[(name, names[-1]) for name in names[:-1]])
 
 
-class ParkingLot(_RoundTripKind):
+class ParkingLot(_RoundTripKind, frozen=True):
     """A row of switches; long flows cross every hop, and each hop has flows that cross only it."""
 
     kind: Literal["parking-lot"]
@@ -118,7 +118,7 @@ class ParkingLot(_RoundTripKind):
         return net.network(row, in_turn)
 
 
-class MultiBottleneck(_RoundTripKind):
+class MultiBottleneck(_RoundTripKind, frozen=True):
     """Two bottlenecks in a row (SIGCOMM 2015 Fig. 16): group 1 crosses both, groups 2 and 3 one each.
 
     Groups 1 and 2 send from s0; group 3 sits at s1. Groups 1 and 3 send to one receiver behind an edge
@@ -158,7 +158,7 @@ class MultiBottleneck(_RoundTripKind):
         return net.network([("s0", "s1"), ("s1", shared)], list(zip(names, receivers, strict=False)))
 
 
-class FatTree(Table):
+class FatTree(Table, frozen=True):
     """The k-ary fat tree: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores, k^3/4 hosts."""
 
     kind: Literal["fat-tree"]

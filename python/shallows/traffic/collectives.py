@@ -24,7 +24,7 @@ CHUNK = 512_000
 """Bytes of a chunk, about NCCL's default: a buffer of 4 MiB in eight steps."""
 
 
-class Collective(Kind):
+class Collective(Kind, frozen=True):
     """A collective of all `hosts`, or of each group of `group_size` of them, which run at the same time."""
 
     hosts: Ends = Key("topology", description="the ranks in order; by default all hosts")
@@ -118,7 +118,7 @@ class Collective(Kind):
         )
 
 
-class OverRails(Collective):
+class OverRails(Collective, frozen=True):
     """A collective whose rings can use every rail of servers of GPUs, as those of NCCL do."""
 
     rails: bool = Key(
@@ -165,7 +165,7 @@ def _power_of_two(algorithm: str, ranks: int) -> None:
         raise ScenarioError("algorithm", algorithm, expected)
 
 
-class AllReduce(OverRails):
+class AllReduce(OverRails, frozen=True):
     """Every rank gets the sum of the buffers of all."""
 
     kind: Literal["all-reduce"]
@@ -200,7 +200,7 @@ class AllReduce(OverRails):
         return schedules.halving_doubling(ranks, size)
 
 
-class ReduceScatter(OverRails):
+class ReduceScatter(OverRails, frozen=True):
     """Every rank gets the sum of one part of the buffers of all."""
 
     kind: Literal["reduce-scatter"]
@@ -214,7 +214,7 @@ class ReduceScatter(OverRails):
         return schedules.halving(ranks, size)
 
 
-class AllGather(OverRails):
+class AllGather(OverRails, frozen=True):
     """Every rank gets the parts of all."""
 
     kind: Literal["all-gather"]
@@ -228,7 +228,7 @@ class AllGather(OverRails):
         return schedules.doubling(ranks, size)
 
 
-class Broadcast(Collective):
+class Broadcast(Collective, frozen=True):
     """Every rank gets the buffer of the first, chunk by chunk along a chain."""
 
     kind: Literal["broadcast"]
@@ -251,7 +251,7 @@ class Broadcast(Collective):
         return schedules.chain(ranks, _chunks(size, self.chunk))
 
 
-class AllToAll(Collective):
+class AllToAll(Collective, frozen=True):
     """Every rank sends a part of its buffer to every other, equal parts unless `gini` is set."""
 
     kind: Literal["all-to-all"]

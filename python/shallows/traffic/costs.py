@@ -13,7 +13,7 @@ wait. Results count from that request, so that a completion time includes the co
 Each is longer by a random share, uniform up to `spread`. `pcie` bounds the rate at which a host sends.
 """
 
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
@@ -38,7 +38,7 @@ PRESETS = {"nccl": {"step": 11_000_000}}
 of messages and chunks (github.com/NVIDIA/nccl/issues/2409: H100 over RoCE at 400 Gbps)."""
 
 
-class CostTable(Table):
+class CostTable(Table, frozen=True):
     """A table of `hosts.costs`: costs of some hosts. Of several tables with a host the last counts."""
 
     hosts: Ends = Key("topology", description="the hosts; by default all")
@@ -53,10 +53,9 @@ class CostTable(Table):
     @model_validator(mode="after")
     def _filled(self) -> Self:
         """Fill in the values of the preset."""
-        for key, value in PRESETS.get(self.preset or "", {}).items():
-            if key not in self.model_fields_set:
-                vars(self)[key] = value
-        return self
+        preset = PRESETS.get(self.preset or "", {})
+        absent = {key: value for key, value in preset.items() if key not in self.model_fields_set}
+        return self.model_copy(update=absent) if absent else self
 
 
 KEYS = ("message", "queue_pair", "step", "completion", "spread", "pcie")
@@ -74,7 +73,7 @@ def by_host(scenario: "Scenario") -> dict[str, "F64"]:
             raise error.under(f"hosts.costs[{number}]") from None
         mine = slice(None) if hosts is None else hosts
         for key in KEYS:
-            value: Any = getattr(table, key)
+            value: float | None = getattr(table, key)
             found[key][mine] = np.inf if value is None else value
     return found
 

@@ -1,7 +1,5 @@
 """The tasks of one training iteration: passes of layers, messages of the pipeline, and collectives."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +7,8 @@ from shallows.core.contract import F64, U32
 from shallows.traffic.schedules import Schedule
 from shallows.traffic.task_graph import Ids, TaskGraph
 
+Experts = tuple[Schedule, int]
+"""The schedule and the size of groups of experts."""
 STREAM = 1
 """The processor of a host on which collectives end; computations have processor 0."""
 NONE = -1
@@ -54,11 +54,13 @@ class Iteration:
         self._reduced: Ids = np.full(shape.ranks, NONE)
         """The end of the last bucket of each rank."""
 
-    def layer(self, stage: int, length_ps: int, step: int, tensor: Schedule | None, expert: "object") -> Ids:
+    def layer(
+        self, stage: int, length_ps: int, step: int, tensor: Schedule | None, expert: Experts | None
+    ) -> Ids:
         """Add a layer of one pass of a stage; returns the last computation of each rank of all.
 
-        With tensor parallelism each half ends with an all-reduce. With experts, `expert` has the schedule and
-        the size of their groups, and all-to-alls are before and after the second half.
+        With tensor parallelism each half ends with an all-reduce. With experts, all-to-alls of
+        their groups are before and after the second half.
         """
         if tensor is None and not expert:
             self._compute(stage, length_ps, step)
@@ -92,7 +94,7 @@ class Iteration:
             groups = self.shape.number[stage]
             self.tail[groups.ravel()] = self._collective(groups, schedule, [self.tail], step).ravel()
 
-    def _expert(self, stage: int, expert: Any, step: int) -> None:
+    def _expert(self, stage: int, expert: Experts | None, step: int) -> None:
         if expert:
             schedule, size = expert
             groups = self.shape.experts(stage, size)

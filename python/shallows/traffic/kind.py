@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 from pydantic import BeforeValidator, PlainSerializer
@@ -86,11 +86,11 @@ else:
     ]
 
 
-class Kind(Table):
+class Kind(Table, frozen=True):
     """A `[[traffic]]` table."""
 
     if TYPE_CHECKING:  # every kind has its own literal, without a default
-        kind: Any
+        kind: str
 
     name: OptionalName = Key(None, description="name in results; by default its kind, numbered if used again")
     cc: AlgorithmChoice = Key(None, description="the algorithm; by default the scenario's")
@@ -122,7 +122,7 @@ def filled(count: int | None) -> int:
     return count
 
 
-class Between(Kind):
+class Between(Kind, frozen=True):
     """A kind whose sources and targets may be chosen."""
 
     sources: Ends = Key(

@@ -49,7 +49,7 @@ def _check_end(key: str, value: int, end_ps: int) -> None:
         raise ScenarioError(key, value, f"fewer: they would end after {TIME.text(limits.TIME.most)}")
 
 
-class LongLived(Between):
+class LongLived(Between, frozen=True):
     """Flows without an end: flow i starts at `start + i * stagger`, or up to `jitter` later."""
 
     kind: Literal["long-lived"]
@@ -112,7 +112,7 @@ class LongLived(Between):
         return Application(first, start_ps if self.exchange else full(len(start_ps), 0), on, off)
 
 
-class Staircase(Between):
+class Staircase(Between, frozen=True):
     """One flow joins every interval; when all are there, one leaves every interval, first come first."""
 
     kind: Literal["staircase"]
@@ -131,7 +131,7 @@ class Staircase(Between):
         return Drawn(*pair, full(self.flows, 0), start_ps, stop_ps)
 
 
-class Incast(Kind):
+class Incast(Kind, frozen=True):
     """Many hosts send one flow each to the same host, at once or within `jitter`.
 
     Once, every `period`, or at random times with a mean `load` and random hosts.
@@ -277,7 +277,7 @@ class Incast(Kind):
         return Offered(src[:once], dst[:once], np.full(once, bps))
 
 
-class Shuffle(Between):
+class Shuffle(Between, frozen=True):
     """Every host sends to every other: the middle of a map and reduce job."""
 
     kind: Literal["shuffle"]
@@ -305,7 +305,7 @@ class Shuffle(Between):
         return Drawn(src[apart], dst[apart], full(count, self.size), start_ps, full(count, NEVER))
 
 
-class RequestResponse(Between):
+class RequestResponse(Between, frozen=True):
     """Clients that each send a request, receive the response, think, and send the next."""
 
     kind: Literal["request-response"]

@@ -63,7 +63,7 @@ else:
     ]
 
 
-class Poisson(Between):
+class Poisson(Between, frozen=True):
     """Flows that arrive at random, with sizes from a distribution, at a stated load.
 
     Load is bytes on the wire (payload and headers, not acks) over capacity: `host` is the mean share of

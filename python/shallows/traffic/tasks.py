@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shallows.topology import Network
 
 
-class Task(Table):
+class Task(Table, frozen=True):
     """A message (`from`, `to`, `size`) or a computation (`host`, `compute`)."""
 
     name: OptionalName = Key(None, description="its name, for other tasks; by default its number, from 0")
@@ -78,7 +78,7 @@ class Task(Table):
                 getattr(graph, key)(number, numbers[other])
 
 
-class Tasks(Kind):
+class Tasks(Kind, frozen=True):
     """Messages and computations, each of which starts when its predecessors have ended at its host."""
 
     kind: Literal["tasks"]

@@ -80,7 +80,7 @@ class _Texts(NamedTuple):
     where: Sequence[str]
 
 
-class Trace(Kind):
+class Trace(Kind, frozen=True):
     """Flows listed one by one: a CSV file, or columns, of start_s, src, dst, bytes, and perhaps waits.
 
     A flow waits until earlier ones, named by their `id`, have finished at its source (`after`) or have sent

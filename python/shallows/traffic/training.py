@@ -24,7 +24,7 @@ CHUNK = 512_000
 """Bytes of a chunk of a tree, as of `all-reduce`."""
 
 
-class Training(Kind):
+class Training(Kind, frozen=True):
     """One iteration of training: forward and backward passes, and the collectives between ranks."""
 
     kind: Literal["training"]
@@ -104,17 +104,14 @@ class Training(Kind):
         backward = 2 * self.forward if self.backward is None else self.backward
         self._check(shape, max(self.forward, backward) * float(slower.max()))
         tensor = schedules.ring(self.tp, self.activations, 2 * (self.tp - 1)) if self.tp > 1 else None
-        expert = self._to_experts(draws) if self.ep > 1 else None
+        experts = (self._to_experts(draws), self.ep) if self.ep > 1 else None
         layers = self.layers // self.pp
         done: dict[int, list[np.ndarray]] = {}
         for stage, micro, forward in passes(self.pp, self.micro_batches, self.schedule):
             length = self.forward if forward else backward
             number = 2 * micro + (not forward)
             iteration.receive(stage, micro, forward)
-            ends = [
-                iteration.layer(stage, length, number, tensor, expert and (expert, self.ep))
-                for _ in range(layers)
-            ]
+            ends = [iteration.layer(stage, length, number, tensor, experts) for _ in range(layers)]
             if not forward and micro == self.micro_batches - 1:
                 done[stage] = ends
             iteration.send(stage, micro, forward, self.activations, number)

@@ -33,7 +33,7 @@ TIMES_THEORY = 4
 def short_rto_max(answer: "Answer") -> list[str]:
     """The retransmission timer expires before an acknowledgement can arrive, so all is sent again."""
     scenario, network = answer.scenario, answer.network
-    limit_ps = scenario.hosts.rto_max or NEVER
+    limit_ps = scenario.hosts.rto_max
     sending = 8 * 10**12 * scenario.mtu / network.rate_bps
     # A path crosses each link once at most. The exact round trips are computed only where they may matter.
     if float((network.delay_ps + sending).sum()) <= limit_ps:
@@ -79,7 +79,7 @@ def _waits(answer: "Answer") -> str:
     """The longest smoothed round trip beside the retransmission timeouts, and what to write."""
     hosts = answer.scenario.hosts
     longest = about(1e6 * np.nanmax(answer.flow_columns["srtt_max_us"], initial=0.0))
-    least, first = (TIME.text(time or 0) for time in (hosts.rto_min, hosts.rto_initial))
+    least, first = (TIME.text(time) for time in (hosts.rto_min, hosts.rto_initial))
     where = f"in smoothed round trips of up to {longest}, while"
     if not of_algorithms(answer.scenario, "hosts.rto_min").any():
         return f"{where} hosts.rto_initial = {first}; raise it to twice that"
@@ -237,7 +237,7 @@ def long_timeouts(answer: "Answer") -> list[str]:
 def least_timeouts(answer: "Answer") -> "F64":
     """For each flow the shortest timeout that it can have, in picoseconds."""
     hosts = answer.scenario.hosts
-    shortest, first = float(hosts.rto_min or 0), float(hosts.rto_initial or 0)
+    shortest, first = float(hosts.rto_min), float(hosts.rto_initial)
     by_key = {key: of_algorithms(answer.scenario, f"hosts.{key}") for key in ("rto_min", "rto_initial")}
     return np.where(by_key["rto_min"], shortest, np.where(by_key["rto_initial"], first, 0.0))
 

@@ -1,8 +1,9 @@
 """Times when links did not send: spans in which their ports were paused or they were down."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from shallows.why.record import NONE
@@ -31,7 +32,9 @@ class Stoppage(NamedTuple):
         return self.until_ps - self.since_ps
 
 
-def of_events(events: Mapping[str, NDArray[Any]], names: Sequence[str], ended_ps: int) -> list[Stoppage]:
+def of_events(
+    events: Mapping[str, NDArray[np.generic]], names: Sequence[str], ended_ps: int
+) -> list[Stoppage]:
     """The `Stoppage`s in a table of link events, by their end, which may be the end of the run.
 
     `events` are its columns `time_ps`, `link`, `event`, `through` and `class`, `names` those of the events.

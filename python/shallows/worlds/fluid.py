@@ -124,7 +124,8 @@ def translate(scenario: "Scenario") -> "tuple[Path, Model, list[Flows], NDArray[
         _check_start_rate(scenario, given, path)
         _check_drops(scenario)
         buffer = scenario.buffer
-        model = fluid.MODELS[row.model](
+        model = replace(
+            fluid.MODELS[row.model](),
             flows=len(scenario.flows),
             rate=float(path.rate_bps),
             delay=path.base_rtt_s - (given.packet_s if row.sends_apart else 0.0),
@@ -213,7 +214,7 @@ def _classes(scenario: "Scenario", row: "Row", given: ModelInputs) -> "tuple[lis
     flows = scenario.flows
     alike = np.column_stack([flows.start_ps, flows.stop_ps])
     kinds, class_of, counts = np.unique(alike, axis=0, return_inverse=True, return_counts=True)
-    state = {symbol: given.get(source) for symbol, source in row.states.items()}
+    state = {symbol: float(given.get(source)) for symbol, source in row.states.items()}
     classes = [
         Flows(
             count=float(count),

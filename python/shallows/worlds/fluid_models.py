@@ -6,7 +6,7 @@ add an algorithm to the fluid world, write its model and add its row.
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -69,7 +69,7 @@ class ModelInputs:
     packet_s: float
     switches: int
 
-    def get(self, source: Source) -> Any:
+    def get(self, source: Source) -> float | str:
         """The value of `source`, "cc.g" or a function."""
         if not isinstance(source, str):
             return source(self)

@@ -47,7 +47,9 @@ def median_run(scenario: "Scenario", ask: Ask, world: str, *, repeats: int, atte
     middle = sorted(range(len(runs)), key=lambda i: runs[i].summary["bottleneck"]["queue_mean_pkt"] or 0)
     middle = middle[(len(runs) - 1) // 2]
     result = runs[middle]
-    result.summary["lateness"] = {**(accepted[middle]["lateness"] or {}), "rejected": rejected}
+    late = accepted[middle]["lateness"]
+    assert late is not None, "a world in real time measures how late its packets are"
+    result.summary["lateness"] = {**late, "rejected": rejected}
     result.summary["spread"] = spread([run.summary for run in runs])
     return result
 

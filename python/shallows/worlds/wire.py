@@ -4,13 +4,11 @@ All hosts are in one thread, all switches in another, and the datagrams cross lo
 busy machine makes packets late: late runs are rejected and repeated as in the kernel world.
 """
 
-import gc
 import platform
-from collections.abc import Generator
-from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
+from shallows.base.garbage import uncollected
 from shallows.errors import ScenarioError
 from shallows.scenario.supported_keys import ALWAYS, World
 from shallows.scenario.tables import HostTable, NetworkTable
@@ -136,7 +134,7 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: 
     def ask(attempt: int) -> "Answer":
         return _core.emulate(request, on_progress)
 
-    with _without_collections():
+    with uncollected():  # no collection stops an algorithm that is written in Python
         return real_time.median_run(scenario, ask, "wire", repeats=repeats or RUNS, attempts=ATTEMPTS)
 
 
@@ -167,15 +165,3 @@ def datagrams_per_s(scenario: "Scenario") -> float:
     paths = [routes.path(src, dst)[::-1].tolist() for src, dst in pairs]
     shares_bps, _ = fair_shares(paths, network.rate_bps.astype(float))
     return 2 * sum(shares_bps) / (8 * scenario.frame.wire)
-
-
-@contextmanager
-def _without_collections() -> Generator[None]:
-    """Let no garbage collection stop an algorithm that is written in Python."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

@@ -13,7 +13,6 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from shallows.base.literal import is_table
 from shallows.errors import ScenarioError
@@ -89,19 +88,20 @@ class Door:
         if message.get("kind") == "greeting":
             cookie = _message(kind="cookie", cookie=self._cookie(peer, 0))
             return cookie if len(cookie) <= len(data) else None
-        if message.get("kind") != "opening" or not self._has_cookie(message, peer):
+        cookie = message.get("cookie")
+        if message.get("kind") != "opening" or not isinstance(cookie, str) or not self._is_own(cookie, peer):
             return None
-        code = _code(self._token, message.get("terms"), nonce, message["cookie"])
+        code = _code(self._token, message.get("terms"), nonce, cookie)
         if not _same(code, message.get("code")):
             return None
-        key = _session_key(self._token, nonce, message["cookie"])
+        key = _session_key(self._token, nonce, cookie)
         try:
             return Opening(Terms.of(message["terms"]), peer, key, _message(kind="accepted"))
         except ValueError as error:
             return _message(kind="refused", why=str(error)[:200])
 
-    def _has_cookie(self, message: dict[str, object], peer: Address) -> bool:
-        return any(_same(self._cookie(peer, age), message.get("cookie")) for age in (0, 1))
+    def _is_own(self, cookie: str, peer: Address) -> bool:
+        return any(_same(self._cookie(peer, age), cookie) for age in (0, 1))
 
     def _cookie(self, peer: Address, age: int) -> str:
         said = f"{peer[0]} {peer[1]} {int(self._clock() // COOKIE_S) - age}".encode()
@@ -123,7 +123,7 @@ def greet(sock: socket.socket, peer: Address) -> Greeted:
     nonce = os.urandom(16).hex()
     greeting = _message(kind="greeting", nonce=nonce).ljust(GREETING_BYTES)
     answers = [_ask(sock, peer, greeting, "cookie") for _ in range(GREETINGS)]
-    return Greeted(peer, nonce, answers[-1][0]["cookie"], min(took_s for _, took_s in answers))
+    return Greeted(peer, nonce, str(answers[-1][0]["cookie"]), min(took_s for _, took_s in answers))
 
 
 def knock(sock: socket.socket, greeted: Greeted, terms: Terms, token: str = "") -> bytes:
@@ -143,7 +143,7 @@ def token_key(token: str) -> bytes:
     return hashlib.blake2b(token.encode(), digest_size=32, person=b"shallows token").digest()
 
 
-def _ask(sock: socket.socket, peer: Address, message: bytes, *kinds: str) -> tuple[dict[str, Any], float]:
+def _ask(sock: socket.socket, peer: Address, message: bytes, *kinds: str) -> tuple[dict[str, object], float]:
     """Send `message` until an answer of one of these kinds comes; with the seconds that it took."""
     for _ in range(ATTEMPTS):
         sent = time.monotonic()
@@ -173,7 +173,7 @@ def _message(**parts: object) -> bytes:
     return MAGIC + json.dumps(parts, sort_keys=True).encode()
 
 
-def _read(data: bytes) -> dict[str, Any] | None:
+def _read(data: bytes) -> dict[str, object] | None:
     """The parts of a message; None if it is none."""
     if not data.startswith(MAGIC) or len(data) > LONGEST:
         return None

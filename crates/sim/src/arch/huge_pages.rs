@@ -5,7 +5,7 @@
 const HUGE: usize = 2 << 20;
 
 /// Collects `count` items into a vector on huge pages.
-pub fn collected<T>(count: usize, items: impl Iterator<Item = T>) -> Vec<T> {
+pub(crate) fn collected<T>(count: usize, items: impl Iterator<Item = T>) -> Vec<T> {
     let mut all = Vec::with_capacity(count);
     request_huge_pages(&all);
     all.extend(items);

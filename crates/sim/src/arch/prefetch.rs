@@ -5,7 +5,7 @@ const LINE: usize = 64;
 
 /// Prefetches the cache line in which a value begins.
 #[inline]
-pub fn prefetch<T>(value: &T) {
+pub(crate) fn prefetch<T>(value: &T) {
     prefetch_line(std::ptr::from_ref(value).cast());
 }
 

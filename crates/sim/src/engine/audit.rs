@@ -12,7 +12,7 @@ use crate::spec::network::{Balancing, Network};
 const LISTED: usize = 10;
 
 /// The parts of a run that the audit reads.
-pub struct Audit<'a> {
+pub(crate) struct Audit<'a> {
     pub network: &'a Network,
     pub ports: &'a [PortReport],
     pub flows: &'a [FlowReport],
@@ -108,7 +108,7 @@ fn conservation(ports: &[PortReport], (created, consumed, live): (u64, u64, u64)
 }
 
 /// A port is paused if and only if its neighbour pauses it, apart from PFC frames in flight.
-pub fn pause_problem((link, paused): (u32, bool)) -> String {
+pub(crate) fn pause_problem((link, paused): (u32, bool)) -> String {
     let (port, neighbour) = if paused { ("paused", "does not pause it") } else { ("not paused", "pauses it") };
     format!("port {link}: {port}, but its neighbour {neighbour}")
 }

@@ -11,7 +11,7 @@ use crate::port::admission::Departure;
 
 /// Links whose two ends disagree about a pause of a class, and whether the port is paused. The last PFC frame in flight, or the state of the port if
 /// there is none, must be what the switch wants.
-pub fn pause_mismatches<O: Observer>(all: &ParallelNetwork<O>) -> impl Iterator<Item = (u32, bool)> {
+pub(crate) fn pause_mismatches<O: Observer>(all: &ParallelNetwork<O>) -> impl Iterator<Item = (u32, bool)> {
     let links = if all.pauses() { all.links() } else { 0 };
     let both = (0..links).flat_map(|link| all.pause_classes().map(move |class| (link, class)));
     let both = both.map(|(link, class)| ((link, class), all.port(link).is_paused(class), all.is_pausing(link, class)));

@@ -23,7 +23,7 @@ use crate::spec::network::Network;
 /// thread may work on the domain beside it.
 #[derive(Debug)]
 #[repr(align(128))]
-pub struct Domain<O> {
+pub(crate) struct Domain<O> {
     pub fabric: Fabric<O>,
     pub hosts: Hosts,
     lookahead: Lookahead,
@@ -44,7 +44,7 @@ pub enum Next {
 
 impl<O: Observer> Domain<O> {
     /// An idle domain at time zero.
-    pub fn new(
+    pub(crate) fn new(
         network: &Arc<Network>,
         routes: &Arc<Routes>,
         ownership: Ownership,
@@ -69,7 +69,7 @@ impl<O: Observer> Domain<O> {
     }
 
     /// Applies a fault to a link, and sends what waited for it.
-    pub fn change(&mut self, fault: Fault) {
+    pub(crate) fn change(&mut self, fault: Fault) {
         self.fabric.change(fault);
         let node = self.fabric.ports[fault.link as usize].from;
         if node < self.network.hosts && matches!(fault.change, Change::Down | Change::Up) {
@@ -84,7 +84,7 @@ impl<O: Observer> Domain<O> {
     }
 
     /// The number of events so far, without stale wake-ups and those that another domain counts as well.
-    pub fn processed(&self) -> u64 {
+    pub(crate) fn processed(&self) -> u64 {
         self.events - self.stale_wakes - self.hosts.remote_stops
     }
 
@@ -98,7 +98,7 @@ impl<O: Observer> Domain<O> {
     }
 
     /// Executes all events before `limit`, and ignores interrupts.
-    pub fn run_until(&mut self, limit: Time) {
+    pub(crate) fn run_until(&mut self, limit: Time) {
         while self.next_time() < limit {
             self.fabric.interrupt = false;
             self.run(limit, u64::MAX);

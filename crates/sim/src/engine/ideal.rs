@@ -23,7 +23,7 @@ pub struct IdealHop {
 ///
 /// Exact for equal packets with a last one that may be shorter: a tandem of queues in which the last packet
 /// waits at each hop for the one before it. At the slowest rate the largest flow takes longer than [`Time::MAX`], which then is the sum.
-pub fn ideal_hops(bytes: Bytes, path: &[PortSpec], network: &Network) -> impl Iterator<Item = IdealHop> {
+pub(crate) fn ideal_hops(bytes: Bytes, path: &[PortSpec], network: &Network) -> impl Iterator<Item = IdealHop> {
     let (mss, mtu) = (network.mss(), network.mtu);
     let full_packets = (bytes.0 - 1) / mss.0;
     let last = network.frame(Bytes(bytes.0 - full_packets * mss.0));
@@ -80,7 +80,7 @@ fn busiest_share(bytes: Bytes, mss: Bytes, counts: [usize; 2]) -> Bytes {
 }
 
 /// By flow: its completion time on an empty path; zero for unlimited flows, and for those that take longer than any run.
-pub fn ideal_times(network: &Network, routes: &Routes) -> Vec<Time> {
+pub(crate) fn ideal_times(network: &Network, routes: &Routes) -> Vec<Time> {
     let ideal = |(flow, number): (&FlowSpec, u32)| {
         if flow.bytes == Bytes::MAX {
             return Time::ZERO;

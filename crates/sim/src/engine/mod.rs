@@ -1,16 +1,16 @@
 //! The engine: executes events (`domain`), drives a run with its scheduled tasks ([`simulation`]), and audits the results.
 
-pub mod answer;
+pub(crate) mod answer;
 mod audit;
 pub(crate) mod deadlock;
 pub(crate) mod domain;
 pub mod ideal;
 pub(crate) mod packet_limit;
 mod prefetch;
-pub mod real_time;
+pub(crate) mod real_time;
 mod schedule;
 pub mod simulation;
-pub mod snapshot;
+pub(crate) mod snapshot;
 mod stall_detector;
 pub mod task_chain;
 mod tasks;

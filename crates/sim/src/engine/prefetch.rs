@@ -32,7 +32,7 @@ const BEFORE: [usize; 6] = [14, 11, 8, 5, 3, 1];
 
 /// The known events, and how far their chains have been followed.
 #[derive(Debug, Default)]
-pub struct Lookahead {
+pub(crate) struct Lookahead {
     /// By the number of known events so far, modulo the size.
     chains: [Chain; 16],
     now: usize,
@@ -75,7 +75,7 @@ impl Lookahead {
     }
 
     /// The number of events that the event queue has to know in advance; 0 if nothing is ever prefetched.
-    pub const fn depth(&self) -> usize {
+    pub(crate) const fn depth(&self) -> usize {
         if self.from_packets == u64::MAX { 0 } else { BEFORE[0] + 1 }
     }
 
@@ -90,7 +90,7 @@ impl Lookahead {
 
     /// Prefetches one more element of the chain of each event that has just come nearer. Call it before each event that was known.
     #[inline(never)]
-    pub fn advance<O>(&mut self, fabric: &mut Fabric<O>, hosts: &Hosts) {
+    pub(crate) fn advance<O>(&mut self, fabric: &mut Fabric<O>, hosts: &Hosts) {
         self.now = self.now.wrapping_add(1);
         let [begin, packet, port, queue, class, end] = BEFORE.map(|before| (self.now + before + 1) % 16);
         self.chains[begin] = first(fabric, hosts);

@@ -10,7 +10,7 @@ pub const DEADLOCK_INTERVAL: Time = Time::from_millis(1);
 
 /// Tasks, in the order of simultaneous ones. A task comes before all events of the network at its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Task {
+pub(crate) enum Task {
     /// The run ends.
     End,
     /// The warm-up ends and statistics begin.
@@ -40,7 +40,7 @@ pub struct Schedule {
 
 impl Schedule {
     /// The tasks that are known from the start; `stall_check` is the time of the first check of the stall detector.
-    pub fn new(network: &Network, stall_check: Option<Time>) -> Self {
+    pub(crate) fn new(network: &Network, stall_check: Option<Time>) -> Self {
         let mut schedule = Self::default();
         let mut set = |at, wanted: bool, task| {
             if wanted {
@@ -73,7 +73,7 @@ impl Schedule {
     }
 
     /// The time of the next task; [`Time::MAX`] if there is none.
-    pub fn next(&self) -> Time {
+    pub(crate) fn next(&self) -> Time {
         self.tasks.last().map_or(Time::MAX, |&(at, _)| at)
     }
 
@@ -83,7 +83,7 @@ impl Schedule {
     }
 
     /// Whether such a task is scheduled.
-    pub fn has(&self, task: Task) -> bool {
+    pub(crate) fn has(&self, task: Task) -> bool {
         self.tasks.iter().any(|&(_, other)| other == task)
     }
 }

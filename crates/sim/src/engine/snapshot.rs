@@ -3,8 +3,8 @@
 use shallows_cc::units::{Bytes, Time};
 
 pub use crate::host::transport::SenderState;
-use crate::observe::Observer;
 use crate::observe::series::{ProbeTable, Recorder};
+use crate::observe::{BlockedBy, Observer, Readiness};
 use crate::packet::header::Header;
 use crate::packet::{Packet, PacketKind};
 use crate::parallel::network::ParallelNetwork;
@@ -46,6 +46,31 @@ pub struct FlowState {
     pub sender: Option<SenderState>,
 }
 
+impl FlowState {
+    /// Index in [`Snapshot::WAITS`] of what the flow waits for; `None` without a sender.
+    #[must_use]
+    pub fn waits_for(&self) -> Option<u8> {
+        Some(match self.sender?.readiness {
+            Readiness::Ready => 0,
+            Readiness::At(_) => 1,
+            Readiness::HostBusy { .. } => 2,
+            Readiness::Blocked(BlockedBy::Window(_)) => 3,
+            Readiness::Blocked(BlockedBy::Receiver(_)) => 4,
+            Readiness::Blocked(BlockedBy::Application) => 5,
+            Readiness::Blocked(BlockedBy::Answer) => 6,
+        })
+    }
+
+    /// The end of the wait; [`Time::MAX`] if it is not known.
+    #[must_use]
+    pub fn waits_until(&self) -> Time {
+        match self.sender.map(|sender| sender.readiness) {
+            Some(Readiness::At(at) | Readiness::HostBusy { until: at, .. }) => at,
+            Some(Readiness::Ready | Readiness::Blocked(_)) | None => Time::MAX,
+        }
+    }
+}
+
 /// Place of a packet on its hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -57,9 +82,6 @@ pub enum Place {
     /// On the wire.
     Flying,
 }
-
-/// Names of the places, in the order of their numbers.
-pub const PLACES: [&str; 3] = ["waiting", "leaving", "flying"];
 
 /// State of a packet in flight.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +118,12 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// Names of the places of a packet, in the order of their numbers.
+    pub const PLACES: [&str; 3] = ["waiting", "leaving", "flying"];
+
+    /// Names of what a flow may wait for, in the order of [`FlowState::waits_for`].
+    pub const WAITS: [&str; 7] = ["nic", "pace", "host", "window", "receiver", "application", "answer"];
+
     /// The state of a network that has executed everything up to `now`, and nothing after it.
     pub(crate) fn of<O: Observer>(domains: &mut ParallelNetwork<O>, now: Time, flows: u32) -> Self {
         domains.settle();

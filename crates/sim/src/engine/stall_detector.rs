@@ -25,7 +25,7 @@ struct Mark {
 
 /// The detector, which checks all flows at intervals.
 #[derive(Debug)]
-pub struct StallDetector {
+pub(crate) struct StallDetector {
     /// The longest retransmission timeout.
     max_timeout: Time,
     /// The time of a full frame on the slowest link.
@@ -48,7 +48,7 @@ impl StallDetector {
     }
 
     /// The time of the next check; `None` if that is later than any time.
-    pub fn next_check(&self, now: Time) -> Option<Time> {
+    pub(crate) fn next_check(&self, now: Time) -> Option<Time> {
         now.0.checked_add(self.patience(0).0 / 2).map(Time)
     }
 

@@ -24,7 +24,7 @@ pub(super) struct Balanced {
 }
 
 impl Balanced {
-    pub fn new(network: &Network) -> Self {
+    pub(crate) fn new(network: &Network) -> Self {
         let sets = if network.balancing == Balancing::RoundRobin { network.ports.len() } else { 0 };
         Self { salt: salt(network.seed), turns: vec![0; sets], ..Self::default() }
     }
@@ -37,7 +37,7 @@ impl Balanced {
 
     /// The number below `count` that a hash stands for.
     #[inline]
-    pub fn draw(&self, count: usize, hash: u32) -> usize {
+    pub(crate) fn draw(&self, count: usize, hash: u32) -> usize {
         if count > 1 {
             self.drawn.set(true);
         }
@@ -50,7 +50,7 @@ impl Balanced {
     }
 
     /// The number of the next turn of a set of equal ports; `None` if there are no ports.
-    pub fn turn(&mut self, ports: &[u32]) -> Option<u32> {
+    pub(crate) fn turn(&mut self, ports: &[u32]) -> Option<u32> {
         let turn = &mut self.turns[*ports.first()? as usize];
         *turn = turn.wrapping_add(1);
         Some(*turn)
@@ -62,7 +62,7 @@ impl Balanced {
     }
 
     /// A packet of a flowlet passes through a port.
-    pub fn remember(&mut self, passing: Passing, now: Time, port: u32) {
+    pub(crate) fn remember(&mut self, passing: Passing, now: Time, port: u32) {
         self.flowlets.insert(passing, (now, port));
     }
 }

@@ -91,7 +91,7 @@ impl PortSets {
 }
 
 impl EcmpTable {
-    pub fn new(network: &Network, search: &Search) -> Self {
+    pub(crate) fn new(network: &Network, search: &Search) -> Self {
         let (mut ports, mut known) = (PortSets::default(), BTreeMap::new());
         let all = network.ports.iter().zip(0_u32..);
         let mut to_hosts: Vec<_> = all.filter(|(port, _)| port.to < network.hosts).collect();

@@ -13,7 +13,7 @@ use crate::port::link::LinkTarget;
 impl<O: Observer> Fabric<O> {
     /// Puts a packet into a port. This is the only way into one.
     #[inline(always)]
-    pub fn enqueue(&mut self, number: u32, incoming: Incoming) -> Outcome {
+    pub(crate) fn enqueue(&mut self, number: u32, incoming: Incoming) -> Outcome {
         let Self { ports, packets, now, .. } = self;
         let port = &mut ports[number as usize];
         if !port.is_plain() {
@@ -207,7 +207,7 @@ impl<O: Observer> Fabric<O> {
     }
 
     /// Begins to send what a port may send, and sends the pauses that are due because of it.
-    pub fn dispatch(&mut self, number: u32) {
+    pub(crate) fn dispatch(&mut self, number: u32) {
         self.begin(number);
         if !self.pauses_due.is_empty() {
             self.send_pauses();

@@ -119,7 +119,7 @@ impl<O: Observer> Fabric<O> {
     }
 
     /// Applies fault `number` to a wire whose downstream end is here.
-    pub fn change_wire(&mut self, number: u32, fault: Fault) {
+    pub(crate) fn change_wire(&mut self, number: u32, fault: Fault) {
         if let Some(loss_model) = self.ports[fault.link as usize].loss_model() {
             loss_model.change(self.now, number, fault.change);
         }

@@ -29,14 +29,15 @@ mod ecmp;
 mod enqueue;
 mod link_events;
 mod outbox;
-pub mod ownership;
+pub(crate) mod ownership;
 mod pfc;
 mod reverse_links;
 pub mod route;
-pub mod shared_buffer;
+pub(crate) mod shared_buffer;
 mod shortest_paths;
 
-pub use outbox::{Batch, Outbox, Transit};
+pub use outbox::Transit;
+pub(crate) use outbox::{Batch, Outbox};
 
 /// Outcome for a packet at the end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +53,7 @@ pub enum Delivery {
 /// The part of the fabric that a domain simulates, NICs included. One struct holds what every hop uses, because
 /// the compiler keeps it in registers only then.
 #[derive(Debug)]
-pub struct Fabric<O> {
+pub(crate) struct Fabric<O> {
     pub network: Arc<Network>,
     /// The present time.
     pub now: Time,
@@ -142,7 +143,7 @@ impl<O: Observer> Fabric<O> {
 
     /// Handles the arrival of the first packet of a link at the other end.
     #[inline]
-    pub fn arrive(&mut self, number: u32) -> Delivery {
+    pub(crate) fn arrive(&mut self, number: u32) -> Delivery {
         if self.ports[number as usize].link.has_checks { self.arrive_checked(number) } else { self.deliver(number) }
     }
 
@@ -236,7 +237,7 @@ impl<O: Observer> Fabric<O> {
 
     /// The number under which a host waits for its NIC on the event queue.
     #[inline]
-    pub fn nic_entity(&self, nic: u32) -> u32 {
+    pub(crate) fn nic_entity(&self, nic: u32) -> u32 {
         self.ports.len() as u32 + nic
     }
 
@@ -253,7 +254,7 @@ impl<O: Observer> Fabric<O> {
     }
 
     /// The sources of random numbers in ports, on wires and in switches from which the run has drawn.
-    pub fn randomness(&self) -> Randomness {
+    pub(crate) fn randomness(&self) -> Randomness {
         let mut all = Randomness { balancing: self.balanced.has_drawn(), ..Randomness::default() };
         for (port, spec) in self.ports.iter().zip(&self.network.ports) {
             port.note_draws(&mut all);

@@ -31,7 +31,7 @@ pub struct Transit {
 
 /// Packets for another domain, and the INT stacks of those that have one, in their order.
 #[derive(Debug, Default)]
-pub struct Batch {
+pub(crate) struct Batch {
     pub packets: Vec<(Packet, Header)>,
     int_stacks: VecDeque<Vec<HopRecord>>,
 }
@@ -42,7 +42,7 @@ impl Batch {
     }
 
     /// Removes all packets, in their order.
-    pub fn drain(&mut self) -> impl Iterator<Item = Transit> {
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Transit> {
         let Self { packets, int_stacks } = self;
         packets.drain(..).map(|(packet, header)| {
             let stack = if header.has_int() { int_stacks.pop_front() } else { None };
@@ -70,7 +70,7 @@ pub struct Outbox {
 
 impl Outbox {
     /// The empty outbox of the domain with this ownership.
-    pub fn new(network: &Network, ownership: &Ownership) -> Self {
+    pub(crate) fn new(network: &Network, ownership: &Ownership) -> Self {
         let domains = ownership.partition.domains();
         let ports = if domains == 1 { &[] } else { &network.ports[..] };
         Self {
@@ -150,7 +150,7 @@ impl<O: Observer> Fabric<O> {
     }
 
     /// Whether packets stay until they begin to be sent.
-    pub fn marks_in_outbox(&self) -> bool {
+    pub(crate) fn marks_in_outbox(&self) -> bool {
         !self.outbox.waiting.is_empty()
     }
 
@@ -162,7 +162,7 @@ impl<O: Observer> Fabric<O> {
     }
 
     /// The batches, by domain, which are flushed now.
-    pub fn batches(&mut self) -> &mut [Batch] {
+    pub(crate) fn batches(&mut self) -> &mut [Batch] {
         (self.outbox.count, self.outbox.first) = (0, Time::MAX);
         &mut self.outbox.out
     }
@@ -174,7 +174,7 @@ impl<O: Observer> Fabric<O> {
     }
 
     /// Puts the packets of another domain's batch onto their links.
-    pub fn import(&mut self, batch: &mut Batch) {
+    pub(crate) fn import(&mut self, batch: &mut Batch) {
         // Another core wrote the packets: prefetching lets the transfers overlap.
         batch.packets.iter().for_each(prefetch_all);
         for (packet, header) in &batch.packets {

@@ -15,7 +15,7 @@ pub(crate) const SPLIT: u32 = NIL - 1;
 
 /// Map from nodes to domains.
 #[derive(Clone, Debug)]
-pub struct Partition {
+pub(crate) struct Partition {
     /// By node: its domain, or [`SPLIT`] for a switch each of whose ports belongs to the domain that the port leads to.
     pub(crate) of: Vec<u32>,
     pub(crate) domains: u32,
@@ -36,7 +36,7 @@ impl Partition {
 
     /// The domain of a host.
     #[inline]
-    pub fn of(&self, host: u32) -> u32 {
+    pub(crate) fn of(&self, host: u32) -> u32 {
         self.of[host as usize]
     }
 
@@ -48,7 +48,7 @@ impl Partition {
     }
 
     /// The domain at the end of a port's link; `None` if a split switch is there, where the next port of each packet decides.
-    pub fn at_end(&self, port: &PortSpec) -> Option<u32> {
+    pub(crate) fn at_end(&self, port: &PortSpec) -> Option<u32> {
         Some(self.of[port.to as usize]).filter(|&to| to != SPLIT)
     }
 }
@@ -63,7 +63,7 @@ pub struct Ownership {
 impl Ownership {
     /// Whether this domain owns the host.
     #[inline]
-    pub fn owns(&self, host: u32) -> bool {
+    pub(crate) fn owns(&self, host: u32) -> bool {
         self.partition.of(host) == self.domain
     }
 
@@ -73,7 +73,7 @@ impl Ownership {
     }
 
     /// The median time of a full frame over the links of this domain, and how many links and frames these are.
-    pub fn crossing(&self, network: &Network) -> Crossing {
+    pub(crate) fn crossing(&self, network: &Network) -> Crossing {
         let owned = network.ports.iter().filter(|port| self.owns_port(port));
         let sending = |port: &PortSpec| Clock::new(port.rate).time(network.mtu);
         let mut times: Vec<_> = owned.clone().map(|port| port.delay + sending(port)).collect();

@@ -49,7 +49,7 @@ pub(super) struct Pfc {
 
 impl Pfc {
     /// PFC at the switches of a network.
-    pub fn new(spec: PauseSpec, network: &Network) -> Self {
+    pub(crate) fn new(spec: PauseSpec, network: &Network) -> Self {
         let ingress = |link| Ingress { headroom: headroom(&spec, link, network.mtu), ..Ingress::default() };
         Self { spec, ingress: network.ports.iter().map(ingress).collect() }
     }
@@ -60,7 +60,7 @@ impl Pfc {
     }
 
     /// How far below the threshold a link is resumed.
-    pub fn hysteresis(&self) -> Bytes {
+    pub(crate) fn hysteresis(&self) -> Bytes {
         self.spec.hysteresis
     }
 
@@ -72,7 +72,7 @@ impl Pfc {
     }
 
     /// Places a packet of this length. This is where a pause is decided.
-    pub fn place(&mut self, link: u32, length: Bytes, threshold: Bytes) -> Placement {
+    pub(crate) fn place(&mut self, link: u32, length: Bytes, threshold: Bytes) -> Placement {
         let ingress = &mut self.ingress[link as usize];
         if !ingress.pausing && !ingress.exceeds(length, threshold) {
             ingress.held += length;
@@ -98,7 +98,7 @@ impl Pfc {
 
     /// Whether the pause of a link ends once it holds little enough: it is paused, and its headroom is empty.
     #[inline(always)]
-    pub fn may_resume(&self, link: u32) -> bool {
+    pub(crate) fn may_resume(&self, link: u32) -> bool {
         let ingress = &self.ingress[link as usize];
         ingress.pausing && ingress.in_headroom == Bytes::ZERO
     }
@@ -111,7 +111,7 @@ impl Pfc {
     }
 
     /// Whether the link is paused by the switch at its end.
-    pub fn is_pausing(&self, link: u32) -> bool {
+    pub(crate) fn is_pausing(&self, link: u32) -> bool {
         self.ingress[link as usize].pausing
     }
 
@@ -121,7 +121,7 @@ impl Pfc {
     }
 
     /// Bytes in the headroom of all links.
-    pub fn in_headroom(&self) -> Bytes {
+    pub(crate) fn in_headroom(&self) -> Bytes {
         self.ingress.iter().map(|ingress| ingress.in_headroom).sum()
     }
 }

@@ -19,7 +19,7 @@ const BY_DESTINATION: u32 = 1 << 31;
 
 /// The next hop of a packet that returns to its sender from a switch.
 #[derive(Clone, Copy, Debug)]
-pub struct ReturnHop {
+pub(crate) struct ReturnHop {
     /// The new position on its path.
     pub path: u32,
     /// The next port; `None` if the switch has to choose.
@@ -51,7 +51,7 @@ impl Routes {
     ///
     /// # Errors
     /// A sentence that names the first flow without a path in one of the directions.
-    pub fn new(network: &Network) -> Result<Self, String> {
+    pub(crate) fn new(network: &Network) -> Result<Self, String> {
         let search = Search::new(network, &[]);
         let flows: Vec<_> = (0..network.flows.len() as u32).collect();
         let paths = found(network, &search, &flows)?;
@@ -96,7 +96,7 @@ impl Routes {
 
     /// Reroutes flows around the links that are `down`, and back to their original paths when these work again. A flow without a
     /// detour keeps its path. Packets on their way keep theirs.
-    pub fn reroute(&mut self, network: &Network, down: &[bool]) {
+    pub(crate) fn reroute(&mut self, network: &Network, down: &[bool]) {
         let reverse_links = if needs_reverse_links(network) { reverse_links(&network.ports) } else { Vec::new() };
         // Data takes the path of its credits backwards: to such flows a link is of no use without its reverse link.
         let either = |(at, &there): (usize, &bool)| {
@@ -146,7 +146,7 @@ impl Routes {
     }
 
     /// The ports among which the sender's host, or the receiver's if `back`, chooses for each packet: one unless hosts choose.
-    pub fn first_ports(&self, flow: u32, back: bool) -> &[u32] {
+    pub(crate) fn first_ports(&self, flow: u32, back: bool) -> &[u32] {
         let Some(spread) = self.spread.get(flow as usize) else {
             let begin = self.offsets[flow as usize][usize::from(back)] as usize;
             return &self.hops[begin - 1..begin];
@@ -162,7 +162,7 @@ impl Routes {
 
     /// The position at which a packet of this flow to `host` begins; `back` says that the receiver sends it.
     #[inline]
-    pub fn first_hop(&self, flow: u32, host: u32, back: bool) -> u32 {
+    pub(crate) fn first_hop(&self, flow: u32, host: u32, back: bool) -> u32 {
         if self.choices.is_some() { BY_DESTINATION | host } else { self.offsets[flow as usize][usize::from(back)] }
     }
 
@@ -174,7 +174,7 @@ impl Routes {
 
     /// The next port of a packet, whose position moves on; `None` if the switch has to choose.
     #[inline]
-    pub fn next(&self, packet: &mut Packet) -> Option<u32> {
+    pub(crate) fn next(&self, packet: &mut Packet) -> Option<u32> {
         let port = *self.hops.get(packet.path as usize)?;
         packet.path += 1;
         Some(port)
@@ -200,7 +200,7 @@ impl Routes {
     }
 
     /// The ports among which `switch` chooses for this packet.
-    pub fn choices(&self, switch: u32, packet: &Packet) -> &[u32] {
+    pub(crate) fn choices(&self, switch: u32, packet: &Packet) -> &[u32] {
         self.toward(switch, packet.path ^ BY_DESTINATION)
     }
 
@@ -232,7 +232,7 @@ impl Routes {
     }
 
     /// All ports of a flow's path, from its sender to its receiver and in the other direction.
-    pub fn path(&self, network: &Network, flow: u32) -> [Vec<u32>; 2] {
+    pub(crate) fn path(&self, network: &Network, flow: u32) -> [Vec<u32>; 2] {
         let spec = &network.flows[flow as usize];
         let [there, back] = self.offsets[flow as usize];
         [(spec.dst, there), (spec.src, back)].map(|(to, hop)| {

@@ -72,7 +72,7 @@ impl ClassMemory {
 
 /// The memories of all switches.
 #[derive(Debug)]
-pub struct Switches {
+pub(crate) struct Switches {
     /// By traffic class.
     classes: Vec<ClassMemory>,
     /// Number of pools of each switch.
@@ -99,7 +99,7 @@ impl Switches {
     }
 
     /// The link in the other direction, in a network with PFC.
-    pub fn reverse(&self, link: u32) -> u32 {
+    pub(crate) fn reverse(&self, link: u32) -> u32 {
         self.reverse.get(link as usize).copied().unwrap_or(NIL)
     }
 
@@ -129,7 +129,7 @@ impl Switches {
     /// Whether a packet that `link` brought to `node` may be sent at once: it would be admitted to a class that holds nothing and
     /// released before anything else happens.
     #[inline(always)]
-    pub fn admits(&self, node: u32, link: u32, packet: &Packet) -> bool {
+    pub(crate) fn admits(&self, node: u32, link: u32, packet: &Packet) -> bool {
         let memory = &self.classes[usize::from(packet.flags.class())];
         if !memory.counts(packet.flags) {
             return true;
@@ -174,7 +174,7 @@ impl Switches {
     /// Releases the memory of a packet of a class that `link` brought and that begins to leave `node`. Returns whether that ends the
     /// pause of the class of `link`, because its switch has room again.
     #[inline(always)]
-    pub fn release(&mut self, node: u32, link: u32, class: u8, length: Bytes) -> bool {
+    pub(crate) fn release(&mut self, node: u32, link: u32, class: u8, length: Bytes) -> bool {
         let (memory, used) = self.at(node, class);
         let from_headroom = memory.pfc.as_mut().map_or(Bytes::ZERO, |pfc| pfc.release(link, length));
         if let Some(used) = used {
@@ -196,7 +196,7 @@ impl Switches {
     }
 
     /// Whether the switch at the end of `link` pauses a class of it.
-    pub fn is_pausing(&self, link: u32, class: u8) -> bool {
+    pub(crate) fn is_pausing(&self, link: u32, class: u8) -> bool {
         self.classes[usize::from(class)].pfc.as_ref().is_some_and(|pfc| pfc.is_pausing(link))
     }
 

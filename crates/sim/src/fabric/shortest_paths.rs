@@ -57,7 +57,7 @@ impl FlowPath {
 
 impl Search {
     /// The network without the links that are `down`; an empty slice means that none is.
-    pub fn new(network: &Network, down: &[bool]) -> Self {
+    pub(crate) fn new(network: &Network, down: &[bool]) -> Self {
         let all = || network.ports.iter().zip(0_u32..);
         let works = |at: u32| !down.get(at as usize).is_some_and(|&down| down);
         let out = Lists::new(network.nodes, all().filter(|&(_, at)| works(at)).map(|(port, at)| (port.from, at)));
@@ -101,7 +101,7 @@ impl Search {
     }
 
     /// The paths of these flows in their order, searched rack by rack.
-    pub fn paths(&self, network: &Network, flows: &[u32]) -> Vec<Paths> {
+    pub(crate) fn paths(&self, network: &Network, flows: &[u32]) -> Vec<Paths> {
         let mut paths: Vec<Paths> = flows.iter().map(|_| [None, None]).collect();
         if self.several {
             // Packets that answer leave by the port at which data arrives, which must be known before.

@@ -19,7 +19,7 @@ pub struct ComputationReport {
 
 /// The computations of a domain.
 #[derive(Debug)]
-pub struct Computations {
+pub(crate) struct Computations {
     /// For each processor that is busy, by host and number, the computation that it executes, and those that wait for it.
     busy: BTreeMap<(u32, u32), VecDeque<u32>>,
     pub reports: OwnedTable<ComputationReport>,
@@ -42,7 +42,7 @@ impl Computations {
     }
 
     /// Gives a computation that is ready to its processor. Returns the timer of its end if it starts at once.
-    pub fn enqueue(&mut self, network: &Network, now: Time, number: u32) -> Option<Timer> {
+    pub(crate) fn enqueue(&mut self, network: &Network, now: Time, number: u32) -> Option<Timer> {
         let one = &network.computations[number as usize];
         let queue = self.busy.entry((one.host, one.processor)).or_default();
         queue.push_back(number);

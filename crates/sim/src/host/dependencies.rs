@@ -12,7 +12,7 @@ const SENT: u32 = u32::MAX;
 
 /// Tasks of a domain that wait for others.
 #[derive(Debug)]
-pub struct Dependencies {
+pub(crate) struct Dependencies {
     /// Tasks that wait for the end of another one.
     after: Successors,
     /// Tasks that wait for the data of a flow.
@@ -40,7 +40,7 @@ impl Dependencies {
 
     /// Counts a task as ended for those of its successors whose hosts are `here`, and returns the start timers of those that now
     /// have all that they need.
-    pub fn finish(
+    pub(crate) fn finish(
         &mut self,
         network: &Network,
         now: Time,
@@ -53,7 +53,7 @@ impl Dependencies {
     }
 
     /// Returns whether some task waits for the data of a flow.
-    pub fn ordered(&self) -> bool {
+    pub(crate) fn ordered(&self) -> bool {
         !self.behind.is_empty()
     }
 
@@ -68,7 +68,7 @@ impl Dependencies {
     }
 
     /// Counts the data of a flow as sent, and returns the start timers of tasks that now have all that they need.
-    pub fn sent(&mut self, network: &Network, now: Time, flow: u32) -> impl Iterator<Item = Timer> {
+    pub(crate) fn sent(&mut self, network: &Network, now: Time, flow: u32) -> impl Iterator<Item = Timer> {
         let Self { behind, left, .. } = self;
         behind.of(flow).iter().filter_map(move |&next| start(network, left, now, next))
     }

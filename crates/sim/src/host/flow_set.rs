@@ -10,7 +10,7 @@ pub struct FlowSet {
 
 impl FlowSet {
     /// Creates the empty set, for flows below `flows`.
-    pub fn new(flows: usize) -> Self {
+    pub(crate) fn new(flows: usize) -> Self {
         Self { contains: vec![false; flows], flows: Vec::new() }
     }
 
@@ -23,7 +23,7 @@ impl FlowSet {
     }
 
     /// Empties the set and returns its flows, in the order in which they were added.
-    pub fn take(&mut self) -> Vec<u32> {
+    pub(crate) fn take(&mut self) -> Vec<u32> {
         for &flow in &self.flows {
             self.contains[flow as usize] = false;
         }

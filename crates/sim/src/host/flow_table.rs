@@ -17,7 +17,7 @@ pub struct FlowTable<T> {
 
 impl<T> FlowTable<T> {
     /// Creates an empty table for flows below `flows`.
-    pub fn new(flows: usize) -> Self {
+    pub(crate) fn new(flows: usize) -> Self {
         Self { places: vec![NIL; flows], entries: Vec::new(), flows: Vec::new() }
     }
 
@@ -27,7 +27,7 @@ impl<T> FlowTable<T> {
     }
 
     #[inline]
-    pub fn get_mut(&mut self, flow: u32) -> Option<&mut T> {
+    pub(crate) fn get_mut(&mut self, flow: u32) -> Option<&mut T> {
         self.entries.get_mut(self.places[flow as usize] as usize)
     }
 
@@ -39,7 +39,7 @@ impl<T> FlowTable<T> {
     }
 
     /// Removes the entry of a flow. The last entry moves to its place.
-    pub fn remove(&mut self, flow: u32) -> Option<T> {
+    pub(crate) fn remove(&mut self, flow: u32) -> Option<T> {
         let place = std::mem::replace(&mut self.places[flow as usize], NIL) as usize;
         if place >= self.entries.len() {
             return None;
@@ -57,7 +57,7 @@ impl<T> FlowTable<T> {
     }
 
     /// Returns all entries, in no particular order.
-    pub fn entries_mut(&mut self) -> impl Iterator<Item = &mut T> {
+    pub(crate) fn entries_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.entries.iter_mut()
     }
 
@@ -69,7 +69,7 @@ impl<T> FlowTable<T> {
 
 /// Table with an entry for each flow that a domain owns, stored without gaps.
 #[derive(Debug)]
-pub struct OwnedTable<T> {
+pub(crate) struct OwnedTable<T> {
     /// For each flow the index of its entry, or [`NIL`]; empty if every flow has an entry.
     places: Vec<u32>,
     entries: Vec<T>,
@@ -93,7 +93,7 @@ impl<T: Copy> OwnedTable<T> {
     }
 
     /// Returns all entries, in the order of flows.
-    pub fn entries_mut(&mut self) -> impl Iterator<Item = &mut T> {
+    pub(crate) fn entries_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.entries.iter_mut()
     }
 }

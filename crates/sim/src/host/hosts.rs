@@ -64,7 +64,7 @@ pub struct Hosts {
 
 impl Hosts {
     /// Creates idle hosts, with start timers for the tasks that depend on no other.
-    pub fn new(network: Arc<Network>, routes: &Routes, ownership: Ownership) -> Self {
+    pub(crate) fn new(network: Arc<Network>, routes: &Routes, ownership: Ownership) -> Self {
         let flows = network.flows.len();
         let here = |host| ownership.owns(host);
         let mut nics = Nics::new(&network, ownership.crossing(&network).time, here);
@@ -334,7 +334,7 @@ impl Hosts {
     }
 
     /// Handles the event that the port of a NIC is free.
-    pub fn on_port_free<O: Observer>(&mut self, fabric: &mut Fabric<O>, nic: u32) {
+    pub(crate) fn on_port_free<O: Observer>(&mut self, fabric: &mut Fabric<O>, nic: u32) {
         self.nics.on_port_free(nic);
         self.transmit(fabric, nic);
     }
@@ -375,7 +375,7 @@ impl Hosts {
     }
 
     /// Changes the paths of packets that leave from now on, ports of hosts included.
-    pub fn reroute<O: Observer>(&mut self, fabric: &mut Fabric<O>) {
+    pub(crate) fn reroute<O: Observer>(&mut self, fabric: &mut Fabric<O>) {
         let routes = Arc::clone(&fabric.routes);
         let mut flows: Vec<_> = self.senders.entries().map(|sender| sender.endpoint.flow).collect();
         // The order in a run queue must not depend on the domain.

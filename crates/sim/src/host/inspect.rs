@@ -37,7 +37,7 @@ impl Hosts {
     }
 
     /// The sources of random numbers from which the run has drawn, once the counters of active flows have been copied.
-    pub fn randomness(&self) -> Randomness {
+    pub(crate) fn randomness(&self) -> Randomness {
         let (gap, ack_jitter) = (self.nics.have_left_gaps(), self.response_delay.has_drawn());
         Randomness { gap, ack_jitter, ..self.randomness.clone() }
     }
@@ -48,7 +48,7 @@ impl Hosts {
     }
 
     /// Copies the counters of active flows to the statistics.
-    pub fn collect_stats(&mut self) {
+    pub(crate) fn collect_stats(&mut self) {
         for flow in 0..self.network.flows.len() as u32 {
             self.collect_sender_stats(flow);
             self.collect_receiver_stats(flow);
@@ -65,7 +65,7 @@ impl Hosts {
     }
 
     /// Ends the warm-up: what has been delivered so far does not count as goodput.
-    pub fn end_warmup(&mut self) {
+    pub(crate) fn end_warmup(&mut self) {
         self.collect_stats();
         for stats in self.receiver_stats.entries_mut() {
             stats.in_warmup = stats.delivered;
@@ -83,7 +83,7 @@ impl Hosts {
     }
 
     /// Returns a lower bound of the time at which the last task ends of those that have started: unsent data of a flow must still leave its NIC.
-    pub fn last_end(&self, routes: &Routes, now: Time) -> Time {
+    pub(crate) fn last_end(&self, routes: &Routes, now: Time) -> Time {
         let end = |sender: &FlowSender| {
             let flow = sender.endpoint.flow;
             let bytes = self.network.flows[flow as usize].bytes;
@@ -104,7 +104,7 @@ impl Hosts {
     }
 
     /// Returns the active flow with the lowest number.
-    pub fn first_live(&self) -> Option<u32> {
+    pub(crate) fn first_live(&self) -> Option<u32> {
         self.senders.iter().next().map(|(flow, _)| flow)
     }
 
@@ -116,7 +116,7 @@ impl Hosts {
     }
 
     /// Reports the internal variables of a flow's receiver.
-    pub fn probe_receiver(&self, flow: u32, record: &mut dyn FnMut(&'static str, f64)) {
+    pub(crate) fn probe_receiver(&self, flow: u32, record: &mut dyn FnMut(&'static str, f64)) {
         if let Some(receiver) = self.receivers.get(flow) {
             receiver.transport().probe(record);
         }

@@ -1,15 +1,15 @@
 //! Hosts: senders and receivers of flows with their transports, and the NICs through which they send.
 
 mod classes;
-pub mod computations;
+pub(crate) mod computations;
 mod dependencies;
 mod dependents;
 mod flow_set;
 pub mod flow_table;
-pub mod hosts;
+pub(crate) mod hosts;
 mod inspect;
 pub mod nics;
-pub mod path_selection;
+pub(crate) mod path_selection;
 mod peer_ports;
 mod piggyback;
 mod poller;
@@ -20,6 +20,6 @@ mod response_delay;
 mod run_queue;
 mod setup;
 pub mod stats;
-pub mod timestamps;
+pub(crate) mod timestamps;
 pub mod transport;
 mod value_set;

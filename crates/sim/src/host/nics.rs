@@ -38,7 +38,7 @@ pub struct Nic {
 
 impl Nic {
     /// Returns the number of its port in the fabric.
-    pub fn port(&self) -> u32 {
+    pub(crate) fn port(&self) -> u32 {
         self.port
     }
 
@@ -50,7 +50,7 @@ impl Nic {
 
 /// NICs of all hosts, and the timers of a domain, with what sets the timers of dependent tasks.
 #[derive(Debug)]
-pub struct Nics {
+pub(crate) struct Nics {
     /// The NICs of host 0, then those of host 1, and so on.
     pub(super) nics: Vec<Nic>,
     /// For each host the index of its first NIC, and the number of NICs at the end.
@@ -123,7 +123,7 @@ impl Nics {
     }
 
     /// Returns the number of NICs.
-    pub fn count(&self) -> u32 {
+    pub(crate) fn count(&self) -> u32 {
         self.nics.len() as u32
     }
 
@@ -133,7 +133,7 @@ impl Nics {
     }
 
     /// Returns the ports of a host, in the order of its NICs.
-    pub fn ports_of(&self, host: u32) -> impl Iterator<Item = u32> {
+    pub(crate) fn ports_of(&self, host: u32) -> impl Iterator<Item = u32> {
         let host = host as usize;
         self.nics[self.first[host] as usize..self.first[host + 1] as usize].iter().map(|nic| nic.port)
     }
@@ -144,7 +144,7 @@ impl Nics {
     }
 
     /// Returns the first NIC of a node, if it is a host.
-    pub fn first_of(&self, node: u32) -> Option<&Nic> {
+    pub(crate) fn first_of(&self, node: u32) -> Option<&Nic> {
         self.get(*self.first.get(node as usize)?)
     }
 
@@ -155,7 +155,7 @@ impl Nics {
     }
 
     /// Returns the index of the first NIC of a host.
-    pub fn first_index(&self, host: u32) -> u32 {
+    pub(crate) fn first_index(&self, host: u32) -> u32 {
         self.first[host as usize]
     }
 
@@ -165,7 +165,7 @@ impl Nics {
     }
 
     /// Notes that the port of a NIC is free.
-    pub fn on_port_free(&mut self, nic: u32) {
+    pub(crate) fn on_port_free(&mut self, nic: u32) {
         self.nics[nic as usize].awaiting_port = false;
     }
 
@@ -179,7 +179,7 @@ impl Nics {
 
     /// Lets a flow that is not in a run queue send if it is ready. Returns true if its NIC may then serve other flows.
     #[inline(always)]
-    pub fn resume<O: Observer>(
+    pub(crate) fn resume<O: Observer>(
         &mut self,
         fabric: &mut Fabric<O>,
         sender: &mut FlowSender,
@@ -245,7 +245,7 @@ impl Nics {
 
     /// Removes the next flow from the run queue, if the NIC accepts a packet now.
     #[inline]
-    pub fn next<O: Observer>(&mut self, fabric: &mut Fabric<O>, nic: u32) -> Option<u32> {
+    pub(crate) fn next<O: Observer>(&mut self, fabric: &mut Fabric<O>, nic: u32) -> Option<u32> {
         if self.classed {
             return self.next_of_classes(fabric, nic);
         }

@@ -34,7 +34,7 @@ const MOST: u8 = 15;
 
 /// Path selection of one flow.
 #[derive(Debug)]
-pub struct PathSelection {
+pub(crate) struct PathSelection {
     draws: Rng,
     rule: Rule,
 }
@@ -74,7 +74,7 @@ impl PathSelection {
     }
 
     /// Creates the state of a flow that chooses among the values that `make` makes.
-    pub fn of_values(mut draws: Rng, make: impl FnOnce(&mut Rng) -> ValueSet) -> Self {
+    pub(crate) fn of_values(mut draws: Rng, make: impl FnOnce(&mut Rng) -> ValueSet) -> Self {
         let values = make(&mut draws);
         Self { draws, rule: Rule::Mrc(Box::new(values)) }
     }
@@ -85,7 +85,7 @@ impl PathSelection {
     }
 
     /// Returns whether the flow sends nothing through this port of its host, because it has withdrawn all values there.
-    pub fn avoids(&self, port: u32) -> bool {
+    pub(crate) fn avoids(&self, port: u32) -> bool {
         matches!(&self.rule, Rule::Mrc(values) if values.avoids(port))
     }
 
@@ -97,7 +97,7 @@ impl PathSelection {
     }
 
     /// Returns when the next value is to be probed.
-    pub fn next_probe(&self) -> Time {
+    pub(crate) fn next_probe(&self) -> Time {
         if let Rule::Mrc(values) = &self.rule { values.next_probe() } else { Time::MAX }
     }
 
@@ -108,7 +108,7 @@ impl PathSelection {
     }
 
     /// Returns the value of the next packet, which leaves through this port of the host.
-    pub fn next(&mut self, now: Time, port: u32) -> u16 {
+    pub(crate) fn next(&mut self, now: Time, port: u32) -> u16 {
         match &mut self.rule {
             Rule::Oblivious(rotation) => rotation.next(&mut self.draws),
             Rule::Bitmap(rotation, penalties) => penalties.next(now, rotation, &mut self.draws),
@@ -134,7 +134,7 @@ impl PathSelection {
     }
 
     /// Handles a timeout of the flow; MRC hears of each packet instead ([`Self::on_lost`]).
-    pub fn on_timeout(&mut self, now: Time) {
+    pub(crate) fn on_timeout(&mut self, now: Time) {
         match &mut self.rule {
             Rule::Oblivious(_) | Rule::Mrc(_) => {}
             Rule::Bitmap(_, penalties) => penalties.on_timeout(),

@@ -11,7 +11,7 @@ pub struct PeerPorts(BTreeMap<(u32, u32), (Time, u64)>);
 impl PeerPorts {
     /// Returns whether a host knows that port `number` of its peer is down.
     #[inline]
-    pub fn is_down(&self, host: u32, peer: u32, number: u32) -> bool {
+    pub(crate) fn is_down(&self, host: u32, peer: u32, number: u32) -> bool {
         !self.0.is_empty()
             && self.0.get(&(host, peer)).is_some_and(|&(_, down)| number < u64::BITS && down >> number & 1 > 0)
     }

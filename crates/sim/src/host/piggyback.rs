@@ -16,7 +16,7 @@ use crate::spec::network::Network;
 
 /// Acknowledgements that wait for data, and those under way.
 #[derive(Debug)]
-pub struct Piggyback {
+pub(crate) struct Piggyback {
     /// By flow: the flow in the other direction, or [`NIL`].
     partners: Vec<u32>,
     /// By flow: the acknowledgement that waits.
@@ -53,7 +53,7 @@ impl Piggyback {
     }
 
     /// Returns the flow in the other direction.
-    pub fn partner(&self, flow: u32) -> Option<u32> {
+    pub(crate) fn partner(&self, flow: u32) -> Option<u32> {
         self.partners.get(flow as usize).copied().filter(|&partner| partner != NIL)
     }
 
@@ -74,7 +74,7 @@ impl Piggyback {
     }
 
     /// Number of frames of data whose acknowledgement waits.
-    pub fn waiting(&self, flow: u32) -> u8 {
+    pub(crate) fn waiting(&self, flow: u32) -> u8 {
         self.waiting.get(&flow).map_or(0, |waiting| waiting.ack.samples)
     }
 
@@ -85,7 +85,7 @@ impl Piggyback {
     }
 
     /// Lets the acknowledgement that waits leave on the frame of data in a slot.
-    pub fn attach(&mut self, now: Time, at: u32, flow: u32) {
+    pub(crate) fn attach(&mut self, now: Time, at: u32, flow: u32) {
         match self.partner(flow).and_then(|partner| self.remove(partner, now, now)) {
             Some(ack) => self.riding.insert(at, ack),
             None => self.riding.remove(&at),

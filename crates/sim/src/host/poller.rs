@@ -11,7 +11,7 @@ use crate::spec::host::HostSpec;
 
 /// Token bucket of one NIC. Tokens are the time in which the link sends them.
 #[derive(Clone, Copy, Debug)]
-pub struct Poller {
+pub(crate) struct Poller {
     /// Time between two polls, and the first one.
     every: Time,
     first: Time,
@@ -35,7 +35,7 @@ impl Poller {
     }
 
     /// Takes the tokens of a full frame at `now` if it is a poll and they are there; otherwise returns the time of the next poll.
-    pub fn take(&mut self, now: Time) -> Result<(), Time> {
+    pub(crate) fn take(&mut self, now: Time) -> Result<(), Time> {
         let since = now.saturating_sub(self.first).0 % self.every.0;
         if now < self.first || since > 0 {
             return Err(now.max(self.first) + Time((self.every.0 - since) % self.every.0));

@@ -17,7 +17,7 @@ impl Nics {
     }
 
     /// Empties the run queue of a NIC.
-    pub fn take_waiting(&mut self, nic: u32) -> Vec<u32> {
+    pub(crate) fn take_waiting(&mut self, nic: u32) -> Vec<u32> {
         self.nics[nic as usize].ready.take()
     }
 
@@ -30,7 +30,7 @@ impl Nics {
 
     /// Chooses a port for a response of a flow's receiver, which goes straight into it.
     #[inline]
-    pub fn response_port<O: Observer>(&mut self, fabric: &Fabric<O>, endpoint: FlowEndpoint) -> u32 {
+    pub(crate) fn response_port<O: Observer>(&mut self, fabric: &Fabric<O>, endpoint: FlowEndpoint) -> u32 {
         if self.chooses { self.choose(fabric, endpoint.flow, true, |_| false).1 } else { endpoint.port }
     }
 

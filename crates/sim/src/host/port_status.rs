@@ -33,7 +33,7 @@ fn peers(network: &Network, host: u32) -> BTreeMap<u32, (u32, bool)> {
 
 impl Hosts {
     /// Tells the peers of a host which of its ports are down, through each of the others.
-    pub fn report_ports<O: Observer>(&mut self, fabric: &mut Fabric<O>, host: u32) {
+    pub(crate) fn report_ports<O: Observer>(&mut self, fabric: &mut Fabric<O>, host: u32) {
         if self.network.balancing != Balancing::Mrc {
             return;
         }

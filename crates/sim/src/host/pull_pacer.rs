@@ -50,7 +50,7 @@ pub struct PullPacer {
 }
 
 impl PullPacer {
-    pub fn new(network: &Network, nics: &Nics, routes: &Routes) -> Self {
+    pub(crate) fn new(network: &Network, nics: &Nics, routes: &Routes) -> Self {
         let needed = network.controls.iter().any(|control| control.waits_for_pulls());
         if !needed {
             return Self { queues: Vec::new(), nic: Vec::new() };
@@ -99,7 +99,7 @@ impl PullPacer {
     }
 
     /// Sends the pull of the first flow that still owes one.
-    pub fn on_timer<O: Observer>(
+    pub(crate) fn on_timer<O: Observer>(
         &mut self,
         fabric: &mut Fabric<O>,
         flow: u32,

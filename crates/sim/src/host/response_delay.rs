@@ -18,7 +18,7 @@ const STREAMS: u64 = 1 << 35;
 
 /// Responses of the hosts of a domain that wait. They are in no slab: the host has them.
 #[derive(Debug, Default)]
-pub struct ResponseDelay {
+pub(crate) struct ResponseDelay {
     longest: Time,
     seed: u64,
     flows: BTreeMap<u32, Waiting>,
@@ -48,7 +48,7 @@ impl ResponseDelay {
 
     /// Whether a packet of this kind waits.
     #[inline]
-    pub fn delays(&self, kind: PacketKind) -> bool {
+    pub(crate) fn delays(&self, kind: PacketKind) -> bool {
         self.longest > Time::ZERO && matches!(kind, PacketKind::Ack | PacketKind::Nack | PacketKind::Notification)
     }
 
@@ -66,7 +66,7 @@ impl ResponseDelay {
     }
 
     /// Puts a response of a flow that leaves now into a slot.
-    pub fn put(&mut self, now: Time, flow: u32, packets: &mut Slab) -> Option<u32> {
+    pub(crate) fn put(&mut self, now: Time, flow: u32, packets: &mut Slab) -> Option<u32> {
         let due = &mut self.flows.get_mut(&flow)?.due;
         let Response { packet, header, records } = due.first_entry().filter(|first| first.key().0 <= now)?.remove();
         let at = packets.import(&packet, &header);
@@ -82,7 +82,7 @@ impl ResponseDelay {
     }
 
     /// Whether a random number has been drawn.
-    pub fn has_drawn(&self) -> bool {
+    pub(crate) fn has_drawn(&self) -> bool {
         self.flows.values().any(|flow| flow.draws.has_drawn())
     }
 }

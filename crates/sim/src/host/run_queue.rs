@@ -29,7 +29,7 @@ struct Classes {
 
 impl RunQueue {
     /// An empty run queue.
-    pub fn new(classes: &[TrafficClass]) -> Self {
+    pub(crate) fn new(classes: &[TrafficClass]) -> Self {
         let several = || Classes {
             queues: vec![VecDeque::new(); classes.len()],
             rounds: Rounds::of(classes.iter().map(|class| class.quantum)),
@@ -44,7 +44,7 @@ impl RunQueue {
     }
 
     #[inline(always)]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.flows.is_empty() && self.classes.as_ref().is_none_or(|classes| classes.waiting == 0)
     }
 
@@ -54,7 +54,7 @@ impl RunQueue {
     }
 
     #[inline(always)]
-    pub fn push(&mut self, flow: u32, class: u8) {
+    pub(crate) fn push(&mut self, flow: u32, class: u8) {
         match &mut self.classes {
             None => self.flows.push_back(flow),
             Some(classes) => classes.push(flow, class),
@@ -69,7 +69,7 @@ impl RunQueue {
 
     /// Removes the flow that is served next if there is one class.
     #[inline(always)]
-    pub fn pop(&mut self) -> Option<u32> {
+    pub(crate) fn pop(&mut self) -> Option<u32> {
         self.flows.pop_front()
     }
 
@@ -80,7 +80,7 @@ impl RunQueue {
     }
 
     /// Counts a frame of a class that has been sent, for the turns of the classes.
-    pub fn charge(&mut self, class: u8, length: Bytes) {
+    pub(crate) fn charge(&mut self, class: u8, length: Bytes) {
         if let Some(Classes { queues, rounds: Some(rounds), .. }) = self.classes.as_deref_mut() {
             rounds.charge(class.into(), length, queues[usize::from(class)].is_empty());
         }
@@ -96,7 +96,7 @@ impl RunQueue {
     }
 
     /// Removes all flows, those of the first class first.
-    pub fn take(&mut self) -> Vec<u32> {
+    pub(crate) fn take(&mut self) -> Vec<u32> {
         let mut all: Vec<u32> = self.flows.drain(..).collect();
         if let Some(classes) = &mut self.classes {
             classes.queues.iter_mut().for_each(|queue| all.extend(queue.drain(..)));

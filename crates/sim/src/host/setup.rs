@@ -33,7 +33,7 @@ pub struct Setup<'a> {
 
 impl Setup<'_> {
     /// Creates the sender of a flow that starts now, at a host that already sends `active` flows.
-    pub fn sender(self, flow: u32, now: Time, active: u32) -> FlowSender {
+    pub(crate) fn sender(self, flow: u32, now: Time, active: u32) -> FlowSender {
         let network = self.network;
         let spec = &network.flows[flow as usize];
         let endpoint = self.endpoint(flow, false);
@@ -148,7 +148,7 @@ impl Setup<'_> {
     }
 
     /// Returns the endpoint of a flow at its sender, or at its receiver if `back`.
-    pub fn endpoint(self, flow: u32, back: bool) -> FlowEndpoint {
+    pub(crate) fn endpoint(self, flow: u32, back: bool) -> FlowEndpoint {
         let &FlowSpec { src, dst, .. } = &self.network.flows[flow as usize];
         let (from, to) = if back { (dst, src) } else { (src, dst) };
         let port = self.routes.first_port(flow, back);

@@ -73,7 +73,7 @@ impl Plane {
 
 /// How a packet was found to be lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Evidence {
+pub(crate) enum Evidence {
     /// Neither it nor its header was answered in time.
     Timeout,
     /// Packets that left later have arrived.
@@ -95,7 +95,7 @@ pub struct ValueSet {
 
 impl ValueSet {
     /// Creates the values of a connection of a host with these ports. `timeout` is the initial retransmission timeout.
-    pub fn new(rules: Multipath, ports: &[u32], timeout: Time, draws: &mut Rng) -> Self {
+    pub(crate) fn new(rules: Multipath, ports: &[u32], timeout: Time, draws: &mut Rng) -> Self {
         let planes = ports.len() as u32;
         let (in_use, spares) = (rules.values.div_ceil(planes), rules.spares.div_ceil(planes));
         let value = |place: u32| Value { state: if place < in_use { State::Good } else { State::Spare }, losses: 0 };
@@ -127,7 +127,7 @@ impl ValueSet {
     }
 
     /// Returns the value of the next packet, which leaves through this port.
-    pub fn next(&mut self, port: u32, draws: &mut Rng) -> u16 {
+    pub(crate) fn next(&mut self, port: u32, draws: &mut Rng) -> u16 {
         let number = self.planes.iter().position(|plane| plane.port == port).unwrap_or(0);
         let plane = &mut self.planes[number];
         if plane.order.is_empty() {
@@ -157,7 +157,7 @@ impl ValueSet {
     }
 
     /// Handles the loss of a packet with this value.
-    pub fn on_lost(&mut self, now: Time, number: u16, evidence: Evidence) {
+    pub(crate) fn on_lost(&mut self, now: Time, number: u16, evidence: Evidence) {
         let value = &mut self.values[usize::from(number)];
         if !matches!(value.state, State::Good | State::Skip) {
             return;
@@ -211,7 +211,7 @@ impl ValueSet {
     }
 
     /// Returns when the next value is to be probed.
-    pub fn next_probe(&self) -> Time {
+    pub(crate) fn next_probe(&self) -> Time {
         self.withdrawn.iter().map(|&(at, _)| at).min().unwrap_or(Time::MAX)
     }
 
@@ -226,7 +226,7 @@ impl ValueSet {
     }
 
     /// Reports how many values are in use and how many are withdrawn.
-    pub fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    pub(crate) fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
         record("values_in_use", f64::from(self.active));
         record("values_assumed_bad", self.withdrawn.len() as f64);
     }

@@ -12,9 +12,6 @@ use crate::port::admission::{DropReason, Outcome};
 use crate::spec::fault::Change;
 use crate::spec::network::Network;
 
-/// Names of the bits of [`FrameRow::bits`], from the least significant one on.
-pub const BITS: [&str; 5] = ["ect", "ce", "ece", "cwr", "asks"];
-
 /// Frame at a tapped port, with fields of its header.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameRow {
@@ -30,7 +27,7 @@ pub struct FrameRow {
     pub block: u16,
     /// Receive window of an acknowledgement in 16ths of a full payload; zero is no limit.
     pub window: u16,
-    /// Flags of the frame when it left, by [`BITS`].
+    /// Flags of the frame when it left, by [`Frames::BITS`].
     pub bits: u8,
 }
 
@@ -65,6 +62,9 @@ pub struct Frames {
 }
 
 impl Frames {
+    /// Names of the bits of [`FrameRow::bits`], from the least significant one on.
+    pub const BITS: [&str; 5] = ["ect", "ce", "ece", "cwr", "asks"];
+
     /// Creates a recorder for a run of this network.
     ///
     /// # Errors

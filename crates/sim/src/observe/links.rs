@@ -26,9 +26,6 @@ pub enum LinkEvent {
     Up,
 }
 
-/// Names of all `LinkEvent`s, in the order of their numbers.
-pub const LINK_EVENTS: [&str; 6] = ["pause_asked", "resume_asked", "paused", "resumed", "down", "up"];
-
 /// Row of the table of link events.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkRow {
@@ -45,6 +42,9 @@ pub struct LinkRow {
 }
 
 impl LinkRow {
+    /// Names of all `LinkEvent`s, in the order of their numbers.
+    pub const EVENTS: [&str; 6] = ["pause_asked", "resume_asked", "paused", "resumed", "down", "up"];
+
     /// Row for a switch that requests a pause or a resume.
     #[must_use]
     pub const fn pause_requested(time: Time, (link, class): (u32, u8), through: u32, pause: bool) -> Self {
@@ -92,7 +92,7 @@ pub struct Frame {
 
 /// Rates and delay of a link, from which the times follow at which a delivered frame was sent.
 #[derive(Debug)]
-pub struct LinkTimes {
+pub(crate) struct LinkTimes {
     delay: Time,
     /// Clock of each rate, for frames that are sent after the time before it.
     clocks: Vec<(Time, Clock)>,
@@ -111,7 +111,7 @@ impl LinkTimes {
 
     /// Returns the time of the last bit of a frame that arrives at `at`.
     #[must_use]
-    pub fn ended(&self, at: Time) -> Time {
+    pub(crate) fn ended(&self, at: Time) -> Time {
         at - self.delay
     }
 
@@ -126,29 +126,31 @@ impl LinkTimes {
 
     /// Applies a change of the link. A new rate holds for frames that begin after `sent_by`, when the port has sent what it had
     /// begun.
-    pub fn change(&mut self, change: Change, sent_by: Time) {
+    pub(crate) fn change(&mut self, change: Change, sent_by: Time) {
         if let Change::Rate(rate) = change {
             self.clocks.push((sent_by, Clock::new(rate)));
         }
     }
 }
 
-/// Names of the outcomes of a packet at a port, in the order of [`outcome_number`].
-pub const OUTCOMES: [&str; 7] = ["queued", "marked", "trimmed", "returned", "dropped", "no_memory", "lost"];
+impl Frame {
+    /// Names of the outcomes of a packet at a port, in the order of [`Self::outcome_number`].
+    pub const OUTCOMES: [&str; 7] = ["queued", "marked", "trimmed", "returned", "dropped", "no_memory", "lost"];
 
-/// Returns the index of an outcome in [`OUTCOMES`].
-#[must_use]
-pub const fn outcome_number(outcome: Outcome) -> u8 {
-    match outcome {
-        Outcome::Queued => 0,
-        Outcome::Marked => 1,
-        Outcome::Trimmed => 2,
-        Outcome::Returned => 3,
-        Outcome::Dropped(
-            DropReason::QueueFull | DropReason::NotEcnCapable | DropReason::StandingQueue | DropReason::PauseStorm,
-        ) => 4,
-        Outcome::Dropped(DropReason::BufferFull) => 5,
-        Outcome::Dropped(DropReason::LinkFault) => 6,
+    /// Returns the index of an outcome in [`Self::OUTCOMES`].
+    #[must_use]
+    pub const fn outcome_number(outcome: Outcome) -> u8 {
+        match outcome {
+            Outcome::Queued => 0,
+            Outcome::Marked => 1,
+            Outcome::Trimmed => 2,
+            Outcome::Returned => 3,
+            Outcome::Dropped(
+                DropReason::QueueFull | DropReason::NotEcnCapable | DropReason::StandingQueue | DropReason::PauseStorm,
+            ) => 4,
+            Outcome::Dropped(DropReason::BufferFull) => 5,
+            Outcome::Dropped(DropReason::LinkFault) => 6,
+        }
     }
 }
 

@@ -15,9 +15,9 @@ pub use crate::queue::timers::{Kind, Timer};
 use crate::spec::fault::Change;
 
 pub mod causes;
-pub mod frames;
+pub(crate) mod frames;
 pub mod links;
-pub mod packet_log;
+pub(crate) mod packet_log;
 pub(crate) mod series;
 
 /// Packet on one hop of its path.

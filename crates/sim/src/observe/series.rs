@@ -69,7 +69,7 @@ impl GoodputRecorder {
     }
 
     /// Records a sample; `received` has the payload of every flow that has received any since the last sample.
-    pub fn sample(&mut self, at: Time, received: impl Iterator<Item = (u32, u64)>) {
+    pub(crate) fn sample(&mut self, at: Time, received: impl Iterator<Item = (u32, u64)>) {
         for (flow, now) in received {
             let before = std::mem::replace(&mut self.delivered[flow as usize], now);
             if now != before {
@@ -103,7 +103,7 @@ pub struct Recorder {
 }
 
 /// Maximum number of rows of one table; a run that ends with its flows could otherwise fill the memory.
-pub const MAX_ROWS: usize = 20_000_000;
+pub(crate) const MAX_ROWS: usize = 20_000_000;
 
 impl Recorder {
     /// A recorder for a run of this number of flows.
@@ -115,7 +115,7 @@ impl Recorder {
     }
 
     /// Returns true if the queue table has reached its maximum size.
-    pub fn queues_full(&self) -> bool {
+    pub(crate) fn queues_full(&self) -> bool {
         self.queues.time.len() * self.queues.bytes.len() >= MAX_ROWS
     }
 
@@ -125,7 +125,7 @@ impl Recorder {
     }
 
     /// Records the queues of all recorded ports.
-    pub fn queues(&mut self, at: Time, queues: impl Iterator<Item = Bytes>) {
+    pub(crate) fn queues(&mut self, at: Time, queues: impl Iterator<Item = Bytes>) {
         self.queues.time.push(at.0);
         for (series, queue) in self.queues.bytes.iter_mut().zip(queues) {
             series.push(u32::try_from(queue.0).unwrap_or(u32::MAX));

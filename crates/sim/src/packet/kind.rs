@@ -84,7 +84,7 @@ pub const PACKET_KINDS: [PacketKind; 16] = [
 ];
 
 /// Number of values of the bits that hold a kind.
-pub const KIND_BITS: usize = 16;
+pub(crate) const KIND_BITS: usize = 16;
 
 /// Kinds by the bits that hold one. The table covers every value of the bits, so that a lookup needs no bounds check.
 pub(super) const KIND_OF_BITS: [PacketKind; KIND_BITS] = {

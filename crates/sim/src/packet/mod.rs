@@ -9,23 +9,25 @@ use shallows_cc::units::{Bytes, MIN_FRAME, Time};
 use header::Header;
 use kind::KIND_OF_BITS;
 
-pub mod header;
+pub(crate) mod header;
 mod kind;
 mod pulled;
 mod roce;
 mod slab;
 
-pub use kind::{KIND_BITS, PACKET_KINDS, PacketKind};
-pub use slab::{MAX_PACKETS, PACKET_SIZE, Slab};
+pub(crate) use kind::KIND_BITS;
+pub use kind::{PACKET_KINDS, PacketKind};
+pub use slab::Slab;
+pub(crate) use slab::{MAX_PACKETS, PACKET_SIZE};
 
 /// Stands for no packet, port or domain; the end of a list.
-pub const NIL: u32 = u32::MAX;
+pub(crate) const NIL: u32 = u32::MAX;
 
 /// The flow of a packet that belongs to no flow, such as a pause.
 pub const NO_FLOW: u32 = NIL;
 
 /// Largest number of traffic classes: a frame has three bits of priority (IEEE 802.1Q).
-pub const MAX_CLASSES: usize = 8;
+pub(crate) const MAX_CLASSES: usize = 8;
 
 /// Kind, ECN field and traffic class of a packet, where it goes and whether ports may trim it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -18,7 +18,7 @@ pub const PACKET_SIZE: usize = size_of::<Packet>() + size_of::<HeaderLine>();
 
 /// Packets in flight at which a run stops: 2 GiB of memory. As full frames they are 34 GB on the wire, 340 for each host of a fat
 /// tree with k = 64.
-pub const MAX_PACKETS: u64 = (2 << 30) / PACKET_SIZE as u64;
+pub(crate) const MAX_PACKETS: u64 = (2 << 30) / PACKET_SIZE as u64;
 
 /// All packets of a domain. The slot that was freed last is used next.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ const SHORT_SLEEP: Duration = Duration::from_micros(200);
 
 /// The number of times that a thread checks a barrier before it sleeps.
 #[derive(Clone, Copy, Debug)]
-pub struct SpinBudget {
+pub(crate) struct SpinBudget {
     spins: u32,
 }
 
@@ -23,7 +23,7 @@ impl SpinBudget {
     /// For a thread with a core of its own: some tens of microseconds at first.
     pub const SOME: Self = Self { spins: 512 };
     /// For a thread without a core of its own: spinning would keep others from their work.
-    pub const NONE: Self = Self { spins: 0 };
+    pub(crate) const NONE: Self = Self { spins: 0 };
     /// For the model.
     #[cfg(all(test, loom))]
     pub const ONCE: Self = Self { spins: 1 };
@@ -45,7 +45,7 @@ pub const BUFFERS: usize = 5;
 
 /// The barrier.
 #[derive(Debug)]
-pub struct Barrier {
+pub(crate) struct Barrier {
     /// By step modulo [`BUFFERS`], and thread.
     statuses: [Vec<CachePadded<AtomicStatus>>; BUFFERS],
     /// Whether a thread will never arrive again.
@@ -69,7 +69,7 @@ impl Barrier {
     }
 
     /// The number of threads.
-    pub fn parties(&self) -> usize {
+    pub(crate) fn parties(&self) -> usize {
         self.statuses[0].len()
     }
 
@@ -81,7 +81,7 @@ impl Barrier {
     }
 
     /// Waits until all threads have arrived at the end of this step; false if the barrier is poisoned.
-    pub fn wait(&self, step: u64, budget: &mut SpinBudget) -> bool {
+    pub(crate) fn wait(&self, step: u64, budget: &mut SpinBudget) -> bool {
         for _ in 0..budget.spins {
             if self.is_over(step) {
                 return !self.is_poisoned();
@@ -104,7 +104,7 @@ impl Barrier {
     }
 
     /// Makes all threads stop waiting, now and later.
-    pub fn poison(&self) {
+    pub(crate) fn poison(&self) {
         self.poisoned.store(true, Ordering::Release);
         fence(Ordering::SeqCst);
         self.wake_sleepers();

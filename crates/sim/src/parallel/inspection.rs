@@ -12,7 +12,7 @@ use crate::port::admission::Departure;
 
 impl<O: Observer> ParallelNetwork<O> {
     /// The number of links.
-    pub fn links(&self) -> u32 {
+    pub(crate) fn links(&self) -> u32 {
         self.network.ports.len() as u32
     }
 
@@ -22,7 +22,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// The traffic classes that switches pause.
-    pub fn pause_classes(&self) -> impl Iterator<Item = u8> {
+    pub(crate) fn pause_classes(&self) -> impl Iterator<Item = u8> {
         (0..).zip(&self.network.classes).filter(|(_, class)| class.pause.is_some()).map(|(class, _)| class)
     }
 
@@ -32,7 +32,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// Whether the port of a link is a NIC.
-    pub fn is_nic(&self, link: u32) -> bool {
+    pub(crate) fn is_nic(&self, link: u32) -> bool {
         self.network.ports[link as usize].from < self.network.hosts
     }
 
@@ -42,7 +42,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// The frames queued at a port with classes.
-    pub fn waiting(&self, link: u32) -> impl Iterator<Item = Departure> {
+    pub(crate) fn waiting(&self, link: u32) -> impl Iterator<Item = Departure> {
         let fabric = &self.domains[self.up(link)].fabric;
         fabric.ports[link as usize].waiting(&fabric.packets)
     }
@@ -53,7 +53,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// The number of bytes of a class from a link down to which its switch resumes it.
-    pub fn resumes_at(&self, link: u32, class: u8) -> Bytes {
+    pub(crate) fn resumes_at(&self, link: u32, class: u8) -> Bytes {
         let switches = self.domains[self.down(link)].fabric.switches.as_ref();
         switches.map_or(Bytes::ZERO, |switches| switches.resumes_at(self.network.ports[link as usize].to, class))
     }
@@ -69,7 +69,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// Every packet in flight over a link, in order. A packet sent to another domain is on a list at the other end.
-    pub fn in_flight(&self, link: u32) -> impl Iterator<Item = (&Packet, &Header)> {
+    pub(crate) fn in_flight(&self, link: u32) -> impl Iterator<Item = (&Packet, &Header)> {
         let on_lists = self.domains.iter().flat_map(move |Domain { fabric, .. }| {
             let places = fabric.ports[link as usize].link.places(&fabric.packets);
             places.map(|at| (&fabric.packets[at], fabric.packets.header(at)))

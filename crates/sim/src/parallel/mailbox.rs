@@ -21,7 +21,7 @@ pub struct Mailboxes {
 
 impl Mailboxes {
     /// Empty mailboxes between this number of domains.
-    pub fn new(domains: usize) -> Self {
+    pub(crate) fn new(domains: usize) -> Self {
         let buffer = || (0..domains * domains).map(|_| CachePadded(Mutex::new(Batch::default()))).collect();
         Self { domains, buffers: std::array::from_fn(|_| buffer()) }
     }
@@ -46,7 +46,12 @@ impl Mailboxes {
     }
 
     /// Imports what was sent to these domains up to a step that all domains have finished, from the first step not `received` on.
-    pub fn receive<O: Observer>(&self, received: &mut u64, step: u64, (first, domains): (usize, &mut [Domain<O>])) {
+    pub(crate) fn receive<O: Observer>(
+        &self,
+        received: &mut u64,
+        step: u64,
+        (first, domains): (usize, &mut [Domain<O>]),
+    ) {
         for of in *received..=step {
             for (number, domain) in (first..).zip(&mut *domains) {
                 for from in (0..self.domains).filter(|&from| from != number) {

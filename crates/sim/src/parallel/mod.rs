@@ -4,7 +4,7 @@ mod barrier;
 mod inspection;
 mod mailbox;
 pub mod network;
-pub mod partition;
+pub(crate) mod partition;
 mod pool;
 pub mod run;
 mod status;

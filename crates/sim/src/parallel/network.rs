@@ -47,7 +47,12 @@ pub struct ParallelNetwork<O> {
 impl<O: Observer> ParallelNetwork<O> {
     /// An idle network at time zero, in one domain for each observer, as far as it can be divided. `ideal` are the completion times of
     /// flows on an empty path.
-    pub fn new(network: &Arc<Network>, routes: Routes, ideal: &[Time], observers: Vec<O>) -> Result<Self, String> {
+    pub(crate) fn new(
+        network: &Arc<Network>,
+        routes: Routes,
+        ideal: &[Time],
+        observers: Vec<O>,
+    ) -> Result<Self, String> {
         let partition = Arc::new(partition(network, &routes, observers.len()));
         let routes = Arc::new(routes);
         let domain = |(domain, observer)| {
@@ -87,7 +92,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// Joins all parts of a network, in the order of their domains.
-    pub fn join(parts: impl Iterator<Item = Self>) -> Option<Self> {
+    pub(crate) fn join(parts: impl Iterator<Item = Self>) -> Option<Self> {
         parts.reduce(|mut whole, part| {
             whole.domains.extend(part.domains);
             whole
@@ -100,7 +105,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// The fabric of a part.
-    pub fn only_fabric(&mut self) -> &mut Fabric<O> {
+    pub(crate) fn only_fabric(&mut self) -> &mut Fabric<O> {
         &mut self.domains[0].fabric
     }
 
@@ -110,7 +115,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// The number of domains.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.domains.len()
     }
 
@@ -120,7 +125,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// The time of the next event; [`Time::MAX`] if there is none.
-    pub fn next_time(&self) -> Time {
+    pub(crate) fn next_time(&self) -> Time {
         if let [whole] = &self.domains[..] {
             return whole.next_time();
         }
@@ -134,7 +139,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// Sets the time, before which all events have been executed.
-    pub fn set_now(&mut self, now: Time) {
+    pub(crate) fn set_now(&mut self, now: Time) {
         self.horizon = now;
         self.domains.iter_mut().for_each(|domain| domain.fabric.now = now);
     }
@@ -145,7 +150,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// Packet-hops so far.
-    pub fn hops(&self) -> u64 {
+    pub(crate) fn hops(&self) -> u64 {
         self.sum(|domain| domain.fabric.hops)
     }
 
@@ -155,7 +160,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// Packets in flight.
-    pub fn live(&self) -> u64 {
+    pub(crate) fn live(&self) -> u64 {
         self.sum(|domain| domain.fabric.live())
     }
 
@@ -165,7 +170,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// Limited flows and computations that have not finished.
-    pub fn unfinished_tasks(&self) -> usize {
+    pub(crate) fn unfinished_tasks(&self) -> usize {
         self.unfinished() + self.sum(|domain| domain.hosts.computations.unfinished as u64) as usize
     }
 
@@ -175,7 +180,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// Whether a task is still to start at a known time, or a computation to end.
-    pub fn has_starts(&self) -> bool {
+    pub(crate) fn has_starts(&self) -> bool {
         self.domains.iter().any(|domain| domain.hosts.nics.timers.has_starts())
     }
 
@@ -189,7 +194,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// The first flow that has started and not finished.
-    pub fn first_live(&self) -> Option<u32> {
+    pub(crate) fn first_live(&self) -> Option<u32> {
         self.domains.iter().filter_map(|domain| domain.hosts.first_live()).min()
     }
 
@@ -199,7 +204,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// Reads the internals of a flow that is live; `since` is the time since they were last read.
-    pub fn probe(&mut self, flow: u32, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
+    pub(crate) fn probe(&mut self, flow: u32, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
         let spec = &self.network.flows[flow as usize];
         let (src, dst) = (self.of_host(spec.src), self.of_host(spec.dst));
         if self.domains[src].hosts.probe_sender(flow, since, record) {
@@ -215,7 +220,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// Whether the wire of a link loses every packet, though the link is up.
-    pub fn loses_all(&self, link: u32) -> bool {
+    pub(crate) fn loses_all(&self, link: u32) -> bool {
         let end = self.partition.at_end(&self.network.ports[link as usize]);
         end.is_some_and(|domain| self.domains[domain as usize].fabric.ports[link as usize].loses_all())
     }
@@ -229,7 +234,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// Starts the statistics.
-    pub fn end_warmup(&mut self, now: Time) {
+    pub(crate) fn end_warmup(&mut self, now: Time) {
         self.domains.iter_mut().for_each(|domain| domain.hosts.end_warmup());
         for link in 0..self.links() {
             let (up, carried) = (self.up(link), self.carried(link));
@@ -245,7 +250,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// Copies the counts of live flows to their statistics.
-    pub fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         self.domains.iter_mut().for_each(|domain| domain.hosts.collect_stats());
     }
 
@@ -256,7 +261,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// The statistics of a flow's receiver.
-    pub fn receiver(&self, flow: u32) -> &ReceiverStats {
+    pub(crate) fn receiver(&self, flow: u32) -> &ReceiverStats {
         let domain = self.partition.of(self.network.flows[flow as usize].dst);
         &self.domains[domain as usize].hosts.receiver_stats[flow as usize]
     }
@@ -268,7 +273,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// The state of a flow's sender, if it is live.
-    pub fn sender_state(&mut self, now: Time, flow: u32) -> Option<SenderState> {
+    pub(crate) fn sender_state(&mut self, now: Time, flow: u32) -> Option<SenderState> {
         let domain = self.partition.of(self.network.flows[flow as usize].src);
         self.domains[domain as usize].hosts.sender_state(now, flow)
     }
@@ -282,7 +287,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// Packets created, received or held back by hosts, and in flight.
-    pub fn packets(&self) -> (u64, u64, u64) {
+    pub(crate) fn packets(&self) -> (u64, u64, u64) {
         let created = self.sum(|domain| domain.fabric.packets.created());
         let at_hosts = self.sum(|domain| domain.fabric.consumed + domain.hosts.held_back());
         (created, at_hosts, self.live())
@@ -295,7 +300,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// Reports every packet on a link to the observers.
-    pub fn report_in_flight(&mut self) {
+    pub(crate) fn report_in_flight(&mut self) {
         self.domains.iter_mut().for_each(|domain| domain.fabric.report_in_flight());
     }
 
@@ -312,7 +317,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// The observer of the first domain.
-    pub fn into_observer(self) -> O {
+    pub(crate) fn into_observer(self) -> O {
         let first = self.domains.into_iter().next().expect("a network has a domain");
         first.fabric.observer
     }

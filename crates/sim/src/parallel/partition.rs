@@ -52,7 +52,7 @@ pub fn partition(network: &Network, routes: &Routes, domains: usize) -> Partitio
 }
 
 /// The division in which each node belongs to the domain with its number in `of`, or is split.
-pub fn by_node(network: &Network, of: Vec<u32>) -> Partition {
+pub(crate) fn by_node(network: &Network, of: Vec<u32>) -> Partition {
     let crosses = |port: &&PortSpec| of[port.from as usize] != SPLIT && of[port.from as usize] != of[port.to as usize];
     let bound = |port: &PortSpec| port.delay + Clock::new(port.rate).time(MIN_FRAME);
     let lookahead = network.ports.iter().filter(crosses).map(bound).min().unwrap_or(Time::MAX);

@@ -9,7 +9,7 @@ type Job = Box<dyn FnOnce() + Send>;
 
 /// The workers.
 #[derive(Debug, Default)]
-pub struct WorkerPool {
+pub(crate) struct WorkerPool {
     workers: Vec<Worker>,
 }
 

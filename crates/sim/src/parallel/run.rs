@@ -27,7 +27,7 @@ const CHECK_GROWTH: u64 = 1 << 20;
 
 /// Reasons for which the network has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub(crate) enum Stop {
     /// No event is left before the time limit.
     TimeLimit,
     /// The number of events is reached, or an event has created very many packets.

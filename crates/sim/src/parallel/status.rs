@@ -7,7 +7,7 @@ use crate::parallel::sync::publish;
 
 /// Status of some domains at the end of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DomainStatus {
+pub(crate) struct DomainStatus {
     /// The time of their next event.
     pub next: Time,
     /// The first arrival in another domain of a packet that they sent.
@@ -26,7 +26,7 @@ impl DomainStatus {
 
     /// The status of these and other domains together.
     #[must_use]
-    pub fn with(self, others: Self) -> Self {
+    pub(crate) fn with(self, others: Self) -> Self {
         Self {
             next: self.next.min(others.next),
             sent: self.sent.min(others.sent),
@@ -45,7 +45,7 @@ impl DomainStatus {
 
 /// A status that other threads read.
 #[derive(Debug, Default)]
-pub struct AtomicStatus {
+pub(crate) struct AtomicStatus {
     /// The number of steps after which this is the status. It is written last.
     steps: AtomicU64,
     next: AtomicU64,
@@ -67,7 +67,7 @@ impl AtomicStatus {
     }
 
     /// Whether this number of steps is finished.
-    pub fn is_after(&self, steps: u64) -> bool {
+    pub(crate) fn is_after(&self, steps: u64) -> bool {
         self.steps.load(Ordering::Acquire) >= steps
     }
 

@@ -10,7 +10,7 @@ pub use std::sync::{Condvar, Mutex, MutexGuard, atomic};
 /// A value in two cache lines of its own, because processors fetch pairs: writes to its neighbours do not take it away from its readers.
 #[derive(Debug)]
 #[repr(align(128))]
-pub struct CachePadded<T>(pub T);
+pub(crate) struct CachePadded<T>(pub T);
 
 /// Tells the processor, or the model, that another thread has to make progress.
 pub fn spin_hint() {
@@ -21,7 +21,7 @@ pub fn spin_hint() {
 }
 
 /// Stores a value with a full fence: readers of the value see all earlier writes, and no later read moves before the store.
-pub fn publish(at: &atomic::AtomicU64, value: u64) {
+pub(crate) fn publish(at: &atomic::AtomicU64, value: u64) {
     // One instruction, which is faster than a store and a fence. The model does not take it for a fence.
     at.swap(value, atomic::Ordering::SeqCst);
     #[cfg(loom)]

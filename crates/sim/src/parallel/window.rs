@@ -19,7 +19,7 @@ use crate::parallel::status::DomainStatus;
 
 /// How far windows go.
 #[derive(Clone, Copy, Debug)]
-pub struct RunLimits {
+pub(crate) struct RunLimits {
     /// Only events before this time are executed.
     pub limit: Time,
     /// The run stops with the window in which this number of events is reached,
@@ -47,7 +47,7 @@ impl RunLimits {
     }
 
     /// Whether no single event in the window may end the run.
-    pub fn allows_window(&self, start: Time) -> bool {
+    pub(crate) fn allows_window(&self, start: Time) -> bool {
         self.window(start) <= self.earliest_finish
     }
 
@@ -73,7 +73,7 @@ pub struct Party<'a> {
 impl Party<'_> {
     /// Advances the domains of this thread window by window. Everything before the first time that it returns has been executed, and
     /// the next window must start by the second one.
-    pub fn run<O: Observer>(
+    pub(crate) fn run<O: Observer>(
         mut self,
         domains: &mut [Domain<O>],
         mut horizon: Time,

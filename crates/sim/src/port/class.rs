@@ -116,7 +116,7 @@ impl Class {
     }
 
     /// Prefetches what every packet changes.
-    pub fn prefetch(&self) {
+    pub(crate) fn prefetch(&self) {
         prefetch(&self.queue);
         prefetch(&self.report);
     }
@@ -128,7 +128,7 @@ impl Class {
     }
 
     #[inline]
-    pub fn is_paused(&self) -> bool {
+    pub(crate) fn is_paused(&self) -> bool {
         self.paused_since().is_some()
     }
 
@@ -139,7 +139,7 @@ impl Class {
     }
 
     /// Whether neither a pause, the watchdog nor a token bucket holds back the packets of the class.
-    pub fn is_unrestricted(&self) -> bool {
+    pub(crate) fn is_unrestricted(&self) -> bool {
         let free = |held: &Restriction| held.paused_since.is_none() && !held.storm && held.bucket.is_none();
         self.restriction.as_deref().is_none_or(free)
     }
@@ -155,7 +155,7 @@ impl Class {
     }
 
     /// Lets the pacer, if the bucket is one, set its rate.
-    pub fn catch_up_pacer(&mut self, now: Time) {
+    pub(crate) fn catch_up_pacer(&mut self, now: Time) {
         let waiting = self.bytes;
         if let Some(bucket) = self.bucket() {
             bucket.catch_up(now, waiting);
@@ -174,7 +174,7 @@ impl Class {
 
     /// Whether one more packet fits, with which the class would hold `held`; `being_sent` of its packets are being sent.
     #[inline]
-    pub fn has_room(&self, held: Bytes, being_sent: usize) -> bool {
+    pub(crate) fn has_room(&self, held: Bytes, being_sent: usize) -> bool {
         match self.limit {
             Limit::Bytes(limit) => held <= limit,
             Limit::Packets(limit) => self.queue.len() + being_sent < limit as usize,
@@ -191,7 +191,7 @@ impl Class {
 
     /// Length of the first packet.
     #[inline]
-    pub fn first_length(&self, packets: &Slab) -> Bytes {
+    pub(crate) fn first_length(&self, packets: &Slab) -> Bytes {
         self.queue.front().map_or(Bytes::ZERO, |waiting| packets[waiting.packet].bytes())
     }
 
@@ -206,7 +206,7 @@ impl Class {
 
     /// Tells the pacer, if there is one, of a packet that arrives.
     #[inline]
-    pub fn observe_arrival(&mut self, length: Bytes) {
+    pub(crate) fn observe_arrival(&mut self, length: Bytes) {
         if let Some(bucket) = self.bucket() {
             bucket.arrive(length);
         }
@@ -226,7 +226,7 @@ impl Class {
 pub(super) struct ClassTable([[u64; MAX_CLASSES]; 2]);
 
 impl ClassTable {
-    pub fn new(discipline: &Discipline) -> Self {
+    pub(crate) fn new(discipline: &Discipline) -> Self {
         let pack = |class_of: &dyn Fn(usize) -> u8| {
             (0..KIND_BITS).fold(0, |all, kind| all | u64::from(class_of(kind)) << (4 * kind))
         };
@@ -246,7 +246,7 @@ impl ClassTable {
     }
 
     /// The class that pauses of a traffic class stop.
-    pub fn data_class(&self, traffic_class: u8) -> usize {
+    pub(crate) fn data_class(&self, traffic_class: u8) -> usize {
         self.class(Flags::of(PacketKind::Data).with_class(traffic_class), ClassOverride::None)
     }
 }

@@ -48,7 +48,7 @@ pub struct Histogram {
 impl Histogram {
     /// An empty histogram, whose bins near zero are an eighth of `packet_time` wide.
     #[must_use]
-    pub fn new(packet_time: Time) -> Self {
+    pub(crate) fn new(packet_time: Time) -> Self {
         Self { bins: Box::default(), shift: (packet_time.0 / 8).max(1).ilog2() }
     }
 
@@ -86,7 +86,7 @@ impl Histogram {
 
     /// Begins this many segments.
     #[inline]
-    pub fn begin_times(&mut self, backlog: Time, times: u32) {
+    pub(crate) fn begin_times(&mut self, backlog: Time, times: u32) {
         if backlog == Time::ZERO || times == 0 {
             return;
         }
@@ -124,7 +124,7 @@ impl Histogram {
     }
 
     /// Counts a time in which the backlog stays the same.
-    pub fn hold(&mut self, backlog: Time, span: Time) {
+    pub(crate) fn hold(&mut self, backlog: Time, span: Time) {
         let (at, _) = self.locate(backlog);
         self.add(at, Bin(i128::from(span.0)));
     }
@@ -140,7 +140,7 @@ impl Histogram {
     /// # Panics
     /// If more segments ended than began.
     #[must_use]
-    pub fn finish(&self, idle: Time, largest: Time) -> Distribution {
+    pub(crate) fn finish(&self, idle: Time, largest: Time) -> Distribution {
         let mut above = 0;
         let mut times = vec![0; self.bins.len().max(1)];
         for (at, bin) in self.bins.iter().enumerate().rev() {

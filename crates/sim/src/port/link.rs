@@ -134,7 +134,7 @@ fn digest(now: Time, packet: &Packet) -> u64 {
 /// Combines a hash with a value.
 #[inline]
 #[must_use]
-pub fn hash(hash: u64, value: u64) -> u64 {
+pub(crate) fn hash(hash: u64, value: u64) -> u64 {
     (hash.rotate_left(23) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 

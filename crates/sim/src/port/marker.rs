@@ -64,7 +64,7 @@ impl Marker {
 
     /// Tells the point of a packet that arrives, whether or not it is accepted; `queue` is the length of the queue with it.
     #[inline(always)]
-    pub fn observe_arrival(&mut self, now: Time, at: u32, queue: Bytes, packets: &Slab) {
+    pub(crate) fn observe_arrival(&mut self, now: Time, at: u32, queue: Bytes, packets: &Slab) {
         if self.offers {
             self.count(at, packets);
         }
@@ -98,7 +98,7 @@ impl Marker {
     }
 
     /// Tells the point of a packet of this length that begins to be sent and that the marker of its class judges.
-    pub fn observe_departure(&mut self, length: Bytes) {
+    pub(crate) fn observe_departure(&mut self, length: Bytes) {
         if self.writes {
             self.point.on_departure(length);
         }
@@ -126,7 +126,7 @@ impl Marker {
 
     /// Consumes the draws of frames that the port only counted, `counted` so far.
     #[inline]
-    pub fn skip_draws(&mut self, counted: u32) {
+    pub(crate) fn skip_draws(&mut self, counted: u32) {
         self.draws.skip(u64::from(counted - self.counted));
         self.counted = counted;
     }
@@ -168,7 +168,7 @@ impl Marker {
 
     /// Returns whether [`Self::rejects`] may be true.
     #[inline]
-    pub fn may_reject(&self, queue: Bytes, packet: &Packet) -> bool {
+    pub(crate) fn may_reject(&self, queue: Bytes, packet: &Packet) -> bool {
         queue >= self.threshold && packet.is_dropped_by(self.drops)
     }
 
@@ -209,7 +209,7 @@ impl Marker {
     }
 
     /// Tells the marker of a packet that joins a FIFO queue. Returns whether it is newly marked.
-    pub fn enqueue(&mut self, now: Time, at: u32, queue: Bytes, packets: &mut Slab) -> bool {
+    pub(crate) fn enqueue(&mut self, now: Time, at: u32, queue: Bytes, packets: &mut Slab) -> bool {
         self.waiting += packets[at].bytes();
         if self.next == NIL {
             self.next = at;
@@ -224,7 +224,7 @@ impl Marker {
 
     /// Whether departures or wakes may have happened since the last call of [`Self::catch_up`].
     #[inline]
-    pub fn is_behind(&self) -> bool {
+    pub(crate) fn is_behind(&self) -> bool {
         self.next != NIL || self.wakes
     }
 

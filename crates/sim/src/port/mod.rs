@@ -20,13 +20,13 @@ use crate::spec::ports::{Marking, PortSpec};
 
 pub mod admission;
 mod class;
-pub mod clock;
+pub(crate) mod clock;
 mod config;
 mod counters;
 mod dispatch;
 mod fifo;
 pub mod histogram;
-pub mod link;
+pub(crate) mod link;
 mod link_state;
 pub mod loss_model;
 mod marker;
@@ -44,7 +44,7 @@ mod token_bucket;
 mod trimming;
 
 pub use class::ClassReport;
-pub use config::PortConfig;
+pub(crate) use config::PortConfig;
 pub use counters::Counters;
 pub use report::{Carried, PortReport};
 

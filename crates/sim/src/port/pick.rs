@@ -21,7 +21,7 @@ pub(super) struct WeightedTurn {
 }
 
 impl WeightedTurn {
-    pub fn new(classes: &[ClassSpec]) -> Option<Self> {
+    pub(crate) fn new(classes: &[ClassSpec]) -> Option<Self> {
         classes
             .iter()
             .enumerate()
@@ -55,7 +55,7 @@ pub(super) struct Pick {
 
 impl Pick {
     /// No class waits to be served.
-    pub const NONE: Self = Self { at: Time::MAX, class: None };
+    pub(crate) const NONE: Self = Self { at: Time::MAX, class: None };
 }
 
 /// Picks the class to serve at `now`, or else the first one that may be served later. `waiting` has a bit for each class in which a
@@ -133,7 +133,7 @@ impl Rounds {
 
     /// The class of a group that is served next, of which `first` may be. `length` is that of the first packet of a class; `None`
     /// if it may not be sent now.
-    pub fn next(&self, first: usize, length: impl Fn(usize) -> Option<Bytes>) -> usize {
+    pub(crate) fn next(&self, first: usize, length: impl Fn(usize) -> Option<Bytes>) -> usize {
         let group = self.groups[first].clone();
         if group.len() == 1 {
             return first;

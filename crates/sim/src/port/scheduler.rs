@@ -42,7 +42,7 @@ pub(super) struct FastPath {
 impl FastPath {
     /// Whether a frame of this common length is sent at once and only counted, if nothing waits and the link is free.
     #[inline(always)]
-    pub fn is_eligible(&self, class: usize, length: usize) -> bool {
+    pub(crate) fn is_eligible(&self, class: usize, length: usize) -> bool {
         class < COUNTED && self.eligible >> (2 * class + length) & 1 > 0
     }
 
@@ -53,7 +53,7 @@ impl FastPath {
 
     /// Whether the packet that was sent last was of this class.
     #[inline]
-    pub fn is_sending(&self, class: usize) -> bool {
+    pub(crate) fn is_sending(&self, class: usize) -> bool {
         usize::from(self.sending) == class
     }
 }
@@ -130,7 +130,7 @@ impl Scheduler {
     }
 
     /// Prefetches what every packet that waits changes, besides its class.
-    pub fn prefetch(&self) {
+    pub(crate) fn prefetch(&self) {
         prefetch(&self.fast);
         prefetch(&self.classes);
     }
@@ -148,7 +148,7 @@ impl Scheduler {
     }
 
     /// Panics if the sums do not agree with the classes.
-    pub fn assert_consistent(&self) {
+    pub(crate) fn assert_consistent(&self) {
         let packets: usize = self.classes.iter().map(|class| class.queue.len()).sum();
         let waits = |number: usize| self.waiting >> number & 1 > 0;
         assert!(
@@ -169,7 +169,7 @@ impl Scheduler {
     }
 
     /// Works out which frames are only counted, after a pause or a change of the link.
-    pub fn update_eligible(&mut self) {
+    pub(crate) fn update_eligible(&mut self) {
         self.fast.eligible = 0;
         for (number, class) in self.classes.iter().enumerate().take(COUNTED) {
             let [full, shortest] = class.accepts.map(u8::from);
@@ -195,7 +195,7 @@ impl Scheduler {
 
     /// Tells the markers of classes of their wakes up to `now`.
     #[inline(never)]
-    pub fn catch_up_classes(&mut self, now: Time, busy_until: Time, config: &PortConfig, packets: &mut Slab) {
+    pub(crate) fn catch_up_classes(&mut self, now: Time, busy_until: Time, config: &PortConfig, packets: &mut Slab) {
         let PortConfig { delay, clock, .. } = *config;
         for (number, class) in self.classes.iter_mut().enumerate() {
             let Some(marker) = class.marker.as_mut().filter(|marker| marker.is_behind()) else { continue };
@@ -246,7 +246,7 @@ impl Scheduler {
 
     /// The class to serve now; `None` if no packet may be sent yet.
     #[inline(always)]
-    pub fn pick_now(&mut self, now: Time, packets: &Slab) -> Option<usize> {
+    pub(crate) fn pick_now(&mut self, now: Time, packets: &Slab) -> Option<usize> {
         if self.next_at == now && self.next_class.is_some() {
             let cached = Pick { at: self.next_at, class: self.next_class };
             debug_assert_eq!(self.pick(now, packets), cached, "the cached choice is out of date");
@@ -277,7 +277,7 @@ impl Scheduler {
     }
 
     /// Forgets the next choice, because the queue or what stalls it has changed.
-    pub fn invalidate_next(&mut self) {
+    pub(crate) fn invalidate_next(&mut self) {
         self.next_at = if self.fast.work > Time::ZERO { Time::ZERO } else { Time::MAX };
         self.next_class = None;
     }
@@ -295,7 +295,7 @@ impl Scheduler {
 
     /// Returns how long the link rests after a frame that took `sending` until `busy_until`, because it is slower than its rate.
     #[inline]
-    pub fn rest(&mut self, busy_until: Time, sending: Time, length: Bytes) -> Time {
+    pub(crate) fn rest(&mut self, busy_until: Time, sending: Time, length: Bytes) -> Time {
         let Some(slower) = &self.slower else { return Time::ZERO };
         let rest = slower.time(length) - sending;
         self.fast.idle_until = busy_until + rest;
@@ -310,7 +310,7 @@ impl Scheduler {
     }
 
     /// The link is up again, and goes on with its rest. Nothing happens if it was up.
-    pub fn bring_up(&mut self) {
+    pub(crate) fn bring_up(&mut self) {
         if self.fast.idle_until == Time::MAX {
             self.fast.idle_until = self.rested_until;
         }

@@ -26,7 +26,7 @@ impl Default for StallRecord {
 impl StallRecord {
     /// Whether the port has been stalled since an event.
     #[inline]
-    pub fn is_stalled(&self) -> bool {
+    pub(crate) fn is_stalled(&self) -> bool {
         self.since < Time::MAX
     }
 
@@ -49,7 +49,7 @@ impl StallRecord {
 
     /// Begins a segment at `now`.
     #[inline(always)]
-    pub fn open(&mut self, now: Time, work: Time, busy_until: Time, histogram: &mut Histogram) {
+    pub(crate) fn open(&mut self, now: Time, work: Time, busy_until: Time, histogram: &mut Histogram) {
         if busy_until > now {
             histogram.begin(work + (busy_until - now));
         } else if work > Time::ZERO {

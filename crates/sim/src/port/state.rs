@@ -37,7 +37,7 @@ pub(super) enum Event {
 
 impl State {
     /// Whether an event may lead from this state to `next`.
-    pub const fn allows(self, event: Event, next: Self) -> bool {
+    pub(crate) const fn allows(self, event: Event, next: Self) -> bool {
         use State::{Idle, Sending, Stalled};
         match event {
             Event::SendDirectly => matches!((self, next), (Idle, Sending)),

@@ -50,7 +50,7 @@ impl Bucket {
     /// The earliest time at which a packet of this length that waits since `since` may leave: the tokens for it are there, and it has
     /// been held back. A packet longer than the bucket waits until the bucket is full.
     #[inline]
-    pub fn ready_at(&self, since: Time, length: Bytes) -> Time {
+    pub(crate) fn ready_at(&self, since: Time, length: Bytes) -> Time {
         let spare = self.rate.time_to_send(self.burst.saturating_sub(length));
         let tokens = self.full_at.saturating_sub(spare);
         self.jitter.as_ref().map_or(tokens, |jitter| tokens.max(since) + jitter.next)
@@ -67,7 +67,7 @@ impl Bucket {
 
     /// When to look again at a packet that is `ready` later: earlier than that if the rate may change.
     #[inline]
-    pub fn retry_at(&self, ready: Time) -> Time {
+    pub(crate) fn retry_at(&self, ready: Time) -> Time {
         self.paced.as_ref().map_or(ready, |paced| ready.min(paced.due))
     }
 
@@ -81,7 +81,7 @@ impl Bucket {
     }
 
     /// Whether it has drawn random numbers.
-    pub fn has_drawn(&self) -> bool {
+    pub(crate) fn has_drawn(&self) -> bool {
         self.jitter.as_ref().is_some_and(|jitter| jitter.draws.has_drawn())
     }
 
@@ -95,7 +95,7 @@ impl Bucket {
 
     /// Updates the rate for the periods that have ended; `waiting` is the backlog of the class.
     #[inline]
-    pub fn catch_up(&mut self, now: Time, waiting: Bytes) {
+    pub(crate) fn catch_up(&mut self, now: Time, waiting: Bytes) {
         if self.paced.as_ref().is_some_and(|paced| paced.due <= now) {
             self.update(now, waiting);
         }

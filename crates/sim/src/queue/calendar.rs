@@ -11,7 +11,7 @@ use crate::queue::heap::{Heap4, Key};
 const SMALL: usize = 20;
 
 /// The number of buckets.
-pub const BUCKETS: u64 = 512;
+pub(crate) const BUCKETS: u64 = 512;
 
 /// The queue: a heap, a ring of buckets, and the sorted keys of the current buckets.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ pub struct CalendarQueue<K: Key> {
 impl<K: Key> CalendarQueue<K> {
     /// An empty queue that uses buckets from `many` keys on and knows `prefetch_depth` keys in advance. The number of a bucket is a
     /// key without its lowest `bits`.
-    pub fn new(bits: u32, many: usize, prefetch_depth: usize) -> Self {
+    pub(crate) fn new(bits: u32, many: usize, prefetch_depth: usize) -> Self {
         Self {
             heap: Heap4::default(),
             hole: false,
@@ -76,7 +76,7 @@ impl<K: Key> CalendarQueue<K> {
 
     /// The key that `before` other known keys precede; `None` if it is not known yet.
     #[inline]
-    pub fn peek_nth(&self, before: usize) -> Option<K> {
+    pub(crate) fn peek_nth(&self, before: usize) -> Option<K> {
         self.sorted.get(self.at + before).copied()
     }
 
@@ -98,7 +98,7 @@ impl<K: Key> CalendarQueue<K> {
 
     /// Ends the handling of the popped key: nothing more is pushed because of it.
     #[inline(always)]
-    pub fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         if self.hole {
             self.hole = false;
             self.heap.remove_top();
@@ -189,7 +189,7 @@ impl<K: Key> CalendarQueue<K> {
     }
 
     /// Makes all keys `earlier` by a number of rounds of all buckets, so that each key keeps its place.
-    pub fn shift(&mut self, rounds: u64, earlier: impl Fn(K) -> K) {
+    pub(crate) fn shift(&mut self, rounds: u64, earlier: impl Fn(K) -> K) {
         let keys = self.buckets.iter_mut().flatten().chain(&mut self.sorted[self.at..]);
         keys.filter(|key| **key != K::NONE).for_each(|key| *key = earlier(*key));
         self.heap.change(&earlier);

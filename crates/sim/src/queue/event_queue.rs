@@ -23,7 +23,7 @@ const SPAN: u64 = 1 << (64 - ENTITY_BITS);
 pub const MAX_ENTITIES: usize = 1 << ENTITY_BITS;
 
 /// How far in the future an event may lie.
-pub const HORIZON: Time = Time(SPAN / 4);
+pub(crate) const HORIZON: Time = Time(SPAN / 4);
 // What `Network::check` allows fits.
 const _: () =
     assert!(crate::spec::check::MAX_ENTITIES <= MAX_ENTITIES && crate::spec::check::MAX_DELAY.0 <= HORIZON.0 / 2);
@@ -86,7 +86,7 @@ impl Key for u64 {
 
 /// The event queue.
 #[derive(Debug)]
-pub struct EventQueue {
+pub(crate) struct EventQueue {
     /// Time zero of the keys, in picoseconds.
     epoch: u64,
     keys: CalendarQueue<u64>,
@@ -104,7 +104,7 @@ impl EventQueue {
     }
 
     /// Sets whether the caller looks ahead at the known events, so that [`Self::pop_before`] tells when they have come nearer.
-    pub fn set_lookahead(&mut self, lookahead: bool) {
+    pub(crate) fn set_lookahead(&mut self, lookahead: bool) {
         self.keys.lookahead = lookahead;
     }
 
@@ -118,7 +118,7 @@ impl EventQueue {
     /// The event that `before` other known events precede; `None` if it is not known yet.
     #[inline]
     #[must_use]
-    pub fn peek_nth(&self, before: usize) -> Option<(Time, u32)> {
+    pub(crate) fn peek_nth(&self, before: usize) -> Option<(Time, u32)> {
         event(self.epoch, self.keys.peek_nth(before)?)
     }
 
@@ -132,7 +132,7 @@ impl EventQueue {
     /// Pops the next event if it is before `limit`; call [`Self::finish`] once everything that it causes has been pushed. The last
     /// value is true if the events of [`Self::peek_nth`] have come one nearer, and the caller looks ahead.
     #[inline(always)]
-    pub fn pop_before(&mut self, limit: Time) -> Option<(Time, u32, bool)> {
+    pub(crate) fn pop_before(&mut self, limit: Time) -> Option<(Time, u32, bool)> {
         let (at, entity) = self.peek().filter(|&(at, _)| at < limit)?;
         Some((at, entity, self.keys.pop()))
     }
@@ -148,7 +148,7 @@ impl EventQueue {
     /// # Panics
     /// If it lies further in the future than [`HORIZON`].
     #[inline(never)]
-    pub fn push(&mut self, at: Time, entity: u32) {
+    pub(crate) fn push(&mut self, at: Time, entity: u32) {
         if at.0 - self.epoch >= SPAN / 2 {
             return self.push_late(at, entity);
         }

@@ -14,7 +14,7 @@ pub trait Key: Copy + Ord + Debug {
 
 /// The heap. Its root is stored apart from the other keys.
 #[derive(Debug)]
-pub struct Heap4<K> {
+pub(crate) struct Heap4<K> {
     root: K,
     /// The four children of the root, then the four children of each of those, and so on.
     nodes: Vec<Node<K>>,
@@ -53,7 +53,7 @@ impl<K: Key> Heap4<K> {
 
     /// The number of keys besides the least.
     #[inline(always)]
-    pub fn others(&self) -> usize {
+    pub(crate) fn others(&self) -> usize {
         self.others
     }
 
@@ -85,7 +85,7 @@ impl<K: Key> Heap4<K> {
 
     /// Replaces the least key by another one.
     #[inline]
-    pub fn replace_top(&mut self, key: K) {
+    pub(crate) fn replace_top(&mut self, key: K) {
         let nodes = &mut self.nodes[..];
         let (mut node, mut child) = match nodes.first().map(Node::least) {
             Some((child, least)) if least < key => {
@@ -128,7 +128,7 @@ impl<K: Key> Heap4<K> {
     }
 
     /// Removes all keys and returns them in no particular order.
-    pub fn drain(&mut self) -> Vec<K> {
+    pub(crate) fn drain(&mut self) -> Vec<K> {
         let keys = self.keys_mut().map(|key| *key).collect();
         *self = Self::default();
         keys

@@ -100,7 +100,7 @@ const MANY: usize = if cfg!(debug_assertions) { 4 } else { 64 };
 
 /// The timers that are set.
 #[derive(Debug)]
-pub struct Timers {
+pub(crate) struct Timers {
     keys: CalendarQueue<Key>,
     /// Timers that are known from the start, the next one last. They are kept apart from those that are due soon.
     presorted: Vec<Key>,
@@ -125,7 +125,7 @@ impl Timers {
     }
 
     /// Sets the timers that are known from the start.
-    pub fn begin_with(&mut self, known: &[Timer]) {
+    pub(crate) fn begin_with(&mut self, known: &[Timer]) {
         self.starts += known.iter().filter(|timer| timer.kind.starts()).count();
         self.presorted = known.iter().copied().map(Key::of).collect();
         self.presorted.sort_unstable_by(|a, b| b.cmp(a));
@@ -146,7 +146,7 @@ impl Timers {
 
     /// When the next timer expires; [`Time::MAX`] if there is none.
     #[inline]
-    pub fn next(&self) -> Time {
+    pub(crate) fn next(&self) -> Time {
         self.next.at()
     }
 
@@ -157,7 +157,7 @@ impl Timers {
 
     /// Pops the next timer; call [`Self::finish`] once everything that it causes has been set.
     #[inline(always)]
-    pub fn pop(&mut self) -> Option<Timer> {
+    pub(crate) fn pop(&mut self) -> Option<Timer> {
         let timer = self.peek()?;
         if self.next == self.presorted_next {
             self.presorted_next = self.presorted.pop().unwrap_or(Key::NONE);
@@ -176,7 +176,7 @@ impl Timers {
     }
 
     /// Whether a task is still to start at a known time, or a computation to end.
-    pub fn has_starts(&self) -> bool {
+    pub(crate) fn has_starts(&self) -> bool {
         self.starts > 0
     }
 }

@@ -7,7 +7,7 @@ use crate::host::transport::gate::Gate;
 
 /// Segments of one flow.
 #[derive(Clone, Copy, Debug)]
-pub struct Bursts {
+pub(crate) struct Bursts {
     /// Frames of a segment.
     pub segment: u32,
     /// Whether a segment leaves in a burst, with the gap after it.
@@ -25,7 +25,7 @@ impl Bursts {
 
     /// Returns true if a frame leaves in the burst of the previous one.
     #[inline]
-    pub fn continue_at(&self, seq: u32) -> bool {
+    pub(crate) fn continue_at(&self, seq: u32) -> bool {
         self.at_once && !seq.is_multiple_of(self.segment)
     }
 
@@ -37,7 +37,7 @@ impl Bursts {
 
     /// Counts a frame that leaves, `in_burst` or after a gap, in the pacing of its flow.
     #[inline]
-    pub fn on_sent(&mut self, now: Time, length: Bytes, in_burst: bool, gate: &mut Gate) {
+    pub(crate) fn on_sent(&mut self, now: Time, length: Bytes, in_burst: bool, gate: &mut Gate) {
         let paced = gate.next_paced;
         gate.advance_pacing(if in_burst { paced } else { paced.max(now) }, length);
         if let Some(rate) = self.rate {

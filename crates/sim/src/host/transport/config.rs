@@ -16,7 +16,7 @@ use crate::spec::network::{HostSpec, Retransmission};
 
 /// One end of a flow: which flow it is, and where the packets of this end leave.
 #[derive(Clone, Copy, Debug)]
-pub struct FlowEndpoint {
+pub(crate) struct FlowEndpoint {
     pub flow: u32,
     /// Index of this end's NIC.
     pub nic: u32,
@@ -53,7 +53,7 @@ pub struct SenderConfig<'a> {
 
 /// Parameters of a receiver.
 #[derive(Debug)]
-pub struct ReceiverConfig {
+pub(crate) struct ReceiverConfig {
     pub bytes: Bytes,
     pub mss: Bytes,
     /// Length of a full frame, and of an acknowledgement of TCP.

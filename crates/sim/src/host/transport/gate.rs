@@ -6,7 +6,7 @@ use shallows_cc::units::{Bytes, Rate, Time};
 
 /// An algorithm and its newest decision.
 #[derive(Debug)]
-pub struct Gate {
+pub(crate) struct Gate {
     pub control: Box<dyn Sender>,
     /// Payload that may be in flight: the smaller one of the congestion window and the receive window.
     pub window: Bytes,
@@ -47,7 +47,7 @@ impl Gate {
 
     /// Reads the algorithm's decision, after it has been told of everything that has just happened.
     #[inline]
-    pub fn decide(&mut self) {
+    pub(crate) fn decide(&mut self) {
         self.apply(self.control.decision());
     }
 
@@ -73,7 +73,7 @@ impl Gate {
 
     /// Sets the window of the receiver, which limits the next decision.
     #[inline]
-    pub fn set_receive_window(&mut self, window: Bytes) {
+    pub(crate) fn set_receive_window(&mut self, window: Bytes) {
         self.receive_window = window;
     }
 
@@ -88,7 +88,7 @@ impl Gate {
 
     /// Tells the algorithm of a departing frame, and reads its decision if the algorithm changed it.
     #[inline]
-    pub fn on_sent(&mut self, now: Time, length: Bytes) {
+    pub(crate) fn on_sent(&mut self, now: Time, length: Bytes) {
         if self.control.on_sent(now, length) {
             self.decide();
         }
@@ -103,7 +103,7 @@ impl Gate {
 
     /// Returns the time at which pacing lets the next packet leave, unless it may leave now.
     #[inline]
-    pub fn paced_until(&self, now: Time) -> Option<Time> {
+    pub(crate) fn paced_until(&self, now: Time) -> Option<Time> {
         (self.pace.is_some() && self.next_paced > now).then_some(self.next_paced)
     }
 
@@ -120,7 +120,7 @@ impl Gate {
     }
 
     /// Reports internal variables; `since` is the time since the last report.
-    pub fn probe(&mut self, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
+    pub(crate) fn probe(&mut self, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
         if let Some(pace) = self.pace {
             record("pace_gbps", pace.as_gbps());
         }

@@ -19,7 +19,7 @@ pub enum InbandRequest {
 }
 
 impl InbandRequest {
-    pub fn new(transport: &Transport, has_int: bool) -> Option<Box<Self>> {
+    pub(crate) fn new(transport: &Transport, has_int: bool) -> Option<Box<Self>> {
         match transport.leave {
             SendControl::AtRates => Some(Box::new(Self::Rates(rated::RateRequester::default()))),
             _ => has_int.then(|| Box::new(Self::Int)),
@@ -39,7 +39,7 @@ impl InbandRequest {
     /// # Panics
     /// If the packet answers another kind of request.
     #[inline(never)]
-    pub fn on_ack(&mut self, now: Time, header: &Header, (at, packets): (u32, &Slab), gate: &mut Gate) {
+    pub(crate) fn on_ack(&mut self, now: Time, header: &Header, (at, packets): (u32, &Slab), gate: &mut Gate) {
         match (self, header) {
             (Self::Int, _) if header.has_int() => gate.control.on_records(now, packets.int_stack(at)),
             (Self::Rates(request), _) => request.on_answer(now, header, gate),
@@ -56,7 +56,7 @@ pub enum InbandEcho {
 }
 
 impl InbandEcho {
-    pub fn new(transport: &Transport, has_int: bool) -> Option<Box<Self>> {
+    pub(crate) fn new(transport: &Transport, has_int: bool) -> Option<Box<Self>> {
         match transport.leave {
             SendControl::AtRates => Some(Box::new(Self::Rates(rated::RateEcho::default()))),
             _ => has_int.then(|| Box::new(Self::Int(int::IntEcho::default()))),
@@ -86,7 +86,7 @@ impl InbandEcho {
     }
 
     /// Records what a RoCE frame has collected.
-    pub fn record_frame(&mut self, at: u32, packets: &mut Slab) {
+    pub(crate) fn record_frame(&mut self, at: u32, packets: &mut Slab) {
         if let Self::Int(echo) = self {
             echo.record(at, packets);
         }

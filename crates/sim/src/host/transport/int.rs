@@ -7,7 +7,7 @@ use crate::packet::Slab;
 use crate::packet::header::Header;
 
 /// Gives a data packet that is about to leave an empty INT stack.
-pub fn start(at: u32, packets: &mut Slab) {
+pub(crate) fn start(at: u32, packets: &mut Slab) {
     match packets.header_mut(at) {
         Header::RoceData(data) => data.has_int = true,
         header => {
@@ -24,7 +24,7 @@ pub struct IntEcho(Vec<HopRecord>);
 
 impl IntEcho {
     /// Takes the stack of a data packet, whose slot is free but still valid.
-    pub fn record(&mut self, at: u32, packets: &mut Slab) {
+    pub(crate) fn record(&mut self, at: u32, packets: &mut Slab) {
         std::mem::swap(&mut self.0, packets.int_stack_mut(at));
     }
 

@@ -7,7 +7,7 @@ use shallows_cc::units::Time;
 
 /// Time of the earliest pending simulation timer.
 #[derive(Clone, Copy, Debug)]
-pub struct LazyTimer {
+pub(crate) struct LazyTimer {
     next: Time,
 }
 
@@ -17,7 +17,7 @@ impl LazyTimer {
 
     /// Returns `deadline` if a new simulation timer is needed for it.
     #[inline]
-    pub fn arm(&mut self, deadline: Time) -> Option<Time> {
+    pub(crate) fn arm(&mut self, deadline: Time) -> Option<Time> {
         let needed = deadline < self.next;
         if needed {
             self.next = deadline;
@@ -37,7 +37,7 @@ impl LazyTimer {
     }
 
     /// Notes that a simulation timer has expired.
-    pub fn expire(&mut self, now: Time) {
+    pub(crate) fn expire(&mut self, now: Time) {
         if self.next <= now {
             self.next = Time::MAX;
         }
@@ -53,7 +53,7 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    pub const fn new(initial: Time, max: Time) -> Self {
+    pub(crate) const fn new(initial: Time, max: Time) -> Self {
         Self { initial, max, failures: 0 }
     }
 
@@ -63,7 +63,7 @@ impl Backoff {
     }
 
     /// Doubles the timeout. Returns true if this is not the first failure in a row.
-    pub fn fail(&mut self) -> bool {
+    pub(crate) fn fail(&mut self) -> bool {
         self.failures = self.failures.saturating_add(1);
         self.failures > 1
     }
@@ -74,7 +74,7 @@ impl Backoff {
     }
 
     /// Restores the initial timeout.
-    pub fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.failures = 0;
     }
 }

@@ -18,7 +18,7 @@ pub struct Message {
 
 impl Message {
     /// Divides `bytes` into packets; [`Bytes::MAX`] has no end.
-    pub fn new(bytes: Bytes, mss: Bytes) -> Self {
+    pub(crate) fn new(bytes: Bytes, mss: Bytes) -> Self {
         if bytes == Bytes::MAX {
             return Self { mss, last: mss, end: u32::MAX, available: u32::MAX };
         }
@@ -35,7 +35,7 @@ impl Message {
 
     /// Returns the payload of `packets` packets, of which the last has the number `next - 1`.
     #[inline]
-    pub fn payload_of(&self, packets: u32, next: u32) -> Bytes {
+    pub(crate) fn payload_of(&self, packets: u32, next: u32) -> Bytes {
         let full = self.mss * u64::from(packets);
         if next != self.end || packets == 0 { full } else { full - self.mss + self.last }
     }
@@ -49,7 +49,7 @@ impl Message {
     }
 
     /// Makes data of the application available. Packets before `begun` remain available because they are being sent.
-    pub fn write(&mut self, supply: Supply, begun: u32) {
+    pub(crate) fn write(&mut self, supply: Supply, begun: u32) {
         self.available = match supply {
             Supply::First(bytes) => begun.max(bytes.0.div_ceil(self.mss.0).min(u64::from(u32::MAX)) as u32),
             Supply::Nothing => begun,
@@ -64,7 +64,7 @@ impl Message {
     }
 
     /// Returns what a flow waits for that has sent all available data.
-    pub fn blocked_by(&self) -> BlockedBy {
+    pub(crate) fn blocked_by(&self) -> BlockedBy {
         if self.app_limited() { BlockedBy::Application } else { BlockedBy::Answer }
     }
 }

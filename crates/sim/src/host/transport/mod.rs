@@ -34,8 +34,9 @@ mod sender;
 mod status;
 mod traits;
 
-pub use config::{FlowEndpoint, ReceiverConfig, SenderConfig};
-pub use packet_sink::PacketSink;
-pub use receiver::{FlowReceiver, reply_after_close};
-pub use sender::FlowSender;
-pub use status::{BlockedBy, Readiness, ReceiverEvent, SendStatus, SenderState};
+pub(crate) use config::{FlowEndpoint, ReceiverConfig, SenderConfig};
+pub(crate) use packet_sink::PacketSink;
+pub(crate) use receiver::{FlowReceiver, reply_after_close};
+pub(crate) use sender::FlowSender;
+pub use status::{BlockedBy, Readiness, SenderState};
+pub(crate) use status::{ReceiverEvent, SendStatus};

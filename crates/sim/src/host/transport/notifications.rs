@@ -13,7 +13,7 @@ pub struct Notifications {
 }
 
 impl Notifications {
-    pub fn new(receiver: Box<dyn Receiver>) -> Self {
+    pub(crate) fn new(receiver: Box<dyn Receiver>) -> Self {
         Self { receiver, due: None, timer_armed: false }
     }
 
@@ -30,7 +30,7 @@ impl Notifications {
 
     /// Returns the time for a timer, if a notification is due and none is set.
     #[inline]
-    pub fn arm_timer(&mut self) -> Option<Time> {
+    pub(crate) fn arm_timer(&mut self) -> Option<Time> {
         let at = self.due.filter(|_| !self.timer_armed)?;
         self.timer_armed = true;
         Some(at)
@@ -43,7 +43,7 @@ impl Notifications {
         self.due.take().is_some()
     }
 
-    pub fn is_pending(&self) -> bool {
+    pub(crate) fn is_pending(&self) -> bool {
         self.due.is_some()
     }
 }

@@ -18,7 +18,7 @@ pub struct PacketSink<'a> {
 
 impl<'a> PacketSink<'a> {
     #[inline]
-    pub fn new(endpoint: FlowEndpoint, packets: &'a mut Slab) -> Self {
+    pub(crate) fn new(endpoint: FlowEndpoint, packets: &'a mut Slab) -> Self {
         Self { packets, flow: endpoint.flow, path: endpoint.path }
     }
 
@@ -29,7 +29,7 @@ impl<'a> PacketSink<'a> {
 
     /// Creates a packet that ports drop rather than mark, and returns its index.
     #[inline]
-    pub fn put(&mut self, length: Bytes, header: Header) -> u32 {
+    pub(crate) fn put(&mut self, length: Bytes, header: Header) -> u32 {
         debug_assert!(length >= MIN_FRAME, "the lookahead between domains assumes that no frame is shorter");
         self.put_data(length, Ecn::NotEct, header)
     }
@@ -44,7 +44,7 @@ impl<'a> PacketSink<'a> {
 
     /// Creates a data packet with this ECN field, and returns its index.
     #[inline]
-    pub fn put_data(&mut self, length: Bytes, ecn: Ecn, header: Header) -> u32 {
+    pub(crate) fn put_data(&mut self, length: Bytes, ecn: Ecn, header: Header) -> u32 {
         self.packets.insert(Packet { path: self.path, ..Packet::new(self.flow, length, ecn, &header) }, header)
     }
 }

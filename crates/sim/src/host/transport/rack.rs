@@ -25,7 +25,7 @@ const PERSIST: u32 = 16;
 
 /// How a sender takes packets that others overtake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tolerance {
+pub(crate) enum Tolerance {
     /// They are lost at once, and retransmissions are not watched.
     None,
     /// They are lost after the reordering window of the RFC.
@@ -84,7 +84,7 @@ pub struct Rack {
 
 impl Rack {
     /// Creates the state of a flow that has sent nothing.
-    pub fn new(tolerance: Tolerance) -> Self {
+    pub(crate) fn new(tolerance: Tolerance) -> Self {
         Self {
             packets: VecDeque::new(),
             unacked: 0,
@@ -114,7 +114,7 @@ impl Rack {
     }
 
     /// Returns the number after the last lost packet; zero if there is none.
-    pub fn lost_below(&self) -> u32 {
+    pub(crate) fn lost_below(&self) -> u32 {
         self.lost.last().map_or(0, |&seq| seq + 1)
     }
 
@@ -137,7 +137,12 @@ impl Rack {
 
     /// Records arrivals that the acknowledgement of a packet reports, which left at `answered`. Returns how many packets are
     /// acknowledged for the first time.
-    pub fn record_arrivals(&mut self, now: Time, Arrivals { cumulative, block }: Arrivals, answered: Time) -> u32 {
+    pub(crate) fn record_arrivals(
+        &mut self,
+        now: Time,
+        Arrivals { cumulative, block }: Arrivals,
+        answered: Time,
+    ) -> u32 {
         let mut newly_acked = 0;
         while self.unacked < cumulative {
             let seq = self.unacked;
@@ -221,7 +226,7 @@ impl Rack {
     /// Detects losses (step 5) and sets [`Self::deadline`] to the time of the next one. Returns true if there are new ones.
     ///
     /// The RFC waits until all suspected packets are due; here each is lost when it is due.
-    pub fn detect_losses(&mut self, now: Time, srtt: Time, recovering: bool) -> bool {
+    pub(crate) fn detect_losses(&mut self, now: Time, srtt: Time, recovering: bool) -> bool {
         let patience = self.patience(srtt, recovering);
         let before = self.lost.len();
         self.deadline = Time::MAX;

@@ -15,7 +15,7 @@ use crate::spec::network::MIN_FRAME;
 
 /// Rate requests of a sender.
 #[derive(Clone, Copy, Debug)]
-pub struct RateRequester {
+pub(crate) struct RateRequester {
     /// Newest round-trip time, as timestamps show it; zero before the first sample.
     rtt: Time,
     /// Shortest time between a packet and its answer, by the sender's own clock.
@@ -43,7 +43,7 @@ impl RateRequester {
     }
 
     /// Creates a request without data, and returns its index.
-    pub fn request(&mut self, now: Time, out: &mut PacketSink<'_>) -> u32 {
+    pub(crate) fn request(&mut self, now: Time, out: &mut PacketSink<'_>) -> u32 {
         let query = self.query(now);
         out.put(MIN_FRAME, Header::RateRequest { sent: now, query })
     }
@@ -62,7 +62,7 @@ impl RateRequester {
     }
 
     /// Handles the answer to data or to a separate request.
-    pub fn on_answer(&mut self, now: Time, header: &Header, gate: &mut Gate) {
+    pub(crate) fn on_answer(&mut self, now: Time, header: &Header, gate: &mut Gate) {
         let (rtt, sent, offered) = match *header {
             Header::RatedAck(ack, offered) => (ack.round_trip(now), ack.sent, offered),
             Header::RateAnswer { sent, offered } => (now - sent, sent, offered),
@@ -87,7 +87,11 @@ impl RateEcho {
     ///
     /// # Panics
     /// If the packet belongs to another transport.
-    pub fn record<'a>(&mut self, header: &'a Header, out: &mut PacketSink<'_>) -> Result<&'a TcpData, Responses> {
+    pub(crate) fn record<'a>(
+        &mut self,
+        header: &'a Header,
+        out: &mut PacketSink<'_>,
+    ) -> Result<&'a TcpData, Responses> {
         match header {
             Header::RatedData(data, query) => {
                 self.offered = query.offered;

@@ -40,7 +40,7 @@ pub struct FlowReceiver {
 }
 
 impl FlowReceiver {
-    pub fn new(transport: &Transport, endpoint: FlowEndpoint, config: ReceiverConfig) -> Self {
+    pub(crate) fn new(transport: &Transport, endpoint: FlowEndpoint, config: ReceiverConfig) -> Self {
         let echo = InbandEcho::new(transport, config.has_int);
         let receiver = match (transport.reliability, transport.leave) {
             (Reliability::Unordered, leave) => AnyReceiver::Unordered(UnorderedReceiver::new(config, leave)),
@@ -123,7 +123,7 @@ impl FlowReceiver {
 
     /// Handles the timer of [`ReceiverEvent::timer`].
     #[inline(always)]
-    pub fn on_timer(&mut self, now: Time, packets: &mut Slab) -> ReceiverEvent {
+    pub(crate) fn on_timer(&mut self, now: Time, packets: &mut Slab) -> ReceiverEvent {
         let out = &mut PacketSink::new(self.endpoint, packets);
         let event = match &mut self.receiver {
             AnyReceiver::Selective(receiver) => receiver.expire(now, out),
@@ -147,7 +147,7 @@ impl FlowReceiver {
 
     /// Returns true if the flow newly owes pulls, and must join the run queue of its host's pull pacer.
     #[inline]
-    pub fn joins_pull_pacer(&mut self) -> bool {
+    pub(crate) fn joins_pull_pacer(&mut self) -> bool {
         if let AnyReceiver::Unordered(receiver) = &mut self.receiver { receiver.joins_pull_pacer() } else { false }
     }
 
@@ -158,7 +158,7 @@ impl FlowReceiver {
     }
 
     /// Makes the answer in slot `at` a pull as well.
-    pub fn pull_with(&mut self, at: u32, packets: &mut Slab) {
+    pub(crate) fn pull_with(&mut self, at: u32, packets: &mut Slab) {
         if let AnyReceiver::Unordered(receiver) = &mut self.receiver {
             receiver.pull_with(packets.header_mut(at));
         }
@@ -170,7 +170,7 @@ impl FlowReceiver {
     }
 
     /// Creates a slow pull, which grants credit before the sender asks for it.
-    pub fn slow_pull(&mut self, now: Time, packets: &mut Slab) -> Option<Pull> {
+    pub(crate) fn slow_pull(&mut self, now: Time, packets: &mut Slab) -> Option<Pull> {
         self.pull_by(packets, |receiver, out| receiver.slow_pull(now, out))
     }
 

@@ -6,7 +6,7 @@ use shallows_cc::units::Time;
 /// retransmission counts only if a packet that left later overtakes it. Receivers report only packets that follow a hole or fill
 /// one.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ReorderingDepth {
+pub(crate) struct ReorderingDepth {
     /// The highest sequence number out of order, and when it left its host.
     highest: u32,
     highest_left: Time,

@@ -33,7 +33,7 @@ enum AnySender {
 
 /// Sending end of a flow.
 #[derive(Debug)]
-pub struct FlowSender {
+pub(crate) struct FlowSender {
     pub endpoint: FlowEndpoint,
     /// Whether it is in its NIC's run queue.
     pub queued: bool,
@@ -78,7 +78,7 @@ impl FlowSender {
 
     /// Returns whether the flow may send.
     #[inline]
-    pub fn readiness(&mut self, now: Time) -> Readiness {
+    pub(crate) fn readiness(&mut self, now: Time) -> Readiness {
         match &mut self.sender {
             AnySender::Selective(sender) => sender.readiness(now),
             AnySender::GoBackN(sender) => sender.readiness(now),
@@ -119,7 +119,7 @@ impl FlowSender {
     /// # Panics
     /// If the packet belongs to another transport.
     #[inline(always)]
-    pub fn on_packet(&mut self, now: Time, at: u32, packets: &Slab) -> Option<SendStatus> {
+    pub(crate) fn on_packet(&mut self, now: Time, at: u32, packets: &Slab) -> Option<SendStatus> {
         let (header, queued) = (packets.header(at), self.queued);
         if self.paths.is_some() {
             self.learn_path(now, at, packets);
@@ -199,7 +199,7 @@ impl FlowSender {
     }
 
     /// Returns the time of the next separate rate request, if it is before the next `data`.
-    pub fn request_due(&self, data: Time) -> Option<Time> {
+    pub(crate) fn request_due(&self, data: Time) -> Option<Time> {
         if let Some(InbandRequest::Rates(request)) = self.request.as_deref() { request.due(data) } else { None }
     }
 
@@ -214,7 +214,7 @@ impl FlowSender {
 
     /// Returns the payload that the window allows in flight, if the flow has one.
     #[inline]
-    pub fn window(&self) -> Option<Bytes> {
+    pub(crate) fn window(&self) -> Option<Bytes> {
         self.transport().gate().map(|gate| gate.window)
     }
 
@@ -224,7 +224,7 @@ impl FlowSender {
     }
 
     /// Handles a wake timer, unless the algorithm has asked for another time since. Returns true if it was handled.
-    pub fn on_wake(&mut self, now: Time) -> bool {
+    pub(crate) fn on_wake(&mut self, now: Time) -> bool {
         let gate = self.transport_mut().gate_mut().filter(|gate| gate.wake == now);
         gate.map(|gate| gate.on_wake(now)).is_some()
     }
@@ -247,7 +247,7 @@ impl FlowSender {
 
     /// Returns whether the flow sends nothing through this port of its host.
     #[inline]
-    pub fn avoids(&self, port: u32) -> bool {
+    pub(crate) fn avoids(&self, port: u32) -> bool {
         self.paths.as_deref().is_some_and(|paths| paths.avoids(port))
     }
 
@@ -259,7 +259,7 @@ impl FlowSender {
 
     /// Creates the probes that are due, those of the connection through `port`, unless their ports are down. Returns the port and the index
     /// of each.
-    pub fn take_probes(
+    pub(crate) fn take_probes(
         &mut self,
         now: Time,
         (port, is_down): (u32, &dyn Fn(u32) -> bool),

@@ -37,7 +37,7 @@ pub enum BlockedBy {
 
 /// State of a flow's sender after an event.
 #[derive(Clone, Copy, Debug)]
-pub struct SendStatus {
+pub(crate) struct SendStatus {
     /// Whether it may send; none while it is in its NIC's run queue, which asks again before it sends.
     pub readiness: Option<Readiness>,
     /// Time for a new timer of kind `Timeout`, if no earlier one is set.
@@ -68,7 +68,7 @@ pub struct Responses {
 
 impl Responses {
     /// No packet.
-    pub const NONE: Self = Self { earlier: NIL, now: NIL };
+    pub(crate) const NONE: Self = Self { earlier: NIL, now: NIL };
 
     #[inline]
     pub fn new(earlier: Option<u32>, now: Option<u32>) -> Self {
@@ -77,7 +77,7 @@ impl Responses {
 
     /// Returns the response to the packet that has just arrived.
     #[inline]
-    pub fn now(self) -> Option<u32> {
+    pub(crate) fn now(self) -> Option<u32> {
         Some(self.now).filter(|&at| at != NIL)
     }
 
@@ -90,7 +90,7 @@ impl Responses {
 
 /// Actions that a receiver requests after a packet or a timer.
 #[derive(Clone, Copy, Debug)]
-pub struct ReceiverEvent {
+pub(crate) struct ReceiverEvent {
     pub responses: Responses,
     /// Time for a new timer, if no earlier one is set.
     pub timer: Option<Time>,

@@ -112,7 +112,7 @@ pub trait TransportSender {
 }
 
 /// Receiving end of a transport.
-pub trait TransportReceiver {
+pub(crate) trait TransportReceiver {
     /// Returns the time for a new timer, if no earlier one is set.
     fn arm_timer(&mut self, now: Time) -> Option<Time>;
 

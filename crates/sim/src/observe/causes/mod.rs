@@ -43,12 +43,14 @@ pub enum CauseKind {
     Granted,
 }
 
-/// Names of all `CauseKind`s, in the order of their numbers.
-pub const CAUSE_KINDS: [&str; 10] =
-    ["began", "heard", "followed", "paced", "timed_out", "woken", "written", "answering", "delayed", "granted"];
+impl Causes {
+    /// Names of all `CauseKind`s, in the order of their numbers.
+    pub const KINDS: [&str; 10] =
+        ["began", "heard", "followed", "paced", "timed_out", "woken", "written", "answering", "delayed", "granted"];
 
-/// Names of what a flow may have been blocked by, in the order of [`Cause::blocked_by_number`].
-pub const BLOCKED_BY: [&str; 5] = ["nothing", "window", "receiver", "application", "answer"];
+    /// Names of what a flow may have been blocked by, in the order of [`Cause::blocked_by_number`].
+    pub const BLOCKED_BY: [&str; 5] = ["nothing", "window", "receiver", "application", "answer"];
+}
 
 /// Event that let a packet leave.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +77,7 @@ impl Cause {
         Self { why, at, since, packet, before: NIL, blocked_by: None, window: Bytes::ZERO }
     }
 
-    /// Returns the index of [`Self::blocked_by`] in [`BLOCKED_BY`].
+    /// Returns the index of [`Self::blocked_by`] in [`Causes::BLOCKED_BY`].
     #[must_use]
     pub const fn blocked_by_number(&self) -> u8 {
         match self.blocked_by {

@@ -9,7 +9,7 @@ pub const NEVER: (Time, Time) = (Time::MAX, Time::MAX);
 
 /// Spans that have not ended, in order.
 #[derive(Debug)]
-pub struct Spans {
+pub(crate) struct Spans {
     first: (Time, Time),
     later: VecDeque<(Time, Time)>,
 }
@@ -21,7 +21,7 @@ impl Spans {
     }
 
     /// Adds a span. Returns whether it begins after the end of the one before.
-    pub fn push(&mut self, from: Time, until: Time) -> bool {
+    pub(crate) fn push(&mut self, from: Time, until: Time) -> bool {
         let last = self.later.back().copied().unwrap_or(self.first);
         if self.first == NEVER {
             self.first = (from, until);

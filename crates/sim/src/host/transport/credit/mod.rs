@@ -14,8 +14,8 @@ mod receive;
 mod request;
 mod send;
 
-pub use receive::CreditReceiver;
-pub use send::CreditSender;
+pub(crate) use receive::CreditReceiver;
+pub(crate) use send::CreditSender;
 
 /// Length of a frame without payload: the minimum Ethernet frame with preamble and inter-frame gap.
 pub const CONTROL_FRAME: Bytes = Bytes(84);

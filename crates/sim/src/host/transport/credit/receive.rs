@@ -14,7 +14,7 @@ use crate::packet::header::{Credit, CreditData, Header};
 
 /// Receiver of one flow.
 #[derive(Debug)]
-pub struct CreditReceiver {
+pub(crate) struct CreditReceiver {
     algorithm: Box<dyn Credits>,
     rng: Rng,
     /// CREDIT_SENDING: the sender has requested credits, and not yet stopped them.
@@ -47,7 +47,7 @@ impl CreditReceiver {
 
     /// Handles a packet from the sender.
     #[inline(always)]
-    pub fn on_packet(&mut self, now: Time, header: &Header, out: &mut PacketSink<'_>) -> Responses {
+    pub(crate) fn on_packet(&mut self, now: Time, header: &Header, out: &mut PacketSink<'_>) -> Responses {
         let reply = match header {
             Header::CreditRequest { .. } => {
                 if !self.open {

@@ -27,7 +27,7 @@ pub enum State {
 
 /// Next action of the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub(crate) enum Action {
     /// Send nothing; a credit that has just arrived is wasted.
     Nothing,
     /// Send a request for credits.
@@ -48,7 +48,7 @@ pub struct CreditRequest {
 
 impl CreditRequest {
     /// Creates it in the state `Closed`; control frames without an answer are repeated after `timeout`.
-    pub const fn new(timeout: Time) -> Self {
+    pub(crate) const fn new(timeout: Time) -> Self {
         Self { state: State::Closed, timeout, deadline: Time::MAX }
     }
 
@@ -58,7 +58,7 @@ impl CreditRequest {
     }
 
     /// Data is available to send, for the first time or again.
-    pub fn open(&mut self, now: Time) -> Action {
+    pub(crate) fn open(&mut self, now: Time) -> Action {
         match self.state {
             State::Closed | State::Stopped => self.send_control(now, State::Requested),
             State::Requested | State::Receiving => Action::Nothing,
@@ -76,7 +76,7 @@ impl CreditRequest {
     }
 
     /// The last data frame has left.
-    pub fn drained(&mut self, now: Time) -> Action {
+    pub(crate) fn drained(&mut self, now: Time) -> Action {
         match self.state {
             State::Requested | State::Receiving => self.send_control(now, State::Stopped),
             State::Closed | State::Stopped => Action::Nothing,
@@ -90,7 +90,7 @@ impl CreditRequest {
     }
 
     /// Handles the deadline: repeats the last control frame.
-    pub fn on_timer(&mut self, now: Time) -> Action {
+    pub(crate) fn on_timer(&mut self, now: Time) -> Action {
         match self.state {
             State::Requested | State::Receiving => self.send_control(now, State::Requested),
             State::Stopped => self.send_control(now, State::Stopped),

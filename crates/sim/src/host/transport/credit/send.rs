@@ -57,7 +57,7 @@ pub struct CreditSender {
 }
 
 impl CreditSender {
-    pub fn new(config: SenderConfig<'_>, now: Time) -> Self {
+    pub(crate) fn new(config: SenderConfig<'_>, now: Time) -> Self {
         let mut request = CreditRequest::new(config.first_timeout);
         let control_frame = request.open(now);
         Self {

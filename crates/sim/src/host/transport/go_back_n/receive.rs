@@ -42,7 +42,7 @@ struct Gap {
 }
 
 impl RoceReceiver {
-    pub fn new(config: ReceiverConfig) -> Self {
+    pub(crate) fn new(config: ReceiverConfig) -> Self {
         Self {
             reassembly: Reassembly::new(&config),
             notifications: Notifications::new(config.notification),

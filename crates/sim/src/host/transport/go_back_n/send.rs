@@ -17,7 +17,7 @@ use crate::spec::network::{MIN_FRAME, Supply};
 
 /// Sender of one flow.
 #[derive(Debug)]
-pub struct GoBackNSender {
+pub(crate) struct GoBackNSender {
     gate: Gate,
     pub(super) message: Message,
     ecn: Ecn,
@@ -67,7 +67,7 @@ impl GoBackNSender {
     }
 
     /// Handles an acknowledgement, a NACK or a congestion notification.
-    pub fn on_packet(&mut self, now: Time, header: &Header) {
+    pub(crate) fn on_packet(&mut self, now: Time, header: &Header) {
         match header {
             Header::RoceAck(answer) => return self.on_ack(now, answer),
             Header::RoceNack(answer) => {

@@ -40,7 +40,7 @@ pub struct IrnSender {
 }
 
 impl IrnSender {
-    pub fn new(config: SenderConfig<'_>) -> Self {
+    pub(crate) fn new(config: SenderConfig<'_>) -> Self {
         let timer = RetransmissionTimer::new(&config);
         let tolerance = if config.sprayed { Tolerance::Sprayed } else { Tolerance::None };
         Self {

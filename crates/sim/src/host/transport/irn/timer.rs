@@ -10,7 +10,7 @@ const FEW: u32 = 3;
 
 /// Timer for the first frame that is not acknowledged.
 #[derive(Clone, Copy, Debug)]
-pub struct RetransmissionTimer {
+pub(crate) struct RetransmissionTimer {
     low: Backoff,
     high: Backoff,
     /// When it was started; none if it is stopped.
@@ -28,7 +28,7 @@ impl RetransmissionTimer {
     }
 
     /// Starts the timer, unless it is running.
-    pub fn start(&mut self, now: Time) {
+    pub(crate) fn start(&mut self, now: Time) {
         self.since = self.since.or(Some(now));
     }
 
@@ -40,7 +40,7 @@ impl RetransmissionTimer {
     }
 
     /// Returns when the timer expires with so many frames in flight; [`Time::MAX`] if it is stopped.
-    pub fn deadline(&self, in_flight: u32) -> Time {
+    pub(crate) fn deadline(&self, in_flight: u32) -> Time {
         let timeout = if in_flight <= FEW { self.low } else { self.high };
         self.since.map_or(Time::MAX, |since| since + timeout.current())
     }
@@ -52,7 +52,7 @@ impl RetransmissionTimer {
     }
 
     /// Notes that a simulation timer has expired.
-    pub fn expire(&mut self, now: Time) {
+    pub(crate) fn expire(&mut self, now: Time) {
         self.timer.expire(now);
         self.loss_timer.expire(now);
     }

@@ -19,7 +19,7 @@ pub enum Allowance {
 
 impl Allowance {
     /// The allowance of a flow with a first window of so many bytes, of which a full packet carries `mss`.
-    pub fn new(leave: SendControl, window: Bytes, (mss, packets): (Bytes, u32), grants: Option<Grants>) -> Self {
+    pub(crate) fn new(leave: SendControl, window: Bytes, (mss, packets): (Bytes, u32), grants: Option<Grants>) -> Self {
         match grants {
             _ if leave == SendControl::InWindow => Self::Window,
             None => Self::Counted(PullCount::new(window.0.div_ceil(mss.0).clamp(1, u64::from(packets)))),
@@ -40,7 +40,7 @@ impl Allowance {
 
     /// Handles an answer or a pull; `number` counts what has been pulled since the start.
     #[inline]
-    pub fn on_pull(&mut self, number: u64) {
+    pub(crate) fn on_pull(&mut self, number: u64) {
         match self {
             Self::Counted(pulls) => {
                 pulls.expected -= number.saturating_sub(pulls.pulled).cast_signed();
@@ -59,7 +59,7 @@ impl Allowance {
     }
 
     /// Handles a packet that returned to its sender, so that the receiver does not know of it.
-    pub fn on_returned(&mut self) {
+    pub(crate) fn on_returned(&mut self) {
         match self {
             Self::Window => {}
             Self::Counted(pulls) => pulls.expected -= 1,
@@ -94,7 +94,7 @@ fn readiness_in_window(now: Time, (in_flight, mss): (u32, Bytes), gate: &Gate) -
 
 /// Pulls of one packet each.
 #[derive(Debug)]
-pub struct PullCount {
+pub(crate) struct PullCount {
     /// Packets that may leave without a pull.
     unsolicited: u64,
     /// Number of packets that have been pulled, and of those that have been sent for a pull.
@@ -134,7 +134,7 @@ impl PullCount {
 
 /// Credit in bytes. Amounts are counted from the start, so that a grant makes up for lost ones before it.
 #[derive(Debug)]
-pub struct Credit {
+pub(crate) struct Credit {
     /// `maxwnd`: the first credit, and the most that the sender asks for.
     window: i64,
     quantum: u64,
@@ -163,7 +163,7 @@ impl Credit {
 
     /// Spends credit on a packet of so many bytes, and returns the pull target that it carries. `backlog` is what is left to send, new
     /// or again, and `least` a full packet.
-    pub fn on_send(&mut self, length: u64, backlog: u64, least: u64) -> u64 {
+    pub(crate) fn on_send(&mut self, length: u64, backlog: u64, least: u64) -> u64 {
         self.in_hand -= length.cast_signed();
         self.probes = false;
         let mut wanted = i64::try_from(backlog).unwrap_or(i64::MAX).min(self.window) - self.in_hand;

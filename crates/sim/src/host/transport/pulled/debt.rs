@@ -37,7 +37,12 @@ struct Terms {
 
 impl Debt {
     /// Nothing is owed yet to a flow of packets that carry `mss` in a `frame`, which may get credit of `unasked` bytes ahead of its needs.
-    pub fn new(leave: SendControl, grants: Option<Grants>, (mss, frame): (Bytes, Bytes), unasked: Bytes) -> Self {
+    pub(crate) fn new(
+        leave: SendControl,
+        grants: Option<Grants>,
+        (mss, frame): (Bytes, Bytes),
+        unasked: Bytes,
+    ) -> Self {
         let terms = |Grants { rate, pull, quantum }: Grants| Terms {
             pull: (mss.scale(pull).0 / quantum.0).max(1) * quantum.0,
             rate,
@@ -63,7 +68,7 @@ impl Debt {
     }
 
     /// Forgets what is owed, because everything has arrived.
-    pub fn cancel(&mut self) {
+    pub(crate) fn cancel(&mut self) {
         self.due = self.sent;
     }
 
@@ -72,7 +77,7 @@ impl Debt {
         self.sent
     }
 
-    pub const fn owes(&self) -> bool {
+    pub(crate) const fn owes(&self) -> bool {
         self.due > self.sent
     }
 
@@ -82,7 +87,7 @@ impl Debt {
     }
 
     /// Whether an answer to data can be the pull as well.
-    pub const fn fits_an_answer(&self) -> bool {
+    pub(crate) const fn fits_an_answer(&self) -> bool {
         matches!(self.kind, Kind::Pulls)
     }
 
@@ -92,7 +97,7 @@ impl Debt {
     }
 
     /// Pays for one pull, which runs ahead if nothing is owed, and returns the bytes that it lets the host's link carry until the next; none for a full frame.
-    pub fn pay(&mut self) -> Option<Bytes> {
+    pub(crate) fn pay(&mut self) -> Option<Bytes> {
         let Kind::Credit(terms) = self.kind else {
             self.sent += 1;
             return None;

@@ -25,6 +25,6 @@ mod receive;
 mod recovery;
 mod send;
 
-pub use receive::{Pull, UnorderedReceiver};
-pub use recovery::Recovery;
-pub use send::UnorderedSender;
+pub(crate) use receive::{Pull, UnorderedReceiver};
+pub(crate) use recovery::Recovery;
+pub(crate) use send::UnorderedSender;

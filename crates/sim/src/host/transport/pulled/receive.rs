@@ -31,7 +31,7 @@ pub struct Pull {
 
 /// Receiver of one flow.
 #[derive(Debug)]
-pub struct UnorderedReceiver {
+pub(crate) struct UnorderedReceiver {
     reassembly: Reassembly,
     debt: Debt,
     /// Whether the flow is in the run queue of its host's pull pacer.
@@ -62,7 +62,7 @@ impl UnorderedReceiver {
 
     /// Handles a packet, which is `whole` or trimmed, and `marked` or not.
     #[inline(always)]
-    pub fn on_data(
+    pub(crate) fn on_data(
         &mut self,
         now: Time,
         data: &PulledData,
@@ -90,7 +90,7 @@ impl UnorderedReceiver {
     }
 
     /// Answers a probe that left at `sent`.
-    pub fn on_probe(&mut self, sent: Time, out: &mut PacketSink<'_>) -> Responses {
+    pub(crate) fn on_probe(&mut self, sent: Time, out: &mut PacketSink<'_>) -> Responses {
         Responses::new(None, Some(out.put(MIN_FRAME, Header::ProbeAck { sent, sack: self.reassembly.sack() })))
     }
 
@@ -100,7 +100,7 @@ impl UnorderedReceiver {
     }
 
     /// Whether an answer to data can be the pull as well.
-    pub const fn pulls_with_answers(&self) -> bool {
+    pub(crate) const fn pulls_with_answers(&self) -> bool {
         self.debt.fits_an_answer()
     }
 
@@ -114,7 +114,7 @@ impl UnorderedReceiver {
     }
 
     /// Creates a pull; none if everything has arrived meanwhile.
-    pub fn pull(&mut self, now: Time, out: &mut PacketSink<'_>) -> Option<Pull> {
+    pub(crate) fn pull(&mut self, now: Time, out: &mut PacketSink<'_>) -> Option<Pull> {
         self.queued = false;
         let carries = self.debt.owes().then(|| self.debt.pay())?;
         self.queued = self.debt.owes();

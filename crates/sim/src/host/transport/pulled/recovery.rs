@@ -12,7 +12,7 @@ use crate::packet::header::Sack;
 
 /// State of one flow.
 #[derive(Debug)]
-pub struct Recovery {
+pub(crate) struct Recovery {
     reordering: Option<Time>,
     silence: Option<Time>,
     sack: Sack,
@@ -44,7 +44,7 @@ impl Recovery {
     }
 
     /// Handles an answer to a packet or probe that left at `sent`.
-    pub fn on_answer(&mut self, sent: Time, sack: Sack) {
+    pub(crate) fn on_answer(&mut self, sent: Time, sack: Sack) {
         self.sack.add(sack);
         self.newest = self.newest.max(sent);
         self.probes = 0;
@@ -57,7 +57,7 @@ impl Recovery {
     }
 
     /// Notes that a packet with this value is lost.
-    pub fn on_lost(&mut self, value: u16, evidence: Evidence) {
+    pub(crate) fn on_lost(&mut self, value: u16, evidence: Evidence) {
         self.lost.push((value, evidence));
     }
 
@@ -72,7 +72,7 @@ impl Recovery {
     }
 
     /// Asks for a probe if the flow has heard nothing for long enough.
-    pub fn on_timer(&mut self, now: Time, heard: Time, in_flight: bool) {
+    pub(crate) fn on_timer(&mut self, now: Time, heard: Time, in_flight: bool) {
         if self.silent_until(heard, in_flight) <= now {
             (self.probes, self.probed, self.wants_probe) = (self.probes + 1, now, true);
         }
@@ -84,7 +84,7 @@ impl Recovery {
     }
 
     /// Returns whether the connection is to be probed, once.
-    pub fn takes_probe(&mut self) -> bool {
+    pub(crate) fn takes_probe(&mut self) -> bool {
         std::mem::take(&mut self.wants_probe)
     }
 
@@ -93,7 +93,7 @@ impl Recovery {
     }
 
     /// Returns the values of lost packets, once.
-    pub fn take_lost(&mut self) -> Vec<(u16, Evidence)> {
+    pub(crate) fn take_lost(&mut self) -> Vec<(u16, Evidence)> {
         std::mem::take(&mut self.lost)
     }
 }

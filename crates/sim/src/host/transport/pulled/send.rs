@@ -75,7 +75,7 @@ pub struct UnorderedSender {
 }
 
 impl UnorderedSender {
-    pub fn new(config: SenderConfig<'_>, leave: SendControl) -> Self {
+    pub(crate) fn new(config: SenderConfig<'_>, leave: SendControl) -> Self {
         let backoff = Backoff::new(config.first_timeout, config.host.rto_max);
         let (gate, message) = (Gate::new(config.control), Message::new(config.bytes, config.mss));
         let allowance = Allowance::new(leave, gate.window, (config.mss, message.end), config.grants);
@@ -105,7 +105,7 @@ impl UnorderedSender {
     }
 
     /// Returns the loss detection by selective acknowledgements, if the flow has it.
-    pub fn recovery(&mut self) -> Option<&mut Recovery> {
+    pub(crate) fn recovery(&mut self) -> Option<&mut Recovery> {
         self.recovery.as_deref_mut()
     }
 
@@ -117,7 +117,7 @@ impl UnorderedSender {
     }
 
     /// Creates a probe, and returns its index.
-    pub fn probe_frame(&self, now: Time, out: &mut PacketSink<'_>) -> u32 {
+    pub(crate) fn probe_frame(&self, now: Time, out: &mut PacketSink<'_>) -> u32 {
         out.put_data(MIN_FRAME, self.ecn, Header::Probe { sent: now })
     }
 

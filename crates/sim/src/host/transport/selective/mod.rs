@@ -10,6 +10,6 @@ mod send;
 mod tests;
 mod timeout;
 
-pub use ranges::{Arrivals, Ranges};
-pub use receive::SelectiveReceiver;
+pub(crate) use ranges::{Arrivals, Ranges};
+pub(crate) use receive::SelectiveReceiver;
 pub use send::SelectiveSender;

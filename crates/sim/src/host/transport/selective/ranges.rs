@@ -3,7 +3,7 @@
 
 /// Packets that an acknowledgement covers.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrivals {
+pub(crate) struct Arrivals {
     /// All packets below this number have arrived.
     pub cumulative: u32,
     /// SACK block, as a half-open range.
@@ -17,7 +17,7 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 
@@ -26,7 +26,7 @@ impl Ranges {
     }
 
     /// Returns how many numbers are in the set.
-    pub fn count(&self) -> u32 {
+    pub(crate) fn count(&self) -> u32 {
         self.runs.iter().map(|(from, to)| to - from).sum()
     }
 
@@ -37,7 +37,7 @@ impl Ranges {
     }
 
     /// Adds `from..to`, and returns how many of the numbers are new.
-    pub fn insert(&mut self, from: u32, to: u32) -> u32 {
+    pub(crate) fn insert(&mut self, from: u32, to: u32) -> u32 {
         if from >= to {
             return 0;
         }
@@ -63,7 +63,7 @@ impl Ranges {
     }
 
     /// Removes the first run if it begins at `number`, and returns its end.
-    pub fn take_run_at(&mut self, number: u32) -> Option<u32> {
+    pub(crate) fn take_run_at(&mut self, number: u32) -> Option<u32> {
         let &(from, to) = self.runs.first()?;
         (from == number).then(|| {
             self.runs.remove(0);
@@ -78,7 +78,7 @@ impl Ranges {
     }
 
     /// Returns how many numbers of `from..to` are not in the set.
-    pub fn holes_in(&self, from: u32, to: u32) -> u32 {
+    pub(crate) fn holes_in(&self, from: u32, to: u32) -> u32 {
         let covered: u32 = self.runs.iter().map(|run| run.1.min(to).saturating_sub(run.0.max(from))).sum();
         to.saturating_sub(from) - covered
     }
@@ -94,7 +94,7 @@ impl Ranges {
     }
 
     /// Returns the `n`th largest number of the set.
-    pub fn nth_from_top(&self, n: u32) -> Option<u32> {
+    pub(crate) fn nth_from_top(&self, n: u32) -> Option<u32> {
         let mut left = n;
         for (from, to) in self.runs.iter().rev() {
             if to - from >= left {

@@ -57,7 +57,7 @@ impl Pending {
 }
 
 impl SelectiveReceiver {
-    pub fn new(mut config: ReceiverConfig) -> Self {
+    pub(crate) fn new(mut config: ReceiverConfig) -> Self {
         Self {
             advertises: config.notification.window().is_some(),
             marks_acks: config.notification.take_ce().is_some(),
@@ -102,7 +102,7 @@ impl SelectiveReceiver {
 
     /// Handles a packet with an in-band request. Slot `at` is already free, but valid until the next insertion.
     #[inline(never)]
-    pub fn on_inband_data(
+    pub(crate) fn on_inband_data(
         &mut self,
         now: Time,
         (at, echo): (u32, &mut InbandEcho),

@@ -16,7 +16,7 @@ use shallows_cc::units::Bytes;
 
 /// Reduction of one flow, in packets.
 #[derive(Debug, Default)]
-pub struct Reduction {
+pub(crate) struct Reduction {
     /// The reduction ends when everything below is acknowledged; `None` outside reductions.
     end: Option<u32>,
     flight: u32,
@@ -38,7 +38,7 @@ pub struct Progress {
 
 impl Reduction {
     /// Begins a reduction, with the packets from `unacked` to `next` outstanding.
-    pub fn begin(&mut self, unacked: u32, next: u32) {
+    pub(crate) fn begin(&mut self, unacked: u32, next: u32) {
         *self = Self { end: Some(next), flight: (next - unacked).max(1), ..Self::default() };
     }
 
@@ -48,7 +48,7 @@ impl Reduction {
     }
 
     /// Counts a packet that is sent.
-    pub fn on_sent(&mut self) {
+    pub(crate) fn on_sent(&mut self) {
         self.out = self.out.saturating_add(1);
     }
 
@@ -70,7 +70,7 @@ impl Reduction {
     }
 
     /// The payload that may be in flight, for packets of `mss`; `window` outside reductions.
-    pub fn window(&self, window: Bytes, mss: Bytes) -> Bytes {
+    pub(crate) fn window(&self, window: Bytes, mss: Bytes) -> Bytes {
         if self.end.is_some() { mss * u64::from(self.allowed) } else { window }
     }
 }

@@ -32,7 +32,7 @@ pub struct Scoreboard {
 
 impl Scoreboard {
     /// Creates the scoreboard of a flow that has sent nothing.
-    pub fn new(dup_thresh: u32, rack: Option<Box<Rack>>) -> Self {
+    pub(crate) fn new(dup_thresh: u32, rack: Option<Box<Rack>>) -> Self {
         Self {
             dup_thresh,
             unacked: 0,
@@ -77,7 +77,7 @@ impl Scoreboard {
 
     /// Returns the next lost packet to retransmit.
     #[inline]
-    pub fn next_repair(&self) -> Option<u32> {
+    pub(crate) fn next_repair(&self) -> Option<u32> {
         if self.lost_below <= self.unacked { None } else { self.first_lost() }
     }
 
@@ -110,7 +110,7 @@ impl Scoreboard {
     /// Records arrivals, and returns how many packets are acknowledged for the first time. The acknowledgement answers a packet that
     /// left at `answered`.
     #[inline]
-    pub fn record_arrivals(&mut self, now: Time, arrivals: Arrivals, answered: Time) -> u32 {
+    pub(crate) fn record_arrivals(&mut self, now: Time, arrivals: Arrivals, answered: Time) -> u32 {
         let mut newly_acked = 0;
         if let Some(rack) = &mut self.rack {
             newly_acked = rack.record_arrivals(now, arrivals, answered);
@@ -150,7 +150,7 @@ impl Scoreboard {
     /// Detects losses by time, after an acknowledgement if `heard`, or else when the reordering window has passed. Returns true if
     /// there are losses that require a new window reduction.
     #[inline(never)]
-    pub fn find_losses_by_time(&mut self, now: Time, srtt: Time, heard: bool) -> bool {
+    pub(crate) fn find_losses_by_time(&mut self, now: Time, srtt: Time, heard: bool) -> bool {
         let recovered = self.recovering && self.unacked >= self.recover;
         self.recovering &= !recovered;
         let Some(rack) = &mut self.rack else { return false };
@@ -192,7 +192,7 @@ impl Scoreboard {
     /// Declares everything lost that has not arrived. Returns true if nothing was acknowledged since the previous timeout.
     /// Selectively acknowledged packets count as arrived, unless the cumulative acknowledgement should cover them by now: then
     /// the receiver has dropped them.
-    pub fn on_timeout(&mut self, now: Time, srtt: Time) -> bool {
+    pub(crate) fn on_timeout(&mut self, now: Time, srtt: Time) -> bool {
         (self.recover, self.recovering) = (self.next, false);
         if let Some(rack) = &mut self.rack {
             rack.on_timeout(now, srtt);

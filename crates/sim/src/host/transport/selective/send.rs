@@ -65,7 +65,7 @@ pub struct SelectiveSender {
 
 impl SelectiveSender {
     /// Creates a sender that treats a hole as lost once `dup_thresh` later packets have arrived.
-    pub fn new(config: SenderConfig<'_>, dup_thresh: u32) -> Self {
+    pub(crate) fn new(config: SenderConfig<'_>, dup_thresh: u32) -> Self {
         let by_time = config.host.loss_detection == LossDetection::Rack;
         let tolerance = if config.sprayed { Tolerance::Sprayed } else { Tolerance::Adaptive };
         let rack = by_time.then(|| Box::new(Rack::new(tolerance)));
@@ -146,7 +146,7 @@ impl SelectiveSender {
     }
 
     #[inline(always)]
-    pub fn on_ack(&mut self, now: Time, packet: &TcpAck) {
+    pub(crate) fn on_ack(&mut self, now: Time, packet: &TcpAck) {
         let unacked = self.board.unacked;
         let block = (packet.block > 0).then(|| (packet.block_from, packet.block_from + u32::from(packet.block)));
         let newly_acked =

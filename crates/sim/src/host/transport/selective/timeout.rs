@@ -8,7 +8,7 @@ use crate::spec::network::HostSpec;
 
 /// Smoothed round-trip time, and the retransmission timer that follows from it.
 #[derive(Clone, Copy, Debug)]
-pub struct Timeout {
+pub(crate) struct Timeout {
     srtt: Option<Time>,
     pub rtt: RttStats,
     variation: Time,
@@ -42,7 +42,7 @@ impl Timeout {
 
     /// Takes a round-trip sample.
     #[inline]
-    pub fn sample(&mut self, rtt: Time) {
+    pub(crate) fn sample(&mut self, rtt: Time) {
         let srtt = match self.srtt {
             None => {
                 self.variation = rtt / 2;
@@ -69,7 +69,7 @@ impl Timeout {
 
     /// Restarts the timer.
     #[inline]
-    pub fn restart(&mut self, now: Time) {
+    pub(crate) fn restart(&mut self, now: Time) {
         let doubled = self.timeout.max(self.min).0.saturating_mul(1 << self.backoff.min(30));
         self.deadline = now + Time(doubled).min(self.max);
     }
@@ -83,7 +83,7 @@ impl Timeout {
     /// Returns the time for a new simulation timer, if no earlier one is pending for the retransmission timeout or for the end of the
     /// reordering window.
     #[inline]
-    pub fn arm(&mut self, reordering_deadline: Time) -> Option<Time> {
+    pub(crate) fn arm(&mut self, reordering_deadline: Time) -> Option<Time> {
         if reordering_deadline == Time::MAX {
             return self.timer.arm(self.deadline);
         }
