@@ -128,9 +128,12 @@ def test_time_grows_with_the_file_alone(folder, name, text):
 def test_a_million_lines_take_less_than_fifteen_times_as_long_as_a_tenth_of_them(folder, name, text):
     def once_s(n):
         Path(name).write_text(text(n))
-        begin = time.process_time()
-        read_any(Path(name))
-        return time.process_time() - begin
+        times = []
+        for _ in range(3 if n < 1_000_000 else 1):  # the search for garbage may fall into one
+            begin = time.process_time()
+            read_any(Path(name))
+            times.append(time.process_time() - begin)
+        return min(times)
 
     ten_thousand, more, million = map(once_s, (10_000, 100_000, 1_000_000))
     assert ten_thousand < 1
