@@ -13,6 +13,7 @@ import shallows as sh
 from shallows.base import limits
 from shallows.errors import ScenarioError
 from shallows.importers import write
+from shallows.memory import bounds
 
 STAR = """
 duration = "5ms"
@@ -315,6 +316,15 @@ def test_a_workload_of_simai_is_one_pass_of_layers(folder):
     (row,) = run.summary["tasks"]
     assert row["computation_us"] == pytest.approx(12, abs=0.01)
     assert 12 + 105 < row["completion_us"] < 12 + 105 * 1.02 + 5 * 2.5
+
+
+def test_more_messages_than_memory_holds_say_how_many_layers_fit(folder, monkeypatch):
+    """11,000 B a task: 200,000 B hold the 16 messages of the first layer, and not all 20."""
+    Path("w.txt").write_text(SIMAI)
+    monkeypatch.setattr(bounds, "free", lambda: bounds.Free(200_000, "a test"))
+    said = refused("w.txt")
+    expected = "at most 18 messages of collectives, for which there is memory, not 20: keep the first 1"
+    assert expected in said
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,8 @@ from pathlib import Path
 from shallows.base import limits
 from shallows.importers.collectives import Collective
 from shallows.importers.content import Parts, Task, Work
-from shallows.importers.source import Source, Word
+from shallows.importers.source import TASK_BYTES, Source, Word
+from shallows.memory import bounds
 
 FIRST = "HYBRID_TRANSFORMER"
 """How the first word of a workload begins."""
@@ -112,12 +113,15 @@ class _Reader:
         return parts
 
     def _check_messages(self, counts: Sequence[int]) -> None:
-        """Refuse more messages of collectives than a run has flows. `counts` are those of each layer."""
-        most, total = limits.FLOWS.most, sum(counts)
+        """Refuse more messages than a run has flows, or memory holds. `counts` are those of each layer."""
+        total, left = sum(counts), bounds.free()
+        held = int(left.amount // TASK_BYTES) if left else total
+        most = min(limits.FLOWS.most, held)
         if total > most:
             fit = sum(so_far <= most for so_far in accumulate(counts))
             advice = f"keep the first {fit} layers and write {fit} here" if fit else "lower all_gpus"
-            expected = f"at most {most} messages of collectives, the flows of a run, not {total}: {advice}"
+            what = "for which there is memory" if held == most else "the flows of a run"
+            expected = f"at most {most} messages of collectives, {what}, not {total}: {advice}"
             self.source.refuse(self.rows[1][0], "layers", expected)
 
     def _layers(self) -> list[list[Word]]:

@@ -12,12 +12,14 @@ from typing import Any
 
 import tomli_w
 
+from shallows import memory
 from shallows.base import names
 from shallows.base.literal import is_table
 from shallows.errors import ScenarioError
 from shallows.importers import configuring
 from shallows.importers.formats import read_all
 from shallows.importers.joining import Imported, have_traffic, joined
+from shallows.importers.source import TASK_BYTES
 from shallows.results import files
 from shallows.scenario import Scenario, fitting
 
@@ -60,6 +62,8 @@ def write(
     for path, columns in flows.items():
         files.check(path, files.table(list(columns)))
     traffic = imported.tables.pop("traffic", [])
+    tasks = sum(len(table.get("tasks", ())) for table in traffic)
+    memory.check("its tasks", TASK_BYTES * tasks, "fewer tasks")
     named = [{"kind": "trace", "name": name} for name in imported.flows]
     # The check needs the flows, which are not in files yet.
     inside = [table | {"flows": columns} for table, columns in zip(named, flows.values(), strict=True)]
