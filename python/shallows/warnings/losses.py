@@ -144,8 +144,8 @@ def _that_repair(answer: "Answer") -> "Flags":
     again, trimmed = int(flows["retransmits"].sum()), int(answer.answer["ports"]["trimmed"].sum())
     if 2 * trimmed <= again:
         return np.ones(len(flows["retransmits"]), bool)
-    busy = np.zeros(answer.network.hosts)
-    np.maximum.at(busy, answer.network.link_from[nics], answer.port_columns["utilization"][nics])
+    busy = np.zeros(answer.network.hosts)  # also if nothing was measured
+    np.fmax.at(busy, answer.network.link_from[nics], answer.port_columns["utilization"][nics])
     return busy[flows["src"].codes] >= BUSY
 
 
