@@ -121,7 +121,7 @@ impl Snapshot {
     /// Names of the places of a packet, in the order of their numbers.
     pub const PLACES: [&str; 3] = ["waiting", "leaving", "flying"];
 
-    /// Names of what a flow may wait for, in the order of [`FlowState::waits_for`].
+    /// Names of what a flow may wait for, in the order of `FlowState::waits_for`.
     pub const WAITS: [&str; 7] = ["nic", "pace", "host", "window", "receiver", "application", "answer"];
 
     /// The state of a network that has executed everything up to `now`, and nothing after it.

@@ -62,7 +62,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Names of the bits of [`FrameRow::bits`], from the least significant one on.
+    /// Names of the bits of `FrameRow::bits`, from the least significant one on.
     pub const BITS: [&str; 5] = ["ect", "ce", "ece", "cwr", "asks"];
 
     /// Creates a recorder for a run of this network.

@@ -48,7 +48,7 @@ impl Causes {
     pub const KINDS: [&str; 10] =
         ["began", "heard", "followed", "paced", "timed_out", "woken", "written", "answering", "delayed", "granted"];
 
-    /// Names of what a flow may have been blocked by, in the order of [`Cause::blocked_by_number`].
+    /// Names of what a flow may have been blocked by, in the order of `Cause::blocked_by_number`.
     pub const BLOCKED_BY: [&str; 5] = ["nothing", "window", "receiver", "application", "answer"];
 }
 
