@@ -12,6 +12,7 @@ import matplotlib
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.legend import Legend
 from matplotlib.testing.compare import compare_images
 from matplotlib.text import Text
 
@@ -93,6 +94,10 @@ def test_texts_are_within_the_page_and_ticks_apart(kind, width):
         assert low > -0.02, text.get_text()
         assert right < page[0] + 0.02, text.get_text()
         assert high < page[1] + 0.02, text.get_text()
+    for legend in figure.findobj(Legend):  # with the lines beside its texts
+        box = legend.get_window_extent()
+        assert box.x0 / figure.dpi > -0.02
+        assert box.x1 / figure.dpi < page[0] + 0.02
     for ax in figure.axes:
         ticks = sorted((boxes[text], text.get_text()) for text in ax.get_xticklabels() if text in boxes)
         for (one, name), (other, neighbour) in pairwise(ticks):
