@@ -144,7 +144,7 @@ def _that_repair(answer: "Answer") -> "Flags":
     again, trimmed = int(flows["retransmits"].sum()), int(answer.answer["ports"]["trimmed"].sum())
     if 2 * trimmed <= again:
         return np.ones(len(flows["retransmits"]), bool)
-    busy = np.zeros(answer.network.hosts)  # also if nothing was measured
+    busy = np.zeros(answer.network.hosts)  # stays 0 where nothing was measured
     np.fmax.at(busy, answer.network.link_from[nics], answer.port_columns["utilization"][nics])
     return busy[flows["src"].codes] >= BUSY
 
