@@ -196,7 +196,7 @@ endif
 
 define install
 @echo "Installing the packages of $(1): about $(2) MB, once"
-$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r $(1) | sed '/already satisfied/d'
+$(BIN)/python -m pip install --disable-pip-version-check --no-compile --require-hashes -r $(1) | sed '/already satisfied/d'
 touch $@
 endef
 
