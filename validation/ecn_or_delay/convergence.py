@@ -125,7 +125,8 @@ def theorem2(lab: "Lab") -> None:
         mean: F64 = np.mean([one[: min(map(len, differences))] for one in differences], axis=0)
         stop = int(np.argmax(mean < 0.2 * mean[2:5].mean())) or len(mean)
         ms = np.arange(len(mean), dtype=float)
-        slope: float = np.polyfit(ms[3:stop], np.log(mean[3:stop]), 1)[0]
+        decays = stop > 4 and bool((mean[3:stop] > 0).all())
+        slope: float = np.polyfit(ms[3:stop], np.log(mean[3:stop]), 1)[0] if decays else np.nan
         lab.say(f"e-folding time, {flows} flows", -1 / slope)
         lab.curve(f"{flows} flows", ms[:stop], mean[:stop])
 

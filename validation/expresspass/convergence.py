@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from validation.claim import Mutation, Plot, below, near, within
-from validation.expresspass.paper import EXPRESSPASS, SIMULATED, TESTBED, of
+from validation.expresspass.paper import EXPRESSPASS, SIMULATED, TESTBED, first, of
 from validation.runs import BOTTLENECK, probe
 
 if TYPE_CHECKING:
@@ -39,9 +39,8 @@ def last_outside(share: "Series", by: float) -> int:
 
 
 def first_within(share: "Series", by: float) -> int:
-    """Spans until both flows are within `by` of their share for the first time."""
-    inside = (share - 1).abs() <= by
-    return int(inside.to_numpy().nonzero()[0][0]) + 1
+    """Spans until both flows are within `by` of their share for the first time; one more than all if they never are."""
+    return first((share - 1).abs() <= by)
 
 
 def joins(lab: "Lab", rate: str, name: str, rtt_us: float = RTT_US, count: int = 7) -> "list[Series]":

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from validation.claim import Paper
 
 EXPRESSPASS = Paper(
@@ -23,3 +25,9 @@ QUIET = {"record.probes": "off", "record.queues": "off"}
 def of(flows: int) -> dict[str, Any]:
     """This many pairs of hosts and flows."""
     return {"topology.hosts": flows, "traffic.0.flows": flows}
+
+
+def first(these: Any) -> int:
+    """The number, from 1, of the first that is true; one more than there are if none is."""
+    true = np.asarray(these, bool)
+    return (int(true.argmax()) if true.any() else len(true)) + 1

@@ -6,7 +6,7 @@ import numpy as np
 
 from shallows.fluid import expresspass_rounds
 from validation.claim import Mutation, Plot, below, near, within
-from validation.expresspass.paper import EXPRESSPASS, QUIET, SHARE, of
+from validation.expresspass.paper import EXPRESSPASS, QUIET, SHARE, first, of
 from validation.runs import BOTTLENECK, jain, probe
 
 if TYPE_CHECKING:
@@ -161,9 +161,7 @@ def newcomer(lab: "Lab") -> None:
         after = rates[rates.index > 15.1e3]
         share = count * after[others] / after.sum(axis=1)
         smooth = share.rolling(10, min_periods=1, center=True).mean().to_numpy()
-        lab.say(
-            f"round trips to a quarter, {others} others", np.flatnonzero(np.abs(smooth - 1) <= 0.25)[0] + 1
-        )
+        lab.say(f"round trips to a quarter, {others} others", first(np.abs(smooth - 1) <= 0.25))
         lab.say(f"largest share, {others} others", smooth.max())
         lab.say(f"share after 10 ms, {others} others", share[share.index > 25e3].mean())
         lab.curve(f"{others} others", np.arange(len(share)), share)
