@@ -27,7 +27,8 @@ HEAD = """# Mutations of the papers' equations
 
 After reading this page you know which changes of one equation the claims of the five papers notice.
 `python -m validation mutations` applies each in turn and writes this table; `python -m validation mutations dx-cut` runs one.
-A claim notices a change if a band that passes on file fails. Of an algorithm's own law two claims have to notice, else one.
+A claim notices a change if a band that passes on file fails. Of an algorithm's own law two claims have to notice, else one. That was
+said before the measurement; where fewer do, the row says so, and what the claims show instead.
 
 | mutation | equation | change | notice | do not notice | |
 |---|---|---|---|---|---|
@@ -36,7 +37,10 @@ A claim notices a change if a band that passes on file fails. Of an algorithm's 
 
 @dataclass(frozen=True)
 class Mutation:
-    """A change of one line or constant. least: how many of `claims` have to notice; 0 with a reason in `unseen`."""
+    """A change of one line or constant.
+
+    least: how many of `claims` have to notice. unseen: why fewer do; that of 0 was given beforehand.
+    """
 
     name: str
     file: str
@@ -72,7 +76,8 @@ class Outcome:
     def row(self) -> str:
         """The line of the table."""
         one = self.mutation
-        end = one.unseen or ("caught" if self.caught else f"**missed**: {one.least} expected")
+        found = "caught" if self.caught else f"**missed**: {one.least} expected"
+        end = ". ".join(filter(None, (found if one.least else "", one.unseen)))
         cells = (one.name, one.equation, one.change, ", ".join(self.notice), ", ".join(self.blind), end)
         return f"| {' | '.join(cells)} |\n"
 
