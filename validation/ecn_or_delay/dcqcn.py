@@ -87,6 +87,7 @@ fig2.claim(
         below("marked of 2 flows", "marked of 20 flows", 0.1),
     ],
     mutation=Mutation({"dcqcn.r_ai": "80Mbps"}, "marked of 2 flows"),
+    quote="Thus DCQCN has a unique fixed point of marking probability p*, leading to a unique fixed point of queue length q*.",
     differs="As ED1: flows need more marks than the equations say, 16 % more if they are twenty.",
 )
 
