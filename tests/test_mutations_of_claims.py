@@ -42,8 +42,8 @@ def test_a_mutation_can_be_applied(one):
 
 
 @pytest.mark.parametrize("one", LIST, ids=lambda one: one.name)
-def test_a_mutation_that_no_claim_has_to_notice_has_a_reason(one):
-    assert one.least > 0 or one.unseen
+def test_a_mutation_that_too_few_claims_notice_has_a_reason(one):
+    assert (one.least == 0 or one.seen < one.least) == bool(one.unseen)
     assert one.least <= len(one.claims)
 
 
@@ -57,9 +57,14 @@ def test_a_mutation_is_caught_by_as_many_claims_as_the_list_says():
     caught, missed = Outcome(one, ("A1", "A3"), ("A2",)), Outcome(one, ("A3",), ("A1", "A2"))
     assert (caught.caught, missed.caught) == (True, False)
     assert "| A1, A3 | A2 | caught |" in caught.row
-    assert "**missed**: 2 expected |" in missed.row
-    told = replace(missed, mutation=replace(one, unseen="It is small"))
-    assert "**missed**: 2 expected. It is small |" in told.row
+    assert "**missed**: 2 expected. |" in missed.row
+
+
+def test_fewer_claims_than_notice_a_missed_mutation_are_an_error():
+    one = replace(LIST[0], claims=("A1", "A2"), least=2, seen=1, unseen="It is small.")
+    by_one, by_none = Outcome(one, ("A1",), ("A2",)), Outcome(one, (), ("A1", "A2"))
+    assert "**missed**: 2 expected. It is small. |" in by_one.row
+    assert (by_one.as_listed, by_none.as_listed) == (True, False)
 
 
 def test_the_package_of_a_mutation_differs_in_its_line_alone(tmp_path, monkeypatch):
