@@ -9,6 +9,7 @@ import pytest
 from validation import PAPERS, recorded, store
 from validation.claim import Band, ClaimError, Figure, Mutation, Paper, below, near, within
 from validation.documentation import ROOT
+from validation.expresspass.paper import first
 from validation.store import measured
 from validation.survey import claims, figures, seeds
 from validation.verdict import CANNOT, FAILS, HOLDS, SHAPE, judge, passes, touches
@@ -34,6 +35,10 @@ def sample(figure: Figure, seed: int, change=None):
     """A measurement in quick mode, from the store where it has it."""
     job = store.Measurement.of(figure, seed, True, change)
     return KEPT.find(job) or KEPT.perform(job)
+
+
+def test_the_first_of_none_is_beyond_the_last():
+    assert [first([False, True, True]), first([True]), first([False, False])] == [2, 1, 3]
 
 
 def test_no_claim_is_missing():
