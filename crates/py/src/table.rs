@@ -17,8 +17,8 @@ impl<'a, 'py, R> Table<'a, 'py, R> {
         Self { rows, columns: PyDict::new(py) }
     }
 
-    /// Adds a column.
-    pub fn column<T: Element>(&self, name: &str, value: impl Fn(&R) -> T) -> PyResult<()> {
+    /// Adds a column. It is compiled once for each type of rows and values, not for each column.
+    pub fn column<T: Element>(&self, name: &str, value: &dyn Fn(&R) -> T) -> PyResult<()> {
         let values: Vec<T> = self.rows.iter().map(value).collect();
         self.columns.set_item(name, values.into_pyarray(self.columns.py()))
     }
