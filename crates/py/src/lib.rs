@@ -14,7 +14,7 @@ mod wire;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -227,14 +227,27 @@ fn guarded<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult
 /// Like [`guarded`], on a thread of its own, because setting up a large network takes many seconds without a pause: after Ctrl-C it is
 /// left to itself.
 fn set_up<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
-    let (sender, mut receiver) = channel();
-    thread::spawn(move || sender.send(catch_unwind(AssertUnwindSafe(work))));
+    awaited(py, work, || py.check_signals())
+}
+
+/// Works on a thread of its own, and calls `hears` ten times a second until that has ended, or `hears` fails: then the thread is left
+/// to itself.
+fn awaited<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+    mut hears: impl FnMut() -> PyResult<()>,
+) -> PyResult<T> {
+    let (running, mut ended) = channel::<()>();
+    let thread = thread::spawn(move || {
+        let _running = running; // closed at the end, also by a panic
+        work()
+    });
     loop {
         let heard;
-        (heard, receiver) = py.detach(|| (receiver.recv_timeout(HEAR_EVERY), receiver));
+        (heard, ended) = py.detach(|| (ended.recv_timeout(HEAR_EVERY), ended));
         match heard {
-            Ok(outcome) => return outcome.map_err(bug),
-            Err(_) => py.check_signals()?,
+            Err(RecvTimeoutError::Timeout) => hears()?,
+            _ => return py.detach(|| thread.join()).map_err(bug),
         }
     }
 }
