@@ -26,7 +26,7 @@ use pyo3::types::PyDict;
 use shallows_cc::units::{Bytes, Time};
 use shallows_contract::IntoValue;
 use shallows_contract::answer::{Answer, Threads};
-use shallows_sim::{Causes, Frames, Mistake, Need, Network, Observer, Progress, Simulation};
+use shallows_sim::{Causes, Frames, Mistake, Need, Network, Observer, Progress, Record, Simulation};
 
 use crate::table::column;
 use crate::threads::Run;
@@ -65,8 +65,11 @@ fn watch<'py>(
     let watched = observed::watched(watched)?;
     let record = Causes::new(&network, &watched).map_err(PyValueError::new_err)?;
     let ideal = observed::ideal(py, &network, &watched.flows)?;
-    let simulation = set_up(py, move || Simulation::observed(network, record))?.map_err(PyValueError::new_err)?;
-    let (answer, record) = finish(py, Run::alone(simulation), &asked)?;
+    let simulation =
+        set_up(py, move || Simulation::observed(network, Record::Causes(record)))?.map_err(PyValueError::new_err)?;
+    let (answer, Record::Causes(record)) = finish(py, Run::alone(simulation), &asked)? else {
+        unreachable!("a run returns its observer")
+    };
     let tables = observed::record(py, &record)?;
     tables.set_item("ideal", ideal)?;
     Ok((answer, tables))
@@ -84,8 +87,11 @@ fn tap<'py>(
     let (network, asked) = Asked::by(request, on_progress)?;
     network.check().map_err(refused)?;
     let frames = Frames::new(&network, observed::tap(tap)?).map_err(PyValueError::new_err)?;
-    let simulation = set_up(py, move || Simulation::observed(network, frames))?.map_err(PyValueError::new_err)?;
-    let (answer, frames) = finish(py, Run::alone(simulation), &asked)?;
+    let simulation =
+        set_up(py, move || Simulation::observed(network, Record::Frames(frames)))?.map_err(PyValueError::new_err)?;
+    let (answer, Record::Frames(frames)) = finish(py, Run::alone(simulation), &asked)? else {
+        unreachable!("a run returns its observer")
+    };
     Ok((answer, observed::seen(py, frames)?))
 }
 
