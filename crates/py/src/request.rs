@@ -16,10 +16,12 @@ use serde::de::{DeserializeSeed, Deserializer, Expected, IntoDeserializer, MapAc
 use serde::{Deserialize, forward_to_deserialize_any};
 use shallows_sim::Network;
 
+use crate::table::load_numpy;
 use crate::user_algorithm::{Raised, UserAlgorithm};
 
 /// Reads the whole request; `raised` gets the exceptions of algorithms written in Python.
 pub fn network(request: &Bound<'_, PyDict>, raised: &Raised) -> PyResult<Network> {
+    load_numpy(request.py())?;
     let classes = RefCell::default();
     let reader = Reader { value: request.clone().into_any(), classes: &classes };
     let mut network = Network::deserialize(reader).map_err(|error| PyValueError::new_err(error.to_string()))?;

@@ -36,3 +36,9 @@ pub fn column<T: Element + Copy>(dict: &Bound<'_, PyAny>, key: &str) -> PyResult
     let array = any.cast::<PyArray1<T>>().map_err(|error| PyValueError::new_err(format!("{key}: {error}")))?;
     Ok(array.to_vec()?)
 }
+
+/// Loads what all arrays need, in an import of numpy and in Python's code: Ctrl-C meanwhile is an error here, and would be a panic
+/// where the first array is made.
+pub fn load_numpy(py: Python<'_>) -> PyResult<()> {
+    numpy::get_array_module(py).map(drop)
+}
