@@ -131,6 +131,26 @@ def test_a_figure_or_page_that_was_written_is_named(place):
     assert "interrupted after it had written w.png" in done.stderr
 
 
+def test_ctrl_c_while_the_core_loads_numpy_is_no_panic():
+    """The core asks numpy for its version, in Python, before its first array."""
+    code = (
+        "import os, signal, numpy.lib\n"
+        "from shallows import _core\n"
+        "class Version(numpy.lib.NumpyVersion):\n"
+        "    def __init__(self, version):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        super().__init__(version)\n"
+        "numpy.lib.NumpyVersion = Version\n"
+        "try:\n"
+        "    _core.check({})\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')\n"
+    )
+    # A true process: a fork of the server has loaded numpy.
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("interrupted\n", "")
+
+
 # In each of these places but the last Python 3.11 renames or drops the exception.
 PLACES = {
     "class": "class D:\n def __set_name__(self, *_): signal()\nclass C: d = D()",

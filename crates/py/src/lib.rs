@@ -14,7 +14,7 @@ mod wire;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ use pyo3::types::PyDict;
 use shallows_cc::units::{Bytes, Time};
 use shallows_contract::IntoValue;
 use shallows_contract::answer::{Answer, Threads};
-use shallows_sim::{Causes, Frames, Mistake, Need, Network, Observer, Progress, Simulation};
+use shallows_sim::{Causes, Frames, Mistake, Need, Network, Observer, Progress, Record, Simulation};
 
 use crate::table::column;
 use crate::threads::Run;
@@ -65,8 +65,11 @@ fn watch<'py>(
     let watched = observed::watched(watched)?;
     let record = Causes::new(&network, &watched).map_err(PyValueError::new_err)?;
     let ideal = observed::ideal(py, &network, &watched.flows)?;
-    let simulation = set_up(py, move || Simulation::observed(network, record))?.map_err(PyValueError::new_err)?;
-    let (answer, record) = finish(py, Run::alone(simulation), &asked)?;
+    let simulation =
+        set_up(py, move || Simulation::observed(network, Record::Causes(record)))?.map_err(PyValueError::new_err)?;
+    let (answer, Record::Causes(record)) = finish(py, Run::alone(simulation), &asked)? else {
+        unreachable!("a run returns its observer")
+    };
     let tables = observed::record(py, &record)?;
     tables.set_item("ideal", ideal)?;
     Ok((answer, tables))
@@ -84,8 +87,11 @@ fn tap<'py>(
     let (network, asked) = Asked::by(request, on_progress)?;
     network.check().map_err(refused)?;
     let frames = Frames::new(&network, observed::tap(tap)?).map_err(PyValueError::new_err)?;
-    let simulation = set_up(py, move || Simulation::observed(network, frames))?.map_err(PyValueError::new_err)?;
-    let (answer, frames) = finish(py, Run::alone(simulation), &asked)?;
+    let simulation =
+        set_up(py, move || Simulation::observed(network, Record::Frames(frames)))?.map_err(PyValueError::new_err)?;
+    let (answer, Record::Frames(frames)) = finish(py, Run::alone(simulation), &asked)? else {
+        unreachable!("a run returns its observer")
+    };
     Ok((answer, observed::seen(py, frames)?))
 }
 
@@ -227,14 +233,27 @@ fn guarded<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult
 /// Like [`guarded`], on a thread of its own, because setting up a large network takes many seconds without a pause: after Ctrl-C it is
 /// left to itself.
 fn set_up<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
-    let (sender, mut receiver) = channel();
-    thread::spawn(move || sender.send(catch_unwind(AssertUnwindSafe(work))));
+    awaited(py, work, || py.check_signals())
+}
+
+/// Works on a thread of its own, and calls `hears` ten times a second until that has ended, or `hears` fails: then the thread is left
+/// to itself.
+fn awaited<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+    mut hears: impl FnMut() -> PyResult<()>,
+) -> PyResult<T> {
+    let (running, mut ended) = channel::<()>();
+    let thread = thread::spawn(move || {
+        let _running = running; // closed at the end, also by a panic
+        work()
+    });
     loop {
         let heard;
-        (heard, receiver) = py.detach(|| (receiver.recv_timeout(HEAR_EVERY), receiver));
+        (heard, ended) = py.detach(|| (ended.recv_timeout(HEAR_EVERY), ended));
         match heard {
-            Ok(outcome) => return outcome.map_err(bug),
-            Err(_) => py.check_signals()?,
+            Err(RecvTimeoutError::Timeout) => hears()?,
+            _ => return py.detach(|| thread.join()).map_err(bug),
         }
     }
 }

@@ -12,14 +12,16 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyDictMethods, PyList, PyString, PyTuple};
 use serde::de::value::{MapAccessDeserializer, SeqDeserializer};
-use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Expected, IntoDeserializer, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, forward_to_deserialize_any};
 use shallows_sim::Network;
 
+use crate::table::load_numpy;
 use crate::user_algorithm::{Raised, UserAlgorithm};
 
 /// Reads the whole request; `raised` gets the exceptions of algorithms written in Python.
 pub fn network(request: &Bound<'_, PyDict>, raised: &Raised) -> PyResult<Network> {
+    load_numpy(request.py())?;
     let classes = RefCell::default();
     let reader = Reader { value: request.clone().into_any(), classes: &classes };
     let mut network = Network::deserialize(reader).map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -38,6 +40,14 @@ struct Reader<'a, 'py> {
     classes: &'a RefCell<Vec<Arc<Py<PyAny>>>>,
 }
 
+/// Visits the column of the first of these types that matches.
+macro_rules! columns {
+    ($reader:ident, $visitor:ident: $($type:ty),+) => {
+        $(if let Some(column) = $reader.column::<$type>() {
+            return $visitor.visit_seq(SeqDeserializer::new(column?.into_iter()));
+        })+
+    };
+}
 impl<'py> Reader<'_, 'py> {
     fn inside(&self, value: Bound<'py, PyAny>) -> Self {
         Self { value, classes: self.classes }
@@ -57,7 +67,50 @@ impl<'py> Reader<'_, 'py> {
         Some(classes.len() as u32 - 1)
     }
 
-    fn number<'de, V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Refused> {
+    /// The fields of a struct.
+    fn fields<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
+        match self.value.cast::<PyDict>() {
+            Ok(dict) => visitor.visit_map(Entries { rest: dict.items(), at: 0, reader: &self }),
+            Err(_) => Err(self.unexpected(&visitor)),
+        }
+    }
+
+    /// The elements of a list or of a column.
+    fn elements<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
+        if self.value.is_instance_of::<PyList>() || self.value.is_instance_of::<PyTuple>() {
+            let items: Vec<_> =
+                self.value.try_iter().and_then(|items| items.collect::<PyResult<_>>()).map_err(Refused::of)?;
+            return visitor.visit_seq(SeqDeserializer::new(items.into_iter().map(|item| self.inside(item))));
+        }
+        columns!(self, visitor: u64, u32, f64, bool);
+        Err(self.unexpected(&visitor))
+    }
+
+    fn unexpected(&self, expected: &dyn Expected) -> Refused {
+        let name = self.value.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string());
+        serde::de::Error::invalid_type(Unexpected::Other(&name), expected)
+    }
+}
+
+/// A visitor is asked for what its type can be and for nothing else: thousands of lines of code that never run are thousands
+/// that need not be compiled.
+impl<'de> Deserializer<'de> for Reader<'_, '_> {
+    type Error = Refused;
+
+    /// A number, a text, a truth value, nothing, or a class.
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
+        if self.value.is_none() {
+            return visitor.visit_unit();
+        }
+        if let Ok(text) = self.value.cast::<PyString>() {
+            return visitor.visit_str(text.to_str().map_err(Refused::of)?);
+        }
+        if let Ok(number) = self.value.extract::<bool>() {
+            return visitor.visit_bool(number);
+        }
+        if let Some(number) = self.class() {
+            return visitor.visit_u32(number);
+        }
         if let Ok(number) = self.value.extract::<u64>() {
             return visitor.visit_u64(number);
         }
@@ -67,48 +120,45 @@ impl<'py> Reader<'_, 'py> {
         if let Ok(number) = self.value.extract::<f64>() {
             return visitor.visit_f64(number);
         }
-        Err(Refused::of(format!("{}: expected a number, a text, a list, a dict or an array", self.value)))
-    }
-}
-
-macro_rules! columns {
-    ($reader:ident, $visitor:ident: $($type:ty),+) => {
-        $(if let Some(column) = $reader.column::<$type>() {
-            return $visitor.visit_seq(SeqDeserializer::new(column?.into_iter()));
-        })+
-    };
-}
-
-impl<'de> Deserializer<'de> for Reader<'_, '_> {
-    type Error = Refused;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
-        if self.value.is_none() {
-            return visitor.visit_unit();
-        }
-        if let Ok(dict) = self.value.cast::<PyDict>() {
-            return visitor.visit_map(Entries { rest: dict.items(), at: 0, reader: &self });
-        }
-        columns!(self, visitor: u64, u32, f64, bool);
-        if let Ok(text) = self.value.cast::<PyString>() {
-            return visitor.visit_str(text.to_str().map_err(Refused::of)?);
-        }
-        if self.value.is_instance_of::<PyList>() || self.value.is_instance_of::<PyTuple>() {
-            let items: Vec<_> =
-                self.value.try_iter().and_then(|items| items.collect::<PyResult<_>>()).map_err(Refused::of)?;
-            return visitor.visit_seq(SeqDeserializer::new(items.into_iter().map(|item| self.inside(item))));
-        }
-        if let Ok(number) = self.value.extract::<bool>() {
-            return visitor.visit_bool(number);
-        }
-        if let Some(number) = self.class() {
-            return visitor.visit_u32(number);
-        }
-        self.number(visitor)
+        Err(self.unexpected(&visitor))
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
         if self.value.is_none() { visitor.visit_none() } else { visitor.visit_some(self) }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Refused> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
+        self.fields(visitor)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Refused> {
+        self.fields(visitor)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
+        self.elements(visitor)
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Refused> {
+        self.elements(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, Refused> {
+        self.elements(visitor)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -126,8 +176,7 @@ impl<'de> Deserializer<'de> for Reader<'_, '_> {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct newtype_struct
-        seq tuple tuple_struct map struct identifier ignored_any
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct identifier ignored_any
     }
 }
 
@@ -146,10 +195,15 @@ struct Entries<'r, 'a, 'py> {
     reader: &'r Reader<'a, 'py>,
 }
 
-impl Entries<'_, '_, '_> {
-    fn part<'de, S: DeserializeSeed<'de>>(&self, part: usize, seed: S) -> Result<S::Value, Refused> {
+impl<'a, 'py> Entries<'_, 'a, 'py> {
+    /// The key (0) or the value (1) of the next entry.
+    fn part(&self, part: usize) -> Result<Reader<'a, 'py>, Refused> {
         let entry = self.rest.get_item(self.at).map_err(Refused::of)?;
-        seed.deserialize(self.reader.inside(entry.get_item(part).map_err(Refused::of)?))
+        Ok(self.reader.inside(entry.get_item(part).map_err(Refused::of)?))
+    }
+
+    fn below_key(&self, refused: Refused) -> Refused {
+        refused.below(&self.part(0).map_or_else(|_| String::new(), |key| key.value.to_string()))
     }
 }
 
@@ -157,14 +211,11 @@ impl<'de> MapAccess<'de> for Entries<'_, '_, '_> {
     type Error = Refused;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Refused> {
-        if self.at == self.rest.len() { Ok(None) } else { self.part(0, seed).map(Some) }
+        if self.at == self.rest.len() { Ok(None) } else { seed.deserialize(self.part(0)?).map(Some) }
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Refused> {
-        let value = self.part(1, seed).map_err(|refused| {
-            let key = self.rest.get_item(self.at).and_then(|entry| entry.get_item(0));
-            refused.below(&key.map_or_else(|_| String::new(), |key| key.to_string()))
-        });
+        let value = seed.deserialize(self.part(1)?).map_err(|refused| self.below_key(refused));
         self.at += 1;
         value
     }

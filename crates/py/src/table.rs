@@ -17,8 +17,8 @@ impl<'a, 'py, R> Table<'a, 'py, R> {
         Self { rows, columns: PyDict::new(py) }
     }
 
-    /// Adds a column.
-    pub fn column<T: Element>(&self, name: &str, value: impl Fn(&R) -> T) -> PyResult<()> {
+    /// Adds a column. It is compiled once for each type of rows and values, not for each column.
+    pub fn column<T: Element>(&self, name: &str, value: &dyn Fn(&R) -> T) -> PyResult<()> {
         let values: Vec<T> = self.rows.iter().map(value).collect();
         self.columns.set_item(name, values.into_pyarray(self.columns.py()))
     }
@@ -35,4 +35,10 @@ pub fn column<T: Element + Copy>(dict: &Bound<'_, PyAny>, key: &str) -> PyResult
     let any = dict.get_item(key)?;
     let array = any.cast::<PyArray1<T>>().map_err(|error| PyValueError::new_err(format!("{key}: {error}")))?;
     Ok(array.to_vec()?)
+}
+
+/// Loads what all arrays need, in an import of numpy and in Python's code: Ctrl-C meanwhile is an error here, and would be a panic
+/// where the first array is made.
+pub fn load_numpy(py: Python<'_>) -> PyResult<()> {
+    numpy::get_array_module(py).map(drop)
 }

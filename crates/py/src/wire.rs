@@ -1,9 +1,8 @@
 //! The wire world: runs a request in real time, with UDP datagrams between hosts and switches.
 
 use std::net::SocketAddrV4;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, mpsc};
-use std::thread;
 
 use pyo3::exceptions::{PyConnectionError, PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
@@ -19,7 +18,7 @@ use shallows_wire::judge::judge;
 use shallows_wire::mac::Key;
 use shallows_wire::sys::Socket;
 
-use crate::{Asked, HEAR_EVERY, answer, guarded};
+use crate::{Asked, answer, awaited, guarded};
 
 /// Runs a request in real time on this machine, to its end or until Ctrl-C.
 #[pyfunction]
@@ -107,34 +106,19 @@ fn run<T: Send + 'static>(
     work: impl FnOnce(&Progress) -> Result<T, String> + Send + 'static,
 ) -> PyResult<(T, bool)> {
     let progress = Arc::new(Progress::default());
-    let (sender, mut receiver) = mpsc::channel();
-    let running = {
-        let progress = Arc::clone(&progress);
-        thread::spawn(move || _ = sender.send(work(&progress)))
-    };
+    let shared = Arc::clone(&progress);
     let mut interrupted = false;
-    loop {
-        let heard;
-        (heard, receiver) = py.detach(|| (receiver.recv_timeout(HEAR_EVERY), receiver));
-        match heard {
-            Ok(outcome) => return Ok((outcome.map_err(PyValueError::new_err)?, interrupted)),
-            Err(mpsc::RecvTimeoutError::Disconnected) => {
-                let panic = py.detach(|| running.join()).expect_err("a thread without an outcome has panicked");
-                return Err(crate::bug(panic));
-            }
-            Err(mpsc::RecvTimeoutError::Timeout) => match hears(py, &progress, asked) {
-                Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => {
-                    interrupted = true;
-                    progress.stop.store(true, Ordering::Relaxed);
-                }
-                Err(error) => {
-                    progress.stop.store(true, Ordering::Relaxed);
-                    return Err(error);
-                }
-                Ok(()) => {}
-            },
-        }
-    }
+    let outcome = awaited(
+        py,
+        move || work(&shared),
+        || {
+            let Err(error) = hears(py, &progress, asked) else { return Ok(()) };
+            progress.stop.store(true, Ordering::Relaxed);
+            interrupted = error.is_instance_of::<PyKeyboardInterrupt>(py);
+            if interrupted { Ok(()) } else { Err(error) }
+        },
+    )?;
+    Ok((outcome.map_err(PyValueError::new_err)?, interrupted))
 }
 
 /// Reports the progress of the run.

@@ -30,6 +30,7 @@ pub use observe::causes::{Causes, Watched};
 pub use observe::frames::{Frames, Tap};
 pub use observe::links::{Frame, LinkRow};
 pub use observe::packet_log::PacketLog;
+pub use observe::record::Record;
 pub use packet::header::{
     Credit, CreditData, Header, PulledAnswer, PulledData, RateQuery, RoceAnswer, RoceData, TcpAck, TcpData,
 };

@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::{Kind, PIECE, digest, failed, refused};
+use crate::table::load_numpy;
 
 /// The metadata of an unchanged Parquet file, and the names of its columns. Reads the whole file, but decodes its footer alone.
 #[pyfunction]
@@ -40,6 +41,7 @@ pub fn read_table<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, Py
     if let Some(codec) = unknown_codec(&reader) {
         return Err(PyNotImplementedError::new_err(format!("a table compressed with {codec}")));
     }
+    load_numpy(py)?;
     let columns = PyDict::new(py);
     for (number, column) in reader.metadata().file_metadata().schema_descr().columns().iter().enumerate() {
         let kind = Kind::of(column).map_err(refused)?;

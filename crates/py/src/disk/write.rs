@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 
 use super::digest::{self, Hashed};
 use super::{Kind, PIECE, failed, refused};
+use crate::table::load_numpy;
 
 /// Writes a Parquet file: the names and kinds of its columns, its metadata, and blocks of equally long columns.
 ///
@@ -28,6 +29,7 @@ pub fn write_table(
     metadata: Vec<(String, String)>,
     blocks: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
+    load_numpy(blocks.py())?;
     let kinds = columns.iter().map(|(_, kind)| Kind::named(kind)).collect::<PyResult<Vec<_>>>()?;
     let names = columns.iter().map(|(name, _)| name.as_str());
     let schema = schema(names.zip(&kinds)).map_err(refused)?;

@@ -18,6 +18,7 @@ pub mod causes;
 pub(crate) mod frames;
 pub mod links;
 pub(crate) mod packet_log;
+pub(crate) mod record;
 pub(crate) mod series;
 
 /// Packet on one hop of its path.

@@ -5,7 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{JoinHandle, spawn};
 
-type Job = Box<dyn FnOnce() + Send>;
+type Job = Box<dyn FnOnce() -> Returned + Send>;
+type Returned = Box<dyn Any + Send>;
+/// What a job returned, or its panic.
+type Outcome = std::thread::Result<Returned>;
 
 /// The workers.
 #[derive(Debug, Default)]
@@ -16,7 +19,7 @@ pub(crate) struct WorkerPool {
 #[derive(Debug)]
 struct Worker {
     /// Where its jobs come from; closed to end it.
-    jobs: Option<Sender<Job>>,
+    jobs: Option<Sender<(Job, Sender<Outcome>)>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -27,20 +30,24 @@ impl WorkerPool {
         &mut self,
         jobs: impl IntoIterator<Item = impl FnOnce() -> R + Send + 'static>,
     ) -> Vec<R> {
+        let boxed = jobs.into_iter().map(|job| Box::new(move || Box::new(job()) as Returned) as Job);
+        let returned = self.run_boxed(boxed.collect());
+        returned.into_iter().map(|value| *value.downcast().expect("a job returns a value of its type")).collect()
+    }
+
+    /// [`Self::run`] for jobs of any type: it and its channels are compiled once.
+    fn run_boxed(&mut self, jobs: Vec<Job>) -> Vec<Returned> {
         let mut jobs = jobs.into_iter();
         let own = jobs.next();
         let mut others = Vec::new();
         for (number, job) in jobs.enumerate() {
-            let (result, receiver) = channel();
-            self.worker(number).start(Box::new(move || {
-                let outcome = catch_unwind(AssertUnwindSafe(job));
-                result.send(outcome).expect("the caller waits for the result");
-            }));
+            let (outcome, receiver) = channel();
+            self.worker(number).start(job, outcome);
             others.push(receiver);
         }
-        let own = own.map(|job| catch_unwind(AssertUnwindSafe(job)));
-        let others = others.into_iter().map(|result| result.recv().expect("a worker sends a result for each job"));
-        let outcomes: Vec<Result<R, Box<dyn Any + Send>>> = own.into_iter().chain(others).collect();
+        let own = own.map(run_caught);
+        let others = others.into_iter().map(|outcome| outcome.recv().expect("a worker sends an outcome for each job"));
+        let outcomes: Vec<Outcome> = own.into_iter().chain(others).collect();
         outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(|panic| resume_unwind(panic))).collect()
     }
 
@@ -54,14 +61,23 @@ impl WorkerPool {
 
 impl Worker {
     fn new() -> Self {
-        let (jobs, receiver) = channel::<Job>();
-        Self { jobs: Some(jobs), thread: Some(spawn(move || receiver.into_iter().for_each(|job| job()))) }
+        let (jobs, receiver) = channel::<(Job, Sender<Outcome>)>();
+        let work = move || {
+            for (job, outcome) in receiver {
+                outcome.send(run_caught(job)).expect("the caller waits for the outcome");
+            }
+        };
+        Self { jobs: Some(jobs), thread: Some(spawn(work)) }
     }
 
-    fn start(&self, job: Job) {
+    fn start(&self, job: Job, outcome: Sender<Outcome>) {
         let jobs = self.jobs.as_ref().expect("a worker lives as long as the pool");
-        jobs.send(job).expect("no job ends its worker, as its panics are caught");
+        jobs.send((job, outcome)).expect("no job ends its worker, as its panics are caught");
     }
+}
+
+fn run_caught(job: Job) -> Outcome {
+    catch_unwind(AssertUnwindSafe(job))
 }
 
 impl Drop for Worker {
