@@ -97,6 +97,14 @@ def test_incasts_that_return_sooner_than_they_drain(period, over):
     assert not any(loads(once).values())
 
 
+def test_an_advised_period_is_in_whole_picoseconds():
+    """64 B take 51.2 ps at 10 Tbps."""
+    star = {"kind": "star", "hosts": 2, "rate": "10Tbps"}
+    made = scenario(star, {"kind": "incast", "size": "24B", "times": 50, "period": "50ps"})
+    assert loads(made)["s0->h1"] == pytest.approx(51.2 / 50)
+    assert made.warnings[0].endswith('write traffic[0].period = "52ps" or more')
+
+
 @pytest.mark.parametrize(("load", "over"), [(0.56, True), (0.55, False)])
 def test_incasts_at_random_times_that_overload_an_uplink(load, over):
     """Two racks of 3 hosts: 3 of 5 partners are in the other one, so an uplink carries 3 * 3/5 loads.

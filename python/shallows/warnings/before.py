@@ -103,7 +103,7 @@ def _instead(scenario: "Scenario", tables: list[int], most: float) -> str:
     if isinstance(table, Poisson | Incast) and table.load is not None:
         return f"write traffic[{tables[0]}].load = {_rounded(table.load / most, math.floor)} or less"
     if isinstance(table, Incast) and table.period is not None:
-        period = TIME.text(int(float(_rounded(table.period * most, math.ceil))))
+        period = TIME.text(math.ceil(float(_rounded(table.period * most, math.ceil))))
         return f'write traffic[{tables[0]}].period = "{period}" or more'
     return f"spread the starts of traffic[{tables[0]}] over a time {_rounded(most, math.ceil)} times as long"
 
