@@ -13,6 +13,7 @@ from shallows.errors import BooksError, ScenarioError
 from shallows.memory import TooLargeError
 from shallows.units import NEVER
 from shallows.warnings.before import offered
+from shallows.worlds.request import request
 from shallows.worlds.runner import in_world, prepare
 
 EXCERPT = re.compile(r" *\d* \|")
@@ -48,8 +49,8 @@ def problem(text, world, save=False, threads=1, overrides=None, named=False, why
     except BaseException as error:
         return "refused", f"crash {type(error).__name__}: {error}"
     try:
-        if sh.Scenario.from_toml(scenario.to_toml()) != scenario:
-            return "ran", "round trip: the scenario that is written back is another"
+        if wrong := _about_round_trip(scenario, world):
+            return "ran", wrong
         if wrong := _about_warnings(scenario):
             return "ran", wrong
         if world == "kernel":  # which takes real time, and root
@@ -75,6 +76,20 @@ def problem(text, world, save=False, threads=1, overrides=None, named=False, why
     except BaseException as error:
         return "ran", f"crash {type(error).__name__}: {error}"
     return "ran", wrong
+
+
+def _about_round_trip(scenario, world):
+    """What is another in the scenario that was written and read, or in its request to the core."""
+    again = sh.Scenario.from_toml(scenario.to_toml())
+    if again != scenario:
+        return "round trip: the scenario that is written back is another"
+    if world != "packet":
+        return None
+    try:
+        np.testing.assert_equal(request(again), request(scenario))
+    except AssertionError as error:
+        return f"round trip: {' '.join(str(error).split())}"
+    return None
 
 
 def _about_warnings(scenario):
