@@ -475,6 +475,17 @@ def test_a_flow_that_waited_for_another():
     assert response.before[-1].end_ps == response.start_ps
 
 
+def test_the_time_before_a_flow_is_found_on_demand(monkeypatch):
+    """In a chain of n flows all of them together have n^2 pieces before their starts."""
+    found, find = [], walk._before
+    monkeypatch.setattr(walk, "_before", lambda record, flow: found.append(flow) or find(record, flow))
+    traffic = [{"kind": "request-response", "pairs": 1, "exchanges": 30, "from": ["a"], "to": ["c"]}]
+    paths = followed([["a", "s"], ["s", "c"]], traffic)
+    assert found == []
+    assert [piece.flow for piece in paths[59].before if piece.cause == "dependency"] == list(range(59))
+    assert found == [59]
+
+
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """A saved run of a few flows that meet."""

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from shallows.memory.check import check
@@ -55,7 +56,7 @@ def _path(index: Index, flow: int) -> Path:
     record = index.record
     start, finish = int(record.start_ps[flow]), int(record.finish_ps[flow])
     pieces = until_received(index, flow, finish)
-    return Path(flow, start, finish, pieces, _ideal(record, flow), _before(record, flow))
+    return Path(flow, start, finish, pieces, _ideal(record, flow), partial(_before, record, flow))
 
 
 def until_received(index: Index, flow: int, finish: int) -> list[Piece]:
