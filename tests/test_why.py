@@ -9,7 +9,8 @@ import pytest
 import shallows as sh
 from shallows.algorithms import catalog
 from shallows.errors import BooksError, ScenarioError
-from shallows.why import index, pauses, record, report, walk
+from shallows.why import index, pauses, record, report, stoppages, walk
+from shallows.why.stoppages import Stoppage
 
 ALGORITHMS = catalog.algorithms()
 FLOWS = 10_000
@@ -359,6 +360,19 @@ def test_a_mouse_behind_a_flow_that_pauses():
     assert us(mice[1]) == pytest.approx({"queue": 55, "transmission": 13.2, "propagation": 2}, **ABOUT)
     assert mice[1].by_flow() == {0: 55 * US}
     assert us(mice[2]) == pytest.approx({"transmission": 13.2, "propagation": 2}, **ABOUT)
+
+
+def test_of_many_pauses_a_gap_meets_those_that_overlap_it():
+    """A link is paused for 1 of each 2 ps, in class 1 for 1 of each 10, and down from 4 to 7 ps."""
+    pauses = [Stoppage(0, at, at + 1, "paused", 3) for at in range(0, 100, 2)]
+    others = [Stoppage(0, at, at + 1, "paused", 3, 1) for at in range(0, 100, 10)]
+    down = Stoppage(0, 4, 7, "down", record.NONE)
+    found = stoppages.by_link(sorted([*pauses, *others, down], key=lambda one: one.until_ps))
+    assert sorted(found[0], key=len) == [[down], others, pauses]
+    assert stoppages.within(pauses, 5, 9) == [pauses[3], pauses[4]]
+    assert stoppages.within(pauses, 4, 7) == [pauses[2], pauses[3]]
+    assert stoppages.within(pauses, 5, 6) == []
+    assert stoppages.within([down], 0, 4) == stoppages.within([down], 7, 100) == []
 
 
 def test_a_link_that_is_down():
