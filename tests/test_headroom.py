@@ -66,21 +66,23 @@ def test_nothing_is_dropped_with_the_headroom_and_something_with_a_kilobyte_less
     assert sum(dropped(rate_gbps, metres, mtu, needed - KILOBYTE, seed) for seed in (1, 2)) > 0
 
 
-def test_a_saved_scenario_has_the_headroom_in_bytes():
-    """The need of the fastest and longest link, for all: slower links never use more than their own need.
+def test_a_saved_scenario_keeps_the_headroom_of_each_link():
+    """b never hears that it is paused, and fills the headroom of its own link, not the largest of any link.
 
-    100 Gbps and 2 us, 300 ns: 2 * 2 us * 12.5 B/ns + 3 * 1500 B + 64 B = 54,564 B.
+    10 Gbps and 300 ns need 2 * 375 B + 3 * 1500 B + 64 B = 5314 B: three frames, behind the 13 below the
+    threshold and the one that begins to leave at once, for the 1.2 ms that it takes at 10 Mbps. The link of a
+    needs 54,564 B, or 36 frames.
     """
-    edges = [["a", "s", "100Gbps", "2us"], ["b", "s", "10Gbps", "300ns"], ["c", "s", "10Gbps", "300ns"]]
+    edges = [["a", "s", "100Gbps", "2us"], ["b", "s", "10Gbps", "300ns"], ["c", "s", "10Mbps", "300ns"]]
     scenario = sh.Scenario(
-        duration="3ms",
+        duration="1ms",
         topology={"kind": "graph", "edges": edges, "hosts": ["a", "b", "c"]},
         network={"pfc": {"threshold": "20KB"}},
         cc={"name": "fixed", "window": 200},
-        hosts={"acks_every": 1},
-        traffic=[{"kind": "long-lived", "from": ["a", "b"], "to": ["c"]}],
+        traffic=[{"kind": "long-lived", "from": ["b"], "to": ["c"]}],
+        faults=[{"link": "s->b", "kind": "down", "at": "0s"}],
     )
     run = sh.run(scenario)
-    assert 'headroom = "54564B"' in run.scenario_toml
-    assert run.ports["pauses"].sum() > 0
-    assert sh.run(run.scenario).summary["fingerprint"] == run.summary["fingerprint"]
+    again = sh.run(run.scenario)
+    assert [one.ports.dropped.sum() for one in (run, again)] == [200 - 1 - 13 - 3] * 2
+    assert again.summary["fingerprint"] == run.summary["fingerprint"]

@@ -97,6 +97,29 @@ def test_incasts_that_return_sooner_than_they_drain(period, over):
     assert not any(loads(once).values())
 
 
+def test_an_advised_period_is_in_whole_picoseconds():
+    """64 B take 51.2 ps at 10 Tbps."""
+    star = {"kind": "star", "hosts": 2, "rate": "10Tbps"}
+    made = scenario(star, {"kind": "incast", "size": "24B", "times": 50, "period": "50ps"})
+    assert loads(made)["s0->h1"] == pytest.approx(51.2 / 50)
+    assert made.warnings[0].endswith('write traffic[0].period = "52ps" or more')
+
+
+@pytest.mark.parametrize(("load", "over"), [(0.56, True), (0.55, False)])
+def test_incasts_at_random_times_that_overload_an_uplink(load, over):
+    """Two racks of 3 hosts: 3 of 5 partners are in the other one, so an uplink carries 3 * 3/5 loads.
+
+    That is its rate at a load of 5/9 = 0.5555...
+    """
+    racks = {"kind": "leaf-spine", "leaves": 2, "spines": 1, "hosts_per_leaf": 3, "rate": "10Gbps"}
+    made = scenario(racks, {"kind": "incast", "senders": 2, "times": 50, "load": load})
+    assert loads(made)["leaf0->spine0"] == pytest.approx(load * 9 / 5)
+    warned = [text for text in made.warnings if "offered more" in text]
+    assert bool(warned) == over
+    if over:
+        assert warned[0].endswith("write traffic[0].load = 0.555 or less")
+
+
 @pytest.mark.parametrize(("gap_us", "warned"), [(0, False), (0.1, False), (14, True), (17, False)])
 def test_a_trace_overloads_a_port_unless_it_is_one_batch(gap_us, warned):
     """From 4 hosts in turn, 20,560 B on the wire each: 16.4 us at the receiver's 10 Gbps.

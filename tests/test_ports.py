@@ -169,6 +169,35 @@ def test_a_tier_has_settings_of_its_own():
     assert packet.run(made).summary["flows"]["finished"] == 64
 
 
+def test_a_saved_scenario_leaves_open_what_a_tier_leaves_open():
+    """Only the threshold differs at the last hop: 30 and 7 hold there too, not the defaults of 16 and 10."""
+    made = Scenario(
+        duration="1ms",
+        topology={"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 2},
+        network={"trimming": {"threshold": "40KB", "headers": "30pkt", "ratio": 7}},
+        cc="ndp",
+        ports=[{"names": "*->h*", "trimming": {"threshold": "60KB"}}],
+        traffic=[{"kind": "incast", "senders": 2}],
+    )
+    for one in (made, Scenario.from_toml(made.to_toml())):
+        (headers, data), _, _ = data_queues(one, "leaf0->h0")
+        assert (headers["limit"], headers["turn"]) == ({"bytes": 30 * 1500}, 7)
+        assert data["limit"] == {"bytes": 60_000}
+
+
+def test_the_last_hop_of_mrc_has_the_queue_of_headers_of_other_ports_when_saved():
+    """C R is 31,256 B, and 1.5 times as much for data at the last hop.
+
+    R of 2 links of 1 us and 2 of 4 us is 20 us, 4 * 1.2 us for a frame and 4 * 51.2 ns for its answer.
+    """
+    topology = {"kind": "three-tier", "cores": 2, "aggregations": 2, "tors": 2, "hosts_per_tor": 2}
+    traffic = [{"kind": "shuffle", "size": "10KB"}]
+    made = Scenario(duration="1ms", topology={**topology, "rate": "10Gbps"}, cc="mrc", traffic=traffic)
+    for one in (made, Scenario.from_toml(made.to_toml())):
+        (headers, data), _, _ = data_queues(one, "tor0->h0")
+        assert (headers["limit"], data["limit"]) == ({"bytes": 31_256}, {"bytes": 46_884})
+
+
 def test_the_first_hop_of_a_port_without_classes_can_differ():
     """Marks begin at 5 packets at the ports to hosts, and at 65 elsewhere."""
     step = {"kind": "step", "threshold": "65pkt"}

@@ -9,7 +9,8 @@ import pytest
 import shallows as sh
 from shallows.algorithms import catalog
 from shallows.errors import BooksError, ScenarioError
-from shallows.why import index, pauses, record, report, walk
+from shallows.why import index, pauses, record, report, stoppages, walk
+from shallows.why.stoppages import Stoppage
 
 ALGORITHMS = catalog.algorithms()
 FLOWS = 10_000
@@ -252,6 +253,58 @@ def test_an_acknowledgement_of_two_is_held_for_the_second():
     assert us(one) == pytest.approx(expected, **ABOUT)
 
 
+BOTH_WAYS = [
+    {"kind": "trace", "flows": [[0, "a", "c", 2 * 1460]], "cc": {"name": "fixed", "window": "1pkt"}},
+    {"kind": "trace", "flows": [[0, "c", "a", 4 * 1460]], "cc": {"name": "fixed", "window": "2pkt"}},
+]
+
+
+def test_an_acknowledgement_that_rides_on_data():
+    """A flow of two frames with a window of one, and one of four frames back with a window of two.
+
+    The first frames arrive at 2.2 us, the second one of c at 3.4 us. It is the second that a owes an answer,
+    which leaves at once: c hears it at 4.4512 us. The next frame of c carries the answer to a, until
+    6.6512 us, and a sends its second frame. For the fourth frame of c the answer to the first would do.
+    """
+    there, back = followed([["a", "c"]], BOTH_WAYS, hosts={"piggyback": True}).values()
+    expected = {"window": 2.2 + 2.2, "delayed_ack": 2.2512, "transmission": 1.2, "propagation": 1}
+    assert us(there) == pytest.approx(expected, **ABOUT)
+    expected = {"window": 2.2 + 1.0512, "delayed_ack": 1.2, "transmission": 2.4, "propagation": 1}
+    assert us(back) == pytest.approx(expected, **ABOUT)
+
+
+def test_a_path_does_not_depend_on_the_other_flows_that_are_asked_for():
+    """Acknowledgements ride on data, also on links that no frame of their own flow takes."""
+    scenario = sh.Scenario(
+        duration="until-done",
+        topology={"kind": "leaf-spine", "leaves": 3, "spines": 2, "hosts_per_leaf": 2},
+        cc="dctcp",
+        hosts={"piggyback": True, "initial_window": "2pkt"},
+        traffic=[{"kind": "all-to-all", "size": "300KB", "channels": 2}],
+    )
+    run = sh.run(scenario)
+    paths = run.why(range(scenario.flow_count))
+    assert np.count_nonzero(paths.record.tables["packets"]["length"] == 0) > 100
+    for flow in range(0, scenario.flow_count, 7):
+        assert run.why(flow).pieces == paths[flow].pieces
+
+
+@pytest.mark.parametrize("jitter", ["0s", "5us"])
+def test_an_acknowledgement_leaves_because_of_the_newest_packet_that_it_covers(jitter):
+    """Packets arrive in order, every 1.2 us, and their acknowledgements wait up to 5 us."""
+    paths = followed(
+        [["a", "c"]], [[0, "a", "c", 200 * 1460]], cc={"name": "fixed", "window": "20pkt"},
+        hosts={"ack_jitter": jitter},
+    )  # fmt: skip
+    walks = index.Index(paths.record)
+    rows, newest = walks.packets, 0
+    for packet, kind in enumerate(walks.kind):
+        if kind == "ack" and rows["cumulative"][packet] > newest:
+            newest = rows["cumulative"][packet]
+            assert rows["seq"][walks.causes["packet"][rows["cause"][packet]]] == newest - 1
+    assert newest > 190
+
+
 def test_a_receiver_that_allows_less():
     """Six frames in flight, then the receiver's word: 2 and one more for each that has come.
 
@@ -307,6 +360,19 @@ def test_a_mouse_behind_a_flow_that_pauses():
     assert us(mice[1]) == pytest.approx({"queue": 55, "transmission": 13.2, "propagation": 2}, **ABOUT)
     assert mice[1].by_flow() == {0: 55 * US}
     assert us(mice[2]) == pytest.approx({"transmission": 13.2, "propagation": 2}, **ABOUT)
+
+
+def test_of_many_pauses_a_gap_meets_those_that_overlap_it():
+    """A link is paused for 1 of each 2 ps, in class 1 for 1 of each 10, and down from 4 to 7 ps."""
+    pauses = [Stoppage(0, at, at + 1, "paused", 3) for at in range(0, 100, 2)]
+    others = [Stoppage(0, at, at + 1, "paused", 3, 1) for at in range(0, 100, 10)]
+    down = Stoppage(0, 4, 7, "down", record.NONE)
+    found = stoppages.by_link(sorted([*pauses, *others, down], key=lambda one: one.until_ps))
+    assert sorted(found[0], key=len) == [[down], others, pauses]
+    assert stoppages.within(pauses, 5, 9) == [pauses[3], pauses[4]]
+    assert stoppages.within(pauses, 4, 7) == [pauses[2], pauses[3]]
+    assert stoppages.within(pauses, 5, 6) == []
+    assert stoppages.within([down], 0, 4) == stoppages.within([down], 7, 100) == []
 
 
 def test_a_link_that_is_down():
@@ -473,6 +539,17 @@ def test_a_flow_that_waited_for_another():
     before = [(piece.cause, piece.flow, piece.length_ps / US) for piece in response.before]
     assert before == [("dependency", 0, pytest.approx(2.224)), ("delay", None, pytest.approx(100))]
     assert response.before[-1].end_ps == response.start_ps
+
+
+def test_the_time_before_a_flow_is_found_on_demand(monkeypatch):
+    """In a chain of n flows all of them together have n^2 pieces before their starts."""
+    found, find = [], walk._before
+    monkeypatch.setattr(walk, "_before", lambda record, flow: found.append(flow) or find(record, flow))
+    traffic = [{"kind": "request-response", "pairs": 1, "exchanges": 30, "from": ["a"], "to": ["c"]}]
+    paths = followed([["a", "s"], ["s", "c"]], traffic)
+    assert found == []
+    assert [piece.flow for piece in paths[59].before if piece.cause == "dependency"] == list(range(59))
+    assert found == [59]
 
 
 @pytest.fixture(scope="module")

@@ -25,8 +25,7 @@ from shallows.scenario.origin import Origin
 from shallows.scenario.overrides import copied, overridden
 from shallows.scenario.resolve import resolve
 from shallows.scenario.resolved import Resolved
-from shallows.settings import headroom
-from shallows.units import NEVER, SIZE, did_you_mean
+from shallows.units import did_you_mean
 
 if TYPE_CHECKING:
     from shallows.scenario.builders import Tables
@@ -129,11 +128,6 @@ class Scenario(Resolved):
         ):
             if not table[key]:
                 del table[key]
-        written = [tables["network"], *tables.get("classes", ())]
-        for table, options in zip(written, (self.network, *self.classes), strict=True):
-            if options.pfc and options.pfc.headroom == NEVER:
-                needed = headroom.of_any_link(self.graph, self.mtu)
-                table["pfc"]["headroom"] = SIZE.text(needed, self.mtu)
         return {
             **tables,
             "topology": _kind_first(tables["topology"]),

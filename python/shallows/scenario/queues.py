@@ -10,8 +10,10 @@ from pydantic import (
     BeforeValidator,
     Discriminator,
     PlainSerializer,
+    SerializerFunctionWrapHandler,
     Tag,
     WithJsonSchema,
+    field_serializer,
     field_validator,
     model_validator,
 )
@@ -272,6 +274,16 @@ class PortTable(Table, frozen=True):
         if not is_list(patterns) or not patterns or not all(isinstance(one, str) for one in patterns):
             raise ValueError(_NAMES_EXPECTED)
         return value
+
+    @field_serializer("trimming", mode="wrap")
+    def _as_set(
+        self, trimming: Trimming | None, dump: SerializerFunctionWrapHandler
+    ) -> dict[str, object] | None:
+        """The keys that are set, because the others are as elsewhere."""
+        if trimming is None:
+            return None
+        table: dict[str, object] = dump(trimming)
+        return {key: value for key, value in table.items() if key in trimming.model_fields_set}
 
     @property
     def patterns(self) -> list[str]:

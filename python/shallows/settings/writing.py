@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from shallows.base.literal import is_table
 from shallows.errors import ScenarioError, collect
 from shallows.settings.fragment import Fragment, on
+from shallows.settings.headroom import of_any_link
 from shallows.settings.nic import FAR
 from shallows.units import RATE, SIZE, TIME
 
@@ -122,12 +123,16 @@ def _values(scenario: "Scenario", order: "Scenario") -> dict[str, Any]:
     """Every value that settings can express, by its key: network, classes, pools and DCQCN's parameters.
 
     Classes and pools are numbered as in `order`, because settings have another order of those that share a
-    link. Weights are in lowest terms, markings those of the switch ports, and each watchdog restores.
+    link. Weights are in lowest terms, markings those of the switch ports, each watchdog restores, and an open
+    headroom is the largest need of a link.
     """
     tables = scenario.resolved()
     for table in (tables["network"], *tables.get("classes", ())):
-        if "watchdog" in (table.get("pfc") or {}):
-            table["pfc"].setdefault("restoration", table["pfc"]["watchdog"])
+        pfc: dict[str, object] = table.get("pfc") or {}
+        if "watchdog" in pfc:
+            pfc.setdefault("restoration", pfc["watchdog"])
+        if pfc.get("headroom") == "auto":
+            pfc["headroom"] = SIZE.text(of_any_link(scenario.graph, scenario.mtu), scenario.mtu)
     for table, queue in zip(tables.get("classes", ()), scenario.queues, strict=False):
         table["marking"] = _marking(scenario, queue.marking)
         if queue.turn is not None:

@@ -100,10 +100,10 @@ def _instead(scenario: "Scenario", tables: list[int], most: float) -> str:
         names = " and ".join(f"traffic[{number}]" for number in tables)
         return f"divide the loads of {names} by {_rounded(most, math.ceil)}"
     table = scenario.traffic[tables[0]]
-    if isinstance(table, Poisson):
+    if isinstance(table, Poisson | Incast) and table.load is not None:
         return f"write traffic[{tables[0]}].load = {_rounded(table.load / most, math.floor)} or less"
-    if isinstance(table, Incast):
-        period = TIME.text(int(float(_rounded((table.period or 0) * most, math.ceil))))
+    if isinstance(table, Incast) and table.period is not None:
+        period = TIME.text(math.ceil(float(_rounded(table.period * most, math.ceil))))
         return f'write traffic[{tables[0]}].period = "{period}" or more'
     return f"spread the starts of traffic[{tables[0]}] over a time {_rounded(most, math.ceil)} times as long"
 

@@ -60,7 +60,9 @@ class Index:
         )
         self.copies = self._copies()
         self.frames = _frames(tables["frames"], len(self.delay))
-        self.stops = _stops(record)
+        self.stops = stoppages.by_link(
+            stoppages.of_events(tables["links"], record.link_events, record.ended_ps)
+        )
         self.traffic_class = record.traffic_classes.tolist()
         first_drop = record.outcomes.index("dropped")
         self.dropped = [outcome >= first_drop for outcome in self.hops["outcome"]]
@@ -155,12 +157,4 @@ def _frames(table: Mapping[str, NDArray[np.generic]], links: int) -> list[Frames
     ends = [*firsts.tolist(), len(order)][1:]
     for link, first, end in zip(sent.tolist(), firsts.tolist(), ends, strict=True):
         found[link] = Frames(*(column[first:end] for column in columns))
-    return found
-
-
-def _stops(record: "Record") -> dict[int, list[stoppages.Stoppage]]:
-    """The `Stoppage`s of each link."""
-    found: dict[int, list[stoppages.Stoppage]] = {}
-    for stop in stoppages.of_events(record.tables["links"], record.link_events, record.ended_ps):
-        found.setdefault(stop.link, []).append(stop)
     return found

@@ -7,11 +7,9 @@ flow was ready (a row of `causes`): because a packet arrived, whose own path is 
 passed. Pieces therefore touch each other, and their sum is the completion time; `Path` refuses anything else.
 """
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
-
-if TYPE_CHECKING:
-    pass
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import NamedTuple, TypeVar
 
 Key = TypeVar("Key")
 
@@ -39,7 +37,11 @@ class Piece(NamedTuple):
 
 
 class Path:
-    """The pieces of a flow's completion time, in order of time, and those of its ideal path."""
+    """The pieces of a flow's completion time, in order of time, and those of its ideal path.
+
+    `find_before` returns the time before the start of a flow that waited for others. It is called on demand,
+    because in a chain of flows each has the pieces of all before it.
+    """
 
     def __init__(
         self,
@@ -48,10 +50,10 @@ class Path:
         finish_ps: int,
         pieces: list[Piece],
         ideal: list[Piece],
-        before: list[Piece],
+        find_before: Callable[[], list[Piece]] = list,
     ) -> None:
         self.flow, self.start_ps, self.finish_ps = flow, start_ps, finish_ps
-        self.pieces, self.ideal, self.before = pieces, ideal, before
+        self.pieces, self.ideal, self._find_before = pieces, ideal, find_before
         reached = start_ps
         for piece in pieces:
             if piece.begin_ps != reached or piece.end_ps < reached:
@@ -64,6 +66,11 @@ class Path:
 
     def __repr__(self) -> str:
         return f"<Path of flow {self.flow}: {self.fct_ps / 1e6:.2f} us in {len(self.pieces)} pieces>"
+
+    @cached_property
+    def before(self) -> list[Piece]:
+        """The lifetimes of the flows that it waited for, one after the other, and the delays after them."""
+        return self._find_before()
 
     @property
     def fct_ps(self) -> int:

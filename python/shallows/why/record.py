@@ -44,7 +44,7 @@ TABLES = {
         "seq": "its number in the flow; of an acknowledgement, that of a block that came early",
         "cumulative": "of an acknowledgement: the number expected next",
         "first": "the first packet that an acknowledgement is for, if not the one that let it leave",
-        "length": "bytes on the wire",
+        "length": "bytes on the wire; 0 of an acknowledgement that rides on data",
         "left_ps": "when its host offered it to the first port",
         "cause": "why it could be sent, a row of `causes`",
     },

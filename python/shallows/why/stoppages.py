@@ -1,6 +1,8 @@
 """Times when links did not send: spans in which their ports were paused or they were down."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -57,3 +59,17 @@ def of_events(
         Stoppage(link, begun, ended_ps, name, cause, of_class)
         for (link, of_class, name), (begun, cause) in since.items()
     ]
+
+
+def by_link(stops: Sequence[Stoppage]) -> dict[int, list[list[Stoppage]]]:
+    """For each link the pauses of each class and the times when it was down: disjoint, and in order."""
+    found: dict[int, dict[tuple[str, int], list[Stoppage]]] = {}
+    for stop in stops:
+        found.setdefault(stop.link, {}).setdefault((stop.what, stop.traffic_class), []).append(stop)
+    return {link: list(lists.values()) for link, lists in found.items()}
+
+
+def within(stops: Sequence[Stoppage], begin: int, end: int) -> Sequence[Stoppage]:
+    """Those of disjoint stoppages, in order, that last for a part of a span."""
+    first = bisect_right(stops, begin, key=attrgetter("until_ps"))
+    return stops[first : bisect_left(stops, end, key=attrgetter("since_ps"))]

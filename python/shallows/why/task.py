@@ -72,7 +72,7 @@ class TaskPath(Path):
         self.task, self.name, self.messages, self.record = task, task.name, messages, record
         pieces = [piece for message in messages for piece in message.pieces]
         self._first = int(np.searchsorted(record.scenario.flows.group, task.table))
-        super().__init__(task.last, task.begin_ps, int(task.finish_ps[task.last]), pieces, [], [])
+        super().__init__(task.last, task.begin_ps, int(task.finish_ps[task.last]), pieces, [])
         self._ideal_ps = ideal_ps
 
     def __repr__(self) -> str:

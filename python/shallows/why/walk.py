@@ -2,6 +2,8 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from shallows.memory.check import check
@@ -9,6 +11,7 @@ from shallows.why.causes import SENDERS
 from shallows.why.index import Frames, Index
 from shallows.why.path import Path, Piece
 from shallows.why.record import DATA_LIKE, NONE
+from shallows.why.stoppages import Stoppage, within
 
 if TYPE_CHECKING:
     from shallows.why.record import Record
@@ -55,7 +58,7 @@ def _path(index: Index, flow: int) -> Path:
     record = index.record
     start, finish = int(record.start_ps[flow]), int(record.finish_ps[flow])
     pieces = until_received(index, flow, finish)
-    return Path(flow, start, finish, pieces, _ideal(record, flow), _before(record, flow))
+    return Path(flow, start, finish, pieces, _ideal(record, flow), partial(_before, record, flow))
 
 
 def until_received(index: Index, flow: int, finish: int) -> list[Piece]:
@@ -243,9 +246,9 @@ class _Walk:
         begin, now = span
         paced = self.index.pacers and self.index.is_nic[link] and self.index.kind[packet] == "data"
         held = "pace" if paced else "shaping"
-        for stop in reversed(self.index.stops.get(link, [])):
-            if stop.what == "paused" and not self._is_paused(packet, stop.traffic_class):
-                continue
+        lists = [stops for stops in self.index.stops.get(link, ()) if self._is_stopped(packet, stops[0])]
+        met = [stop for stops in lists for stop in within(stops, begin, now)]
+        for stop in sorted(met, key=attrgetter("until_ps", "since_ps"), reverse=True):
             since, until = max(stop.since_ps, begin), min(stop.until_ps, now)
             if since < until:
                 self._add(packet, until, now, held, port=link, flow=next_flow)
@@ -253,10 +256,11 @@ class _Walk:
                 now = since
         self._add(packet, begin, now, held, port=link, flow=next_flow)
 
-    def _is_paused(self, packet: int, traffic_class: int) -> bool:
-        """True if a pause of this class stops the packet."""
+    def _is_stopped(self, packet: int, stop: Stoppage) -> bool:
+        """True if the link is down, or the class of the packet paused."""
         its = self.index.traffic_class[self.index.packets["flow"][packet]]
-        return self.index.kind[packet] == "data" and its == traffic_class
+        paused = self.index.kind[packet] == "data" and its == stop.traffic_class
+        return stop.what == "down" or paused
 
     def _departure(self, packet: int, now: int) -> Place:
         """`packet` left its host at `now`. Continues with the cause, after waiting for the NIC."""

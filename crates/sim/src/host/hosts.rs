@@ -144,6 +144,7 @@ impl Hosts {
             self.nics.piggyback.as_mut().and_then(|piggyback| Some((piggyback.partner(flow)?, piggyback.detach(at)?)));
         self.on_packet_for_receiver(fabric, at, flow, flags);
         if let Some((partner, ack)) = ack {
+            fabric.observer.ack_detached(fabric.now);
             let header = Header::TcpAck(ack);
             let at = fabric.packets.insert(Packet::new(partner, MIN_FRAME, Ecn::NotEct, &header), header);
             let flags = fabric.packets[at].flags;

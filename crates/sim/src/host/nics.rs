@@ -313,7 +313,7 @@ impl Nics {
         let (at, status) = sender.send(fabric.now, self.header, &mut fabric.packets);
         self.set_timers(sender, &status);
         if let Some(piggyback) = &mut self.piggyback {
-            piggyback.attach(fabric.now, at, sender.endpoint.flow);
+            piggyback.attach(fabric, at, sender.endpoint.flow);
         }
         if self.ordered {
             self.start_tasks_behind(&fabric.network, fabric.now, sender);

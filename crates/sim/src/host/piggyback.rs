@@ -10,6 +10,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use shallows_cc::units::Time;
 
+use crate::fabric::Fabric;
+use crate::observe::Observer;
 use crate::packet::header::{Header, TcpAck};
 use crate::packet::{NIL, Slab};
 use crate::spec::network::Network;
@@ -85,11 +87,15 @@ impl Piggyback {
     }
 
     /// Lets the acknowledgement that waits leave on the frame of data in a slot.
-    pub(crate) fn attach(&mut self, now: Time, at: u32, flow: u32) {
-        match self.partner(flow).and_then(|partner| self.remove(partner, now, now)) {
-            Some(ack) => self.riding.insert(at, ack),
-            None => self.riding.remove(&at),
+    #[cold]
+    pub(crate) fn attach<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32, flow: u32) {
+        let ack = self.partner(flow).and_then(|partner| Some((partner, self.remove(partner, fabric.now, fabric.now)?)));
+        let Some((partner, ack)) = ack else {
+            self.riding.remove(&at);
+            return;
         };
+        fabric.observer.ack_attached(fabric.now, partner, &ack);
+        self.riding.insert(at, ack);
     }
 
     /// Takes the acknowledgement off an arriving frame of data.

@@ -8,7 +8,7 @@
 use shallows_cc::units::{Bytes, Time};
 
 pub use crate::host::transport::{BlockedBy, Readiness};
-use crate::packet::header::Header;
+use crate::packet::header::{Header, TcpAck};
 use crate::packet::{Packet, Slab};
 use crate::port::admission::{DropReason, Outcome};
 pub use crate::queue::timers::{Kind, Timer};
@@ -41,7 +41,8 @@ impl<'a> Hop<'a> {
     }
 }
 
-/// Observer of a run. Each method has a default that does nothing; the observer `()` costs nothing.
+/// Observer of a run. Each method has a default that does nothing; the observer `()` costs nothing. `record.rs` lists the methods
+/// once more.
 pub trait Observer: Send + 'static {
     /// Whether the observer listens at all.
     const LISTENS: bool = true;
@@ -82,6 +83,14 @@ pub trait Observer: Send + 'static {
     /// The packet that has just arrived lets the receiver of a flow owe a pull, which waits for its turn.
     #[inline]
     fn owes_pull(&mut self, _now: Time, _flow: u32) {}
+
+    /// An acknowledgement of a flow leaves on the packet of data that its host offers next.
+    #[inline]
+    fn ack_attached(&mut self, _now: Time, _flow: u32, _ack: &TcpAck) {}
+
+    /// The acknowledgement on the packet of data that has just arrived reaches the sender of its own flow.
+    #[inline]
+    fn ack_detached(&mut self, _now: Time) {}
 
     /// Every byte of a flow has arrived.
     #[inline]

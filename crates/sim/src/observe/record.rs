@@ -1,10 +1,11 @@
-//! Either recorder, as one type: the main loop is compiled once for both.
+//! Either recorder, as one type: the main loop is compiled once for both. It forwards every method of [`Observer`].
 
 use shallows_cc::units::{Bytes, Time};
 
 use super::causes::Causes;
 use super::frames::Frames;
 use super::{Hop, Observer, Readiness, Timer};
+use crate::packet::header::TcpAck;
 use crate::port::admission::{DropReason, Outcome};
 use crate::spec::fault::Change;
 
@@ -41,6 +42,8 @@ forward! {
     timer(now: Time, timer: Timer);
     readiness(now: Time, flow: u32, readiness: Readiness, window: Option<Bytes>);
     owes_pull(now: Time, flow: u32);
+    ack_attached(now: Time, flow: u32, ack: &TcpAck);
+    ack_detached(now: Time);
     finished(now: Time, flow: u32);
     pause_requested(now: Time, link_and_class: (u32, u8), through: u32, pause: bool);
     paused(now: Time, link_and_class: (u32, u8), pause: bool);

@@ -112,7 +112,7 @@ pub struct PacketRow {
     pub cumulative: u32,
     /// First packet that an acknowledgement covers, if that is not the one that caused it; otherwise [`NIL`].
     pub first: u32,
-    /// Length on the wire in bytes.
+    /// Length on the wire in bytes; zero of an acknowledgement that rides on data.
     pub length: u16,
     /// When its host offered it to the first port.
     pub left: Time,

@@ -1,7 +1,7 @@
 //! Observer that records causes.
 
 use std::collections::VecDeque;
-use std::mem::discriminant;
+use std::mem::{discriminant, replace};
 
 use shallows_cc::units::{Bytes, Time};
 
@@ -26,8 +26,6 @@ struct WatchedFlow {
     sent: u32,
     /// Newest data packet at the receiver, and when it arrived.
     newest: (u32, Time),
-    /// First data packet that the receiver has not acknowledged.
-    unanswered: u32,
     /// Newest credit or pull of the receiver; before the first, the packet that requested it.
     granted: (u32, Time),
     /// Window of the sender when `readiness` was determined.
@@ -41,7 +39,6 @@ impl WatchedFlow {
         cause: NIL,
         sent: NIL,
         newest: (NIL, Time::ZERO),
-        unanswered: NIL,
         granted: (NIL, Time::ZERO),
         window: Bytes::ZERO,
     };
@@ -57,12 +54,28 @@ impl WatchedFlow {
     }
 }
 
-/// Packet in transit, by slab index: its number and its newest row of `hops` if its flow is watched, when it was offered to its
-/// port, and whether it was marked before.
+/// Packet of a watched flow in transit: its number and its newest row of `hops`. Without one the number is [`NIL`].
 #[derive(Clone, Copy, Debug)]
-struct InTransit {
+struct Recorded {
     number: u32,
     hop: u32,
+}
+
+impl Recorded {
+    const fn of(number: u32) -> Self {
+        Self { number, hop: NIL }
+    }
+
+    const fn exists(&self) -> bool {
+        self.number != NIL
+    }
+}
+
+/// Packet in transit, by slab index: itself and the acknowledgement that rides on it, if their flows are watched, when it was
+/// offered to its port, and whether it was marked before.
+#[derive(Clone, Copy, Debug)]
+struct InTransit {
+    recorded: [Recorded; 2],
     offered: Time,
     marked: bool,
 }
@@ -107,7 +120,12 @@ pub struct Causes {
     flows: Vec<WatchedFlow>,
     /// For each watched flow the arrivals of credits at its sender.
     credits: Vec<VecDeque<(Time, u32)>>,
+    /// For each watched flow the data packets that have arrived, and that no acknowledgement has covered.
+    unanswered: Vec<VecDeque<(u32, Time)>>,
     in_transit: Vec<InTransit>,
+    /// Acknowledgement that rides on the packet that is offered next, and that of the packet that has arrived, or [`NIL`].
+    attached: u32,
+    arrived: u32,
     trigger: Trigger,
 }
 
@@ -133,7 +151,10 @@ impl Causes {
             flow_index,
             flows: vec![WatchedFlow::IDLE; watched.flows.len()],
             credits: vec![VecDeque::new(); watched.flows.len()],
+            unanswered: vec![VecDeque::new(); watched.flows.len()],
             in_transit: Vec::new(),
+            attached: NIL,
+            arrived: NIL,
             trigger: Trigger::Other,
         })
     }
@@ -169,35 +190,37 @@ impl Causes {
         self.add(flow.wait_until(now, why))
     }
 
-    /// Returns the cause for which a host sends a packet.
-    fn cause_of(&mut self, now: Time, packet: &Packet, flow: WatchedFlow) -> u32 {
+    /// Returns the cause for which a host sends a packet, which answers this data packet if it is an answer.
+    fn cause_of(&mut self, now: Time, packet: &Packet, flow: WatchedFlow, answered: (u32, Time)) -> u32 {
         match packet.flags.kind() {
             PacketKind::Data | PacketKind::CreditRequest | PacketKind::CreditStop => flow.cause,
             PacketKind::RateRequest => self.add(flow.wait_until(now, CauseKind::Paced)),
             PacketKind::Probe | PacketKind::PortStatus => self.add(flow.wait_until(now, CauseKind::TimedOut)),
             kind => match self.trigger {
-                Trigger::Packet(by) => self.add(Cause::by_packet(CauseKind::Heard, now, now, by)),
+                Trigger::Packet(by) if self.packets[by as usize].flow == packet.flow => {
+                    self.add(Cause::by_packet(CauseKind::Heard, now, now, by))
+                }
                 _ if matches!(kind, PacketKind::Credit | PacketKind::Pull) => {
                     let (by, since) = flow.granted;
                     self.add(Cause::by_packet(CauseKind::Granted, now, since, by))
                 }
-                _ => {
-                    let (by, since) = flow.newest;
-                    self.add(Cause::by_packet(CauseKind::Delayed, now, since, by))
-                }
+                _ => self.add_delay(now, answered),
             },
         }
+    }
+
+    /// Adds the delay of an answer to a packet as a cause.
+    fn add_delay(&mut self, now: Time, (answered, arrived): (u32, Time)) -> u32 {
+        self.add(Cause::by_packet(CauseKind::Delayed, now, arrived, answered))
     }
 
     /// Records that a packet of a watched flow leaves its host, and returns its number.
     fn on_departure(&mut self, now: Time, (packet, header): (&Packet, &Header)) -> u32 {
         let Some(&mut watched) = self.flow(packet.flow) else { return NIL };
-        let cause = self.cause_of(now, packet, watched);
         let (flow, kind) = (packet.flow, packet.flags.kind());
-        let number = self.packets.len() as u32;
-        let (length, (seq, cumulative)) = (packet.length, header.numbers());
-        let first = header.tcp_ack().map_or(NIL, |ack| self.first_acknowledged(flow, ack));
-        self.packets.push(PacketRow { flow, kind, seq, cumulative, first, length, left: now, cause });
+        let (first, newest) = header.tcp_ack().map_or((NIL, watched.newest), |ack| self.answered(flow, ack));
+        let cause = self.cause_of(now, packet, watched, newest);
+        let number = self.add_packet((flow, kind, packet.length), header, first, (now, cause));
         if let Some(watched) = self.flow(flow) {
             match kind {
                 PacketKind::Data | PacketKind::CreditRequest | PacketKind::CreditStop => watched.sent = number,
@@ -209,18 +232,34 @@ impl Causes {
         number
     }
 
-    /// Returns the first packet that an acknowledgement covers, unless that is the newest, and updates the first unanswered one.
-    fn first_acknowledged(&mut self, flow: u32, ack: &TcpAck) -> u32 {
-        let Some(&mut WatchedFlow { unanswered, newest: (newest, _), .. }) = self.flow(flow) else { return NIL };
-        let covers = |packet: u32| {
+    /// Adds a packet of a flow, with its kind and length, when it left and why. Of an acknowledgement, `first` is the first packet
+    /// that it covers.
+    fn add_packet(
+        &mut self,
+        (flow, kind, length): (u32, PacketKind, u16),
+        header: &Header,
+        first: u32,
+        (left, cause): (Time, u32),
+    ) -> u32 {
+        let (seq, cumulative) = header.numbers();
+        let first = if first == self.causes[cause as usize].packet { NIL } else { first };
+        self.packets.push(PacketRow { flow, kind, seq, cumulative, first, length, left, cause });
+        self.packets.len() as u32 - 1
+    }
+
+    /// Returns the first and the newest data packet that an acknowledgement covers before all others, the newest with its arrival.
+    /// If it covers none, the newest is the one that arrived last.
+    fn answered(&mut self, flow: u32, ack: &TcpAck) -> (u32, (u32, Time)) {
+        let index = self.flow_index[flow as usize] as usize;
+        let covers = |&(packet, _): &(u32, Time)| {
             let seq = self.packets[packet as usize].seq;
             seq < ack.cumulative || (ack.block_from..ack.block_from + u32::from(ack.block)).contains(&seq)
         };
-        let left = if newest == NIL || covers(newest) { NIL } else { newest };
-        if let Some(watched) = self.flow(flow) {
-            watched.unanswered = left;
-        }
-        if unanswered == newest { NIL } else { unanswered }
+        let unanswered = &mut self.unanswered[index];
+        let newest = unanswered.iter().rev().find(|one| covers(one)).copied();
+        let first = unanswered.iter().find(|one| covers(one)).map_or(NIL, |&(packet, _)| packet);
+        unanswered.retain(|one| !covers(one));
+        (first, newest.unwrap_or(self.flows[index].newest))
     }
 
     /// Records that a packet of a watched flow has arrived at its host.
@@ -230,9 +269,8 @@ impl Causes {
         match packet.flags.kind() {
             PacketKind::Data | PacketKind::Trimmed => {
                 watched.newest = (number, now);
-                if watched.unanswered == NIL {
-                    watched.unanswered = number;
-                }
+                let index = self.flow_index[packet.flow as usize];
+                self.unanswered[index as usize].push_back((number, now));
             }
             PacketKind::CreditRequest => watched.granted = (number, now),
             PacketKind::Credit => {
@@ -240,6 +278,13 @@ impl Causes {
                 self.credits[index as usize].push_back((now, number));
             }
             _ => {}
+        }
+    }
+
+    /// Sets what has become of a packet in its port, and of the acknowledgement on it.
+    fn set_outcome(&mut self, place: u32, outcome: Outcome) {
+        for one in self.in_transit[place as usize].recorded.iter().filter(|one| one.exists()) {
+            self.hops[one.hop as usize].outcome = outcome;
         }
     }
 
@@ -278,44 +323,51 @@ impl Observer for Causes {
     fn offered(&mut self, now: Time, Hop { link, place, packet, header }: Hop<'_>, outcome: Outcome) {
         let at = place as usize;
         if at >= self.in_transit.len() {
-            let empty = InTransit { number: NIL, hop: NIL, offered: now, marked: false };
+            let empty = InTransit { recorded: [Recorded::of(NIL); 2], offered: now, marked: false };
             self.in_transit.resize(at + 1, empty);
         }
         if self.watched_links[link as usize].from_host || packet.flags.for_neighbour() {
-            self.in_transit[at].number = self.on_departure(now, (packet, header));
+            let number = self.on_departure(now, (packet, header));
+            self.in_transit[at].recorded = [number, replace(&mut self.attached, NIL)].map(Recorded::of);
         }
-        (self.in_transit[at].offered, self.in_transit[at].marked) = (now, packet.flags.is_ce());
-        let number = self.in_transit[at].number;
-        if number != NIL {
-            self.in_transit[at].hop = self.hops.len() as u32;
-            self.hops.push(HopRow { packet: number, link, offered: now, begun: Time::MAX, ended: Time::MAX, outcome });
+        let in_transit = &mut self.in_transit[at];
+        (in_transit.offered, in_transit.marked) = (now, packet.flags.is_ce());
+        for one in in_transit.recorded.iter_mut().filter(|one| one.exists()) {
+            one.hop = self.hops.len() as u32;
+            self.hops.push(HopRow {
+                packet: one.number,
+                link,
+                offered: now,
+                begun: Time::MAX,
+                ended: Time::MAX,
+                outcome,
+            });
         }
     }
 
     fn trimmed(&mut self, _now: Time, Hop { place, .. }: Hop<'_>) {
-        let InTransit { number, hop, .. } = self.in_transit[place as usize];
-        if number != NIL {
-            self.hops[hop as usize].outcome = Outcome::Trimmed;
-        }
+        self.set_outcome(place, Outcome::Trimmed);
     }
 
     #[inline]
     fn delivered(&mut self, now: Time, Hop { link, place, packet, .. }: Hop<'_>) {
         let WatchedLink { times, to_host, spans, .. } = &mut self.watched_links[link as usize];
         let to_host = *to_host;
-        let InTransit { number, hop, offered, marked } = self.in_transit[place as usize];
+        let InTransit { recorded, offered, marked } = self.in_transit[place as usize];
+        let [Recorded { number, .. }, riding] = recorded;
         // A frame that was offered before the end of a span was in the queue then, even if it was sent later.
         let (from, _) = spans.from(offered);
         // Most frames are of no interest, so their times are not computed.
         let in_span = now >= from && times.ended(now) >= from;
-        let (begun, ended) = if in_span || number != NIL { times.sent(now, packet.bytes()) } else { NEVER };
+        let is_recorded = recorded.iter().any(Recorded::exists);
+        let (begun, ended) = if in_span || is_recorded { times.sent(now, packet.bytes()) } else { NEVER };
         if in_span {
             let (flow, kind, length) = (packet.flow, packet.flags.kind(), packet.length);
             let frame = Frame { link, flow, kind, length, offered, begun, ended };
             self.frames.push(FrameRow { frame, packet: number });
         }
-        if number != NIL {
-            let row = &mut self.hops[hop as usize];
+        for one in recorded.iter().filter(|one| one.exists()) {
+            let row = &mut self.hops[one.hop as usize];
             (row.begun, row.ended) = (begun, ended);
             // A port that marks at dequeue had not marked the packet when it was offered.
             if row.outcome == Outcome::Queued && packet.flags.is_ce() && !marked {
@@ -324,6 +376,7 @@ impl Observer for Causes {
         }
         if to_host {
             self.trigger = Trigger::Other;
+            self.arrived = riding.number;
             if number != NIL {
                 self.on_arrival(now, number, packet);
             }
@@ -359,6 +412,19 @@ impl Observer for Causes {
         }
     }
 
+    fn ack_attached(&mut self, now: Time, flow: u32, ack: &TcpAck) {
+        if self.flow(flow).is_some() {
+            let (first, newest) = self.answered(flow, ack);
+            let cause = self.add_delay(now, newest);
+            // The acknowledgement takes no bytes of its own on the wire.
+            self.attached = self.add_packet((flow, PacketKind::Ack, 0), &Header::TcpAck(*ack), first, (now, cause));
+        }
+    }
+
+    fn ack_detached(&mut self, _now: Time) {
+        self.trigger = if self.arrived == NIL { Trigger::Other } else { Trigger::Packet(self.arrived) };
+    }
+
     fn finished(&mut self, _now: Time, flow: u32) {
         if let Trigger::Packet(packet) = self.trigger
             && self.flow(flow).is_some()
@@ -381,9 +447,6 @@ impl Observer for Causes {
     }
 
     fn lost(&mut self, _now: Time, Hop { place, .. }: Hop<'_>, reason: DropReason) {
-        let InTransit { number, hop, .. } = self.in_transit[place as usize];
-        if number != NIL {
-            self.hops[hop as usize].outcome = Outcome::Dropped(reason);
-        }
+        self.set_outcome(place, Outcome::Dropped(reason));
     }
 }
