@@ -149,7 +149,7 @@ def test_sources_without_observers_have_none_of_their_calls():
     assert told == {"py/src/lib.rs", *(f"sim/src/{name}.rs" for name in TELL)}
 
 
-TELL = ("fabric/mod", "fabric/enqueue", "fabric/link_events", "host/hosts", "host/nics")
+TELL = ("fabric/mod", "fabric/enqueue", "fabric/link_events", "host/hosts", "host/nics", "host/piggyback")
 """The modules of the packet simulator that call observers."""
 
 RUSTC = """#!/bin/sh
