@@ -96,7 +96,10 @@ def _options():
     parser.add_argument("--seconds", type=float, help="how long at most")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument(
-        "--patience", type=float, default=60.0, help="seconds of processor time after which a scenario hangs"
+        "--patience",
+        type=float,
+        default=100.0,
+        help="seconds of processor time after which a scenario hangs: its runs may take 60",
     )
     parser.add_argument("--out", type=Path, default=Path("results/soak"))
     return parser.parse_args()
