@@ -92,8 +92,7 @@ impl<'py> Reader<'_, 'py> {
     }
 }
 
-/// A visitor is asked for what its type can be and for nothing else: thousands of lines of code that never run are thousands
-/// that need not be compiled.
+/// A visitor gets only what its type can be. The code for all other types would never run, but takes long to compile.
 impl<'de> Deserializer<'de> for Reader<'_, '_> {
     type Error = Refused;
 
