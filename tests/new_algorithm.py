@@ -76,7 +76,7 @@ def write(copy: Path) -> None:
 def built(copy: Path) -> None:
     """Step 4: its line on file; and the core, for Python."""
     cargo(copy, "test", "-p", "shallows-sim", "--test", "networks", "dumbbell", "--", "--ignored")
-    cargo(copy, "build", "-p", "shallows-py", "--profile", "quick")
+    cargo(copy, "build", "-p", "shallows-py")
     shutil.copy2(target(copy) / "quick/lib_core.so", copy / "python/shallows/_core.abi3.so")
 
 
@@ -114,10 +114,11 @@ def ran(copy: Path, name: str) -> dict[str, Any]:
 
 
 def cargo(copy: Path, *words: str) -> None:
-    """A command of cargo."""
-    command, sub, rest = "cargo", words[0], words[1:]
+    """A command of cargo, in the one profile that the core for Python has too: the crates are built once."""
+    sub, rest = words[0], words[1:]
     env = environment(copy) | {"CARGO_TARGET_DIR": str(target(copy))}
-    subprocess.run([command, sub, "--locked", "--quiet", *rest], cwd=copy, env=env, check=True)
+    command = ["cargo", sub, "--locked", "--quiet", "--profile", "quick", *rest]
+    subprocess.run(command, cwd=copy, env=env, check=True)
 
 
 def target(copy: Path) -> Path:
