@@ -30,6 +30,8 @@ cc = "reno"
 hosts.rto = "internet"
 traffic = [{ kind = "long-lived", jitter = "20ms" }]
 """
+SHORT = ["--set", "duration=500ms", "--set", "warmup=100ms"]
+"""For tests that read no number of a run."""
 # 4 ms of 50 Mbps are 17 packets, far less than the buffer: Reno fills it, and halves from 77 packets.
 RENO_LEAST_PKT = 30
 
@@ -128,7 +130,7 @@ def test_two_settings_of_one_algorithm_run_together_but_not_those_that_stamp():
 def test_a_sweep_over_an_algorithm_of_ours_has_all_its_runs(place):
     words = ["--over", "cc.headroom=30us,60us", "--seeds", "1", "--world", "kernel", "--out", "sweep"]
     done = subprocess.run(
-        [*COMMAND, "sweep", "one.toml", "--cc", "dx", *words],
+        [*COMMAND, "sweep", "one.toml", "--cc", "dx", *SHORT, *words],
         cwd=place, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert "attach" not in done.stderr
@@ -139,7 +141,7 @@ def test_a_sweep_over_an_algorithm_of_ours_has_all_its_runs(place):
 @pytest.mark.parametrize("cc", ["bbr", "cubic"])
 def test_an_algorithm_of_the_kernels_own_runs_and_is_saved(cc, place):
     words = ["--world", "kernel", "--repeats", "1", "--out", "out", "--html", "page.html", "--plot"]
-    done = cli_in(place, "run", "one.toml", "--cc", cc, *words)
+    done = cli_in(place, "run", "one.toml", "--cc", cc, *SHORT, *words)
     assert done.returncode in (0, 1), done.stderr  # 1: too late on a busy machine
     assert "Traceback" not in done.stderr
     assert sh.Run.load(place / "out").summary["cc"] == [cc]
@@ -150,7 +152,7 @@ def test_an_algorithm_of_the_kernels_own_runs_and_is_saved(cc, place):
 @needs_kernel
 def test_bbr_is_compared(place):
     words = ["--cc", "reno", "--cc", "bbr", "--world", "kernel", "--out", "out"]
-    done = cli_in(place, "compare", "one.toml", *words)
+    done = cli_in(place, "compare", "one.toml", *SHORT, *words)
     assert done.returncode in (0, 1), done.stderr
     assert {path.name for path in (place / "out").iterdir() if path.is_dir()} == {"reno", "bbr"}
 
