@@ -13,7 +13,7 @@ HOSTILE = [
     "<!--<script>",
     "$\\frac$",
     *(
-        pytest.param(name, marks=pytest.mark.thorough)
+        pytest.param(name, marks=pytest.mark.nightly)
         for name in ("s[red]", "[/x]", "_hidden", "a&b", ":smile:")
     ),
 ]

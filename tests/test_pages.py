@@ -29,10 +29,10 @@ TARGETS = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M))
 FILE = re.compile(r"[\w-]+\.(?:toml|json|parquet|csv|png|pdf)\b")
 
 
-MARKS = {"gpus": pytest.mark.nightly} | dict.fromkeys(
-    ("README", "advise", "gallery", "mrc", "results", "sweeps"), pytest.mark.thorough
+MARKS = {"README": pytest.mark.thorough} | dict.fromkeys(
+    ("advise", "gallery", "gpus", "mrc", "results", "sweeps"), pytest.mark.nightly
 )
-"""Pages whose commands take a minute, and those that take more than a few seconds."""
+"""Pages whose commands take more than a few seconds."""
 
 
 def _marked(page):

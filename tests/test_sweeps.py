@@ -260,7 +260,7 @@ def test_the_tables_of_all_runs_are_one_data_set(scenario, tmp_path):
 # Where
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 def test_dask_with_a_worker_killed_gives_the_same_table(scenario, tmp_path):
     distributed = pytest.importorskip("distributed")
     seeds = 12
