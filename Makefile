@@ -51,7 +51,7 @@ types: build .venv/lint-ready
 # an error. Then the tests that take seconds each.
 papers: build .venv/test-ready
 	$(BIN)/python -m validation report --quick
-	$(BIN)/python -m pytest --numprocesses auto -m paper
+	$(BIN)/python -m pytest --numprocesses auto -m "paper and not nightly"
 
 # The program of the kernel world. Needs Linux, clang, libelf-dev, zlib1g-dev and libbpf-dev; only running it needs root.
 live: .venv/ready

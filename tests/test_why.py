@@ -687,7 +687,7 @@ def test_pauses_and_a_deadlock_are_reported():
 
 
 @pytest.mark.paper
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (2, 3))])
 def test_without_the_culprits_the_time_is_gone(seed):
     """Of the ten slowest flows, eight or more are done in what the culprits left, to a tenth of that.
 
