@@ -15,8 +15,10 @@ DEAR = {
         line.partition(" ") for line in Path(__file__).with_name("dear.txt").read_text().splitlines()
     )
 }
-"""Tests that took more than half a second of two cores, and the target that runs them: `thorough`, and `nightly` most of those that
-took three. They are 7 % of all tests, and take two thirds of the time."""
+"""Tests that took more than half a second of two cores, and the target that runs them.
+
+It is `thorough`, and `nightly` for most that took three. These 7 % of all tests take two thirds of the time.
+"""
 
 
 @pytest.hookimpl(tryfirst=True)
