@@ -17,7 +17,8 @@ DEAR = {
 }
 """Tests that took more than half a second of two cores, and the target that runs them.
 
-It is `thorough`, and `nightly` for most that took three. These 7 % of all tests take two thirds of the time.
+It is `thorough`, and `nightly` for those that took a second and neither simulate nor need a browser. These
+7 % of all tests take two thirds of the time.
 """
 
 

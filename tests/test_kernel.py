@@ -155,7 +155,9 @@ def test_dx_keeps_the_queue_that_dctcp_and_reno_do_not():
     assert all(run.summary["lateness"]["accepted"] for run in runs.values())
 
 
-@pytest.mark.parametrize(("rate", "rtt"), [("200Mbps", "200us"), ("300Mbps", "600us")])
+@pytest.mark.parametrize(
+    ("rate", "rtt"), [pytest.param("200Mbps", "200us", marks=pytest.mark.nightly), ("300Mbps", "600us")]
+)
 @in_real_time
 def test_dx_finds_its_headroom_and_with_it_the_link(rate, rtt):
     """Three flows: nine tenths of the link with a fifth of DCTCP's queue, as near as stamps allow."""
