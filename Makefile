@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 PYTHON ?= python3
 BIN := .venv/bin
-HEARTBEAT := $(BIN)/python packaging/heartbeat.py
+HEARTBEAT := $(PYTHON) packaging/heartbeat.py
 export VIRTUAL_ENV := $(CURDIR)/.venv
 # The build backend is packaging/backend.py, which calls maturin.
 export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
