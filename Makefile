@@ -39,7 +39,7 @@ test-python: build .venv/test-ready
 kernel: build .venv/test-ready
 	$(BIN)/python -m pytest -m "kernel and not nightly"
 
-# Tests with a browser, and those that tests/dear.txt names for this target: each takes more than half a second.
+# Tests with a browser, and those that tests/dear.txt names for this target: each takes more than a third of a second.
 thorough: build .venv/test-ready
 	$(BIN)/python -m pytest --numprocesses auto -m "thorough and not nightly"
 
