@@ -26,7 +26,7 @@ sweep: build
 	    --over traffic.0.load=0.05:0.3:0.05 --seeds 10 --baseline dctcp \
 	    --metric slowdown_p99 --metric queue_mean_pkt --plot --out results/websearch-sweep
 
-# The tests before a commit, on all cores: three minutes on two cores once everything is built. `.ci/run` runs the others too.
+# The tests before a commit, on all cores: three to four minutes on two cores once everything is built. `.ci/run` runs the others too.
 test: test-rust test-python
 
 test-rust:

@@ -15,7 +15,7 @@ DEAR = {
         line.partition(" ") for line in Path(__file__).with_name("dear.txt").read_text().splitlines()
     )
 }
-"""Tests that took more than a third of a second of two cores, and the target that runs them.
+"""Tests that took a third of a second or, where they simulate, half of one, and the target that runs them.
 
 It is `thorough`, and `nightly` for those that took a second and neither simulate nor need a browser. These
 8 % of all tests take two thirds of the time.
