@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Never, Self, TypedDict, Unpack
 
 import numpy as np
 
-from shallows.algorithms import user_algorithms
+from shallows.algorithms import trust, user_algorithms
 from shallows.base import extras
 from shallows.errors import BooksError, NamedOverrides, ScenarioError
 from shallows.results import paths, store
 from shallows.results.bottlenecks import bottlenecks
 from shallows.results.contents import Bottleneck, Count, Number, Summary
 from shallows.scenario import fitting
+from shallows.scenario.overrides import by_user
 from shallows.sweeps import engine, executors
 from shallows.sweeps.plans import Job
 from shallows.worlds import REAL_TIME
@@ -128,14 +129,14 @@ def prepare_all(
     seed: int | None = None,
     overrides: Mapping[str, object] | None = None,
 ) -> list[Job]:
-    """The jobs of a sweep over `ccs` and `worlds`, everything checked before the first run starts.
+    """The jobs of a sweep over `ccs` and `worlds`, which are the user's, checked before the first run starts.
 
     Their addresses are the labels of the runs: algorithm, and world if there are several.
     """
-    named = user_algorithms.labels(ccs)
+    named = user_algorithms.labels(trust.named(ccs))
     if not named:
         raise ScenarioError("cc", None, "one algorithm or more")
-    given = NamedOverrides(overrides)
+    given = by_user(NamedOverrides(overrides))
     jobs: list[Job] = []
     refused: list[ScenarioError] = []
     for label, cc in named.items():

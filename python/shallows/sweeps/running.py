@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, TypedDict
 
+from shallows.algorithms import trust
 from shallows.base import names
 from shallows.base.version import version
 from shallows.errors import ScenarioError
@@ -15,6 +16,7 @@ from shallows.memory.needs import check_runs
 from shallows.results import inventory, store
 from shallows.results.metrics import resolved
 from shallows.results.paths import ROOT
+from shallows.scenario.overrides import by_user
 from shallows.sweeps import plans
 from shallows.sweeps.engine import results
 from shallows.sweeps.executors import performed, usable_cores
@@ -112,9 +114,13 @@ def asked(
     overrides: Mapping[str, object] | None = None,
     shard: tuple[int, int] | None = None,
 ) -> "tuple[Plan, Options]":
-    """`(Plan, {"until", "metric"})` of the arguments of `sweep`, or else of the file."""
-    base, settings = read(scenario, overrides or {})
-    settings |= {key: value for key, value in {"cc": cc, "over": over, "seeds": seeds}.items() if value}
+    """`(Plan, {"until", "metric"})` of the arguments of `sweep`, or else of the file.
+
+    The arguments are the user's: classes that they name are trusted.
+    """
+    base, settings = read(scenario, by_user(overrides or {}))
+    ours = {"cc": trust.named(cc), "over": plans.by_user(over or {}), "seeds": seeds}
+    settings |= {key: value for key, value in ours.items() if value}
     until = share_of(until or settings.get("until"), "until")
     metrics = [resolved(one, base.tables) for one in listed(metric or settings.get("metric"))]
     seeds = settings.get("seeds", FIRST_SEEDS if until else 1)

@@ -39,12 +39,14 @@ def request(terms: Terms, used: "Algorithm | None" = None) -> "Request":
     from shallows.scenario import Scenario
 
     mbps = terms.rate_bps / 1e6
-    scenario = Scenario(
-        duration=f"{terms.seconds}s",
-        warmup="0s",
-        topology={"kind": "star", "hosts": 2, "rate": f"{mbps}Mbps", "rtt": RTT},
-        cc={"name": in_catalog(terms.control["name"])},
-        traffic=[{"kind": "incast", "senders": 1, "size": f"{terms.size or 1}B"}],
+    scenario = Scenario.made(
+        {
+            "duration": f"{terms.seconds}s",
+            "warmup": "0s",
+            "topology": {"kind": "star", "hosts": 2, "rate": f"{mbps}Mbps", "rtt": RTT},
+            "cc": {"name": in_catalog(terms.control["name"])},
+            "traffic": [{"kind": "incast", "senders": 1, "size": f"{terms.size or 1}B"}],
+        }
     )
     asked = packet.request(scenario)
     control = used.to_core() if used else cast("Control", {**terms.control, "user_algorithm": None})
