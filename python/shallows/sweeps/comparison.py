@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Never, Self, TypedDict, Unpack
 import numpy as np
 
 from shallows.algorithms import trust, user_algorithms
-from shallows.base import extras
+from shallows.base import extras, names
 from shallows.errors import BooksError, NamedOverrides, ScenarioError
 from shallows.results import paths, store
 from shallows.results.bottlenecks import bottlenecks
@@ -235,7 +235,7 @@ class Comparison:
                 "no comparison.csv", None, "a folder saved by a comparison", file=os.fspath(folder)
             )
         with table.open(encoding="utf-8", newline="") as rows:
-            return cls({row["cc"]: Run.load(Path(folder, row["cc"])) for row in csv.DictReader(rows)})
+            return cls({row["cc"]: Run.load(_place(folder, row["cc"])) for row in csv.DictReader(rows)})
 
     def __repr__(self) -> str:
         return f"<Comparison of {', '.join(self.runs)}>"
@@ -351,8 +351,8 @@ class Comparison:
         folder = paths.for_result(folder, self.interrupted)
         with store.replacing(folder) as filling:
             for label, run in self.runs.items():
-                (filling / label).mkdir()
-                run.write(filling / label)
+                _place(filling, label).mkdir()
+                run.write(_place(filling, label))
             (filling / "comparison.csv").write_text(self.table.to_csv(), "utf-8")
             if self.distances:
                 import pandas
@@ -367,6 +367,11 @@ class Comparison:
         from shallows import plot
 
         plot.add(self.figure(**options), folder, "comparison.csv", self.table.to_csv())
+
+
+def _place(folder: str | PathLike[str], label: str) -> Path:
+    """The folder of the run with this label in the folder of a comparison."""
+    return Path(folder, names.file(label))
 
 
 def _compared(run: "Run", port: Bottleneck) -> dict[str, float | None]:

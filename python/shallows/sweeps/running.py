@@ -240,7 +240,7 @@ def _about(plan: "Plan", interrupted: bool, wrong: dict[str, str]) -> "About":
 
 
 def check_place(folder: Path) -> None:
-    """Refuse a folder that holds something other than a sweep."""
+    """Refuse a folder that holds something other than a sweep, or a link, which may lead out of it."""
     ours = {
         "runs",
         SET_ASIDE,
@@ -254,8 +254,10 @@ def check_place(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise ScenarioError("it is a file", None, "a folder for the sweep", file=str(folder))
     for entry in sorted(folder.iterdir()) if folder.exists() else ():
+        expected = "a folder that is new, empty or an earlier sweep's"
+        if entry.is_symlink():
+            raise ScenarioError(f"its {entry.name} is a link", None, expected, file=str(folder))
         if entry.name not in ours and not entry.name.startswith("."):
-            expected = "a folder that is new, empty or an earlier sweep's"
             raise ScenarioError(
                 f"it holds {entry.name}, which no sweep wrote", None, expected, file=str(folder)
             )
