@@ -234,8 +234,14 @@ class Comparison:
             raise ScenarioError(
                 "no comparison.csv", None, "a folder saved by a comparison", file=os.fspath(folder)
             )
-        with table.open(encoding="utf-8", newline="") as rows:
-            return cls({row["cc"]: Run.load(_place(folder, row["cc"])) for row in csv.DictReader(rows)})
+        try:
+            with table.open(encoding="utf-8", newline="") as rows:
+                labels = [row["cc"] for row in csv.DictReader(rows)]
+        except (KeyError, ValueError, csv.Error):
+            labels = []
+        if not labels:
+            raise ScenarioError("not a table of runs", file=table, expected="one that a comparison saved")
+        return cls({label: Run.load(_place(folder, label)) for label in labels})
 
     def __repr__(self) -> str:
         return f"<Comparison of {', '.join(self.runs)}>"
