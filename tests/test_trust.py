@@ -2,9 +2,14 @@
 
 import ast
 import copy
+import importlib
+import os
 import pickle
+import py_compile
 import shutil
 import sys
+import zipfile
+import zipimport
 from functools import partial
 from pathlib import Path
 
@@ -175,6 +180,7 @@ LOADS = {
         f"import importlib.util as u\nspec = u.spec_from_file_location('any', '{DEEP}')\n"
         "module = u.module_from_spec(spec)\nspec.loader.exec_module(module)\nGAIN = module.GAIN"
     ),
+    "a name of bytes": f"import os\nexec(open(os.fsencode('{DEEP}')).read())",
 }
 """Ways to load `lib/trace.py` of the user's folder."""
 
@@ -196,7 +202,7 @@ def processes(place, monkeypatch):
         monkeypatch.setattr(trust, "_ran", [])
         for name in ("_MODULES", "_CLASSES"):
             monkeypatch.setattr(user_algorithms, name, {})
-        for name in ("trace", "second", "lib", "lib.trace"):
+        for name in ("trace", "second", "lib", "lib.trace", "helper"):
             sys.modules.pop(name, None)
 
     return begin
@@ -227,6 +233,55 @@ def test_the_digest_covers_whatever_was_loaded(place, processes, loads):
     assert not (place / "edited").exists(), "the edited file was executed"
     named(place)
     assert trust.digest(place / "mine.py") != first
+
+
+OTHERS = ["a link to site-packages", "an archive", "bytecode alone", "cached bytecode"]
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_the_digest_follows_the_file_and_not_its_name(place, processes, kind):
+    """A helper that lies elsewhere or is no text counts like any other one."""
+
+    def write(gain, evil=""):
+        code = f"GAIN = {gain}\n{evil}"
+        if kind == "a link to site-packages":
+            (place / "lib" / "site-packages").mkdir(exist_ok=True)
+            file = place / "lib" / "site-packages" / "linked.py"
+            file.write_text(code)
+            (place / "helper.py").unlink(missing_ok=True)
+            (place / "helper.py").symlink_to(file)
+            return
+        (place / "helper.py").write_text(code)
+        if kind == "an archive":
+            with zipfile.ZipFile(place / "all.zip", "w") as archive:
+                archive.write(place / "helper.py", "helper.py")
+            (place / "helper.py").unlink()
+        elif kind == "bytecode alone":
+            py_compile.compile(str(place / "helper.py"), str(place / "helper.pyc"), dfile=os.__file__)
+            (place / "helper.py").unlink()
+        else:
+            unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
+            py_compile.compile(str(place / "helper.py"), invalidation_mode=unchecked)
+            (place / "helper.py").write_text("GAIN = 1.0\n")
+
+    way = f"import sys\nsys.path.insert(0, '{place}/all.zip')\n" if kind == "an archive" else ""
+    processes(way + "from helper import GAIN")
+    write(1.0)
+    named(place)
+    first = trust.digest(place / "mine.py")
+    processes()
+    found_in_a_text(place)  # unchanged, it runs again
+    assert trust.digest(place / "mine.py") == first
+    write(9.0, f"open('{place}/edited', 'w')\n")
+    zipimport._zip_directory_cache.clear()
+    importlib.invalidate_caches()
+    processes()
+    if kind == "cached bytecode":  # the source says what runs
+        found_in_a_text(place)
+    else:
+        with pytest.raises(ScenarioError, match="has changed"):
+            found_in_a_text(place)
+    assert not (place / "edited").exists(), "the edited file was executed"
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,17 @@ The record has a list of the latter, and code of the record cannot load any othe
 """
 
 import ast
+import errno
 import hashlib
 import json
 import os
+import site
 import sys
 import sysconfig
 import threading
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, TypedDict, cast
@@ -172,6 +175,7 @@ class _Watch:
         if not isinstance(name, str) or not os.path.isabs(name):
             return
         path = Path(name).resolve()
+        path = next((at for at in (path, *path.parents) if at.is_file()), path)  # code in an archive
         if path in self.found or not path.is_file() or _is_installed(path):
             return
         if self.allowed is not None and path not in self.allowed:
@@ -201,7 +205,10 @@ def executing(file: Path, name: str) -> Generator[None]:
 
 
 def _on_event(event: str, arguments: tuple[Any, ...]) -> None:
-    """Hear that code is executed, that an extension is imported, or that a file of Python code is read."""
+    """Hear that code is executed, that an extension is imported, or that a file of Python code is read.
+
+    Cached bytecode of the user's folders is not found: it can differ from its source, and says what it is of.
+    """
     watch = _watch
     if watch is None or watch.thread != threading.get_ident():
         return
@@ -209,12 +216,13 @@ def _on_event(event: str, arguments: tuple[Any, ...]) -> None:
         watch.loads(getattr(arguments[0], "co_filename", None))
     elif event == "import":
         watch.loads(arguments[1])
-    elif event == "open" and _is_python(arguments[0]) and not set(arguments[1] or "") & set("wax+"):
-        watch.loads(os.path.abspath(arguments[0]))
-
-
-def _is_python(name: object) -> bool:
-    return isinstance(name, str) and name.endswith(".py")
+    elif event == "open" and isinstance(arguments[0], str | bytes):
+        name = os.path.abspath(os.fsdecode(arguments[0]))
+        if name.endswith((".py", ".pyc")) and not set(arguments[1] or "") & set("wax+"):
+            path = Path(name).resolve()
+            if path.suffix == ".pyc" and path.parent.name == "__pycache__" and not _is_installed(path):
+                raise FileNotFoundError(errno.ENOENT, "cached bytecode is not used", name)
+            watch.loads(name)
 
 
 def _imported(path: Path, where: list[str]) -> Iterator[Path]:
@@ -241,9 +249,18 @@ def _imported(path: Path, where: list[str]) -> Iterator[Path]:
 
 
 def _is_installed(file: Path) -> bool:
+    """True for a file of Python, of this package, or of another one in the environment of this process."""
+    return not _installed().isdisjoint(file.parents)
+
+
+@cache
+def _installed() -> frozenset[Path]:
+    """The folders of installed packages, by what the interpreter says, and not by their names."""
     kinds = ("stdlib", "platstdlib", "purelib", "platlib")
-    folders = [Path(__file__).parents[1], *(Path(sysconfig.get_path(kind)).resolve() for kind in kinds)]
-    return "site-packages" in file.parts or any(folder in file.parents for folder in folders)
+    found = [sysconfig.get_path(kind) for kind in kinds]
+    found += site.getsitepackages([sys.prefix, sys.base_prefix])
+    found += [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
+    return frozenset(Path(path).resolve() for path in (str(Path(__file__).parents[1]), *found))
 
 
 def _place() -> Path:
