@@ -184,6 +184,47 @@ def test_a_process_with_a_limit_refuses_and_is_not_killed(tmp_path):
     assert "traffic[0]" in done.stderr
 
 
+REQUEST = """
+import re, resource
+import shallows as sh
+from shallows.memory import needs
+from shallows.worlds.packet import check
+
+def used(what):
+    return 1024 * int(re.search(what + r":\\s+(\\d+)", open("/proc/self/status").read())[1])
+
+def scenario(flows):
+    traffic = [{"kind": "long-lived", "flows": flows}]
+    return sh.Scenario(duration="1s", topology={"kind": "star", "hosts": 3}, cc="dctcp", traffic=traffic)
+
+check(scenario(1))
+"""
+"""The check of a scenario by the core, apart from that of a run, which another machine may perform."""
+
+
+def test_a_request_that_does_not_fit_is_refused_and_does_not_abort(tmp_path):
+    """The flows are drawn (200 B each, by estimate), and the core fails to allocate their request."""
+    code = REQUEST + (
+        'limit = used("VmData") + 230_000_000\nresource.setrlimit(resource.RLIMIT_DATA, (limit, limit))\n'
+        "try: check(scenario(10**6))\nexcept sh.ScenarioError as error: print(error)"
+    )
+    done = commands.run(cwd=tmp_path, code=code)
+    assert done.returncode == 0, done.stderr
+    assert "about 300 MB of memory for the request of 1,000,000 flows" in done.stdout
+    assert done.stdout.endswith("fewer flows\n")
+
+
+def test_the_estimate_of_a_request_is_above_what_it_needs(tmp_path):
+    """By less than a factor of two, as measured with VmHWM."""
+    code = REQUEST + (
+        'made = scenario(10**6)\nopen("/proc/self/clear_refs", "w").write("5")\nbefore = used("VmRSS")\n'
+        'check(made)\nprint((used("VmHWM") - before) / 10**6, needs.FLOW_REQUEST_BYTES)'
+    )
+    done = commands.run(cwd=tmp_path, code=code)
+    measured, estimated = map(float, done.stdout.split())
+    assert measured < estimated < 2 * measured
+
+
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory):
     """Ten flows of 6 MB over one link: each record of one needs some 40 MB, as measured with VmHWM."""

@@ -21,6 +21,8 @@ LINK_BYTES, ROUTE_BYTES, FLOW_BYTES, WAIT_BYTES, ROW_BYTES = 2_500, 4, 900, 60, 
 """Memory of a link with its port and name; of a path from a switch to a host if switches choose by packet; of
 a flow; of a flow's wait for another; of a recorded sample.
 """
+FLOW_REQUEST_BYTES, LINK_REQUEST_BYTES = 300, 150
+"""Memory of a flow and of a link in a request, and in the core that reads it before a run."""
 PACKET_BYTES = 256
 """Memory of a packet in flight with its event and its place in a queue."""
 FEWEST_PACKETS, MOST_PACKETS = 100_000, 2**24
@@ -41,6 +43,18 @@ _INSTEAD = {
 def of_run(scenario: "Scenario") -> float:
     """Bytes of a run and its results."""
     return sum(_parts(scenario).values())
+
+
+def check_request(scenario: "Scenario") -> None:
+    """Raise `TooLargeError` unless the request of `scenario` to the core fits into memory.
+
+    It is made before a run is checked, also where another machine runs the scenario.
+    """
+    flows = scenario.flows
+    of_flows = FLOW_REQUEST_BYTES * len(flows) + WAIT_BYTES * (len(flows.after) + len(flows.behind))
+    of_links = LINK_REQUEST_BYTES * len(scenario.graph.link_from)
+    what = f"the request of {len(flows):,} flows and {len(scenario.graph.link_from):,} links"
+    check(what, of_flows + of_links, _INSTEAD["flows" if of_flows > of_links else "links"])
 
 
 def check_run(scenario: "Scenario", what: str = "the run", more: float = 0, instead: str = "") -> None:

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 
 def request(scenario: "Scenario") -> Request:
-    """The request to the core: integers in picoseconds, bytes and bits per second."""
+    """The request to the core: integers in picoseconds, bytes and bits per second.
+
+    Raises `TooLargeError` if it does not fit into memory.
+    """
+    needs.check_request(scenario)
     network, options = scenario.graph, scenario.network
     of_ports = port_request.to_core(scenario, network)
     asked: dict[str, object] = {
