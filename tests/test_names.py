@@ -1,5 +1,8 @@
 """Names are data: no name that a user may choose breaks a terminal, a page, a figure or a reference."""
 
+import csv
+import math
+
 import pytest
 
 import commands
@@ -46,6 +49,25 @@ def test_a_hostile_name_is_shown_letter_by_letter(tmp_path, name, capsys):
         done = commands.run(*words, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert name in done.stdout
+
+
+def test_no_name_is_a_formula_in_a_spreadsheet(tmp_path):
+    """A cell that begins with =, +, - or @ is evaluated; numbers below zero are no texts."""
+    assert [names.cell(f"{sign}1") for sign in "=+-@\t\r1a"] == [
+        "'=1", "'+1", "'-1", "'@1", "'\t1", "'\r1", "11", "a1"
+    ]  # fmt: skip
+    name = "=cmd|' /C calc'!A0"
+    scenario = Scenario(**graph([name, "b", "c"], f"{name}s"))
+    run = sh.run(scenario)
+    run.taps().csv(tmp_path / "csv")
+    sh.compare(scenario, ["reno"]).save(tmp_path / "compared", plot=False)
+    sh.sweep(scenario, over={"name": [f"{name[0]}a", f"{name[0]}b"]}, workers=1, out=tmp_path / "swept")
+    cells = [
+        cell for file in tmp_path.rglob("*.csv") for row in csv.reader(file.open(newline="")) for cell in row
+    ]
+    assert any(name in cell for cell in cells)
+    for cell in cells:
+        assert not cell.startswith(("=", "+", "-", "@")) or math.isfinite(float(cell)), cell
 
 
 @pytest.mark.parametrize("name", ["a\0b", "a\x1b[2J", "a\nb", "", " ", "x" * 101, "a->b", "\u202e"])

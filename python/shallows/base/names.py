@@ -10,6 +10,8 @@ import json
 import os
 from pathlib import Path
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What the text of a cell begins with that a spreadsheet evaluates."""
 LONGEST = 100
 """The most bytes of a name, so that it fits into a file name."""
 
@@ -66,6 +68,11 @@ def figure(text: str) -> str:
     Formulas between dollar signs are switched off in the style of the figures (`text.parse_math`).
     """
     return terminal(f" {text}" if text.startswith("_") else text)
+
+
+def cell(text: str) -> str:
+    """`text` for a cell of CSV, which no spreadsheet takes for a formula: with a quote before its sign."""
+    return f"'{text}" if text.startswith(FORMULA) else text
 
 
 def file(name: str) -> str:

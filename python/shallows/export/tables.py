@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shallows.base import names
 from shallows.errors import ScenarioError
 from shallows.results import store
 from shallows.units import NEVER
 from shallows.why.record import NONE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shallows.export.taps import Taps
 
 Columns = dict[str, NDArray[Any]]
@@ -40,10 +43,10 @@ def check(folder: Path) -> None:
 
 
 def _frames(taps: "Taps") -> Columns:
-    frames, names = taps.frames, np.asarray(taps.names)
+    frames, ports = taps.frames, _cells(taps.names)
     tapped = taps.tapped
     columns = {
-        "port": names[frames["link"][tapped]],
+        "port": ports[frames["link"][tapped]],
         "flow": _known(frames["flow"][tapped], NONE),
         "kind": np.asarray(taps.kinds)[frames["kind"][tapped]],
         "length": frames["length"][tapped],
@@ -60,13 +63,13 @@ def _events(taps: "Taps") -> Columns:
     tapped = np.isin(taps.events["link"], taps.links)
     return {
         "time_ps": taps.events["time_ps"][tapped],
-        "port": np.asarray(taps.names)[taps.events["link"][tapped]],
+        "port": _cells(taps.names)[taps.events["link"][tapped]],
         "event": np.asarray(taps.link_events)[taps.events["event"][tapped]],
     }
 
 
 def _flows(taps: "Taps") -> Columns:
-    hosts, flows = np.asarray(taps.scenario.graph.host_names), taps.scenario.flows
+    hosts, flows = _cells(taps.scenario.graph.host_names), taps.scenario.flows
     return {
         "flow": np.arange(len(flows)),
         "src": hosts[flows.src],
@@ -85,6 +88,11 @@ def _probes(taps: "Taps") -> Columns:
         "name": np.asarray(taps.probe_names)[probes["name"]],
         "value": probes["value"],
     }
+
+
+def _cells(written: "Sequence[str]") -> NDArray[np.str_]:
+    """Names of a scenario as cells."""
+    return np.asarray([names.cell(name) for name in written])
 
 
 def _known(values: NDArray[np.generic], none: int) -> Any:

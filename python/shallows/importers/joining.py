@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from shallows.base.garbage import uncollected
+from shallows.base.names import cell
 from shallows.errors import ScenarioError
 from shallows.importers import configuring
 from shallows.importers.content import Fabric, Parts, Task, Uplink, Work
@@ -212,11 +213,11 @@ def _columns(tasks: list[Task]) -> dict[str, list[str]]:
         "bytes": [str(task.bytes) for task in tasks],
     }
     waits = {
-        "after": [" ".join(task.after) for task in tasks],
-        "behind": [" ".join(task.behind) for task in tasks],
+        "after": [" ".join(map(cell, task.after)) for task in tasks],
+        "behind": [" ".join(map(cell, task.behind)) for task in tasks],
     }
     used = {name: column for name, column in waits.items() if any(column)}
-    return {**({"id": [task.name for task in tasks]} if used else {}), **columns, **used}
+    return {**({"id": [cell(task.name) for task in tasks]} if used else {}), **columns, **used}
 
 
 def _row(task: Task) -> dict[str, Any]:

@@ -276,6 +276,12 @@ class Comparison:
         rows = [{**row, "more_than": json.dumps(row["more_than"])} for row in self.rows]
         return pandas.DataFrame(rows).set_index("cc")
 
+    def _csv(self) -> str:
+        """The text of `comparison.csv`."""
+        table = self.table
+        table["port"] = table["port"].map(names.cell)
+        return table.to_csv()
+
     @property
     def by_size(self) -> "pd.DataFrame":
         """Slowdown by flow size (pandas): a row for each algorithm and size, as in `flows_by_size`."""
@@ -359,7 +365,7 @@ class Comparison:
             for label, run in self.runs.items():
                 _place(filling, label).mkdir()
                 run.write(_place(filling, label))
-            (filling / "comparison.csv").write_text(self.table.to_csv(), "utf-8")
+            (filling / "comparison.csv").write_text(self._csv(), "utf-8")
             if self.distances:
                 import pandas
 
@@ -372,7 +378,7 @@ class Comparison:
         """Add the figure to `folder`, where this comparison is saved; `options` are those of `figure`."""
         from shallows import plot
 
-        plot.add(self.figure(**options), folder, "comparison.csv", self.table.to_csv())
+        plot.add(self.figure(**options), folder, "comparison.csv", self._csv())
 
 
 def _place(folder: str | PathLike[str], label: str) -> Path:

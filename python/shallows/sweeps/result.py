@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from shallows.base import texts
+from shallows.base import names, texts
 from shallows.errors import BooksError, ScenarioError
 from shallows.results import arrow, store
 from shallows.results import metrics as known
@@ -271,7 +271,11 @@ class Sweep:
         with _replaced(self.folder / "table.parquet") as path:
             saved.save(path, self.rows, self.about, self.swept)
         with _replaced(self.folder / "summary.csv") as path:
-            self.summary(RUN_KEYS if self.rows else None).to_csv(path, index=False)
+            summary = self.summary(RUN_KEYS if self.rows else None)
+            for column in summary.columns.intersection(self.columns):
+                cells = [names.cell(one) if isinstance(one, str) else one for one in summary[column]]
+                summary[column] = cells
+            summary.to_csv(path, index=False)
         with _replaced(self.folder / "sweep.toml") as path:
             path.write_text(self.about["told"], "utf-8")
         if figure is not None:
