@@ -14,7 +14,8 @@ export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
 PROFILE ?= quick
 
 .PHONY: run sweep build release test test-rust test-python lint papers kernel docs notebooks gallery site types thorough new-algorithm counts \
-    soak wheel wheels loom oldest-rust live nightly attack soak-attach mutants generated bench peers locks clean
+    soak wheel wheels loom oldest-rust live nightly attack soak-attach mutants generated bench peers advisories audit-tools locks \
+    clean
 
 # The first example: web-search traffic over the 192 servers of the DX paper, under DCTCP and under DX.
 run: build
@@ -124,6 +125,22 @@ wheel: release .venv/test-ready
 	tests/wheel.sh dist/*.whl
 	PYTHONPATH=target/release-package $(BIN)/python -m pytest tests/test_fingerprints.py
 
+# Known vulnerabilities of the locked dependencies, by the databases of RustSec and PyPI, or why they could not be asked (status 77).
+# The first time this builds cargo-audit, for minutes.
+CARGO_AUDIT = target/advisories/bin/cargo-audit
+advisories: .venv/ready audit-tools
+	$(BIN)/python tests/advisories.py .venv/advisories/bin/pip-audit $(CARGO_AUDIT) || test $$? = 77
+
+audit-tools: .venv/advisories/ready $(CARGO_AUDIT)
+
+.venv/advisories/ready: requirements-advisories.lock
+	$(PYTHON) -m venv .venv/advisories
+	.venv/advisories/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	touch $@
+
+$(CARGO_AUDIT):
+	cargo install --quiet --locked --version 0.22.2 --root target/advisories cargo-audit
+
 # Documentation of the crates; a warning of rustdoc is an error.
 docs:
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
@@ -212,6 +229,8 @@ COMPILE = .venv/locks/bin/pip-compile $(UPGRADE) --quiet --generate-hashes --str
 locks:
 	$(PYTHON) -m venv .venv/locks && .venv/locks/bin/python -m pip install --quiet pip-tools
 	echo uv | $(COMPILE) -o requirements-uv.lock -
+	echo pip-audit | $(COMPILE) -o requirements-advisories.lock -
+	printf 'build\ncibuildwheel\n' | $(COMPILE) -o requirements-wheels.lock -
 	$(COMPILE) --build-deps-for editable --extra all -o requirements.lock pyproject.toml
 	$(COMPILE) --build-deps-for editable --extra all --extra test -c requirements.lock -o requirements-test.lock pyproject.toml
 	$(COMPILE) --build-deps-for editable --extra all --extra release -c requirements.lock -o requirements-release.lock pyproject.toml

@@ -1,6 +1,7 @@
 """The targets of the Makefile work in a fresh clone, and long commands print progress."""
 
 import importlib.util
+import json
 import re
 import shutil
 import subprocess
@@ -37,3 +38,49 @@ def test_a_silent_command_prints_its_time_and_keeps_its_status(capfd):
     assert heartbeat.main(command, interval_s=0.1) == 3
     assert 2 <= capfd.readouterr().err.count("… ") <= 40
     assert heartbeat.INTERVAL_S <= 10
+
+
+@pytest.mark.parametrize(
+    "workflow", (ROOT / ".github" / "workflows").glob("*.yml"), ids=lambda path: path.name
+)
+def test_a_workflow_names_what_it_runs_by_its_digest(workflow):
+    """A tag or a branch of an action can be moved, and a package of an index replaced."""
+    lines = workflow.read_text().splitlines()
+    actions = [line.partition("uses:")[2].strip() for line in lines if "uses:" in line]
+    assert actions
+    for action in actions:
+        assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action), action
+    for line in lines:
+        assert "pip install" not in line or "--require-hashes" in line, line
+
+
+PYTHON_SAYS = {"name": "six", "version": "1.0", "vulns": []}
+RUST_SAYS = {"lockfile": {"dependency-count": 3}, "vulnerabilities": {"list": []}}
+SICK = {"package": {"name": "tar", "version": "0.1"}, "advisory": {"id": "RUSTSEC-1"}}
+ANSWERS = {
+    "nothing": (PYTHON_SAYS, RUST_SAYS, 0, "0 advisories for 3 locked"),
+    "of Python": (PYTHON_SAYS | {"vulns": [{"id": "PYSEC-1"}]}, RUST_SAYS, 1, "six 1.0: PYSEC-1"),
+    "of Rust": (PYTHON_SAYS, RUST_SAYS | {"vulnerabilities": {"list": [SICK]}}, 1, "tar 0.1: RUSTSEC-1"),
+    "not known": ({"name": "six", "skip_reason": "not found on PyPI"}, RUST_SAYS, 77, "(not found on PyPI)"),
+    "no network": (PYTHON_SAYS, None, 77, "skipped (error: could not fetch)"),
+    "no tool": (None, RUST_SAYS, 77, "No such file"),
+}
+
+
+@pytest.mark.parametrize(("python", "rust", "status", "said"), ANSWERS.values(), ids=ANSWERS)
+def test_advisories_are_found_or_their_absence_has_a_reason(tmp_path, python, rust, status, said):
+    """Status 0 only if both databases were asked about every locked dependency."""
+    answers = {"python": python and {"dependencies": [python]}, "rust": rust}
+    for name, answer in answers.items():
+        tool = f"echo '{json.dumps(answer)}'" if answer else "echo 'error: could not fetch' >&2; exit 2"
+        (tmp_path / name).write_text(f"#!/bin/sh\n{tool}\n")
+        (tmp_path / name).chmod(0o755)
+    if python is None:
+        (tmp_path / "python").unlink()
+    done = subprocess.run(
+        [sys.executable, ROOT / "tests" / "advisories.py", *(tmp_path / name for name in answers)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == status, done.stderr
+    assert said in done.stdout
