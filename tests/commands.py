@@ -35,9 +35,9 @@ PRELOAD = [
 ]
 
 
-def start_server() -> None:
-    """Start the server of this process, before a sweep starts one that imports less."""
-    multiprocessing.get_context("forkserver").set_forkserver_preload(PRELOAD)
+def start_server(*more: str) -> None:
+    """Start the server of this process, which also imports `more`, before a sweep starts one with less."""
+    multiprocessing.get_context("forkserver").set_forkserver_preload([*PRELOAD, *more])
     forkserver.ensure_running()
 
 

@@ -299,6 +299,7 @@ def test_more_rows_than_the_memory_holds_are_an_error_and_not_an_abort(tmp_path)
 
 
 def test_a_sweep_keeps_values_of_every_kind(tmp_path):
+    from shallows.results.metrics import RUN_KEYS
     from shallows.sweeps import saved
 
     rest = {"cc": "dx", "seed": 1, "fingerprint": None, "port": None, "more_than": {}}
@@ -310,7 +311,9 @@ def test_a_sweep_keeps_values_of_every_kind(tmp_path):
     about = {"name": "x", "world": "packet", "version": "0", "seeds": [1], "shard": None, "told": ""}
     about |= {"interrupted": False, "set_aside": {}}
     saved.save(tmp_path / "table.parquet", rows, about, {"traffic.0.load": "load"})
-    assert saved.load(tmp_path / "table.parquet") == (rows, about, {"traffic.0.load": "load"})
+    absent = dict.fromkeys(RUN_KEYS)
+    expected = ([absent | row for row in rows], about, {"traffic.0.load": "load"})
+    assert saved.load(tmp_path / "table.parquet") == expected
     found = duckdb.sql(f"select * from '{tmp_path}/table.parquet'")
     kinds = "DOUBLE BIGINT BOOLEAN VARCHAR VARCHAR DOUBLE VARCHAR VARCHAR BIGINT VARCHAR VARCHAR VARCHAR"
     assert list(map(str, found.types)) == kinds.split()

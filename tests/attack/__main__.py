@@ -6,6 +6,7 @@ leaves its folder.
 
 import argparse
 import json
+import os
 import random
 import shutil
 import tempfile
@@ -13,25 +14,30 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from attack import disks, folders, kills, memory, tables
+from attack import disks, folders, forged, kills, memory, tables
 
 PARTS = {
     "kills": kills.attack,
     "disks": disks.attack,
     "folders": folders.attack,
+    "forged": forged.attack,
     "memory": memory.attack,
     "tables": tables.attack,
 }
+
+
+COUNTS = {"kills": 500, "disks": 20, "folders": 200, "forged": 2000, "memory": 100, "tables": 200}
 
 
 def main() -> int:
     asked = argparse.ArgumentParser(prog="attack", description=__doc__)
     asked.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     asked.add_argument("--seconds", type=float, default=3600, help="end after this time")
-    for name, count in (("kills", 500), ("disks", 20), ("folders", 200), ("memory", 100), ("tables", 200)):
+    for name, count in COUNTS.items():
         asked.add_argument(f"--{name}", type=int, default=count)
     asked.add_argument("--state", type=Path, help="a file from which ended attacks continue")
     given = asked.parse_args()
+    os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])  # for the server of commands
     until = time.monotonic() + given.seconds
     kept = _kept(given)
     print(f"seed {given.seed}")

@@ -84,6 +84,8 @@ def load(path: Path) -> tuple[list[dict[str, object]], About, dict[str, str]]:
         _check(rows, facts, swept)
     except ScenarioError as error:
         raise shape.of_version(facts, error.in_file(path)) from None
+    for row in rows:  # an earlier version had fewer metrics
+        row.update({name: None for name in RUN_KEYS if name not in row})
     return rows, cast(About, facts), swept
 
 
