@@ -135,7 +135,7 @@ def _timed(scenario: "Scenario", size: float) -> tuple[float, int]:
     if "size" not in type(scenario.traffic[0]).model_fields:
         expected = "a kind with a size, such as all-reduce or incast, whose times were measured"
         raise ScenarioError("traffic[0].kind", scenario.traffic[0].kind, expected)
-    finished: Run = run(scenario.replace(changed))
+    finished: Run = run(scenario.changed(changed))
     rows = [row for row in finished.summary["collectives"] if row["traffic"] == 0]
     if rows:
         took, steps = rows[0]["completion_us"], len(rows[0]["steps_us"] or ())
@@ -157,7 +157,7 @@ def _with_costs(scenario: "Scenario", cost: Value, share: Value) -> "Scenario":
     if share.is_clear and share.value < 1:
         rate = share.value * float(scenario.graph.host_rate_bps.max())
         table["pcie"] = RATE.text(round(float(f"{rate:.4g}")))
-    return scenario.replace({"hosts.costs": [table]}) if table else scenario
+    return scenario.changed({"hosts.costs": [table]}) if table else scenario
 
 
 def _notes(cost: Value, share: Value) -> list[str]:
