@@ -57,12 +57,26 @@ pub fn prioritise_thread() {
 
 /// Requests that the calling thread, which sleeps whenever it has nothing to do, runs before all ordinary ones (`SCHED_RR`). Niceness
 /// does not do this where the kernel divides the processors among sessions first. A thread that polls must not ask for it: where others
-/// wait for a processor, the kernel takes 50 ms of each second from it.
-pub fn precede_others() {
+/// wait for a processor, the kernel takes 50 ms of each second from it. Returns the kernel's number of the thread.
+pub fn precede_others() -> i32 {
     prioritise_thread();
-    let least = libc::sched_param { sched_priority: 1 };
-    // SAFETY: the pointer is to a whole structure, and zero is the calling thread. Refused, the thread stays as it was.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &raw const least) };
+    schedule(0, libc::SCHED_RR, 1);
+    // SAFETY: it returns a number, and needs nothing.
+    unsafe { libc::gettid() }
+}
+
+/// Gives the thread with this number the priority of ordinary ones.
+pub fn give_way(thread: i32) {
+    schedule(thread, libc::SCHED_OTHER, 0);
+    // SAFETY: the call takes numbers only.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, thread as libc::id_t, 0) };
+}
+
+/// Requests a policy for a thread; zero is the calling one. Refused, the thread stays as it was.
+fn schedule(thread: i32, policy: i32, priority: i32) {
+    let wanted = libc::sched_param { sched_priority: priority };
+    // SAFETY: the pointer is to a whole structure.
+    unsafe { libc::sched_setscheduler(thread, policy, &raw const wanted) };
 }
 
 /// Fills `bytes` with random ones of the kernel.
