@@ -59,7 +59,10 @@ pub fn endpoint<'py>(
     let session = Session { socket, peer: SocketAddrV4::new(host, peer.1), key: Key::new(&key) };
     let end = if sends { ends::send } else { ends::receive };
     let (outcome, interrupted) = run(py, &asked, move |progress| Ok(end(session, network, progress)))?;
-    let seen = outcome.map_err(PyConnectionError::new_err)?;
+    let failed = |why| {
+        if interrupted { PyKeyboardInterrupt::new_err("before the start") } else { PyConnectionError::new_err(why) }
+    };
+    let seen = outcome.map_err(failed)?;
     let table = describe(py, &seen)?;
     table.set_item("interrupted", interrupted)?;
     Ok(table)
@@ -82,6 +85,7 @@ fn describe<'py>(py: Python<'py>, seen: &Seen) -> PyResult<Bound<'py, PyDict>> {
     table.set_item("datagrams_sent", seen.datagrams.0)?;
     table.set_item("datagrams_received", seen.datagrams.1)?;
     table.set_item("datagrams_rejected", seen.rejections.total())?;
+    table.set_item("datagrams_refused", seen.dropped)?;
     table.set_item("lost_peer", seen.lost_peer)?;
     if let Some(totals) = &seen.totals {
         table.set_item("delivered_bytes", totals.delivered)?;
