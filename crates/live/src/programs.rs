@@ -50,6 +50,9 @@ static RECEIVERS: &[Row] = &[row!("inigo", inigo_receiver)];
 
 static ROWS: &[Row] = &[row!("dctcp", dctcp), row!("dx", dx), row!("inigo", inigo)];
 
+/// A program that makes chosen connections ask for ECN.
+static ASKS_FOR_ECN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ecn.bpf.o"));
+
 /// Algorithms of the kernel's own.
 pub const KERNELS_OWN: [&str; 3] = ["reno", "cubic", "bbr"];
 
@@ -172,6 +175,12 @@ pub fn plan_receiver(receiver: &ReceiverSpec) -> Outcome<Plan> {
 pub fn load(control: &ControlSpec, name: &str, purpose: Purpose) -> Outcome<Option<Loaded>> {
     let Some(row) = ROWS.iter().find(|row| row.name == control.name) else { return Ok(None) };
     Ok(Some(row.load(name, &row.values(control)?, purpose)?))
+}
+
+/// Loads a program that makes connections ask for ECN, once [`Loaded::choose`] has named their local ports.
+pub fn load_ecn() -> Outcome<Loaded> {
+    let object = ObjectBuilder::default().open_memory(ASKS_FOR_ECN)?.load()?;
+    Ok(Loaded { links: Vec::new(), object })
 }
 
 /// Loads a receiver.
