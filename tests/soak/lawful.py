@@ -13,7 +13,7 @@ import tomli_w
 import shallows as sh
 from shallows.errors import ScenarioError
 from shallows.worlds.runner import prepare
-from soak import by_schema, failures, scenarios, transports
+from soak import by_schema, failures, oracles, scenarios, transports
 
 FLAVOURS = {scenarios: 5, transports: 2, failures: 2, by_schema: 1}
 """Where scenarios come from, and how often."""
@@ -23,9 +23,10 @@ ROUNDS = 12
 
 def text(seed, number, packets=scenarios.PACKETS):
     """(what it is meant to be, its world, TOML); of scenarios that no round saves the world is None."""
-    dice = random.Random(f"lawful {seed}/{number}")
-    grammar = dice.choices(tuple(FLAVOURS), FLAVOURS.values())[0]
+    grammar = _grammar(seed, number)
     world, tables = grammar.lawful(seed, number, packets)
+    if grammar is scenarios and world == "packet":  # so that a hundred scenarios have every algorithm
+        tables["cc"] = {"name": scenarios.CATALOG[number % len(scenarios.CATALOG)]["name"]}
     accepted = repaired(tables, world)
     name = grammar.__name__.rpartition(".")[2]
     return name, world if accepted else None, tomli_w.dumps(accepted or tables)
@@ -33,10 +34,13 @@ def text(seed, number, packets=scenarios.PACKETS):
 
 def how(seed, number):
     """What else is asked of that scenario: every oracle that does not draw, and one in ten that does."""
-    from soak import oracles
-
     draws = random.Random(f"lawful {seed}/{number}/how").random() < 0.1
-    return {"oracles": (*oracles.DEAR, *(oracles.DRAWING if draws else ())), "seed": number}
+    names = ("named",) if _grammar(seed, number) is failures else ()
+    return {"oracles": (*names, *oracles.DEAR, *(oracles.DRAWING if draws else ())), "seed": number}
+
+
+def _grammar(seed, number):
+    return random.Random(f"lawful {seed}/{number}").choices(tuple(FLAVOURS), FLAVOURS.values())[0]
 
 
 def repaired(tables, world):
@@ -55,16 +59,15 @@ def repaired(tables, world):
 
 def removed(tables, key):
     """Take away what stands at a dotted key such as "traffic[0].size", or the table where it is missing."""
-    at, steps = [tables], [int(step) if step.isdigit() else step for step in re.findall(r"[^.\[\]]+", key)]
+    steps = [int(step) if step.isdigit() else step for step in re.findall(r"[^.\[\]]+", key)]
+    holder = place = None
+    at = tables
     for step in steps:
-        inside = at[-1]
-        if isinstance(inside, dict) and step not in inside or isinstance(inside, list) and step >= len(inside):
+        there = step in at if isinstance(at, dict) else isinstance(at, list) and step in range(len(at))
+        if not there:
             break
-        if not isinstance(inside, dict | list):
-            break
-        at.append(inside[step])
-    reached = len(at) - 1
-    if reached == 0:
+        holder, place, at = at, step, at[step]
+    if holder is None:
         return False
-    del at[reached - 1][steps[reached - 1]]
+    del holder[place]
     return True

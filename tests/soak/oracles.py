@@ -12,6 +12,7 @@ import tempfile
 import tomllib
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import tomli_w
@@ -31,8 +32,12 @@ from soak import checks
 
 @dataclass
 class Case:
-    """A scenario, and its run in a world, of `seconds` of processor time. `dice` draws what an oracle chooses."""
+    """A scenario, and its run in a world, which may take some seconds of processor time.
 
+    `given` are the tables that it was read from. `dice` draws what an oracle chooses.
+    """
+
+    given: dict
     scenario: sh.Scenario
     world: str
     seconds: float
@@ -56,9 +61,11 @@ def _schema():
 
 
 def schema(case):
-    """The JSON Schema accepts a scenario that Shallows accepts."""
-    errors = list(_schema().iter_errors(tomllib.loads(case.scenario.to_toml())))
-    return f"schema: {errors[0].message}" if errors else None
+    """The JSON Schema accepts a scenario that Shallows accepts, as it is and with its defaults."""
+    for tables in (case.given, tomllib.loads(case.scenario.to_toml())):
+        for error in _schema().iter_errors(tables):
+            return f"schema: {error.message}"
+    return None
 
 
 def warnings(case):
@@ -83,11 +90,19 @@ def counts(case):
         return f"counts: {int(done.sum())} rows have a completion time, {flows['finished']} flows finished"
     network = of["network"]
     if case.world == "packet" and network["dropped"] < of["bottleneck"]["dropped"]:
-        return f"counts: {network['dropped']} dropped, of them {of['bottleneck']['dropped']} at the bottleneck"
+        return (
+            f"counts: {network['dropped']} dropped, of them {of['bottleneck']['dropped']} at the bottleneck"
+        )
     return None
 
 
-PARTS = {"flows_by_size": "size.10KB", "traffic": "traffic.0", "faults": "faults.0", "collectives": "traffic.0", "tasks": "traffic.0"}
+PARTS = {
+    "flows_by_size": "size.10KB",
+    "traffic": "traffic.0",
+    "faults": "faults.0",
+    "collectives": "traffic.0",
+    "tasks": "traffic.0",
+}
 """A part of the name of metrics that stand in rows."""
 NOT_SIMULATED = {
     *("seed", "duration_s", "warmup_s", "cooldown_at_s", "interrupted_at_s", "wall_s", "packet_hops_per_s"),
@@ -124,6 +139,10 @@ def _leaves(value, path=""):
         yield path
 
 
+TREES = ("dumbbell", "star", "parking-lot", "leaf-spine", "fat-tree", "three-tier")
+"""Topologies whose paths lead up and down a tree, so that pauses form no circle."""
+
+
 def lossless(case):
     """Where every port pauses its senders in time, no data is dropped."""
     tables = tomllib.loads(case.scenario.to_toml())
@@ -132,8 +151,17 @@ def lossless(case):
     credits = any(of.name == "expresspass" for of in case.scenario.algorithms)
     if not pauses or others or credits or pauses["headroom"] != "auto" or "watchdog" in pauses:
         return None
-    dropped = case.run.summary["network"]["dropped"]
-    return f"lossless: {dropped} packets dropped in spite of pauses" if dropped else None
+    network, flows = case.run.summary["network"], case.run.summary["flows"]
+    if network["dropped"]:
+        return f"lossless: {network['dropped']} packets dropped in spite of pauses"
+    if network["deadlock"] and case.scenario.topology.kind in TREES:
+        return (
+            f"lossless: a deadlock of {network['deadlock'][:3]}, which routes up and down a tree cannot have"
+        )
+    # A link that stays paused for longer than a timeout looks like a loss, and so does another path.
+    if flows["retransmits"] and not flows["timeouts"] and case.scenario.network.balancing == "flow":
+        return f"lossless: {flows['retransmits']} retransmits without a loss or a timeout"
+    return None
 
 
 def named(case):
@@ -188,7 +216,17 @@ def why(case):
         return None
     finished = case.run.flows.flow[case.run.flows.fct_us.notna()].tolist()
     chosen = case.dice.sample(finished, min(len(finished), FLOWS))
-    return checks._unexplained_of(case.run, chosen) if chosen else None
+    for flow, path in (case.run.why(chosen) if chosen else {}).items():
+        pieces, row = path.pieces, case.run.flows.loc[flow]
+        if any(one.end_ps != other.begin_ps for one, other in pairwise(pieces)):
+            return f"why: the pieces of flow {flow} do not touch"
+        sums = sum(piece.length_ps for piece in pieces), sum(path.by_cause().values()), path.ideal_ps
+        # Messages whose hosts have costs end later than `why` knows.
+        fct_ps = path.fct_ps if case.scenario.hosts.costs else round(row.fct_us * 1e6)
+        expected = fct_ps, path.fct_ps, round(row.ideal_us * 1e6)
+        if sums != expected:
+            return f"why: pieces, causes and ideal of flow {flow} are {sums} ps, in its table {expected}"
+    return None
 
 
 def why_of_all(case):
@@ -299,7 +337,7 @@ def problem(text, world, oracles=tuple(DEAR), overrides=None, seed=0, seconds=ch
         return "refused", checks._about_refusal(error, text, overrides or {})
     except BaseException as error:
         return "refused", f"crash {type(error).__name__}: {error}"
-    case = Case(scenario, world, seconds, random.Random(seed))
+    case = Case(tomllib.loads(text), scenario, world, seconds, random.Random(seed))
     try:
         if wrong := _first(BEFORE, case):
             return "ran", wrong
