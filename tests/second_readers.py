@@ -133,6 +133,8 @@ def configuration(text):
     found, unknown, seen = {}, [], set()
     for words in lines(text):
         key, *values = words
+        if key[0] == "{" or key[:2] == "//":
+            continue
         if key in seen:
             unknown.append(key)
         seen.add(key)
