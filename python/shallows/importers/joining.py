@@ -182,7 +182,7 @@ def _let_end(imported: Imported, base: Scenario | None, last_ps: int) -> None:
     duration = TIME.text(last_ps + TIME.parse(ENDLESS)) if after else ENDLESS
     imported.tables["duration"] = duration
     imported.assumed.append(
-        f"duration = {duration}{after}: some flows have no end, and programs of htsim run {ENDLESS} by default"
+        f"duration = {duration}{after}, the default of htsim's programs: some flows have no end"
     )
 
 
