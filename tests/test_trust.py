@@ -6,6 +6,7 @@ import importlib
 import os
 import pickle
 import py_compile
+import re
 import shutil
 import sys
 import zipfile
@@ -481,3 +482,18 @@ def test_the_entries_that_trust_a_name_are_listed():
         if any(trusts(node) for node in ast.walk(ast.parse(path.read_text())))
     }
     assert found == set(ENTRIES)
+
+
+def test_each_row_of_the_threat_model_names_tests_that_exist():
+    tests = Path(__file__).parent
+    rows = re.findall(
+        r"^\| .* \| (`test_\w+\.py.*) \|$", (tests.parent / "docs" / "trust.md").read_text(), re.M
+    )
+    assert len(rows) >= 10
+    for row in rows:
+        file = None
+        for name in re.findall(r"`([^`]+)`", row):
+            file, _, function = name.rpartition("::") if "::" in name else (file, "", name)
+            if name.endswith(".py"):
+                file, function = name, ""
+            assert f"def {function}" in (tests / file).read_text(), name
