@@ -19,7 +19,7 @@ import failing_calls
 import fake_packet_run as fake
 import shallows as sh
 from shallows.base.version import version
-from shallows.results import TABLES, files, store
+from shallows.results import TABLES, files, inventory, store
 from shallows.results.metrics import RUN_KEYS as NUMBERS
 from shallows.sweeps import jobs
 from shallows.sweeps.comparison import Comparison
@@ -347,6 +347,15 @@ def test_a_summary_with_another_type_is_refused_with_its_key(tmp_path, key, valu
     run.save(tmp_path / "out")
     with pytest.raises(sh.ScenarioError, match=rf"summary\.json: {key}.*expected {expected}"):
         sh.Run.load(tmp_path / "out")
+
+
+@pytest.mark.parametrize(("key", "value"), [("world", 1e300), ("cc", [None]), ("name", []), ("seed", "1")])
+def test_a_forged_summary_is_not_in_the_list(tmp_path, key, value):
+    run = fake.run()
+    run.save(tmp_path / "good")
+    run.summary[key] = value
+    run.save(tmp_path / "gift")
+    assert [one.folder.name for one in inventory.found(tmp_path)] == ["good"]
 
 
 @pytest.mark.parametrize("lacks", ["digest", "key", "table"])

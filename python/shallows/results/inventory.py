@@ -7,15 +7,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import TypedDict
 
 from shallows.base.literal import is_list, is_table
 from shallows.base.version import version
 from shallows.errors import ScenarioError
-from shallows.results import store
+from shallows.results import shape, store
 from shallows.results.paths import LATEST
 
-NAMED = {"name", "seed", "version"}
-"""Keys of every run's summary."""
+
+class Head(TypedDict):
+    """The keys of every run's summary, also of one that another version saved."""
+
+    name: str
+    world: str
+    cc: list[str]
+    seed: int
+    version: str
 
 
 @dataclass(frozen=True)
@@ -110,9 +118,8 @@ def _found(folder: Path) -> Found | None:
     try:
         summary = json.loads((folder / "summary.json").read_text("utf-8"))
         scenario = dict(_flat(tomllib.loads((folder / "scenario.toml").read_text("utf-8"))))
-    except (OSError, ValueError):
-        return None
-    if not is_table(summary) or not summary.keys() >= NAMED:
+        shape.check(summary, Head)
+    except (OSError, ValueError, RecursionError):
         return None
     return Found(folder, summary, scenario, (folder / "summary.json").stat().st_mtime)
 
