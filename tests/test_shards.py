@@ -155,6 +155,14 @@ def test_a_forged_address_leads_nowhere(tmp_path, parts, address):
     } == (before)
 
 
+def test_a_sweep_without_its_own_text_is_refused(parts):
+    one, _ = parts
+    one.about["told"] = "[["
+    saved.save(one.folder / "table.parquet", one.rows, one.about, one.swept)
+    with pytest.raises(ScenarioError, match=r"table\.parquet: told: expected the sweep as TOML"):
+        sh.Sweep.load(one.folder)
+
+
 @pytest.mark.parametrize("link", ["runs", ".lock", ".table.parquet.partial", "set-aside", "summary.csv"])
 def test_a_link_in_the_folder_of_a_sweep_is_not_followed(tmp_path, parts, link):
     away = tmp_path / "away"

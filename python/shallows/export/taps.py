@@ -216,7 +216,11 @@ def _frames(run: "Run", scenario: "Scenario", links: NDArray[Any], span: tuple[i
     """Frames of the taps, at most: those of the run, or what the ports can send in the span."""
     if scenario.warmup:  # its frames are not counted
         return MOST_FRAMES
-    sent = np.asarray(run.columns("ports")["sent"], float)[links]
+    sent = np.asarray(run.columns("ports")["sent"], float)
+    if len(sent) != len(scenario.graph.rate_bps):
+        expected = f"a row for each of the {len(scenario.graph.rate_bps)} ports of the scenario"
+        raise ScenarioError("ports", f"{len(sent)} rows", expected, file=run.folder)
+    sent = sent[links]
     able = scenario.graph.rate_bps.astype(float)[links] * (span[1] - span[0]) / (8e12 * MIN_FRAME)
     return min(float(np.minimum(sent, able).sum()), MOST_FRAMES)
 

@@ -117,7 +117,9 @@ def _of_port(run: "Run", table: str, bottleneck: str) -> "tuple[dict[str, NDArra
         return columns, None
     ports = table_columns(run, "ports")
     mean = dict(zip(ports["port"], ports["queue_mean_pkt"], strict=True))
-    port = bottleneck if bottleneck in recorded else max(sorted(recorded), key=lambda name: mean[name])
+    port = (
+        bottleneck if bottleneck in recorded else max(sorted(recorded), key=lambda name: mean.get(name, 0.0))
+    )
     rows = columns["port"] == port
     return {name: values[rows] for name, values in columns.items()}, port
 

@@ -8,6 +8,7 @@ from typing import TypedDict, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from shallows.base import texts
 from shallows.errors import ScenarioError
 from shallows.results import disk, shape, tables
 from shallows.results.address import Address
@@ -93,6 +94,10 @@ def _check(rows: list[dict[str, object]], facts: object, swept: object) -> None:
     """Raise `ScenarioError` unless a sweep could have written this."""
     shape.check(facts, About)
     shape.check(swept, dict[str, str], SWEPT)
+    try:
+        texts.toml(cast(About, facts)["told"])
+    except ValueError:
+        raise ScenarioError("told", None, "the sweep as TOML") from None
     for row in rows:
         shape.check(row, Row)
         for name in RUN_KEYS:
