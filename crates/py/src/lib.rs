@@ -265,8 +265,8 @@ fn guarded<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult
     py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(bug)
 }
 
-/// Like [`guarded`], on a thread of its own, because setting up a large network, or a measurement of the machine, takes seconds without a
-/// pause: after Ctrl-C it is left to itself.
+/// Like [`guarded`], on a thread of its own, because setting up a large network takes many seconds without a pause: after Ctrl-C it is
+/// left to itself.
 fn set_up<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
     awaited(py, work, || py.check_signals())
 }
