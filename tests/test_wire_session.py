@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import commands
+from shallows.algorithms import trust
 from shallows.algorithms.algorithm import choose
 from shallows.errors import ScenarioError
 from shallows.worlds import wire, wire_flow, wire_session
@@ -407,3 +408,18 @@ def test_random_kills_of_an_end_end_the_other(tmp_path):
     print(f"the other end took {longest_s:.1f} s at most; {early} kills before the first packet")
     assert early < 20
     assert longest_s <= 3 or os.getloadavg()[0] > 4
+
+
+@pytest.mark.parametrize("kind", ["a file", "a file that the user ran", "a class of the session", "a list"])
+def test_a_peer_names_no_code(tmp_path, monkeypatch, kind):
+    """Whatever a peer calls its algorithm, only the catalog is searched."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    file = tmp_path / "evil.py"
+    file.write_text(f"open('{tmp_path}/ran', 'a').write('.')\nclass Evil: pass\n")
+    if kind == "a file that the user ran":
+        trust.record(file)
+    name = {"a class of the session": "python:Evil", "a list": ["dctcp"]}.get(kind, f"{file}:Evil")
+    control = {"name": name, "parameters": {}, "receiver": None}
+    with pytest.raises(ScenarioError, match="one of "):
+        wire_flow.request(Terms(control, **PATH))
+    assert not (tmp_path / "ran").exists()

@@ -58,14 +58,14 @@ def send(
     json_: Json = False,
 ) -> int:
     """Send one flow to HOST, and tell what both ends have seen."""
+    from shallows.algorithms import trust
     from shallows.algorithms.algorithm import choose
-    from shallows.algorithms.user_algorithms import location_or_name
     from shallows.units import RATE, SIZE
     from shallows.worlds import wire_flow
 
     if out:
         files.check(out, files.MEASURED)
-    used = choose({"name": location_or_name(cc)}, wire_flow.FRAME)
+    used = choose({"name": trust.named(cc)}, wire_flow.FRAME)
     seen = wire_flow.send(
         wire_flow.address(host),
         used,

@@ -35,16 +35,23 @@ RTT = "10ms"
 
 
 def request(terms: Terms, used: "Algorithm | None" = None) -> "Request":
-    """The request for one flow from host 0 to host 1, over one cable, under `used` or the terms' control."""
+    """The request for one flow from host 0 to host 1, over one cable, under `used` or the terms' control.
+
+    The name in the terms is the peer's: it is looked up in the catalog, and is never a file. Raises
+    `ScenarioError` for any other name.
+    """
+    from shallows.algorithms.algorithm import in_catalog
     from shallows.scenario import Scenario
 
     mbps = terms.rate_bps / 1e6
-    scenario = Scenario(
-        duration=f"{terms.seconds}s",
-        warmup="0s",
-        topology={"kind": "star", "hosts": 2, "rate": f"{mbps}Mbps", "rtt": RTT},
-        cc={"name": terms.control["name"]},
-        traffic=[{"kind": "incast", "senders": 1, "size": f"{terms.size or 1}B"}],
+    scenario = Scenario.made(
+        {
+            "duration": f"{terms.seconds}s",
+            "warmup": "0s",
+            "topology": {"kind": "star", "hosts": 2, "rate": f"{mbps}Mbps", "rtt": RTT},
+            "cc": {"name": in_catalog(terms.control["name"])},
+            "traffic": [{"kind": "incast", "senders": 1, "size": f"{terms.size or 1}B"}],
+        }
     )
     asked = packet.request(scenario)
     control = used.to_core() if used else cast("Control", {**terms.control, "user_algorithm": None})
