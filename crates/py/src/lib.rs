@@ -222,11 +222,13 @@ impl<'py> Asked<'py> {
             let (progress, stepped) = guarded(py, || (run.step(false), run))?;
             return Ok((progress, stepped, false));
         }
+        let simulation = &run.simulation;
+        let reached = (simulation.now().0, simulation.packet_hops(), simulation.finished());
         let mut ending: Option<Ending> = None;
         let hears = || match &ending {
             Some(ending) => ending.press(py, &self.raised, || ()),
             None => {
-                ending = py.check_signals().err().map(Ending::begin);
+                ending = self.told(py, reached).err().map(Ending::begin);
                 Ok(())
             }
         };
