@@ -131,7 +131,7 @@ def test_a_signal_before_the_first_answer_raises_with_its_reason():
 
 
 def test_an_interrupted_run_that_was_late_does_not_count():
-    with pytest.raises(KeyboardInterrupt, match="too late to be kept .datagrams were lost"):
+    with pytest.raises(KeyboardInterrupt, match="too late to be kept"):
         series(answer(0.15, interrupted=True, reason="datagrams were lost"))
     run = series(answer(), answer(interrupted=True, reason="late"))
     assert run.summary["spread"]["runs"] == 1

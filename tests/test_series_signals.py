@@ -50,8 +50,10 @@ def judged(folder, stdout, stderr):
     port, spread = summary["bottleneck"], summary["spread"]
     assert port["utilization"] is None or 0 <= port["utilization"] <= 1.01
     assert port["queue_mean_pkt"] is None or 0 <= port["queue_mean_pkt"] <= 60
-    assert (summary["flows"]["goodput_gbps"] or 0) <= 0.02
-    for quantity, most in (("utilization", 1.01), ("queue_mean_pkt", 60), ("goodput_gbps", 0.02)):
+    measured_s = summary.get("interrupted_at_s", 1.2) - 0.5
+    # Applications of the kernel world read 64 KiB at a time.
+    assert (summary["flows"]["goodput_gbps"] or 0) <= 0.02 + 2 * 2**16 * 8e-9 / max(measured_s, 1e-9)
+    for quantity, most in (("utilization", 1.01), ("queue_mean_pkt", 60), ("goodput_gbps", 0.0215)):
         if quantity in spread:
             assert 0 <= spread[quantity]["least"] <= spread[quantity]["most"] <= most
     ended = spread["interrupted"]

@@ -102,7 +102,10 @@ fn load_ecn(request: &Network, controls: &[ControlSpec]) -> Outcome<Option<Loade
         return Ok(None);
     }
     let program = programs::load_ecn()?;
-    chosen.into_iter().try_for_each(|flow| program.choose(host::sender_port(flow)))?;
+    // Linux takes a request from an ECN-capable packet, as this one is, only if the other end needs ECN too.
+    for flow in chosen {
+        [host::sender_port(flow), host::receiver_port(flow)].into_iter().try_for_each(|port| program.choose(port))?;
+    }
     Ok(Some(program))
 }
 

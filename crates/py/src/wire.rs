@@ -132,7 +132,9 @@ fn run<T: Send + 'static>(
             Ok(())
         },
     )?;
-    match ending.map(|ending| ending.why).or_else(|| asked.raised.take()) {
+    // A signal that came too late to be heard would be raised in the caller, which would then lose the outcome.
+    let late = || asked.raised.take().or_else(|| py.check_signals().err());
+    match ending.map(|ending| ending.why).or_else(late) {
         Some(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
         interrupt => Ok((outcome.map_err(PyValueError::new_err)?, interrupt.is_some())),
     }
