@@ -35,14 +35,15 @@ def place(tmp_path):
 
 @pytest.mark.parametrize("name", ENDING)
 def test_a_run_saves_what_it_has_done(name, place):
-    process = commands.Process("run", "long.toml", "--out", "out", cwd=place, code=TELLS)
+    process = commands.Process("run", "long.toml", "--out", "out", "--plot", cwd=place, code=TELLS)
     for line in process.error_lines():
         if " simulated, " in line:
             break
     process.send_signal(getattr(signal, name))
     assert process.wait() == 130
-    assert "interrupted; what was done is saved in out" in process.communicate()[1]
+    assert "interrupted; what was done is saved in out, and not drawn" in process.communicate()[1]
     assert sh.Run.load(place / "out").interrupted
+    assert not (place / "out/figure.png").exists()  # drawing takes seconds
 
 
 def test_a_signal_that_the_parent_ignores_is_ignored(place):

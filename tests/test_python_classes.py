@@ -214,7 +214,10 @@ def test_a_hundred_runs_of_classes_end(place):
         sent = time.monotonic()
         status = process.wait(60)
         longest_s = max(longest_s, time.monotonic() - sent)
-        assert status in (130, -getattr(signal, how)) or late, (number, name, how, process.communicate())
+        stdout, stderr = process.communicate()
+        # Under load a command that has printed its results needs a while to end.
+        late = late or ("repeated    once" in stdout and "interrupted" not in stderr)
+        assert status in (130, -getattr(signal, how)) or late, (number, name, how, stdout, stderr)
     print(f"load {os.getloadavg()[0]:.1f}: a signal took {longest_s:.2f} s at most")
     assert not _with_priority()
 

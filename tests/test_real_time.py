@@ -131,6 +131,8 @@ def test_a_signal_before_the_first_answer_raises_with_its_reason():
 
 
 def test_an_interrupted_run_that_was_late_does_not_count():
+    with pytest.raises(KeyboardInterrupt, match="too late to be kept"):
+        series(answer(0.15, interrupted=True, reason="datagrams were lost"))
     run = series(answer(), answer(interrupted=True, reason="late"))
     assert run.summary["spread"]["runs"] == 1
     assert run.summary["spread"]["interrupted"]["run"] == 2
@@ -149,6 +151,26 @@ def test_the_answer_of_a_program_that_a_signal_met_is_kept(tmp_path, monkeypatch
     with pytest.raises(live.Interrupted) as signal:
         live.ask({})
     assert signal.value.answer == "whole"
+
+
+def test_a_run_of_a_comparison_hears_that_it_is_to_end(tmp_path, monkeypatch):
+    """It is in a thread, which gets no signal: the report of progress raises."""
+    program = tmp_path / "program"
+    program.write_text(
+        f"#!{sys.executable}\nimport os, signal, sys\n"
+        "signal.signal(signal.SIGINT, lambda *_: print('\"part\"', flush=True) or os._exit(0))\n"
+        f"open({str(tmp_path / 'ready')!r}, 'w').close()\nsys.stdin.read()\nsignal.pause()\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setattr(live, "program", lambda: program)
+
+    def hears():
+        if (tmp_path / "ready").exists():
+            raise KeyboardInterrupt
+
+    with pytest.raises(live.Interrupted) as signal:
+        live.ask({}, hears=hears)
+    assert signal.value.answer == "part"
 
 
 @pytest.fixture
@@ -174,12 +196,12 @@ def test_runs_wait_for_each_other_and_say_for_what(place):
             said.append(line)
             other.stdin.close()  # now it lets go
 
-        with machine.alone(tell):
+        with machine.alone(tell=tell):
             pass
     assert said == [
         f"waits for process {other.pid} (shallows run x\\x1b.toml), which uses this machine in real time"
     ]
-    with machine.alone(tell):
+    with machine.alone(tell=tell):
         pass
     assert len(said) == 1
 

@@ -130,10 +130,10 @@ def test_a_receiver_outlives_any_peer(count, token, tmp_path):
     assert grown_kb < MOST_GROWTH_KB
 
 
-def hostile_receiver(draws, sock, until):
-    """Answers as a receiver may, and then with anything."""
-    key, sock_token = None, wire_session.token_key("")
-    while time.monotonic() < until:
+def hostile_receiver(draws, sock, sender):
+    """Answers as a receiver may, and then with anything, until the sender has ended or hangs."""
+    key, sock_token, until = None, wire_session.token_key(""), time.monotonic() + 60
+    while sender.poll() is None and time.monotonic() < until:
         try:
             data, peer = sock.recvfrom(4096)
         except TimeoutError:
@@ -181,9 +181,7 @@ def test_a_sender_outlives_any_receiver(count, tmp_path):
                 "10Mbps",
             )
             sender = commands.Process(*words, cwd=tmp_path)
-            until = time.monotonic() + 60
-            while sender.poll() is None and time.monotonic() < until:
-                hostile_receiver(draws, sock, time.monotonic() + 0.2)
+            hostile_receiver(draws, sock, sender)
             status, (stdout, stderr) = sender.wait(1), sender.communicate()
         assert status in (0, 1, 2), stderr
         assert "Traceback" not in stderr

@@ -232,6 +232,8 @@ def test_the_reason_of_a_receiver_is_escaped():
             data, peer = sock.recvfrom(4096)
             kind = wire_session._read(data)["kind"]
             parts = {"kind": "cookie", "cookie": "0" * 32} if kind == "greeting" else None
+            if parts:
+                sock.sendto(wire_session._message(kind="cookie", cookie="\ud800" * 32), peer)  # is ignored
             sock.sendto(
                 wire_session._message(**(parts or {"kind": "refused", "why": "\x1b[2J\n" * 99})), peer
             )

@@ -45,7 +45,7 @@ impl Emulation {
         let named = |(number, control): (usize, &ControlSpec)| programs::name_in_run(&control.name, number);
         let names = controls.iter().enumerate().map(named).collect::<Outcome<Vec<_>>>()?;
         let loaded = load(request, controls, &names, control_group)?;
-        let (hosts, ends) = build_hosts(request, controls, &names, &loaded)?;
+        let (hosts, ends) = build_hosts(request, &names, &loaded)?;
         namespaces::enter(&home)?;
         let times = Arc::new(Times::default());
         let network = start_network(run, &hosts, &times)?;
@@ -102,7 +102,10 @@ fn load_ecn(request: &Network, controls: &[ControlSpec]) -> Outcome<Option<Loade
         return Ok(None);
     }
     let program = programs::load_ecn()?;
-    chosen.into_iter().try_for_each(|flow| program.choose(host::sender_port(flow)))?;
+    // Linux takes a request from an ECN-capable packet, as this one is, only if the other end needs ECN too.
+    for flow in chosen {
+        [host::sender_port(flow), host::receiver_port(flow)].into_iter().try_for_each(|port| program.choose(port))?;
+    }
     Ok(Some(program))
 }
 
@@ -118,12 +121,7 @@ struct Ends {
     listener: std::net::TcpListener,
 }
 
-fn build_hosts(
-    request: &Network,
-    controls: &[ControlSpec],
-    names: &[String],
-    loaded: &[Loaded],
-) -> Outcome<(Vec<Host>, Vec<Ends>)> {
+fn build_hosts(request: &Network, names: &[String], loaded: &[Loaded]) -> Outcome<(Vec<Host>, Vec<Ends>)> {
     let payload = request.mss().0;
     let (mut hosts, mut senders, mut listeners) = (Vec::new(), Vec::new(), Vec::new());
     for number in 0..request.hosts {

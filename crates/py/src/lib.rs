@@ -222,11 +222,13 @@ impl<'py> Asked<'py> {
             let (progress, stepped) = guarded(py, || (run.step(false), run))?;
             return Ok((progress, stepped, false));
         }
+        let simulation = &run.simulation;
+        let reached = (simulation.now().0, simulation.packet_hops(), simulation.finished());
         let mut ending: Option<Ending> = None;
         let hears = || match &ending {
             Some(ending) => ending.press(py, &self.raised, || ()),
             None => {
-                ending = py.check_signals().err().map(Ending::begin);
+                ending = self.told(py, reached).err().map(Ending::begin);
                 Ok(())
             }
         };
@@ -265,8 +267,8 @@ fn guarded<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult
     py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(bug)
 }
 
-/// Like [`guarded`], on a thread of its own, because setting up a large network, or a measurement of the machine, takes seconds without a
-/// pause: after Ctrl-C it is left to itself.
+/// Like [`guarded`], on a thread of its own, because setting up a large network takes many seconds without a pause: after Ctrl-C it is
+/// left to itself.
 fn set_up<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
     awaited(py, work, || py.check_signals())
 }

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddrV4;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use pyo3::exceptions::{PyConnectionError, PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
@@ -19,7 +19,7 @@ use shallows_wire::mac::Key;
 use shallows_wire::sys::Socket;
 
 use crate::raised::Ending;
-use crate::{Asked, answer, awaited, set_up};
+use crate::{Asked, answer, awaited};
 
 /// Runs a request in real time on this machine, to its end or until Ctrl-C.
 #[pyfunction]
@@ -132,16 +132,25 @@ fn run<T: Send + 'static>(
             Ok(())
         },
     )?;
-    match ending.map(|ending| ending.why).or_else(|| asked.raised.take()) {
+    // A signal that came too late to be heard would be raised in the caller, which would then lose the outcome.
+    let late = || asked.raised.take().or_else(|| py.check_signals().err());
+    match ending.map(|ending| ending.why).or_else(late) {
         Some(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
         interrupt => Ok((outcome.map_err(PyValueError::new_err)?, interrupt.is_some())),
     }
 }
 
+/// Measures something of this machine on a thread of its own. Ctrl-C ends it.
+fn measured<T: Send + 'static>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> T + Send + 'static) -> PyResult<T> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let shared = Arc::clone(&stop);
+    awaited(py, move || work(&shared), || py.check_signals().inspect_err(|_| stop.store(true, Ordering::Relaxed)))
+}
+
 /// Datagrams that each of two threads of this machine receives and sends per second, measured for so long.
 #[pyfunction]
 pub fn datagrams_per_s(py: Python<'_>, seconds: f64) -> PyResult<f64> {
-    Ok(set_up(py, move || calibration::datagrams_per_s((seconds * 1e9) as u64))??)
+    Ok(measured(py, move |stop| calibration::datagrams_per_s((seconds * 1e9) as u64, stop))??)
 }
 
 /// Stamps of `count` credits that cross loopback to another thread, which answers each: for each its eight times in ns.
@@ -153,7 +162,7 @@ pub fn host_stamps(
     polls: bool,
     answers: bool,
 ) -> PyResult<Vec<[u64; 8]>> {
-    let all = set_up(py, move || host::measure(Question { count, interval_ns, polls, answers }))??;
+    let all = measured(py, move |stop| host::measure(Question { count, interval_ns, polls, answers }, stop))??;
     let row = |stamps: Stamps| {
         let Stamps { due, sent, departed, arrived, read, answered, returned, taken } = stamps;
         [due, sent, departed, arrived, read, answered, returned, taken]
@@ -164,5 +173,5 @@ pub fn host_stamps(
 /// Gaps of at least so many ns between two readings of the clock by a thread that does nothing else for so long.
 #[pyfunction]
 pub fn longest_gaps(py: Python<'_>, seconds: f64, at_least_ns: u64) -> PyResult<Vec<u64>> {
-    set_up(py, move || host::longest_gaps((seconds * 1e9) as u64, at_least_ns))
+    measured(py, move |stop| host::longest_gaps((seconds * 1e9) as u64, at_least_ns, stop))
 }

@@ -18,19 +18,19 @@ const IN_FLIGHT: usize = 3 * BATCH;
 /// The longest wait for a datagram.
 const WAIT_NS: u64 = 1_000_000;
 
-/// Sends datagrams back and forth for so long. Returns how many each thread has both received and sent per second.
+/// Sends datagrams back and forth for so long, or until `stop`. Returns how many each thread has both received and sent per second.
 ///
 /// # Errors
 /// If there are no sockets.
-pub fn datagrams_per_s(nanos: u64) -> io::Result<f64> {
+pub fn datagrams_per_s(nanos: u64, stop: &AtomicBool) -> io::Result<f64> {
     let [one, other] = pair()?;
-    let stop = AtomicBool::new(false);
+    let over = AtomicBool::new(false);
     thread::scope(|scope| {
-        let echo = scope.spawn(|| bounce(&other, 0, || stop.load(Ordering::Relaxed)));
+        let echo = scope.spawn(|| bounce(&other, 0, || over.load(Ordering::Relaxed)));
         let first = scope.spawn(|| {
             let (begun, end) = (now_ns(), now_ns() + nanos);
-            let count = bounce(&one, IN_FLIGHT, || now_ns() >= end);
-            stop.store(true, Ordering::Relaxed);
+            let count = bounce(&one, IN_FLIGHT, || now_ns() >= end || stop.load(Ordering::Relaxed));
+            over.store(true, Ordering::Relaxed);
             Ok(count? as f64 / ((now_ns() - begun) as f64 / 1e9))
         });
         let per_s = first.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));

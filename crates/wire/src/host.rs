@@ -64,11 +64,11 @@ pub struct Stamps {
     pub taken: u64,
 }
 
-/// Sends credits, and returns the stamps of each in order. A credit that was lost, or whose answer was, lacks the later ones.
+/// Sends credits until `stop`, and returns the stamps of each in order. A credit that was lost, or whose answer was, lacks the later ones.
 ///
 /// # Errors
 /// An error of the sockets, or no stamps in this kernel.
-pub fn measure(question: Question) -> io::Result<Vec<Stamps>> {
+pub fn measure(question: Question, stop: &AtomicBool) -> io::Result<Vec<Stamps>> {
     let [pacer, host] = pair()?;
     pacer.ask_for_stamps()?;
     pacer.ask_for_send_stamps()?;
@@ -78,7 +78,7 @@ pub fn measure(question: Question) -> io::Result<Vec<Stamps>> {
     let ended = AtomicBool::new(false);
     thread::scope(|scope| {
         let answering = scope.spawn(|| answer(&host, question, clock, &key, &ended));
-        let sent = pace(&pacer, question, clock, &key);
+        let sent = pace(&pacer, question, clock, &key, stop);
         ended.store(true, Ordering::Relaxed);
         let answered = answering.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         let mut all = sent?;
@@ -107,13 +107,13 @@ impl Clock {
 }
 
 /// Sends credits when they are due, by polling the clock, and reads what comes back.
-fn pace(socket: &Socket, question: Question, clock: Clock, key: &Key) -> io::Result<Vec<Stamps>> {
+fn pace(socket: &Socket, question: Question, clock: Clock, key: &Key, stop: &AtomicBool) -> io::Result<Vec<Stamps>> {
     prioritise_thread();
     let due = |number: usize| number as u64 * question.interval_ns;
     let mut all: Vec<_> = (0..question.count).map(|number| Stamps { due: due(number), ..Stamps::default() }).collect();
     let (mut inbox, mut outbox) = (Inbox::default(), Outbox::default());
     let (mut next, mut back, mut heard) = (0, 0, clock.now());
-    while back < question.count && clock.now() < heard + SILENCE_NS {
+    while back < question.count && clock.now() < heard + SILENCE_NS && !stop.load(Ordering::Relaxed) {
         if next < question.count && now_ns() >= clock.origin + due(next) {
             write_credit(next as u64, key, outbox.add(None));
             heard = clock.now();
@@ -184,13 +184,14 @@ fn number(datagram: &Received<'_>, key: &Key) -> Option<usize> {
     }
 }
 
-/// Gaps between two readings of the clock, ns, of a thread that does nothing else for so long: what the machine takes away.
+/// Gaps between two readings of the clock, ns, of a thread that does nothing else for so long, or until `stop`: what the machine takes
+/// away.
 #[must_use]
-pub fn longest_gaps(nanos: u64, at_least: u64) -> Vec<u64> {
+pub fn longest_gaps(nanos: u64, at_least: u64, stop: &AtomicBool) -> Vec<u64> {
     prioritise_thread();
     let end = now_ns() + nanos;
     let (mut gaps, mut before) = (Vec::new(), now_ns());
-    while before < end {
+    while before < end && !stop.load(Ordering::Relaxed) {
         let now = now_ns();
         if now - before >= at_least {
             gaps.push(now - before);
@@ -207,7 +208,7 @@ mod tests {
     #[test]
     fn stamps_of_a_credit_are_in_order() {
         let question = Question { count: 200, interval_ns: 200_000, polls: false, answers: true };
-        let all = measure(question).expect("loopback has stamps");
+        let all = measure(question, &AtomicBool::new(false)).expect("loopback has stamps");
         assert_eq!(all.len(), question.count);
         let whole: Vec<_> = all.iter().filter(|stamps| stamps.taken > 0 && stamps.departed > 0).collect();
         assert!(whole.len() >= 190, "{} of 200 came back with all stamps", whole.len());

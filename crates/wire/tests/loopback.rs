@@ -3,7 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use shallows_cc::units::{Bytes, Rate, Time};
@@ -48,7 +48,7 @@ fn flows_complete_over_loopback_and_the_books_close() {
 
 #[test]
 fn a_machine_carries_some_datagrams() {
-    let rate = datagrams_per_s(100_000_000).expect("loopback is there");
+    let rate = datagrams_per_s(100_000_000, &AtomicBool::new(false)).expect("loopback is there");
     println!("{rate:.0} datagrams/s");
     assert!((1e3..1e8).contains(&rate), "{rate}");
 }

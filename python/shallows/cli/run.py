@@ -235,13 +235,20 @@ def _tell(kind: str, data: object, report: "list[Part]", as_json: bool) -> None:
 def _finish(
     result: "Run | Comparison", saved: Path, status: int, figure: "FigureOptions | None", html: Path | None
 ) -> int:
-    """Print where `result` was saved, draw figure (with these options) and page, and return the status."""
-    early = "interrupted; what was done is " if result.interrupted else ""
-    print(f"{early}saved in {saved}", file=sys.stderr, flush=True)
+    """Print where `result` was saved, draw figure (with these options) and page, and return the status.
+
+    After an interrupt nothing is drawn, because whoever ended the command waits for its end.
+    """
+    if result.interrupted:
+        undrawn = ", and not drawn" if figure is not None or html else ""
+        print(f"interrupted; what was done is saved in {saved}{undrawn}", file=sys.stderr, flush=True)
+        result.check_books()
+        return INTERRUPTED
+    print(f"saved in {saved}", file=sys.stderr, flush=True)
     try:
         drawn = figure is None or after_saving("the figure", lambda: result.draw(saved, **figure))
         drawn &= not html or after_saving("the page", lambda: pages.write(result, html))
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"while drawing: the results are saved in {saved}") from None
     result.check_books()
-    return INTERRUPTED if result.interrupted else status if drawn else FAILED
+    return status if drawn else FAILED

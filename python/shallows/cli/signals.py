@@ -9,7 +9,7 @@ import time
 from types import FrameType
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-PATIENCE_S = 2.0
+PATIENCE_S = 1.0
 """The longest delay of a signal by an import."""
 LOOK_S = 0.005
 """Time between two looks whether the import is complete."""

@@ -5,6 +5,7 @@ late. A run that was too late is repeated, and the lateness of the accepted run 
 not deterministic: a scenario runs several times, and the summary has the differences.
 """
 
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -135,8 +136,15 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: 
     def ask(attempt: int) -> "Answer":
         # Real-time priority only if normal priority was not enough, because it causes pauses.
         question = {"request": request, "real_time": attempt >= ATTEMPTS - 2}
+        begun = time.monotonic()
+
+        def hears() -> None:
+            # The program tells nothing meanwhile: its time is the clock's, after a measurement of headroom.
+            if on_progress:
+                on_progress(min(round((time.monotonic() - begun) * 1e12), scenario.duration), 0, 0)
+
         try:
-            answer = core_answer.from_json(live.ask(question))
+            answer = core_answer.from_json(live.ask(question, hears=hears))
         except live.Interrupted as signal:
             answer = core_answer.from_json(signal.answer)
             answer["interrupted"] = True
@@ -145,5 +153,5 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: 
         return answer
 
     live.program()
-    with machine.alone():
+    with machine.alone(on_progress):
         return real_time.median_run(scenario, ask, "kernel", repeats=repeats or RUNS, attempts=ATTEMPTS)

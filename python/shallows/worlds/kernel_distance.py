@@ -21,8 +21,8 @@ class Distance:
 
     queue_pkt, queue_share: of the mean queue at the bottleneck: packets, or a share of the longer queue,
     whichever is more. utilization: absolute. goodput: a share, besides the `header_bytes` a packet that Linux
-    sends and the packet world does not; of several traffics, also the difference of the share that each has in
-    the goodput of all. None is a number that cannot be compared.
+    sends and the packet world does not; of several traffics, also the difference of the share that each has
+    in the goodput of all. None is a number that cannot be compared.
     """
 
     queue_pkt: float | None
@@ -125,7 +125,7 @@ def beyond(packet: "Run", kernel: "Run", most: Distance) -> list[str]:
 
 
 def _shares_beyond(packet: "Run", kernel: "Run", most: Distance) -> list[str]:
-    """A sentence for each traffic of several whose share of the goodput differs by more than `most.goodput`."""
+    """A sentence for each traffic of several whose share of the goodput differs by more than allowed."""
     here, there = (_shares(run) for run in (packet, kernel))
     if most.goodput is None or len(here) < 2:
         return []

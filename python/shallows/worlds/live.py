@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from subprocess import PIPE
 from typing import Any, cast
@@ -22,6 +22,8 @@ from shallows.errors import ScenarioError
 NAME = "shallows-live"
 END_S = 1.5
 """How long a run may take to end after a signal."""
+HEAR_S = 0.2
+"""Time between two calls of `hears`."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -64,17 +66,18 @@ def said(*words: str) -> tuple[int, list[str]]:
     return done.returncode, done.stdout.splitlines()
 
 
-def ask(request: Mapping[str, object], word: str = "run") -> Any:
+def ask(request: Mapping[str, object], word: str = "run", hears: Callable[[], object] = lambda: None) -> Any:
     """The answer of the program to a request (docs/crossing.md).
 
-    Raises `ScenarioError` with the program's message if it fails. Ctrl-C ends a run early and raises
-    `Interrupted`, or `KeyboardInterrupt` if the program has no answer yet.
+    Raises `ScenarioError` with the program's message if it fails. Ctrl-C, or a `KeyboardInterrupt` of
+    `hears`, which is called some times a second, ends a run early and raises `Interrupted`, or
+    `KeyboardInterrupt` if the program has no answer yet.
     """
     path, interrupted = program(), False
     process = subprocess.Popen([path, word], stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True)
     with process:
         try:
-            answer, said = process.communicate(encode(request))
+            answer, said = _hearing(process, encode(request), hears)
         except KeyboardInterrupt:
             interrupted = True
             process.send_signal(signal.SIGINT)
@@ -89,6 +92,17 @@ def ask(request: Mapping[str, object], word: str = "run") -> Any:
     if interrupted:
         raise Interrupted(json.loads(answer))
     return json.loads(answer)
+
+
+def _hearing(process: subprocess.Popen[str], text: str, hears: Callable[[], object]) -> tuple[str, str]:
+    """What the program says, with calls of `hears` until it has ended."""
+    given: str | None = text
+    while True:
+        try:
+            return process.communicate(given, timeout=HEAR_S)
+        except subprocess.TimeoutExpired:
+            given = None  # what it has not read yet is kept
+            hears()
 
 
 def _last_words(process: subprocess.Popen[str]) -> tuple[str, str]:

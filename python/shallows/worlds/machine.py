@@ -14,9 +14,13 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shallows.base import names
 from shallows.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from shallows.worlds.runner import OnProgress
 
 NAME = "real-time.lock"
 LOOK_S = 0.1
@@ -30,8 +34,11 @@ def _print(line: str) -> None:
 
 
 @contextmanager
-def alone(tell: Callable[[str], None] = _print) -> Generator[None]:
-    """Hold the lock. A wait is told with the process that holds it; Ctrl-C ends the wait."""
+def alone(on_progress: "OnProgress | None" = None, tell: Callable[[str], None] = _print) -> Generator[None]:
+    """Hold the lock. A wait is told with the process that holds it.
+
+    Ctrl-C ends the wait, and so does an exception of `on_progress`, which is called some times a second.
+    """
     file = _open(folder() / NAME)
     try:
         waits = False
@@ -40,6 +47,8 @@ def alone(tell: Callable[[str], None] = _print) -> Generator[None]:
                 holder = names.line(os.pread(file, MOST_TOLD, 0).decode(errors="replace"))
                 tell(f"waits for {holder or 'another run'}, which uses this machine in real time")
             waits = True
+            if on_progress:
+                on_progress(0, 0, 0)
             time.sleep(LOOK_S)
         os.ftruncate(file, 0)
         os.pwrite(file, _this_process(), 0)

@@ -48,7 +48,7 @@ def median_run(scenario: "Scenario", ask: Ask, world: str, *, repeats: int, atte
     series = _Series(scenario.duration, attempts)
     while len(series.finished) < repeats and not series.is_over:
         series.repeat(ask)
-    answers = series.finished or ([series.cut] if series.cut else [])
+    answers = series.finished or ([series.cut] if series.cut and not series.signal else [])
     if not answers:
         raise series.signal or KeyboardInterrupt
     wall_s = (time.perf_counter() - started) / len(answers)
@@ -80,7 +80,7 @@ class _Series:
     """The runs of a scenario so far.
 
     cut: the run that a signal ended early. interrupted: whether a signal came, also between runs. signal: the
-    exception of a signal after which a run has no answer.
+    exception of a signal after which a run has no answer, or none that counts.
     """
 
     duration_ps: int
@@ -135,3 +135,5 @@ class _Series:
         else:
             answer["interrupted"] = True
             self.cut = answer
+            if reason is not None:
+                self.signal = KeyboardInterrupt(f"a run that was too late to be kept ({reason})")

@@ -128,7 +128,8 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: 
     def ask(attempt: int) -> "Answer":
         return _core.emulate(request, on_progress)
 
-    with machine.alone(), uncollected():  # no collection stops an algorithm that is written in Python
+    # No collection stops an algorithm that is written in Python.
+    with machine.alone(on_progress), uncollected():
         check_load(scenario, capacity())
         return real_time.median_run(scenario, ask, "wire", repeats=repeats or RUNS, attempts=ATTEMPTS)
 

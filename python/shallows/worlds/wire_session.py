@@ -198,7 +198,7 @@ def _ask(sock: socket.socket, peer: Address, message: bytes, *kinds: str) -> tup
             refused = f"; this machine does not send to it ({error})"
         for data in _heard(sock, peer):
             answer = _read(data)
-            if answer and answer.get("kind") in kinds:
+            if answer and answer.get("kind") in kinds and _hexadecimal(answer.get("cookie", "0" * 32)):
                 return answer, time.monotonic() - sent
     expected = "a machine that runs `shallows wire receive`, with the same token, and no firewall between"
     raise ScenarioError("HOST", f"{peer[0]}:{peer[1]}", f"{expected}{refused}")
