@@ -65,7 +65,8 @@ pub fn assert_the_same_in_domains(name: &str, network: &Network, ways: &[(usize,
 
 pub fn control(name: &str) -> Control {
     let algorithm = catalog::find(name).expect("a row of the catalog");
-    Control { algorithm, values: Values::defaults(algorithm.parameters), receiver: None, user_algorithm: None }
+    let values = Values::defaults(algorithm.parameters);
+    Control { algorithm, values, receiver: None, acks_every: 1, user_algorithm: None }
 }
 
 pub fn flow(src: u32, dst: u32, bytes: Bytes) -> FlowSpec {
