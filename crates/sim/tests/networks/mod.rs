@@ -269,6 +269,17 @@ pub fn leaf_spine(spines: u32) -> Network {
     until_done(network)
 }
 
+/// When the last flow ends.
+pub fn last(answer: &Answer) -> Time {
+    answer.flows.iter().map(|flow| flow.finish).max().expect("a flow")
+}
+
+/// Panics unless the last flow ends between these times, in milliseconds.
+pub fn assert_ends_within(answer: &Answer, milliseconds: std::ops::Range<f64>) {
+    let end = last(answer).as_secs() * 1e3;
+    assert!(milliseconds.contains(&end), "the last flow ends after {end} ms, not {milliseconds:?}");
+}
+
 /// The link from its first leaf up to a spine.
 pub fn up(spine: u32) -> u32 {
     2 * (2 + 2 * spine)
