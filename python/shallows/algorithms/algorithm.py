@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Row)
 
 LINUX = "linux"
-"""The name of presets with the values of Linux, whose receivers acknowledge every second packet. Not modelled:
-that Linux acknowledges each of the first packets of a connection and after a pause (quick acknowledgements).
+"""The name of presets with the values of Linux, whose receivers acknowledge every second packet. Not
+modelled: that Linux acknowledges each of the first packets of a connection, and after a pause (quick
+acknowledgements).
 """
 
 LEAST_THRESHOLD = {"dctcp": (7, "DCTCP, SIGCOMM 2010 eq. 13")}

@@ -69,7 +69,8 @@ def of_run(scenario: "Scenario", network: "Network", answer: "Answer") -> list[d
 def _times(start_ps: U64, finish_ps: U64, step: NDArray[np.integer], ideal_ps: float, ended_ps: int) -> Times:
     """Completion time, ideal and steps; a step lasts from the end of the step before to its own.
 
-    The first of `start_ps` is when the first rank began to prepare its first message. Until the end of the run, an unfinished collective has taken the time in `more_than`.
+    The first of `start_ps` is when the first rank began to prepare its first message. Until the end of the
+    run, an unfinished collective has taken the time in `more_than`.
     """
     ideal_us = ideal_ps / 1e6
     if (finish_ps == NEVER).any():
