@@ -175,8 +175,23 @@ def test_a_rank_takes_its_delay_before_each_message():
     rows = [
         collective({"kind": "all-reduce", "size": "8MB", "step_delay": delay}) for delay in ("0s", "10us")
     ]
-    assert rows[1]["completion_us"] - rows[0]["completion_us"] == pytest.approx(130, rel=0.01)
-    assert rows[1]["ideal_us"] - rows[0]["ideal_us"] == pytest.approx(130, rel=1e-6)
+    assert rows[1]["completion_us"] - rows[0]["completion_us"] == pytest.approx(140, rel=0.01)
+    assert rows[1]["ideal_us"] - rows[0]["ideal_us"] == pytest.approx(140, rel=1e-6)
+
+
+def test_the_delay_before_a_first_message_counts_as_the_same_cost_of_hosts_does():
+    """Two ranks: 2 (n - 1) = 2 steps of 11 us, and twice 1 us, and 512 + 40 B on two links of 400 Gbps."""
+    tables = {
+        "topology": {"kind": "star", "hosts": 2, "rate": "400Gbps", "rtt": "2us"},
+        "duration": "until-done",
+    }
+    for delay, hosts in (("11us", {}), ("0s", {"costs": [{"step": "11us"}]})):
+        traffic = {"kind": "all-reduce", "size": "1024B", "step_delay": delay}
+        run = sh.run(sh.Scenario(cc="dctcp", traffic=[traffic], hosts=hosts, **tables))
+        [row] = run.summary["collectives"]
+        assert row["completion_us"] == pytest.approx(2 * (11 + 1 + 2 * 552 * 8e-3 / 400), abs=1e-6)
+        if not hosts:
+            assert row["slowdown"] == pytest.approx(1, abs=1e-6)
 
 
 def test_a_rank_that_starts_late_delays_all():

@@ -87,7 +87,6 @@ def dumbbell(cc, marking=None, seed=1, port=None):
             "rto_min_ps": 1000 * US,
             "rto_max_ps": 1_000_000 * US,
             "rto_initial_ps": 10_000 * US,
-            "acks_every": 1,
             "segment": 1,
             "loss_detection": "duplicate-acks",
             "retransmission": "go-back-n",

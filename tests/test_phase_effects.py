@@ -7,6 +7,7 @@ random gaps a late Reno flow gets 0 to 1 % where the edge is as fast as the bott
 import pytest
 
 import shallows as sh
+from shallows.worlds import packet
 
 PAYLOAD = 1460 / 1500
 
@@ -54,6 +55,63 @@ def test_a_late_flow_gets_its_share_at_10_gbps(cc, ppm):
 
 def test_without_gaps_a_late_flow_gets_nothing():
     assert shares("reno", 1, (0, 0), 20, 1, gap=0)[1] < 0.05
+
+
+def two_round_trips(first_ms, second_ms, seed=1, **changes):
+    """Goodput in Mbps, in the last minute of three, of two CUBIC flows over 1000 packets at 50 Mbps, and the
+    warnings: scenario 1 of heistp/l4s-tests e21cd91, whose Linux hosts have links of 1 Gbps.
+    """
+    edges = [["ha", "s0", "1Gbps", f"{first_ms / 2}ms"], ["hb", "s0", "1Gbps", f"{second_ms / 2}ms"]]
+    edges += [["s0", "s1", "50Mbps", "1us"], ["s1", "ra", "1Gbps", "1us"], ["s1", "rb", "1Gbps", "1us"]]
+    made = sh.Scenario(
+        seed=seed,
+        duration="180s",
+        warmup="118s",
+        cc="cubic@linux",
+        topology={"kind": "graph", "hosts": ["ha", "hb", "ra", "rb"], "edges": edges},
+        network={"buffer": "1000pkt"},
+        hosts={"rto": "internet"},
+        traffic=[{"kind": "long-lived", "from": [a], "to": [b]} for a, b in (("ha", "ra"), ("hb", "rb"))],
+    )
+    run = sh.run(made.replace(changes), progress=False)
+    return run.flows.goodput_gbps.to_numpy() * 1e3, [
+        text for text in run.summary["warnings"] if "in step" in text
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pair", "linux", "within"), [((80, 20), (22.32, 25.14), 0.1), ((160, 10), (17.22, 30.27), 0.15)]
+)
+def test_cubic_flows_share_a_full_queue_as_on_linux(pair, linux, within):
+    """The published numbers; mean of three seeds."""
+    found = sum(two_round_trips(*pair, seed)[0] for seed in (1, 2, 3)) / 3
+    assert found.tolist() == pytest.approx(linux, rel=within)
+
+
+def test_acknowledgements_of_two_packets_lock_no_cubic_flow_out():
+    """Linux shares 18.9 to 28.6 Mbps between 20 and 10 ms. With an acknowledgement for each packet one flow
+    has a tenth of the link, which a warning says.
+    """
+    shares, said = two_round_trips(20, 10)
+    assert shares.min() / shares.sum() > 0.2
+    assert not said
+    shares, said = two_round_trips(20, 10, **{"hosts.acks_every": 1})
+    assert shares.min() / shares.sum() < 0.12
+    assert len(said) == 1
+    assert "they lose packets in step" in said[0]
+
+
+def test_each_flow_has_the_acknowledgements_of_its_algorithm():
+    """Receivers of presets of Linux acknowledge every second packet; `hosts.acks_every` is for all."""
+    tables = {"duration": "1ms", "topology": {"kind": "dumbbell", "hosts": 2, "rate": "1Gbps"}}
+    traffic = [{"kind": "long-lived", "cc": cc} for cc in ("cubic@linux", "reno@linux", "reno", "dctcp")]
+    for hosts, expected in (({}, [2, 2, 1, 1]), ({"acks_every": 3}, [3, 3, 3, 3])):
+        made = sh.Scenario(**tables, traffic=traffic, hosts=hosts)
+        assert [cc["acks_every"] for cc in packet.request(made)["ccs"]] == expected
+        again = sh.Scenario.from_toml(made.to_toml())
+        assert [cc["acks_every"] for cc in packet.request(again)["ccs"]] == expected
+    alike = sh.Scenario(**tables, traffic=traffic[:2])
+    assert "acks_every = 2" in alike.to_toml()
 
 
 @pytest.mark.parametrize("gap", [-0.1, 1.5])

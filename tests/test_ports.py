@@ -106,6 +106,32 @@ def test_one_class_alone_is_a_port_without_classes(cc):
     assert packet.run(one).summary["fingerprint"] == packet.run(plain).summary["fingerprint"]
 
 
+@pytest.mark.parametrize(("warmup", "cc"), [("0s", "fixed"), ("2ms", "fixed"), ("2ms", "dctcp")])
+def test_counters_of_a_port_without_classes_are_those_of_one_class(warmup, cc):
+    """A link of 1 Gbps begins at most 834 frames of 12 us in 10 ms, or 667 in the last 8, although it accepts
+    many more; they wait for 10 ms at most.
+    """
+    frames = 834 if warmup == "0s" else 667
+    tables = {
+        "duration": "10ms",
+        "warmup": warmup,
+        "topology": {"kind": "dumbbell", "hosts": 2, "rate": "1Gbps", "edge_rate": "100Gbps", "rtt": "20us"},
+        "cc": {"name": cc, "window": "4000pkt"} if cc == "fixed" else cc,
+        "network": {"buffer": "unlimited"}
+        | {"marking": {"kind": "step", "threshold": "30pkt", "at": "enqueue"}},
+        "traffic": [{"kind": "long-lived", "flows": 2, "jitter": "0s"}],
+        "record": {"ports": "all"},
+    }
+    plain, one = (
+        packet.run(Scenario(**tables, **classes)).ports.set_index("port").loc["s0->s1"]
+        for classes in ({}, {"classes": [{"name": "all"}]})
+    )
+    assert frames - 4 <= plain.sent <= frames
+    assert 0 < plain.delay_mean_us < 10_000
+    assert (plain.sent, plain.delay_mean_us) == (one.sent, pytest.approx(one.delay_mean_us, rel=1e-9))
+    assert plain.marked <= plain.sent
+
+
 def beside(**changes):
     """128 hosts at 400 Gbps: an incast of RoCE in a paused class, and one of NDP in a class that trims."""
     incast = {"kind": "incast", "senders": 32, "size": "1MB"}

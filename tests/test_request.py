@@ -217,7 +217,7 @@ def test_a_value_of_another_kind_is_refused_with_its_path(path, value, message):
 @pytest.mark.parametrize(
     ("path", "value", "mistake"),
     [
-        (("host", "acks_every"), 256, ("host.acks_every", "256", "1 to 255")),
+        (("ccs", 0, "acks_every"), 256, ("ccs[0].acks_every", "256", "1 to 255")),
         (("header_bytes",), 1500, ("header_bytes", "1500", "1 or more, and less than mtu_bytes = 1500")),
         (("entropies",), 3, ("entropies", "3", "a power of two up to 65536, or 0")),
         (
@@ -299,7 +299,7 @@ def test_scalars_are_integers_of_base_units():
     assert request["warmup_ps"] == 10**11
     assert request["until_done"] is False
     assert request["seed"] == 7
-    control = {"name": "dctcp", "parameters": {"g": 0.0625, "alpha": 1.0}, "receiver": None}
+    control = {"name": "dctcp", "parameters": {"g": 0.0625, "alpha": 1.0}, "receiver": None, "acks_every": 1}
     assert request["ccs"] == [control]
     assert request["host"] == {
         "nic": "fair",
@@ -307,7 +307,6 @@ def test_scalars_are_integers_of_base_units():
         "rto_min_ps": 10**9,
         "rto_initial_ps": 10**9,
         "rto_max_ps": 10**12,
-        "acks_every": 1,
         "segment": 1,
         "loss_detection": "duplicate-acks",
         "retransmission": "go-back-n",

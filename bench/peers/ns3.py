@@ -125,11 +125,17 @@ def _attributes(scenario):
     yield from (f"ns3::{key} {ps}ps" for key, ps in seconds.items())
     yield f"ns3::TcpSocket::SegmentSize {payload}"
     yield f"ns3::TcpSocket::InitialCwnd {hosts.initial_window // payload}"
-    yield f"ns3::TcpSocket::DelAckCount {hosts.acks_every}"
+    yield f"ns3::TcpSocket::DelAckCount {_acks_every(scenario)}"
     yield f"ns3::TcpSocket::SndBufSize {SOCKET_BUFFER}"
     yield f"ns3::TcpSocket::RcvBufSize {SOCKET_BUFFER}"
     yield "ns3::TcpSocketBase::Timestamp false"
     yield "ns3::TcpSocketBase::ClockGranularity 1us"
+
+
+def _acks_every(scenario):
+    """Data packets that an acknowledgement covers: one value in ns-3."""
+    (value,) = {scenario.hosts.acks_every or cc.acks_every for cc in scenario.flows.ccs}
+    return value
 
 
 def _links(scenario, request):

@@ -344,5 +344,6 @@ OptionalShare = Annotated[
 Count = Annotated[int, _whole(1, limits.COUNT.most)]
 OptionalCount = Annotated[int | None, _whole(1, limits.COUNT.most, optional=True)]
 SmallCount = Annotated[int, _whole(1, limits.ACKS_EVERY.most)]
+OptionalSmallCount = Annotated[int | None, _whole(1, limits.ACKS_EVERY.most, optional=True)]
 TwoOrMore = Annotated[int, _whole(2, limits.COUNT.most)]
 Seed = Annotated[int, _whole(0, NEVER)]

@@ -25,7 +25,7 @@ fn two_hosts() -> Value {
         "ccs": [{"name": "dctcp", "parameters": {"g": 0.125}}],
         "host": {
             "nic": "fair", "initial_window_bytes": 14_600, "rto_min_ps": 1_000_000_000_u64, "rto_max_ps": 100_000_000_000_u64,
-            "rto_initial_ps": 10_000_000_000_u64, "acks_every": 1, "ack_delay_ps": 500_000_000, "segment": 1, "loss_detection": "duplicate-acks",
+            "rto_initial_ps": 10_000_000_000_u64, "ack_delay_ps": 500_000_000, "segment": 1, "loss_detection": "duplicate-acks",
             "retransmission": "go-back-n",
             "gap": 0.0,
         },

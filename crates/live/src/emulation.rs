@@ -129,7 +129,7 @@ fn build_hosts(request: &Network, names: &[String], loaded: &[Loaded]) -> Outcom
             address: address(number),
             mtu: request.mtu.0,
             initial_window: request.host.initial_window.0.div_ceil(payload).max(1),
-            quick_acks: request.host.acks_every == 1,
+            quick_acks: controls.iter().all(|control| control.acks_every() == 1),
             rto_min_us: request.host.rto_min.0 / 1_000_000,
             ecn: false,
             charged: own_link(request, number).map(|(_, rate)| rate),

@@ -233,7 +233,7 @@ fn judge(
     let counted = counted(request, report);
     let round_trips = measured.round_trips.mean_us(&counted).zip(network_us(request, report, &counted));
     // A delayed acknowledgement lengthens the round trip without being late.
-    let compared = round_trips.filter(|_| request.host.acks_every == 1);
+    let compared = round_trips.filter(|_| controls.iter().all(|control| control.acks_every() == 1));
     let vary_ns = measured_ns.map(|nanos| (nanos, headroom::bearable_ns(request)));
     let saw = Saw { given_up, round_trips_us: compared, vary_ns };
     let allowance = Allowance { round_trip: longest_round_trip(report), span: report.measured.0 / 1000 };

@@ -2,8 +2,8 @@
 //! (`uet_htsim_rccc.txt`) and against what arithmetic says.
 
 use crate::networks::{
-    RATE, assert_the_same_in_domains, control, fat_tree, flow, network, run, run_open, scheduled, star, trimming,
-    until_done,
+    RATE, assert_ends_within, assert_the_same_in_domains, control, fat_tree, flow, last, network, run, run_open,
+    scheduled, star, trimming, until_done,
 };
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::{Answer, Balancing, Change, Control, Fault, FlowSpec, Limit, Network};
@@ -72,10 +72,6 @@ fn incast(row: Row) -> Network {
 fn last_heard(row: Row, answer: &Answer) -> f64 {
     let back = (Time::from_micros(1) + Rate::from_gbps(row.gbps).time_to_send(Bytes(64))) * 4;
     (last(answer) + back).as_micros()
-}
-
-fn last(answer: &Answer) -> Time {
-    answer.flows.iter().map(|flow| flow.finish).max().expect("a flow")
 }
 
 /// In 6 of 720 results the message fits into the first window, and the second sender's last 60 packets, which the first answer finds unsent,
@@ -198,30 +194,31 @@ fn a_permutation_fills_a_fat_tree() {
     }
 }
 
-/// One packet in ten thousand, and one in a hundred, of whatever kind, each way.
+/// One packet in ten thousand, and one in a hundred, of whatever kind, each way. The bytes take 2.4 ms, and a packet four timeouts of 10,
+/// 20, 40 and 80 ms with a probability of 5e-3 at most.
 #[test]
 fn what_is_lost_is_sent_again() {
-    for share in [1e-4, 0.01] {
+    for (share, most) in [(1e-4, 13.0), (0.01, 73.0)] {
         let mut network = small(20, 100);
         let loss = |link| Fault { at: Time::ZERO, link, change: Change::Loss(share) };
         network.faults = (0..network.ports.len() as u32).map(loss).collect();
         let answer = run_open(network);
         assert!(answer.problems.is_empty(), "{:?}", answer.problems);
-        assert!(answer.flows.iter().all(|flow| flow.delivered == 100 * MSS && flow.finish < Time::MAX));
+        assert!(answer.flows.iter().all(|flow| flow.delivered == 100 * MSS));
+        assert_ends_within(&answer, 2.4..most);
     }
 }
 
-/// Ports that do not cut drop instead, and only timeouts help.
+/// Ports that do not cut drop instead, and only timeouts help: of 10 ms, and then 20 and 40. The bytes take 9.6 ms.
 #[test]
 fn without_trimming_flows_end_by_timeouts() {
     let mut network = Network { controls: vec![rccc(&[])], ..star(81) };
     network.flows = (0..80).map(|src| flow(src, 80, Bytes(100 * MSS))).collect();
-    let answer = run(until_done(network));
-    assert!(answer.flows.iter().all(|flow| flow.finish < Time::MAX));
+    assert_ends_within(&run(until_done(network)), 10.0..80.0);
 }
 
 /// Timeouts below the round trip in full queues: late answers hide losses of the copies that carried the newest target. Whoever waits for
-/// credit without a packet in flight has to ask again.
+/// credit without a packet in flight has to ask again. The bytes take 228 ms, and copies as long again at most.
 #[test]
 fn early_timeouts_and_losses_starve_no_flow() {
     let mut network = Network { controls: vec![rccc(&[])], ..star(20) };
@@ -234,10 +231,12 @@ fn early_timeouts_and_losses_starve_no_flow() {
     network.flows = (0..19).map(|src| flow(src, 19, Bytes(100 * MSS))).collect();
     let answer = run_open(until_done(network));
     assert!(answer.problems.is_empty(), "{:?}", answer.problems);
-    assert!(answer.flows.iter().all(|flow| flow.delivered == 100 * MSS && flow.finish < Time::MAX));
+    assert!(answer.flows.iter().all(|flow| flow.delivered == 100 * MSS));
+    assert_ends_within(&answer, 228.0..456.0);
 }
 
-/// The link to the receiver goes down and comes back three times.
+/// The link to the receiver goes down and comes back three times, for 0.3 ms in each 0.9 ms. The bytes take 9.6 ms, and timeouts 10, and 20
+/// for packets that are lost again.
 #[test]
 fn a_link_that_flaps_ends_no_flow() {
     let mut network = small(4, 2000);
@@ -247,7 +246,8 @@ fn a_link_that_flaps_ends_no_flow() {
     network.faults = down.map(change).collect();
     let answer = run_open(network);
     assert!(answer.problems.is_empty(), "{:?}", answer.problems);
-    assert!(answer.flows.iter().all(|flow| flow.delivered == 2000 * MSS && flow.finish < Time::MAX));
+    assert!(answer.flows.iter().all(|flow| flow.delivered == 2000 * MSS));
+    assert_ends_within(&answer, 10.0..40.0);
 }
 
 #[test]

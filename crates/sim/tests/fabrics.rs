@@ -64,7 +64,7 @@ fn priorities() -> Network {
 fn stamps() -> Network {
     let mut network = shifted(fat_tree(4), 6, 500_000);
     network.controls = vec![control("dx")];
-    network.host.acks_every = 2;
+    network.controls[0].acks_every = 2;
     network.host.segment = 4;
     network.host.timestamps = Some(Timestamps {
         burst: 44,
@@ -123,7 +123,7 @@ fn rates() -> Network {
 fn records() -> Network {
     let mut network = marking(fat_tree(4), "int", MarkAt::Dequeue);
     network.controls = vec![control("hpcc")];
-    network.host.acks_every = 2;
+    network.controls[0].acks_every = 2;
     until_done(shifted(shifted(network, 6, 300_000), 9, 30_000))
 }
 

@@ -178,12 +178,12 @@ fn scenario(number: u64) -> Network {
     network.seed = number;
     network.flows = flows(&mut dice, &network);
     let names: Vec<_> = catalog::ALGORITHMS.iter().map(|row| row.name).collect();
-    let control = control(dice.one_of(&names));
+    let mut control = control(dice.one_of(&names));
     ports(&mut dice, &mut network, &control);
+    control.acks_every = dice.one_of(&[1, 1, 2, 4]);
     network.controls = vec![control];
     network.host.nic = dice.one_of(&[Nic::Fair, Nic::Fifo]);
     network.host.initial_window = Bytes(1460 * (1 + dice.below(20)));
-    network.host.acks_every = dice.one_of(&[1, 1, 2, 4]);
     network.host.segment = dice.one_of(&[1, 1, 2, 8]);
     network.host.rto_initial = Time::from_millis(dice.one_of(&[1, 10, 100]));
     faults(&mut dice, &mut network);

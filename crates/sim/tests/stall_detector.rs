@@ -63,7 +63,7 @@ fn slow_is_not_stuck() {
     network.ports.iter_mut().for_each(|port| (port.rate, port.delay) = (Rate(1_000_000), Time::from_millis(1900)));
     network.flows = vec![flow(0, 1, Bytes(200_000))];
     network.host.rto_initial = Time::from_millis(1000);
-    network.host.acks_every = 2;
+    network.controls[0].acks_every = 2;
     network.host.ack_delay = Time::from_millis(900);
     assert_eq!(run(until_done(network)).flows[0].delivered, 200_000);
 }

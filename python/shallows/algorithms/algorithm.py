@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound=Row)
 
+LINUX = "linux"
+"""The name of presets with the values of Linux, whose receivers acknowledge every second packet. Not
+modelled: that Linux acknowledges each of the first packets of a connection, and after a pause (quick
+acknowledgements).
+"""
+
 LEAST_THRESHOLD = {"dctcp": (7, "DCTCP, SIGCOMM 2010 eq. 13")}
 """Least step thresholds of algorithms, as their papers give them."""
 
@@ -83,6 +89,11 @@ class Algorithm:
         if self.called:
             return self.called
         return f"{self.name}@{self.preset}" if self.preset else self.name
+
+    @property
+    def acks_every(self) -> int:
+        """Data packets that an acknowledgement of its receivers covers, unless `hosts.acks_every` is set."""
+        return 2 if self.preset == LINUX else 1
 
     @property
     def transport(self) -> str:

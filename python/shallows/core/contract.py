@@ -209,7 +209,6 @@ class Host(TypedDict):
     rto_min_ps: int
     rto_max_ps: int
     rto_initial_ps: int
-    acks_every: int
     ack_delay_ps: int
     prr: bool
     segment: int
@@ -234,6 +233,7 @@ class Control(TypedDict):
     name: str
     parameters: dict[str, float]
     receiver: NotRequired[Receiver | None]
+    acks_every: NotRequired[int | None]
     user_algorithm: NotRequired[Callable[..., object] | None]
 
 

@@ -43,12 +43,13 @@ def of_run(scenario: "Scenario", network: "Network", answer: "Answer") -> list[d
             members = slice(first + group * size, first + (group + 1) * size)
             step = messages.step[group * size : (group + 1) * size]
             ideal_ps = max(
-                _critical_ps(flows, members, step, columns["ideal_ps"]),
+                table.step_delay + _critical_ps(flows, members, step, columns["ideal_ps"]),
                 _sending_ps(scenario, network, flows, members),
             )
             ranks = len(np.union1d(flows.src[members], flows.dst[members]))
             finish_ps = columns["finish_ps"][members]
-            times = _times(columns["start_ps"][members], finish_ps, step, ideal_ps, ended_ps)
+            start_ps = columns["start_ps"][members] - np.uint64(table.step_delay)
+            times = _times(start_ps, finish_ps, step, ideal_ps, ended_ps)
             rows.append(
                 {
                     "traffic": number,
@@ -68,7 +69,8 @@ def of_run(scenario: "Scenario", network: "Network", answer: "Answer") -> list[d
 def _times(start_ps: U64, finish_ps: U64, step: NDArray[np.integer], ideal_ps: float, ended_ps: int) -> Times:
     """Completion time, ideal and steps; a step lasts from the end of the step before to its own.
 
-    Until the end of the run, an unfinished collective has taken the time in `more_than`.
+    The first of `start_ps` is when the first rank began to prepare its first message. Until the end of the
+    run, an unfinished collective has taken the time in `more_than`.
     """
     ideal_us = ideal_ps / 1e6
     if (finish_ps == NEVER).any():
@@ -115,7 +117,7 @@ def _bandwidths(size_bytes: int, time_us: float | None, factor: float) -> dict[s
 
 
 def _critical_ps(flows: "Flows", members: slice, step: NDArray[np.integer], ideal_ps: U64) -> float:
-    """The longest chain of messages of ideal times and delays, from the first start."""
+    """The longest chain of messages of ideal times and delays, from the start of the first message."""
     first, count = members.start, members.stop - members.start
     pairs = slice(*np.searchsorted(flows.after.flow, [members.start, members.stop]))
     flow = flows.after.flow[pairs].astype(np.int64) - first

@@ -237,9 +237,9 @@ class Hosts(Builder):
     rto_min: the shortest retransmission timeout
     rto_initial: the timeout before the first RTT sample
     rto_max: upper bound of the doubled timeout
-    acks_every: data packets per ack; default 1
+    acks_every: data packets per ack; by default 1, and 2 of presets called `linux`
     ack_delay: how long an ack may wait for the next packet
-    prr: spread cuts of the window over a round trip (RFC 6937); default False
+    prr: spread cuts of the window over a round trip (RFC 9937); default False
     option: TCP options in the headers of data and acks, beyond network.header; default 0B
     segment: the most packets that leave together (TSO); default 1
     segment_time: data of this time at a flow's rate leaves together; 0: `segment` packets do; default 0s
@@ -263,7 +263,7 @@ class Hosts(Builder):
         rto_min: Time | None = None,
         rto_initial: Time | None = None,
         rto_max: Time | None = None,
-        acks_every: int = 1,
+        acks_every: int | None = None,
         ack_delay: Time | None = None,
         prr: bool = False,
         option: Size = "0B",

@@ -270,7 +270,7 @@ def _limited(draft: Draft, scale: "Scale", queue: ports.Queue, trimming: Trimmin
 
 
 def _with_timeouts(draft: Draft, scale: "Scale") -> Draft:
-    """With the retransmission timeouts of hosts."""
+    """With the retransmission timeouts and the acknowledgements of hosts."""
     hosts, algorithms = draft.hosts, draft.algorithms
     rto_min = defaults.rto_min(scale, _longest(draft))
     of_tcp = all(used.transport == "tcp" for used in algorithms)
@@ -279,6 +279,9 @@ def _with_timeouts(draft: Draft, scale: "Scale") -> Draft:
     low = hosts.rto_min if "rto_min" in hosts.model_fields_set else None
     first = defaults.rto_initial(low or rto_min, of_tcp=of_tcp)
     derived = {**draft.derived, "hosts.rto_min": rto_min, "hosts.rto_initial": first}
+    acks_every = {used.acks_every for used in algorithms}
+    if len(acks_every) == 1:
+        derived["hosts.acks_every"] = acks_every.pop()
     return replace(draft, hosts=hosts.filled_in(derived), derived=derived)
 
 

@@ -23,10 +23,10 @@ from shallows.units import (
     OptionalBuffer,
     OptionalCount,
     OptionalInterval,
+    OptionalSmallCount,
     OptionalTime,
     Payload,
     Sampling,
-    SmallCount,
     Stop,
     Time,
     TypeName,
@@ -182,9 +182,11 @@ class HostTable(Table, frozen=True):
     rto_min: OptionalInterval = Key(None, description="the shortest retransmission timeout")
     rto_initial: OptionalInterval = Key(None, description="the timeout before the first RTT sample")
     rto_max: OptionalInterval = Key(None, description="upper bound of the doubled timeout")
-    acks_every: SmallCount = Key(1, description="data packets per ack")
+    acks_every: OptionalSmallCount = Key(
+        None, description="data packets per ack; by default 1, and 2 of presets called `linux`"
+    )
     ack_delay: OptionalInterval = Key(None, description="how long an ack may wait for the next packet")
-    prr: bool = Key(False, strict=True, description="spread cuts of the window over a round trip (RFC 6937)")
+    prr: bool = Key(False, strict=True, description="spread cuts of the window over a round trip (RFC 9937)")
     option: HeaderSize = Key(
         "0B", description="TCP options in the headers of data and acks, beyond network.header"
     )
@@ -239,11 +241,16 @@ class HostTable(Table, frozen=True):
         return self
 
     def filled_in(self, derived: Mapping[str, int]) -> Self:
-        """This table with the timeouts of the network, unless others or another preset are set."""
-        if self.rto != "datacenter":
-            return self.model_copy(update=self._derived(_RTO[self.rto]["rto_min"]))
-        first = min(derived["hosts.rto_initial"], self._set("rto_max") or NEVER)
-        return self.model_copy(update=self._derived(derived["hosts.rto_min"], first))
+        """This table with the timeouts of the network, unless others or another preset are set.
+
+        `acks_every` is that of all algorithms, if it is the same.
+        """
+        low, first = _RTO[self.rto]["rto_min"], None
+        if self.rto == "datacenter":
+            low = derived["hosts.rto_min"]
+            first = min(derived["hosts.rto_initial"], self._set("rto_max") or NEVER)
+        acks_every = self._set("acks_every") or derived.get("hosts.acks_every")
+        return self.model_copy(update={**self._derived(low, first), "acks_every": acks_every})
 
     def check_least(self) -> None:
         """Raise `ScenarioError` for a timeout that is set below the least one, where that acts."""

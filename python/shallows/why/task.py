@@ -269,11 +269,13 @@ def messages_of(index: Index, task: "Task") -> list[Message]:
             before = _needed(index, task, edge.flow, before)
             waits = [Piece(*turn[:2], "processor", None, turn.computation, "data", 0) for turn in turns]
             pieces, start = waits + pieces, turns[0].begin_ps
-        # A first task starts by itself; another rank may have started earlier.
-        ready, cause = (before[0].end_ps, "delay") if before else (task.begin_ps, "application")
-        if ready < start:
-            pieces.insert(0, Piece(ready, start, cause, None, None, "data", 0))
-        found.append(Message(edge.flow, edge.until, min(ready, start), edge.end_ps, pieces))
+        # A first task starts by itself; another rank may have begun earlier.
+        begin = before[0].end_ps if before else task.begin_ps
+        ready = begin if before else max(begin, start - task.first_delay_ps)
+        for one, end, cause in ((ready, start, "delay"), (begin, ready, "application")):
+            if one < end:
+                pieces.insert(0, Piece(one, end, cause, None, None, "data", 0))
+        found.append(Message(edge.flow, edge.until, min(begin, start), edge.end_ps, pieces))
         if not before:
             return found[::-1]
         edge = before[0] if len(before) == 1 else _last(index, before)

@@ -27,6 +27,8 @@ class Task(NamedTuple):
     start_ps: NDArray[np.int64]
     """By number of all tasks of the run; of those that have not ended, undefined."""
     finish_ps: NDArray[np.int64]
+    first_delay_ps: int
+    """The fixed delay before a message that waits for no other."""
 
     @property
     def members(self) -> list[int]:
@@ -35,8 +37,8 @@ class Task(NamedTuple):
 
     @property
     def begin_ps(self) -> int:
-        """When the first of its flows or computations started."""
-        return min(int(self.start_ps[part].min()) for part in self._parts)
+        """When the first of its computations started, or the fixed delay before the first of its flows."""
+        return min(int(self.start_ps[part].min()) for part in self._parts) - self.first_delay_ps
 
     @property
     def last(self) -> int:
@@ -55,17 +57,21 @@ def task(run: "Run", name: str) -> Task:
 
     Raises `ScenarioError` if there is none, or if it has not finished.
     """
+    from shallows.traffic import Collective
+
     flows = run.scenario.flows
     start, finish, finished = _times(run)
     found: list[Task] = []
     table, groups = _groups(flows, name)
+    traffic = run.scenario.traffic[table]
+    delay = traffic.step_delay if isinstance(traffic, Collective) else 0
     for group, numbers in groups.items():
         label = of_flow(flows, numbers[0])
         computations = range(0) if len(groups) > 1 else _computations(flows, table)
         if not finished[[*numbers, *computations]].all():
             expected = "one whose messages have all finished: an unfinished one has no critical path"
             raise ScenarioError("task", label, expected)
-        found.append(Task(label, table, group, numbers, computations, start, finish))
+        found.append(Task(label, table, group, numbers, computations, start, finish, delay))
     return max(found, key=lambda one: int(one.finish_ps[one.last]) - one.begin_ps)
 
 

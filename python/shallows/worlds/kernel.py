@@ -85,8 +85,8 @@ def check(scenario: "Scenario") -> None:
     if sum(used.name == "dx" for used in scenario.flows.ccs) > 1:
         expected = "one set of parameters of dx: two would both put timestamps into a packet"
         raise ScenarioError("cc.headroom", None, f"{expected} of the kernel world")
-    if scenario.hosts.acks_every > 2:
-        expected = "1 or 2: Linux acknowledges every packet, or every other one"
+    if scenario.hosts.acks_every not in (1, 2):
+        expected = "1 or 2: Linux hosts acknowledge every packet, or every other one, of all flows"
         raise ScenarioError("hosts.acks_every", scenario.hosts.acks_every, expected)
     marking = scenario.marking
     if marking and marking.judges_heads:

@@ -50,7 +50,10 @@ def request(scenario: "Scenario") -> Request:
         "convergence_ps": options.convergence,
         "flows": _flows(scenario),
         "computations": _computations(scenario.flows.computations),
-        "ccs": [cc.to_core() for cc in scenario.flows.ccs],
+        "ccs": [
+            {**cc.to_core(), "acks_every": scenario.hosts.acks_every or cc.acks_every}
+            for cc in scenario.flows.ccs
+        ],
         "host": _host(scenario.hosts),
         "mtu_bytes": scenario.frame.wire,
         "header_bytes": scenario.frame.header,

@@ -21,11 +21,11 @@ pub const PARAMETERS: &[Parameter] = &[flag("ecn", "ECT", false)
     .source("RFC 3168; off by default as in Linux")];
 
 /// None: the RFCs fix the rest.
-pub const PRESETS: &[Preset] = &[];
+pub const PRESETS: &[Preset] = &[Preset { name: "linux", values: &[], source: "Linux tcp_cong.c" }];
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &[
-    "The window shrinks at once when a loss is noticed, not packet by packet (RFC 6937, Linux).",
+    "The window shrinks at once when a loss is noticed, not packet by packet (RFC 9937, Linux).",
     "No limited transmit (RFC 3042), no spurious-timeout detection (RFC 5682).",
 ];
 

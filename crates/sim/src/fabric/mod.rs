@@ -282,7 +282,7 @@ const TRIMS: u64 = 1 << 33;
 /// An idle port with its own random streams.
 fn port(network: &Network, number: u64, spec: &PortSpec) -> Port {
     let port = match spec.discipline {
-        None => Port::new(spec, network.mtu),
+        None => Port::new(spec, network.mtu).measured(network.warmup, network.duration),
         // Its classes have limits of their own.
         Some(at) => {
             let unlimited = PortSpec { buffer: Bytes::MAX, ..*spec };

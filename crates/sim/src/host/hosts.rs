@@ -196,12 +196,12 @@ impl Hosts {
     // Not inlined, like `Nics::send`: otherwise both take registers of the main loop, and a hop takes 3 % more instructions.
     #[inline(never)]
     fn on_packet_for_receiver<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32, flow: u32, flags: Flags) {
-        let receiver = match self.receivers.get_mut(flow) {
-            Some(receiver) => receiver,
+        let (receiver, begins) = match self.receivers.get_mut(flow) {
+            Some(receiver) => (receiver, false),
             None => {
                 self.on_packet_without_receiver(fabric, at, flow);
                 let Some(receiver) = self.receivers.get_mut(flow) else { return };
-                receiver
+                (receiver, true)
             }
         };
         if let Some(arrived) = &mut self.arrived {
@@ -218,6 +218,9 @@ impl Hosts {
             }
         }
         self.on_receiver_event(fabric, endpoint, event);
+        if begins {
+            self.report_to_new_peer(fabric, flow, true);
+        }
     }
 
     /// Sends the responses of a receiver, directly through the port of its host, and sets its timer.
@@ -484,6 +487,7 @@ impl Hosts {
             self.write(fabric.now, flow);
         }
         self.resume_flow(fabric, flow);
+        self.report_to_new_peer(fabric, flow, false);
     }
 
     /// Handles the time at which the application of a flow pauses or resumes.

@@ -135,7 +135,7 @@ impl Setup<'_> {
             credit_ahead: self.credit_ahead(flow, control),
             ack_delay: network.host.ack_delay,
             pull_timeout: (network.host.rto_initial, network.host.rto_max),
-            notification: control.notification(network.host.acks_every),
+            notification: control.notification(),
             retransmission: network.host.retransmission,
             has_int: control.asks_for_records(),
             has_sack: control.algorithm.multipath.is_some(),

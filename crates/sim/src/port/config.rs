@@ -17,6 +17,8 @@ pub struct PortConfig {
     pub(super) clock: Clock,
     pub(super) delay: Time,
     pub(super) buffer: Bytes,
+    /// When the warm-up ends, zero without one, and when the run does, if that is known.
+    pub(super) measured: [Time; 2],
     /// The step that marks packets as they join the queue.
     pub(super) marking: Step,
     /// The data that the step drops where it would mark other data.
@@ -33,7 +35,8 @@ impl PortConfig {
         let clock = Clock::new(rate);
         let common = [mtu, MIN_FRAME].map(|length| (length, clock.time(length)));
         let (marking, drops, table) = (Step::NEVER, Drops::Nothing, ClassTable::default());
-        let mut config = Self { clock, delay, buffer, marking, drops, common, table };
+        let measured = [Time::ZERO, Time::MAX];
+        let mut config = Self { clock, delay, buffer, measured, marking, drops, common, table };
         config.keep_common(|length| length <= buffer);
         config
     }

@@ -6,6 +6,7 @@ use shallows_cc::units::{Bytes, Time};
 use super::Port;
 use crate::packet::{Packet, Slab};
 use crate::port::admission::{ClassOverride, DropReason, Enqueued, Incoming, Outcome};
+use crate::port::counters::Late;
 use crate::port::marker::Look;
 
 impl Port {
@@ -75,6 +76,8 @@ impl Port {
             && marker.enqueue(now, at, queue, packets)
         {
             self.counters.marked += 1;
+            let (begins, _) = self.sending_of(&packets[at]);
+            self.late(now, begins).for_each(|late| late.marked += 1);
             return Enqueued::queued(true, enqueued.arrives);
         }
         enqueued
@@ -104,7 +107,22 @@ impl Port {
         let after = backlog + sending;
         let arrives = self.transmit(now + after, at, packets);
         self.count(length, sending, backlog, after);
+        self.late(now, now + backlog).for_each(|late| {
+            late.sent += 1;
+            late.sent_bytes += length.0;
+            late.sojourn += u128::from(after.0);
+            late.marked += u64::from(marked);
+        });
         (Enqueued::queued(marked, arrives), queue)
+    }
+
+    /// Returns the counters of packets like one that joins the queue and begins to be sent then, if that is after the warm-up or the run.
+    #[inline]
+    fn late(&mut self, now: Time, begins: Time) -> impl Iterator<Item = &mut Late> {
+        let [from, to] = self.config.measured;
+        let is_late = [now < from && begins >= from, begins >= to];
+        let late = is_late.contains(&true).then(|| self.warmup.get_or_insert_default().late.iter_mut().zip(is_late));
+        late.into_iter().flatten().filter_map(|(late, is_late)| is_late.then_some(late))
     }
 
     /// Puts a packet that has been sent at `end` onto the wire. Returns its arrival if the link was empty.

@@ -140,6 +140,13 @@ impl Port {
         self.with_fast_path()
     }
 
+    /// The same port, whose counters are of what begins to be sent between these times.
+    #[must_use]
+    pub fn measured(mut self, from: Time, to: Time) -> Self {
+        Arc::make_mut(&mut self.config).measured = [from, to];
+        self
+    }
+
     /// The same port, which drops nothing where it would mark.
     #[must_use]
     pub fn without_early_drops(mut self) -> Self {

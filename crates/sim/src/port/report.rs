@@ -91,7 +91,9 @@ impl Port {
         }
         let sending = self.busy_until.saturating_sub(now);
         let Counters { sent, dropped, .. } = std::mem::take(&mut self.counters);
-        self.warmup = Some(Box::new(Warmup { sent, dropped, lost: self.lost_at_port() + lost, backlog: sending }));
+        let late = self.warmup.take().unwrap_or_default().late;
+        let lost = self.lost_at_port() + lost;
+        self.warmup = Some(Box::new(Warmup { sent, dropped, lost, backlog: sending, late }));
         self.counters.area = square(sending);
         self.counters.largest = self.backlog(now);
         self.work = Time::ZERO;
@@ -118,15 +120,24 @@ impl Port {
         };
         let busy = warmup.backlog + self.work - sending;
         let backlogs = self.histogram.finish(span.saturating_sub(busy + queued.stalled), self.counters.largest);
+        let [before, after] = warmup.late;
+        let Counters { sent, sent_bytes, sojourn, marked, .. } = self.counters;
+        let counters = Counters {
+            sent: sent + before.sent - after.sent,
+            sent_bytes: sent_bytes + before.sent_bytes - after.sent_bytes,
+            sojourn: sojourn + before.sojourn - after.sojourn,
+            marked: marked + before.marked - after.marked,
+            ..self.counters
+        };
         PortReport {
-            counters: self.counters,
+            counters,
             dropped_in_warmup: warmup.dropped,
             busy,
             area: (self.counters.area + queued.area - square(sending)) / 2,
             largest: self.counters.largest,
             backlogs,
             clock: self.config.clock,
-            in_flight: warmup.sent + self.counters.sent - carried.delivered + queued.packets,
+            in_flight: warmup.sent + sent - carried.delivered + queued.packets,
             dropped: warmup.dropped + self.counters.dropped,
             lost: self.lost_at_port() + carried.lost,
             lost_in_warmup: warmup.lost,

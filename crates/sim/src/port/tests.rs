@@ -214,6 +214,30 @@ fn frames_that_find_the_port_idle_add_up() {
     assert_eq!((backlogs.total(), backlogs.idle), (end - warm, end - warm - busy));
 }
 
+/// Five frames that arrive at once begin to leave after 0 to 4 frame times. After a warm-up of 1.5, those are counted that begin to leave
+/// until the run ends after 3.5: the third and the fourth, which take 3 and 4 frame times. The step marks the last two.
+#[test]
+fn counters_are_of_what_leaves() {
+    let mut packets = Slab::default();
+    let step = marking(3, MarkAt::Enqueue);
+    let mut observed = port(10, None);
+    observed.extras().marker = Some(Marker::new(step.point(Rate::from_gbps(10)), MarkAt::Enqueue, Rng::new(1, 0)));
+    for port in [port(10, Some(&step)), observed] {
+        let (from, to) = (FRAME * 3 / 2, FRAME * 7 / 2);
+        let mut port = port.measured(from, to);
+        for (packet, header) in [frame(); 5] {
+            let at = packets.insert(packet, header);
+            port.enqueue(Time::ZERO, Incoming::local(at), &mut packets);
+        }
+        port.close(from, &mut packets);
+        port.end_warmup(from, 0);
+        port.close(to, &mut packets);
+        let PortReport { counters, in_flight, .. } = port.report(to, to - from, port.carried(), &packets);
+        assert_eq!((counters.sent, counters.sent_bytes, counters.marked, in_flight), (2, 3000, 1, 5));
+        assert_eq!(counters.sojourn, u128::from(FRAME.0) * 7);
+    }
+}
+
 #[test]
 fn a_packet_that_finds_the_port_idle_needs_one_line_and_one_that_arrives_too() {
     assert_eq!(std::mem::offset_of!(Port, histogram), 64);

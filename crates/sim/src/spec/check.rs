@@ -73,7 +73,9 @@ impl Network {
         let (mtu, header) = (self.mtu.0, self.header.0);
         ensure!(mtu <= u64::from(u16::MAX), "mtu_bytes", mtu, "at most 65535");
         ensure!((1..mtu).contains(&header), "header_bytes", header, "1 or more, and less than mtu_bytes = {mtu}");
-        ensure!((1..=255).contains(&self.host.acks_every), "host.acks_every", self.host.acks_every, "1 to 255");
+        for (at, control) in self.controls.iter().enumerate() {
+            ensure!((1..=255).contains(&control.acks_every), "ccs[{at}].acks_every", control.acks_every, "1 to 255");
+        }
         let option = self.host.option.0;
         ensure!(option < header, "host.option_bytes", option, "less than header_bytes = {header}");
         let polls = self.host.poll == Time::ZERO || self.host.batch > 0;

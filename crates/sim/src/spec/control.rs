@@ -21,6 +21,8 @@ request! {
         parameters: BTreeMap<String, f64>,
         /// A receiver instead of the algorithm's own.
         receiver: Option<ReceiverSpec>,
+        /// Data packets that an acknowledgement of its receivers covers, 1 to 255. Left out: 1.
+        acks_every: Option<u32>,
         /// A Python class (docs/algorithms.md) instead of the row's sender; packet world only. It is passed as its number among
         /// the classes of the request.
         user_algorithm: Option<u32>,
@@ -50,6 +52,12 @@ pub fn values(name: &str, parameters: &'static [Parameter], given: &BTreeMap<Str
 }
 
 impl ControlSpec {
+    /// Data packets that an acknowledgement of its receivers covers.
+    #[must_use]
+    pub fn acks_every(&self) -> u32 {
+        self.acks_every.unwrap_or(1)
+    }
+
     /// The algorithm; `user_algorithm` finds a Python class by its number.
     ///
     /// # Errors
@@ -61,6 +69,7 @@ impl ControlSpec {
             algorithm,
             values: values(&self.name, algorithm.parameters, &self.parameters)?,
             receiver: self.receiver.as_ref().map(ReceiverSpec::resolve).transpose()?,
+            acks_every: self.acks_every(),
             user_algorithm: self.user_algorithm.map(find).transpose()?,
         })
     }
@@ -83,6 +92,8 @@ pub struct Control {
     pub values: Values,
     /// Receiver that replaces the algorithm's own, with its parameters.
     pub receiver: Option<(&'static AlternateReceiver, Values)>,
+    /// Data packets that an acknowledgement of its receivers covers.
+    pub acks_every: u32,
     /// Sender that replaces the algorithm's own.
     pub user_algorithm: Option<UserAlgorithm>,
 }
@@ -112,10 +123,10 @@ impl Control {
 
     /// The receiver of a flow.
     #[must_use]
-    pub fn notification(&self, acks_every: u32) -> Box<dyn Receiver> {
+    pub fn notification(&self) -> Box<dyn Receiver> {
         match &self.receiver {
-            Some((alternate, values)) => (alternate.build)(values, acks_every),
-            None => (self.algorithm.receiver.build)(&self.values, acks_every),
+            Some((alternate, values)) => (alternate.build)(values, self.acks_every),
+            None => (self.algorithm.receiver.build)(&self.values, self.acks_every),
         }
     }
 
@@ -128,7 +139,7 @@ impl Control {
     /// How its receivers grant credit in bytes, if they do.
     #[must_use]
     pub fn grants(&self) -> Option<Grants> {
-        if self.waits_for_pulls() { self.notification(1).grants() } else { None }
+        if self.waits_for_pulls() { self.notification().grants() } else { None }
     }
 
     /// How its flows choose among entropy values and find losses, if they do so themselves; `base_rtt` is the empty round trip.

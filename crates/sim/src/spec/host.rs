@@ -47,11 +47,9 @@ request! {
         rto_max: Time = "rto_max_ps",
         /// Retransmission timeout before the first round-trip sample; at least three times the round trip of an empty path.
         rto_initial: Time = "rto_initial_ps",
-        /// Data packets that an acknowledgement covers, 1 to 255.
-        acks_every: u32,
         /// How long an acknowledgement waits for the packets that it should cover.
         ack_delay: Time = "ack_delay_ps",
-        /// Spread a cut of the window over a round trip (proportional rate reduction, RFC 6937). Left out: no.
+        /// Spread a cut of the window over a round trip (proportional rate reduction, RFC 9937). Left out: no.
         #[serde(default)]
         prr: bool,
         /// Largest number of packets of a flow that are handed to the network interface together (TSO).

@@ -228,7 +228,6 @@ impl Network {
                 rto_min: Time::from_millis(1),
                 rto_max: Time::from_millis(100),
                 rto_initial: Time::from_millis(10),
-                acks_every: 1,
                 ack_delay: Time::from_micros(500),
                 segment: 1,
                 loss_detection: LossDetection::DuplicateAcks,

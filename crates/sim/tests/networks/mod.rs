@@ -65,7 +65,8 @@ pub fn assert_the_same_in_domains(name: &str, network: &Network, ways: &[(usize,
 
 pub fn control(name: &str) -> Control {
     let algorithm = catalog::find(name).expect("a row of the catalog");
-    Control { algorithm, values: Values::defaults(algorithm.parameters), receiver: None, user_algorithm: None }
+    let values = Values::defaults(algorithm.parameters);
+    Control { algorithm, values, receiver: None, acks_every: 1, user_algorithm: None }
 }
 
 pub fn flow(src: u32, dst: u32, bytes: Bytes) -> FlowSpec {
@@ -266,6 +267,17 @@ pub fn leaf_spine(spines: u32) -> Network {
     let mut network = network(2, 4 + spines, &cables);
     network.flows = vec![flow(0, 1, Bytes(1_460_000))];
     until_done(network)
+}
+
+/// When the last flow ends.
+pub fn last(answer: &Answer) -> Time {
+    answer.flows.iter().map(|flow| flow.finish).max().expect("a flow")
+}
+
+/// Panics unless the last flow ends between these times, in milliseconds.
+pub fn assert_ends_within(answer: &Answer, milliseconds: std::ops::Range<f64>) {
+    let end = last(answer).as_secs() * 1e3;
+    assert!(milliseconds.contains(&end), "the last flow ends after {end} ms, not {milliseconds:?}");
 }
 
 /// The link from its first leaf up to a spine.

@@ -57,7 +57,8 @@ pub struct Rack {
     /// Packets from `unacked` on.
     packets: VecDeque<Departure>,
     unacked: u32,
-    arrived: Ranges,
+    /// Packets beyond it that have arrived.
+    pub arrived: Ranges,
     /// Transmissions in the order of departure, also of packets that have arrived or been sent again since.
     order: VecDeque<(Time, u32)>,
     lost: BTreeSet<u32>,

@@ -7,6 +7,7 @@ use shallows_cc::units::{Bytes, Time};
 use crate::host::timestamps::TimestampModel;
 use crate::host::transport::config::ReceiverConfig;
 use crate::host::transport::inband::InbandEcho;
+use crate::host::transport::lazy_timer::LazyTimer;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::reassembly::Reassembly;
 use crate::host::transport::reordering::ReorderingDepth;
@@ -30,7 +31,7 @@ pub struct SelectiveReceiver {
     /// Whether acknowledgements carry a window, and whether they may have CE in their IP header.
     advertises: bool,
     marks_acks: bool,
-    timer_armed: bool,
+    timer: LazyTimer,
 }
 
 /// Data packets since the last acknowledgement.
@@ -43,6 +44,8 @@ struct Pending {
     newest: u32,
     newest_sent: Time,
     newest_at: Time,
+    /// When the oldest packet arrived.
+    oldest_at: Time,
 }
 
 impl Pending {
@@ -68,7 +71,7 @@ impl SelectiveReceiver {
             ack_delay: config.ack_delay,
             ack_length: config.tcp_ack,
             timestamps: config.timestamps,
-            timer_armed: false,
+            timer: LazyTimer::DISARMED,
         }
     }
 
@@ -86,9 +89,10 @@ impl SelectiveReceiver {
             None => now - sent,
             Some(timestamps) => timestamps.data(sent, now),
         };
-        let Pending { samples, delay_sum, .. } = self.pending;
+        let Pending { samples, delay_sum, oldest_at, .. } = self.pending;
+        let oldest_at = if samples == 0 { now } else { oldest_at };
         let (samples, delay_sum) = (samples + 1, delay_sum + u128::from(delay.0));
-        let pending = Pending { samples, delay_sum, newest: seq, newest_sent: sent, newest_at: now };
+        let pending = Pending { samples, delay_sum, newest: seq, newest_sent: sent, newest_at: now, oldest_at };
         if in_order {
             self.reassembly.append(payload);
         } else {
@@ -166,17 +170,16 @@ impl SelectiveReceiver {
 
 impl TransportReceiver for SelectiveReceiver {
     #[inline]
-    fn arm_timer(&mut self, now: Time) -> Option<Time> {
-        let wanted = self.pending.samples > 0 && !self.timer_armed;
-        self.timer_armed |= wanted;
-        wanted.then(|| now + self.ack_delay)
+    fn arm_timer(&mut self, _now: Time) -> Option<Time> {
+        if self.pending.samples == 0 { None } else { self.timer.arm(self.pending.oldest_at + self.ack_delay) }
     }
 
-    // The timer for delayed acknowledgements.
+    // The timer for delayed acknowledgements. Packets that arrived after it was set, and an acknowledgement, wait for the next one.
     #[inline(always)]
     fn on_timer(&mut self, now: Time, out: &mut PacketSink<'_>) -> Responses {
-        self.timer_armed = false;
-        let owed = (self.pending.samples > 0).then(|| self.notification.on_timer(now));
+        self.timer.expire(now);
+        let due = self.pending.samples > 0 && self.pending.oldest_at + self.ack_delay <= now;
+        let owed = due.then(|| self.notification.on_timer(now));
         Responses::new(None, owed.map(|echo| self.acknowledge_earlier(now, echo, out.reborrow())))
     }
 
@@ -297,6 +300,29 @@ mod tests {
             assert_eq!((ack.cumulative, ack.samples, ack.held), (seq + 1, 1, 500_000_000));
             assert_eq!(receiver.arm_timer(us(begin + 501)), None);
         }
+    }
+
+    /// RFC 5681 §4.2: no packet waits for its acknowledgement longer than the delay, 500 us here, and none leaves before that because an
+    /// earlier packet was acknowledged meanwhile: 0 at 10 us, 1 at 400 us with the acknowledgement, 2 at 450 us.
+    #[test]
+    fn an_acknowledgement_restarts_the_timer() {
+        let us = Time::from_micros;
+        let mut packets = Slab::default();
+        let out = &mut PacketSink { packets: &mut packets, flow: 0, path: 0 };
+        let mut receiver =
+            SelectiveReceiver { notification: Accurate::boxed(&Values::defaults(&[]), 2), ..new_receiver() };
+        let mut arrive = |receiver: &mut SelectiveReceiver, at, seq| {
+            let data = TcpData { seq, ..TcpData::default() };
+            receiver.on_data(us(at), &data, false, &mut out.reborrow()).now().is_some()
+        };
+        assert!(!arrive(&mut receiver, 10, 0));
+        assert_eq!(receiver.arm_timer(us(10)), Some(us(510)));
+        assert!(arrive(&mut receiver, 400, 1));
+        assert!(!arrive(&mut receiver, 450, 2));
+        assert_eq!(receiver.arm_timer(us(450)), None);
+        assert_eq!(receiver.on_timer(us(510), out).now(), None);
+        assert_eq!(receiver.arm_timer(us(510)), Some(us(950)));
+        assert!(receiver.on_timer(us(950), out).now().is_some());
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub struct Scoreboard {
     /// Packets in flight (the "pipe"): sent, and neither acknowledged nor lost.
     pub in_flight: u32,
     pub recovering: bool,
+    /// Whether the newest acknowledgement has shown losses.
+    pub found_losses: bool,
     /// The first retransmission ignores the window (§5 step 4.3).
     pub repair_at_once: bool,
     /// Value of `unacked` at the last timeout, if there was one.
@@ -43,6 +45,7 @@ impl Scoreboard {
             recover: 0,
             in_flight: 0,
             recovering: false,
+            found_losses: false,
             repair_at_once: false,
             timed_out_at: None,
             rack,
@@ -62,6 +65,12 @@ impl Scoreboard {
     fn exclude_sacked_and_lost(&mut self) {
         let waiting = self.sacked.holes_in(self.repaired_below.max(self.unacked), self.lost_below);
         self.in_flight -= self.sacked.count() + waiting;
+    }
+
+    /// Returns how many of the packets sent are not acknowledged, not even selectively.
+    pub(crate) fn outstanding(&self) -> u32 {
+        let sacked = self.rack.as_ref().map_or_else(|| self.sacked.count(), |rack| rack.arrived.count());
+        self.next - self.unacked - sacked
     }
 
     /// Counts the next new packet as sent, and returns its number.
@@ -142,9 +151,10 @@ impl Scoreboard {
         if self.unacked >= self.recover {
             self.recovering = false;
         }
-        let found = !self.sacked.is_empty() && self.find_holes();
+        self.found_losses = false;
+        let new = !self.sacked.is_empty() && self.find_holes();
         self.count();
-        found
+        new
     }
 
     /// Detects losses by time, after an acknowledgement if `heard`, or else when the reordering window has passed. Returns true if
@@ -157,9 +167,9 @@ impl Scoreboard {
         if heard {
             rack.adapt(recovered);
         }
-        let found = rack.detect_losses(now, srtt, self.recovering);
+        self.found_losses = rack.detect_losses(now, srtt, self.recovering);
         self.follow_rack();
-        let new = found && self.unacked >= self.recover;
+        let new = self.found_losses && self.unacked >= self.recover;
         if new {
             self.recovering = true;
             self.repair_at_once = true;
@@ -177,6 +187,7 @@ impl Scoreboard {
     #[inline(never)]
     fn find_holes(&mut self) -> bool {
         if let Some(hole_below) = self.sacked.nth_from_top(self.dup_thresh) {
+            self.found_losses = self.sacked.holes_in(self.lost_below.max(self.unacked), hole_below) > 0;
             self.lost_below = self.lost_below.max(hole_below);
         }
         let new = self.lost_below > self.unacked && self.unacked >= self.recover;

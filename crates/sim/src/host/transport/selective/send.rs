@@ -183,20 +183,21 @@ impl SelectiveSender {
         let answered = packet.marked && self.gate.window < before;
         self.report_reduction |= answered;
         if self.reduction.is_some() {
-            self.spread(unacked, newly_acked, lost || answered);
+            let safe = self.board.unacked > unacked && !self.board.found_losses;
+            self.spread(newly_acked, safe, lost || answered);
         }
     }
 
-    /// Tells the reduction of an acknowledgement of packets from `unacked` on, after which the window has been `cut` or not.
+    /// Tells the reduction of an acknowledgement, after which the window has been `cut` or not.
     #[inline(never)]
-    fn spread(&mut self, unacked: u32, newly_acked: u32, cut: bool) {
+    fn spread(&mut self, newly_acked: u32, safe: bool, cut: bool) {
         let target = self.window_packets();
         let Some(reduction) = &mut self.reduction else { return };
         if cut {
-            reduction.begin(unacked, self.board.next);
+            reduction.begin(self.board.outstanding() + newly_acked, self.board.next);
         }
         let (unacked, in_flight) = (self.board.unacked, self.board.in_flight);
-        reduction.on_ack(Progress { unacked, newly_acked, in_flight, target });
+        reduction.on_ack(Progress { unacked, newly_acked, in_flight, target, safe });
     }
 
     /// Restarts the timer after the cumulative acknowledgement has advanced; stops it if nothing is in flight.
@@ -288,7 +289,7 @@ impl TransportSender for SelectiveSender {
             self.report_loss(now, LossKind::FastRetransmit, false);
             self.gate.decide();
             if let Some(reduction) = &mut self.reduction {
-                reduction.begin(self.board.unacked, self.board.next);
+                reduction.begin(self.board.outstanding(), self.board.next);
             }
         }
         if self.timer.expire(now) {
