@@ -7,7 +7,7 @@ wait. Results count from that request, so that a completion time includes the co
 |---|---|
 | `message` | every flow |
 | `queue_pair` | the first flow of a pair of hosts |
-| `step` | every message of a collective, beside its `step_delay` |
+| `step` | every message of a collective or training iteration, beside its `step_delay` |
 | `completion` | every flow that waits for another, once: the host learns late that this one has ended |
 
 Each is longer by a random share, uniform up to `spread`. `pcie` bounds the rate at which a host sends.
@@ -45,7 +45,7 @@ class CostTable(Table, frozen=True):
     preset: Literal["nccl"] | None = Key(None, description="values that others measured, for absent keys")
     message: Time = Key("0s", description="before each flow")
     queue_pair: Time = Key("0s", description="before the first flow of a pair of hosts")
-    step: Time = Key("0s", description="before each message of a collective")
+    step: Time = Key("0s", description="before each message of a collective or of training")
     completion: Time = Key("0s", description="before each flow that waited for another")
     spread: float = Key(0.0, strict=True, ge=0, le=10, description="costs are up to this share longer")
     pcie: OptionalRate = Key(None, description="the rate at which each host sends, at most")
@@ -89,18 +89,13 @@ def of_flows(scenario: "Scenario") -> "U64":
     first = np.zeros(len(flows), bool)
     first[np.unique(pairs, return_index=True)[1]] = True
     total += np.where(first, of["queue_pair"], 0.0)
-    steps = np.array([_has_steps(scenario, table) for table in range(len(scenario.traffic))])
+    # A training iteration sends its gradients by collectives.
+    steps = np.array([hasattr(table, "step_delay") for table in scenario.traffic])
     total += np.where(steps[flows.group], of["step"], 0.0)
     total += np.where(flows.waiting, of["completion"], 0.0)
     if of["spread"].any():
         total *= 1 + of["spread"] * Draws(scenario.seed, STREAM).uniform("jitter", len(flows))
     return np.rint(total).astype(np.uint64)
-
-
-def _has_steps(scenario: "Scenario", table: int) -> bool:
-    from shallows.traffic import Collective
-
-    return isinstance(scenario.traffic[table], Collective)
 
 
 def limited(scenario: "Scenario", network: "Network") -> "U64":
