@@ -9,12 +9,13 @@ import pytest
 from scipy.optimize import brentq
 
 import shallows as sh
-from shallows.fluid import Hpcc, Nscc, PowerTcp, Swift, ThetaPowerTcp, ack_clock
+from shallows.fluid import Hpcc, Nscc, PowerTcp, Swift, ThetaPowerTcp
 from shallows.fluid.linear import linearise
 from shallows.fluid.model import Status
 from shallows.fluid.theta_powertcp import largest_root
 from shallows.fluid.trajectory import trajectory
 from shallows.worlds import fluid as fluid_world
+from shallows.worlds.fluid_answer import FluidAnswer
 
 
 def differences(function, at, results):
@@ -209,7 +210,7 @@ def test_the_books_of_a_short_run_close_and_notice_a_twentieth(cc, monkeypatch):
         topology={"kind": "dumbbell", "hosts": 4, "rate": "100Gbps", "rtt": "10us"},
     )  # fmt: skip
     assert fluid_world.run(scenario).summary["books"] == {"closed": True, "problems": []}
-    true = ack_clock.AckClocked.arriving_bps
-    monkeypatch.setattr(ack_clock.AckClocked, "arriving_bps", lambda *of: 1.05 * true(*of))
+    true = FluidAnswer.leaving.func
+    monkeypatch.setattr(FluidAnswer, "leaving", property(lambda answer: 0.95 * true(answer)))
     (problem,) = fluid_world.run(scenario).summary["books"]["problems"]
     assert "neither sent, nor dropped, nor queued" in problem
