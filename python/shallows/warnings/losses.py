@@ -8,6 +8,7 @@ import numpy as np
 from shallows.scenario.ports import paused
 from shallows.traffic import Collective, Tasks, Training
 from shallows.units import NEVER, TIME
+from shallows.warnings import starved
 from shallows.warnings.paths import about, of_algorithms, of_transport, paths_of, round_trip
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ def spurious_timeouts(answer: "Answer") -> list[str]:
     lost, credit = _lost(answer), of_transport(answer, "credit")
     timeouts = int(answer.flow_columns["timeouts"][~credit].sum())
     if lost is None or timeouts <= lost or short_rto_max(answer) or len(answer.answer["deadlock"]["links"]):
+        return []
+    if starved.starved_by_priority(answer):  # a longer timeout would not give them a turn
         return []
     return [f"{timeouts} timeouts, and {lost} packets were lost: the others only waited, {_waits(answer)}"]
 
