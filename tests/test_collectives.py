@@ -180,7 +180,7 @@ def test_a_rank_takes_its_delay_before_each_message():
 
 
 def test_the_ideal_of_a_broadcast_is_its_pipeline():
-    """Nine ranks: the first chunk takes 7 hops, and then all chunks pass the last one, one after the other."""
+    """Nine ranks: the first chunk takes 7 hops, and then all pass the last one, one after the other."""
     chunks = [62_500] * 16  # of about equal size
     row = collective({"kind": "broadcast", "size": "1MB", "chunk": "64KB"}, hosts=9)
     payload = MTU - HEADER

@@ -255,7 +255,7 @@ class _Traffic:
     """What used the links of messages, or kept them from sending, while messages were there."""
 
     def __init__(self, answer: "Answer", slow: list[_Excess]) -> None:
-        from shallows.warnings.losses import least_timeouts
+        from shallows.warnings.losses import least_waits
 
         self._answer = answer
         met = np.unique(np.concatenate([excess.met for excess in slow])).astype(np.intp)
@@ -269,7 +269,7 @@ class _Traffic:
         headers = -(-delivered // frame.payload) * (answer.scenario.mtu - frame.payload)
         self._bits = 8.0 * (delivered + headers)
         self._faults = _faults(answer)
-        self._timeouts_ps = answer.flow_columns["timeouts"] * least_timeouts(answer)
+        self._timeouts_ps = least_waits(answer)
 
     def divided(self, job: "Task", part: Part, excess_ps: float) -> "Iterator[tuple[str, float, int | None]]":
         """Cause, picoseconds and link of what took the excess of a part: the link where it took most."""

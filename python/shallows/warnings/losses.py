@@ -26,6 +26,8 @@ FULL = 0.9
 """Flows without an end can wait for timeouts beside a link that is used to this share."""
 MOST_TIME, SLOW_SHARE = 0.5, 0.01
 """Timeouts that are this share of the time of a job, or of this share of the flows, make a warning."""
+PACKET_TIMERS = ("pulled", "unordered")
+"""Transports with a timer for each packet."""
 JOBS = (Collective, Tasks, Training)
 TIMES_THEORY = 4
 """Synchronised flows explain at most so many times the drops of theory."""
@@ -209,8 +211,7 @@ def dropped_in_spite_of_pauses(answer: "Answer") -> list[str]:
 
 def long_timeouts(answer: "Answer") -> list[str]:
     """Collectives, tasks and flows that spend most of their time in timeouts."""
-    least_us = least_timeouts(answer) / 1e6
-    waited_us = answer.flow_columns["timeouts"] * least_us
+    waited_us = least_waits(answer) / 1e6
     if not waited_us.any():
         return []
     hosts, flow = answer.scenario.hosts, int(np.argmax(waited_us))
@@ -237,7 +238,20 @@ def long_timeouts(answer: "Answer") -> list[str]:
     ]
 
 
-def least_timeouts(answer: "Answer") -> "F64":
+def least_waits(answer: "Answer") -> "F64":
+    """The least time that each flow waited for its timeouts, in picoseconds.
+
+    Where each packet has a timer of its own, those of several packets may run at the same time.
+    """
+    timeouts = answer.flow_columns["timeouts"].astype(float)
+    of_packets = np.logical_or(*(of_transport(answer, name) for name in PACKET_TIMERS))
+    packets = np.maximum(np.ceil(answer.scenario.flows.bytes / answer.scenario.frame.payload), 1)
+    # Of flows without an end as many packets as have had a timeout may have had one each.
+    packets = np.where(answer.scenario.flows.bytes > 0, packets, np.maximum(timeouts, 1))
+    return _least_timeouts(answer) * np.where(of_packets, np.ceil(timeouts / packets), timeouts)
+
+
+def _least_timeouts(answer: "Answer") -> "F64":
     """For each flow the shortest timeout that it can have, in picoseconds."""
     hosts = answer.scenario.hosts
     shortest, first = float(hosts.rto_min), float(hosts.rto_initial)

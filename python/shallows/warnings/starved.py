@@ -54,7 +54,7 @@ def starved(answer: "Answer") -> list[str]:
 
 
 def starved_by_priority(answer: "Answer") -> list[str]:
-    """Flows without an end with hardly anything of a full link that a class of strict priority takes first."""
+    """Flows without an end that a class of strict priority leaves hardly anything of a full link."""
     classes, queues = class_of_flows(answer.scenario), answer.scenario.queues
     # Whoever starves for half of the run starves.
     its = _steady(answer, float(answer.warmup_ps) + float(answer.measured_ps) / 2)
@@ -80,7 +80,11 @@ def starved_by_priority(answer: "Answer") -> list[str]:
     names = [queues[number].name for number in (int(classes[flow]), first)]
     of = "of the lower traffic.priority" if names[0] is None else f"of class {names[0]}"
     before = "the higher one" if names[1] is None else f"class {names[1]}"
-    key = "[[classes]] with a weight" if names[1] is None else f"classes[{first}].weight and those of the others"
+    key = (
+        "[[classes]] with a weight"
+        if names[1] is None
+        else f"classes[{first}].weight and those of the others"
+    )
     return [
         f"{len(found)} of {len(its)} flows without an end had less than a tenth of a fair share below strict "
         f"priority: flow {flow} {of} {got[place]:.3g} of {fair[place]:.3g} Gbit/s at "
