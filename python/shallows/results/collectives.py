@@ -119,13 +119,15 @@ def _bandwidths(size_bytes: int, time_us: float | None, factor: float) -> dict[s
 def _least(scenario: "Scenario", answer: "Answer", members: slice) -> least.Least:
     """The least time of a group on an idle network, whose ranks all start with the first one."""
     flows, ideal_ps = scenario.flows, answer["flows"]["ideal_ps"]
-    numbers = np.arange(members.start, members.stop)
+    numbers = np.arange(int(members.start), int(members.stop), dtype=np.int64)
     others = np.zeros(len(flows.computations))
-    delay_ps = np.concatenate([addends.in_ideal(scenario), others])
+    delay_ps = np.concatenate([addends.in_ideal(scenario).astype(float), others])
     first = numbers[~flows.waiting[members]]
     delay_ps[first] = delay_ps[first].min()
     ports = least.Ports.of_senders(scenario)
-    length_ps, start_ps = least.chain(scenario, numbers, np.concatenate([ideal_ps, others]), delay_ps, ports)
+    length_ps, start_ps = least.chain(
+        scenario, numbers, np.concatenate([ideal_ps.astype(float), others]), delay_ps, ports
+    )
     sending_ps = least.sending_ps(scenario, numbers, ideal_ps)
     shared = sending_ps > length_ps + least.SHORT_PS or least.share_ports(
         scenario, numbers, start_ps, ideal_ps

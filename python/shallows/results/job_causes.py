@@ -116,7 +116,7 @@ def _job(answer: "Answer", row: dict[str, Any]) -> "Task":
     begun = unsigned <= answer.ended_ps
     finish = np.where(finish.view(np.uint64) == NEVER, answer.ended_ps, finish)
     start, finish = np.where(begun, start, np.iinfo(np.int64).max), np.where(begun, finish, -1)
-    name = flows.names[row["traffic"]]
+    name = flows.names[int(row["traffic"])]
     table, groups = task_choice.groups(flows, name)
     group = int(row.get("group", 0))
     computations = task_choice.computations(flows, table) if "group" not in row else range(0)
@@ -227,8 +227,9 @@ class _Excess:
     def _met(self, chosen: "Numbers") -> "Numbers":
         if not len(chosen):
             return chosen
-        spans = sorted((self.parts[at].begin_ps, self.parts[at].end_ps) for at in chosen.tolist())
-        begin, end = (np.array(column) for column in zip(*spans, strict=True))
+        places: list[int] = chosen.tolist()
+        parts = sorted((self.parts[at] for at in places), key=lambda part: part.begin_ps)
+        begin, end = np.array([part.begin_ps for part in parts]), np.array([part.end_ps for part in parts])
         latest, count = np.maximum.accumulate(end), len(self.answer.scenario.flows)
         # Some span that begins before the end of a flow must end after its start.
         last = np.searchsorted(begin, self.job.finish_ps[:count]) - 1
@@ -237,7 +238,8 @@ class _Excess:
     def causes(self, traffic: "_Traffic") -> list[Cause]:
         """The causes of the excess, each at the port where it acts most."""
         sums: dict[tuple[str, int | None], float] = {}
-        for at in self.chosen.tolist():
+        places: list[int] = self.chosen.tolist()
+        for at in places:
             for cause, ps, link in traffic.divided(self.job, self.parts[at], float(self.excess_ps[at])):
                 sums[cause, link] = sums.get((cause, link), 0.0) + ps
         looked_at = float(self.excess_ps[self.chosen].sum())

@@ -32,8 +32,12 @@ class Addend(NamedTuple):
     """Picoseconds of each flow."""
 
 
+def _fixed(scenario: "Scenario") -> "U64":
+    return scenario.flows.start_ps
+
+
 ADDENDS = (
-    Addend("delay", in_fct=False, in_ideal=True, of_flows=lambda scenario: scenario.flows.start_ps),
+    Addend("delay", in_fct=False, in_ideal=True, of_flows=_fixed),
     Addend("cost", in_fct=True, in_ideal=False, of_flows=costs.of_flows),
 )
 

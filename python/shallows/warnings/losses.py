@@ -243,12 +243,13 @@ def least_waits(answer: "Answer") -> "F64":
 
     Where each packet has a timer of its own, those of several packets may run at the same time.
     """
-    timeouts = answer.flow_columns["timeouts"].astype(float)
+    timeouts: F64 = answer.flow_columns["timeouts"].astype(float)
     of_packets = np.logical_or(*(of_transport(answer, name) for name in PACKET_TIMERS))
     packets = np.maximum(np.ceil(answer.scenario.flows.bytes / answer.scenario.frame.payload), 1)
     # Of flows without an end as many packets as have had a timeout may have had one each.
     packets = np.where(answer.scenario.flows.bytes > 0, packets, np.maximum(timeouts, 1))
-    return _least_timeouts(answer) * np.where(of_packets, np.ceil(timeouts / packets), timeouts)
+    times: F64 = np.where(of_packets, np.ceil(timeouts / packets), timeouts)
+    return _least_timeouts(answer) * times
 
 
 def _least_timeouts(answer: "Answer") -> "F64":

@@ -75,7 +75,7 @@ def of_run(run: "Run", name: str, what: str, on_progress: "OnProgress | None" = 
     scenario, its = rerun.scenario_of(run), task_choice.task(run, name)
     removal = _removal(scenario, its, what)
     messages = _Messages(run, its)
-    ends, share = task.candidates(scenario.flows, its) | messages.first(), None
+    ends, share, expected = task.candidates(scenario.flows, its) | messages.first(), None, 0
     for number in range(PASSES):
         index = Index(record.of_flows(run, ends, its.start_ps, on_progress))
         costs = _Costs(index, removal)
