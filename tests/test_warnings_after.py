@@ -280,7 +280,7 @@ def test_computations_alone_are_explained():
 
 
 TRANSPORTS = {"dctcp": "rto_min", "swift-roce": "rto_initial", "rcp": "rto_min", "expresspass": "rto_initial"}
-TRANSPORTS |= dict.fromkeys(("ndp", "rccc"), "rto_initial")
+TRANSPORTS |= dict.fromkeys(("ndp", "rccc", "nscc"), "rto_initial")
 
 
 @pytest.mark.parametrize("cc", TRANSPORTS)
