@@ -194,6 +194,43 @@ def test_the_delay_before_a_first_message_counts_as_the_same_cost_of_hosts_does(
             assert row["slowdown"] == pytest.approx(1, abs=1e-6)
 
 
+def test_the_ideal_of_a_broadcast_is_its_pipeline():
+    """Nine ranks: the first chunk takes 7 hops, and then all pass the last one, one after the other."""
+    chunks = [62_500] * 16  # of about equal size
+    row = collective({"kind": "broadcast", "size": "1MB", "chunk": "64KB"}, hosts=9)
+    payload = MTU - HEADER
+    bytes_ = sum(size - (-size // payload) * HEADER for size in chunks)
+    expected_us = 7 * message_us(62_500) + (bytes_ + MTU) * 8e-3 / 400 + 2
+    assert row["ideal_us"] == pytest.approx(expected_us, rel=1e-3)
+    assert row["slowdown"] < 1.05
+    assert (row["ideal_is_bound"], row["cause"]) == (False, None)
+
+
+def test_the_ideal_of_an_all_to_all_is_its_port_and_the_way_behind_it():
+    """Seven messages of 125 KB leave each port one after the other; the last frame has 100 us to go."""
+    row = collective({"kind": "all-to-all", "size": "1MB"}, rate="100Gbps", rtt="200us")
+    payload = MTU - HEADER
+    frames = -(-125_000 // payload)
+    expected_us = (7 * (125_000 + frames * HEADER) + MTU) * 8e-3 / 100 + 100
+    assert row["ideal_us"] == pytest.approx(expected_us, rel=1e-3)
+    assert 1 <= row["slowdown"] < 1.01
+    assert (row["ideal_is_bound"], row["cause"]) == (True, None)
+
+
+@pytest.mark.parametrize("chunk", ["64KB", "512KB"])
+def test_the_ideal_of_a_tree_is_called_a_bound_and_its_schedule_blames_nobody(chunk):
+    """Parents send to two children over one port, which no bound of a chain or of a port knows."""
+    tree = {"kind": "all-reduce", "algorithm": "tree", "size": "4MB", "chunk": chunk}
+    row = collective(
+        tree,
+        hosts=9,
+        cc={"name": "fixed", "window": "20000pkt"},
+        network={"mtu": f"{MTU}B", "buffer": "unlimited"},
+    )
+    assert 1 < row["slowdown"] < 1.8
+    assert (row["ideal_is_bound"], row["cause"]) == (True, None)
+
+
 def test_a_rank_that_starts_late_delays_all():
     """The others wait, and late ranks forward what has arrived in order: 14 steps after the latest start."""
     run = sh.run(scenario({"kind": "all-reduce", "size": "8MB", "jitter": "200us"}))

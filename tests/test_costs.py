@@ -89,6 +89,64 @@ def test_without_costs_nothing_is_written_and_nothing_changes():
         scenario(RING, costs=[{"steps": "1us"}])
 
 
+COSTS = [
+    {"message": "3us"},
+    {"queue_pair": "5us"},
+    {"step": "11us"},
+    {"completion": "2us"},
+    {"preset": "nccl"},
+]
+COSTS += [{"message": "700ns", "spread": 0.7}, {"pcie": "100Gbps", "completion": "1500ps"}]
+COSTS += [{"message": "1us", "queue_pair": "2us", "step": "3us", "completion": "4us", "spread": 2.0}]
+
+
+@pytest.mark.parametrize("cost", COSTS, ids=str)
+def test_the_causes_of_flows_and_jobs_include_the_costs(cost):
+    """The pieces sum to the times of the tables, whatever `why` itself takes for the start of a flow."""
+    training = {"kind": "training", "name": "train", "layers": 2, "forward": "5us", "gradients": "60KB"}
+    run = sh.run(scenario({"kind": "all-reduce", "size": "60KB", "name": "ring"}, training, costs=[cost]))
+    flows = run.flows
+    for flow, path in run.why(flows.flow.tolist()).items():
+        assert sum(piece.length_ps for piece in path.pieces) == round(flows.fct_us[flow] * 1e6)
+        assert path.start_ps == round(flows.start_us[flow] * 1e6)
+    rows = [*run.summary["collectives"], *run.summary["tasks"]]
+    for row in rows:
+        path = run.why(task=row["name"])
+        assert sum(path.by_cause().values()) == round(row["completion_us"] * 1e6)
+        assert "cost" in path.by_cause() or row["name"] == "train"
+    assert run.why(task="ring").counterfactual("train").completion_ps == round(rows[0]["completion_us"] * 1e6)
+
+
+def test_costs_are_the_cause_of_a_slow_ring():
+    """Six steps of 20 us, the rest the ring of 2 MB: the report names 120 us, and `why` has them."""
+    run = sh.run(
+        sh.Scenario(
+            duration="until-done", cc={"name": "fixed", "window": "2000pkt"}, network={"buffer": "unlimited"},
+            topology={"kind": "star", "hosts": 4, "rate": "100Gbps", "rtt": "6us"},
+            hosts={"costs": [{"step": "20us"}]}, traffic=[{"kind": "all-reduce", "size": "2MB"}],
+        )
+    )  # fmt: skip
+    (row,) = run.summary["collectives"]
+    assert (row["cause"], row["cause_us"]) == ("host costs", pytest.approx(120))
+    assert run.why(task="all-reduce").by_cause()["cost"] == 120_000_000
+
+
+def test_steps_of_training_cost_too():
+    """Two buckets in rings of four hosts: six messages of the last one follow each other, 11 us each."""
+    training = {"kind": "training", "name": "train", "layers": 2, "forward": "5us", "gradients": "60KB"}
+    free, costly = (
+        sh.run(scenario(training, costs=costs)).summary["tasks"][0] for costs in ([], [{"preset": "nccl"}])
+    )
+    assert costly["completion_us"] - free["completion_us"] == pytest.approx(66, abs=0.2)
+    assert (costly["cause"], costly["cause_us"]) == ("host costs", pytest.approx(66))
+
+
+def test_the_state_and_the_frames_of_a_run_count_from_the_request():
+    run = sh.run(scenario(PAIR, costs=[{"message": "20us"}]))
+    assert run.at("21us").flows.start_us.tolist()[:1] == [0.0]
+    assert run.taps(["h0->s0"]).start_ps.tolist() == [0, 10**9]
+
+
 def noisy(true, sizes, share, seed):
     """The times of `true` at each size, with Gaussian errors of this share."""
     times = [

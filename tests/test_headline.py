@@ -61,8 +61,9 @@ def test_timeouts_are_the_largest_cause(capsys):
     train = {"kind": "all-to-all", "size": "4MB"}
     run, row, said = cause(capsys, topology=FOUR, traffic=[train], faults=lossy)
     assert row["cause"] == "timeouts"
-    assert row["cause_us"] == run.flows.timeouts.max() * 10_000
-    assert said[0].endswith("by the timeouts of a flow")
+    beyond_us = row["completion_us"] - row["ideal_us"]
+    assert run.flows.timeouts.max() * 10_000 <= row["cause_us"] <= beyond_us
+    assert said[0].endswith("by timeouts of its messages")
 
 
 def test_uneven_paths_are_the_largest_cause(capsys):
@@ -77,7 +78,8 @@ def test_uneven_paths_are_the_largest_cause(capsys):
     busy_us = used.max() * run.summary["duration_s"] * 1e6
     assert row["cause"] == "uneven paths"
     assert row["cause_us"] == pytest.approx(busy_us - row["ideal_us"], rel=0.05)
-    assert said[0].endswith(f"at {run.ports.port[used.argmax()]}, more than an equal share of the paths")
+    assert used[run.ports.port == row["cause_port"]].item() > 0.99 * used.max()
+    assert said[0].endswith(f"at {row['cause_port']}, more than an equal share of the paths")
 
 
 def test_rates_of_senders_are_what_is_left(capsys):
@@ -86,7 +88,7 @@ def test_rates_of_senders_are_what_is_left(capsys):
     _, row, said = cause(
         capsys, topology=fabric, cc="hpcc-roce", seed=3, traffic=[{"kind": "all-to-all", "size": "64MB"}]
     )
-    assert row["cause"] == "senders"
+    assert row["cause"] == "rate limits"
     assert row["cause_us"] <= row["completion_us"] - row["ideal_us"]
     assert "`shallows why --task` divides it" in said[0]
 

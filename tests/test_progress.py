@@ -1,5 +1,8 @@
 """What a run says while it goes on."""
 
+import re
+import time
+
 import pytest
 
 import shallows as sh
@@ -48,3 +51,13 @@ def test_a_short_run_and_one_that_nobody_watches_say_nothing(capsys):
 )
 def test_a_count_has_three_digits(number, text):
     assert count(number) == text
+
+
+def test_work_between_runs_says_that_it_goes_on(capsys, monkeypatch):
+    """A line after each silent interval, and none while a run speaks."""
+    monkeypatch.setattr(progress, "SILENT_S", 0.05)
+    with progress.Progress() as bars, bars.steadily("why ring"):
+        time.sleep(0.18)
+    lines = capsys.readouterr().err.splitlines()
+    assert 1 <= len(lines) <= 3
+    assert all(re.fullmatch(r"why ring: working for \d+ ms", line) for line in lines)

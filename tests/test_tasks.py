@@ -10,7 +10,7 @@ import shallows as sh
 from shallows.errors import ScenarioError
 from shallows.traffic import AllReduce, Predecessors
 from shallows.traffic.schedules import Schedule
-from shallows.why import record, task_report
+from shallows.why import record, task_counterfactual, task_report
 
 US = 1_000_000
 GRAPHS = 200
@@ -449,3 +449,43 @@ def test_the_command_prints_path_and_counterfactual(tmp_path):
     told = json.loads(CliRunner().invoke(cli.app, [*asked, "--json"]).stdout)["data"]
     assert sum(told["causes_ps"].values()) == told["completion_ps"]
     assert told["without"][0]["what"] == "storage"
+
+
+def test_a_table_of_computations_alone_has_a_path():
+    traffic = [{"kind": "incast", "size": "1KB"}, {"kind": "tasks", "tasks": [{"host": 1, "compute": "9us"}]}]
+    run = sh.run(
+        sh.Scenario(duration="until-done", topology={"kind": "star", "hosts": 3}, cc="dctcp", traffic=traffic)
+    )
+    path = checked(run.why(task="tasks"))
+    assert path.by_cause() == {"computation": 9 * US}
+    assert path.counterfactual("incast")[2:6] == (9 * US, 0, 9 * US, 9 * US)
+
+
+def test_times_beyond_the_resolution_of_the_tables_are_exact():
+    """A float in microseconds resolves 15 ps after 34 hours; the computation is given to the picosecond."""
+    tasks = [
+        {"name": "a", "host": 0, "compute": "123456.123456789017s"},
+        {"name": "b", "from": 0, "to": 1, "size": "20KB", "after": ["a"]},
+        {"name": "c", "from": 1, "to": 2, "size": "20KB", "after": ["b"]},
+    ]
+    run = sh.run(
+        sh.Scenario(
+            duration="until-done", topology={"kind": "star", "hosts": 3}, cc="dctcp",
+            traffic=[{"kind": "tasks", "tasks": tasks}],
+        )
+    )  # fmt: skip
+    path = run.why(task="tasks")
+    assert path.by_cause()["computation"] == 123456_123456789017
+    assert path.fct_ps == 123456_123456789017 + round(run.flows.fct_us.sum() * US)
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_a_counterfactual_of_many_messages_looks_at_those_that_decide(number, monkeypatch):
+    """With a limit of 8 messages a pass, the result is that of all messages, to 1 %, and never less."""
+    scenario, what = dominated(number)
+    path = sh.run(scenario).why(task="ring")
+    whole = path.counterfactual(what)
+    monkeypatch.setattr(task_counterfactual, "MOST", 8)
+    some = path.counterfactual(what)
+    assert some.share_ps == whole.share_ps
+    assert whole.expected_ps <= some.expected_ps <= 1.01 * whole.expected_ps

@@ -277,3 +277,47 @@ def test_computations_alone_are_explained():
     tasks = [{"kind": "tasks", "tasks": [{"name": "a", "host": "h0", "compute": "1ms"}]}]
     with pytest.raises(ScenarioError, match="one message or more: computations alone send nothing"):
         sh.Scenario(duration="until-done", topology={"kind": "star", "hosts": 3}, cc="dctcp", traffic=tasks)
+
+
+TRANSPORTS = {"dctcp": "rto_min", "swift-roce": "rto_initial", "rcp": "rto_min", "expresspass": "rto_initial"}
+TRANSPORTS |= dict.fromkeys(("ndp", "rccc", "nscc"), "rto_initial")
+
+
+@pytest.mark.parametrize("cc", TRANSPORTS)
+def test_flows_in_timeouts_warn_over_every_transport(cc):
+    """A link that drops all for .38 ms costs a flow of .1 ms at least the timeout of 10 ms, over 90 %."""
+    run = sh.run(
+        sh.Scenario(
+            duration="until-done", cc=cc,
+            topology={"kind": "star", "hosts": 2, "rate": "100Gbps", "rtt": "8us"},
+            hosts={"rto_initial": "10ms"} | ({"rto_min": "10ms"} if TRANSPORTS[cc] == "rto_min" else {}),
+            faults=[{"link": "h0->s0", "kind": "silent-drop", "at": "20us", "until": "400us"}],
+            traffic=[{"kind": "trace", "flows": [[0, "h0", "h1", 1_000_000]]}],
+        )
+    )  # fmt: skip
+    assert run.flows.fct_us[0] > 10_000
+    said = f"1 of 1 flows spent most of their time in timeouts of hosts.{TRANSPORTS[cc]} = 10ms or more"
+    assert any(said in warning for warning in run.summary["warnings"]), run.summary["warnings"]
+
+
+STRICT = [{"name": "high"}, {"name": "low"}]
+TWO = [
+    {"kind": "long-lived", "from": ["h0", "h1"], "to": "h3"},
+    {"kind": "long-lived", "from": ["h2"], "to": "h3"},
+]
+
+
+@pytest.mark.parametrize("cc", ["cubic", "nscc", "dctcp"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_class_that_starves_below_strict_priority_is_named(cc, weighted):
+    """Two flows of the first class fill 10 Gbps, and the second has nothing, unless classes have weights."""
+    classes = [one | ({"weight": 50} if weighted else {}) for one in STRICT]
+    tables = [table | {"class": one["name"]} for table, one in zip(TWO, STRICT, strict=True)]
+    star = {"kind": "star", "hosts": 4, "rate": "10Gbps", "rtt": "8us"}
+    run = sh.run(sh.Scenario(duration="5ms", cc=cc, topology=star, classes=classes, traffic=tables))
+    said = [warning for warning in run.summary["warnings"] if "below strict priority" in warning]
+    assert len(said) == (not weighted)
+    if said:
+        assert "flow 2 of class low" in said[0]
+        assert "write classes[0].weight" in said[0]
+        assert not any("raise" in warning for warning in run.summary["warnings"])

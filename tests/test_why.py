@@ -672,3 +672,11 @@ def test_flows_without_an_end_can_be_left_out():
     cost = run.why([2]).counterfactuals()[2]
     assert set(cost.culprits) == {0, 1}
     assert cost.ran_ps / US == pytest.approx(15.2, **ABOUT)
+
+
+@pytest.mark.parametrize(
+    ("names", "said"), [(["dctcp", "reno@x", "dcqcn"], []), (["dctcp", "dx", "Mine"], ["dx, Mine"])]
+)
+def test_only_algorithms_of_marks_and_losses_have_exact_predictions(names, said):
+    """An incast under DX was expected to take 5,002 us without the others, and took 1,714."""
+    assert [line.split(" with ")[1].split(", which")[0] for line in report.upper_bounds(names)] == said

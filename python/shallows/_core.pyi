@@ -80,12 +80,12 @@ def longest_chain(
     needs: Mapping[str, NDArray[np.generic]],
     lasts: NDArray[np.float64],
     delays: NDArray[np.float64],
-) -> float:
-    """The longest chain of tasks, from the first start to the last end, in the unit of `lasts` and `delays`.
+) -> tuple[float, NDArray[np.float64]]:
+    """The longest chain of tasks, from the first start to the last end, and the start of each since then.
 
-    `needs` has the columns waiting (u32), needed (u32) and end (bool). A task starts its delay after all that
-    it needs, the end of a task or its start, and ends when it has lasted. Only `members` count, and of these
-    those that need members alone.
+    Times have the unit of `lasts` and `delays`. `needs` has the columns waiting (u32), needed (u32) and lag
+    (f64). A task starts its delay after all that it needs: the lag from the start of each such task. Only
+    `members` count, and of these those that need members alone.
     """
 
 def catalog() -> list[AlgorithmRow]:

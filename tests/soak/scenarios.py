@@ -378,7 +378,7 @@ class Draw(Traffics):
             "piggyback": self.one((True, False)),
             "ack_jitter": self.time(1e-8, 1e-3),
             "timestamps": self.timestamps(),
-            "costs": [{"message": self.time(1e-7, 1e-4), "spread": self.one((0, 0.1, 2))}],
+            "costs": [self.costs() for _ in range(self.random.randint(1, 2))],
         }
         row = next((row for row in CATALOG if row["name"] == cc["name"].split("@")[0]), None)
         unused = OF_TRANSPORTS - set(row["honours"]) if row and self.maybe(0.9) else set()
@@ -390,6 +390,16 @@ class Draw(Traffics):
         if drawn.get("segment", 1) > 1 and self.maybe(0.5):
             drawn["segment_time"] = self.time(1e-6, 1e-2)
         return drawn
+
+    def costs(self):
+        """A table of `hosts.costs` with some of its keys."""
+        keys = {
+            "preset": "nccl",
+            **{key: self.time(1e-9, 1e-4) for key in ("message", "queue_pair", "step", "completion")},
+            "spread": self.one((0, 0.1, 2)),
+            "pcie": self.rate(),
+        }
+        return {key: value for key, value in keys.items() if self.maybe(0.4)}
 
     def timestamps(self):
         keys = {

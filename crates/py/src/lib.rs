@@ -157,17 +157,20 @@ fn flows_over<'py>(
     Ok(found.into_iter().map(|flows| flows.into_pyarray(py)).collect())
 }
 
-/// The longest chain of tasks, from the first start to the last end; see [`shallows_sim::longest_chain`].
+/// The longest chain of tasks, from the first start to the last end, and the start of each task; see [`shallows_sim::longest_chain`].
 #[pyfunction]
-fn longest_chain(
+fn longest_chain<'py>(
+    py: Python<'py>,
     members: PyReadonlyArray1<'_, u32>,
     needs: &Bound<'_, PyDict>,
     lasts: PyReadonlyArray1<'_, f64>,
     delays: PyReadonlyArray1<'_, f64>,
-) -> PyResult<f64> {
-    let sides = column(needs, "waiting")?.into_iter().zip(column(needs, "needed")?).zip(column(needs, "end")?);
-    let needs: Vec<_> = sides.map(|((waiting, needed), end)| Need { waiting, needed, end }).collect();
-    Ok(shallows_sim::longest_chain(members.as_slice()?, &needs, lasts.as_slice()?, delays.as_slice()?))
+) -> PyResult<(f64, Bound<'py, PyArray1<f64>>)> {
+    let sides = column(needs, "waiting")?.into_iter().zip(column(needs, "needed")?).zip(column(needs, "lag")?);
+    let needs: Vec<_> = sides.map(|((waiting, needed), lag)| Need { waiting, needed, lag }).collect();
+    let (length, starts) =
+        shallows_sim::longest_chain(members.as_slice()?, &needs, lasts.as_slice()?, delays.as_slice()?);
+    Ok((length, starts.into_pyarray(py)))
 }
 
 /// The parts of a request that a run needs besides the network.

@@ -12,6 +12,7 @@ from shallows.cli.status import DONE, with_status
 
 if TYPE_CHECKING:
     from shallows.runs import Run
+    from shallows.why.choice import Choice
     from shallows.why.counterfactual import Counterfactual
     from shallows.why.paths import Paths
     from shallows.why.task import TaskPath
@@ -69,6 +70,7 @@ def why(
     from shallows.base import extras
     from shallows.cli import report as pages
     from shallows.errors import ScenarioError
+    from shallows.printing.progress import Progress
     from shallows.printing.report import print_parts
     from shallows.results import files
     from shallows.runs import Run
@@ -77,7 +79,10 @@ def why(
     from shallows.why.record import of_run as record_of
 
     if pauses:
-        print_parts(report.of_pauses(record_of(Run.load(result), [])))
+        run = Run.load(result)
+        with Progress() as bars:
+            record_ = record_of(run, [], bars.of(run.scenario, "watching pauses"))
+        print_parts(report.of_pauses(record_))
         return DONE
     if not (flows or slowest or size or p99 or task):
         expected = 'a flow\'s number, --slowest 10, --class "< 10 KB", --p99, --task NAME or --pauses'
@@ -101,8 +106,11 @@ def why(
     if task:
         _task(run, task, without or [], slack=slack, json_=json_, drawn=drawn, html=html, record=record)
         return DONE
-    found = paths.of_run(run, flows) if flows else paths.of_run(run, slowest=slowest, size=size, p99=p99)
-    costs = found.counterfactuals() if without else {}
+    with Progress() as bars, bars.steadily("why"):
+        on_progress = bars.of(run.scenario, "watching flows")
+        chosen: Choice = {} if flows else {"slowest": slowest, "size": size, "p99": p99}
+        found = paths.of_run(run, flows or None, on_progress=on_progress, **chosen)
+        costs = found.counterfactuals(bars.of(run.scenario, "without others")) if without else {}
     if json_:
         _print_json(found, costs)
     else:
@@ -135,12 +143,14 @@ def _task(
     record: Path | None,
 ) -> None:
     """Print and draw the critical path of a task."""
+    from shallows.printing.progress import Progress
     from shallows.printing.report import print_parts
     from shallows.why import task, task_report
 
-    path = task.of_run(run, name)
-    costs = [path.counterfactual(what) for what in without]
-    slacks = path.slack() if slack else None
+    with Progress() as bars, bars.steadily(f"why {name}"):
+        path = task.of_run(run, name, bars.of(run.scenario, f"watching {name}"))
+        costs = [path.counterfactual(what, bars.of(run.scenario, f"without {what}")) for what in without]
+        slacks = path.slack(bars.of(run.scenario, f"slack of {name}")) if slack else None
     if json_:
         print_json("why-task", task_report.as_json(path, costs, slacks))
     else:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from shallows.core.contract import F64, U64, Answer, Flags
 from shallows.errors import ScenarioError
 from shallows.memory import needs
+from shallows.traffic import addends
 from shallows.units import NEVER, TIME
 from shallows.why import rerun, selection, stoppages
 from shallows.why.snapshot import within
@@ -53,7 +54,8 @@ class Taps:
         self.scenario, self.links, self.flows = scenario, links, flows
         self.from_ps, self.until_ps = span
         self.ended_ps = answer["ended_ps"]
-        self.start_ps, self.finish_ps = answer["flows"]["start_ps"], answer["flows"]["finish_ps"]
+        self.start_ps = addends.from_core(scenario, answer["flows"]["start_ps"])
+        self.finish_ps = answer["flows"]["finish_ps"]
         self.probes, self.probe_names = answer["probes"], answer["probe_names"]
         self.kinds, self.outcomes = list(seen["kinds"]), list(seen["outcomes"])
         self.bits, self.link_events = list(seen["bits"]), list(seen["link_events"])

@@ -25,8 +25,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from shallows.fluid.ack_clock import queue_change
-from shallows.fluid.model import Constants, Model, Status, parameter
+from shallows.fluid.ack_clock import AckClocked, queue_change
+from shallows.fluid.model import Constants, Status, parameter
 from shallows.fluid.system import System, equations
 
 FOUND, OFF_RAMP = int(Status.FOUND), int(Status.OFF_RAMP)
@@ -92,7 +92,7 @@ def equilibrium(flows: float, C: float, T: float, eta: float, ai: float) -> tupl
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Hpcc(Model):
+class Hpcc(AckClocked):
     """HPCC. Flows start with windows that fill their links."""
 
     rate: float = parameter("rate", 100e9, "B: capacity of the bottleneck", above=0)

@@ -97,6 +97,10 @@ class Model:
         """Units of the queue per second if lags contain the wait of the acknowledged packet; else 0."""
         return 0.0
 
+    def arriving_bps(self, queue_bytes: F64, total_bps: F64) -> F64:
+        """[T] What arrives at the link, given its queue and what all flows send together."""
+        return total_bps
+
     @property
     def fastest_s(self) -> float:
         """Seconds of the fastest change, which a step of the integrator does not exceed."""

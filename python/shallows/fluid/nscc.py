@@ -28,8 +28,8 @@ import numpy as np
 
 from shallows.core.contract import F64, Flags
 from shallows.errors import ScenarioError
-from shallows.fluid.ack_clock import queue_change, round_trip, sending
-from shallows.fluid.model import Constants, Model, Status, in_words, parameter
+from shallows.fluid.ack_clock import AckClocked, queue_change, round_trip, sending
+from shallows.fluid.model import Constants, Status, in_words, parameter
 from shallows.fluid.red import marking
 from shallows.fluid.system import System, equations
 
@@ -115,7 +115,7 @@ def _ramp(rate: object, delay: object, base_rtt: object, kmin: object, kmax: obj
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Nscc(Model):
+class Nscc(AckClocked):
     """NSCC. Flows start with their share of the empty path, near which quick adapt leaves them."""
 
     rate: float = parameter("rate", 400e9, "C: capacity of the bottleneck", above=0)
@@ -168,10 +168,6 @@ class Nscc(Model):
         }
         low, high = _ramp(**columns)
         return super().possible(grid) & (high > low)
-
-    @property
-    def fastest_s(self) -> float:
-        return self.flows * self.unit_bits / self.rate
 
     @property
     def base_s(self) -> F64:

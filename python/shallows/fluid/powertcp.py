@@ -24,8 +24,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from shallows.fluid.ack_clock import queue_change, round_trip, sending
-from shallows.fluid.model import Constants, Model, Status, parameter
+from shallows.fluid.ack_clock import AckClocked, queue_change, round_trip, sending
+from shallows.fluid.model import Constants, Status, parameter
 from shallows.fluid.system import System, equations
 
 FOUND, OFF_RAMP = int(Status.FOUND), int(Status.OFF_RAMP)
@@ -71,7 +71,7 @@ def equilibrium(flows: float, C: float, R: float, beta: float, eta: float) -> tu
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Power(Model):
+class Power(AckClocked):
     """What both forms of PowerTCP share. Flows start with windows that fill their links."""
 
     rate: float = parameter("rate", 100e9, "C: capacity of the bottleneck", above=0)

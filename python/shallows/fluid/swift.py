@@ -25,8 +25,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from shallows.fluid.ack_clock import queue_change, round_trip, sending
-from shallows.fluid.model import Constants, Model, Status, parameter
+from shallows.fluid.ack_clock import AckClocked, queue_change, round_trip, sending
+from shallows.fluid.model import Constants, Status, parameter
 from shallows.fluid.system import System, equations
 
 FOUND, OFF_RAMP, SLIDING = int(Status.FOUND), int(Status.OFF_RAMP), int(Status.SLIDING)
@@ -105,7 +105,7 @@ def equilibrium(
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Swift(Model):
+class Swift(AckClocked):
     """Swift with Google's values. Flows start with their share of the empty path."""
 
     rate: float = parameter("rate", 100e9, "C: capacity of the bottleneck", above=0)
@@ -141,10 +141,6 @@ class Swift(Model):
         feedback=feedback,
         equilibrium=equilibrium,
     )
-
-    @property
-    def fastest_s(self) -> float:
-        return self.flows * self.unit_bits / self.rate
 
     @property
     def drain(self) -> float:

@@ -70,10 +70,6 @@ class ThetaPowerTcp(Power):
         lags=2,
     )
 
-    @property
-    def fastest_s(self) -> float:
-        return self.flows * self.unit_bits / self.rate
-
 
 def largest_root(model: ThetaPowerTcp) -> complex:
     """The largest root z of the rounds of flows that take turns together: they oscillate beyond |z| = 1.

@@ -51,6 +51,7 @@ class Progress:
     def __init__(self, *, shown: bool = True) -> None:
         self._bars = _bars() if shown and sys.stderr.isatty() else None
         self._lines = shown and not self._bars
+        self._said = time.monotonic()
         self.stop = threading.Event()
 
     def __enter__(self) -> Self:
@@ -75,7 +76,30 @@ class Progress:
     def _show(self, scenario: "Scenario", label: str) -> Show:
         if self._bars:
             return _bar(self._bars, scenario, label)
-        return _line(scenario, label) if self._lines else _silent
+        return _line(scenario, label, self._say) if self._lines else _silent
+
+    def _say(self, text: str) -> None:
+        self._said = time.monotonic()
+        print(text, file=sys.stderr, flush=True)
+
+    @contextmanager
+    def steadily(self, label: str) -> Generator[None]:
+        """Print a line whenever the block has said nothing for `SILENT_S`, as between runs."""
+        over, began = threading.Event(), time.monotonic()
+        self._said = began
+
+        def watch() -> None:
+            while not over.wait(max(0.0, self._said + SILENT_S - time.monotonic())):
+                if time.monotonic() >= self._said + SILENT_S:
+                    self._say(f"{label}: working for {duration(time.monotonic() - began)}")
+
+        watcher = threading.Thread(target=watch, daemon=True)
+        if self._lines:
+            watcher.start()
+        try:
+            yield
+        finally:
+            over.set()
 
     def _interruptible(self) -> None:
         if self.stop.is_set():
@@ -118,14 +142,17 @@ def _bar(bars: "Bars", scenario: "Scenario", label: str) -> Show:
     return show
 
 
-def _line(scenario: "Scenario", label: str) -> Show:
+def _line(scenario: "Scenario", label: str, say: Callable[[str], None]) -> Show:
     share, speed = _share_done(scenario), _speed()
-    began = time.monotonic()
+    began, reached = time.monotonic(), 0.0
     due = began + min(FIRST_S, SILENT_S)
 
     def show(now_ps: int, packet_hops: int, flows_finished: int) -> None:
-        nonlocal due
+        nonlocal began, due, reached, speed
         now, finished = time.monotonic(), share(now_ps, flows_finished)
+        if finished < reached:  # another run of the same scenario
+            began, speed = now, _speed()
+        reached = finished
         if now < due:
             return
         due = now + SILENT_S
@@ -137,7 +164,7 @@ def _line(scenario: "Scenario", label: str) -> Show:
         ]
         if 0 < finished < 1:
             parts.append(f"about {duration((now - began) * (1 / finished - 1))} left")
-        print(f"{label}: {', '.join(filter(None, parts))}", file=sys.stderr, flush=True)
+        say(f"{label}: {', '.join(filter(None, parts))}")
 
     return show
 

@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallows.core.contract import U64
-from shallows.traffic import Collective, offered
+from shallows.results import least
+from shallows.traffic import Collective, addends
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
     from shallows.core.contract import Answer
     from shallows.scenario import Scenario
     from shallows.topology import Network
-    from shallows.traffic import Flows
 
 
 class Times(TypedDict):
@@ -21,6 +21,7 @@ class Times(TypedDict):
 
     completion_us: float | None
     ideal_us: float
+    ideal_is_bound: bool
     slowdown: float | None
     steps_us: list[float] | None
     more_than: dict[str, float]
@@ -42,14 +43,11 @@ def of_run(scenario: "Scenario", network: "Network", answer: "Answer") -> list[d
         for group in range(len(messages.group) // size):
             members = slice(first + group * size, first + (group + 1) * size)
             step = messages.step[group * size : (group + 1) * size]
-            ideal_ps = max(
-                table.step_delay + _critical_ps(flows, members, step, columns["ideal_ps"]),
-                _sending_ps(scenario, network, flows, members),
-            )
+            ideal = _least(scenario, answer, members, table.step_delay)
             ranks = len(np.union1d(flows.src[members], flows.dst[members]))
             finish_ps = columns["finish_ps"][members]
             start_ps = columns["start_ps"][members] - np.uint64(table.step_delay)
-            times = _times(start_ps, finish_ps, step, ideal_ps, ended_ps)
+            times = _times(start_ps, finish_ps, step, ideal, ended_ps)
             rows.append(
                 {
                     "traffic": number,
@@ -66,13 +64,15 @@ def of_run(scenario: "Scenario", network: "Network", answer: "Answer") -> list[d
     return rows
 
 
-def _times(start_ps: U64, finish_ps: U64, step: NDArray[np.integer], ideal_ps: float, ended_ps: int) -> Times:
+def _times(
+    start_ps: U64, finish_ps: U64, step: NDArray[np.integer], ideal: least.Least, ended_ps: int
+) -> Times:
     """Completion time, ideal and steps; a step lasts from the end of the step before to its own.
 
     The first of `start_ps` is when the first rank began to prepare its first message. Until the end of the
     run, an unfinished collective has taken the time in `more_than`.
     """
-    ideal_us = ideal_ps / 1e6
+    ideal_us = ideal.ps / 1e6
     if (finish_ps == NEVER).any():
         least_us = max(ended_ps - int(start_ps.min()), 0) / 1e6
         bounds = {"completion_us": least_us, "slowdown": least_us / ideal_us}
@@ -80,6 +80,7 @@ def _times(start_ps: U64, finish_ps: U64, step: NDArray[np.integer], ideal_ps: f
         return {
             "completion_us": None,
             "ideal_us": ideal_us,
+            "ideal_is_bound": ideal.is_bound,
             "slowdown": None,
             "steps_us": None,
             "more_than": bounds,
@@ -91,6 +92,7 @@ def _times(start_ps: U64, finish_ps: U64, step: NDArray[np.integer], ideal_ps: f
     return {
         "completion_us": completion_us,
         "ideal_us": ideal_us,
+        "ideal_is_bound": ideal.is_bound,
         "slowdown": completion_us / ideal_us,
         "steps_us": steps_us.tolist(),
         "more_than": {},
@@ -116,41 +118,23 @@ def _bandwidths(size_bytes: int, time_us: float | None, factor: float) -> dict[s
     return {"algbw_gb_per_s": algbw, "busbw_gb_per_s": algbw and algbw * factor}
 
 
-def _critical_ps(flows: "Flows", members: slice, step: NDArray[np.integer], ideal_ps: U64) -> float:
-    """The longest chain of messages of ideal times and delays, from the start of the first message."""
-    first, count = members.start, members.stop - members.start
-    pairs = slice(*np.searchsorted(flows.after.flow, [members.start, members.stop]))
-    flow = flows.after.flow[pairs].astype(np.int64) - first
-    before = flows.after.predecessor[pairs].astype(np.int64) - first
-    delay, ideal = flows.start_ps[members].astype(float), ideal_ps[members].astype(float)
-    waits = np.zeros(count, bool)
-    waits[flow] = True
-    begin = delay[~waits].min()
-    ready = np.where(waits, 0.0, -begin)
-    ends = np.zeros(count)
-    order = np.argsort(step[flow], kind="stable")
-    flow, before = flow[order], before[order]
-    for now in range(int(step.max()) + 1):
-        of_step = slice(*np.searchsorted(step[flow], [now, now + 1]))
-        np.maximum.at(ready, flow[of_step], ends[before[of_step]])
-        mine_now = step == now
-        ends[mine_now] = ready[mine_now] + delay[mine_now] + ideal[mine_now]
-    return float(ends.max())
+def _least(scenario: "Scenario", answer: "Answer", members: slice, first_delay_ps: int) -> least.Least:
+    """The least time of a group on an idle network, whose ranks all start with the first one.
 
-
-def _sending_ps(scenario: "Scenario", network: "Network", flows: "Flows", members: slice) -> float:
-    """The least time that every link needs for its part of the group's frames.
-
-    Equal paths share them equally. In networks that are too large for that, the ports of a host together.
+    It begins `first_delay_ps` before the first message, when the first rank begins to prepare it.
     """
-    payload = scenario.frame.payload
-    frames = (flows.bytes[members] + np.uint64(payload - 1)) // np.uint64(payload)
-    bits = 8.0 * (flows.bytes[members] + frames * np.uint64(scenario.mtu - payload)).astype(np.float64)
-    needed_s = offered.load(network, [offered.Offered(flows.src[members], flows.dst[members], bits)])
-    if np.isnan(needed_s).any():
-        nics = network.is_nic
-        rate = np.bincount(network.link_from[nics], network.rate_bps[nics].astype(float), network.hosts)
-        needed_s = np.array(
-            [np.bincount(ends[members], bits, network.hosts) / rate for ends in (flows.src, flows.dst)]
-        )
-    return float(np.max(needed_s)) * 1e12
+    flows, ideal_ps = scenario.flows, answer["flows"]["ideal_ps"]
+    numbers = np.arange(int(members.start), int(members.stop), dtype=np.int64)
+    others = np.zeros(len(flows.computations))
+    delay_ps = np.concatenate([addends.in_ideal(scenario).astype(float), others])
+    first = numbers[~flows.waiting[members]]
+    delay_ps[first] = delay_ps[first].min()
+    ports = least.Ports.of_senders(scenario)
+    length_ps, start_ps = least.chain(
+        scenario, numbers, np.concatenate([ideal_ps.astype(float), others]), delay_ps, ports
+    )
+    sending_ps = least.sending_ps(scenario, numbers, ideal_ps)
+    shared = sending_ps > length_ps + least.SHORT_PS or least.share_ports(
+        scenario, numbers, start_ps, ideal_ps
+    )
+    return least.Least(first_delay_ps + max(length_ps, sending_ps), shared)

@@ -157,6 +157,7 @@ class JobNumbers(TypedDict):
     kind: str
     completion_us: Number
     ideal_us: Number
+    ideal_is_bound: bool
     slowdown: Number
     last_rank: Text
     spread_us: Number

@@ -49,11 +49,17 @@ def _jobs(summary: "Summary", number: Number) -> list[str]:
 
 
 CAUSES = {
-    "timeouts": "at least {time} by the timeouts of a flow",
+    "timeouts": "{time} by timeouts of its messages",
+    "losses": "{time} by messages with lost packets, which were sent again",
     "uneven paths": "{time} by its own frames at {port}, more than an equal share of the paths",
     "other traffic": "{time} by frames of others at {port}",
     "pauses": "up to {time} by pauses of {port}",
-    "senders": "{time} by rates of its senders and waits in queues; `shallows why --task` divides it",
+    "host costs": "{time} by costs of hosts (hosts.costs)",
+    "late rank": "{time} by the late start of {port}",
+    "slow link": "{time} by {port}, which a fault slows down",
+    "failed link": "{time} by {port}, which was down",
+    "rate limits": "{time} by limits of its senders' windows and rates; `shallows why --task` divides it",
+    "queues": "{time} by waits in queues, most at {port}; `shallows why --task` divides it",
 }
 """What the counts of a run say of the largest cause of a job's time beyond its ideal."""
 
@@ -85,7 +91,8 @@ def _ideal(row: Mapping[str, object], number: Number) -> str:
     if not ideal_us:
         return ""
     times = f" ({slowdown:.2f} times that)" if slowdown else ""
-    return f", ideal {number(ideal_us, 'us')}{times}"
+    least = "at least" if row.get("ideal_is_bound") else "ideal"
+    return f", {least} {number(ideal_us, 'us')}{times}"
 
 
 def _rates(row: Mapping[str, object], number: Number) -> str:

@@ -5,14 +5,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from shallows import _core
-from shallows.core.contract import F64, U64
-from shallows.traffic import Tasks, Training
+from shallows.core.contract import U64
+from shallows.results import least
+from shallows.traffic import Tasks, Training, addends
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from shallows.core.contract import Answer
     from shallows.results.contents import Step
     from shallows.scenario import Scenario
@@ -41,7 +39,7 @@ def of_run(scenario: "Scenario", network: "Network", answer: "Answer") -> list[d
             [_steps(flows, number), flows.computations.step[members[members >= len(flows)] - len(flows)]]
         )
         names = table.step_names(int(step.max()) + 1)
-        ideal, computed = _least(flows, members, answer["flows"]["ideal_ps"])
+        ideal, computed = _least(scenario, members, answer["flows"]["ideal_ps"])
         row: dict[str, object] = {"traffic": number, "name": flows.names[number], "kind": table.kind}
         row |= _times(start, finish, ideal, computed, answer["ended_ps"])
         row |= _stragglers(network, flows, members, finish)
@@ -62,7 +60,7 @@ def _steps(flows: "Flows", table: int) -> NDArray[np.integer]:
 
 
 def _times(
-    start: U64, finish: U64, ideal: float | None, computed: float | None, ended_ps: int
+    start: U64, finish: U64, ideal: least.Least | None, computed: float | None, ended_ps: int
 ) -> dict[str, object]:
     """`exposed_us` is the completion time beyond the computations and their waits for each other.
 
@@ -70,7 +68,8 @@ def _times(
     """
     over = not (finish == NEVER).any()
     completion_us = float(finish.max() - start.min()) / 1e6 if over else None
-    ideal_us, computation_us = (None if time is None else time / 1e6 for time in (ideal, computed))
+    ideal_us = None if ideal is None else ideal.ps / 1e6
+    computation_us = None if computed is None else computed / 1e6
     exposed_us = completion_us - computation_us if completion_us and computation_us is not None else None
     bounds: dict[str, float] = {}
     if not over:
@@ -80,6 +79,7 @@ def _times(
     return {
         "completion_us": completion_us,
         "ideal_us": ideal_us,
+        "ideal_is_bound": ideal is None or ideal.is_bound,
         "slowdown": completion_us / ideal_us if completion_us and ideal_us else None,
         "computation_us": computation_us,
         "exposed_us": exposed_us,
@@ -129,46 +129,23 @@ def _stragglers(network: "Network", flows: "Flows", members: Numbers, finish: U6
     return found | {"last_rank": network.host_names[int(ends.argmax())], "spread_us": spread_us}
 
 
-def _least(flows: "Flows", members: Numbers, ideal_ps: U64) -> tuple[float | None, float | None]:
+def _least(scenario: "Scenario", members: Numbers, ideal_ps: U64) -> tuple[least.Least | None, float | None]:
     """The longest chain with messages of ideal times, and with messages that take no time.
 
     None for tasks of which some need only a part of their predecessors.
     """
+    flows = scenario.flows
     waits = [flows.wait, flows.computations.wait]
     if any(wait is not None and wait.needs.any() for wait in waits):
         return None, None
     count = len(flows) + len(flows.computations)
-    selected = np.zeros(count, bool)
-    selected[members] = True
-    pairs = {how: _pairs(flows, how, selected) for how in ("after", "behind")}
+    is_flow = np.arange(count) < len(flows)
     lasts = np.concatenate([ideal_ps, flows.computations.duration_ps]).astype(float)
-    delay = np.concatenate([flows.start_ps, flows.computations.start_ps]).astype(float)
-    ideal = longest(members, pairs, lasts, delay)
-    alone = np.where(np.arange(count) < len(flows), 0.0, lasts)
+    delay = np.concatenate([addends.in_ideal(scenario), flows.computations.start_ps]).astype(float)
+    length_ps, start_ps = least.chain(scenario, members, lasts, delay, least.Ports.of_senders(scenario))
+    shared = least.share_ports(scenario, members, start_ps, ideal_ps)
     # A message's delay is communication, unless it is the start of the table.
-    waiting = np.zeros(count, bool)
-    for needing, _ in pairs.values():
-        waiting[needing] = True
-    later = np.where((np.arange(count) < len(flows)) & waiting, 0.0, delay)
-    return ideal, longest(members, pairs, alone, later)
-
-
-def _pairs(flows: "Flows", how: str, selected: NDArray[np.bool_]) -> tuple[Numbers, Numbers]:
-    own, other = getattr(flows, how), getattr(flows.computations, how)
-    waiting = np.concatenate([own.flow.astype(np.int64), other.flow.astype(np.int64) + len(flows)])
-    needed = np.concatenate([own.predecessor, other.predecessor]).astype(np.int64)
-    kept = selected[waiting]
-    return waiting[kept], needed[kept]
-
-
-def longest(
-    members: Numbers, pairs: "Mapping[str, tuple[Numbers, Numbers]]", lasts: F64, delay: F64
-) -> float:
-    """The longest chain of tasks from the first start to the last end.
-
-    A task that is sent behind another starts after its start.
-    """
-    waiting, needed = (np.concatenate([pairs[how][side] for how in pairs]) for side in (0, 1))
-    ended = np.concatenate([np.full(len(pairs[how][0]), how == "after") for how in pairs])
-    needs = {"waiting": waiting.astype(np.uint32), "needed": needed.astype(np.uint32), "end": ended}
-    return _core.longest_chain(members.astype(np.uint32), needs, lasts, delay)
+    waiting = np.concatenate([flows.waiting, flows.computations.waiting])
+    later = np.where(is_flow & waiting, 0.0, delay)
+    computed_ps, _ = least.chain(scenario, members, np.where(is_flow, 0.0, lasts), later)
+    return least.Least(length_ps, shared), computed_ps

@@ -168,7 +168,7 @@ class Costs(Builder):
     preset: values that others measured, for absent keys
     message: before each flow; default 0s
     queue_pair: before the first flow of a pair of hosts; default 0s
-    step: before each message of a collective; default 0s
+    step: before each message of a collective or of training; default 0s
     completion: before each flow that waited for another; default 0s
     collectives: kinds of collectives whose `step` this table has; by default all
     spread: costs are up to this share longer; default 0.0

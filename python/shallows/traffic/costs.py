@@ -7,7 +7,7 @@ wait. Results count from that request, so that a completion time includes the co
 |---|---|
 | `message` | every flow |
 | `queue_pair` | the first flow of a pair of hosts |
-| `step` | every message of a collective, or of those of `collectives`, beside its `step_delay` |
+| `step` | every message of a collective (or of those of `collectives`) or training, beside its `step_delay` |
 | `completion` | every flow that waits for another, once: the host learns late that this one has ended |
 
 Each is longer by a random share, uniform up to `spread`. `pcie` bounds the rate at which a host sends. A
@@ -53,7 +53,7 @@ class CostTable(Table, frozen=True):
     preset: Literal["nccl"] | None = Key(None, description="values that others measured, for absent keys")
     message: Time = Key("0s", description="before each flow")
     queue_pair: Time = Key("0s", description="before the first flow of a pair of hosts")
-    step: Time = Key("0s", description="before each message of a collective")
+    step: Time = Key("0s", description="before each message of a collective or of training")
     completion: Time = Key("0s", description="before each flow that waited for another")
     collectives: list[KindOfCollective] = Key(
         default_factory=lambda: list[KindOfCollective](),
@@ -122,13 +122,16 @@ def of_flows(scenario: "Scenario") -> "U64":
 
 
 def _steps(scenario: "Scenario", of_host: "F64") -> "F64":
-    """The cost of a step of each flow, of which `of_host` is that of its source for all collectives."""
-    from shallows.traffic import Collective
+    """The cost of a step of each flow, of which `of_host` is that of its source for all collectives.
+
+    A training iteration sends its gradients by collectives.
+    """
+    from shallows.traffic import Collective, Training
 
     flows = scenario.flows
     found = np.zeros(len(flows))
     for at, traffic in enumerate(scenario.traffic):
-        if isinstance(traffic, Collective):
+        if isinstance(traffic, Collective | Training):
             mine = flows.group == at
             found[mine] = of_host[mine]
             for number, table in enumerate(scenario.hosts.costs):

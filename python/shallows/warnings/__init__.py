@@ -29,6 +29,7 @@ def of_run(answer: "Answer") -> list[str]:
         links.idle_links,
         shares.unequal_shares,
         starved.starved,
+        starved.starved_by_priority,
         in_step.in_step,
         shares.base_with_queue,
         slow.slow_beside_free_links,

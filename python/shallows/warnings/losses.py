@@ -8,6 +8,7 @@ import numpy as np
 from shallows.scenario.ports import paused
 from shallows.traffic import Collective, Tasks, Training
 from shallows.units import NEVER, TIME
+from shallows.warnings import starved
 from shallows.warnings.paths import about, of_algorithms, of_transport, paths_of, round_trip
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ FULL = 0.9
 """Flows without an end can wait for timeouts beside a link that is used to this share."""
 MOST_TIME, SLOW_SHARE = 0.5, 0.01
 """Timeouts that are this share of the time of a job, or of this share of the flows, make a warning."""
+PACKET_TIMERS = ("pulled", "unordered")
+"""Transports with a timer for each packet."""
 JOBS = (Collective, Tasks, Training)
 TIMES_THEORY = 4
 """Synchronised flows explain at most so many times the drops of theory."""
@@ -71,6 +74,8 @@ def spurious_timeouts(answer: "Answer") -> list[str]:
     lost, credit = _lost(answer), of_transport(answer, "credit")
     timeouts = int(answer.flow_columns["timeouts"][~credit].sum())
     if lost is None or timeouts <= lost or short_rto_max(answer) or len(answer.answer["deadlock"]["links"]):
+        return []
+    if starved.starved_by_priority(answer):  # a longer timeout would not give them a turn
         return []
     return [f"{timeouts} timeouts, and {lost} packets were lost: the others only waited, {_waits(answer)}"]
 
@@ -206,8 +211,7 @@ def dropped_in_spite_of_pauses(answer: "Answer") -> list[str]:
 
 def long_timeouts(answer: "Answer") -> list[str]:
     """Collectives, tasks and flows that spend most of their time in timeouts."""
-    least_us = least_timeouts(answer) / 1e6
-    waited_us = answer.flow_columns["timeouts"] * least_us
+    waited_us = least_waits(answer) / 1e6
     if not waited_us.any():
         return []
     hosts, flow = answer.scenario.hosts, int(np.argmax(waited_us))
@@ -234,7 +238,21 @@ def long_timeouts(answer: "Answer") -> list[str]:
     ]
 
 
-def least_timeouts(answer: "Answer") -> "F64":
+def least_waits(answer: "Answer") -> "F64":
+    """The least time that each flow waited for its timeouts, in picoseconds.
+
+    Where each packet has a timer of its own, those of several packets may run at the same time.
+    """
+    timeouts: F64 = answer.flow_columns["timeouts"].astype(float)
+    of_packets = np.logical_or(*(of_transport(answer, name) for name in PACKET_TIMERS))
+    packets = np.maximum(np.ceil(answer.scenario.flows.bytes / answer.scenario.frame.payload), 1)
+    # Of flows without an end as many packets as have had a timeout may have had one each.
+    packets = np.where(answer.scenario.flows.bytes > 0, packets, np.maximum(timeouts, 1))
+    times: F64 = np.where(of_packets, np.ceil(timeouts / packets), timeouts)
+    return _least_timeouts(answer) * times
+
+
+def _least_timeouts(answer: "Answer") -> "F64":
     """For each flow the shortest timeout that it can have, in picoseconds."""
     hosts = answer.scenario.hosts
     shortest, first = float(hosts.rto_min), float(hosts.rto_initial)

@@ -7,7 +7,7 @@ import numpy as np
 from shallows.units import ACK_BYTES, TIME
 
 if TYPE_CHECKING:
-    from shallows.core.contract import Flags
+    from shallows.core.contract import U32, Flags
     from shallows.results.answer import Answer
     from shallows.scenario import Scenario
     from shallows.topology import Network
@@ -24,8 +24,8 @@ def of_transport(answer: "Answer", transport: str) -> "Flags":
     return np.array([used.transport == transport for used in flows.ccs])[flows.cc]
 
 
-def paths_of(scenario: "Scenario") -> list[tuple[list[int], list[int]]]:
-    """The links of each flow's path, forward and back."""
+def paths_of(scenario: "Scenario", flows: "U32 | None" = None) -> list[tuple[list[int], list[int]]]:
+    """The links of the path of each of these flows, by default all, forward and back."""
     from shallows import _core
     from shallows.worlds.request import request
 
@@ -33,7 +33,7 @@ def paths_of(scenario: "Scenario") -> list[tuple[list[int], list[int]]]:
     for used, table in zip(scenario.flows.ccs, asked["ccs"], strict=True):
         if used.native:  # the core lacks a kernel's own algorithms, and no path depends on its sender
             table["name"] = "reno"
-    return _core.paths(asked)
+    return _core.paths(asked, flows)
 
 
 def round_trip(network: "Network", mtu: int, forward: list[int], back: list[int]) -> int:

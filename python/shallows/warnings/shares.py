@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 UNFAIR, ROUND_TRIPS = 0.7, 1000
 """Jain's index below which equal flows share unequally, and the round trips after which it counts."""
-MINIMUM_RTT = ("dx", "gap", "vegas")
-"""Algorithms whose base RTT is the smallest of the flow."""
 BASE_EXCESS, BASE_FRAMES = 0.1, 2
 """A base RTT has queueing delay if it exceeds that of the empty path by this share and these frames."""
 
@@ -73,7 +71,7 @@ def base_with_queue(answer: "Answer") -> list[str]:
     late: dict[int, tuple[float, float]] = {}
     for flow, base_us in last.items():
         used: Algorithm = answer.scenario.flows.ccs[int(answer.scenario.flows.cc[flow])]
-        if used.name not in MINIMUM_RTT:
+        if not _takes_least_rtt(used):
             continue
         path = paths[flow]
         empty_us = round_trip(network, mtu, *path) / 1e6
@@ -89,6 +87,11 @@ def base_with_queue(answer: "Answer") -> list[str]:
         f"path of {empty_us:.1f} us: they joined a queue that stayed, and get more than their share; let "
         'flows start further apart, or set hosts.initial_window = "2pkt" or traffic.exchange'
     ]
+
+
+def _takes_least_rtt(used: "Algorithm") -> bool:
+    """True if the base RTT of a flow is the smallest that it measured: not given, and never raised."""
+    return "base_rtt" not in used.parameters and not used.parameters.get("dilation")
 
 
 def _equal(answer: "Answer", its: "Flags") -> bool:

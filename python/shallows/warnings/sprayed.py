@@ -34,7 +34,9 @@ def short_ramps(scenario: "Scenario") -> list[str]:
     if not _by_chance(scenario) or defaults.Scale.of(network, scenario.mtu).host_bps <= FAST:
         return []
     found: list[str] = []
-    for key, marking in _markings(scenario, "red", "dcqcn"):
+    for key, marking, names in _markings(scenario, "red"):
+        if "dcqcn" not in names:
+            continue
         begins = _begins(marking, "kmin", network.rate_bps[~network.is_nic])
         wanted = {rate: defaults.sprayed_kmin(rate, scenario.mtu) for rate in begins}
         short = [rate for rate in begins if begins[rate] < SHARE * wanted[rate]]
@@ -47,7 +49,7 @@ def short_ramps(scenario: "Scenario") -> list[str]:
 
 
 def short_steps(scenario: "Scenario") -> list[str]:
-    """Steps for DCTCP at slow ports between switches, where the default is a few frames."""
+    """Steps at slow ports between switches, where the default is a few frames, whoever reacts to them."""
     network = scenario.graph
     if not _by_chance(scenario):
         return []
@@ -56,13 +58,13 @@ def short_steps(scenario: "Scenario") -> list[str]:
     between = set(network.rate_bps[inner].tolist())
     least = defaults.SPRAYED_FRAMES * scenario.mtu
     found: list[str] = []
-    for key, marking in _markings(scenario, "step", "dctcp"):
+    for key, marking, names in _markings(scenario, "step"):
         begins = _begins(marking, "threshold", network.rate_bps[~network.is_nic])
         short = [rate for rate in begins if rate in between and begins[rate] < SHARE * least]
         if short:
             wanted = {rate: max(size, least) for rate, size in begins.items()}
             instead = f"{key}.threshold = {_value(wanted)}"
-            found.append(_is_short(scenario, f"{key}.threshold", short[0], "dctcp", instead))
+            found.append(_is_short(scenario, f"{key}.threshold", short[0], ", ".join(names), instead))
     return found
 
 
@@ -73,13 +75,13 @@ def _by_chance(scenario: "Scenario") -> bool:
     return scenario.network.balancing in CHANCE and has_cycle
 
 
-def _markings(scenario: "Scenario", kind: str, algorithm: str) -> "Iterable[tuple[str, Marking]]":
-    """The markings of this kind, by their keys, that mark data of this algorithm."""
+def _markings(scenario: "Scenario", kind: str) -> "Iterable[tuple[str, Marking, list[str]]]":
+    """The markings of this kind, by their keys, with the algorithms whose data they mark."""
     for key, (marking, algorithms) in algorithms_by_marking(scenario).items():
         if isinstance(marking, str) or marking.kind != kind:
             continue
-        if any(one.name == algorithm for one in algorithms):
-            yield key, marking
+        if names := list(dict.fromkeys(one.name for one in algorithms if one.congestion_point == kind)):
+            yield key, marking, names
 
 
 def _begins(marking: "Marking", key: str, rates: "U64") -> dict[int, int]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shallows.results import settling
+from shallows.scenario.port_request import class_of_flows
 from shallows.warnings.paths import about, paths_of, round_trip
 from shallows.warnings.shares import full_queue_of_roce, long_enough
 
@@ -52,15 +53,60 @@ def starved(answer: "Answer") -> list[str]:
     ]
 
 
+def starved_by_priority(answer: "Answer") -> list[str]:
+    """Flows without an end that a class of strict priority leaves hardly anything of a full link."""
+    classes, queues = class_of_flows(answer.scenario), answer.scenario.queues
+    # Whoever starves for half of the run starves.
+    its = _steady(answer, float(answer.warmup_ps) + float(answer.measured_ps) / 2)
+    if len(queues) < 2 or len(its) < 2:
+        return []
+    paths, used = paths_of(answer.scenario), answer.port_columns["utilization"]
+    links = [np.asarray(paths[flow][0], np.intp) for flow in its]
+    got = answer.flow_columns["goodput_gbps"][its]
+    fair = _max_min(links, _rest_gbps(answer, its, paths))
+    found: list[tuple[float, int, int, int]] = []
+    for place in np.flatnonzero(got < STARVED * fair).tolist():
+        flow = int(its[place])
+        for link in (one for one in links[place].tolist() if used[one] >= FULL):
+            before = {int(classes[its[other]]) for other in range(len(its)) if link in links[other]}
+            strict = [one for one in before if one < classes[flow] and queues[one].turn is None]
+            if strict:
+                found.append((float(fair[place] - got[place]), place, link, min(strict)))
+                break
+    if not found:
+        return []
+    _, place, link, first = max(found)
+    flow = int(its[place])
+    names = [queues[number].name for number in (int(classes[flow]), first)]
+    of = "of the lower traffic.priority" if names[0] is None else f"of class {names[0]}"
+    before = "the higher one" if names[1] is None else f"class {names[1]}"
+    key = (
+        "[[classes]] with a weight"
+        if names[1] is None
+        else f"classes[{first}].weight and those of the others"
+    )
+    return [
+        f"{len(found)} of {len(its)} flows without an end had less than a tenth of a fair share below strict "
+        f"priority: flow {flow} {of} {got[place]:.3g} of {fair[place]:.3g} Gbit/s at "
+        f"{answer.network.port_names[link]}, which {before} uses first; write {key} to divide it"
+    ]
+
+
 def judged(answer: "Answer") -> "NDArray[np.intp]":
     """The long flows that were there from the warm-up on; none where their shares are not max-min."""
+    scenario, its = answer.scenario, _steady(answer, float(answer.warmup_ps))
+    one_class = not scenario.classes and len({*scenario.flows.priority[its].tolist()}) < 2
+    return its if one_class else its[:0]
+
+
+def _steady(answer: "Answer", since_ps: float) -> "NDArray[np.intp]":
+    """The long flows that were there from a time on; none where they may take several paths."""
     flows, scenario = answer.flow_columns, answer.scenario
     steady = np.array([table.kind == "long-lived" and not table.off for table in scenario.traffic])
-    its = np.flatnonzero(steady[flows["traffic"]] & (flows["start_us"] * 1e6 <= answer.warmup_ps))
+    its = np.flatnonzero(steady[flows["traffic"]] & (flows["start_us"] * 1e6 <= since_ps))
     one_path = scenario.network.balancing == "flow" and not scenario.faults
-    one_class = not scenario.classes and len({*scenario.flows.priority[its].tolist()}) < 2
     packets = answer.measured_ps and answer.network.is_nic.any() and long_enough(answer, TRIPS)
-    return its if one_path and one_class and packets else its[:0]
+    return its if one_path and packets else its[:0]
 
 
 def _settles(answer: "Answer", most: int, fair_gbps: float) -> str:

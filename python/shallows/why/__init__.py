@@ -71,7 +71,7 @@ def of_run(
     `of_run(run, task="NAME")` is the `TaskPath` of a collective, through all messages on the way.
     """
     if task is not None:
-        return tasks.of_run(run, task)
+        return tasks.of_run(run, task, options.get("on_progress"))
     if isinstance(flow, int):
         return paths.of_run(run, [flow])[flow]
     return paths.of_run(run, flow, **options)

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from shallows.traffic.addends import ADDENDS
+
 
 class Cause(NamedTuple):
     """A cause: title, meaning, and colour in figures."""
@@ -38,6 +40,7 @@ CAUSES = {
     "timeout": Cause("loss, timeout", "from a frame's loss until a timeout sent it again", "#a02c60"),
     "dependency": Cause("other flow", "the flow that it waits for had not ended", "#8c8c8c"),
     "delay": Cause("delay", "the fixed delay between the end of that wait and the start", "#b0a48c"),
+    "cost": Cause("host cost", "the software of the host took its time over a message", "#7f6a93"),
     "processor": Cause(
         "processor", "a computation of another task kept the processor of the host busy", "#f0b98d"
     ),
@@ -48,6 +51,9 @@ CAUSES = {
 
 SENDERS = frozenset({"window", "cut", "receiver", "credit", "loss", "timeout", "reordering"})
 """Causes that replace transmission and propagation of the round trip that they needed."""
+
+OWN = frozenset({"propagation", "computation", "application", *(addend.cause for addend in ADDENDS)})
+"""Causes of time that no other flow, port or algorithm adds."""
 
 WAITS = ("queue", "nic", "pause", "shaping", "fault", "loss", "timeout")
 """Causes at a port."""

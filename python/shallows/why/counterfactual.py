@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shallows.core.contract import U64
+from shallows.traffic import addends
 from shallows.traffic.predecessors import ancestors
 from shallows.why import rerun
 
 if TYPE_CHECKING:
-    from shallows.core.contract import Request
     from shallows.scenario import Scenario
     from shallows.why.path import Path
     from shallows.worlds.runner import OnProgress
@@ -63,17 +63,18 @@ def _completion(
 ) -> int | None:
     """The completion time of the flow of `path` in a run without the flows in `gone`."""
     until = path.start_ps + 2 * path.fct_ps
-    starts, finishes = times_without(rerun.request(scenario), gone, until, on_progress)
+    starts, finishes = times_without(scenario, gone, until, on_progress)
     begun, finish = int(starts[path.flow]), int(finishes[path.flow])
     return finish - begun if finish < until else None
 
 
 def times_without(
-    request: "Request", gone: set[int], until: int, on_progress: "OnProgress | None"
+    scenario: "Scenario", gone: set[int], until: int, on_progress: "OnProgress | None"
 ) -> tuple[U64, U64]:
-    """When tasks start and finish in a run of `request` until `until` (ps) without the tasks in `gone`."""
+    """When tasks start and finish in a run of `scenario` until `until` (ps) without the tasks in `gone`."""
     from shallows import _core
 
+    request = rerun.request(scenario)
     flows = len(request["flows"]["start_ps"])
     for table, first in ((request["flows"], 0), (request["computations"], flows)):
         start = table["start_ps"].copy()
@@ -86,5 +87,6 @@ def times_without(
     if answer["interrupted"]:
         raise KeyboardInterrupt("in a run without others; the saved result is unchanged")
     tables = answer["flows"], answer["computations"]
-    starts = np.concatenate([table["start_ps"] for table in tables])
+    asked_ps = addends.from_core(scenario, answer["flows"]["start_ps"])
+    starts = np.concatenate([asked_ps, answer["computations"]["start_ps"]])
     return starts, np.concatenate([table["finish_ps"] for table in tables])

@@ -18,6 +18,7 @@ from shallows.memory import needs
 from shallows.results import arrow, disk, store
 from shallows.results.tables import Column
 from shallows.scenario import port_request
+from shallows.traffic import addends
 from shallows.units import NEVER
 from shallows.why import demand, rerun
 
@@ -108,7 +109,9 @@ class Record:
         self.flows = flows
         self.left_out: list[int] = []
         self.fingerprint = answer["fingerprint"]
-        self.start_ps = answer["flows"]["start_ps"]
+        self.start_ps = addends.from_core(scenario, answer["flows"]["start_ps"])
+        self.addends = addends.in_fct(scenario)
+        """Picoseconds of each flow by cause, from its start until its first byte may leave."""
         self.finish_ps = answer["flows"]["finish_ps"]
         self.ended_ps = answer["ended_ps"]
         self.deadlock = answer["deadlock"]

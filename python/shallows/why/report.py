@@ -22,8 +22,8 @@ K = TypeVar("K")
 MOST = 5
 """The most culprits of each kind in a report."""
 
-OF_DELAY = ("hpcc", "hpcc-roce", "powertcp", "theta-powertcp", "swift", "swift-roce")
-"""Algorithms whose windows are cut for reasons that name no flow."""
+OF_MARKS = ("fixed", "reno", "cubic", "dctcp", "dcqcn")
+"""Algorithms that slow down for marks and losses alone, which name the flows in that queue."""
 NAMED = 20
 """Flows left out that a report names."""
 
@@ -66,13 +66,16 @@ def of_without(found: "Iterable[Counterfactual]") -> "list[Part]":
 
 
 def upper_bounds(algorithms: "Iterable[str]") -> list[str]:
-    """That times are upper bounds, if one of these algorithms cuts its window for a longer delay."""
-    names = list(dict.fromkeys(name for name in algorithms if name.partition("@")[0] in OF_DELAY))
+    """That times are upper bounds, if one of these algorithms may slow down for what names no flow.
+
+    An algorithm that is not known, such as a class in Python, may do so.
+    """
+    names = list(dict.fromkeys(name for name in algorithms if name.partition("@")[0] not in OF_MARKS))
     if not names:
         return []
     return [
-        f"expected without: an upper bound with {', '.join(names)}, whose windows are also cut by delays or "
-        "link loads that name no flow"
+        f"expected without: an upper bound with {', '.join(names)}, which may also slow down for delays, "
+        "link loads or missing credits, and these name no flow"
     ]
 
 

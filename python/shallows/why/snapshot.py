@@ -14,6 +14,7 @@ from shallows.base.literal import literal
 from shallows.core.contract import Answer
 from shallows.errors import ScenarioError
 from shallows.memory import needs
+from shallows.traffic import addends
 from shallows.units import NEVER, TIME
 from shallows.why import rerun
 from shallows.why.record import NONE
@@ -36,6 +37,8 @@ class Snapshot:
         self.scenario, self.time_ps = scenario, time_ps
         self.fingerprint, self.ended_ps = answer["fingerprint"], answer["ended_ps"]
         self._tables = tables
+        start_ps = addends.from_core(scenario, answer["flows"]["start_ps"])
+        self._start_us = start_ps[tables["flows"]["flow"]] / 1e6
 
     @cached_property
     def ports(self) -> "DataFrame":
@@ -93,7 +96,7 @@ class Snapshot:
             {
                 "state": state,
                 "waits_for": waits_for,
-                "start_us": its["start_ps"] / 1e6,
+                "start_us": self._start_us,
                 "delivered_bytes": its["delivered_bytes"],
                 "sent_pkt": _known(its["next"]),
                 "in_flight_pkt": _known(its["in_flight"]),

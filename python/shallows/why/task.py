@@ -182,7 +182,7 @@ def of_run(run: "Run", name: str, on_progress: "OnProgress | None" = None) -> Ta
     """
     scenario = rerun.scenario_of(run)
     task = task_choice.task(run, name)
-    ends = _candidates(scenario.flows, task)
+    ends = candidates(scenario.flows, task)
     kept = record.of_flows(run, ends, task.start_ps, on_progress)
     index = Index(kept)
     rows = run.summary.get("collectives", [])
@@ -240,7 +240,7 @@ def _last_edge(flows: "Flows", task: "Task") -> Edge:
     return Edge(task.last, until, int(task.finish_ps[task.last]))
 
 
-def _candidates(flows: "Flows", task: "Task") -> dict[int, int]:
+def candidates(flows: "Flows", task: "Task") -> dict[int, int]:
     """The messages that may be on the critical path, each with the last time at which it could be."""
     ends = {task.last: int(task.finish_ps[task.last])}
     left = [task.last]

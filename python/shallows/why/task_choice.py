@@ -1,5 +1,6 @@
 """The choice of a task by name: the flows of a traffic table, or of one group of a collective."""
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,6 +13,10 @@ from shallows.units import did_you_mean
 if TYPE_CHECKING:
     from shallows.results.run import Run
     from shallows.traffic import Flows
+
+
+EXACT_PS = 2**52
+"""Times in tables are floating-point numbers in microseconds, exact in picoseconds up to this time."""
 
 
 class Task(NamedTuple):
@@ -62,16 +67,16 @@ def task(run: "Run", name: str) -> Task:
     flows = run.scenario.flows
     start, finish, finished = _times(run)
     found: list[Task] = []
-    table, groups = _groups(flows, name)
-    traffic = run.scenario.traffic[table]
+    table, every = groups(flows, name)
+    table_name, traffic = flows.names[table], run.scenario.traffic[table]
     delay = traffic.step_delay if isinstance(traffic, Collective) else 0
-    for group, numbers in groups.items():
-        label = of_flow(flows, numbers[0])
-        computations = range(0) if len(groups) > 1 else _computations(flows, table)
-        if not finished[[*numbers, *computations]].all():
+    for group, numbers in every.items():
+        label = of_flow(flows, numbers[0]) if numbers else table_name
+        computed = range(0) if len(every) > 1 else computations(flows, table)
+        if not finished[[*numbers, *computed]].all():
             expected = "one whose messages have all finished: an unfinished one has no critical path"
             raise ScenarioError("task", label, expected)
-        found.append(Task(label, table, group, numbers, computations, start, finish, delay))
+        found.append(Task(label, table, group, numbers, computed, start, finish, delay))
     return max(found, key=lambda one: int(one.finish_ps[one.last]) - one.begin_ps)
 
 
@@ -84,10 +89,25 @@ def _times(run: "Run") -> tuple[NDArray[np.int64], NDArray[np.int64], Flags]:
         [np.concatenate([start_us, computed[0]]), np.concatenate([start_us + fct_us, computed[1]])]
     )
     start, finish = np.rint(np.nan_to_num(times_us) * 1e6).astype(np.int64)
-    return start, finish, np.isfinite(times_us[1])
+    finished = np.isfinite(times_us[1])
+    if finish.max(initial=0) >= EXACT_PS:
+        start, finish = _exact_times(run)
+    return start, finish, finished
 
 
-def _computations(flows: "Flows", table: int) -> range:
+def _exact_times(run: "Run") -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """When all tasks of a run started and ended, in picoseconds, from another run."""
+    from shallows.why.counterfactual import AFTERWARDS_PS, times_without
+    from shallows.why.rerun import scenario_of
+
+    scenario = scenario_of(run)
+    ended_ps = round(run.summary["duration_s"] * 1e12)
+    start, finish = times_without(scenario, set(), ended_ps + AFTERWARDS_PS, None)
+    return start.astype(np.int64), finish.astype(np.int64)
+
+
+def computations(flows: "Flows", table: int) -> range:
+    """The numbers of the computations of a table as tasks."""
     first, end = np.searchsorted(flows.computations.table, [table, table + 1]).tolist()
     return range(len(flows) + first, len(flows) + end)
 
@@ -135,8 +155,26 @@ def before_on_processor(flows: "Flows", task: Task, number: int) -> int | None:
     return len(flows) + int(busy[0]) if len(busy) else None
 
 
+def all_predecessors(flows: "Flows", task: Task) -> dict[int, tuple[list[int], list[int]]]:
+    """The `predecessors` of every flow and computation of a task."""
+    found: dict[int, tuple[list[int], list[int]]] = {}
+    for members, first, table in (
+        (task.flows, 0, flows),
+        (task.computations, len(flows), flows.computations),
+    ):
+        rows = np.arange(members.start - first, members.stop + 1 - first, dtype=np.uint32)
+        both: list[list[list[int]]] = []
+        for pairs in (table.after, table.behind):
+            bounds, predecessor = np.searchsorted(pairs.flow, rows).tolist(), pairs.predecessor
+            both.append([predecessor[one:end].tolist() for one, end in pairwise(bounds)])
+        found |= dict(zip(members, zip(*both, strict=True), strict=True))
+    return found
+
+
 def in_order(flows: "Flows", task: Task) -> list[int]:
     """The flows and computations of a task, each after those of its predecessors that ended before it."""
+    if not task.computations and _listed_in_order(flows, task):
+        return list(task.flows)
     found: dict[int, None] = {}
     for first in sorted(task.members, key=lambda number: (task.start_ps[number], number)):
         left = [first]
@@ -156,7 +194,16 @@ def in_order(flows: "Flows", task: Task) -> list[int]:
     return [number for number in found if number in members]
 
 
-def _groups(flows: "Flows", name: str) -> tuple[int, dict[int, range]]:
+def _listed_in_order(flows: "Flows", task: Task) -> bool:
+    """True if each flow of a task follows its predecessors in the list, as in collectives."""
+    for pairs in (flows.after, flows.behind):
+        own = slice(*np.searchsorted(pairs.flow, np.array([task.flows.start, task.flows.stop], np.uint32)))
+        if (pairs.predecessor[own] >= pairs.flow[own]).any():
+            return False
+    return True
+
+
+def groups(flows: "Flows", name: str) -> tuple[int, dict[int, range]]:
     """The number of the table of this name, and the flows of its groups, or of the one named."""
     table_name, _, group = name.partition("/")
     if table_name not in flows.names:
@@ -167,7 +214,8 @@ def _groups(flows: "Flows", name: str) -> tuple[int, dict[int, range]]:
     first, end = np.searchsorted(flows.group, [table, table + 1]).tolist()
     messages = flows.messages[table]
     size = end - first if messages is None else int(np.sum(messages.group == 0))
-    every = [range(begin, begin + size) for begin in range(first, end, size)]
+    # A table of computations alone has no flows.
+    every = [range(begin, begin + size) for begin in range(first, end, size)] if size else [range(first, end)]
     if not group:
         return table, dict(enumerate(every))
     if not group.isdecimal() or int(group) >= len(every):

@@ -2,21 +2,26 @@
 
 The prediction takes the time that belongs to the tenant or fault out of every message, not only of those on
 the critical path, and searches the longest chain again. A message keeps at least its time on an empty path.
+Of a task of many messages, those that took little beyond their ideal time keep what they took: only a message
+on the longest chain can shorten it, so that the search looks at the rest of a chain only where it matters.
 """
 
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from shallows.errors import ScenarioError
-from shallows.scenario.port_checks import MOST
+from shallows.scenario import port_checks
+from shallows.traffic import addends
 from shallows.why import processors, record, rerun, task, task_choice, walk
+from shallows.why.causes import OWN
 from shallows.why.counterfactual import times_without
 from shallows.why.index import Index
 from shallows.why.pauses import Pauses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -25,6 +30,12 @@ if TYPE_CHECKING:
     from shallows.why.path import Piece
     from shallows.why.task_choice import Task
     from shallows.worlds.runner import OnProgress
+
+
+MOST = 1000
+"""Messages that a pass looks at beside those of the longest chain; a task with no more is watched whole."""
+PASSES, LITTLE = 3, 0.01
+"""The most passes, and the share of the result up to which messages of the chain remain unknown."""
 
 
 class TaskCounterfactual(NamedTuple):
@@ -57,25 +68,31 @@ class _Removal(NamedTuple):
 def of_run(run: "Run", name: str, what: str, on_progress: "OnProgress | None" = None) -> TaskCounterfactual:
     """The counterfactual of the task `name` of `run`; `what` is a tenant, or a fault by link, node or number.
 
-    Runs the scenario twice: to watch all messages of the task, and without `what`. Raises `ScenarioError`.
+    Runs the scenario twice: to watch messages of the task, and without `what`. Of a task of many messages it
+    watches those that took longest beyond their ideal time, and in further runs, at most `PASSES`, those
+    that then decide. Raises `ScenarioError`.
     """
     scenario, its = rerun.scenario_of(run), task_choice.task(run, name)
     removal = _removal(scenario, its, what)
-    ends = dict.fromkeys(its.flows, int(its.finish_ps[its.last]))
-    index = Index(record.of_flows(run, ends, its.start_ps, on_progress))
-    costs = _Costs(index, removal)
-    share = sum(costs.of(message.flow, message.pieces) for message in task.messages_of(index, its))
-    ideal_us = np.nan_to_num(np.asarray(run.columns("flows")["ideal_us"], float))
-    expected = _longest(index, its, costs, np.rint(ideal_us * 1e6).astype(np.int64))
+    messages = _Messages(run, its)
+    ends, share, expected = task.candidates(scenario.flows, its) | messages.first(), None, 0
+    for number in range(PASSES):
+        index = Index(record.of_flows(run, ends, its.start_ps, on_progress))
+        costs = _Costs(index, removal)
+        if share is None:
+            share = sum(costs.of(message.flow, message.pieces) for message in task.messages_of(index, its))
+        messages.look(index, costs, ends)
+        expected, ends = messages.longest()
+        if not ends or number == PASSES - 1:
+            break
     begin, end = its.begin_ps, int(its.finish_ps[its.last])
     until = begin + 2 * (end - begin)
-    request = rerun.request(removal.scenario)
-    starts, finishes = times_without(request, set(removal.flows), until, on_progress)
+    starts, finishes = times_without(removal.scenario, set(removal.flows), until, on_progress)
     first, last = int(starts[its.members].min()), int(finishes[its.members].max())
     ran = last - first if last < until else None
     flows = scenario.flows
-    cc = flows.cc_names[int(flows.cc[flows.group == its.table][0])]
-    return TaskCounterfactual(its.name, what, end - begin, share, expected, ran, cc)
+    cc = flows.cc_names[int(flows.cc[its.flows.start])] if its.flows else ""
+    return TaskCounterfactual(its.name, what, end - begin, share or 0, expected, ran, cc)
 
 
 def _removal(scenario: "Scenario", task: "Task", what: str) -> _Removal:
@@ -126,7 +143,7 @@ class _Costs:
                 sending += piece.length_ps - its
             elif piece.flow is not None:
                 named += piece.length_ps - its
-            elif piece.cause not in ("propagation", "delay", "application", "computation"):
+            elif piece.cause not in OWN:
                 nobody += piece.length_ps - its
         # Data that is sent again takes longer than on the empty path.
         nobody += max(0, sending - self._sending_ps(flow))
@@ -169,7 +186,7 @@ class _Costs:
     def _of_pause(self, piece: "Piece") -> int:
         """All of a pause that began at a link with the fault, else its share of the queue where it began."""
         assert piece.port is not None
-        pause = self._pauses.pause_at(piece.port, piece.begin_ps, range(MOST))
+        pause = self._pauses.pause_at(piece.port, piece.begin_ps, range(port_checks.MOST))
         assert pause is not None, "a path waits only for pauses of its record"
         root = self._pauses.chain(pause)[-1]
         if root in self._removal.links:
@@ -179,31 +196,116 @@ class _Costs:
         return piece.length_ps * removed // max(sum(queue.values()), 1)
 
 
-def _longest(index: Index, task: "Task", costs: _Costs, ideal_ps: "NDArray[np.int64]") -> int:
-    """The longest chain of messages without their costs, but not shorter than on an empty path."""
-    flows = index.record.scenario.flows
-    sent: dict[int, int] = {}
-    ends: dict[int, int] = {}
-    for flow in task_choice.in_order(flows, task):
-        start, finish = int(task.start_ps[flow]), int(task.finish_ps[flow])
-        after, behind = task_choice.predecessors(flows, flow)
-        before = [ends[other] for other in after if other in ends]
-        before += [sent[other] for other in behind if other in sent]
-        # The last of the predecessors that it needs; 0 is all.
-        enough = task_choice.needs(flows, flow) or len(before)
-        waited, waits = costs.waited_ps(task, flow)
-        begin = start - waited
-        if before:
-            begin = sorted(before)[:enough][-1] + task_choice.delay_ps(flows, flow)
-        begin += waits
-        busy = task_choice.before_on_processor(flows, task, flow)
-        begin = max(begin, ends.get(busy, 0) if busy is not None else 0)
-        if flow >= len(flows):
-            ends[flow] = begin + finish - start
-            continue
-        last = index.packets["left_ps"][index.last_data(flow)]
-        until_sent = walk.until_sent(index, flow, last)
-        sent[flow] = begin + last - start - costs.of(flow, until_sent)
-        took = finish - start - costs.of(flow, walk.until_received(index, flow, finish))
-        ends[flow] = begin + max(took, int(ideal_ps[flow]))
-    return max(ends.values()) - task.begin_ps
+class _Messages:
+    """The messages and computations of a task, and how long each takes without the tenant or fault.
+
+    Of a message that nobody looked at this is the time that it took, which is an upper bound.
+    """
+
+    def __init__(self, run: "Run", task: "Task") -> None:
+        scenario = run.scenario
+        self._flows, self._task = scenario.flows, task
+        ideal_us = np.nan_to_num(np.asarray(run.columns("flows")["ideal_us"], float))
+        least_ps = np.rint(ideal_us * 1e6).astype(np.int64)
+        least_ps += sum(addends.in_fct(scenario).values(), np.zeros(len(self._flows), np.uint64)).astype(
+            np.int64
+        )
+        took_ps = task.finish_ps[: len(least_ps)] - task.start_ps[: len(least_ps)]
+        own = slice(task.flows.start, task.flows.stop)
+        self._first = task.flows.start
+        self._least_ps: list[int] = least_ps[own].tolist()
+        self._beyond_ps = np.maximum(took_ps - least_ps, 0)[own]
+        self._sending_ps = _sending_ps(scenario)[own]
+        self._costs: dict[int, tuple[int, int, int]] = {}
+        """Of each message looked at: the time until it was sent, and the costs until then and in all."""
+        self._waited: dict[int, tuple[int, int]] = {}
+        """Of each computation: how long it waited for other tasks, and would have without the tenant."""
+        self._predecessors = task_choice.all_predecessors(self._flows, task)
+        self._order = task_choice.in_order(self._flows, task)
+
+    def first(self) -> dict[int, int]:
+        """The messages to look at first, each with the last time at which it counts."""
+        finish, end = self._task.finish_ps, int(self._task.finish_ps[self._task.last])
+        if len(self._task.flows) <= MOST:
+            return dict.fromkeys(self._task.flows, end)
+        slowest = np.argsort(-self._beyond_ps, kind="stable")[:MOST]
+        found = {self._first + at: int(finish[self._first + at]) for at in slowest.tolist()}
+        for number in self._task.computations:
+            if processors.waits_behind_others(self._flows, self._task, number):
+                every = (other for pairs in self._predecessors[number] for other in pairs)
+                found |= dict.fromkeys((other for other in every if other in self._task.flows), end)
+        return found
+
+    def look(self, index: Index, costs: _Costs, watched: "Iterable[int]") -> None:
+        """Find the costs of messages of the record `index`."""
+        for flow in watched:
+            if flow not in self._task.flows:
+                continue
+            start, finish = int(self._task.start_ps[flow]), int(self._task.finish_ps[flow])
+            last = index.packets["left_ps"][index.last_data(flow)]
+            until_sent = costs.of(flow, walk.until_sent(index, flow, last))
+            until_received = costs.of(flow, walk.until_received(index, flow, finish))
+            self._costs[flow] = last - start, until_sent, until_received
+        if not self._waited:
+            self._waited = {number: costs.waited_ps(self._task, number) for number in self._task.computations}
+
+    def longest(self) -> tuple[int, dict[int, int]]:
+        """The longest chain without the costs, and its messages to look at, if they may shorten it much."""
+        flows, task = self._flows, self._task
+        sent: dict[int, int] = {}
+        ends: dict[int, int] = {}
+        last_of: dict[int, int | None] = {}
+        for number in self._order:
+            start, finish = int(task.start_ps[number]), int(task.finish_ps[number])
+            after, behind = self._predecessors[number]
+            before = [(ends[other], other) for other in after if other in ends]
+            before += [(sent[other], other) for other in behind if other in sent]
+            # The last of the predecessors that it needs; 0 is all.
+            enough = task_choice.needs(flows, number) or len(before)
+            waited, waits = self._waited.get(number, (0, 0))
+            begin, last_of[number] = start - waited, None
+            if before:
+                begin, last_of[number] = sorted(before)[:enough][-1]
+                begin += task_choice.delay_ps(flows, number)
+            begin += waits
+            if number >= len(flows):
+                busy = task_choice.before_on_processor(flows, task, number)
+                if busy is not None and ends.get(busy, 0) > begin:
+                    begin, last_of[number] = ends[busy], busy
+                ends[number] = begin + finish - start
+                continue
+            until_sent, took = self._without_costs(number, finish - start)
+            sent[number], ends[number] = begin + until_sent, begin + took
+        last = max(ends, key=ends.__getitem__)
+        return ends[last] - task.begin_ps, self._unknown(last, last_of, ends[last] - task.begin_ps)
+
+    def _without_costs(self, flow: int, took_ps: int) -> tuple[int, int]:
+        """Time from the start of a message until it is sent, and until it is received."""
+        at = flow - self._first
+        if flow in self._costs:
+            until_sent, cost_sent, cost = self._costs[flow]
+            return until_sent - cost_sent, max(took_ps - cost, self._least_ps[at])
+        return min(took_ps, int(self._sending_ps[at] + self._beyond_ps[at])), took_ps
+
+    def _unknown(self, last: int, last_of: "Mapping[int, int | None]", expected_ps: int) -> dict[int, int]:
+        """Messages of a chain that nobody looked at, and the next slowest; none if they matter little."""
+        chain: list[int] = []
+        now: int | None = last
+        while now is not None:
+            chain.append(now)
+            now = last_of[now]
+        unknown = [flow for flow in chain if flow in self._task.flows and flow not in self._costs]
+        if sum(int(self._beyond_ps[flow - self._first]) for flow in unknown) <= LITTLE * expected_ps:
+            return {}
+        others = (self._first + int(at) for at in np.argsort(-self._beyond_ps, kind="stable"))
+        unknown += islice((flow for flow in others if flow not in self._costs), MOST)
+        return {flow: int(self._task.finish_ps[flow]) for flow in unknown}
+
+
+def _sending_ps(scenario: "Scenario") -> "NDArray[np.float64]":
+    """The time until the last frame of each flow begins to leave over the slowest link of its idle host."""
+    network, flows = scenario.graph, scenario.flows
+    slowest = np.full(network.nodes, np.inf)
+    np.minimum.at(slowest, network.link_from, network.rate_bps.astype(float))
+    frames = -(-flows.bytes.astype(float) // scenario.frame.payload)
+    return np.maximum(frames - 1, 0) * scenario.mtu * 8e12 / slowest[flows.src]

@@ -275,6 +275,7 @@ class _Walk:
         why = self.index.record.whys[causes["why"][cause]]
         since, by, before = (causes[name][cause] for name in ("since_ps", "packet", "before"))
         if why == "began":
+            self._add_before(packet, now)
             return None
         if why == "followed":
             return ("left", by, now)
@@ -307,6 +308,13 @@ class _Walk:
             sent = self.index.kind[by] in CALLS
             return ("left" if sent else "came", by, since)
         return ("because", packet, before, since)
+
+    def _add_before(self, packet: int, now: int) -> None:
+        """Add what the flow waited for from its start until its first byte could leave, at `now`."""
+        for cause, of_flows in reversed(self.index.record.addends.items()):
+            begin = now - int(of_flows[self.flow])
+            self._add(packet, begin, now, cause)
+            now = begin
 
     def _add_pace(self, packet: int, begin: int, end: int) -> None:
         """Add the time that the pace held `packet` back."""

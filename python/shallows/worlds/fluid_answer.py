@@ -40,7 +40,7 @@ class FluidAnswer:
     @cached_property
     def arriving(self) -> "F64":
         """[T] bit/s into the port."""
-        return self.fluid.total_bps
+        return self.fluid.model.arriving_bps(self.queue, self.fluid.total_bps)
 
     @cached_property
     def leaving(self) -> "F64":
@@ -56,7 +56,8 @@ class FluidAnswer:
     @cached_property
     def payload_bps(self) -> "F64":
         """[F, T] payload of each class at its receivers: its share of the departures, without headers."""
-        share = np.divide(self.leaving, self.arriving, out=np.zeros_like(self.queue), where=self.arriving > 0)
+        sent = self.fluid.total_bps
+        share = np.divide(self.leaving, sent, out=np.zeros_like(self.queue), where=sent > 0)
         return self.fluid.rates_bps * share * (self.scenario.frame.payload / self.scenario.mtu)
 
     def columns(self) -> contract.Answer:

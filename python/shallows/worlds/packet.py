@@ -3,8 +3,6 @@
 import time
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from shallows.errors import ScenarioError
 from shallows.faults import goodput
 from shallows.memory import needs
@@ -13,8 +11,7 @@ from shallows.scenario.supported_keys import ALWAYS, World
 from shallows.scenario.tables import HostTable, NetworkTable
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
-from shallows.traffic import costs
-from shallows.units import NEVER
+from shallows.traffic import addends
 from shallows.worlds.request import request
 
 if TYPE_CHECKING:
@@ -71,12 +68,6 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: 
     record = goodput.record(scenario, asked)
     asked["record"]["goodput"] = record or settling.record(scenario)
     answer = _core.simulate(asked, on_progress, threads)
-    _count_from_request(scenario, answer["flows"]["start_ps"])
+    answer["flows"]["start_ps"] = addends.from_core(scenario, answer["flows"]["start_ps"])
     wall_s = time.perf_counter() - started
     return Run.from_answer(Answer(scenario, scenario.graph, scenario.flows, answer, record), wall_s)
-
-
-def _count_from_request(scenario: "Scenario", start_ps: object) -> None:
-    """Let flows start when their host asks for them, before its costs."""
-    if scenario.hosts.costs:
-        start_ps -= np.where(start_ps == NEVER, np.uint64(0), costs.of_flows(scenario))

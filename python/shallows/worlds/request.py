@@ -11,7 +11,7 @@ from shallows.core.contract import Request
 from shallows.memory import needs
 from shallows.scenario import port_request
 from shallows.scenario.tables import FLOWLET_GAP, HostTable
-from shallows.traffic import costs
+from shallows.traffic import addends, costs
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _flows(scenario: "Scenario") -> dict[str, object]:
         "src": flows.src,
         "dst": flows.dst,
         "bytes": np.where(flows.bytes == 0, np.uint64(NEVER), flows.bytes),
-        "start_ps": flows.start_ps + costs.of_flows(scenario),
+        "start_ps": addends.to_core(scenario),
         "stop_ps": flows.stop_ps,
         "after": asdict(flows.after) if len(flows.after) else None,
         "behind": asdict(flows.behind) if len(flows.behind) else None,

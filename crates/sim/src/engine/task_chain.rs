@@ -9,39 +9,41 @@ pub struct Need {
     pub waiting: u32,
     /// The task that it waits for.
     pub needed: u32,
-    /// The end of the needed task; otherwise its start.
-    pub end: bool,
+    /// The time from the start of the needed task until the other one has what it waits for.
+    pub lag: f64,
 }
 
-/// The longest chain of tasks, from the first start to the last end, in the unit of the columns `lasts` and `delays`.
+/// The longest chain of tasks, from the first start to the last end, and the start of each task since the first one.
 ///
+/// Times have the unit of the columns `lasts` and `delays`.
 /// A task starts its delay after all that it needs, and ends when it has lasted. Only `members` and tasks that need nothing else count.
 ///
 /// # Panics
 /// If a task has no row in both columns.
 #[must_use]
-pub fn longest_chain(members: &[u32], needs: &[Need], lasts: &[f64], delays: &[f64]) -> f64 {
+pub fn longest_chain(members: &[u32], needs: &[Need], lasts: &[f64], delays: &[f64]) -> (f64, Vec<f64>) {
     let needs_of = NeedsByTask::of(needs, lasts.len());
     let mut missing = vec![0_u32; lasts.len()];
     needs.iter().for_each(|need| missing[need.waiting as usize] += 1);
     let mut ready = vec![0.0_f64; lasts.len()];
+    let mut starts = vec![0.0_f64; lasts.len()];
     let mut open: Vec<u32> = members.iter().copied().filter(|&task| missing[task as usize] == 0).collect();
     let begin = open.iter().map(|&task| delays[task as usize]).fold(f64::INFINITY, f64::min);
     let mut last_end = begin;
     while let Some(task) = open.pop() {
         let start = ready[task as usize] + delays[task as usize];
-        let end = start + lasts[task as usize];
-        last_end = last_end.max(end);
+        starts[task as usize] = start - begin;
+        last_end = last_end.max(start + lasts[task as usize]);
         for need in &needs_of.needs[needs_of.range(task)] {
             let waiting = need.waiting as usize;
-            ready[waiting] = ready[waiting].max(if need.end { end } else { start });
+            ready[waiting] = ready[waiting].max(start + need.lag);
             missing[waiting] -= 1;
             if missing[waiting] == 0 {
                 open.push(need.waiting);
             }
         }
     }
-    last_end - begin
+    (last_end - begin, starts)
 }
 
 /// Needs by the task that is needed.
@@ -67,29 +69,30 @@ impl NeedsByTask {
 mod tests {
     use super::*;
 
-    const fn need(waiting: u32, needed: u32, end: bool) -> Need {
-        Need { waiting, needed, end }
+    const fn need(waiting: u32, needed: u32, lag: f64) -> Need {
+        Need { waiting, needed, lag }
     }
 
     /// Task 3 ends 2 + 5 after task 1, which starts at 1 + 4: 12, and the first start is 1.
     #[test]
     fn the_later_of_two_needs_counts() {
-        let needs = [need(3, 1, true), need(3, 2, true), need(1, 0, true), need(2, 0, true)];
-        let chain = longest_chain(&[0, 1, 2, 3], &needs, &[4.0, 5.0, 3.0, 2.0], &[1.0, 0.0, 0.0, 0.0]);
+        let needs = [need(3, 1, 5.0), need(3, 2, 3.0), need(1, 0, 4.0), need(2, 0, 4.0)];
+        let (chain, starts) = longest_chain(&[0, 1, 2, 3], &needs, &[4.0, 5.0, 3.0, 2.0], &[1.0, 0.0, 0.0, 0.0]);
         assert!((chain - 11.0).abs() < 1e-12, "{chain}");
+        assert_eq!(starts, [0.0, 4.0, 4.0, 9.0]);
     }
 
-    /// Task 1 starts with task 0, .5 later, and is the last to end.
+    /// Task 1 starts .5 after task 0 has lasted 1 of 4, and is the last to end.
     #[test]
-    fn a_task_may_need_the_start_of_another() {
-        let chain = longest_chain(&[0, 1], &[need(1, 0, false)], &[4.0, 10.0], &[2.0, 0.5]);
-        assert!((chain - 10.5).abs() < 1e-12, "{chain}");
+    fn a_task_may_need_a_part_of_another() {
+        let (chain, _) = longest_chain(&[0, 1], &[need(1, 0, 1.0)], &[4.0, 10.0], &[2.0, 0.5]);
+        assert!((chain - 11.5).abs() < 1e-12, "{chain}");
     }
 
     /// Task 2 needs one that is not a member, and task 3 is none.
     #[test]
     fn others_do_not_count() {
-        let chain = longest_chain(&[0, 2], &[need(2, 1, true)], &[4.0, 9.0, 9.0, 99.0], &[0.0; 4]);
+        let (chain, _) = longest_chain(&[0, 2], &[need(2, 1, 9.0)], &[4.0, 9.0, 9.0, 99.0], &[0.0; 4]);
         assert!((chain - 4.0).abs() < 1e-12, "{chain}");
     }
 }
