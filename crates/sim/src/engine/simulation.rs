@@ -164,6 +164,12 @@ impl<O: Observer> Simulation<O> {
         self.domains.crossed()
     }
 
+    /// Events so far that several domains executed one at a time, because each of them might have ended the run.
+    #[must_use]
+    pub fn outside_windows(&self) -> u64 {
+        self.domains.outside_windows()
+    }
+
     /// Limited flows that have finished so far.
     #[must_use]
     pub fn finished(&self) -> u64 {

@@ -40,6 +40,8 @@ pub struct ParallelNetwork<O> {
     pub(super) earliest_finish: Time,
     /// The bound is not computed again before this time.
     pub(super) next_finish_check: Time,
+    /// Events that were executed one at a time although the network has several domains.
+    pub(super) outside_windows: u64,
     /// Packets in flight at which the run stops.
     pub(super) max_packets: u64,
 }
@@ -72,6 +74,7 @@ impl<O: Observer> ParallelNetwork<O> {
             horizon: Time::ZERO,
             earliest_finish,
             next_finish_check: Time::ZERO,
+            outside_windows: 0,
             max_packets: network.max_packets.min(MAX_PACKETS),
             network: Arc::clone(network),
             partition,
@@ -157,6 +160,11 @@ impl<O: Observer> ParallelNetwork<O> {
     /// Packets sent from one domain to another so far.
     pub fn crossed(&self) -> u64 {
         self.sum(|domain| domain.fabric.packets.imported())
+    }
+
+    /// Events so far that the domains did not execute in parallel.
+    pub fn outside_windows(&self) -> u64 {
+        self.outside_windows
     }
 
     /// Packets in flight.
