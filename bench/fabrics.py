@@ -50,7 +50,7 @@ def scenario(leaves, spines, hosts_per_leaf, until):
 def memory_mb(key):
     """A line of /proc/self/status in MB."""
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    return int(status[key].split()[0]) / 1000
+    return int(status[key].split()[0]) * 1024 / 1e6
 
 
 def once(sizes, until):
