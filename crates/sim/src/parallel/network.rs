@@ -40,6 +40,8 @@ pub struct ParallelNetwork<O> {
     pub(super) earliest_finish: Time,
     /// The bound is not computed again before this time.
     pub(super) next_finish_check: Time,
+    /// The least delay of a link; zero where faults may change paths, which are then no longer the shortest ones.
+    pub(super) least_delay: Time,
     /// Events that were executed one at a time although the network has several domains.
     pub(super) outside_windows: u64,
     /// Packets in flight at which the run stops.
@@ -67,6 +69,7 @@ impl<O: Observer> ParallelNetwork<O> {
 
     /// Some domains of a network, with a lower bound on the time at which the last task ends.
     fn of(network: &Arc<Network>, partition: Arc<Partition>, domains: Vec<Domain<O>>, earliest_finish: Time) -> Self {
+        let delays = network.ports.iter().map(|port| port.delay);
         Self {
             mailboxes: Arc::new(Mailboxes::new(domains.len())),
             pool: WorkerPool::default(),
@@ -74,6 +77,7 @@ impl<O: Observer> ParallelNetwork<O> {
             horizon: Time::ZERO,
             earliest_finish,
             next_finish_check: Time::ZERO,
+            least_delay: if network.faults.is_empty() { delays.min().unwrap_or(Time::ZERO) } else { Time::ZERO },
             outside_windows: 0,
             max_packets: network.max_packets.min(MAX_PACKETS),
             network: Arc::clone(network),

@@ -144,7 +144,8 @@ impl<O: Observer> ParallelNetwork<O> {
     /// next window, such as one before the first flow has started, is computed again after that window.
     fn compute_earliest_finish(&mut self, limits: &RunLimits) -> Time {
         if self.horizon >= self.next_finish_check {
-            let ends = self.domains.iter().map(|domain| domain.hosts.last_end(&domain.fabric.routes, self.horizon));
+            let end = |domain: &Domain<O>| domain.hosts.last_end(&domain.fabric.routes, self.horizon, self.least_delay);
+            let ends = self.domains.iter().map(end);
             self.earliest_finish = ends.fold(self.earliest_finish, Time::max);
             let allows_window =
                 RunLimits { earliest_finish: self.earliest_finish, ..*limits }.allows_window(self.next_time());
