@@ -720,7 +720,6 @@ mod tests {
         for (kind, (leave, grants, multipath)) in kinds.into_iter().enumerate() {
             let make = || {
                 let config = SenderConfig::sample(&host, (3000, MSS), Box::new(Told::default()));
-                let multipath = multipath.clone();
                 UnorderedSender::new(SenderConfig { first_timeout: US(900), grants, multipath, ..config }, leave)
             };
             let (mut flow, mut looks) = (make(), make());
