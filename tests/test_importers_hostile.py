@@ -200,7 +200,7 @@ def test_a_barrier_that_stays_a_task_ends_when_its_last_message_does(folder):
             "Nodes 2147483646\nTiers 2\nPodsize 2147483646\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 1\n"
             "Radix_Up 1\nDownlink_Latency_ns 1\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 2147483646\n"
             "Downlink_Latency_ns 1\n",
-            "at most 524288 links",
+            "at most 8388608 links",
         ),
         (
             lambda path: cm.read(path, None),

@@ -8,6 +8,7 @@ import pytest
 
 import shallows as sh
 from shallows import Scenario
+from shallows.base import limits
 from shallows.errors import ScenarioError
 from shallows.topology import KINDS
 from shallows.traffic import KINDS as TRAFFICS
@@ -38,7 +39,7 @@ def edges(rate, delay="1us"):
         (edges("999Kbps"), "links of at least 1Mbps"),
         (edges("1Gbps", "2.1s"), "at most 2s"),
         ({"traffic": [MESSAGE | {"size": "1000001GB"}]}, "a size of at most 1000000GB"),
-        ({"topology": {"kind": "star", "hosts": 1_000_000}}, "at most 1048576 links and hosts together"),
+        ({"topology": {"kind": "star", "hosts": 9_000_000}}, "at most 16777216 links and hosts together"),
         # A million planes are 40 million links, which took minutes to build.
         (
             {"topology": {"kind": "leaf-spine", "planes": 10**6}},
@@ -122,6 +123,22 @@ def test_the_default_timeout_of_the_largest_queue_is_at_most_the_longest_time():
     given = scenario(topology=star, network={"marking": marking}, traffic=[{"kind": "shuffle"}], cc="dctcp")
     assert given.hosts.rto_min == 10**18
     assert Scenario.from_toml(given.to_toml()) == given
+
+
+def test_a_long_link_in_a_network_with_many_places_is_refused_with_both_numbers(monkeypatch):
+    """20 links of a quarter of the round trip, 10 ports of hosts, and with pauses 20 links with classes."""
+    monkeypatch.setattr(limits, "FEW_ENTITIES", 40)
+
+    def star(rtt, **network):
+        topology = {"kind": "star", "hosts": 10, "rate": "1Gbps", "rtt": rtt}
+        return scenario(topology=topology, network=network, traffic=[MESSAGE | {"to": 0}])
+
+    star("524ms")
+    star("520ms", pfc=True)
+    found = "20 links, 10 ports of hosts and 20 links with classes, a link 131ms long"
+    expected = "links of at most 130ms in a network with more than 40 of these together, not 50"
+    with pytest.raises(ScenarioError, match=f"{found}.*{expected}"):
+        star("524ms", pfc=True)
 
 
 def test_pauses_in_a_large_star_are_prepared_in_linear_time():

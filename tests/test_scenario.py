@@ -300,7 +300,7 @@ WRONG = [
     ({"hosts.timestamps.nois": "1us"}, 'hosts.timestamps.nois = "1us"', 'did you mean "noise"?'),
     ({"network.marking.treshold": "3pkt"}, 'network.marking.treshold = "3pkt"', 'did you mean "threshold"?'),
     ({"topology.kind": "dumbell"}, 'topology.kind = "dumbell"', 'did you mean "dumbbell"?'),
-    ({"topology.hosts": 9_000_000}, "topology", "at most 1048576 links and hosts together"),
+    ({"topology.hosts": 9_000_000}, "topology", "at most 16777216 links and hosts together"),
     (
         {"topology": {"kind": "graph", "edges": [["a", "b", "1Gbps"]], "hosts": ["a", "b"]}},
         "topology.edges",

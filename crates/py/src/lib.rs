@@ -27,7 +27,7 @@ use pyo3::types::PyDict;
 use shallows_cc::units::{Bytes, Time};
 use shallows_contract::IntoValue;
 use shallows_contract::answer::{Answer, Threads};
-use shallows_sim::{Causes, Frames, Mistake, Need, Network, Observer, Progress, Record, Simulation};
+use shallows_sim::{Causes, Frames, Mistake, Need, Network, Observer, OfManyPlaces, Progress, Record, Simulation};
 
 use crate::raised::{Ending, Raised, among_calls};
 use crate::table::column;
@@ -48,8 +48,21 @@ fn simulate<'py>(
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (network, asked) = Asked::by(request, on_progress)?;
-    let simulation = set_up(py, move || Run::new(network, threads))?.map_err(PyValueError::new_err)?;
-    Ok(finish(py, simulation, &asked)?.0)
+    if network.has_many_places() {
+        simulated::<OfManyPlaces>(py, network, &asked, threads)
+    } else {
+        simulated::<()>(py, network, &asked, threads)
+    }
+}
+
+fn simulated<'py, O: Observer + Copy + Default>(
+    py: Python<'py>,
+    network: Network,
+    asked: &Asked<'py>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let run = set_up(py, move || Run::<O>::new(network, threads))?.map_err(PyValueError::new_err)?;
+    Ok(finish(py, run, asked)?.0)
 }
 
 /// Like `simulate`, with a record of the causes of departures of some flows.
@@ -106,16 +119,29 @@ fn at<'py>(
     on_progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
     let (network, asked) = Asked::by(request, on_progress)?;
-    let simulation = set_up(py, move || Simulation::new(network))?.map_err(PyValueError::new_err)?;
+    if network.has_many_places() {
+        seen_at::<OfManyPlaces>(py, network, &asked, Time(time_ps))
+    } else {
+        seen_at::<()>(py, network, &asked, Time(time_ps))
+    }
+}
+
+fn seen_at<'py, O: Observer + Copy + Default>(
+    py: Python<'py>,
+    network: Network,
+    asked: &Asked<'py>,
+    time: Time,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
+    let simulation = set_up(py, move || Simulation::observed(network, O::default()))?.map_err(PyValueError::new_err)?;
     let (mut run, mut reached) = (Run::alone(simulation), false);
     while !reached {
-        (reached, run) = guarded(py, || (run.reach(Time(time_ps)), run))?;
+        (reached, run) = guarded(py, || (run.reach(time), run))?;
         if asked.hears(py, &run)? {
             return Err(PyKeyboardInterrupt::new_err("before that moment"));
         }
     }
-    let (snapshot, run) = guarded(py, || (run.simulation.snapshot(Time(time_ps)), run))?;
-    let (answer, ()) = finish(py, run, &asked)?;
+    let (snapshot, run) = guarded(py, || (run.simulation.snapshot(time), run))?;
+    let (answer, _) = finish(py, run, asked)?;
     Ok((answer, moment::to_python(py, &snapshot)?))
 }
 

@@ -66,7 +66,7 @@ pub struct Run<O = ()> {
     wait: u32,
 }
 
-impl Run {
+impl<O: Observer + Copy + Default> Run<O> {
     /// A run on this number of threads, or on as many as pay.
     ///
     /// # Errors
@@ -76,18 +76,20 @@ impl Run {
         let cores = available_parallelism().map_or(1, NonZero::get);
         match threads {
             // Python runs one thread at a time.
-            _ if in_python => Ok(Self::alone(Simulation::new(network)?)),
+            _ if in_python => Ok(Self::alone(Simulation::observed(network, O::default())?)),
             Some(threads) => {
-                let simulation = Simulation::parted(network, threads)?;
+                let simulation = Simulation::observed_in(network, O::default(), threads)?;
                 let least_gain = (simulation.domains() > 1).then_some(MIN_GAIN_GIVEN);
                 Ok(Self { least_gain, wait: STEPS_BEFORE, ..Self::on(simulation, threads) })
             }
             None => {
                 let copy = network.clone();
-                let restart = move || Simulation::new(copy).expect("the network was accepted before");
-                let simulation = Simulation::parted_if_long(network, cores.min(MAX_THREADS), LONG_RUN)?;
+                let restart =
+                    move || Simulation::observed(copy, O::default()).expect("the network was accepted before");
+                let simulation =
+                    Simulation::observed_in_if_long(network, O::default(), cores.min(MAX_THREADS), LONG_RUN)?;
                 let is_parted = simulation.domains() > 1;
-                let restart = is_parted.then(|| Box::new(restart) as Restart<()>);
+                let restart = is_parted.then(|| Box::new(restart) as Restart<O>);
                 Ok(Self { least_gain: is_parted.then_some(1.0), restart, ..Self::on(simulation, cores) })
             }
         }

@@ -25,12 +25,12 @@ pub use engine::snapshot::Snapshot;
 pub use engine::task_chain::{Need, longest_chain};
 pub use fabric::route::{flows_over, paths};
 pub use host::timestamps::TimestampModel;
-pub use observe::Observer;
 pub use observe::causes::{Causes, Watched};
 pub use observe::frames::{Frames, Tap};
 pub use observe::links::{Frame, LinkRow};
 pub use observe::packet_log::PacketLog;
 pub use observe::record::Record;
+pub use observe::{Observer, OfManyPlaces};
 pub use packet::header::{
     Credit, CreditData, Header, PulledAnswer, PulledData, RateQuery, RoceAnswer, RoceData, TcpAck, TcpData,
 };

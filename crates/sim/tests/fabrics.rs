@@ -226,6 +226,24 @@ fn packets_change_domains_once_and_only_if_they_have_to() {
     assert!(whole > 8 * (10 + 10), "{whole}");
 }
 
+/// A permutation of 300 frames of 1.2 us: two domains work one after the other until all flows have started and one lookahead of 1.05 us has
+/// passed, in which each of 16 hosts sends one frame, and at the end, when the last frames are on their way: they cross six links
+/// of a microsecond, of 370 us.
+#[test]
+fn domains_wait_for_each_other_only_at_the_beginning_and_at_the_end() {
+    let mut network = Network { balancing: Balancing::Packet, ..fat_tree(4) };
+    network.controls = vec![control("ndp")];
+    network.flows = (0..16).map(|src| flow(src, (src + 5) % 16, Bytes(300 * 1460))).collect();
+    let mut simulation = Simulation::parted(until_done(network), 2).expect("a lawful network");
+    while !simulation.reach(Time::from_micros(15), 20_000) {}
+    let early = simulation.outside_windows();
+    while simulation.advance(20_000) == Progress::Running {}
+    let (outside, all) = (simulation.outside_windows(), simulation.finish().events);
+    println!("{early} early, {outside} of {all}");
+    assert!((16..=16 * 6).contains(&early), "{early} events in the first lookaheads");
+    assert!(outside * 100 < all * 6, "{outside} of {all}");
+}
+
 #[test]
 fn sprayed_packets_are_the_same_in_any_number_of_domains() {
     use Balancing::{Bitmap, Flowlet, Packet, Plb, Queue, Reps, RoundRobin};

@@ -45,15 +45,24 @@ INTEGER = Limit("every whole number", -(2**63), 2**64 - 1, "", "64 bits")
 ENTITIES = Limit(
     "links + ports of hosts + links again if any has classes",
     1,
-    2**20,
+    2**24,
     "",
-    "an event names its place in 20 bits",
+    "an event names its place in 24 bits",
+)
+FEW_ENTITIES = 2**20
+"""The most of these of which an event needs 20 bits, so that the event queue holds 4.4 s ahead."""
+FAR_DELAY = Limit(
+    "the same with more than 1,048,576 links, ports of hosts, and links again if any has classes",
+    0,
+    130 * 10**9,
+    "ps",
+    "the event queue then holds 0.27 s ahead",
 )
 FLOWS = Limit("flows of a run", 1, 20_000_000, "", "a flow takes some 300 B")
 ROWS = Limit("recorded samples, of queues and of senders", 0, 20_000_000, "rows", "1 GB of memory")
 
 LIMITS = (
-    TIME, DELAY, RATE, LINK_RATE, SIZE, FRAME, MESSAGE, STREAM, COUNT, ACKS_EVERY, INTEGER, ENTITIES, FLOWS,
-    ROWS,
+    TIME, DELAY, FAR_DELAY, RATE, LINK_RATE, SIZE, FRAME, MESSAGE, STREAM, COUNT, ACKS_EVERY, INTEGER,
+    ENTITIES, FLOWS, ROWS,
 )  # fmt: skip
 """All limits, in the order of the documentation."""

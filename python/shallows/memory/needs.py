@@ -14,12 +14,15 @@ from shallows.units import MOST_ROWS, NEVER
 
 if TYPE_CHECKING:
     from shallows.scenario import Scenario
+    from shallows.topology import Network
 
 BASE_BYTES = 98_000_000
 """Memory of a process with everything loaded."""
-LINK_BYTES, ROUTE_BYTES, FLOW_BYTES, WAIT_BYTES, ROW_BYTES = 2_500, 4, 900, 60, 50
-"""Memory of a link with its port and name; of a path from a switch to a host if switches choose by packet; of
-a flow; of a flow's wait for another; of a recorded sample.
+CORE_LINK_BYTES, NAMED_LINK_BYTES = 800, 2_700
+"""Memory of a link in the core, with its port and classes, and in Python, with name, request and results."""
+ROUTE_BYTES, FLOW_BYTES, WAIT_BYTES, ROW_BYTES = 4, 900, 60, 50
+"""Memory of the paths from a switch to hosts below the same switches, if switches choose by packet; of a
+flow; of a flow's wait for another; of a recorded sample.
 """
 FLOW_REQUEST_BYTES, LINK_REQUEST_BYTES = 300, 150
 """Memory of a flow and of a link in a request, and in the core that reads it before a run."""
@@ -107,11 +110,21 @@ def _parts(scenario: "Scenario") -> dict[str, float]:
     by_packet = scenario.network.balancing != "flow"
     return {
         "process": BASE_BYTES,
-        "links": LINK_BYTES * len(network.link_from),
-        "routes": ROUTE_BYTES * (network.nodes - network.hosts) * network.hosts if by_packet else 0,
+        "links": (CORE_LINK_BYTES + NAMED_LINK_BYTES) * len(network.link_from),
+        "routes": ROUTE_BYTES * (network.nodes - network.hosts) * _racks(network) if by_packet else 0,
         "flows": FLOW_BYTES * len(flows) + WAIT_BYTES * (len(flows.after) + len(flows.behind)),
         "samples": ROW_BYTES * samples(scenario),
     }
+
+
+def _racks(network: "Network") -> int:
+    """The number of sets of switches that have links to the same hosts."""
+    above = np.zeros(network.hosts, np.uint64)
+    to_host = network.link_to < network.hosts
+    # A sum of hashes stands for a set.
+    hashes = (network.link_from[to_host].astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    np.add.at(above, network.link_to[to_host], hashes ^ (hashes >> np.uint64(29)))
+    return len(set(above.tolist()))
 
 
 def _ends_ps(scenario: "Scenario") -> float:

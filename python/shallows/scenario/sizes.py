@@ -16,20 +16,30 @@ if TYPE_CHECKING:
 def check_links(scenario: "Scenario") -> None:
     """Raise `ScenarioError` for a link outside the limits of rate and delay, or for too many links."""
     network = scenario.graph
-    rates, delays = limits.LINK_RATE, limits.DELAY
-    slow, far = network.rate_bps < rates.least, network.delay_ps > delays.most
-    for link in np.flatnonzero(slow | far)[:1]:
-        rate, delay = RATE.text(int(network.rate_bps[link])), TIME.text(int(network.delay_ps[link]))
+    rates, delays, delays_ps = limits.LINK_RATE, limits.DELAY, network.delay_ps
+    for link in np.flatnonzero((network.rate_bps < rates.least) | (delays_ps > delays.most))[:1]:
+        rate, delay = RATE.text(int(network.rate_bps[link])), TIME.text(int(delays_ps[link]))
         text = f"{network.port_names[link]} of {rate}, {delay} long"
         expected = f"links of at least {RATE.text(rates.least)} and at most {TIME.text(delays.most)}"
         raise ScenarioError("topology", text, expected)
     links, nics = len(network.link_from), int(np.count_nonzero(network.link_from < network.hosts))
-    if 2 * links + nics > limits.ENTITIES.most:
-        with_classes = links if np.any(port_request.to_core(scenario, network).schedule.of_link) else 0
-        if (count := links + nics + with_classes) > limits.ENTITIES.most:
-            found = f"{links} links, {nics} ports of hosts and {with_classes} links with classes"
-            expected = f"at most {limits.ENTITIES.most} of these together, not {count}: a smaller network"
-            raise ScenarioError("topology", found, expected)
+    most, longest = limits.ENTITIES.most, int(delays_ps.max(initial=0))
+    far = longest > limits.FAR_DELAY.most
+    if 2 * links + nics <= (limits.FEW_ENTITIES if far else most):
+        return
+    with_classes = links if np.any(port_request.to_core(scenario, network).schedule.of_link) else 0
+    count = links + nics + with_classes
+    found = f"{links} links, {nics} ports of hosts and {with_classes} links with classes"
+    if count > most:
+        expected = f"at most {most} of these together, not {count}: a smaller network"
+        raise ScenarioError("topology", found, expected)
+    if far and count > limits.FEW_ENTITIES:
+        found += f", a link {TIME.text(longest)} long"
+        expected = (
+            f"links of at most {TIME.text(limits.FAR_DELAY.most)} in a network with more than "
+            f"{limits.FEW_ENTITIES} of these together, not {count}: the event queue holds 0.27 s ahead"
+        )
+        raise ScenarioError("topology", found, expected)
 
 
 def check_flows(scenario: "Scenario") -> None:

@@ -13,6 +13,7 @@ use crate::fabric::Fabric;
 use crate::fabric::ownership::Ownership;
 use crate::host::hosts::Hosts;
 use crate::host::nics::Nic;
+use crate::observe::Observer;
 use crate::packet::{PACKET_SIZE, Packet};
 use crate::spec::network::Network;
 
@@ -90,7 +91,7 @@ impl Lookahead {
 
     /// Prefetches one more element of the chain of each event that has just come nearer. Call it before each event that was known.
     #[inline(never)]
-    pub(crate) fn advance<O>(&mut self, fabric: &mut Fabric<O>, hosts: &Hosts) {
+    pub(crate) fn advance<O: Observer>(&mut self, fabric: &mut Fabric<O>, hosts: &Hosts) {
         self.now = self.now.wrapping_add(1);
         let [begin, packet, port, queue, class, end] = BEFORE.map(|before| (self.now + before + 1) % 16);
         self.chains[begin] = first(fabric, hosts);
@@ -110,7 +111,7 @@ impl Lookahead {
 
 /// The link over which a packet arrives, or the port that may send.
 #[inline(always)]
-fn first<O>(fabric: &Fabric<O>, hosts: &Hosts) -> Chain {
+fn first<O: Observer>(fabric: &Fabric<O>, hosts: &Hosts) -> Chain {
     let Some((at, entity)) = fabric.events.peek_nth(BEFORE[0]) else { return Chain::Unknown };
     let (links, nics) = (fabric.ports.len() as u32, hosts.nics.count());
     let (port, chain) = if entity < links {

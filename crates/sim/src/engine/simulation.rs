@@ -67,16 +67,26 @@ impl Simulation {
     /// # Errors
     /// See [`Simulation::new`].
     pub fn parted(network: Network, domains: usize) -> Result<Self, String> {
-        Self::with(network, |_, _| vec![(); domains.max(1)])
+        Self::observed_in(network, (), domains)
     }
+}
 
-    /// Like [`Self::parted`], but in one domain if fewer packet-hops than `hops` are expected.
+impl<O: Observer + Copy> Simulation<O> {
+    /// A run with a copy of this observer in each of this number of domains.
     ///
     /// # Errors
     /// See [`Simulation::new`].
-    pub fn parted_if_long(network: Network, domains: usize, hops: f64) -> Result<Self, String> {
+    pub fn observed_in(network: Network, observer: O, domains: usize) -> Result<Self, String> {
+        Self::with(network, |_, _| vec![observer; domains.max(1)])
+    }
+
+    /// Like [`Self::observed_in`], but in one domain if fewer packet-hops than `hops` are expected.
+    ///
+    /// # Errors
+    /// See [`Simulation::new`].
+    pub fn observed_in_if_long(network: Network, observer: O, domains: usize, hops: f64) -> Result<Self, String> {
         Self::with(network, |network, routes| {
-            vec![(); if partition::expected_hops(network, routes) < hops { 1 } else { domains.max(1) }]
+            vec![observer; if partition::expected_hops(network, routes) < hops { 1 } else { domains.max(1) }]
         })
     }
 }
@@ -152,6 +162,12 @@ impl<O: Observer> Simulation<O> {
     #[must_use]
     pub fn crossed(&self) -> u64 {
         self.domains.crossed()
+    }
+
+    /// Events so far that several domains executed one at a time, because each of them might have ended the run.
+    #[must_use]
+    pub fn outside_windows(&self) -> u64 {
+        self.domains.outside_windows()
     }
 
     /// Limited flows that have finished so far.

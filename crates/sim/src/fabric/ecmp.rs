@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::shortest_paths::{Search, scramble};
+use super::shortest_paths::{Distances, RACKS, Search, scramble};
 use crate::packet::header::Header;
 use crate::packet::{NIL, Packet};
 use crate::spec::network::Network;
@@ -113,16 +113,17 @@ impl EcmpTable {
         let hosts_at = search.rack.iter().zip(&mut down).map(host_at).collect();
         let switches = (network.nodes - network.hosts) as usize;
         let mut columns = vec![Vec::new(); switches];
-        for rack in 0..search.racks.len() as u32 {
-            let distance = search.distances(rack);
-            for (node, column) in (network.hosts..network.nodes).zip(&mut columns) {
-                let here = distance[node as usize];
-                let leads = |port: &u32| {
-                    let next = network.ports[*port as usize].to;
-                    next >= network.hosts && here > 1 && here != NIL && distance[next as usize] == here - 1
-                };
-                let closer = search.out.of(node).iter().copied().filter(leads).collect();
-                column.push(ports.add(closer, &mut known));
+        for first in (0..search.racks.len() as u32).step_by(RACKS as usize) {
+            let distances = search.distances(first);
+            let count = RACKS.min(search.racks.len() as u32 - first);
+            for (switch, column) in (network.hosts..network.nodes).zip(&mut columns) {
+                let begin = column.len();
+                column.resize(begin + count as usize, 0);
+                for (racks, closer) in closer_ports(network, search, &distances, switch) {
+                    let set = ports.add(closer, &mut known);
+                    let of = |bit: &u32| racks >> bit & 1 > 0;
+                    (0..count).filter(of).for_each(|bit| column[begin + bit as usize] = set);
+                }
             }
         }
         let mut others = Vec::new();
@@ -138,6 +139,35 @@ impl EcmpTable {
         let behind = || self.rows[(switch - self.hosts) as usize].set(at.rack, &self.others);
         self.ports.of(direct.unwrap_or_else(behind))
     }
+}
+
+/// The ports of a switch on shortest paths to each of the racks of `distances`: sets of racks, and the ports towards all of a set.
+fn closer_ports(network: &Network, search: &Search, distances: &Distances, switch: u32) -> Vec<(u64, Vec<u32>)> {
+    // The first set is kept large, so that most ports look at few sets.
+    let mut sets = vec![(u64::MAX, Vec::new())];
+    for &port in search.out.of(switch) {
+        let next = network.ports[port as usize].to;
+        let mut racks = if next < network.hosts { 0 } else { distances.closer(switch, next) };
+        let mut at = 0;
+        while racks > 0 {
+            let (set, ports): &mut (u64, Vec<u32>) = &mut sets[at];
+            let (both, rest) = (*set & racks, *set & !racks);
+            if both > 0 && rest > 0 {
+                let (mut with, without) = (ports.clone(), std::mem::take(ports));
+                with.push(port);
+                let larger_with = both.count_ones() > rest.count_ones();
+                let (kept, split) =
+                    if larger_with { ((both, with), (rest, without)) } else { ((rest, without), (both, with)) };
+                sets[at] = kept;
+                sets.push(split);
+            } else if both > 0 {
+                ports.push(port);
+            }
+            racks &= !both;
+            at += 1;
+        }
+    }
+    sets
 }
 
 /// The entropy of a packet, which switches hash to choose among equal ports. It is derived from the flow and the header, so that

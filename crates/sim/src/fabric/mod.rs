@@ -57,7 +57,7 @@ pub(crate) struct Fabric<O> {
     pub network: Arc<Network>,
     /// The present time.
     pub now: Time,
-    pub events: EventQueue,
+    pub events: EventQueue<O>,
     pub packets: Slab,
     /// Number of packets at which a run stops.
     pub max_packets: u64,
@@ -115,7 +115,7 @@ impl<O: Observer> Fabric<O> {
         let ports = huge_pages::collected(network.ports.len(), (0..).zip(&network.ports).map(port));
         Ok(Self {
             now: Time::ZERO,
-            events: EventQueue::new(ownership.crossing(&network), prefetch_depth, wakes),
+            events: EventQueue::new(network.entities(), ownership.crossing(&network), prefetch_depth, wakes)?,
             packets: Slab::default(),
             max_packets: network.max_packets.min(MAX_PACKETS),
             check_at_packets: network.max_packets.min(MAX_PACKETS),

@@ -1,7 +1,7 @@
 //! Shortest paths by number of hops, with a choice by flow among equal ones (ECMP). Hosts do not forward.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use super::reverse_links::reverse_links;
 use crate::lists::Lists;
@@ -41,11 +41,46 @@ pub(super) struct Search {
 }
 
 /// The common part of the paths to the hosts of a rack.
-struct ToRack {
-    /// By switch: hops to these hosts ([`Search::distances`]).
-    distance: Vec<u32>,
+struct ToRack<'a> {
+    distances: &'a Distances,
+    rack: u32,
     /// By switch: its ports on shortest paths, once a path has needed them.
     closer: BTreeMap<u32, Vec<u32>>,
+}
+
+/// Racks whose distances are searched at once.
+pub(super) const RACKS: u32 = u64::BITS;
+
+/// Hops from every switch to the hosts of up to [`RACKS`] neighbouring racks. A bit of a mask stands for a rack.
+pub(super) struct Distances {
+    /// The number of the first switch.
+    hosts: u32,
+    /// The first rack.
+    first: u32,
+    /// By switch: distances in increasing order, each with the racks that are as far away.
+    racks_at: Vec<Vec<(u32, u64)>>,
+}
+
+impl Distances {
+    /// Hops from a switch to the hosts of a rack; [`NIL`] if there is no path.
+    fn of(&self, switch: u32, rack: u32) -> u32 {
+        let bit = 1 << (rack - self.first);
+        self.racks_at(switch).iter().find(|(_, racks)| racks & bit > 0).map_or(NIL, |&(distance, _)| distance)
+    }
+
+    fn racks_at(&self, switch: u32) -> &[(u32, u64)] {
+        &self.racks_at[(switch - self.hosts) as usize]
+    }
+
+    /// The racks to which the switch `next` is closer than the switch `here`, whose own racks do not count.
+    pub fn closer(&self, here: u32, next: u32) -> u64 {
+        let mut nearer = self.racks_at(next).iter().peekable();
+        let racks = self.racks_at(here).iter().map(|&(distance, racks)| {
+            while nearer.next_if(|(other, _)| other + 1 < distance).is_some() {}
+            nearer.peek().filter(|(other, _)| other + 1 == distance).map_or(0, |(_, others)| racks & others)
+        });
+        racks.fold(0, |all, racks| all | racks)
+    }
 }
 
 impl FlowPath {
@@ -132,32 +167,56 @@ impl Search {
         });
         let mut wanted: Vec<_> = all.collect();
         wanted.sort_unstable();
-        for same_rack in wanted.chunk_by(|a, b| a.0 == b.0) {
-            let mut to_rack = ToRack { distance: self.distances(same_rack[0].0), closer: BTreeMap::new() };
-            for &(_, place, direction) in same_rack {
-                let number = flows[place as usize];
-                let flow = &network.flows[number as usize];
-                let ends = if direction == 0 { (flow.src, flow.dst) } else { (flow.dst, flow.src) };
-                let path = self.walk(network, ends, (number, preferred(place)), &mut to_rack);
-                paths[place as usize][direction] = path;
+        for batch in wanted.chunk_by(|a, b| a.0 / RACKS == b.0 / RACKS) {
+            let distances = self.distances(batch[0].0 / RACKS * RACKS);
+            for same_rack in batch.chunk_by(|a, b| a.0 == b.0) {
+                let mut to_rack = ToRack { distances: &distances, rack: same_rack[0].0, closer: BTreeMap::new() };
+                for &(_, place, direction) in same_rack {
+                    let number = flows[place as usize];
+                    let flow = &network.flows[number as usize];
+                    let ends = if direction == 0 { (flow.src, flow.dst) } else { (flow.dst, flow.src) };
+                    let path = self.walk(network, ends, (number, preferred(place)), &mut to_rack);
+                    paths[place as usize][direction] = path;
+                }
             }
         }
     }
 
-    /// Hops from every switch to the hosts of a rack; [`NIL`] where there is no path.
-    pub fn distances(&self, rack: u32) -> Vec<u32> {
-        let mut distance = vec![NIL; self.out.len()];
-        let mut frontier: VecDeque<_> = self.racks[rack as usize].iter().copied().collect();
-        frontier.iter().for_each(|&switch| distance[switch as usize] = 1);
-        while let Some(node) = frontier.pop_front() {
-            for &before in self.into.of(node) {
-                if distance[before as usize] == NIL {
-                    distance[before as usize] = distance[node as usize] + 1;
-                    frontier.push_back(before);
+    /// Hops from every switch to the hosts of the racks from `first` on, by a search that follows all of them at once.
+    pub fn distances(&self, first: u32) -> Distances {
+        let switches = self.out.len() - self.hosts as usize;
+        let at = |switch: u32| (switch - self.hosts) as usize;
+        let mut racks_at = vec![Vec::new(); switches];
+        // The racks that a switch has reached before, and those that it reaches at this distance.
+        let (mut before, mut now) = (vec![0_u64; switches], vec![0_u64; switches]);
+        let mut frontier = Vec::new();
+        let reach = |switch: u32, racks: u64, now: &mut [u64], frontier: &mut Vec<u32>| {
+            let all = &mut now[at(switch)];
+            if *all == 0 && racks > 0 {
+                frontier.push(switch);
+            }
+            *all |= racks;
+        };
+        for (bit, rack) in self.racks.iter().skip(first as usize).take(RACKS as usize).enumerate() {
+            rack.iter().for_each(|&switch| reach(switch, 1 << bit, &mut now, &mut frontier));
+        }
+        for distance in 1.. {
+            if frontier.is_empty() {
+                break;
+            }
+            let reached: Vec<_> =
+                frontier.drain(..).map(|switch| (switch, std::mem::take(&mut now[at(switch)]))).collect();
+            for &(switch, racks) in &reached {
+                before[at(switch)] |= racks;
+                racks_at[at(switch)].push((distance, racks));
+            }
+            for (switch, racks) in reached {
+                for &behind in self.into.of(switch) {
+                    reach(behind, racks & !before[at(behind)], &mut now, &mut frontier);
                 }
             }
         }
-        distance
+        Distances { hosts: self.hosts, first, racks_at }
     }
 
     /// The path from one host to the other; `None` if there is no path. It begins at the `preferred` port if that is possible.
@@ -166,12 +225,12 @@ impl Search {
         network: &Network,
         (from, to): (u32, u32),
         (flow, preferred): (u32, u32),
-        ToRack { distance, closer }: &mut ToRack,
+        ToRack { distances, rack, closer }: &mut ToRack<'_>,
     ) -> Option<FlowPath> {
         let hops = |port: u32| match network.ports[port as usize].to {
             next if next == to => 0,
             next if next < self.hosts => NIL,
-            next => distance[next as usize],
+            next => distances.of(next, *rack),
         };
         let least = self.out.of(from).iter().map(|&port| hops(port)).min().filter(|&least| least != NIL)?;
         let first = self.out.of(from).iter().copied().filter(|&port| hops(port) == least);
@@ -182,7 +241,7 @@ impl Search {
             if node == to {
                 return Some(FlowPath { ports, first: if self.several { first.collect() } else { Vec::new() } });
             }
-            let next = match distance[node as usize] {
+            let next = match distances.of(node, *rack) {
                 // A switch may have many thousand hosts.
                 1 => {
                     let there = self.last.of(to).iter().filter(|&&port| network.ports[port as usize].from == node);
@@ -191,7 +250,7 @@ impl Search {
                 here => {
                     let leads_closer = |&&port: &&u32| {
                         let next = network.ports[port as usize].to;
-                        next >= self.hosts && distance[next as usize] == here - 1
+                        next >= self.hosts && distances.of(next, *rack) == here - 1
                     };
                     let all = || self.out.of(node).iter().filter(leads_closer).copied().collect();
                     self.choose(node, flow, closer.entry(node).or_insert_with(all).iter().copied())

@@ -82,8 +82,9 @@ impl Hosts {
         })
     }
 
-    /// Returns a lower bound of the time at which the last task ends of those that have started: unsent data of a flow must still leave its NIC.
-    pub(crate) fn last_end(&self, routes: &Routes, now: Time) -> Time {
+    /// Returns a lower bound of the time at which the last task ends of those that have started: unsent data of a flow must still leave its NIC,
+    /// and cross the links of a shortest path, each in `least_delay` or more.
+    pub(crate) fn last_end(&self, routes: &Routes, now: Time, least_delay: Time) -> Time {
         let end = |sender: &FlowSender| {
             let flow = sender.endpoint.flow;
             let bytes = self.network.flows[flow as usize].bytes;
@@ -92,8 +93,12 @@ impl Hosts {
             }
             let sent = self.network.mss().0 * u64::from(sender.transport().progress().0);
             let left = Bytes(bytes.0.saturating_sub(sent));
+            if left == Bytes::ZERO {
+                return now;
+            }
             let rate = routes.first_rate(&self.network, flow, false);
-            Time(now.0.saturating_add(rate.time_to_send(left).0))
+            let [there, _] = routes.path(&self.network, flow);
+            Time(now.0.saturating_add((rate.time_to_send(left) + least_delay * there.len() as u64).0))
         };
         self.senders.entries().map(end).max().unwrap_or(now).max(self.computations.last_end)
     }

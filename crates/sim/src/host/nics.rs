@@ -13,7 +13,6 @@ use crate::host::run_queue::RunQueue;
 use crate::host::transport::{FlowSender, Readiness, SendStatus};
 use crate::observe::Observer;
 use crate::port::admission::Incoming;
-use crate::queue::event_queue::HORIZON;
 use crate::queue::timers::{Kind, Timer, Timers};
 use crate::spec::network::{self, Network};
 
@@ -303,7 +302,7 @@ impl Nics {
         if !std::mem::replace(&mut self.nics[nic as usize].awaiting_port, true) {
             let entity = fabric.nic_entity(nic);
             // The backlog of acknowledgements may last longer than the event queue reaches; the NIC then asks again.
-            fabric.events.push(busy_until.min(fabric.now + HORIZON), entity);
+            fabric.events.push(busy_until.min(fabric.now + fabric.events.horizon()), entity);
         }
     }
 

@@ -11,6 +11,7 @@ pub use crate::host::transport::{BlockedBy, Readiness};
 use crate::packet::header::{Header, TcpAck};
 use crate::packet::{Packet, Slab};
 use crate::port::admission::{DropReason, Outcome};
+use crate::queue::event_queue::FEW_BITS;
 pub use crate::queue::timers::{Kind, Timer};
 use crate::spec::fault::Change;
 
@@ -46,6 +47,10 @@ impl<'a> Hop<'a> {
 pub trait Observer: Send + 'static {
     /// Whether the observer listens at all.
     const LISTENS: bool = true;
+
+    /// Bits of a key of the event queue that hold the place of an event, if the main loop is compiled for one number; if not, they
+    /// follow from the network, and each event takes a few instructions more.
+    const PLACE_BITS: Option<u32> = None;
 
     /// A packet was offered to the port of a link. It already carries the mark of this port.
     #[inline]
@@ -111,5 +116,14 @@ pub trait Observer: Send + 'static {
 }
 
 impl Observer for () {
+    const LISTENS: bool = false;
+    const PLACE_BITS: Option<u32> = Some(FEW_BITS);
+}
+
+/// No observer, of a network with more places than `()` allows ([`Network::has_many_places`](crate::Network::has_many_places)).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OfManyPlaces;
+
+impl Observer for OfManyPlaces {
     const LISTENS: bool = false;
 }

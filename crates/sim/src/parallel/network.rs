@@ -40,6 +40,10 @@ pub struct ParallelNetwork<O> {
     pub(super) earliest_finish: Time,
     /// The bound is not computed again before this time.
     pub(super) next_finish_check: Time,
+    /// The least delay of a link; zero where faults may change paths, which are then no longer the shortest ones.
+    pub(super) least_delay: Time,
+    /// Events that were executed one at a time although the network has several domains.
+    pub(super) outside_windows: u64,
     /// Packets in flight at which the run stops.
     pub(super) max_packets: u64,
 }
@@ -65,6 +69,7 @@ impl<O: Observer> ParallelNetwork<O> {
 
     /// Some domains of a network, with a lower bound on the time at which the last task ends.
     fn of(network: &Arc<Network>, partition: Arc<Partition>, domains: Vec<Domain<O>>, earliest_finish: Time) -> Self {
+        let delays = network.ports.iter().map(|port| port.delay);
         Self {
             mailboxes: Arc::new(Mailboxes::new(domains.len())),
             pool: WorkerPool::default(),
@@ -72,6 +77,8 @@ impl<O: Observer> ParallelNetwork<O> {
             horizon: Time::ZERO,
             earliest_finish,
             next_finish_check: Time::ZERO,
+            least_delay: if network.faults.is_empty() { delays.min().unwrap_or(Time::ZERO) } else { Time::ZERO },
+            outside_windows: 0,
             max_packets: network.max_packets.min(MAX_PACKETS),
             network: Arc::clone(network),
             partition,
@@ -157,6 +164,11 @@ impl<O: Observer> ParallelNetwork<O> {
     /// Packets sent from one domain to another so far.
     pub fn crossed(&self) -> u64 {
         self.sum(|domain| domain.fabric.packets.imported())
+    }
+
+    /// Events so far that the domains did not execute in parallel.
+    pub fn outside_windows(&self) -> u64 {
+        self.outside_windows
     }
 
     /// Packets in flight.

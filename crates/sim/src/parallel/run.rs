@@ -78,7 +78,7 @@ impl<O: Observer> ParallelNetwork<O> {
         loop {
             limits.earliest_finish = self.earliest_finish;
             if !limits.allows_window(self.next_time()) {
-                limits.earliest_finish = self.compute_earliest_finish();
+                limits.earliest_finish = self.compute_earliest_finish(&limits);
             }
             let threads = if limits.allows_window(self.next_time()) { self.threads } else { 1 };
             let (horizon, next) = self.run_threads(&limits, threads);
@@ -87,8 +87,9 @@ impl<O: Observer> ParallelNetwork<O> {
             if next >= limits.limit || self.events() >= limits.events || paused || self.live() >= limits.packets {
                 return;
             }
-            let end = limits.window(next);
+            let (end, before) = (limits.window(next), self.events());
             self.run_sequential(end);
+            self.outside_windows += self.events() - before;
             self.horizon = end;
             if self.is_done() {
                 return;
@@ -139,12 +140,17 @@ impl<O: Observer> ParallelNetwork<O> {
         }
     }
 
-    /// Improves the lower bound on the last flow's finish by what is still to be sent, unless this was done recently.
-    fn compute_earliest_finish(&mut self) -> Time {
+    /// Improves the lower bound on the last flow's finish by what is still to be sent, unless this was done recently. A bound within the
+    /// next window, such as one before the first flow has started, is computed again after that window.
+    fn compute_earliest_finish(&mut self, limits: &RunLimits) -> Time {
         if self.horizon >= self.next_finish_check {
-            self.next_finish_check = self.horizon + self.partition.lookahead * FINISH_CHECK_INTERVAL;
-            let ends = self.domains.iter().map(|domain| domain.hosts.last_end(&domain.fabric.routes, self.horizon));
+            let end = |domain: &Domain<O>| domain.hosts.last_end(&domain.fabric.routes, self.horizon, self.least_delay);
+            let ends = self.domains.iter().map(end);
             self.earliest_finish = ends.fold(self.earliest_finish, Time::max);
+            let allows_window =
+                RunLimits { earliest_finish: self.earliest_finish, ..*limits }.allows_window(self.next_time());
+            let windows = if allows_window { FINISH_CHECK_INTERVAL } else { 1 };
+            self.next_finish_check = self.horizon + self.partition.lookahead * windows;
         }
         self.earliest_finish
     }

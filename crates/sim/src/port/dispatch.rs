@@ -292,8 +292,17 @@ impl Port {
         let scheduler = self.scheduler_mut();
         scheduler.catch_up_pacer(now);
         let chosen = scheduler.pick_now(now, packets)?;
-        self.catch_up(now, packets);
+        self.catch_up_markers(now, packets);
         Some(self.send(now, chosen, packets))
+    }
+
+    /// Tells the markers of a port with classes of all departures up to `now`. Markers are in cache lines that a port without any does
+    /// not need.
+    #[inline(always)]
+    pub(super) fn catch_up_markers(&mut self, now: Time, packets: &mut Slab) {
+        if self.scheduler_mut().has_markers {
+            self.catch_up(now, packets);
+        }
     }
 
     #[inline(always)]

@@ -7,7 +7,6 @@ use super::dispatch::extras;
 use crate::packet::Slab;
 use crate::port::admission::Departure;
 use crate::port::class::{Class, Waiting};
-use crate::port::clock::Clock;
 use crate::port::state::Event;
 use crate::spec::fault::Change;
 
@@ -107,9 +106,7 @@ impl Port {
         match change {
             Change::Down => scheduler.take_down(),
             Change::Up => scheduler.bring_up(),
-            Change::Rate(rate) => {
-                scheduler.slower = Some(Box::new(Clock::new(rate))).filter(|slower| slower.is_slower(config.clock))
-            }
+            Change::Rate(rate) => scheduler.change_rate(rate, config.clock),
             Change::Drain | Change::Undrain | Change::Loss(_) | Change::BitErrors(_) => {}
         }
         scheduler.update_eligible();
@@ -131,7 +128,7 @@ impl Port {
 
     /// Removes the packet at this place of this class: the backlog falls by as much at once.
     pub(super) fn remove(&mut self, now: Time, (number, place): (usize, usize), packets: &mut Slab) -> Waiting {
-        self.catch_up(now, packets);
+        self.catch_up_markers(now, packets);
         let before = self.state(now);
         let Self { busy_until, config, extras: all, histogram, counters, .. } = self;
         let (_, scheduler) = extras(all);

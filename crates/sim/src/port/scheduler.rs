@@ -5,7 +5,7 @@
 //! The backlog falls by one second a second while the link is busy and stays as it is while the port is stalled.
 
 use shallows_cc::rng::Rng;
-use shallows_cc::units::{Bytes, Time};
+use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::arch::prefetch::prefetch;
 use crate::packet::Slab;
@@ -37,6 +37,8 @@ pub(super) struct FastPath {
     pub sending: u8,
     /// Whether the port has classes.
     pub has_classes: bool,
+    /// Whether the link is slower than its own rate. The rate is in a cache line that few packets need.
+    is_slower: bool,
 }
 
 impl FastPath {
@@ -87,7 +89,7 @@ pub(super) struct Scheduler {
     /// The turns of classes that share the link by weight; `None` if all classes have strict priority.
     pub rounds: Option<Box<Rounds>>,
     /// The rate of the link while it is slower than its own.
-    pub slower: Option<Box<Clock>>,
+    slower: Option<Box<Clock>>,
     /// End of the rest during which the link went down. Its frame is still on the wire, and no later one may overtake it.
     rested_until: Time,
     /// Packets lost because the link was down.
@@ -173,7 +175,7 @@ impl Scheduler {
         self.fast.eligible = 0;
         for (number, class) in self.classes.iter().enumerate().take(COUNTED) {
             let [full, shortest] = class.accepts.map(u8::from);
-            if self.slower.is_none() && class.is_unrestricted() {
+            if !self.fast.is_slower && class.is_unrestricted() {
                 self.fast.eligible |= (shortest << 1 | full) << (2 * number);
             }
         }
@@ -296,10 +298,19 @@ impl Scheduler {
     /// Returns how long the link rests after a frame that took `sending` until `busy_until`, because it is slower than its rate.
     #[inline]
     pub(crate) fn rest(&mut self, busy_until: Time, sending: Time, length: Bytes) -> Time {
+        if !self.fast.is_slower {
+            return Time::ZERO;
+        }
         let Some(slower) = &self.slower else { return Time::ZERO };
         let rest = slower.time(length) - sending;
         self.fast.idle_until = busy_until + rest;
         rest
+    }
+
+    /// The link has this rate from now on, of at most its `own`.
+    pub fn change_rate(&mut self, rate: Rate, own: Clock) {
+        self.slower = Some(Box::new(Clock::new(rate))).filter(|slower| slower.is_slower(own));
+        self.fast.is_slower = self.slower.is_some();
     }
 
     /// The link is down from now on.

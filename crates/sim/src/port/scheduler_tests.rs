@@ -111,6 +111,34 @@ fn the_first_class_goes_first_and_data_fills_the_gaps() {
     assert_eq!(kinds, [Ack, Data, Ack, Data, Ack, Data]);
 }
 
+/// Frames of 1250 B take 1 us at 10 Gbps, and after each of them a link at 2.5 Gbps rests for 3 us.
+#[test]
+fn a_slower_link_rests_after_each_frame_until_it_has_its_rate_again() {
+    let us = Time::from_micros;
+    let mut packets = Slab::default();
+    let mut port = port(Shaper { rate: RATE, burst: Bytes(84), jitter: Time::ZERO, pacer: None });
+    port.change(us(0), Change::Rate(Rate(2_500_000_000)));
+    for _ in 0..5 {
+        assert!(enqueue(&mut port, &mut packets, Data, 1250));
+    }
+    let (mut begun, mut now) = (Vec::new(), us(0));
+    loop {
+        begun.extend(port.dispatch(now, &mut packets).map(|_| now));
+        let Some(next) = port.next_wake() else { break };
+        assert!(port.on_wake(next));
+        now = next;
+        if now == us(8) {
+            port.change(now, Change::Rate(RATE));
+        }
+    }
+    assert_eq!(begun, [0, 4, 8, 9, 10].map(us));
+    // What finds it idle leaves by the same rules.
+    port.change(us(11), Change::Rate(Rate(2_500_000_000)));
+    let frame = packets.insert(Packet::new(0, Bytes(1250), Ecn::NotEct, &Header::Bare), Header::Bare);
+    assert!(port.send_if_idle(us(11), Incoming::local(frame), &mut packets).is_some());
+    assert_eq!(port.idle_until(us(12)), Some(us(15)));
+}
+
 /// Feedback before data, which needs tokens if it is shaped, and a ramp from `kmin` on if it marks; where it does not count,
 /// every frame is shown to all of it.
 fn lossless(shaper: Option<Shaper>, marking: Option<(f64, MarkAt)>) -> Port {

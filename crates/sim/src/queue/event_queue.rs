@@ -8,25 +8,34 @@
 //! link and a host have at most one event each, so (time, entity) is a key without ties, and the order does not depend on the order
 //! of the pushes. A port may push an earlier wake-up; the later one is then stale, and is ignored.
 
+use std::marker::PhantomData;
+
 use shallows_cc::units::Time;
 
+use crate::observe::Observer;
 use crate::queue::calendar::{BUCKETS, CalendarQueue};
 use crate::queue::heap::Key;
+use crate::spec::check::{FEW_ENTITIES, MANY_DELAY, MAX_DELAY, MAX_ENTITIES};
 
-/// Bits of a key that hold the entity.
-const ENTITY_BITS: u32 = 20;
+/// Bits of a key that hold the entity in a network with few entities. The others hold the time since the epoch: up to 17 s.
+pub(crate) const FEW_BITS: u32 = 20;
 
-/// The range of the bits that hold the time since the epoch: 17 s of picoseconds.
-const SPAN: u64 = 1 << (64 - ENTITY_BITS);
+/// The same in a network with many entities: up to 1.1 s.
+const MANY_BITS: u32 = 24;
 
-/// The largest number of entities.
-pub const MAX_ENTITIES: usize = 1 << ENTITY_BITS;
+/// The range of the bits that hold the time since the epoch, in picoseconds.
+const fn span(bits: u32) -> u64 {
+    1 << (64 - bits)
+}
 
 /// How far in the future an event may lie.
-pub(crate) const HORIZON: Time = Time(SPAN / 4);
+const fn horizon(bits: u32) -> Time {
+    Time(span(bits) / 4)
+}
+
 // What `Network::check` allows fits.
-const _: () =
-    assert!(crate::spec::check::MAX_ENTITIES <= MAX_ENTITIES && crate::spec::check::MAX_DELAY.0 <= HORIZON.0 / 2);
+const _: () = assert!(FEW_ENTITIES <= 1 << FEW_BITS && MAX_DELAY.0 <= horizon(FEW_BITS).0 / 2);
+const _: () = assert!(MAX_ENTITIES <= 1 << MANY_BITS && MANY_DELAY.0 <= horizon(MANY_BITS).0 / 2);
 
 /// The number of events from which buckets are used; in debug builds, which run the tests, a few. Wake-ups of ports with classes lie
 /// close together within a bucket, so buckets pay for more of them only.
@@ -65,7 +74,9 @@ const MAX_BUCKETS: u64 = 256;
 
 /// The logarithm of the longest bucket in picoseconds: a round of all buckets takes at most half the span of a key, so that the epoch
 /// can move in time.
-const MAX_BUCKET_BITS: u32 = (SPAN / 2 / BUCKETS).ilog2();
+const fn max_bucket_bits(bits: u32) -> u32 {
+    (span(bits) / 2 / BUCKETS).ilog2()
+}
 
 const _: () = assert!(BUCKETS >= 2 * MAX_BUCKETS, "an event of the next hop falls into a bucket");
 
@@ -84,23 +95,44 @@ impl Key for u64 {
     }
 }
 
-/// The event queue.
+/// The event queue of a run with the observer `O`.
 #[derive(Debug)]
-pub(crate) struct EventQueue {
+pub(crate) struct EventQueue<O> {
     /// Time zero of the keys, in picoseconds.
     epoch: u64,
     keys: CalendarQueue<u64>,
     /// The time that all buckets cover, in picoseconds.
     round: u64,
+    /// Bits of a key that hold the entity ([`Self::bits`]).
+    bits: u32,
+    observer: PhantomData<O>,
 }
 
-impl EventQueue {
-    /// An empty queue. It knows `prefetch_depth` events in advance once there are many. `wakes` tells whether ports with classes will
-    /// push wake-ups.
-    pub fn new(crossing: Crossing, prefetch_depth: usize, wakes: bool) -> Self {
-        let bits = (crossing.time.0 / crossing.buckets()).max(1).ilog2().min(MAX_BUCKET_BITS);
-        let keys = CalendarQueue::new(ENTITY_BITS + bits, many(wakes), prefetch_depth);
-        Self { epoch: 0, keys, round: BUCKETS << bits }
+impl<O: Observer> EventQueue<O> {
+    /// An empty queue for so many entities. It knows `prefetch_depth` events in advance once there are many. `wakes` tells whether
+    /// ports with classes will push wake-ups.
+    ///
+    /// # Errors
+    /// A sentence if the main loop was compiled for fewer entities.
+    pub fn new(entities: usize, crossing: Crossing, prefetch_depth: usize, wakes: bool) -> Result<Self, String> {
+        let bits = if entities > FEW_ENTITIES { MANY_BITS } else { FEW_BITS };
+        if O::PLACE_BITS.is_some_and(|known| known != bits) {
+            return Err(format!("expected at most {FEW_ENTITIES} links, hosts and ports with classes, not {entities}"));
+        }
+        let bucket = (crossing.time.0 / crossing.buckets()).max(1).ilog2().min(max_bucket_bits(bits));
+        let keys = CalendarQueue::new(bits + bucket, many(wakes), prefetch_depth);
+        Ok(Self { epoch: 0, keys, round: BUCKETS << bucket, bits, observer: PhantomData })
+    }
+
+    /// Bits of a key that hold the entity.
+    #[inline(always)]
+    fn bits(&self) -> u32 {
+        O::PLACE_BITS.unwrap_or(self.bits)
+    }
+
+    /// How far in the future an event may lie.
+    pub(crate) fn horizon(&self) -> Time {
+        horizon(self.bits())
     }
 
     /// Sets whether the caller looks ahead at the known events, so that [`Self::pop_before`] tells when they have come nearer.
@@ -112,21 +144,21 @@ impl EventQueue {
     #[inline]
     #[must_use]
     pub fn peek(&self) -> Option<(Time, u32)> {
-        event(self.epoch, self.keys.first())
+        event(self.epoch, self.bits(), self.keys.first())
     }
 
     /// The event that `before` other known events precede; `None` if it is not known yet.
     #[inline]
     #[must_use]
     pub(crate) fn peek_nth(&self, before: usize) -> Option<(Time, u32)> {
-        event(self.epoch, self.keys.peek_nth(before)?)
+        event(self.epoch, self.bits(), self.keys.peek_nth(before)?)
     }
 
     /// The rank of the next event among simultaneous ones.
     #[must_use]
     pub fn tie_rank(&self) -> u32 {
         let first = self.keys.first();
-        if first == u64::NONE { u32::MAX } else { first as u32 & (MAX_ENTITIES as u32 - 1) }
+        if first == u64::NONE { u32::MAX } else { entity_of(self.bits(), first) }
     }
 
     /// Pops the next event if it is before `limit`; call [`Self::finish`] once everything that it causes has been pushed. The last
@@ -146,10 +178,10 @@ impl EventQueue {
     /// Adds an event.
     ///
     /// # Panics
-    /// If it lies further in the future than [`HORIZON`].
+    /// If it lies further in the future than [`Self::horizon`].
     #[inline(never)]
     pub(crate) fn push(&mut self, at: Time, entity: u32) {
-        if at.0 - self.epoch >= SPAN / 2 {
+        if at.0 - self.epoch >= span(self.bits()) / 2 {
             return self.push_late(at, entity);
         }
         self.add(at, entity);
@@ -164,34 +196,42 @@ impl EventQueue {
 
     #[inline(always)]
     fn add(&mut self, at: Time, entity: u32) {
-        self.keys.push(((at.0 - self.epoch) << ENTITY_BITS) | u64::from(entity ^ tie_break(at)));
+        let bits = self.bits();
+        self.keys.push(((at.0 - self.epoch) << bits) | u64::from(entity ^ tie_break(at, bits)));
     }
 
     /// Moves the epoch up to the present minus a horizon at most. No event is further ahead of the present than the horizon, so the
     /// present is at most a horizon before the next event. The epoch moves by whole rounds, so that keys keep their buckets.
     fn move_epoch(&mut self, at: Time) {
         let next = self.peek().map_or(at, |(next, _)| next.min(at));
-        let rounds = (next.saturating_sub(HORIZON).0 - self.epoch) / self.round;
+        let (bits, horizon) = (self.bits(), self.horizon());
+        let rounds = (next.saturating_sub(horizon).0 - self.epoch) / self.round;
         let shift = rounds * self.round;
         self.epoch += shift;
-        assert!(at.0 - self.epoch < SPAN, "an event lies more than {HORIZON} in the future");
-        self.keys.shift(rounds, |key| key - (shift << ENTITY_BITS));
+        assert!(at.0 - self.epoch < span(bits), "an event lies more than {horizon} in the future");
+        self.keys.shift(rounds, |key| key - (shift << bits));
     }
 }
 
 /// The time and entity of a key; `None` if it stands for no event.
 #[inline(always)]
-fn event(epoch: u64, key: u64) -> Option<(Time, u32)> {
-    let at = Time(epoch + (key >> ENTITY_BITS));
-    (key != u64::NONE).then(|| (at, (key as u32 & (MAX_ENTITIES as u32 - 1)) ^ tie_break(at)))
+fn event(epoch: u64, bits: u32, key: u64) -> Option<(Time, u32)> {
+    let at = Time(epoch + (key >> bits));
+    (key != u64::NONE).then(|| (at, entity_of(bits, key) ^ tie_break(at, bits)))
+}
+
+/// The lowest bits of a key.
+#[inline(always)]
+const fn entity_of(bits: u32, key: u64) -> u32 {
+    key as u32 & ((1 << bits) - 1)
 }
 
 /// A mask that changes the order of entities at an instant. Applied twice it cancels, and of any two entities either comes first half
 /// the time.
 #[inline]
-fn tie_break(at: Time) -> u32 {
+fn tie_break(at: Time, bits: u32) -> u32 {
     // Fibonacci hashing: the upper bits of a product with 2^64 over the golden ratio.
-    (at.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - ENTITY_BITS)) as u32
+    (at.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)) as u32
 }
 
 #[cfg(test)]
@@ -201,46 +241,79 @@ mod tests {
     use shallows_cc::rng::Rng;
 
     use super::*;
+    use crate::observe::OfManyPlaces;
 
-    fn crossing(time: Time) -> Crossing {
-        Crossing { time, links: 1000, frames: 1000 }
+    /// Numbers of entities with 20 and with 24 bits.
+    const WIDTHS: [usize; 2] = [FEW_ENTITIES, FEW_ENTITIES + 1];
+
+    /// An empty queue for so many entities, between which a frame takes this time.
+    fn queue_of<O: Observer>(entities: usize, time: Time, depth: usize) -> EventQueue<O> {
+        let crossing = Crossing { time, links: 1000, frames: 1000 };
+        EventQueue::new(entities, crossing, depth, false).expect("not too many entities")
+    }
+
+    fn queue(entities: usize) -> EventQueue<OfManyPlaces> {
+        queue_of(entities, Time::from_micros(2), 0)
+    }
+
+    /// The events in the order in which they come out.
+    fn order<O: Observer>(mut queue: EventQueue<O>, events: &[(u64, u32)]) -> Vec<(Time, u32)> {
+        events.iter().for_each(|&(at, entity)| queue.push(Time(at), entity));
+        let next = || {
+            let (at, entity, _) = queue.pop_before(Time::MAX)?;
+            queue.finish();
+            Some((at, entity))
+        };
+        std::iter::from_fn(next).collect()
+    }
+
+    /// 4.4 s and 0.27 s.
+    #[test]
+    fn the_horizon_follows_from_the_number_of_entities() {
+        assert_eq!(WIDTHS.map(|entities| queue(entities).horizon()), [Time(1 << 42), Time(1 << 38)]);
+        let crossing = Crossing { time: Time(1), links: 1, frames: 1 };
+        let refused = EventQueue::<()>::new(1_048_577, crossing, 0, false).expect_err("too many entities");
+        assert_eq!(refused, "expected at most 1048576 links, hosts and ports with classes, not 1048577");
     }
 
     #[test]
     fn events_come_out_by_time_and_in_one_order_at_the_same_time() {
-        let order = |events: &[(u64, u32)]| {
-            let mut queue = EventQueue::new(crossing(Time::from_micros(2)), 0, false);
-            events.iter().for_each(|&(at, entity)| queue.push(Time(at), entity));
-            std::iter::from_fn(|| {
-                let (at, entity, _) = queue.pop_before(Time::MAX)?;
-                queue.finish();
-                Some((at, entity))
-            })
-            .collect::<Vec<_>>()
-        };
-        let events = [(50, 1), (10, 7), (10, 3), (90, 0), (20, 2), (10, 5)];
-        let forth = order(&events);
-        let times: Vec<_> = forth.iter().map(|(at, _)| at.0).collect();
-        assert_eq!(times, [10, 10, 10, 20, 50, 90]);
-        let mut entities: Vec<_> = forth[..3].iter().map(|&(_, entity)| entity).collect();
-        entities.sort_unstable();
-        assert_eq!(entities, [3, 5, 7]);
-        let back: Vec<_> = events.into_iter().rev().collect();
-        assert_eq!(order(&back), forth);
+        for (entities, last) in WIDTHS.into_iter().zip([(1 << 20) - 1, (1 << 24) - 1]) {
+            let events = [(50, 1), (10, 7), (10, last), (90, 0), (20, 2), (10, 5)];
+            let forth = order(queue(entities), &events);
+            let times: Vec<_> = forth.iter().map(|(at, _)| at.0).collect();
+            assert_eq!(times, [10, 10, 10, 20, 50, 90]);
+            let mut at_ten: Vec<_> = forth[..3].iter().map(|&(_, entity)| entity).collect();
+            at_ten.sort_unstable();
+            assert_eq!(at_ten, [5, 7, last]);
+            let back: Vec<_> = events.into_iter().rev().collect();
+            assert_eq!(order(queue(entities), &back), forth);
+        }
+    }
+
+    /// 3,000 events of 1,000 entities at 50 instants.
+    #[test]
+    fn bits_that_the_compiler_knows_give_the_same_order() {
+        let mut draws = Rng::new(3, 0);
+        let events: BTreeSet<_> = (0..3000).map(|_| (draws.bits() % 50, (draws.bits() % 1000) as u32)).collect();
+        let (events, time): (Vec<_>, _) = (events.into_iter().collect(), Time::from_micros(2));
+        assert_eq!(order(queue_of::<()>(1000, time, 0), &events), order(queue(1000), &events));
     }
 
     /// Compares with a sorted set. Most pushes are what a packet's hop causes, some are immediate or far in the future. The number of
     /// events grows to a thousand and shrinks again, and time passes the span of a key.
     #[test]
     fn events_come_out_in_the_order_of_a_sorted_set() {
-        for depth in [0, 11] {
-            let mut queue = EventQueue::new(crossing(Time::from_nanos(2200)), depth, false);
+        for (entities, depth) in WIDTHS.into_iter().flat_map(|entities| [0, 11].map(|depth| (entities, depth))) {
+            let mut queue: EventQueue<OfManyPlaces> = queue_of(entities, Time::from_nanos(2200), depth);
+            let (bits, farthest) = (queue.bits(), queue.horizon().0 / 5);
+            let tie_break = |at: Time| tie_break(at, bits);
             let (mut all, mut draws) = (BTreeSet::new(), Rng::new(7, 0));
             let (mut now, mut in_buckets, mut known) = (Time::ZERO, 0, 0);
             for round in 0..400_000_u32 {
                 let most = [3, 1000, 0, 300, 20][round as usize / 20_000 % 5];
                 let step = match draws.bits() % 2000 {
-                    0 => Time::from_millis(draws.bits() % 900),
+                    0 => Time(draws.bits() % farthest),
                     1 => Time(draws.bits() % 3),
                     2..400 => Time::from_nanos(51),
                     400..500 => Time::from_nanos(draws.bits() % 8000),
@@ -269,7 +342,7 @@ mod tests {
             }
             assert!(in_buckets > 100_000, "buckets were used in {in_buckets} rounds");
             assert_eq!(known > 1_000_000, depth > 0, "{known} events were known in advance");
-            assert!(now > Time(SPAN), "expected to pass the span of a key, but it is only {now}");
+            assert!(now > Time(span(bits)), "expected to pass the span of a key, but it is only {now}");
         }
     }
 
@@ -277,32 +350,34 @@ mod tests {
     /// 50) of its mean.
     #[test]
     fn at_the_same_time_each_of_two_is_first_half_the_time() {
-        for (a, b) in [(0, 1), (3, 40), (511, 512), (0, MAX_ENTITIES as u32 - 1)] {
-            let first = |frame: u64| {
-                let mut queue = EventQueue::new(crossing(Time::from_micros(2)), 0, false);
-                queue.push(Time(frame * 1_200_000), a);
-                queue.push(Time(frame * 1_200_000), b);
-                queue.peek().map(|next| next.1) == Some(a)
-            };
-            let wins = (100_000..110_000).filter(|&frame| first(frame)).count();
-            assert!((4750..=5250).contains(&wins), "{a} before {b}: {wins} of 10000");
+        for (entities, last) in WIDTHS.into_iter().zip([(1 << 20) - 1, (1 << 24) - 1]) {
+            for (a, b) in [(0, 1), (3, 40), (511, 512), (0, last)] {
+                let first = |frame: u64| {
+                    let both = [(frame * 1_200_000, a), (frame * 1_200_000, b)];
+                    order(queue(entities), &both)[0].1 == a
+                };
+                let wins = (100_000..110_000).filter(|&frame| first(frame)).count();
+                assert!((4750..=5250).contains(&wins), "{a} before {b}: {wins} of 10000");
+            }
         }
     }
 
+    /// Steps of nearly a sixth of the horizon.
     #[test]
     fn time_passes_the_span_of_a_key() {
-        let mut queue = EventQueue::new(crossing(Time::from_micros(2)), 0, false);
-        let step = Time::from_millis(700);
-        queue.push(step, 4);
-        queue.push(Time(step.0 + 1), 9);
-        for round in 2..200 {
-            assert_eq!(queue.pop_before(Time::MAX), Some((step * (round - 1), 4, false)));
-            queue.push(step * round, 4);
-            queue.finish();
-            assert_eq!(queue.pop_before(Time(step.0 * (round - 1) + 1)), None);
-            assert_eq!(queue.pop_before(Time::MAX), Some((Time(step.0 * (round - 1) + 1), 9, false)));
-            queue.push(Time(step.0 * round + 1), 9);
-            queue.finish();
+        for (entities, step) in WIDTHS.into_iter().zip([700, 44].map(Time::from_millis)) {
+            let mut queue = queue(entities);
+            queue.push(step, 4);
+            queue.push(Time(step.0 + 1), 9);
+            for round in 2..200 {
+                assert_eq!(queue.pop_before(Time::MAX), Some((step * (round - 1), 4, false)));
+                queue.push(step * round, 4);
+                queue.finish();
+                assert_eq!(queue.pop_before(Time(step.0 * (round - 1) + 1)), None);
+                assert_eq!(queue.pop_before(Time::MAX), Some((Time(step.0 * (round - 1) + 1), 9, false)));
+                queue.push(Time(step.0 * round + 1), 9);
+                queue.finish();
+            }
         }
     }
 }

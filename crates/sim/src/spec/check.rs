@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use shallows_cc::catalog::Marking;
-use shallows_cc::units::{Bytes, Time};
+use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::packet::{MAX_CLASSES, PacketKind};
 use crate::spec::fault::Change;
@@ -12,9 +12,13 @@ use crate::spec::network::{Balancing, Network};
 use crate::spec::ports::{ClassOf, Discipline, PortSpec};
 
 /// Largest number of entities of the event queue ([`Network::entities`]).
-pub const MAX_ENTITIES: usize = 1 << 20;
+pub const MAX_ENTITIES: usize = 1 << 24;
+/// Number of entities above which a key of the event queue has fewer bits for the time.
+pub const FEW_ENTITIES: usize = 1 << 20;
 /// Longest propagation delay: 2.2 s, half of what the event queue can hold.
 pub const MAX_DELAY: Time = Time((1 << 42) / 2);
+/// The same with many entities, where the queue holds 0.27 s: also the longest time between other events and their causes.
+pub const MANY_DELAY: Time = Time((1 << 38) / 2);
 /// The longest simulated time, at which a run ends that would otherwise end with its flows. The sum of a few times stays below 2^64 ps.
 pub const MAX_TIME: Time = Time::from_secs_whole(1_000_000);
 /// Lowest and highest rate of a link: 1 Mbps and 10 Tbps, at which a byte takes 0.8 ps.
@@ -90,6 +94,7 @@ impl Network {
         self.check_disciplines()?;
         self.check_ports()?;
         self.check_faults()?;
+        self.check_times_ahead()?;
         self.check_record()?;
         self.flows.iter().enumerate().try_for_each(|(at, flow)| {
             self.check_flow(at, flow)?;
@@ -274,6 +279,37 @@ impl Network {
         Ok(())
     }
 
+    /// With many entities the event queue holds little time. Links, frames, tokens and watchdogs must not take longer.
+    fn check_times_ahead(&self) -> Result<(), Mistake> {
+        if !self.has_many_places() {
+            return Ok(());
+        }
+        let (most, entities) = (MANY_DELAY, self.entities());
+        let frame = |rate: Rate| rate.time_to_send(self.mtu);
+        let delays = self.ports.iter().map(|port| ("links.delay_ps", port.delay));
+        let frames = self.ports.iter().map(|port| ("mtu_bytes / links.rate_bps", frame(port.rate)));
+        let slower = self.faults.iter().filter_map(|fault| match fault.change {
+            Change::Rate(rate) => Some(("mtu_bytes / faults.change", frame(rate))),
+            _ => None,
+        });
+        let pauses = self.classes.iter().filter_map(|class| class.pause.as_ref());
+        let watchdogs = pauses.flat_map(|pause| {
+            [("classes.pause.watchdog_ps", pause.watchdog), ("classes.pause.restoration_ps", pause.restoration)]
+        });
+        let watchdogs = watchdogs.filter_map(|(key, time)| Some((key, time?)));
+        let shapers =
+            self.disciplines.iter().flat_map(|discipline| &discipline.classes).filter_map(|class| class.shaper);
+        let tokens = shapers.flat_map(|shaper| {
+            let least = shaper.pacer.map_or(shaper.rate, |pacer| pacer.least);
+            [("mtu_bytes / shaper.rate_bps", frame(least)), ("shaper.jitter_ps", shaper.jitter)]
+        });
+        for (key, time) in delays.chain(frames).chain(slower).chain(watchdogs).chain(tokens) {
+            let why = format!("because of {entities} links, hosts and ports with classes, more than {FEW_ENTITIES}");
+            ensure!(time <= most, "{key}", time, "at most {most} {why}");
+        }
+        Ok(())
+    }
+
     fn check_record(&self) -> Result<(), Mistake> {
         let Some(goodput) = &self.record.goodput else { return Ok(()) };
         ensure!(goodput.interval > Time::ZERO, "record.goodput.interval_ps", 0, "1 or more");
@@ -378,6 +414,36 @@ mod tests {
         assert_eq!(with_classes(12), Ok(()));
         let refused = with_classes(13).unwrap_err();
         assert_eq!(refused.to_string(), "number of disciplines[0].classes = 13: expected at most 12");
+    }
+
+    /// 2^20 links and a host's port, or one link less. 2^37 ps are 137 ms; 65,535 B take 524 ms at 1 Mbps and 131 ms at 4 Mbps.
+    #[test]
+    fn with_many_entities_times_ahead_are_shorter() {
+        let link = |rate, delay| PortSpec {
+            from: 0,
+            to: 1,
+            rate: Rate(rate),
+            delay: Time(delay),
+            buffer: Bytes::MAX,
+            marking: None,
+            discipline: None,
+        };
+        let with = |links: usize, last: PortSpec| {
+            let mut ports = vec![PortSpec { from: 1, to: 2, ..link(4_000_000, 1 << 37) }; links - 1];
+            ports.push(last);
+            Network { hosts: 1, nodes: 3, ports, mtu: Bytes(65_535), ..Network::bare() }.check_times_ahead()
+        };
+        let (few, many) = ((1 << 20) - 1, 1 << 20);
+        assert_eq!(with(many, link(4_000_000, 1 << 37)), Ok(()));
+        for (last, refused) in [
+            (link(1_000_000, 0), "mtu_bytes / links.rate_bps = 524280us"),
+            (link(4_000_000, (1 << 37) + 1), "links.delay_ps = 137438.953473us"),
+        ] {
+            assert_eq!(with(few, last), Ok(()));
+            let mistake = with(many, last).unwrap_err().to_string();
+            let why = "because of 1048577 links, hosts and ports with classes, more than 1048576";
+            assert_eq!(mistake, format!("{refused}: expected at most 137438.953472us {why}"));
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 pub use shallows_cc::units::MIN_FRAME;
 use shallows_cc::units::{Bytes, Time};
 
+use crate::spec::check::FEW_ENTITIES;
 use crate::spec::columns::columns;
 
 pub use crate::spec::application::{Application, Supply};
@@ -198,6 +199,12 @@ impl Network {
     pub fn entities(&self) -> usize {
         let scheduled = if self.disciplines.is_empty() { 0 } else { self.ports.len() };
         self.ports.len() + self.nics() as usize + scheduled
+    }
+
+    /// Whether these are more than most main loops are compiled for ([`Observer::PLACE_BITS`](crate::Observer::PLACE_BITS)).
+    #[must_use]
+    pub fn has_many_places(&self) -> bool {
+        self.entities() > FEW_ENTITIES
     }
 }
 

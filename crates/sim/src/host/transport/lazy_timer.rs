@@ -25,6 +25,12 @@ impl LazyTimer {
         needed.then_some(deadline)
     }
 
+    /// Returns true if a simulation timer is pending that makes a new one unnecessary for any deadline from `earliest` on.
+    #[inline]
+    pub(crate) fn precedes(&self, earliest: Time) -> bool {
+        self.next <= earliest && self.next < Time::MAX
+    }
+
     /// Returns the time for one new simulation timer that serves both deadlines, if one of them needs it.
     pub fn arm_first([(first, deadline), (second, other)]: [(&mut Self, Time); 2]) -> Option<Time> {
         match (first.arm(deadline), second.arm(other)) {
@@ -100,9 +106,10 @@ mod tests {
     fn only_an_earlier_deadline_needs_a_new_timer() {
         let ms = Time::from_millis;
         let mut timer = LazyTimer::DISARMED;
-        assert_eq!(timer.arm(Time::MAX), None);
+        assert_eq!((timer.arm(Time::MAX), timer.precedes(Time::MAX)), (None, false));
         assert_eq!(timer.arm(ms(10)), Some(ms(10)));
         assert_eq!(timer.arm(ms(12)), None);
+        assert_eq!([9, 10, 12].map(|at| timer.precedes(ms(at))), [false, true, true]);
         assert_eq!(timer.arm(ms(2)), Some(ms(2)));
         timer.expire(ms(2));
         assert_eq!(timer.arm(ms(20)), Some(ms(20)));

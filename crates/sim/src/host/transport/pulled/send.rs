@@ -20,6 +20,10 @@ use crate::host::value_set::Evidence;
 use crate::packet::header::{Header, PulledAnswer, PulledData, Sack};
 use crate::spec::network::{MIN_FRAME, Supply};
 
+/// Entries of answered packets in the list of departures, besides one for each packet that is known, from which on they are removed at
+/// each answer.
+const ANSWERED_KEPT: usize = 64;
+
 /// State of a packet that has been sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -71,6 +75,8 @@ pub struct UnorderedSender {
     repeats: Vec<VecDeque<(Time, u32)>>,
     /// Timeout of a packet, which doubles each time that it expires for this packet.
     timeout: Timeout,
+    /// No packet in flight expires before this time.
+    earliest_expiry: Time,
     /// When the newest packet from the receiver arrived.
     heard: Time,
     timer: LazyTimer,
@@ -99,6 +105,7 @@ impl UnorderedSender {
             departures: VecDeque::new(),
             repeats: Vec::new(),
             timeout: Timeout { initial: config.first_timeout, max: config.host.rto_max },
+            earliest_expiry: Time::MAX,
             heard: Time::ZERO,
             timer: LazyTimer::DISARMED,
             retransmits: 0,
@@ -322,7 +329,9 @@ impl UnorderedSender {
             let (sent, seq) = self.oldest_of(timeouts)?;
             Some((sent + self.timeout.after(timeouts as u32), seq))
         };
-        lists.filter_map(expiry).min()
+        let first = lists.filter_map(expiry).min();
+        self.earliest_expiry = first.map_or(Time::MAX, |(expiry, _)| expiry);
+        first
     }
 
     /// Spends credit on a packet of this length and returns the pull target that it carries.
@@ -343,10 +352,22 @@ impl UnorderedSender {
             None if self.is_starved() => self.heard + self.timeout.initial,
             None => Time::MAX,
         };
-        match &self.recovery {
-            Some(recovery) => timeout.min(recovery.deadline(self.heard, self.in_flight > 0)),
-            None => timeout,
-        }
+        timeout.min(self.recovery_deadline())
+    }
+
+    #[inline]
+    fn recovery_deadline(&self) -> Time {
+        let recovery = self.recovery.as_ref();
+        recovery.map_or(Time::MAX, |recovery| recovery.deadline(self.heard, self.in_flight > 0))
+    }
+
+    /// Returns true if a timer is pending that precedes any possible deadline. Finding the first packet to expire reads the lists of packets,
+    /// which are seldom in the caches; it also shortens the list of departures, so that this list must not be long.
+    #[inline]
+    fn is_armed(&self) -> bool {
+        self.in_flight > 0
+            && self.timer.precedes(self.earliest_expiry.min(self.recovery_deadline()))
+            && self.departures.len() < ANSWERED_KEPT + 2 * self.packets.len()
     }
 
     /// Returns true if only credit for which it believes to have asked can let it send: the packet that asked may have been lost, and
@@ -394,6 +415,7 @@ impl TransportSender for UnorderedSender {
         }
         self.in_flight += 1;
         self.sent_after(usize::from(timeouts)).push_back((now, seq));
+        self.earliest_expiry = self.earliest_expiry.min(now + self.timeout.after(u32::from(timeouts)));
         let length = (self.message.payload(seq) + header).max(MIN_FRAME);
         let target = match &mut self.allowance {
             Allowance::Window => {
@@ -409,7 +431,11 @@ impl TransportSender for UnorderedSender {
         out.put_trimmable(length, self.ecn, Header::PulledData(PulledData { sent: now, seq, target }))
     }
 
+    #[inline]
     fn arm_timer(&mut self) -> Option<Time> {
+        if self.is_armed() {
+            return None;
+        }
         let deadline = self.deadline();
         self.timer.arm(deadline)
     }
@@ -497,7 +523,10 @@ mod tests {
     use crate::packet::Slab;
     use crate::spec::network::Network;
     use shallows_cc::catalog;
+    use shallows_cc::multipath::Multipath;
     use shallows_cc::parameter::Values;
+    use shallows_cc::receiver::Grants;
+    use shallows_cc::rng::Rng;
     use shallows_cc::sender::{Decision, Path, Sender};
     use shallows_cc::units::Rate;
 
@@ -623,6 +652,114 @@ mod tests {
         assert_eq!((flow.timeouts, flow.retransmits), (2, 4));
         assert_eq!(expire(&mut flow, ms(45), 2), [true]);
         assert_eq!(expire(&mut flow, ms(70), 0), [true]);
+    }
+
+    /// The timer of 10 ms serves the first packet. When that one is answered, trimmed or returned, the next one is due at 11 ms.
+    #[test]
+    fn a_pending_timer_serves_a_packet_whose_elder_is_answered() {
+        let answers = [
+            Header::PulledAck(answer(0, US(0), 1)),
+            Header::PulledNack(answer(0, US(0), 1)),
+            Header::PulledData(PulledData { sent: US(0), seq: 0, target: 0 }),
+        ];
+        for first in answers {
+            let mut flow = new_sender(9);
+            assert_eq!(sends(&mut flow, US(0)), [0, 1]);
+            assert_eq!(flow.arm_timer(), Some(Time::from_millis(10)));
+            flow.on_packet(US(900), &first, 0);
+            flow.on_packet(US(999), &Header::PulledAck(answer(1, US(0), 2)), 0);
+            assert_eq!(sends(&mut flow, US(1000)).len(), 2);
+            assert!(flow.is_armed());
+            assert_eq!(flow.arm_timer(), None);
+            flow.on_timer(Time::from_millis(10));
+            assert_eq!((flow.timeouts, flow.arm_timer()), (0, Some(Time::from_millis(11))));
+            flow.on_timer(Time::from_millis(11));
+            assert_eq!((flow.timeouts, sends(&mut flow, Time::from_millis(11)).len()), (1, 2));
+        }
+    }
+
+    /// 10,000 packets are sent and answered in 10 ms, one after the other. The bound is twice the two packets in flight and 64 more.
+    #[test]
+    fn the_list_of_departures_is_short_while_a_timer_is_pending() {
+        let mut flow = new_sender(20_000);
+        sends(&mut flow, US(0));
+        flow.arm_timer();
+        let mut longest = 0;
+        for seq in 0..10_000 {
+            let now = Time::from_nanos(u64::from(seq));
+            let sent = flow.packets[0].at;
+            flow.on_packet(now, &Header::PulledAck(answer(seq, sent, u64::from(seq) + 1)), 0);
+            assert_eq!((sends(&mut flow, now).len(), flow.arm_timer()), (1, None));
+            longest = longest.max(flow.departures.len());
+        }
+        assert!((64..=68).contains(&longest), "{longest}");
+    }
+
+    /// Two senders see the same random sends, answers, trims, returned headers and losses. One of them looks for its first packet to expire
+    /// each time.
+    #[test]
+    fn a_pending_timer_changes_no_deadline() {
+        let rules = Multipath {
+            values: 8,
+            spares: 0,
+            min_active: 4,
+            bad_after: Some(2),
+            value_probe: None,
+            silence: Some(US(700)),
+            reordering: Some(US(300)),
+            port_status: true,
+        };
+        let grants = Grants { rate: 0.5, pull: 4.0, quantum: Bytes(256) };
+        let kinds = [
+            (SendControl::InWindow, None, None),
+            (SendControl::OnPulls, None, None),
+            (SendControl::OnPulls, Some(grants), None),
+            (SendControl::InWindow, None, Some(rules)),
+        ];
+        let host = Network::bare().host;
+        for (kind, (leave, grants, multipath)) in kinds.into_iter().enumerate() {
+            let make = || {
+                let config = SenderConfig::sample(&host, (3000, MSS), Box::new(Told::default()));
+                UnorderedSender::new(SenderConfig { first_timeout: US(900), grants, multipath, ..config }, leave)
+            };
+            let (mut flow, mut looks) = (make(), make());
+            let (mut draws, mut now, mut pulled) = (Rng::new(9, kind as u64), Time::ZERO, 0);
+            let (mut sent, mut timers, mut skipped) = (Vec::new(), BTreeSet::new(), 0);
+            for step in 0..3000 {
+                let next = now + US(draws.bits() % 40);
+                let timer = timers.first().copied().filter(|&timer| timer <= next);
+                now = timer.unwrap_or(next);
+                if timer.is_some() {
+                    timers.pop_first();
+                    flow.on_timer(now);
+                    looks.on_timer(now);
+                } else if !sent.is_empty() {
+                    let (at, seq) = sent.swap_remove(draws.bits() as usize % sent.len());
+                    pulled += 1 + u64::from(grants.is_some()) * 1500;
+                    let answer = answer(seq, at, pulled);
+                    let header = match draws.bits() % 8 {
+                        0..5 => Some(Header::PulledAck(answer)),
+                        5 => Some(Header::PulledNack(answer)),
+                        6 => Some(Header::PulledData(PulledData { sent: at, seq, target: 0 })),
+                        _ => None,
+                    };
+                    if let Some(header) = header {
+                        flow.on_packet(now, &header, 0);
+                        looks.on_packet(now, &header, 0);
+                    }
+                }
+                let left = sends(&mut flow, now);
+                assert_eq!(sends(&mut looks, now), left, "kind {kind}, step {step}");
+                sent.extend(left.into_iter().map(|seq| (now, seq)));
+                looks.earliest_expiry = Time::ZERO;
+                skipped += u32::from(flow.is_armed());
+                let deadline = flow.arm_timer();
+                assert_eq!(deadline, looks.arm_timer(), "kind {kind}, step {step}");
+                timers.extend(deadline.map(|deadline| deadline.max(now)));
+            }
+            assert_eq!((flow.timeouts, flow.retransmits), (looks.timeouts, looks.retransmits));
+            assert!(skipped > 500 && flow.timeouts > 10 && flow.base > 50, "{kind}: {skipped}, {}", flow.base);
+        }
     }
 
     /// Window of two packets, and what its flow has told it.
