@@ -36,10 +36,7 @@ def test_a_difference_is_shown_and_can_be_accepted(topic):
     expected.write_text(expected.read_text().replace("hosts = 3", "hosts = 4"))
     first, *lines = run_cases.judged(case).splitlines()
     assert first == "one/wrong.toml (python tests/run_cases.py --accept one/wrong):"
-    assert {line for line in lines if line[1:].startswith("    3 | ")} == {
-        "-    3 | hosts = 4",
-        "+    3 | hosts = 3",
-    }
+    assert {"-    3 | hosts = 4", "+    3 | hosts = 3"} <= set(lines)
 
 
 def test_a_number_needs_a_source(topic):
