@@ -10,6 +10,7 @@ import fake_packet_run as fake
 import shallows as sh
 from shallows import plot
 from shallows.fit import output as fitted
+from shallows.fit.measured import Measured
 from shallows.fit.search import Fit, Value
 from shallows.fluid import Dcqcn, Dctcp
 from shallows.fluid import plot as fluid
@@ -128,7 +129,9 @@ def fit():
     free = 10 + sizes / 50e3
     predicted = 60 + sizes / 45e3
     none = Value(1.0, 0.9, 1.1)
-    return Fit(sizes, measured, predicted, free, 10.0, 2, none, none, None, sh.Scenario.load(SMALL), [])
+    table = Measured("all_reduce_perf", 1, rows=[*zip(sizes.tolist(), measured.tolist(), strict=True)])
+    messages = np.full(len(sizes), 2.0)
+    return Fit(0, "all-reduce", table, predicted, free, 10.0, messages, none, none, None, [])
 
 
 def advice():
@@ -201,7 +204,7 @@ KINDS = {
     "network": network,
     "larger-network": lambda width: network(width, k=6),
     "utilization": lambda width: network(width, used=True),
-    "fit": lambda width: fitted.figure(fit(), width),
+    "fit": lambda width: fitted.figure([fit()], width),
     "advice": lambda width: advice_output.figure(advice(), width),
     "settings": explained,
     "margin": lambda width: on_axes(width, (2, 1), bode),

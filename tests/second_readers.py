@@ -133,6 +133,8 @@ def configuration(text):
     found, unknown, seen = {}, [], set()
     for words in lines(text):
         key, *values = words
+        if key[0] == "{" or key[:2] == "//":
+            continue
         if key in seen:
             unknown.append(key)
         seen.add(key)
@@ -414,7 +416,7 @@ def workload(text):
 
 
 def measured(text):
-    """Rows (bytes, us) of a table of measured times with a header of two known names, and what is left."""
+    """Rows (bytes, us) of tables of measured times with headers of two known names, and what is left."""
     header, found, unknown = None, [], []
     for at, line in enumerate(text.splitlines(), 1):
         words = line.replace("#", " ", 1).replace(",", " ").split()
@@ -426,15 +428,14 @@ def measured(text):
             if not (size >= 1 and size % 1 == 0 and 0 < us < float("inf")):
                 raise ValueError(line)
             found.append((size, us))
+            unknown += [name for name in header if name.lower() not in ("message", time)]
         elif {"message", "size", "bytes"} & {word.lower() for word in words}:
-            if found and words != header:
-                raise ValueError("second header")
             header = words
         elif header and words and line.strip()[0] != "#" and set(line.strip()) - set("-=_*"):
             unknown.append(str(at))
     if not found:
         raise ValueError("no rows")
-    return sorted(found), [name for name in header if name.lower() not in ("message", time)] + unknown
+    return sorted(found), unknown
 
 
 def lookup(text):

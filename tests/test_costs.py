@@ -7,7 +7,8 @@ from typer.testing import CliRunner
 import shallows as sh
 from shallows import cli
 from shallows.errors import ScenarioError
-from shallows.fit import fit, measured
+from shallows.fit import fit as fitted_to
+from shallows.fit import measured, with_costs
 from shallows.fit.search import _solved, _student
 
 RING = {"kind": "all-reduce", "size": "400KB"}
@@ -22,6 +23,14 @@ def scenario(*traffic, costs=(), **topology):
         traffic=list(traffic),
         hosts={"costs": list(costs)} if costs else {},
     )
+
+
+def fit(given, sizes_or_table, times=None):
+    """A fit to a table, or to sizes and times without a name."""
+    table = sizes_or_table
+    if times is not None:
+        table = measured.Measured(None, 1, rows=[*zip(sizes_or_table.tolist(), times.tolist(), strict=True)])
+    return fitted_to(given, table)
 
 
 def completion_us(*costs):
@@ -96,7 +105,7 @@ def test_planted_costs_are_found_within_five_percent_of_twenty_noisy_samples():
     assert found.cost.value == pytest.approx(11, rel=0.05)
     assert found.share.value == pytest.approx(0.8, rel=0.05)
     assert found.held_out < 0.06
-    (table,) = found.scenario.tables["hosts"]["costs"]
+    (table,) = with_costs(scenario(RING), [found]).tables["hosts"]["costs"]
     assert set(table) == {"step", "pcie"}
 
 
@@ -110,7 +119,7 @@ def test_sizes_that_tell_one_of_the_two_alone_say_so():
     times = noisy(scenario(RING, costs=[{"step": "1us"}]), large.astype(int), 0.02, 1)
     found = fit(scenario(RING), large, times)
     assert any("cost of a message cannot be told" in note for note in found.notes)
-    assert not found.scenario.hosts.costs
+    assert not with_costs(scenario(RING), [found]).hosts.costs
 
 
 NCCL = """# nThread 1 nGpus 1 minBytes 2097152
@@ -148,9 +157,9 @@ def test_a_preset_gives_the_costs_that_others_measured():
 )
 def test_tables_of_three_forms_are_read(tmp_path, text, sizes, times):
     (tmp_path / "table.txt").write_text(text)
-    found = measured.read(tmp_path / "table.txt")
-    assert found[0].tolist() == sizes
-    assert found[1].tolist() == pytest.approx(times)
+    (found,) = measured.read(tmp_path / "table.txt")
+    assert found.sizes.tolist() == sizes
+    assert found.times.tolist() == pytest.approx(times)
 
 
 @pytest.mark.parametrize(
@@ -171,14 +180,15 @@ def test_a_broken_table_is_reported_with_its_line(tmp_path, text, expected):
 
 def test_half_of_a_measured_table_predicts_the_other_half(tmp_path):
     (tmp_path / "table.txt").write_text(NCCL)
-    sizes, times, _ = measured.read(tmp_path / "table.txt")
+    (table,) = measured.read(tmp_path / "table.txt")
+    sizes, times = table.sizes, table.times
     start = sh.Scenario(
         duration="until-done", cc="dcqcn", network={"mtu": "4096B", "header": "62B"}, traffic=[RING],
         topology={"kind": "star", "hosts": 2, "rate": "400Gbps", "rtt": "4us"},
     )  # fmt: skip
     half = fit(start, sizes[::2], times[::2])
     free = fit(start, sizes, times).free[1::2]
-    predicted = half.fixed + half.messages * half.cost.value + (free - half.fixed) / half.share.value
+    predicted = half.fixed + half.messages[0] * half.cost.value + (free - half.fixed) / half.share.value
     assert predicted == pytest.approx(times[1::2], rel=0.05)
 
 
@@ -189,7 +199,7 @@ def test_intervals_have_the_planted_values_in_nineteen_of_twenty_fits():
     inside = np.zeros(2)
     for seed in range(400):
         times = true * (1 + 0.02 * np.random.default_rng(seed).standard_normal(len(true)))
-        cost, share = _solved(free, 3.0, 6, times)
+        cost, share = _solved(free, 3.0, np.full(len(free), 6.0), times)
         inside += [cost.low < 11 < cost.high, share.low < 0.8 < share.high]
     assert (inside > 380 - 4 * 4.4).all()
     assert (inside < 380 + 4 * 4.4).all()
@@ -211,3 +221,139 @@ def test_the_command_prints_draws_and_saves(tmp_path, monkeypatch):
     assert "messages in a row" in done.output
     assert "wrote fitted.toml" in done.output
     assert sh.Scenario.load("fitted.toml").graph.hosts == 4
+
+
+def table(path, text):
+    path.write_text(text)
+    (found,) = measured.read(path)
+    return found
+
+
+def nccl_log(test, sizes, times, redop="none", root=-1, prefix=""):
+    """A log of nccl-tests, in which only sizes and times count."""
+    rows = [
+        f"{size:12d} {size // 4:12d} float {redop} {root} {time:.2f} 1.00 1.00 0 {time:.2f} 1.00 1.00 N/A"
+        for size, time in zip(sizes, times, strict=True)
+    ]
+    columns = "time   algbw   busbw #wrong"
+    header = f"#  size  count  type  redop  root  {columns}  {columns}"
+    return "\n".join([f"./build/{test} -b 8 -e 1G", *(prefix + line for line in [header, *rows])]) + "\n"
+
+
+TESTS = [
+    "all_reduce",
+    "all_gather",
+    "reduce_scatter",
+    "alltoall",
+    "broadcast",
+    "sendrecv",
+    "gather",
+    "reduce",
+]
+
+
+def fit_command(folder, given, text, *options):
+    (folder / "given.toml").write_text(given.to_toml())
+    (folder / "log.txt").write_text(text)
+    command = ["fit", str(folder / "given.toml"), str(folder / "log.txt"), *options]
+    return CliRunner().invoke(cli.app, command)
+
+
+def test_a_log_of_several_tests_is_not_merged(tmp_path):
+    text = "".join(
+        nccl_log(f"{test}_perf", [2**k for k in range(12, 16)], [50, 60, 70, 80]) for test in TESTS
+    )
+    done = fit_command(tmp_path, scenario(RING), text)
+    assert done.exit_code == 2
+    assert "1: all_reduce_perf (line 3)" in done.output
+    assert "8: reduce_perf" in done.output
+    for chosen in ("all_reduce_perf", "1", "all-reduce"):
+        one = fit_command(tmp_path, scenario(RING), text, "--table", chosen)
+        assert one.exit_code == 0, one.output
+        assert "all_reduce_perf (line 3), 4 rows" in one.output
+    other = fit_command(tmp_path, scenario(RING), text, "--table", "6")
+    assert other.exit_code == 2
+    assert 'table = "sendrecv_perf (line 33)": expected a table of all-reduce' in other.output
+
+
+@pytest.mark.parametrize(
+    ("redop", "root", "test"), [("none", -1, "runs"), ("sum", 0, "runs"), ("sum", -1, "sendrecv_perf")]
+)
+def test_a_table_of_another_collective_is_refused(tmp_path, redop, root, test):
+    text = nccl_log(test, [2**k for k in range(12, 16)], [50, 60, 70, 80], redop, root)
+    done = fit_command(tmp_path, scenario(RING), text)
+    assert done.exit_code == 2
+    assert "expected a table of all-reduce" in done.output
+
+
+@pytest.mark.parametrize("prefix", ["[1,0]<stdout>:", "[1,0]<stdout>: ", "[rank0]:", "0: "])
+def test_prefixes_of_launchers_are_removed(tmp_path, prefix):
+    plain = table(tmp_path / "a.txt", nccl_log("all_reduce_perf", [8, 16], [5.5, 6.5], "sum"))
+    tagged = table(tmp_path / "b.txt", nccl_log("all_reduce_perf", [8, 16], [5.5, 6.5], "sum", prefix=prefix))
+    assert tagged.rows == plain.rows == [(8, 5.5), (16, 6.5)]
+    assert tagged.test == "all_reduce_perf"
+
+
+def test_interleaved_tables_of_ranks_stay_apart(tmp_path):
+    """Tests without MPI print a table for each rank."""
+    lines = "".join(
+        f"[1,{rank}]<stdout>:{line}\n" for line in ("size time_us", "8 5", "16 6") for rank in (0, 1)
+    )
+    (tmp_path / "a.txt").write_text(lines)
+    assert [one.rows for one in measured.read(tmp_path / "a.txt")] == [[(8, 5), (16, 6)]] * 2
+
+
+def bandwidth(unit, values):
+    rows = "".join(f" {size}  5000  999.9  {value}  0.1\n" for size, value in values.items())
+    title = f" #bytes     #iterations    BW peak[{unit}/sec]    BW average[{unit}/sec]   MsgRate[Mpps]\n"
+    return f"                    RDMA_Write BW Test\n{title}{rows}"
+
+
+@pytest.mark.parametrize(
+    ("unit", "rate"), [("Gb", 300.0), ("MB", 300e9 / 8 / 2**20), ("MiB", 300e9 / 8 / 2**20)]
+)
+def test_a_table_of_bandwidths_tells_the_rate_alone(tmp_path, unit, rate):
+    """300 of 400 Gbps: 38.53 of 1460 in 1500 B pass a link, so that the share is 0.75 x 1500/1460."""
+    text = bandwidth(unit, {2**k: rate for k in range(16, 24)})
+    found = table(tmp_path / "bw.txt", text)
+    assert found.times.tolist() == pytest.approx([2**k * 8 / 300e3 for k in range(16, 24)])
+    point = scenario({"kind": "incast", "senders": 1, "size": "1MB"})
+    done = fit(point, found)
+    assert done.share.value == pytest.approx(0.75 * 1500 / 1460, rel=0.01)
+    assert set(with_costs(point, [done]).tables["hosts"]["costs"][0]) == {"pcie"}
+    assert fit_command(tmp_path, scenario(RING), text).exit_code == 2
+
+
+def test_planted_steps_of_three_collectives_are_found(tmp_path):
+    planted = {"all-reduce": 11.0, "all-gather": 7.0, "all-to-all": 20.0}
+    of = [{"kind": kind, "size": "400KB"} for kind in planted]
+    costs = [{"step": f"{cost}us", "collectives": [kind]} for kind, cost in planted.items()]
+    sizes = [2**k for k in range(10, 22, 2)]
+    names = {kind: test for test, kind in measured.TESTS.items()}
+    text = ""
+    for one in of:
+        alone = scenario(one, costs=costs)
+        times = [
+            sh.run(alone.set("traffic.0.size", f"{size}B")).summary["collectives"][0]["completion_us"]
+            for size in sizes
+        ]
+        text += nccl_log(names[one["kind"]], sizes, times)
+    out = tmp_path / "fitted.toml"
+    done = fit_command(tmp_path, scenario(*of), text, "--out", str(out), "--plot", str(tmp_path / "fit.png"))
+    assert done.exit_code == 0, done.output
+    saved = [table for table in sh.Scenario.load(out).hosts.costs if table.collectives]
+    assert {table.collectives[0]: table.step / 1e6 for table in saved} == pytest.approx(planted, rel=0.03)
+
+
+def test_messages_in_a_row_differ_with_the_size_of_a_broadcast():
+    """A chain of 3 hops: 3 messages for one chunk of 512 KB, and one more for each further chunk."""
+    chain = {"kind": "broadcast", "size": "400KB"}
+    sizes = [64_000, 256_000, 512_000, 1_024_000, 2_048_000, 4_096_000]
+    costly = scenario(chain, costs=[{"step": "10us"}])
+    times = [
+        sh.run(costly.set("traffic.0.size", f"{size}B")).summary["collectives"][0]["completion_us"]
+        for size in sizes
+    ]
+    found = fit(scenario(chain), measured.Measured(None, 1, rows=[*zip(sizes, times, strict=True)]))
+    assert found.messages.tolist() == [3, 3, 3, 4, 6, 10]
+    assert found.cost.value == pytest.approx(10, rel=0.03)

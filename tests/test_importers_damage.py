@@ -322,8 +322,9 @@ def switch(text):
 
 def measured(text):
     Path("m.txt").write_text(text)
-    sizes, times, left = table_of_times.read(Path("m.txt"))
-    return list(zip(sizes.tolist(), times.tolist(), strict=True)), left
+    tables = table_of_times.read(Path("m.txt"))
+    rows = sorted(row for table in tables for row in table.rows)
+    return rows, [text for table in tables for text in table.left]
 
 
 def lookup(text):

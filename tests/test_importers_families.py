@@ -386,3 +386,63 @@ def test_an_imported_collective_has_the_row_of_one_that_is_written(folder, numbe
     (row,), (other,) = (sh.run(scenario).summary["collectives"] for scenario in (imported, written))
     assert {**row, "name": ""} == {**other, "name": ""}
     assert row["completion_us"] > 0
+
+
+def test_remarks_of_a_configuration_are_skipped(folder):
+    """The simulator skips words that it does not know: a key behind // is none."""
+    remarks = "{choose a mode}\nENABLE_QCN 1\n//BUFFER_SIZE 16\n"
+    texts = (CONFIG, CONFIG.replace("ENABLE_QCN 1\n", remarks))
+    plain, remarked = (configured(text).scenario for text in texts)
+    assert remarked.tables == plain.tables
+
+
+def test_a_workload_without_its_number_of_ranks_has_all_hosts(folder):
+    Path("w.txt").write_text(
+        "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 4\n1\n"
+        "embedding -1 1000 BROADCAST 16384 1 NONE 0 1 NONE 0 1\n"
+    )
+    found = write(["w.txt"], "w.toml", on="star.toml")
+    # Two groups of four: chains of three messages each.
+    assert sum(task.to is not None for table in found.scenario.traffic for task in table.tasks) == 2 * 3
+    assert any("all 8 hosts are ranks" in text for text in found.assumed)
+    Path("six.toml").write_text(STAR.replace("hosts = 8", "hosts = 6"))
+    with pytest.raises(sh.ScenarioError, match=r"all_gpus = .6.: expected a multiple of TP x EP x PP, 4"):
+        write(["w.txt"], "w.toml", on="six.toml")
+    with pytest.raises(sh.ScenarioError, match="all_gpus: N above 0 on this line, a topology, or --on"):
+        write(["w.txt"], "w.toml")
+
+
+def test_a_micro_workload_is_one_collective_of_all_ranks(folder):
+    Path("m.txt").write_text("MICRO\n1\nmicro_test\t-1\t1\tNONE\t0\t1\tNONE\t0\t1\tALLREDUCE\t4096\t1\n")
+    (table,) = write(["m.txt"], "m.toml", on="star.toml").scenario.traffic
+    assert (table.kind, table.size, len(table.hosts)) == ("all-reduce", 4096, 8)
+
+
+def test_a_flow_of_more_than_a_petabyte_has_no_end(folder):
+    Path("f.txt").write_text("2\n0 1 3 100 1000 2.0\n1 2 3 100 5000000000000000 2.1\n")
+    found = write(["f.txt", "mix/topology.txt"], "f.toml")
+    kinds = [table.kind for table in found.scenario.traffic]
+    assert kinds == ["trace", "long-lived"]
+    assert found.scenario.duration == 2_101_000_000_000
+    assert any("more than 1 PB have no end (1 of 2)" in text for text in found.assumed)
+
+
+def test_sizes_of_homa_are_those_of_its_points(folder):
+    """Half of 10 B and half of 100 B: a mean of 55 B, and no size between."""
+    Path("homa.txt").write_text("55.0\n10 0.5\n100 1.0\n")
+    found = write(["homa.txt"], "h.toml", on="star.toml", load=0.3)
+    sizes = found.scenario.flows.bytes
+    assert {10, 100} == set(sizes.tolist())
+    assert sizes.mean() == pytest.approx(55, abs=4 * 45 / len(sizes) ** 0.5)
+    assert found.left_out == []
+    Path("homa.txt").write_text("100.0\n10 0.5\n100 1.0\n")
+    other = write(["homa.txt"], "h.toml", on="star.toml", load=0.3)
+    assert other.left_out == ["homa.txt, line 1: a mean of 100.0; its points have 55"]
+
+
+def test_sizes_on_a_star_are_between_random_hosts(folder):
+    """Eight hosts at a load of 0.3 exceed what one receiver takes."""
+    Path("sizes.txt").write_text("0 0\n1000 50\n10000 100\n")
+    found = write(["sizes.txt"], "s.toml", on="star.toml", load=0.3)
+    assert len(set(found.scenario.flows.dst.tolist())) == 8
+    assert any("random pairs of hosts" in text for text in found.assumed)

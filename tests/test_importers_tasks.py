@@ -204,12 +204,14 @@ def test_chakra_traces_of_two_ranks(folder, write_trace, end):
     assert ends.max() == pytest.approx(10 + 82.2 + 30 + 2 * 32.9 + 3 * 2, rel=0.02)
 
 
-def test_groups_of_ranks_are_a_file(folder):
-    values = {"comm_type": 2, "comm_size": 1000, "pg_name": "low"}
+@pytest.mark.parametrize(("name", "key"), [("low", "low"), ("0", "0"), ("0.0", "0"), ("0.0", "0.0")])
+def test_groups_of_ranks_are_a_file(folder, name, key):
+    """ASTRA-sim reads the name of a group as a whole number: "0.0" is 0."""
+    values = {"comm_type": 2, "comm_size": 1000, "pg_name": name}
     files = {
         f"job.{rank}.et": trace([(1, "COMM_COLL", [], 0, values)] if rank < 2 else []) for rank in range(3)
     }
-    scenario = imported({**files, "groups.json": json.dumps({"low": [0, 1]})})
+    scenario = imported({**files, "groups.json": json.dumps({key: [0, 1]})})
     flows = scenario.flows
     assert list(zip(flows.src.tolist(), flows.dst.tolist(), flows.bytes.tolist(), strict=True)) == [
         (0, 1, 1000),

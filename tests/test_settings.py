@@ -9,6 +9,8 @@ import pytest
 import shallows as sh
 from shallows.scenario.queues import Pauses, Shared
 from shallows.settings import config_db, mlx5, sonic, sonic_export, switch
+from shallows.settings.explain import explain
+from shallows.settings.fragment import on as with_settings
 from shallows.settings.headroom import headroom
 from shallows.settings.reading import read_all
 
@@ -767,3 +769,122 @@ def test_every_switch_name_stands_for_a_key_of_its_table():
     fields = {"pfc": Pauses.model_fields, "shared": Shared.model_fields, "marking": ("kmin", "kmax", "pmax")}
     for name, rules in switch.NAMES.items():
         assert {here for here, *_ in rules.values()} <= set(fields[name])
+
+
+HEADS = ("green_ect", "green_ecn", "ecn_green", "ect_green")
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_the_probability_of_marks_counts_in_every_spelling(head, tmp_path):
+    """Marks of 80 per cent between 256 and 512 KiB, beside drops of 5 per cent from 1 MiB on."""
+    wred = {
+        "ecn": "ecn_green", "wred_green_enable": "true", "green_min_threshold": "1048576",
+        "green_max_threshold": "2097152", "green_drop_probability": "5", f"{head}_min_threshold": "262144",
+        f"{head}_max_threshold": "524288", f"{head}_mark_probability": "80",
+    }  # fmt: skip
+    found = read({"QUEUE": {"Ethernet0|3": {"wred_profile": "W"}}, "WRED_PROFILE": {"W": wred}}, tmp_path)
+    marking = found.tables["network"]["marking"]
+    assert (marking["kmin"], marking["kmax"], marking["pmax"]) == ("256KiB", "512KiB", 0.8)
+    assert not any("no key of a scenario" in text for text in found.not_expressed)
+
+
+def test_the_pause_threshold_that_no_profile_names_is_assumed_and_gives_no_warning(tmp_path):
+    wred = {"ecn": "ecn_all", "green_min_threshold": "1000000", "green_max_threshold": "2000000"}
+    tables = {
+        "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3"}},
+        "QUEUE": {"Ethernet0|3": {"wred_profile": "W"}},
+        "WRED_PROFILE": {"W": wred},
+    }
+    found = read(tables, tmp_path)
+    assert any("pause threshold is the scenario's" in text for text in found.assumed)
+    on = scenario(topology={"kind": "star", "hosts": 4, "rate": "100Gbps"})
+    said = explain(with_settings(on, found)).remarks
+    assert not any("PFC acts before ECN has its full effect" in text for text in said)
+    assert any("is a default, no setting" in text for text in said)
+    own = with_settings(on, found).set("network.pfc.threshold", "100KB")
+    assert any("PFC acts before ECN has its full effect" in text for text in explain(own).remarks)
+
+
+def lossless_group(**others):
+    return {
+        "BUFFER_POOL": {"pool": {"type": "ingress", "mode": "dynamic", "size": "1000000"}},
+        "BUFFER_PROFILE": {
+            "pg_lossless": {
+                "pool": "pool", "size": "0", "xoff": "50000", "xon_offset": "3000", "dynamic_th": "0",
+            },
+            "egress": {"pool": "pool", "size": "0", "static_th": "900000"},
+        },
+        "BUFFER_PG": {"Ethernet0|3-4": {"profile": "pg_lossless"}},
+        "BUFFER_QUEUE": {"Ethernet0|3-4": {"profile": "egress"}},
+        **others,
+    }  # fmt: skip
+
+
+def test_a_lossless_group_without_a_map_keeps_pfc(tmp_path):
+    found = read(lossless_group(), tmp_path)
+    assert found.tables["network"]["pfc"]["headroom"] == "50KB"
+    assert any("PFC is on for priority groups 3-4" in text for text in found.assumed)
+    said = "BUFFER_PROFILE: egress: BUFFER_QUEUE.Ethernet0|3-4 names it: the limit of a lossless queue"
+    assert any(text.startswith(said) for text in found.not_expressed)
+
+
+def test_a_lossless_group_whose_priority_has_no_pfc_is_named(tmp_path):
+    found = read(lossless_group(PORT_QOS_MAP={"Ethernet0": {"pfc_enable": "3"}}), tmp_path, queue=4)
+    assert "pfc" not in found.tables["network"]
+    off = read(lossless_group(PORT_QOS_MAP={"Ethernet0": {"pfcwd_sw_enable": ""}}), tmp_path)
+    assert "pfc" not in off.tables["network"]
+    said = (
+        "pg_lossless: BUFFER_PG.Ethernet0|3-4 names it, but PFC is off: pfc_enable of PORT_QOS_MAP does not"
+    )
+    assert any(said in text for text in off.not_expressed)
+
+
+def test_a_dump_of_the_database_is_read_as_its_tables(tmp_path):
+    tables = lossless_group(PORT_QOS_MAP={"Ethernet0": {"pfc_enable": "3,4"}})
+    dump = {
+        f"{table}|{entry}": {"type": "hash", "value": {**fields, "NULL": "NULL"}}
+        for table, entries in tables.items()
+        for entry, fields in entries.items()
+    } | {"CONFIG_DB_INITIALIZED": {"type": "string", "value": "1"}}
+    assert read(dump, tmp_path) == read(tables, tmp_path)
+    other = {"ASIC_STATE:SAI_OBJECT_TYPE_PORT:oid:1": {"type": "hash", "value": {"A": "1"}}}
+    with pytest.raises(sh.ScenarioError, match="this is of another database"):
+        read(other, tmp_path)
+
+
+@pytest.mark.parametrize("mode", ["dynamic", "static"])
+def test_a_threshold_of_a_lookup_above_every_exponent_is_in_bytes(tmp_path, mode):
+    """36,736 B; a pause ends at xon, 32,256 B, which is 4,480 B below."""
+    pool = {"size": "10875072", "type": "ingress", "mode": mode}
+    tables = {
+        "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3"}},
+        "BUFFER_POOL": {"ingress_lossless_pool": pool},
+    }
+    (tmp_path / "config_db.json").write_text(json.dumps(tables))
+    (tmp_path / "pg_profile_lookup.ini").write_text("10000   5m    3584    32256  59136   36736\n")
+    found = read_all([tmp_path / "config_db.json", tmp_path / "pg_profile_lookup.ini"])
+    pfc = found.tables["network"]["pfc"]
+    assert pfc == {"headroom": "59136B", "threshold": "36736B", "hysteresis": "4480B"}
+    assert any("36736 is in bytes" in text for text in found.assumed) == (mode == "dynamic")
+
+
+def test_an_empty_table_beside_others_is_named(tmp_path):
+    (tmp_path / "config_db.json").write_text(json.dumps({"PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3"}}}))
+    (tmp_path / "pg_profile_lookup.ini").write_text("# speed cable size xon xoff threshold\n")
+    found = read_all([tmp_path / "config_db.json", tmp_path / "pg_profile_lookup.ini"])
+    assert "pg_profile_lookup.ini: it has no entry" in found.not_expressed
+
+
+def test_headroom_has_the_response_of_the_nic_if_it_is_given():
+    """3 us at 100 Gbps hold 37,500 B more."""
+    lossless = scenario(topology={"kind": "star", "hosts": 4, "rate": "100Gbps"}, network={"pfc": True})
+    plain, more = (sonic_export.entries(lossless, response_ps=time) for time in (0, 3_000_000))
+    sizes = [int(one.tables["BUFFER_PROFILE"]["shallows_profile"]["xoff"]) for one in (plain, more)]
+    assert sizes[1] - sizes[0] == 37_500
+    said = [one.chosen["network.pfc.headroom"] for one in (plain, more)]
+    assert "without the time until a NIC acts on a pause" in said[0]
+    assert "with 3us until a NIC acts on a pause" in said[1]
+    with pytest.raises(
+        sh.ScenarioError, match=r"--nic-response = .3us.: expected network.pfc.headroom = .auto"
+    ):
+        sonic_export.entries(lossless.set("network.pfc.headroom", "90KB"), response_ps=3_000_000)

@@ -241,7 +241,8 @@ def test_a_lossless_class_names_its_own_keys():
     tables = {"classes": classes, "pools": pools, "traffic": [{**CLASSES["traffic"][0], "class": "a"}]}
     written = sonic_export.entries(scenario(**tables), queues=(3, 0))
     assert written.chosen == {
-        "classes[0].pfc.headroom": 'classes[0].pfc.headroom = "auto": 54564B, the largest need of a link'
+        "classes[0].pfc.headroom": 'classes[0].pfc.headroom = "auto": 54564B, the largest need of a link, '
+        "without the time until a NIC acts on a pause: add it with --nic-response 3us"
     }
     assert written.rounded == {"pools[0].alpha": "pools[0].alpha = 0.255: dynamic_th is 0.25"}
     pools[0]["alpha"] = 0.3

@@ -10,6 +10,7 @@ from shallows.cli.output import Json, print_json
 from shallows.cli.parsing import App
 from shallows.cli.status import DONE, with_status
 from shallows.errors import ScenarioError
+from shallows.units import TIME
 
 app = App(
     help="Read settings of switches and NICs into a scenario, write them, and explain them.",
@@ -67,6 +68,12 @@ def write(
         str | None,
         typer.Option(metavar="NAMES", help="Ports of [[ports]], as 'spine*->*'; by default, others."),
     ] = None,
+    nic_response: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Time until a NIC acts on a pause, for headroom: 3us; by default 0."
+        ),
+    ] = None,
     interface: Annotated[str, typer.Option(metavar="NAME", help="Interface of the NIC.")] = "eth0",
 ) -> int:
     """Print a scenario as settings, and name what is rounded or has no counterpart."""
@@ -80,14 +87,19 @@ def write(
         raise ScenarioError("settings write", None, "one of --sonic and --mlx5")
     if mlx5 and tier is not None:
         raise ScenarioError("--tier", tier, "--sonic: the settings of a NIC have no tier")
+    if mlx5 and nic_response is not None:
+        raise ScenarioError("--nic-response", nic_response, "--sonic: it is part of a switch's headroom")
+    try:
+        response_ps = TIME.parse(nic_response) if nic_response is not None else 0
+    except ValueError as error:
+        raise ScenarioError("--nic-response", nic_response, str(error)) from None
     loaded = Scenario.load(scenario)
     if mlx5:
         print(nic.commands(loaded).script(interface), end="")
         return DONE
     numbers = _numbers("--queues", queues, 7, "3,4")
-    entries = sonic_export.entries(
-        loaded, ports.split(","), numbers, _numbers("--dscp", dscp, 63, "46,26") if dscp else (), tier
-    )
+    of_packets = _numbers("--dscp", dscp, 63, "46,26") if dscp else ()
+    entries = sonic_export.entries(loaded, ports.split(","), numbers, of_packets, tier, response_ps)
     print(json.dumps(entries.tables, indent=4))
     for line in entries.lines():
         print(line, file=sys.stderr)

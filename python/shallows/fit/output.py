@@ -7,6 +7,8 @@ from shallows.results.summary import finite
 from shallows.units import SIZE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -14,9 +16,12 @@ if TYPE_CHECKING:
 
 
 def lines(found: "Fit") -> list[str]:
-    """The report."""
+    """The report of one table."""
+    in_a_row = f"{found.messages.max():.0f} messages in a row"
+    traffic = f"traffic[{found.traffic}] ({found.kind})"
     shown = [
-        f"cost        {_interval(found.cost, 'us')} for each of {found.messages} messages in a row",
+        f"table       {found.table.name}, {len(found.sizes)} rows, for {traffic}",
+        f"cost        {_interval(found.cost, 'us')} for each of {in_a_row}",
         f"rate        {_interval(found.share, '')} of the scenario's",
         "size             measured us   predicted us   error",
     ]
@@ -38,8 +43,9 @@ def as_json(found: "Fit") -> object:
         {"size_bytes": int(size), "measured_us": float(measured), "predicted_us": float(predicted)}
         for size, measured, predicted in rows
     ]
-    numbers = {**values, "messages": found.messages, "held_out": found.held_out}
-    return finite({**numbers, "sizes": sizes, "notes": found.notes})
+    about = {"test": found.table.test, "traffic": found.traffic, "kind": found.kind}
+    numbers = {**values, "messages": int(found.messages.max()), "held_out": found.held_out}
+    return finite({**about, **numbers, "sizes": sizes, "notes": found.notes})
 
 
 def _interval(value: "Value", unit: str) -> str:
@@ -47,13 +53,17 @@ def _interval(value: "Value", unit: str) -> str:
     return f"{value.value:.4g}{space} ({value.low:.4g} to {value.high:.4g}, 95 %)"
 
 
-def figure(found: "Fit", size: float = 5.2) -> "Figure":
+def figure(found: "Sequence[Fit]", size: float = 5.2) -> "Figure":
     """Measured and predicted times, and those without costs, against the size; `size` inches wide."""
     from shallows.plot import Drawing
 
-    drawn = Drawing((size, 3.3))
+    drawn = Drawing((size, 3.3 * len(found)))
     with drawn.styled():
-        draw(drawn.subplots(), found)
+        axes = drawn.subplots(len(found), squeeze=False)[:, 0]
+        for ax, one in zip(axes, found, strict=True):
+            draw(ax, one)
+            if len(found) > 1:
+                ax.set_title(one.kind)
     return drawn
 
 

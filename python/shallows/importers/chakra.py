@@ -379,6 +379,9 @@ class _Reader:
             shown = f"node {node.id}, comm_type = {kind} ({COLLECTIVES[kind]})"
             self._refuse(rank, shown, f"one of {', '.join(EXPANDED)}")
         group = str(node.values.get("pg_name") or "")
+        whole = re.match(r"\d+", group)
+        if group not in self.groups and whole and whole[0] in self.groups:  # ASTRA-sim reads "0.0" as 0
+            group = whole[0]
         ranks = self.groups.get(group, list(range(len(self.ranks))) if not group else [])
         if len(ranks) < 2 or rank not in ranks or max(ranks) >= len(self.ranks):
             expected = f'a file {{"{group}": [ranks]}} beside the traces, with {rank} and other ranks'

@@ -22,24 +22,33 @@ TRACES = (".et", ".json")
 KNOWN = (
     "a name that ends in .cm, .topo, .goal, .et, .json, .csv or .parquet, or the text of a topology "
     "(NODES SWITCHES LINKS), of flows (their number), of sizes (BYTES PERCENT) or of a configuration "
-    "(KEY VALUE) of the HPCC simulator, or of a workload of SimAI (HYBRID_TRANSFORMER…)"
+    "(KEY VALUE) of the HPCC simulator, or of a workload of SimAI (HYBRID_TRANSFORMER… or MICRO)"
 )
 
 
 @uncollected()
-def read_all(paths: Sequence[Path], time_unit: str | None) -> list[Parts]:
-    """The parts of all files. Chakra's traces are one part together. Raises `ScenarioError`."""
+def read_all(
+    paths: Sequence[Path], time_unit: str | None, hosts: Callable[[], int] | None = None
+) -> list[Parts]:
+    """The parts of all files. Chakra's traces are one part together.
+
+    `hosts` counts those of a network that no file has. Raises `ScenarioError`.
+    """
     traces = [path for path in paths if path.suffix.lower() in TRACES]
     others = [path for path in paths if path not in traces]
-    configs = [path for path in others if path.suffix.lower() not in ENDS and hpcc_config.recognises(path)]
+    texts = [path for path in others if path.suffix.lower() not in ENDS]
+    configs = [path for path in texts if hpcc_config.recognises(path)]
+    workloads = [path for path in texts if simai.recognises(path)]
     parts = [hpcc_config.read(path) for path in configs]
     traced = {name for part in parts if part.settings for name in part.settings.traced}
     parts += [
         hpcc.read_traced(path) if path.name in traced else _read(path, time_unit)
         for path in others
-        if path not in configs
+        if path not in configs and path not in workloads
     ]
     parts += [chakra.read(traces)] if traces else []
+    counts = [part.fabric.count for part in parts if part.fabric]
+    parts += [simai.read(path, (lambda: counts[0]) if counts else hosts) for path in workloads]
     named = [reference for part in parts for reference in part.references]
     return [*parts, *(_read(path, time_unit) for path in map(partial(_missing, parts), named) if path)]
 
@@ -78,8 +87,8 @@ def _by_content(path: Path) -> Parts:
     counts = [len(row) for row in rows[:2]]
     if rows and rows[0][0].text == "num_ranks":
         return goal.read(path)
-    if rows and rows[0][0].text.startswith(simai.FIRST):
-        return simai.read(path)
+    if counts == [1, 2] and rows[0][0].text[0].isdigit():
+        return hpcc.read_sizes(path)
     if counts[:1] == [1] and rows[0][0].text[0].isdigit():
         return hpcc.read_flows(path)
     if counts == [2, 2] and rows[0][0].text[0].isdigit():

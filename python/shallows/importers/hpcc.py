@@ -9,6 +9,7 @@
 | of some forks | `SRC DST PRIORITY BYTES START` |
 | traced nodes | their number, then the numbers |
 | sizes | `BYTES PERCENT` for each point, from 0 to 100 percent, or `BYTES SHARE`, from 0 to 1 |
+| of Homa's simulator | the mean in the first line, then `BYTES SHARE` for each size that flows have |
 
 Words are separated by blanks or line ends. Sources: scratch/third.cc and traffic_gen of
 github.com/alibaba-edu/High-Precision-Congestion-Control; astra-sim-alibabacloud and ns-3-alibabacloud;
@@ -157,6 +158,8 @@ def read_flows(path: Path) -> Parts:
     parts = Parts(Work(path.stem, source, tasks))
     if tasks:
         parts.assumed.append("flow files number hosts as nodes, and start times are seconds")
+        if endless := sum(not task.bytes for task in tasks):
+            parts.assumed.append(f"flows of more than 1 PB have no end ({endless} of {len(tasks)})")
     else:
         parts.left_out.append(f"{path.name}: it announces 0 flows")
     if len(rows) > count:
@@ -192,11 +195,12 @@ def _flow(source: Source, row: list[Word], at: int) -> Task:
     ends = [source.whole(word, "host", 0, 2**31 - 1) for word in (src, dst)]
     if ends[0] == ends[1]:
         source.refuse(dst, "host", "two different hosts")
+    endless = size.text.isdecimal() and limits.SIZE.most < int(size.text[:40]) < 2**64
     return Task(
         str(at),
         ends[0],
         ends[1],
-        bytes=source.whole(size, "bytes", 1),
+        bytes=0 if endless else source.whole(size, "bytes", 1),
         delay_ps=source.time(start, "start", 10**12, "seconds"),
         word=src,
     )
@@ -205,8 +209,10 @@ def _flow(source: Source, row: list[Word], at: int) -> Task:
 def read_sizes(path: Path) -> Parts:
     """The points of a distribution of sizes. Raises `ScenarioError` with line and column."""
     source = Source(path)
+    rows = source.rows()
+    mean = rows.pop(0)[0] if len(rows[0]) == 1 else None
     points: list[list[float]] = []
-    for row in source.rows():
+    for row in rows:
         if len(row) != 2:
             source.refuse(row[0], "line", "BYTES PERCENT")
         size, percent = (float(source.number(word, "point", "a number of at least 0")) for word in row)
@@ -218,4 +224,26 @@ def read_sizes(path: Path) -> Parts:
     parts = Parts(sizes=points)
     if points[-1][1] == 1:
         parts.assumed.append(f"{path.name} has shares from 0 to 1, because its last point is 1")
+    if mean:
+        parts.sizes = _steps(points)
+        _compare(source, mean, points, parts)
     return parts
+
+
+def _steps(points: list[list[float]]) -> list[list[float]]:
+    """The points of a distribution of these sizes alone: it rises at each of them."""
+    before = [0.0, *(share for _, share in points[:-1])]
+    pairs = (([size, low], [size, high]) for (size, high), low in zip(points, before, strict=True))
+    return [point for pair in pairs for point in pair]
+
+
+def _compare(source: Source, word: Word, points: list[list[float]], parts: Parts) -> None:
+    """Say which mean size a file of Homa's simulator gives, and which its points have."""
+    given = float(source.number(word, "mean", "the mean size in bytes, or the number of flows"))
+    before = [0.0, *(share for _, share in points[:-1])]
+    rises = (size * (share - low) for (size, share), low in zip(points, before, strict=True))
+    found = sum(rises) / points[-1][1]
+    name = source.path.name
+    parts.assumed.append(f"{name} is of Homa's simulator: flows have the sizes of its points alone")
+    if abs(found - given) > 0.01 * given:
+        parts.left_out.append(f"{name}, line {word.line}: a mean of {word.text}; its points have {found:.6g}")

@@ -1,7 +1,8 @@
 """Configurations of the HPCC simulator and its forks (`config.txt`): switches, transport and algorithm.
 
-A line is `KEY VALUE…`, with remarks behind `#` or in braces, and the last of repeated keys counts. The
-topology, the flows and the traced nodes are in files that it names.
+A line is `KEY VALUE…`, with remarks behind `#` or in braces, and the last of repeated keys counts. Lines that
+begin with `#`, `//` or `{` are remarks too: the simulator skips words that it does not know. The topology,
+the flows and the traced nodes are in files that it names.
 
 | key | becomes |
 |---|---|
@@ -105,6 +106,8 @@ BEHAVIOUR = {
     "SEND_IN_CHUNKS": ("0", "a flow sends all its data"),
 }
 """Keys without a counterpart: the value by which Shallows behaves (None: none), and how it behaves."""
+REMARKS = ("#", "//", "{")
+"""How lines of remarks begin."""
 _KEY = re.compile(r"[A-Z][A-Z0-9_]+")
 _COUNTED = ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP")
 _PATTERN_BYTES = 4096
@@ -117,7 +120,8 @@ def recognises(path: Path) -> bool:
             head = file.read(_PATTERN_BYTES).decode("utf-8-sig", errors="replace")
     except OSError:
         return False
-    words = next((line.split() for line in head.splitlines() if line.split("#")[0].strip()), list[str]())
+    lines = (line.split() for line in head.splitlines())
+    words = next((words for words in lines if words and not words[0].startswith(REMARKS)), list[str]())
     return len(words) > 1 and words[0] in KNOWN
 
 
@@ -134,7 +138,8 @@ class _Reader:
         self.assumed: list[str] = []
         self.left: list[str] = []
         for row in source.rows():
-            self._enter(row)
+            if not row[0].text.startswith(REMARKS):
+                self._enter(row)
 
     def _enter(self, row: list[Word]) -> None:
         key = row[0]

@@ -59,7 +59,7 @@ def joined(parts: Sequence[Parts], base: Scenario | None, cc: str | None, load: 
         if part.work and (part.work.tasks or part.work.tables):
             _add(imported, part.work, fabric, base)
         if part.sizes:
-            traffic.append(_arrivals(part.sizes, load))
+            traffic.append(_arrivals(part.sizes, load) | _ends(imported, fabric, base))
     if not imported.flows and not traffic:
         expected = "a file with flows or sizes too, or --on SCENARIO, whose traffic is used then"
         raise ScenarioError("import", "no flows", expected)
@@ -138,6 +138,17 @@ def _arrivals(sizes: list[list[float]], load: float | None) -> dict[str, Any]:
     return {"kind": "poisson", "sizes": sizes, "load": load}
 
 
+def _ends(imported: Imported, fabric: Fabric | None, base: Scenario | None) -> dict[str, Any]:
+    """All hosts as both ends of flows, where those of the topology have one receiver."""
+    network = base.graph if base and not fabric else None
+    if network is None or network.receivers is None or len(set(network.receivers.tolist())) > 1:
+        return {}
+    imported.assumed.append(
+        "flows are between random pairs of hosts, not to the one receiver of the topology"
+    )
+    return {"from": list(network.host_names), "to": list(network.host_names)}
+
+
 def _long_lived(work: Work, tasks: list[Task], endless: list[Task]) -> list[dict[str, Any]]:
     """Tables of the flows without an end, one for each time at which some start."""
     names = {task.name for task in endless}
@@ -160,15 +171,19 @@ def _long_lived(work: Work, tasks: list[Task], endless: list[Task]) -> list[dict
     ]
 
 
-def _let_end(imported: Imported, base: Scenario | None) -> None:
-    """Give a run with flows without an end the duration of the base, or that of htsim."""
+def _let_end(imported: Imported, base: Scenario | None, last_ps: int) -> None:
+    """Let a run with flows without an end end as the base, or as htsim's, `ENDLESS` after the last start."""
+    if imported.tables["duration"] != "until-done":
+        return
     if base and base.duration != NEVER:
         imported.tables["duration"] = TIME.text(base.duration)
-    elif imported.tables["duration"] == "until-done":
-        imported.tables["duration"] = ENDLESS
-        imported.assumed.append(
-            f"duration = {ENDLESS}, where programs of htsim end by default: flows of size 0 have no end"
-        )
+        return
+    after = f", {ENDLESS} after the last start" if last_ps >= TIME.parse(ENDLESS) else ""
+    duration = TIME.text(last_ps + TIME.parse(ENDLESS)) if after else ENDLESS
+    imported.tables["duration"] = duration
+    imported.assumed.append(
+        f"duration = {duration}{after}, the default of htsim's programs: some flows have no end"
+    )
 
 
 def _add(imported: Imported, work: Work, fabric: Fabric | None, base: Scenario | None) -> None:
@@ -192,7 +207,7 @@ def _add(imported: Imported, work: Work, fabric: Fabric | None, base: Scenario |
     endless = [task for task in tasks if task.to is not None and not task.bytes]
     if endless:
         imported.tables["traffic"] += _long_lived(work, tasks, endless)
-        _let_end(imported, base)
+        _let_end(imported, base, max(task.delay_ps for task in endless))
         tasks = [task for task in tasks if task.to is None or task.bytes]
     if not tasks:
         return

@@ -1,4 +1,4 @@
-"""Workloads of SimAI (`HYBRID_TRANSFORMER_FWD_IN_BCKWD …`): layers, their computations and collectives.
+"""Workloads of SimAI (`HYBRID_TRANSFORMER_FWD_IN_BCKWD …`, `MICRO`): layers of computations and collectives.
 
 | line | content |
 |---|---|
@@ -9,14 +9,14 @@
 
 One pass runs: forward from the first layer to the last, then for each layer from the last to the first input
 gradients and weight gradients. A rank goes on when a collective of the first two has ended, and at once after
-those of weight gradients. A collective is NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER or ALLTOALL, of the ranks
+those of weight gradients. A collective is NONE or one of `KINDS`, of the ranks
 of tensor parallelism (of weight gradients: of data parallelism), or with `_EP` or `_DP_EP` of the experts or
 of the ranks with the same experts. Ranks are numbered with tensor parallelism first, then experts, then those
 with the same experts, then stages. All-gather and reduce-scatter count the whole buffer. Source:
 Workload.cc of github.com/aliyun/SimAI.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -29,18 +29,21 @@ from shallows.memory import bounds
 
 FIRST = "HYBRID_TRANSFORMER"
 """How the first word of a workload begins."""
+MICRO = "MICRO"
+"""The type of a workload with one collective."""
 TYPE = "HYBRID_TRANSFORMER_FWD_IN_BCKWD"
 PAIRS = ("model_parallel_NPU_group:", "ep:", "pp:", "vpp:", "ga:", "all_gpus:", "checkpoints:",
          "checkpoint_initiates:", "pp_comm", "pp_comm:")  # fmt: skip
 KINDS = {
     "ALLREDUCE": "ALL_REDUCE", "ALLGATHER": "ALL_GATHER", "REDUCESCATTER": "REDUCE_SCATTER",
-    "ALLTOALL": "ALL_TO_ALL",
+    "ALLTOALL": "ALL_TO_ALL", "BROADCAST": "BROADCAST",
 }  # fmt: skip
 GROUPS = ("_DP_EP", "_EP", "")
 """Ends of the names of collectives, the longest first."""
 LEAST = 4096
 """Bytes of a collective of a forward pass, at least."""
 NS = 1000
+_HEAD = 4096
 
 
 @dataclass(frozen=True)
@@ -56,14 +59,30 @@ class _Step:
     word: Word
 
 
-def read(path: Path) -> Parts:
-    """The tasks of one pass. Raises `ScenarioError` with line and column."""
-    return _Reader(Source(path)).read()
+def recognises(path: Path) -> bool:
+    """Whether the first word of a text file is a type of workloads."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD).decode("utf-8-sig", errors="replace")
+    except OSError:
+        return False
+    words = next((line.split() for line in head.splitlines() if line.split("#")[0].strip()), list[str]())
+    return bool(words) and (words[0].startswith(FIRST) or words[0] == MICRO)
+
+
+def read(path: Path, hosts: Callable[[], int] | None = None) -> Parts:
+    """The tasks of one pass, whose ranks are the `hosts` of a network if the file does not count them.
+
+    Raises `ScenarioError` with line and column.
+    """
+    return _Reader(Source(path), hosts).read()
 
 
 class _Reader:
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, hosts: Callable[[], int] | None) -> None:
         self.source = source
+        self.hosts = hosts
+        self.assumed: list[str] = []
         self.rows = source.rows()
         self.values: dict[str, int] = {}
         self.groups: dict[str, list[list[int]]] = {}
@@ -71,17 +90,25 @@ class _Reader:
 
     def _header(self) -> None:
         first, *rest = self.rows[0]
-        if first.text != TYPE:
-            self.source.refuse(first, "type", f"{TYPE}, the type that SimAI runs over ns-3")
+        self.is_micro = first.text == MICRO
+        if first.text not in (TYPE, MICRO):
+            self.source.refuse(first, "type", f"{TYPE} or {MICRO}, the types that SimAI runs over ns-3")
         for key, value in zip(rest[::2], [*rest[1::2], None], strict=False):
             if key.text not in PAIRS or value is None:
                 self.source.refuse(key, "line", f"pairs of a number and one of {', '.join(PAIRS[:-1])}")
             if key.text.removesuffix(":") in self.values:
                 self.source.refuse(key, "line", "each key once")
             self.values[key.text.removesuffix(":")] = self.source.whole(value, key.text, 0, 2**31 - 1)
-        for key in ("model_parallel_NPU_group", "all_gpus"):
-            if not self.values.get(key):
-                self.source.refuse(first, "line", f"{key}: N above 0 on this line")
+        if not self.values.get("all_gpus"):
+            if self.hosts is None:
+                expected = "all_gpus: N above 0 on this line, a topology, or --on SCENARIO"
+                self.source.refuse(first, "line", expected)
+            self.values["all_gpus"] = self.hosts()
+            self.assumed.append(f"all {self.values['all_gpus']} hosts are ranks: the file has no all_gpus")
+        if self.is_micro:
+            self.values.setdefault("model_parallel_NPU_group", 1)
+        if not self.values.get("model_parallel_NPU_group"):
+            self.source.refuse(first, "line", "model_parallel_NPU_group: N above 0 on this line")
         if self.values.get("checkpoints") or self.values.get("checkpoint_initiates"):
             self.source.refuse(first, "checkpoints", "0: a forward pass within the backward pass is not read")
         for key in ("ep", "pp"):
@@ -91,18 +118,21 @@ class _Reader:
         )
         if self.ranks % (self.tp * self.ep * self.values["pp"]):
             expected = f"a multiple of TP x EP x PP, {self.tp * self.ep * self.values['pp']}"
-            self.source.refuse(first, "all_gpus", expected)
+            word = Word(str(self.ranks), first.line, first.column)
+            self.source.refuse(word, "all_gpus", expected)
         self.dp = self.ranks // (self.tp * self.values["pp"])
 
     def read(self) -> Parts:
         layers = self._layers()
+        if self.is_micro:
+            return self._micro(layers)
         forward = [self._step(row, 0) for row in layers]
         backward = [self._step(row, at) for row in reversed(layers) for at in (1, 2)]
         steps = [*forward, *backward]
         self._check_messages([sum(self._count(self._step(row, at)) for at in range(3)) for row in layers])
         tasks = list(self._tasks(steps))
         parts = Parts(Work(self.source.path.stem, self.source, tasks, self.ranks))
-        parts.assumed.append("one pass, and collectives as rings, or all at once for all-to-all")
+        parts.assumed += [*self.assumed, "one pass, and collectives as rings, or all at once for all-to-all"]
         for key in ("vpp", "ga", "pp_comm"):
             if self.values.get(key, 1) not in (0, 1):
                 parts.left_out.append(f"{key} {self.values[key]}: the pass has no pipeline of stages")
@@ -110,6 +140,21 @@ class _Reader:
             parts.left_out.append("times of the updates of weights")
         if any(row[1].text != "-1" for row in layers):
             parts.left_out.append("dependencies of layers: each follows the one before")
+        return parts
+
+    def _micro(self, layers: list[list[Word]]) -> Parts:
+        """The collective of the weight gradients of the first layer, of all ranks, without computations."""
+        step = self._step(layers[0], 2)
+        if not step.kind or self.ranks < 2:
+            self.source.refuse(layers[0][9], "collective", "one of two ranks or more in the first layer")
+        table = self._collective(step, range(self.ranks)).table
+        parts = Parts(Work(self.source.path.stem, self.source, [], self.ranks, [table]))
+        parts.assumed += [
+            *self.assumed,
+            "MICRO runs the collective of the first layer's weight gradients once",
+        ]
+        if len(layers) > 1:
+            parts.left_out.append("layers behind the first: MICRO does not run them")
         return parts
 
     def _check_messages(self, counts: Sequence[int]) -> None:

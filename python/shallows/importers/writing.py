@@ -53,7 +53,8 @@ def write(
     load of flows that arrive with imported sizes. The scenario is checked before anything is written. Raises
     `ScenarioError` with file, line and column.
     """
-    parts = read_all([Path(path) for path in paths], time_unit)
+    hosts = (lambda: _base(on, cc, replaced=True).graph.hosts) if on else None
+    parts = read_all([Path(path) for path in paths], time_unit, hosts)
     base = _base(on, cc, have_traffic(parts)) if on else None
     imported = joined(parts, base, cc, load)
     out = Path(out)
@@ -68,7 +69,7 @@ def write(
     # The check needs the flows, which are not in files yet.
     inside = [table | {"flows": columns} for table, columns in zip(named, flows.values(), strict=True)]
     tables: Any = {**imported.tables, "traffic": [*inside, *traffic]}
-    checked = Scenario(**tables)
+    checked = Scenario.made(tables)
     for part in parts:
         if part.settings:
             for key, value in configuring.of_network(part.settings, checked).items():

@@ -162,12 +162,15 @@ class Timestamps(Builder):
 class Costs(Builder):
     """A table of `hosts.costs`: costs of some hosts. Of several tables with a host the last counts.
 
+    A table with `collectives` has a `step` alone, which counts for those kinds before that of the others.
+
     hosts: the hosts; by default all; default topology
     preset: values that others measured, for absent keys
     message: before each flow; default 0s
     queue_pair: before the first flow of a pair of hosts; default 0s
     step: before each message of a collective; default 0s
     completion: before each flow that waited for another; default 0s
+    collectives: kinds of collectives whose `step` this table has; by default all
     spread: costs are up to this share longer; default 0.0
     pcie: the rate at which each host sends, at most
     """
@@ -181,6 +184,10 @@ class Costs(Builder):
         queue_pair: Time = "0s",
         step: Time = "0s",
         completion: Time = "0s",
+        collectives: Sequence[
+            Literal["all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all"]
+        ]
+        | None = None,
         spread: float = 0.0,
         pcie: Rate | None = None,
     ) -> None: ...

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from shallows.base import limits, texts
+from shallows.base.literal import is_table
 from shallows.errors import ScenarioError
 from shallows.settings import port_tables
 from shallows.units import did_you_mean
@@ -36,6 +37,20 @@ ECN = {
     "ecn_all": COLOURS,
 }
 """The colours whose packets each mode marks."""
+
+
+def ecn_fields(colour: str, name: str) -> list[str]:
+    """Names of a field for ECN-capable packets alone: `min_threshold`, `max_threshold` or `probability`.
+
+    Releases and vendors differ, as in `green_ect_mark_probability` and `ecn_green_mark_probability`.
+    """
+    heads = [f"{colour}_ect", f"{colour}_ecn", f"ecn_{colour}", f"ect_{colour}"]
+    if name != "probability":
+        return [f"{head}_{name}" for head in heads]
+    marks = [f"{head}_mark_probability" for head in (*heads, colour)]
+    return [*marks, *(f"{head}_drop_probability" for head in heads)]
+
+
 SHOWN, SHORT = 6, 60
 """Repeated keys that a sentence lists, and the most letters of each."""
 MOST = limits.SIZE.most
@@ -53,14 +68,18 @@ class Config:
 def read(paths: Sequence[Path]) -> Config:
     """The tables of files of one switch. Raises `ScenarioError` with the path of the key that is wrong."""
     tables, unknown, repeated = Tables(), Unknown(), dict[str, None]()
+    empty: list[str] = []
     for path in paths:
         content = _content(path, repeated)
+        if is_table(content) and not any(content.values()):
+            empty.append(f"{path.name}: it has no entry")
         try:
             _merge(tables, _checked(content, unknown))
         except ScenarioError as error:
             raise error.in_file(path) from None
     try:
-        return _config(tables, unknown, list(repeated))
+        config = _config(tables, unknown, list(repeated))
+        return Config(config.tables, (*config.unknown, *empty))
     except ScenarioError as error:
         raise error.in_file(" and ".join(map(str, paths))) from None
 
@@ -142,9 +161,28 @@ def numbers_of(table: str, entry: str) -> range:
     return range(low, high + 1)
 
 
+def _from_dump(content: object) -> object:
+    """The tables of a dump of Redis, `{"QUEUE|Ethernet0|3": {"type": "hash", "value": {...}}}`."""
+    rows = content if is_table(content) else {}
+    if not rows or not all(is_table(row) and {"type", "value"} <= row.keys() for row in rows.values()):
+        return content
+    tables: dict[str, dict[str, object]] = {}
+    for name, row in rows.items():
+        table, bar, entry = name.partition("|")
+        if bar:
+            value = row["value"]
+            if is_table(value):
+                value = {key: one for key, one in value.items() if key != "NULL"}
+            tables.setdefault(table, {})[entry] = value
+    if not tables:
+        expected = "a dump of CONFIG_DB, with keys such as QUEUE|Ethernet0|3; this is of another database"
+        raise ScenarioError(next(iter(rows)), None, expected)
+    return tables
+
+
 def _checked(content: object, unknown: Unknown) -> Tables:
     tables: Tables = {}
-    for name, table in _items(content, "", "tables such as WRED_PROFILE"):
+    for name, table in _items(_from_dump(content), "", "tables such as WRED_PROFILE"):
         if name not in FIELDS:
             unknown[name] = set()
             continue
@@ -282,15 +320,10 @@ FIELDS: Mapping[str, Mapping[str, Callable[[object], object]]] = {
         **{f"{colour}_{bound}_threshold": BYTES for colour in COLOURS for bound in ("min", "max")},
         **{f"{colour}_drop_probability": PER_CENT for colour in COLOURS},
         **{
-            name.format(colour, bound): BYTES
-            for name in ("{}_ect_{}_threshold", "ecn_{}_{}_threshold")
+            field: PER_CENT if name == "probability" else BYTES
             for colour in COLOURS
-            for bound in ("min", "max")
-        },
-        **{
-            name.format(colour): PER_CENT
-            for name in ("{}_ect_drop_probability", "ecn_{}_mark_probability", "ecn_{}_drop_probability")
-            for colour in COLOURS
+            for name in ("min_threshold", "max_threshold", "probability")
+            for field in ecn_fields(colour, name)
         },
     },
     "QUEUE": {"wred_profile": _reference, "scheduler": _reference},

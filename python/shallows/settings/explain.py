@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shallows.base.literal import is_table
 from shallows.scenario.ports import algorithms_by_marking, paused
 from shallows.settings.headroom import headroom
 from shallows.topology.routing import Routes
@@ -238,8 +239,13 @@ def _margin(scenario: "Scenario", rate: int, base_rtt_ps: int) -> Margin | None:
 
 
 def _order(scenario: "Scenario", ports: Sequence[PortExplanation]) -> list[str]:
-    """Whether marking acts before pauses at every port."""
-    remarks: list[str] = []
+    """Whether marking acts before pauses at every port, if a setting says where pauses begin."""
+    remarks: list[str] = [
+        f"{queue.key}.pfc.threshold = {SIZE.text(queue.pauses_begin()[1])} is a default, no setting: whether "
+        "PFC acts before ECN is not known"
+        for queue in paused(scenario)
+        if not _has_threshold(scenario, queue) and queue.marks
+    ]
     for port in ports:
         by_key = {level.key: level.bytes for level in port.levels}
         for queue in paused(scenario):
@@ -247,7 +253,7 @@ def _order(scenario: "Scenario", ports: Sequence[PortExplanation]) -> list[str]:
             marking = f"{queue.key}.marking"
             pause = by_key.get(where)
             full = by_key.get(f"{marking}.kmax") or by_key.get(f"{marking}.threshold")
-            if pause is None or full is None or full <= pause:
+            if pause is None or full is None or full <= pause or not _has_threshold(scenario, queue):
                 continue
             remarks.append(
                 f"{RATE.text(port.rate_bps)}: a lone link is paused from {SIZE.text(round(pause))} on, "
@@ -255,6 +261,17 @@ def _order(scenario: "Scenario", ports: Sequence[PortExplanation]) -> list[str]:
                 "effect"
             )
     return remarks
+
+
+def _has_threshold(scenario: "Scenario", queue: "Queue") -> bool:
+    """Whether the scenario gives the threshold of pauses, itself or through its memory."""
+    if queue.memory:
+        return True
+    tables = [scenario.tables.get("network", {})]
+    if queue.name:
+        tables = [one for one in scenario.tables["classes"] if one["name"] == queue.name] + tables
+    pfc = next((table["pfc"] for table in tables if "pfc" in table), None)
+    return is_table(pfc) and bool({"threshold", "static_th"} & pfc.keys())
 
 
 def _stability(ports: Sequence[PortExplanation]) -> list[str]:

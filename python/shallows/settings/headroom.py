@@ -11,8 +11,8 @@ five parts arrive, each at most:
 | the frame that the other end has just begun | mtu |
 | what the link carries in both directions' propagation delay | 2 * delay * rate |
 
-The other end acts on a pause at once. A NIC or switch that needs longer (IEEE 802.1Qbb allows several
-microseconds) needs rate * time more.
+The other end acts on a pause at once, unless `response_ps` says after which time: IEEE 802.1Qbb allows
+several microseconds. Until then the link carries rate * time more.
 """
 
 from typing import TYPE_CHECKING
@@ -27,18 +27,18 @@ PAUSE = 64
 PS = 10**12
 
 
-def headroom(rate_bps: int, delay_ps: int, mtu: int) -> int:
+def headroom(rate_bps: int, delay_ps: int, mtu: int, response_ps: int = 0) -> int:
     """Bytes that can arrive on a link after a switch decided to pause it, at most.
 
     rate_bps: of the link, in bit/s. delay_ps: propagation in one direction, in ps. mtu: bytes of a full
-    frame.
+    frame. response_ps: until the other end acts on a pause.
     """
-    in_flight = -(-2 * delay_ps * rate_bps // (8 * PS))
+    in_flight = -(-(2 * delay_ps + response_ps) * rate_bps // (8 * PS))
     return in_flight + 3 * mtu + PAUSE
 
 
-def of_any_link(network: "Network", mtu: int) -> int:
+def of_any_link(network: "Network", mtu: int, response_ps: int = 0) -> int:
     """The largest `headroom` of the links that end at a switch."""
     paused = np.flatnonzero(network.link_to >= network.hosts)
     kinds = np.unique(np.column_stack([network.rate_bps, network.delay_ps])[paused], axis=0).tolist()
-    return max(headroom(rate, delay, mtu) for rate, delay in kinds)
+    return max(headroom(rate, delay, mtu, response_ps) for rate, delay in kinds)

@@ -21,7 +21,18 @@ from pathlib import Path
 from typing import Any
 
 from shallows.errors import ScenarioError
-from shallows.settings.config_db import COLOURS, DETECTION, ECN, SHOWN, Config, Entry, read
+from shallows.settings.config_db import (
+    COLOURS,
+    DETECTION,
+    ECN,
+    POWER,
+    SHOWN,
+    Config,
+    Entry,
+    ecn_fields,
+    numbers_of,
+    read,
+)
 from shallows.settings.fragment import Fragment
 from shallows.settings.port_tables import LOOKUP
 from shallows.settings.sonic_queues import MOST_CLASSES, POLLING, PortsDifferError, Queues, agreed
@@ -97,6 +108,11 @@ class _Translation:
 
     def fragment(self) -> Fragment:
         numbers = self.queues.configured()
+        if assumed := self.queues.assumed_lossless():
+            self.assumed.append(
+                f"PFC is on for priority groups {_listed(assumed)}: their BUFFER_PG names a profile with "
+                "xoff, and these files have no PORT_QOS_MAP"
+            )
         beyond = [number for number in numbers if number >= MOST_CLASSES]
         if beyond:
             self.left.append(f"queues {_listed(beyond)}: a scenario has at most {MOST_CLASSES} classes")
@@ -216,21 +232,15 @@ class _Translation:
         """The fields with thresholds of their own for ECN-capable packets in place of those of all."""
         found = dict(fields)
         for colour in COLOURS:
-            for name in ("min_threshold", "max_threshold", "drop_probability"):
-                own = [
-                    other
-                    for other in (
-                        f"{colour}_ect_{name}",
-                        f"ecn_{colour}_{name}",
-                        f"ecn_{colour}_mark_probability",
-                    )
-                    if other in fields
-                    and (name == "drop_probability" or not other.endswith("mark_probability"))
-                ]
-                if own and f"{colour}_{name}" in fields:
-                    self.left.append(f"{key}.{colour}_{name}: of packets without ECN; {own[0]} marks")
+            for name in ("min_threshold", "max_threshold", "probability"):
+                own = [other for other in ecn_fields(colour, name) if other in fields]
+                common = f"{colour}_drop_probability" if name == "probability" else f"{colour}_{name}"
+                if own and common in fields:
+                    self.left.append(f"{key}.{common}: of packets without ECN; {own[0]} marks")
+                if len({fields[other] for other in own}) > 1:
+                    self.left.append(f"{key}.{', '.join(own[1:])}: {own[0]} counts")
                 if own:
-                    found[f"{colour}_{name}"] = fields[own[0]]
+                    found[common] = fields[own[0]]
         return found
 
     def _profile_name(self, numbers: tuple[int, ...]) -> str | None:
@@ -253,6 +263,7 @@ class _Translation:
             found = f"BUFFER_PROFILE.{name}", self.queues.named("BUFFER_PROFILE", name)
         if found is None:
             self.assumed.append("headroom is what each link needs: no BUFFER_PG names a profile")
+            self._assume_threshold("no BUFFER_PG names a profile")
             return {"pfc": {"headroom": "auto"}}, None
         key, profile = found
         pfc: dict[str, object] = {}
@@ -265,6 +276,8 @@ class _Translation:
         shared = self._shared(key, profile)
         if not shared and (name is not None or "static_th" in profile):
             pfc["threshold"] = SIZE.text(_positive(key, profile, "static_th"))
+        elif not shared:
+            self._assume_threshold(f"{key} has none whose meaning is known")
         if "xon_offset" in profile:
             pfc["hysteresis"] = SIZE.text(max(1, profile["xon_offset"]))
             if not profile["xon_offset"]:
@@ -279,6 +292,12 @@ class _Translation:
         if profile.get("xon") and (shared or "xon_offset" in profile):
             self.left.append(f"{key}.xon: a pause also ends below {SIZE.text(profile['xon'])}")
         return {"pfc": pfc, **shared}, profile.get("pool")
+
+    def _assume_threshold(self, why: str) -> None:
+        self.assumed.append(
+            "the pause threshold is the scenario's, by default 100 KB or 2.5 KB per Gbps, not the switch's: "
+            f"{why}"
+        )
 
     def _watchdog(self, queue: int | None) -> dict[str, str]:
         """The keys of a PFC watchdog, which here drops the data of the class."""
@@ -320,8 +339,17 @@ class _Translation:
         pool = next((name for name in tables.get("BUFFER_POOL", {}) if name == LOSSLESS_POOL), None)
         profile = {key: value for key, value in rows[place].items() if key != "threshold"}
         mode = tables["BUFFER_POOL"][pool].get("mode") if pool else None
-        if "threshold" in rows[place] and mode:
-            profile["dynamic_th" if mode == "dynamic" else "static_th"] = rows[place]["threshold"]
+        threshold = rows[place].get("threshold")
+        in_bytes = threshold is not None and threshold > POWER.most
+        if in_bytes:
+            profile["static_th"] = threshold
+            if mode == "dynamic":
+                self.assumed.append(
+                    f"{LOOKUP}.{place}.threshold = {threshold} is in bytes, though the mode of "
+                    f"BUFFER_POOL.{pool} is dynamic: as an exponent it would exceed {POWER.most}"
+                )
+        elif threshold is not None and mode:
+            profile["dynamic_th" if mode == "dynamic" else "static_th"] = threshold
         elif "threshold" in rows[place]:
             self.left.append(f"{LOOKUP}.threshold: its meaning depends on BUFFER_POOL.{LOSSLESS_POOL}.mode")
         return f"{LOOKUP}.{place}", profile | ({"pool": pool} if pool else {})
@@ -394,7 +422,10 @@ class _Translation:
                 "write it as class of their traffic"
             )
         for table, names in self.queues.unused():
-            self.left.append(f"{table}: {', '.join(names)}: none of these queues uses it")
+            by_reason: dict[str, list[str]] = {}
+            for name in names:
+                by_reason.setdefault(self._why_unused(table, name), []).append(name)
+            self.left += [f"{table}: {', '.join(of)}: {reason}" for reason, of in by_reason.items()]
         tables = self.queues.tables
         watchdogs = tables.get("PFC_WD", {})
         watched = any(fields.get("pfcwd_sw_enable") for fields in tables.get("PORT_QOS_MAP", {}).values())
@@ -405,6 +436,20 @@ class _Translation:
         if tables.get("SWITCH_TRIMMING"):
             self.left.append("SWITCH_TRIMMING: the size of trimmed packets: 64 B here")
         self.left += self.config.unknown
+
+    def _why_unused(self, table: str, name: str) -> str:
+        """Why no queue has the settings of an entry."""
+        lossless = self.queues.lossless()
+        for by, entry in self.queues.users(table, name):
+            lossy = [number for number in numbers_of(by, entry) if number not in lossless]
+            if by == "BUFFER_QUEUE" and not lossy:
+                return f"{by}.{entry} names it: the limit of a lossless queue is that of its input"
+            if by == "BUFFER_PG" and lossy and "xoff" in self.queues.tables[table][name]:
+                reason = f"pfc_enable of PORT_QOS_MAP does not have {_listed(lossy)}"
+                return f"{by}.{entry} names it, but PFC is off: {reason}"
+            if by == "BUFFER_PG" and lossy:
+                return f"{by}.{entry} names it: a lossy queue has no limit at its input"
+        return "none of these queues uses it"
 
 
 def _listed(numbers: Sequence[int]) -> str:
@@ -443,7 +488,7 @@ def _differs(fields: Entry, colour: str, reference: str) -> bool:
 
 def _positive(key: str, fields: Entry, name: str) -> int:
     value = fields.get(name)
-    if not value:
+    if not value or value < 0:
         raise ScenarioError(
             f"{key}.{name}", value, "bytes, a number above 0" + ("; it is missing" * (value is None))
         )

@@ -70,11 +70,13 @@ def entries(
     queues: Sequence[int] = (3,),
     dscp: Sequence[int] = (),
     tier: str | None = None,
+    response_ps: int = 0,
 ) -> Entries:
     """The entries that set `[network]` and `[[classes]]` of `scenario` at these ports and queues.
 
     queues: also the priorities with PFC and their groups. With classes there is one for each, in their order,
-    and one DSCP or none. tier: ports of the scenario whose `[[ports]]` count, such as "spine*->*". Raises
+    and one DSCP or none. tier: ports of the scenario whose `[[ports]]` count, such as "spine*->*".
+    response_ps: the time in which a NIC acts on a pause, for headroom that the scenario leaves open. Raises
     `ScenarioError` for a key that has to be changed first.
     """
     if tier is not None:
@@ -89,7 +91,7 @@ def entries(
     if dscp and (len(set(dscp)) != len(dscp) or len(dscp) != len(given)):
         order = f"in the order {_names(scenario)}" if given else "which this scenario does not have"
         raise ScenarioError("--dscp", _text(dscp), f"a DSCP of its own for each class, {order}")
-    export = _Export(scenario, tuple(ports), tuple(queues), tuple(dscp))
+    export = _Export(scenario, tuple(ports), tuple(queues), tuple(dscp), response_ps)
     written = export.entries()
     if not written.tables:
         return written
@@ -123,6 +125,7 @@ class _Export:
     ports: tuple[str, ...]
     queues: tuple[int, ...]
     dscp: tuple[int, ...]
+    response_ps: int
     tables: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict[str, dict[str, dict[str, str]]])
     chosen: dict[str, str] = field(default_factory=dict[str, str])
     left: dict[str, str] = field(default_factory=dict[str, str])
@@ -289,10 +292,14 @@ class _Export:
         """Pauses of a queue, which take their threshold from its memory if there is one."""
         key, memory, xoff = queue.key, queue.memory, pfc.headroom
         if xoff == NEVER:
-            xoff = of_any_link(self.scenario.graph, self.scenario.mtu)
+            xoff = of_any_link(self.scenario.graph, self.scenario.mtu, self.response_ps)
             self.chosen[f"{key}.pfc.headroom"] = (
-                f'{key}.pfc.headroom = "auto": {SIZE.text(xoff)}, the largest need of a link'
+                f'{key}.pfc.headroom = "auto": {SIZE.text(xoff)}, the largest need of a link, '
+                f"{self._response()}"
             )
+        elif self.response_ps:
+            expected = f'network.pfc.headroom = "auto"; {key}.pfc.headroom is {SIZE.text(xoff)}'
+            raise ScenarioError("--nic-response", TIME.text(self.response_ps), expected)
         profile = {"size": "0", "xon": "0", "xoff": str(xoff), "xon_offset": str(pfc.hysteresis)}
         if memory:
             self._pool("ingress", "dynamic", memory.size, names)
@@ -308,6 +315,12 @@ class _Export:
             fields["pfc_enable"] = _text(sorted(self.paused))
         if pfc.watchdog:
             self._watchdog(f"{key}.pfc", pfc.watchdog, pfc.restoration or pfc.watchdog, names)
+
+    def _response(self) -> str:
+        """Whether headroom contains the time in which a NIC acts on a pause."""
+        if self.response_ps:
+            return f"with {TIME.text(self.response_ps)} until a NIC acts on a pause"
+        return "without the time until a NIC acts on a pause: add it with --nic-response 3us"
 
     def _watchdog(self, key: str, detection: int, restoration: int, names: _Names) -> None:
         """The PFC watchdog: its times are those of the port, and each priority is watched or not."""

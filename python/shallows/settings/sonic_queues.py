@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shallows.errors import ScenarioError
-from shallows.settings.config_db import MAPS, NUMBERED, Entry, Tables, numbers_of, ports_of
+from shallows.settings.config_db import MAPS, NUMBERED, REFERENCES, Entry, Tables, numbers_of, ports_of
 
 MOST_CLASSES = 8
 """Queues that traffic classes can be: a frame has three bits of priority."""
@@ -80,9 +80,36 @@ class Queues:
         )
         return agreed(found, f"one {key.replace('_', ' ')} for a queue {ports}".replace(" ,", ","))
 
+    def users(self, table: str, name: str) -> list[tuple[str, str]]:
+        """The (table, entry) of queues and groups of the port that name an entry of `table`."""
+        return [
+            (by, entry)
+            for by in NUMBERED
+            for entry, values in self.tables.get(by, {}).items()
+            if self.of_port(by, entry)
+            and any(target == table and values.get(key) == name for key, target in REFERENCES[by].items())
+        ]
+
     def lossless(self) -> tuple[int, ...]:
         """The queues with PFC."""
-        return self._of_priorities("pfc_enable") or ()
+        return self._of_priorities("pfc_enable") or self.assumed_lossless()
+
+    def assumed_lossless(self) -> tuple[int, ...]:
+        """The groups with headroom, where PORT_QOS_MAP is not at hand, which would turn PFC on."""
+        if self.tables.get("PORT_QOS_MAP"):
+            return ()
+        profiles = self.tables.get("BUFFER_PROFILE", {})
+        return tuple(
+            sorted(
+                {
+                    group
+                    for entry, values in self.tables.get("BUFFER_PG", {}).items()
+                    if self.of_port("BUFFER_PG", entry)
+                    and profiles.get(values.get("profile", ""), {}).get("xoff")
+                    for group in numbers_of("BUFFER_PG", entry)
+                }
+            )
+        )
 
     def watchdog(self, queue: int | None) -> Entry:
         """The PFC watchdog of a queue with PFC; empty without one.
