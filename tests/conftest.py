@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,18 @@ def pytest_collection_modifyitems(items):
             item.add_marker(DEAR[item.nodeid])
         elif "browser" in item.fixturenames:
             item.add_marker(pytest.mark.thorough)
+    if gone := names_of_no_test({item.nodeid for item in items}):
+        raise pytest.UsageError(f"tests/dear.txt names no test: {', '.join(gone[:5])}")
+
+
+def names_of_no_test(collected):
+    """The names of `DEAR` without a test, though other tests of their file were collected whole.
+
+    A file that is collected in part, or that a missing library skips, says nothing.
+    """
+    asked = any("::" in word for word in sys.argv)
+    files = {} if asked else {name.partition("::")[0] for name in collected}
+    return sorted(name for name in DEAR.keys() - collected if name.partition("::")[0] in files)
 
 
 @pytest.fixture(autouse=True, scope="session")

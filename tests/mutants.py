@@ -11,7 +11,8 @@ row says that no input can show the difference; then another mutation is drawn.
     python tests/mutants.py --again --commit C --table FILE
 
 judges the mutations of a table on another commit. A row whose line is gone there needs
-`moved = [file, old, new]`.
+`moved = [file, old, new]`. tests/mutants.toml has those of seed 20261128, to which a change of the suite is
+held.
 """
 
 import argparse

@@ -51,42 +51,6 @@ def every_command():
             yield tuple(filter(None, (name, inner))), found
 
 
-@pytest.mark.parametrize(
-    ("words", "instead"),
-    [
-        (["run", "small.toml", "--cc", "dctcp", "--cc", "dx"], "`shallows compare` runs several algorithms"),
-        (["run", "small.toml", "--seed", "1", "--seed", "2"], "`shallows sweep --seeds 2`"),
-        (["run", "small.toml", "--out", "a", "--out=b"], "--out is given twice"),
-        (["sweep", "small.toml", "--x", "a", "--x", "b"], "--heatmap KEY is a second"),
-        (["fluid", "margin", "dcqcn", "--rate", "1Gbps", "--rate", "2Gbps"], "--rate is given twice"),
-        (["draw", "small.toml", "--out", "a.png", "--out", "b.png"], "--out is given twice"),
-        (["live", "attach", "dx", "--iface", "a", "--iface", "b"], "--iface is given twice"),
-    ],
-)
-def test_an_option_with_one_value_is_given_once(words, instead, place):
-    done = invoked(*words)
-    assert done.exit_code == 2
-    assert "given twice: expected one value" in done.stderr
-    assert instead in done.stderr
-    assert not (place / "results").exists()
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["run", "small.toml", "--set", "seed=1", "--set", "seed=2"], "each key once, not 1 and 2"),
-        (
-            ["sweep", "small.toml", "--over", "traffic.0.senders=1,2", "--over", "traffic.0.senders=3,4"],
-            "write its values with commas, traffic.0.senders=A,B,C",
-        ),
-    ],
-)
-def test_a_key_is_given_once(words, message, place):
-    done = invoked(*words)
-    assert done.exit_code == 2
-    assert message in done.stderr
-
-
 def test_options_of_several_values_and_flags_may_be_repeated(place):
     done = invoked("run", "small.toml", "--set", "seed=2", "--set", "cc=dx", "--json", "--json")
     assert done.exit_code == 0
@@ -227,21 +191,6 @@ def _empty():
     from shallows.plot.drawing import Drawing
 
     return Drawing((1, 1))
-
-
-@pytest.mark.parametrize("command", [["run"], ["compare", "--cc", "dctcp"]])
-@pytest.mark.parametrize(
-    ("window", "message"),
-    [
-        (["--since", "5"], "--since"),
-        (["--since", "5us", "--until", "5us"], '--until = "5us": expected a time after --since 5us'),
-    ],
-)
-def test_a_window_that_is_none_is_refused_before_the_run(command, window, message, place):
-    done = invoked(command[0], "small.toml", *command[1:], *window)
-    assert done.exit_code == 2
-    assert message in done.stderr
-    assert not (place / "results").exists()
 
 
 @pytest.mark.parametrize(

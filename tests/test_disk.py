@@ -11,10 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pandas
-import polars
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -22,6 +20,7 @@ from typer.testing import CliRunner
 
 import fake_packet_run as fake
 import shallows as sh
+from lazy import duckdb, polars
 from shallows.cli import app
 from shallows.results import TABLES, disk, tables
 from shallows.results.tables import Column, Names

@@ -4,17 +4,18 @@ Tests execute them with short parameters. The nightly ones have those that reade
 """
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("nbclient", reason="nbclient comes with make test")
-pytest.importorskip("ipywidgets", reason="ipywidgets comes with make test")
+from lazy import nbformat, notebooks
+
+for library in ("nbclient", "ipywidgets"):
+    if find_spec(library) is None:
+        pytest.skip(f"{library} comes with make test", allow_module_level=True)
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "packaging"))
-
-import nbformat
-import notebooks
 
 CHECKS = {
     # ns-3: 35.7 packets, 0.989 of the link. Roundings of windows of five packets move the queue by a quarter.

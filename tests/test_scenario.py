@@ -5,10 +5,10 @@ import pickle
 import tomllib
 from pathlib import Path
 
-import networkx
 import numpy as np
 import pytest
 
+from lazy import networkx
 from shallows import scenario as scenarios
 from shallows.algorithms import algorithm
 from shallows.algorithms.marking import Marking

@@ -4,10 +4,10 @@ import json
 import time
 from fnmatch import fnmatchcase
 
-import networkx
 import numpy as np
 import pytest
 
+from lazy import networkx
 from shallows.scenario import Scenario
 from shallows.topology import KINDS, graph_table, read_graph
 from shallows.topology.routing import Routes, path_counts

@@ -17,11 +17,13 @@ from soak import by_schema, failures, oracles, scenarios, transports
 
 FLAVOURS = {scenarios: 5, transports: 2, failures: 2, by_schema: 1}
 """Where scenarios come from, and how often."""
+PACKETS = 20_000
+"""About how many packets a run has."""
 ROUNDS = 12
 """How often keys are taken away from a scenario before it counts as none."""
 
 
-def text(seed, number, packets=scenarios.PACKETS):
+def text(seed, number, packets=PACKETS):
     """(what it is meant to be, its world, TOML); of scenarios that no round saves the world is None."""
     grammar = _grammar(seed, number)
     world, tables = grammar.lawful(seed, number, packets)

@@ -1,0 +1,2 @@
+# The commands, in the order of help.
+$ shallows --help

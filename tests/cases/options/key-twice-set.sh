@@ -1,0 +1,2 @@
+# A key is given once.
+$ shallows run small.toml --set seed=1 --set seed=2

@@ -1,0 +1,2 @@
+# A window that is none is refused before the run.
+$ shallows run small.toml --since 5
