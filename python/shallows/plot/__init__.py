@@ -102,9 +102,14 @@ def figure(
     labels: `{"hpcc": "HPCC"}`. `size` is the width in inches, such as 3.33 for one column, or a pair with the
     height.
     The caption holds what is needed to reproduce the figure. `since` and `until` ("20ms") limit the panels
-    over time. Raises `ScenarioError` for a window of time without samples.
+    over time. Raises `ScenarioError` for a window of time without samples,
+    and for a name that no run has.
     """
-    renamed = [(run, (names or {}).get(label, label)) for run, label in labelled(runs, labels)]
+    given = labelled(runs, labels)
+    for name in names or {}:
+        if name not in (label for _, label in given):
+            raise ScenarioError("names", name, f"one of {', '.join(label for _, label in given)}")
+    renamed = [(run, (names or {}).get(label, label)) for run, label in given]
     named = excerpts(renamed, since, until)
     shown = _shown(named)
     width, columns = _width(size, len(shown))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pyarrow.dataset import Dataset
 
-    from shallows.sweeps.figures import FigureOptions
+    from shallows.sweeps.figures import FigureOptions, HeatmapOptions
 
 
 MOST_SEEDS = 200
@@ -235,13 +235,13 @@ class Sweep:
     ) -> "Figure":
         """A matplotlib Figure of the mean of `y` against `x`, with its interval as a band.
 
-        `options` are `size`, `names` and `caption`; see `sweeps.figures.figure`.
+        `options` are `size`, `names`, `caption`, `bars` and `log`; see `sweeps.figures.figure`.
         """
         from shallows.sweeps import figures
 
         return figures.figure(self, x, y, by, baseline, **options)
 
-    def heatmap(self, x: str, y: str, of: str, **options: "Unpack[FigureOptions]") -> "Figure":
+    def heatmap(self, x: str, y: str, of: str, **options: "Unpack[HeatmapOptions]") -> "Figure":
         """A matplotlib Figure: the mean of `of` over two swept keys, a panel for each algorithm.
 
         `options` are `size`, `names` and `caption`; see `sweeps.figures.figure`.
