@@ -78,7 +78,8 @@ soak-attach: build live
 	SHALLOWS_SOAK=1 $(BIN)/python -m pytest tests/test_kernel.py -k random_orders
 
 # Random scenarios, valid, damaged and hostile, for hours, from a new seed that is printed. SOAK_SECONDS=60 runs a minute,
-# SOAK="--seed 7 --count 100" the first hundred of a seed, SOAK="--grammar schema" scenarios drawn from the JSON Schema.
+# SOAK="--seed 7 --count 100" the first hundred of a seed, SOAK="--grammar lawful" valid ones, under every oracle of
+# tests/soak/oracles.py, SOAK="--grammar schema" scenarios drawn from the JSON Schema.
 SOAK_SECONDS ?= 14400
 soak: build .venv/test-ready
 	cd tests && ../$(BIN)/python -m soak --seconds $(SOAK_SECONDS) $(SOAK) --out ../results/soak

@@ -20,9 +20,10 @@ PARTS = {
     "wire": f"{PYTHON} -m pytest -m nightly tests/test_wire_bands.py",
     "kernel": f"SHALLOWS_SOAK=1 {PYTHON} -m pytest -m kernel",
     "rust": "SHALLOWS_SOAK=10000 SHALLOWS_DOMAINS=2000 cargo test --release --package shallows-sim soak",
-    "soak": "make soak SOAK_SECONDS=36000 SOAK='--count 5000 --why --state ../results/soak/scenarios.json'",
-    "soak-schema": "make soak SOAK_SECONDS=36000 SOAK='--count 2000 --grammar schema'",
-    "soak-transports": "make soak SOAK_SECONDS=36000 SOAK='--count 5000 --grammar transports'",
+    "oracles": "make soak SOAK_SECONDS=9000 SOAK='--grammar lawful --count 5000 --why"
+    " --state ../results/soak/lawful.json'",
+    "soak": "make soak SOAK_SECONDS=9000 SOAK='--count 5000 --state ../results/soak/scenarios.json'",
+    "soak-schema": "make soak SOAK_SECONDS=9000 SOAK='--count 2000 --grammar schema'",
     "attack": "make attack ATTACK='--kills 500 --seconds 36000 --state ../results/attack.json'",
     "attach": "make soak-attach",
     "mutants": "make mutants",

@@ -97,24 +97,6 @@ def test_what_a_flow_waits_for(cc, time, state, waits_for):
     assert flow.paced_until_us == 12 if state == "paced" else flow.paced_until_us != flow.paced_until_us
 
 
-def test_queues_are_those_that_the_run_recorded():
-    """A sample is taken before what happens at its time: it is the moment a picosecond before."""
-    scenario = sh.Scenario(
-        duration="3ms",
-        topology={"kind": "dumbbell", "hosts": 8, "rtt": "80us"},
-        traffic=[{"kind": "long-lived", "flows": 8}],
-        cc="dctcp",
-        record={"queues": "7us"},
-    )
-    run = sh.run(scenario)
-    queues = run.queues
-    busiest = queues.sort_values("queue_bytes", ascending=False, kind="stable")
-    for sample in busiest.iloc[:: len(busiest) // 8].itertuples():
-        if sample.time_us:
-            port = run.at(f"{round(sample.time_us * 1e6) - 1}ps").ports.set_index("port").loc[sample.port]
-            assert port.queue_bytes == pytest.approx(sample.queue_bytes, abs=1)
-
-
 def test_pauses_of_a_deadlock_are_there_at_the_end():
     run = sh.run("pause-deadlock")
     circle = run.summary["network"]["deadlock"]

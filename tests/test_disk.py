@@ -301,14 +301,18 @@ def test_more_rows_than_the_memory_holds_are_an_error_and_not_an_abort(tmp_path)
 def test_a_sweep_keeps_values_of_every_kind(tmp_path):
     from shallows.sweeps import saved
 
+    rest = {"cc": "dx", "seed": 1, "fingerprint": None, "port": None, "more_than": {}}
     rows = [
-        {"run": "a", "load": 0.2, "flows": 3, "on": True, "odd": "auto", "failure": None, "jain": 0.5},
-        {"run": "b", "load": 1, "flows": 4, "on": False, "odd": [1, 2], "failure": "late", "jain": None},
+        {"load": 0.2, "flows": 3, "on": True, "odd": "auto", "failure": None, "jain": 0.5, "run": "a" * 16},
+        {"load": 1, "flows": 4, "on": False, "odd": [1, 2], "failure": "late", "jain": None, "run": "b" * 16},
     ]
-    saved.save(tmp_path / "table.parquet", rows, {"name": "x"}, {"traffic.0.load": "load"})
-    assert saved.load(tmp_path / "table.parquet") == (rows, {"name": "x"}, {"traffic.0.load": "load"})
+    rows = [row | rest for row in rows]
+    about = {"name": "x", "world": "packet", "version": "0", "seeds": [1], "shard": None, "told": ""}
+    about |= {"interrupted": False, "set_aside": {}}
+    saved.save(tmp_path / "table.parquet", rows, about, {"traffic.0.load": "load"})
+    assert saved.load(tmp_path / "table.parquet") == (rows, about, {"traffic.0.load": "load"})
     found = duckdb.sql(f"select * from '{tmp_path}/table.parquet'")
-    kinds = "VARCHAR DOUBLE BIGINT BOOLEAN VARCHAR VARCHAR DOUBLE"
+    kinds = "DOUBLE BIGINT BOOLEAN VARCHAR VARCHAR DOUBLE VARCHAR VARCHAR BIGINT VARCHAR VARCHAR VARCHAR"
     assert list(map(str, found.types)) == kinds.split()
 
 

@@ -8,8 +8,6 @@ from typer.testing import CliRunner
 import shallows as sh
 from shallows import cli
 from shallows.errors import ScenarioError
-from soak import failures
-from soak.checks import problem
 
 GBPS = 10 * 1460 / 1500
 """Payload per time on a link of 10 Gbit/s with frames of 1500 B."""
@@ -457,12 +455,3 @@ def test_a_link_that_loses_all_is_named_wherever_packets_may_take_it():
     assert 0 < row["stranded"] == len(unfinished)
     (said,) = (text for text in result.summary["warnings"] if "loses all packets" in text)
     assert re.search(r"link \S*p1\.\S+, on the path of flow \d+, loses all packets", said)
-
-
-@pytest.mark.parametrize("number", range(8))
-def test_flows_of_failing_networks_finish_or_are_named(number):
-    """A fixed few of `python -m soak --grammar failures`."""
-    _, world, text = failures.text(7, number)
-    what, wrong = problem(text, world, **failures.how(7, number))
-    assert wrong is None, f"{wrong}\n{text}"
-    assert what == "ran"

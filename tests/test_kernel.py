@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -13,9 +14,10 @@ from statistics import median
 
 import pytest
 
+import commands
 import shallows as sh
 from shallows.errors import BooksError, ScenarioError
-from shallows.worlds import kernel, live
+from shallows.worlds import kernel, live, machine
 from shallows.worlds.packet import request
 from shallows.worlds.runner import prepare
 from shallows.worlds.spread import half_width
@@ -404,6 +406,48 @@ def test_a_dry_run_says_what_attach_would_change_and_changes_nothing(namespace):
     assert "give shallows_dx to new connections of the whole host" in done.stdout
     assert "set gso_max_segs of lo from 65535 to 1, until detached" in done.stdout
     assert settled(before, namespace) == before
+
+
+@needs_kernel
+@pytest.mark.parametrize("cc", ["inigo@algorithm-5", "inigo@published", "dctcp@ns-2", "dx@as-printed"])
+def test_a_dry_run_refuses_what_attach_refuses(cc, namespace):
+    for dry in ([], ["--dry-run"]):
+        done = cli("live", "attach", cc, "--iface", "lo", "--host", *dry, within=namespace)
+        assert done.returncode == 2
+        assert "expected false, because no algorithm for the kernel has it" in done.stderr
+    assert not Path("/run/shallows-live").exists()
+
+
+@needs_kernel
+@pytest.mark.parametrize("word", ["check", "status"])
+def test_a_reader_that_has_gone_is_no_panic(word):
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [live.program(), word], stdout=writing, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@needs_kernel
+@pytest.mark.parametrize("after_s", [0.3, 1.2])
+@pytest.mark.parametrize("cc", ["dx", "reno"])
+def test_a_signal_before_the_first_packet_saves_no_absurd_numbers(cc, after_s, tmp_path):
+    """While headroom is measured, or connections are made: a utilisation of 6144000000 % was saved."""
+    words = ("run", str(TWO), "--world", "kernel", "--cc", cc, "--set", "duration=5s", "--out", "out")
+    process = commands.Process(*words, cwd=tmp_path)
+    group = Path(f"/run/shallows/{machine.NAME}")
+    until = time.monotonic() + 60
+    while str(process.pid) not in group.read_text() and time.monotonic() < until:
+        time.sleep(0.01)
+    time.sleep(after_s)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 130
+    for summary in tmp_path.glob("out*/summary.json"):
+        used = json.loads(summary.read_text())["bottleneck"]["utilization"]
+        assert used is None or 0 <= used <= 1
+    assert "Traceback" not in process.communicate()[1]
 
 
 @needs_kernel

@@ -165,3 +165,36 @@ def test_a_distance_is_of_both_signs_and_of_each_measure():
     assert beyond(here, Fake(27, 0.86, 0.82), most) == []
     assert len(beyond(here, Fake(34, 0.96, 1.0), most)) == 3
     assert len(beyond(here, Fake(26, 0.84, 0.8), most)) == 3
+
+
+ECN_CUBIC = {"name": "cubic", "ecn": True}
+MIXTURES = [
+    ("dctcp", "reno"),
+    ("dctcp", "cubic"),
+    ("dctcp", ECN_CUBIC),
+    ("dctcp", "dx"),
+    ("dctcp", "inigo"),
+    ("dx", "reno"),
+    ("dx", ECN_CUBIC),
+    ("inigo", "cubic"),
+    ("reno", ECN_CUBIC),
+    ("cubic", "reno"),
+]
+
+
+@needs_kernel
+@pytest.mark.parametrize(
+    "pair", [MIXTURES[0], *(pytest.param(pair, marks=pytest.mark.nightly) for pair in MIXTURES[1:])], ids=str
+)
+def test_two_algorithms_share_a_network_as_in_the_packet_world(pair):
+    """One that uses ECN made all flows ask for it, so that marks stood in for drops: 41 Mbps for 1.2."""
+    topology = {"kind": "dumbbell", "hosts": 4, "rate": "50Mbps", "edge_rate": "400Mbps", "rtt": "3ms"}
+    uses_ecn = "dctcp" in pair or ECN_CUBIC in pair
+    marking = {"kind": "step", "threshold": "15pkt", "nodrop": True} if uses_ecn else "none"
+    traffic = [
+        {"kind": "long-lived", "cc": cc, "from": ends, "to": [end + 4 for end in ends], "jitter": "20ms"}
+        for cc, ends in zip(pair, ([0, 1], [2, 3]), strict=True)
+    ]
+    network = {"buffer": "100pkt", "marking": marking}
+    times = {"duration": "5s", "warmup": "2s"}
+    held({**STAR, **times, "topology": topology, "network": network, "cc": pair[0], "traffic": traffic})

@@ -36,14 +36,6 @@ SHORT_QUEUES = {
 LOSSLESS = {"dcqcn", "timely", "patched-timely", "patched-timely-pi"}
 """Algorithms of RoCE, whose papers assume PFC: senders begin at the link rate and go back N on a loss."""
 FLOWS = 4
-SMALL = {
-    "leaf-spine": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
-    "three-tier": {"cores": 2, "aggregations": 2, "tors": 2, "hosts_per_tor": 2},
-    "rail-optimised": {"servers": 3, "gpus": 2, "spines": 2},
-    "dragonfly+": {"groups": 2, "leaves": 2, "spines": 2, "hosts_per_leaf": 2},
-    "dumbbell": {"hosts": 3},
-    "star": {"hosts": 3},
-}
 
 
 def combinations():
@@ -54,16 +46,6 @@ def combinations():
         for i, algorithm in enumerate(ALGORITHMS)
         for j, rate in enumerate(RATES)
     ]
-
-
-def topology(kind, rate):
-    if kind == "graph":
-        edges = [[f"h{i}", "s0", rate, "2us"] for i in range(3)]
-        return {"kind": kind, "hosts": ["h0", "h1", "h2"], "edges": edges}
-    if kind == "multi-bottleneck":
-        return {"kind": kind, "hosts": [2, 2, 2], "rate": rate, "edge_rate": rate, "rtt": "20us"}
-    table = {"kind": kind, "rate": rate, **SMALL.get(kind, {})}
-    return table | ({"rtt": "20us"} if "rtt" in KINDS[kind].model_fields else {})
 
 
 def settling_ps(used, frames, rtt_ps):
@@ -90,7 +72,7 @@ def measured(kind, cc, rate, frame):
     packet, warnings, scenario).
     """
     network = {"mtu": frame} | ({"pfc": True} if cc in {*LOSSLESS, "hpcc-roce", "swift-roce"} else {})
-    tables = {"topology": topology(kind, rate), "network": network, "cc": cc}
+    tables = {"topology": matrix.topology(kind, rate), "network": network, "cc": cc}
     plain = Scenario(duration="1s", traffic=[{"kind": "long-lived"}], **tables)
     scale = Scale.of(plain.graph, plain.mtu)
     port_bps = int(scale.port_bps.min())

@@ -1,19 +1,10 @@
 """Relations between runs: what must not matter does not, and what scales, scales."""
 
-import random
-
 import numpy as np
 import pytest
 
 import shallows as sh
-from shallows.faults import Fault
-from shallows.scenario import HostTable, NetworkTable, RecordTable, Scenario
-from shallows.scenario.given import Given
-from shallows.scenario.queues import Pauses, Pool, Shared, TrafficClass, Trimming
-from shallows.topology import KINDS as TOPOLOGIES
-from shallows.traffic import KINDS as TRAFFICS
-from soak.checks import problem
-from soak.scenarios import Draw, how, text
+from shallows.scenario import Scenario
 
 BASE = {
     "seed": 11,
@@ -58,11 +49,6 @@ def test_names_do_not_matter():
 def test_the_order_of_keys_does_not_matter():
     shuffled = Scenario(**dict(reversed(BASE.items())))
     assert sh.run(shuffled).summary["fingerprint"] == fingerprint()
-
-
-def test_recording_does_not_matter():
-    record = {"queues": "3us", "probes": "7us", "ports": "all", "flows": "all"}
-    assert fingerprint() == fingerprint(record=record)
 
 
 def test_a_warm_up_moves_no_packet():
@@ -111,50 +97,3 @@ def test_rates_that_grow_and_times_that_shrink_alike_change_nothing_but_the_scal
     np.testing.assert_allclose(fast.flows.fct_us * times, slow.flows.fct_us, rtol=1e-9)
     assert list(fast.flows.retransmits) == list(slow.flows.retransmits)
     np.testing.assert_allclose(fast.flows.slowdown, slow.flows.slowdown, rtol=1e-9)
-
-
-@pytest.mark.parametrize("number", range(40))
-def test_random_scenarios_are_refused_or_run_true(number):
-    """A fixed few; a minute of new ones goes on in continuous integration, hours with `make soak`."""
-    kind, world, written = text(20261122, number)
-    assert problem(written, world, **how(20261122, number))[1] is None, f"{kind}, {world} world\n{written}"
-
-
-def _keys(at, value):
-    """Every key of a table of a scenario, with the table's place and kind: ("traffic.incast", "size")."""
-    if isinstance(value, dict):
-        here = f"{at}.{value['kind']}" if at in ("topology", "traffic") else at
-        for key, inside in value.items():
-            yield here, key
-            yield from _keys(f"{here}.{key}".lstrip("."), inside)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _keys(at, item)
-
-
-def test_the_soak_draws_every_key():
-    """But two: nothing is saved by name there, and a trace has its rows in the scenario."""
-    tables = {
-        "": Given,
-        "network": NetworkTable,
-        "hosts": HostTable,
-        "record": RecordTable,
-        "faults": Fault,
-        "classes": TrafficClass,
-        "pools": Pool,
-    }
-    tables |= {"network.pfc": Pauses, "network.shared": Shared, "network.trimming": Trimming}
-    tables |= {f"topology.{name}": kind for name, kind in TOPOLOGIES.items()}
-    tables |= {f"traffic.{name}": kind for name, kind in TRAFFICS.items()}
-    left = {
-        (at, field.alias or key) for at, table in tables.items() for key, field in table.model_fields.items()
-    }
-    for number in range(2000):
-        left -= set(_keys("", Draw(random.Random(f"keys/{number}")).tables()))
-    assert left == {("", "name"), ("traffic.trace", "file")}
-
-
-def test_the_same_number_is_the_same_scenario():
-    seed = random.randrange(10**9)
-    first = [text(seed, number) for number in range(100)]
-    assert [text(seed, number) for number in reversed(range(100))] == first[::-1]

@@ -18,6 +18,7 @@ import commands
 import failing_calls
 import fake_packet_run as fake
 import shallows as sh
+from shallows.base.version import version
 from shallows.results import TABLES, files, store
 from shallows.results.metrics import RUN_KEYS as NUMBERS
 from shallows.sweeps import jobs
@@ -314,6 +315,68 @@ def test_a_spoilt_result_is_a_sentence(tmp_path, spoil, said):
     spoil(folder)
     with pytest.raises(sh.ScenarioError, match=re.escape(said)):
         sh.Run.load(folder)
+
+
+FORGED = {
+    "warnings": ("warnings", None, "a list"),
+    "a warning": ("warnings", [{}], "a text"),
+    "flows": ("flows", [], "a table"),
+    "network": ("network", ..., "a value: it is missing"),
+    "a count": ("events", "many", "a whole number"),
+    "a flag": ("books.closed", 1, "true or false"),
+    "a world": ("world", "flat", '"packet"'),
+    "a time": ("duration_s", float("inf"), "a number"),
+    "a large time": ("duration_s", 1e300, "a number"),
+    "a row": ("traffic", [1], "a table"),
+    "a number": ("bottleneck.queue_mean_pkt", "0", "a number"),
+}
+
+
+@pytest.mark.parametrize(("key", "value", "expected"), FORGED.values(), ids=FORGED)
+def test_a_summary_with_another_type_is_refused_with_its_key(tmp_path, key, value, expected):
+    """Its tables fit it, as those of a forger who uses Shallows do."""
+    run = fake.run()
+    *way, last = key.split(".")
+    table = run.summary
+    for step in way:
+        table = table[step]
+    if value is ...:
+        del table[last]
+    else:
+        table[last] = value
+    run.save(tmp_path / "out")
+    with pytest.raises(sh.ScenarioError, match=rf"summary\.json: {key}.*expected {expected}"):
+        sh.Run.load(tmp_path / "out")
+
+
+@pytest.mark.parametrize("lacks", ["digest", "key", "table"])
+def test_a_result_of_another_version_is_named(tmp_path, lacks):
+    run = fake.run()
+    run.summary["version"] = "0.1.0+c0ffee"
+    if lacks == "key":
+        del run.summary["flows_by_size"]
+    run.save(tmp_path / "out")
+    table = tmp_path / "out" / "flows.parquet"
+    if lacks == "digest":
+        pyarrow.parquet.write_table(pyarrow.parquet.read_table(table), table)
+    elif lacks == "table":
+        table.unlink()
+    ours = re.escape(version().partition("+")[0])
+    with pytest.raises(sh.ScenarioError, match=f"a result of version {ours}: version 0.1.0 saved this one"):
+        sh.Run.load(tmp_path / "out")
+
+
+def test_a_whole_result_of_another_version_is_read(tmp_path):
+    run = fake.run()
+    run.summary["version"] = "0.1.0+c0ffee"
+    assert sh.Run.load(run.save(tmp_path / "out")).summary == run.summary
+
+
+@pytest.mark.parametrize("text", ["", "cc\n", "a,b\n1,2\n", "\xff", '"'], ids=repr)
+def test_a_spoilt_comparison_is_a_sentence(tmp_path, text):
+    (tmp_path / "comparison.csv").write_text(text, "latin-1")
+    with pytest.raises(sh.ScenarioError, match=r"comparison\.csv: not a table of runs"):
+        sh.Comparison.load(tmp_path)
 
 
 def test_no_folder_has_a_nul_in_its_name():

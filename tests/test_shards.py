@@ -1,12 +1,13 @@
 """Shards of a sweep, and their merger."""
 
+import os
 import shutil
 
 import pytest
 
 import shallows as sh
 from shallows.errors import ScenarioError
-from shallows.sweeps import merge
+from shallows.sweeps import merge, saved
 from shallows.sweeps.shards import shard_of
 
 TABLES = {
@@ -92,3 +93,108 @@ def test_a_shard_is_one_of_several(text):
 def test_a_shard_cannot_add_seeds_until_an_interval_is_narrow(tmp_path):
     with pytest.raises(ScenarioError, match="no such option with a shard"):
         shard(tmp_path, (1, 2), until=0.05)
+
+
+def tree(folder):
+    """Everything in a folder: {path: content, or target of a link, or None for a folder}."""
+    return {
+        path: os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+    }
+
+
+@pytest.fixture(scope="module")
+def shards(tmp_path_factory):
+    """Two shards of three runs, to be copied."""
+    folder = tmp_path_factory.mktemp("shards")
+    return [shard(folder, (number, 2), seeds=1).folder for number in (1, 2)]
+
+
+@pytest.fixture
+def parts(shards, tmp_path):
+    return [sh.Sweep.load(shutil.copytree(folder, tmp_path / folder.name)) for folder in shards]
+
+
+def forged(one, change):
+    """Write the table of a shard again, with rows that somebody has changed."""
+    for row in one.rows:
+        change(row)
+    saved.save(one.folder / "table.parquet", one.rows, one.about, one.swept)
+
+
+ADDRESSES = [
+    "A/../../../precious",
+    "../../precious",
+    "/precious",
+    "0123456789abcde",
+    "0123456789abcdef0",
+    "0123456789ABCDEF",
+    "0123456789abcdef\n",
+    "٠١٢٣٤٥٦٧٨٩abcdef",
+    "",
+    None,
+]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_a_forged_address_leads_nowhere(tmp_path, parts, address):
+    """The folder that an address of the table leads to is neither removed, replaced nor read."""
+    one, other = parts
+    precious = tmp_path / "precious"
+    shutil.copytree(one.folder / "runs" / f"run={one.rows[0]['run']}", precious)
+    (precious / "thesis.tex").write_text("years of work")
+    (other.folder / "runs" / "run=A").symlink_to(tmp_path)
+    forged(other, lambda row: row.update(run=address))
+    before = tree(tmp_path)
+    with pytest.raises(ScenarioError, match=r"16 hexadecimal digits|a text"):
+        merge([one.folder, other.folder], tmp_path / "merged")
+    with pytest.raises(ScenarioError, match=r"16 hexadecimal digits|a text"):
+        _ = list(sh.Sweep.load(other.folder).runs())
+    assert {
+        path: what for path, what in tree(tmp_path).items() if tmp_path / "merged" not in path.parents
+    } == (before)
+
+
+@pytest.mark.parametrize("link", ["runs", ".lock", ".table.parquet.partial", "set-aside", "summary.csv"])
+def test_a_link_in_the_folder_of_a_sweep_is_not_followed(tmp_path, parts, link):
+    away = tmp_path / "away"
+    away.mkdir()
+    folders = [one.folder for one in parts]
+    for folder, again in ((tmp_path / "merged", lambda out: merge(folders, out)), (folders[0], None)):
+        folder.mkdir(exist_ok=True)
+        (folder / link).rename(away / "was") if (folder / link).exists() else None
+        target = away if link in ("runs", "set-aside") else away / "file"
+        (folder / link).symlink_to(target)
+        before = tree(away)
+        with pytest.raises(ScenarioError, match=f"its {link} is a link"):
+            again(folder) if again else shard(tmp_path, (1, 2), seeds=1)
+        assert tree(away) == before
+
+
+def test_merge_sets_aside_what_is_in_the_place_of_a_run(tmp_path, parts):
+    place = tmp_path / "merged" / "runs" / f"run={parts[0].rows[0]['run']}"
+    place.mkdir(parents=True)
+    (place / "thesis.tex").write_text("years of work")
+    merge([one.folder for one in parts], tmp_path / "merged")
+    assert [path.read_text() for path in (tmp_path / "merged" / "set-aside").rglob("thesis.tex")] == [
+        "years of work"
+    ]
+    link = tmp_path / "merged" / "runs" / f"run={parts[1].rows[0]['run']}"
+    shutil.rmtree(link)
+    link.symlink_to(parts[1].folder / "runs" / link.name)
+    merge([one.folder for one in parts], tmp_path / "merged")
+    assert not link.is_symlink()
+
+
+def test_a_forged_comparison_leads_nowhere(tmp_path):
+    scenario = sh.Scenario(**TABLES)
+    sh.compare(scenario, ["reno"]).save(tmp_path / "deep" / "compared", plot=False)
+    sh.run(scenario, out=tmp_path / "elsewhere")
+    table = tmp_path / "deep" / "compared" / "comparison.csv"
+    table.write_text(table.read_text().replace("\nreno,", "\n../../elsewhere,"))
+    with pytest.raises(ScenarioError, match=r"no scenario\.toml"):
+        sh.Comparison.load(table.parent)
+    run = sh.Run.load(tmp_path / "elsewhere")
+    saved_at = sh.Comparison({"../../away": run}).save(tmp_path / "deep" / "again", plot=False)
+    assert not (tmp_path / "away").exists()
+    assert [*sh.Comparison.load(saved_at).runs] == ["../../away"]

@@ -11,8 +11,6 @@ from shallows.scenario import Scenario, examples
 from shallows.worlds import packet, runner
 
 THREADS = (2, 3, 4, 8)
-QUICK = 3
-"""Of these in `make test`: domains of unequal size, one of which has neighbours on both sides."""
 
 
 class Still:
@@ -72,22 +70,14 @@ def apart(one, other, at=""):
 IN_PACKETS = [name for name in examples.names() if in_packets(name)]
 
 
-@pytest.mark.parametrize("name", IN_PACKETS)
-def test_every_example_is_the_same_on_three_threads(name):
-    same_on(name, [QUICK], parts=20)
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", IN_PACKETS)
 def test_every_example_is_the_same_on_every_number_of_threads(name):
-    same_on(name, THREADS)
-
-
-def same_on(name, numbers, parts=5):
-    request = shortened(name, parts)
+    """Drawn scenarios are so in test_oracles.py."""
+    request = shortened(name)
     alone = _core.simulate(request, None, 1)
     assert alone["threads"] == {"count": 1, "domains": 1, "gain": None}
-    for threads in numbers:
+    for threads in THREADS:
         together = _core.simulate(request, None, threads)
         assert apart(alone, together) == []
         assert together["books"]["closed"]

@@ -1,14 +1,18 @@
 """Networks: counts, links and propagation as each kind promises them."""
 
 import json
+import time
+from fnmatch import fnmatchcase
 
 import networkx
 import numpy as np
 import pytest
 
+from shallows.scenario import Scenario
 from shallows.topology import KINDS, graph_table, read_graph
 from shallows.topology.routing import Routes, path_counts
 from shallows.units import Frame
+from shallows.worlds.request import request
 
 FRAME = {"frame": Frame(1500, 1460)}
 
@@ -168,6 +172,58 @@ def test_parallel_links_have_numbers_and_a_common_name():
     assert network.host_rate_bps.tolist() == [3 * 10**10]
     with pytest.raises(ValueError, match="a port such as"):
         network.port("leaf0->spine1")
+
+
+NAMES = [
+    ["a->b"],  # the two parallel links
+    ["a->b#1", "a->b"],  # one of them, and again with the other
+    ["a->b#0"],  # also the name of the link to the switch "b#0"
+    ["b->*", "?->c", "b->a#0"],
+    ["a->[bc]*", "c->a", "a->c"],
+]
+
+
+@pytest.mark.parametrize("names", NAMES, ids=" ".join)
+def test_ports_are_those_whose_name_or_pair_is_given_else_those_that_match(names):
+    """Compared with the definition: each name beside each link."""
+    edges = [["a", "b", "1Gbps", "1us"]] * 2 + [
+        [*ends, "1Gbps", "1us"] for ends in ("ac", ["a", "b#0"], "bc")
+    ]
+    network = build("graph", hosts=["a", "c"], edges=edges)
+    both = list(zip(network.port_names, network.pair_names, strict=True))
+    expected: dict[int, None] = {}
+    for name in names:
+        links = [at for at, known in enumerate(both) if name in known]
+        links = links or [at for at, known in enumerate(both) if any(fnmatchcase(one, name) for one in known)]
+        assert links
+        expected |= dict.fromkeys(links)
+    assert network.ports(names) == list(expected)
+
+
+@pytest.mark.parametrize(
+    ("names", "wrong"),
+    [
+        (["a->b", "a->d", "x->y"], ("a->d", 'a port such as "c->b"; did you mean "a->c"?')),
+        (["*->d", "a->d"], ("*->d", 'a pattern of at least one port such as "c->b"')),
+    ],
+)
+def test_the_first_name_without_a_port_is_named(names, wrong):
+    network = build("graph", hosts=["a", "c"], edges=[[*ends, "1Gbps", "1us"] for ends in ("ab", "ac", "bc")])
+    with pytest.raises(ValueError, match="port") as error:
+        network.ports(names)
+    assert error.value.args[0] == wrong[0]
+    assert error.value.args[1].startswith(wrong[1])
+
+
+def test_the_default_ports_of_many_planes_are_prepared_in_linear_time():
+    """MRC names each port to a host: 2,048 names beside 8,192 links took eight seconds."""
+    topology = {"kind": "leaf-spine", "leaves": 16, "spines": 16, "hosts_per_leaf": 16, "planes": 8}
+    begun = time.process_time()
+    traffic = [{"kind": "incast", "senders": 1, "size": "1KB"}]
+    made = Scenario(duration="until-done", cc="mrc", topology=topology, traffic=traffic)
+    of_link = request(made)["links"]["discipline"]
+    assert time.process_time() - begun < 2
+    assert sorted(np.bincount(of_link[~made.graph.is_nic])) == [0, 2048, 4096]
 
 
 def test_planes_share_only_hosts():

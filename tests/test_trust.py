@@ -1,16 +1,29 @@
 """Python code of others runs only if the user says so, and results depend on all the code that they used."""
 
+import ast
+import copy
+import importlib
+import os
+import pickle
+import py_compile
 import shutil
 import sys
+import zipfile
+import zipimport
+from functools import partial
+from pathlib import Path
 
 import pytest
 
 import commands
 import shallows as sh
 from shallows.algorithms import trust, user_algorithms
+from shallows.algorithms.algorithm import choose
 from shallows.errors import ScenarioError
 from shallows.results.address import address
+from shallows.sweeps import running
 from shallows.sweeps.result import Sweep
+from shallows.units import Frame
 
 MINE = """
 from helper import GAIN
@@ -167,6 +180,7 @@ LOADS = {
         f"import importlib.util as u\nspec = u.spec_from_file_location('any', '{DEEP}')\n"
         "module = u.module_from_spec(spec)\nspec.loader.exec_module(module)\nGAIN = module.GAIN"
     ),
+    "a name of bytes": f"import os\nexec(open(os.fsencode('{DEEP}')).read())",
 }
 """Ways to load `lib/trace.py` of the user's folder."""
 
@@ -185,9 +199,10 @@ def processes(place, monkeypatch):
             text = MINE.format(ran=place / "ran").replace("from helper import GAIN", loads)
             (place / "mine.py").write_text(text.replace("{folder}", str(place)))
         monkeypatch.setattr(trust, "_loaded", {})
+        monkeypatch.setattr(trust, "_ran", [])
         for name in ("_MODULES", "_CLASSES"):
             monkeypatch.setattr(user_algorithms, name, {})
-        for name in ("trace", "second", "lib", "lib.trace"):
+        for name in ("trace", "second", "lib", "lib.trace", "helper"):
             sys.modules.pop(name, None)
 
     return begin
@@ -195,14 +210,12 @@ def processes(place, monkeypatch):
 
 def named(place):
     """Load the class as one that the user names."""
-    with trust.reading({"cc": f"{place}/mine.py:Aimd"}):
-        return user_algorithms.find(f"{place}/mine.py:Aimd", place)
+    return user_algorithms.find(trust.named(f"{place}/mine.py:Aimd"), place)
 
 
 def found_in_a_text(place):
     """Load the class as one that a scenario names."""
-    with trust.reading({}):
-        return user_algorithms.find(f"{place}/mine.py:Aimd", place)
+    return user_algorithms.find(f"{place}/mine.py:Aimd", place)
 
 
 @pytest.mark.parametrize("loads", LOADS.values(), ids=LOADS)
@@ -220,6 +233,55 @@ def test_the_digest_covers_whatever_was_loaded(place, processes, loads):
     assert not (place / "edited").exists(), "the edited file was executed"
     named(place)
     assert trust.digest(place / "mine.py") != first
+
+
+OTHERS = ["a link to site-packages", "an archive", "bytecode alone", "cached bytecode"]
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_the_digest_follows_the_file_and_not_its_name(place, processes, kind):
+    """A helper that lies elsewhere or is no text counts like any other one."""
+
+    def write(gain, evil=""):
+        code = f"GAIN = {gain}\n{evil}"
+        if kind == "a link to site-packages":
+            (place / "lib" / "site-packages").mkdir(exist_ok=True)
+            file = place / "lib" / "site-packages" / "linked.py"
+            file.write_text(code)
+            (place / "helper.py").unlink(missing_ok=True)
+            (place / "helper.py").symlink_to(file)
+            return
+        (place / "helper.py").write_text(code)
+        if kind == "an archive":
+            with zipfile.ZipFile(place / "all.zip", "w") as archive:
+                archive.write(place / "helper.py", "helper.py")
+            (place / "helper.py").unlink()
+        elif kind == "bytecode alone":
+            py_compile.compile(str(place / "helper.py"), str(place / "helper.pyc"), dfile=os.__file__)
+            (place / "helper.py").unlink()
+        else:
+            unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
+            py_compile.compile(str(place / "helper.py"), invalidation_mode=unchecked)
+            (place / "helper.py").write_text("GAIN = 1.0\n")
+
+    way = f"import sys\nsys.path.insert(0, '{place}/all.zip')\n" if kind == "an archive" else ""
+    processes(way + "from helper import GAIN")
+    write(1.0)
+    named(place)
+    first = trust.digest(place / "mine.py")
+    processes()
+    found_in_a_text(place)  # unchanged, it runs again
+    assert trust.digest(place / "mine.py") == first
+    write(9.0, f"open('{place}/edited', 'w')\n")
+    zipimport._zip_directory_cache.clear()
+    importlib.invalidate_caches()
+    processes()
+    if kind == "cached bytecode":  # the source says what runs
+        found_in_a_text(place)
+    else:
+        with pytest.raises(ScenarioError, match="has changed"):
+            found_in_a_text(place)
+    assert not (place / "edited").exists(), "the edited file was executed"
 
 
 @pytest.mark.parametrize(
@@ -260,9 +322,162 @@ def test_a_result_has_the_digest_of_its_code(place, monkeypatch):
     assert run.summary["code"] == {"Aimd": trust.digest(place / "mine.py")}
     run.save("out")
     (place / "helper.py").write_text("GAIN = 9.0\n")
-    with trust.reading({}), pytest.raises(ScenarioError, match="that you trust"):
+    with pytest.raises(ScenarioError, match="that you trust"):
         sh.Run.load("out").at("20us")
     monkeypatch.setattr(trust, "_everything", True)
     with pytest.raises(ScenarioError, match="the run was made; it has changed"):
         sh.Run.load("out").at("20us")
     assert "code" not in sh.run("a.toml").summary
+
+
+NAMED = [
+    ["run", "--cc", "./mine.py:Aimd"],
+    ["run", "--set", "cc.name=mine.py:Aimd"],
+    ["run", "--set", "cc=mine.py:Aimd"],
+    ["run", "--set", 'cc={name="mine.py:Aimd"}'],
+    ["run", "--set", 'traffic=[{kind="incast",senders=2,size="20KB",cc="mine.py:Aimd"}]'],
+    ["run", "--set", "traffic.0.cc.name=mine.py:Aimd"],
+    ["compare", "--cc", "mine.py:Aimd"],
+    ["compare", "--cc", "dctcp", "--set", "traffic.0.cc=mine.py:Aimd"],
+    ["sweep", "--cc", "mine.py:Aimd", "--dry-run"],
+    ["sweep", "--over", "cc.name=mine.py:Aimd,dctcp", "--dry-run"],
+    ["sweep", "--over", "traffic[0].cc=mine.py:Aimd,dctcp", "--dry-run"],
+    ["advise", "--set", "cc.name=mine.py:Aimd"],
+]
+"""Commands that name a class beside the user, for a scenario of another folder with a file of that name."""
+
+
+@pytest.mark.parametrize("words", NAMED, ids=" ".join)
+def test_a_name_on_the_command_line_is_that_of_the_working_folder(place, words):
+    gift = place / "gift"
+    gift.mkdir()
+    shutil.copy(place / "a.toml", gift)
+    (gift / "mine.py").write_text(f"open('{place}/evil', 'w')\n" + MINE.format(ran=place / "evil"))
+    command, *options = words
+    _, said, executed = ran(place, command, "gift/a.toml", *options)
+    assert executed, said
+    assert not (place / "evil").exists()
+    (place / "mine.py").unlink()
+    status, said, _ = ran(place, command, "gift/a.toml", *options)
+    assert not (place / "evil").exists(), "the file beside the scenario is not the one that was named"
+    assert status == 2
+    assert f"there is none in {place}" in said
+
+
+NAMES = {
+    "run": lambda name: sh.run("a.toml", cc=name),
+    "run of a dict": lambda name: sh.run({**SMALL, "cc": name}),
+    "overrides": lambda name: sh.run("a.toml", overrides={"cc.name": name}),
+    "compare": lambda name: sh.compare("a.toml", name),
+    "sweep": lambda name: sh.sweep("a.toml", name, workers=1, out="swept"),
+    "over": lambda name: sh.sweep("a.toml", over={"cc.name": [name]}, workers=1, out="swept"),
+    "Scenario": lambda name: sh.Scenario(**{**SMALL, "cc": name}),
+    "CC": lambda name: sh.Scenario(**{**SMALL, "cc": sh.CC(name)}),
+    "traffic": lambda name: sh.Scenario(
+        **{**SMALL, "traffic": [sh.Incast(senders=1, size="1KB", cc=sh.CC(name))]}
+    ),
+    "from_tables": lambda name: sh.Scenario.from_tables({**SMALL, "cc": name}),
+    "load": lambda name: sh.Scenario.load("a.toml", {"cc": {"name": name}}),
+    "set": lambda name: sh.Scenario(**SMALL).set("cc", name),
+    "replace": lambda name: sh.Scenario(**SMALL).replace({"traffic.0.cc.name": name}),
+}
+"""Ways in which the calling program names a class."""
+SMALL = {
+    "duration": "1ms",
+    "cc": "reno",
+    "topology": {"kind": "dumbbell", "hosts": 2},
+    "traffic": [{"kind": "incast", "senders": 2, "size": "20KB"}],
+}
+
+
+@pytest.mark.parametrize("way", NAMES.values(), ids=NAMES)
+def test_the_calling_program_names_code(place, processes, way):
+    way("mine.py:Aimd")
+    assert (place / "ran").exists()
+
+
+TEXTS = {
+    "from_toml": lambda name: sh.Scenario.from_toml(SCENARIO.format(cc=f'cc = "{name}"')),
+    "made": lambda name: sh.Scenario.made({**SMALL, "cc": name}),
+    "changed": lambda name: sh.Scenario(**SMALL).changed({"cc.name": name}),
+    "choose": lambda name: choose({"name": name}, Frame(1500, 1460)),
+    "find": lambda name: user_algorithms.find(name, Path()),
+    "a sweep's file": lambda name: running.asked(swept_file(name))[0].jobs(),
+    "its swept keys": lambda name: running.asked(swept_file(name, "over.'cc.name'"))[0].jobs(),
+    "a scenario as given": lambda name: sh.Scenario.made(sh.Scenario(**SMALL).tables | {"cc": f"{name}"}),
+}
+"""Ways in which a text of somebody else reaches a scenario. None of them says that it is not trusted."""
+
+
+def swept_file(name, key="cc"):
+    Path("sweep.toml").write_text(SCENARIO.format(cc='cc = "reno"') + f'[sweep]\n{key} = ["{name}"]\n')
+    return "sweep.toml"
+
+
+@pytest.mark.parametrize("way", TEXTS.values(), ids=TEXTS)
+def test_a_text_is_not_trusted_by_default(place, processes, way):
+    with pytest.raises(ScenarioError, match="Python code that you trust"):
+        way("mine.py:Aimd")
+    assert not (place / "ran").exists()
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["named", "in the record"])
+def test_another_process_runs_what_this_one_ran(place, processes, monkeypatch, named):
+    """A worker of a sweep gets the record of its parent with the scenario, also if no place holds records."""
+    monkeypatch.setenv("XDG_STATE_HOME", "/dev/null")
+    location = f"{place}/mine.py:Aimd"
+    scenario = sh.Scenario(**{**SMALL, "cc": location})
+    if not named:
+        scenario = sh.Scenario.from_toml(scenario.to_toml())
+    sent = pickle.dumps(scenario.deferred({})), pickle.dumps(partial(copy.copy, scenario))
+    for one in sent:
+        processes()
+        assert pickle.loads(one)() == scenario
+    if not named:
+        (place / "helper.py").write_text(f"GAIN = 9.0\nopen('{place}/edited', 'w')\n")
+        for one in sent:
+            processes()
+            with pytest.raises(ScenarioError, match="has changed"):
+                _ = pickle.loads(one)()
+        assert not (place / "edited").exists()
+
+
+ENTRIES = {
+    "algorithms/trust.py": "`named` itself",
+    "algorithms/user_algorithms.py": "the location of a class object of the program",
+    "cli/run.py": "--cc",
+    "cli/settings.py": "--set",
+    "cli/wire.py": "--cc",
+    "scenario/model.py": "`Scenario`, `from_tables`, `replace`, and overrides of `load` and `from_toml`",
+    "scenario/overrides.py": "`by_user` itself",
+    "sweeps/comparison.py": "`compare` and its command: cc and overrides",
+    "sweeps/plans.py": "`by_user` of swept keys",
+    "sweeps/running.py": "`sweep` and its command: cc, over and overrides",
+    "worlds/runner.py": "`run`: cc and overrides; a dict of tables",
+}
+"""The only files of the package that trust a name, and whose it is."""
+
+
+def trusts(node):
+    """True for a call that trusts the names in its arguments."""
+    if not isinstance(node, ast.Call):
+        return False
+    called = node.func
+    name = getattr(called, "attr", getattr(called, "id", ""))
+    if name in ("by_user", "from_tables", "Named", "Scenario"):
+        return ast.unparse(called) not in ("config_db.from_tables", "inspect.Named")
+    if name == "named":
+        return ast.unparse(called) in ("trust.named", "trusted.named")
+    # str.replace, os.replace and dataclasses.replace have other arguments.
+    alone = isinstance(called, ast.Attribute) and not node.keywords
+    return alone and (name, len(node.args)) in (("replace", 1), ("set", 2))
+
+
+def test_the_entries_that_trust_a_name_are_listed():
+    package = Path(sh.__file__).parent
+    found = {
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        if any(trusts(node) for node in ast.walk(ast.parse(path.read_text())))
+    }
+    assert found == set(ENTRIES)

@@ -14,6 +14,7 @@ import tomli_w
 
 from shallows.base import limits
 from shallows.scenario.schema import scenario_schema
+from soak import oracles
 
 UNITS = {"s": (limits.TIME, "ps"), "bps": (limits.RATE, "bps"), "B": (limits.SIZE, "B")}
 ORDINARY = {"s": (1e3, 1e8), "bps": (1e8, 4e11), "B": (100, 1e6)}
@@ -42,6 +43,13 @@ def schema():
     return scenario_schema()
 
 
+def lawful(seed, number, packets):
+    """(its world, its tables), with ordinary magnitudes."""
+    draw = Draw(random.Random(f"schema {seed}/{number}"))
+    draw.far = 0
+    return "packet", draw.scenario()
+
+
 def text(seed, number):
     """(what it is meant to be, its world, TOML)."""
     random_ = random.Random(f"schema {seed}/{number}")
@@ -50,12 +58,9 @@ def text(seed, number):
 
 
 def how(seed, number):
-    """What else is asked of that scenario: saving it, or the same on several threads."""
+    """What else is asked of that scenario: some dear oracles."""
     random_ = random.Random(f"schema {seed}/{number}/how")
-    return {
-        "save": random_.random() < 0.1,
-        "threads": random_.choice((2, 3, 8)) if random_.random() < 0.1 else 1,
-    }
+    return {"oracles": tuple(name for name in oracles.DEAR if random_.random() < 0.1)}
 
 
 class Draw:

@@ -2,19 +2,16 @@
 
 import math
 import re
-import tempfile
 import time
 import tomllib
 
 import numpy as np
 
 import shallows as sh
-from shallows.errors import BooksError, ScenarioError
 from shallows.memory import TooLargeError
 from shallows.units import NEVER
 from shallows.warnings.before import offered
 from shallows.worlds.request import request
-from shallows.worlds.runner import in_world, prepare
 
 EXCERPT = re.compile(r" *\d* \|")
 STRANGE = re.compile(r"\b(nan|inf|None)\b| -\d")
@@ -35,49 +32,6 @@ def _stop_after(seconds):
             raise KeyboardInterrupt
 
     return look
-
-
-def problem(text, world, save=False, threads=1, overrides=None, named=False, why=False):
-    """("refused", "ran", "accepted", "took long" or "collapsed", None or what is wrong, its kind first).
-
-    With `save` the run is saved and loaded again, with several `threads` (a number, or some) it is done again
-    on so many. With `named` every flow must finish, or be named with a reason. With `why` the time of
-    flows that finished must have its causes, which sum exactly.
-    """
-    try:
-        scenario = prepare(sh.Scenario.from_toml(text), world=world, overrides=overrides)
-    except ScenarioError as error:
-        return "refused", _about_refusal(error, text, overrides or {})
-    except BaseException as error:
-        return "refused", f"crash {type(error).__name__}: {error}"
-    try:
-        if wrong := _about_round_trip(scenario, world):
-            return "ran", wrong
-        if wrong := _about_warnings(scenario):
-            return "ran", wrong
-        if world == "kernel":  # which takes real time, and root
-            return "accepted", None
-        run = in_world(world)(scenario, _stop_after(LONG_S)).check_books()
-        wrong = about_run(run, scenario)
-        if run.interrupted and not wrong:
-            return "took long", None
-        wrong = wrong or (_unnamed(run) if named else None)
-        for count in (threads,) if isinstance(threads, int) else threads:
-            if count > 1 and world == "packet" and not wrong:
-                wrong = _unlike(run, in_world(world, threads=count)(scenario, _stop_after(2 * LONG_S)))
-        if why and world == "packet" and not wrong:
-            wrong = _unexplained(run)
-        if save and not wrong:
-            with tempfile.TemporaryDirectory() as folder:
-                wrong = about_run(sh.Run.load(run.save(folder + "/run")), scenario)
-    except TooLargeError as error:
-        return "refused", None if "expected at most" in str(error) else f"refusal without a sentence: {error}"
-    except BooksError as error:
-        lawful = not named and (_collapsed(error, scenario) or _crowded(error, scenario))
-        return ("collapsed", None) if lawful else ("ran", f"books: {error}")
-    except BaseException as error:
-        return "ran", f"crash {type(error).__name__}: {error}"
-    return "ran", wrong
 
 
 def _about_round_trip(scenario, world):

@@ -16,6 +16,7 @@ from shallows.algorithms import catalog
 from shallows.scenario.tables import BY_HOST, NetworkTable
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
+from soak import oracles
 from soak.traffics import ENDLESS, Traffics
 
 PACKETS = 60_000
@@ -52,13 +53,21 @@ OF_TRANSPORTS = {key for row in CATALOG for key in row["honours"]}
 RECEIVERS, MARKINGS = catalog.other_catalogs()["cc.receiver"], catalog.other_catalogs()["network.marking"]
 
 
+def lawful(seed, number, packets=PACKETS):
+    """(its world, its tables): a scenario with nothing bent."""
+    return _lawful(Draw(random.Random(f"{seed}/{number}"), packets))
+
+
+def _lawful(draw):
+    tables, world = draw.tables(), "fluid" if draw.random.random() < 0.1 else "packet"
+    return world, draw.fluid(tables) if world == "fluid" else tables
+
+
 def text(seed, number):
     """(what it is meant to be, its world, TOML)."""
     random_ = random.Random(f"{seed}/{number}")
     draw = Draw(random_)
-    tables, world = draw.tables(), "fluid" if random_.random() < 0.1 else "packet"
-    if world == "fluid":
-        tables = draw.fluid(tables)
+    world, tables = _lawful(draw)
     kind = random_.random()
     if kind < LAWFUL:
         return "lawful", world, tomli_w.dumps(tables)
@@ -71,12 +80,10 @@ def text(seed, number):
 
 
 def how(seed, number):
-    """What else is asked of that scenario: saving, the same on several threads, single keys changed."""
+    """What else is asked of that scenario: some dear oracles, single keys changed."""
     random_ = random.Random(f"{seed}/{number}/how")
-    asked = {
-        "save": random_.random() < 0.1,
-        "threads": random_.choice((2, 3, 8)) if random_.random() < 0.1 else 1,
-    }
+    chosen = tuple(name for name in oracles.DEAR if random_.random() < 0.1)
+    asked = {"oracles": chosen, "seed": number}
     if random_.random() < 0.1:
         draw = Draw(random_)
         asked["overrides"] = {draw.dotted(): draw.anything() for _ in range(random_.randint(1, 3))}
@@ -86,8 +93,8 @@ def how(seed, number):
 class Draw(Traffics):
     """Random pieces of a scenario."""
 
-    def __init__(self, random_):
-        self.random = random_
+    def __init__(self, random_, packets=PACKETS):
+        self.random, self.packets = random_, packets
         self.maybe = lambda share=0.3: random_.random() < share
         self.one = random_.choice
 
@@ -112,7 +119,7 @@ class Draw(Traffics):
         tables["cc"] = self.cc()
         if self.maybe(0.6):
             tables["hosts"] = self.hosts(tables["cc"])
-        seconds = PACKETS * 1500 * 8 / max(self.bps, 1e6)
+        seconds = self.packets * 1500 * 8 / max(self.bps, 1e6)
         tables["traffic"] = [self.traffic(seconds) for _ in range(self.one((1, 1, 2, 3)))]
         if self.maybe(0.15):
             tables |= self.classes(tables["traffic"])

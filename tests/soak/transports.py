@@ -16,15 +16,21 @@ ROWS = [row for row in scenarios.CATALOG if row["name"] in NAMES]
 FABRICS = ("leaf-spine", "fat-tree", "rail-optimised", "dragonfly+")
 
 
+def lawful(seed, number, packets=scenarios.PACKETS):
+    """(its world, its tables)."""
+    return "packet", Draw(random.Random(f"transports {seed}/{number}"), packets).tables()
+
+
 def text(seed, number):
     """(what it is meant to be, its world, TOML)."""
-    draw = Draw(random.Random(f"transports {seed}/{number}"))
-    return "lawful", "packet", tomli_w.dumps(draw.tables())
+    world, tables = lawful(seed, number)
+    return "lawful", world, tomli_w.dumps(tables)
 
 
 def how(seed, number):
     """What else is asked of that scenario: the same on several threads, and now and then saving it."""
-    return {"save": random.Random(f"transports {seed}/{number}/how").random() < 0.05, "threads": (2, 3)}
+    saves = random.Random(f"transports {seed}/{number}/how").random() < 0.05
+    return {"oracles": ("threads", "saved") if saves else ("threads",)}
 
 
 class Draw(scenarios.Draw):
@@ -34,7 +40,7 @@ class Draw(scenarios.Draw):
         """A lawful scenario, with faults more often than others have."""
         tables = super().tables()
         if self.maybe(0.3):
-            seconds = scenarios.PACKETS * 1500 * 8 / max(self.bps, 1e6)
+            seconds = self.packets * 1500 * 8 / max(self.bps, 1e6)
             tables["faults"] = [self.fault(seconds) for _ in range(self.random.randint(1, 4))]
         return tables
 

@@ -8,9 +8,10 @@ import sys
 import time
 from pathlib import Path
 
-from soak import by_schema, failures, scenarios, transports
+from soak import by_schema, failures, lawful, scenarios, transports
 
 GRAMMARS = {
+    "lawful": lawful,
     "scenarios": scenarios,
     "schema": by_schema,
     "failures": failures,
@@ -75,7 +76,7 @@ def _text(grammar, seed, number):
 
 
 def _work(end):
-    from soak.checks import problem
+    from soak.oracles import problem
 
     sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     os.dup2(sys.stderr.fileno(), 2)
@@ -88,4 +89,6 @@ def _work(end):
         )
         kind, world, written = _text(grammar, seed, number)
         how = GRAMMARS[grammar].how(seed, number)
-        end.send((kind, world, *problem(written, world, **how, why=why)))
+        if why:
+            how["oracles"] = (*how.get("oracles", ()), "why of all")
+        end.send((kind, world, *problem(written, world, **how)))

@@ -10,7 +10,7 @@ use std::{env, fs};
 /// What the structures of cores are read from, in the order in which they need one another.
 const CORES: [&str; 6] = ["core.h", "dctcp_core.h", "dx_core.h", "inigo_core.h", "inigo_receiver_core.h", "steps.h"];
 /// The programs around the cores.
-const PROGRAMS: [&str; 5] = ["dctcp", "dx", "inigo", "inigo_receiver", "steps"];
+const PROGRAMS: [&str; 6] = ["dctcp", "dx", "ecn", "inigo", "inigo_receiver", "steps"];
 
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(bytecode)");
@@ -22,7 +22,11 @@ fn main() {
     let headers = CORES.map(|name| fs::read_to_string(source.join(name)).expect("a header of bpf/"));
     fs::write(out.join("cores.rs"), bind::bind(&headers)).expect("cargo gives a folder to write to");
     if !clang_is_there() {
-        assert!(env::var_os("CARGO_FEATURE_BPF").is_none(), "the feature bpf needs clang with an eBPF target");
+        if env::var_os("CARGO_FEATURE_BPF").is_some() {
+            // A sentence for the user, without a stack.
+            println!("cargo::error=the feature bpf needs clang with an eBPF target (Debian: apt install clang)");
+            return;
+        }
         println!("cargo::warning=no clang with an eBPF target: bytecode is not tested");
         return;
     }

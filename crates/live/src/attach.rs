@@ -64,22 +64,22 @@ fn plans(asked: &Attachment) -> Outcome<Vec<Plan>> {
 
 fn describe(record: &Record, plans: &[Plan]) {
     let Record { device, .. } = record;
-    println!("nothing is changed; attaching would");
+    say!("nothing is changed; attaching would");
     for Plan { name, packets, control, .. } in plans {
         if *control {
-            println!("  make a congestion control {name} known to the kernel");
+            say!("  make a congestion control {name} known to the kernel");
         }
-        println!("  give {name} to new connections of {}", whose(record));
+        say!("  give {name} to new connections of {}", whose(record));
         if *packets {
-            println!("  attach two programs of {name} to {} (index {}), at tcx", device.name, device.index);
+            say!("  attach two programs of {name} to {} (index {}), at tcx", device.name, device.index);
         }
     }
     if record.stamps {
         let Device { name, segments, .. } = device;
-        println!("  set gso_max_segs of {name} from {segments} to {STAMPED_SEGMENTS}, until detached");
-        println!("  add 16 bytes of TCP option to every segment of connections that stamp");
+        say!("  set gso_max_segs of {name} from {segments} to {STAMPED_SEGMENTS}, until detached");
+        say!("  add 16 bytes of TCP option to every segment of connections that stamp");
     }
-    println!("  write it down below {}", Path::new(PINS).parent().unwrap_or(Path::new("/")).display());
+    say!("  write it down below {}", Path::new(PINS).parent().unwrap_or(Path::new("/")).display());
 }
 
 fn whose(record: &Record) -> String {
@@ -113,7 +113,7 @@ fn pin(asked: &Attachment, record: &Record, group: i32) -> Outcome<bool> {
         for (at, mut link) in loaded.into_links().into_iter().enumerate() {
             link.pin(Path::new(PINS).join(format!("{name}-{at}")))?;
         }
-        println!("{name} is in force for new connections of {}; `shallows live detach` takes it off", whose(record));
+        say!("{name} is in force for new connections of {}; `shallows live detach` takes it off", whose(record));
     }
     active::completed()?;
     Ok(true)
@@ -128,8 +128,8 @@ pub fn detach(give_up_device: bool) -> Outcome<bool> {
         outcome => outcome.is_err(),
     };
     match active::remove()? {
-        0 => println!("nothing is attached"),
-        links => println!("{links} links removed; connections that run keep their congestion control until they end"),
+        0 => say!("nothing is attached"),
+        links => say!("{links} links removed; connections that run keep their congestion control until they end"),
     }
     match record.filter(|_| lost) {
         Some(record) => Err(format!("{}: set it by hand", active::left(&record.device)).into()),
@@ -141,29 +141,29 @@ pub fn detach(give_up_device: bool) -> Outcome<bool> {
 pub fn status() -> Outcome<bool> {
     namespaces::enter_first_mounts()?;
     let Some(record) = Record::read()?.filter(|_| active::complete()) else {
-        println!("nothing is attached");
+        say!("nothing is attached");
         return Ok(true);
     };
-    println!("in force    {}", record.names.join(", "));
-    println!("for         new connections of {}", whose(&record));
-    println!("links       {} below {PINS}", active::links().len());
+    say!("in force    {}", record.names.join(", "));
+    say!("for         new connections of {}", whose(&record));
+    say!("links       {} below {PINS}", active::links().len());
     let Device { name, index, segments } = &record.device;
     let was = format!("{name} (index {index}, network namespace {})", record.namespace);
     match active::find_device()? {
         Whereabouts::Here(now) => {
             let namespace = namespaces::number(&namespaces::own()?)?;
-            println!("device      {} (index {}, network namespace {namespace})", now.name, now.index);
+            say!("device      {} (index {}, network namespace {namespace})", now.name, now.index);
             if (&now.name, now.index, namespace) != (name, *index, record.namespace) {
-                println!("attached as {was}");
+                say!("attached as {was}");
             }
             let former = if record.stamps { format!(", before it was {segments}") } else { String::new() };
-            println!("segments    gso_max_segs {}{former}", now.segments);
+            say!("segments    gso_max_segs {}{former}", now.segments);
         }
-        Whereabouts::Gone => println!("device      gone; it was {was}"),
+        Whereabouts::Gone => say!("device      gone; it was {was}"),
         Whereabouts::Hidden { index } => {
-            println!("device      index {index} in a network namespace that no process is in; it was {was}");
+            say!("device      index {index} in a network namespace that no process is in; it was {was}");
         }
-        Whereabouts::Unknown => println!("device      {was}, which no program sees the packets of"),
+        Whereabouts::Unknown => say!("device      {was}, which no program sees the packets of"),
     }
     Ok(true)
 }

@@ -25,7 +25,7 @@ pub fn check() -> Outcome<bool> {
         ("ip", runs("ip"), "the program ip (iproute2)"),
         ("tc", runs("tc"), "the program tc (iproute2)"),
     ];
-    println!("kernel {}", kernel.trim());
+    say!("kernel {}", kernel.trim());
     for (name, there, needed) in things {
         let detail = if name == "cgroup v2" { mount.as_str() } else { "" };
         report(name, there, needed, detail);
@@ -39,7 +39,7 @@ pub fn check() -> Outcome<bool> {
 }
 
 fn report(name: &str, there: bool, needed: &str, detail: &str) {
-    println!("{:<10} {}", name, if there { format!("yes{detail}") } else { format!("no: needs {needed}") });
+    say!("{:<10} {}", name, if there { format!("yes{detail}") } else { format!("no: needs {needed}") });
 }
 
 /// True if the device for TAP interfaces can be opened, and what is needed if not.

@@ -83,10 +83,27 @@ fn load(request: &Network, controls: &[ControlSpec], names: &[String], control_g
             loaded.push(program);
         }
     }
+    loaded.extend(load_ecn(request, controls)?);
     for program in &mut loaded {
         program.watch(control_group)?;
     }
     Ok(loaded)
+}
+
+/// The program that makes flows of ECN-capable algorithms ask for ECN; `None` without such a flow. The others do not ask.
+fn load_ecn(request: &Network, controls: &[ControlSpec]) -> Outcome<Option<Loaded>> {
+    let capable = controls.iter().map(programs::ecn_capable).collect::<Outcome<Vec<_>>>()?;
+    let chosen: Vec<_> = (0..)
+        .zip(&request.flows)
+        .filter(|(_, flow)| capable[flow.control as usize])
+        .map(|(number, _)| number)
+        .collect();
+    if chosen.is_empty() {
+        return Ok(None);
+    }
+    let program = programs::load_ecn()?;
+    chosen.into_iter().try_for_each(|flow| program.choose(host::sender_port(flow)))?;
+    Ok(Some(program))
 }
 
 /// The own link of a host, as a port and its rate; `None` if it is so fast that this machine cannot fill it.
@@ -107,7 +124,6 @@ fn build_hosts(
     names: &[String],
     loaded: &[Loaded],
 ) -> Outcome<(Vec<Host>, Vec<Ends>)> {
-    let ecn = controls.iter().map(programs::ecn_capable).collect::<Outcome<Vec<_>>>()?.contains(&true);
     let payload = request.mss().0;
     let (mut hosts, mut senders, mut listeners) = (Vec::new(), Vec::new(), Vec::new());
     for number in 0..request.hosts {
@@ -117,7 +133,7 @@ fn build_hosts(
             initial_window: request.host.initial_window.0.div_ceil(payload).max(1),
             quick_acks: request.host.acks_every == 1,
             rto_min_us: request.host.rto_min.0 / 1_000_000,
-            ecn,
+            ecn: false,
             charged: own_link(request, number).map(|(_, rate)| rate),
         };
         hosts.push(Host::create(number, &settings, loaded)?);
@@ -173,9 +189,15 @@ fn connect(request: &Network, controls: &[ControlSpec], names: &[String], ends: 
     for ((number, spec), Ends { sender, listener }) in (0..).zip(&request.flows).zip(ends) {
         host::connect(&sender, number, spec.dst).map_err(|error| format!("flow {number} does not connect: {error}"))?;
         let (receiver, _) = listener.accept()?;
-        let wants_ecn = programs::ecn_capable(&controls[spec.control as usize])?;
-        if wants_ecn && !host::Info::of(sender.as_raw_fd()).ecn() {
-            return Err(format!("flow {number}: the two ends did not agree on ECN, marks would be lost").into());
+        match (programs::ecn_capable(&controls[spec.control as usize])?, host::Info::of(sender.as_raw_fd()).ecn()) {
+            (true, false) => {
+                return Err(format!("flow {number}: the two ends did not agree on ECN, marks would be lost").into());
+            }
+            (false, true) => {
+                let why = "its packets would be marked where others are dropped";
+                return Err(format!("flow {number}: the two ends agreed on ECN, which is not asked for: {why}").into());
+            }
+            _ => {}
         }
         let name = &names[spec.control as usize];
         // A program above this control group may have given the socket another one as it connected.

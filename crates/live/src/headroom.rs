@@ -38,7 +38,14 @@ pub fn given_or_measured(run: &Run, group: i32, stop: &Stop) -> Outcome<(Vec<Con
         if measured_ns <= bearable_ns(request) || stop.wanted() {
             break;
         }
-        measured_ns = measured_ns.min(measure(run, group, stop)?.max(LEAST_NS).next_multiple_of(1000));
+        match measure(run, group, stop)? {
+            Some(nanos) => measured_ns = measured_ns.min(nanos.max(LEAST_NS).next_multiple_of(1000)),
+            None => break,
+        }
+    }
+    if stop.wanted() {
+        // The run ends before its first packet.
+        return Ok((with(request, LEAST_NS as f64 / 1e9), None));
     }
     Ok((with(request, measured_ns as f64 / 1e9), Some(measured_ns)))
 }
@@ -62,7 +69,8 @@ fn with(request: &Network, headroom_s: f64) -> Vec<ControlSpec> {
     controls
 }
 
-fn measure(run: &Run, group: i32, stop: &Stop) -> Outcome<u64> {
+/// The variation of timestamps, ns; `None` after a stop.
+fn measure(run: &Run, group: i32, stop: &Stop) -> Outcome<Option<u64>> {
     let request = &run.request;
     let emulation = Emulation::begin(run, &with(request, ENDLESS_S), group)?;
     let interval_ns = INTERVAL.max(transmission(request) * APART).0 / 1000;
@@ -77,5 +85,8 @@ fn measure(run: &Run, group: i32, stop: &Stop) -> Outcome<u64> {
         clock::sleep_until(clock::now() + interval_ns);
     }
     let stamps = emulation.end()?.stamps;
-    stamps.vary_ns().ok_or_else(|| "no stamps came back".into())
+    if stop.wanted() {
+        return Ok(None);
+    }
+    stamps.vary_ns().map(Some).ok_or_else(|| "no stamps came back".into())
 }

@@ -63,7 +63,7 @@ pub fn sender(flow: u32, congestion_control: &str, stops: bool) -> Outcome<TcpSt
         // Data already written when the flow stops is still sent: 16 ms at 500 Mbps.
         set(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &1_000_000_i32)?;
     }
-    net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, FIRST_SENDER + flow as u16))?;
+    net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, sender_port(flow)))?;
     Ok(socket.into())
 }
 
@@ -103,6 +103,11 @@ pub fn connect(stream: &TcpStream, flow: u32, to: u32) -> Outcome<()> {
 /// The port of a flow's receiver.
 pub fn receiver_port(flow: u32) -> u16 {
     FIRST_RECEIVER + flow as u16
+}
+
+/// The port of a flow's sender.
+pub fn sender_port(flow: u32) -> u16 {
+    FIRST_SENDER + flow as u16
 }
 
 /// The flow that a sender's port belongs to.

@@ -78,6 +78,7 @@ pub struct Settings {
     pub initial_window: u64,
     pub quick_acks: bool,
     pub rto_min_us: u64,
+    /// True if all connections of the host ask for ECN; otherwise those whose congestion control or program does.
     pub ecn: bool,
     /// The rate of the host's own link, if packets that wait for it are charged to their sockets.
     pub charged: Option<Rate>,
@@ -118,7 +119,7 @@ pub fn configure(settings: &Settings) -> Outcome<()> {
         charge_to_sockets(rate, mtu)?;
     }
     set("ipv6/conf/all/disable_ipv6", "1")?;
-    set("ipv4/tcp_ecn", if settings.ecn { "1" } else { "0" })?;
+    set("ipv4/tcp_ecn", if settings.ecn { "1" } else { "2" })?;
     set("ipv4/tcp_no_metrics_save", "1")?;
     set("ipv4/tcp_slow_start_after_idle", "0")?;
     set("ipv4/tcp_rmem", "4096 4194304 33554432")?;

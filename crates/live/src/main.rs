@@ -5,6 +5,13 @@
 //! connections end with a reset. A kill -9 leaves an empty control group, which the next command removes. `attach` pins
 //! its links in one directory.
 
+/// Prints a line. The reader may have gone (`| head -1`), which changes nothing of what the command does.
+macro_rules! say {
+    ($($part:tt)*) => {{
+        let _ = std::io::Write::write_fmt(&mut std::io::stdout(), format_args!("{}\n", format_args!($($part)*)));
+    }};
+}
+
 mod active;
 mod answer;
 mod attach;
@@ -47,7 +54,7 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(2),
         Err(error) => {
-            eprintln!("{error}");
+            complain(&error.to_string());
             ExitCode::from(2)
         }
     }
@@ -57,7 +64,7 @@ fn run_command(words: &[&str]) -> Outcome<bool> {
     let reads_only = matches!(words, ["check" | "sources"]);
     if privileges::missing().is_none() {
         if let Err(error) = active::sweep() {
-            eprintln!("a killed command has left something: {error}");
+            complain(&format!("a killed command has left something: {error}"));
         }
         control_group::sweep()?;
     } else if !reads_only {
@@ -74,6 +81,11 @@ fn run_command(words: &[&str]) -> Outcome<bool> {
         ["sources"] => answer(&shallows_contract::SOURCES),
         _ => Err(USAGE.into()),
     }
+}
+
+/// Prints a line on standard error, which the caller may have closed.
+fn complain(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 fn read_request<T: DeserializeOwned>() -> Outcome<T> {

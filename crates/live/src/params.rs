@@ -17,7 +17,7 @@ fn fixed(share: f64, bits: u32) -> u32 {
 /// Refuses parameters that the cores do not have.
 fn without(flags: &[&str], values: &Values) -> Result<(), String> {
     match flags.iter().find(|flag| values.flag(flag)) {
-        Some(flag) => Err(format!("no algorithm for the kernel has {flag}")),
+        Some(flag) => Err(format!("cc.{flag} = true: expected false, because no algorithm for the kernel has it")),
         None => Ok(()),
     }
 }

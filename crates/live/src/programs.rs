@@ -50,6 +50,9 @@ static RECEIVERS: &[Row] = &[row!("inigo", inigo_receiver)];
 
 static ROWS: &[Row] = &[row!("dctcp", dctcp), row!("dx", dx), row!("inigo", inigo)];
 
+/// A program that makes chosen connections ask for ECN.
+static ASKS_FOR_ECN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ecn.bpf.o"));
+
 /// Algorithms of the kernel's own.
 pub const KERNELS_OWN: [&str; 3] = ["reno", "cubic", "bbr"];
 
@@ -156,26 +159,39 @@ pub fn plan(control: &ControlSpec) -> Outcome<Plan> {
         }
         .into());
     };
-    Ok(Plan { control: true, ..row.plan(&attached_name(row.name))? })
+    let name = attached_name(row.name);
+    let plan = row.plan(&name, &row.values(control)?)?;
+    Ok(Plan { name, control: true, ..plan })
 }
 
 /// The changes of a receiver.
 pub fn plan_receiver(receiver: &ReceiverSpec) -> Outcome<Plan> {
-    receiver_row(receiver)?.plan(&format!("{}-receiver", receiver.kind))
+    let row = receiver_row(receiver)?;
+    let plan = row.plan("", &receiver_values(row, receiver)?)?;
+    Ok(Plan { name: format!("{}-receiver", receiver.kind), ..plan })
 }
 
 /// Loads an algorithm and registers it under this name; `None` for one of the kernel's own.
 pub fn load(control: &ControlSpec, name: &str, purpose: Purpose) -> Outcome<Option<Loaded>> {
     let Some(row) = ROWS.iter().find(|row| row.name == control.name) else { return Ok(None) };
-    let catalogued = catalog::find(row.name).ok_or("an algorithm of the catalog")?;
-    Ok(Some(row.load(name, &values(row.name, catalogued.parameters, &control.parameters)?, purpose)?))
+    Ok(Some(row.load(name, &row.values(control)?, purpose)?))
+}
+
+/// Loads a program that makes connections ask for ECN, once [`Loaded::choose`] has named their local ports.
+pub fn load_ecn() -> Outcome<Loaded> {
+    let object = ObjectBuilder::default().open_memory(ASKS_FOR_ECN)?.load()?;
+    Ok(Loaded { links: Vec::new(), object })
 }
 
 /// Loads a receiver.
 pub fn load_receiver(receiver: &ReceiverSpec, purpose: Purpose) -> Outcome<Loaded> {
     let row = receiver_row(receiver)?;
+    row.load("", &receiver_values(row, receiver)?, purpose)
+}
+
+fn receiver_values(row: &Row, receiver: &ReceiverSpec) -> Outcome<Values> {
     let known = receiver::SUBSTITUTES.iter().find(|known| known.name == row.name).ok_or("a receiver of the table")?;
-    row.load("", &values(row.name, known.parameters, &receiver.parameters)?, purpose)
+    Ok(values(row.name, known.parameters, &receiver.parameters)?)
 }
 
 fn receiver_row(receiver: &ReceiverSpec) -> Outcome<&'static Row> {
@@ -184,14 +200,31 @@ fn receiver_row(receiver: &ReceiverSpec) -> Outcome<&'static Row> {
 }
 
 impl Row {
-    fn plan(&self, name: &str) -> Outcome<Plan> {
-        let open = ObjectBuilder::default().open_memory(self.object)?;
-        let packets = open.progs().any(|program| SEE_PACKETS.iter().any(|seen| program.name() == *seen));
-        let stamps = open.maps().any(|map| map.name() == STAMPS);
-        Ok(Plan { name: name.to_owned(), control: false, packets, stamps })
+    /// The values of the parameters of an algorithm.
+    fn values(&self, control: &ControlSpec) -> Outcome<Values> {
+        let catalogued = catalog::find(self.name).ok_or("an algorithm of the catalog")?;
+        Ok(values(self.name, catalogued.parameters, &control.parameters)?)
+    }
+
+    /// The changes, without a name, from programs that the kernel has accepted with these values: it refuses what [`Self::load`] does.
+    fn plan(&self, name: &str, values: &Values) -> Outcome<Plan> {
+        let object = self.prepare(name, values, Purpose { select: true, ..Purpose::default() })?;
+        let packets = object.progs().any(|program| SEE_PACKETS.iter().any(|seen| program.name() == *seen));
+        let stamps = object.maps().any(|map| map.name() == STAMPS);
+        Ok(Plan { name: String::new(), control: false, packets, stamps })
     }
 
     fn load(&self, name: &str, values: &Values, purpose: Purpose) -> Outcome<Loaded> {
+        let mut object = self.prepare(name, values, purpose)?;
+        let mut links = Vec::new();
+        for mut map in object.maps_mut().filter(|map| map.map_type() == MapType::StructOps) {
+            links.push(map.attach_struct_ops().map_err(|error| taken(name, &error))?);
+        }
+        Ok(Loaded { links, object })
+    }
+
+    /// The programs in the kernel, with these values, not attached to anything.
+    fn prepare(&self, name: &str, values: &Values, purpose: Purpose) -> Outcome<Object> {
         let Purpose { sample_ns, seed, select } = purpose;
         let mut padded = [0; NAME_LENGTH];
         padded[..name.len()].copy_from_slice(name.as_bytes());
@@ -205,12 +238,7 @@ impl Row {
                 rename(map.initial_value_mut().ok_or("operations")?, &attached_name(self.name), &padded)?;
             }
         }
-        let mut object = open.load()?;
-        let mut links = Vec::new();
-        for mut map in object.maps_mut().filter(|map| map.map_type() == MapType::StructOps) {
-            links.push(map.attach_struct_ops().map_err(|error| taken(name, &error))?);
-        }
-        Ok(Loaded { links, object })
+        Ok(open.load()?)
     }
 }
 
@@ -228,9 +256,9 @@ impl Loaded {
         self.links
     }
 
-    /// Restricts a receiver to connections with these local ports.
+    /// Adds the connections with this local port to those of a receiver, or to those that ask for ECN.
     pub fn choose(&self, port: u16) -> Outcome<()> {
-        let map = self.object.maps().find(|map| map.name() == "ports").ok_or("a receiver's map")?;
+        let map = self.object.maps().find(|map| map.name() == "ports").ok_or("a map of ports")?;
         Ok(map.update(&u32::from(port).to_ne_bytes(), &[0; 4], MapFlags::ANY)?)
     }
 

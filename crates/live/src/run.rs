@@ -98,7 +98,8 @@ fn drive(request: &Network, emulation: &Emulation, stop: &Stop) -> Outcome<Measu
     Ok(Measured {
         flows: columns,
         probes: probes.into_inner(),
-        ended_ps: (ended - begin) * 1000,
+        // A stop during the pause before the first flow, or already during the measurement of headroom, has measured nothing.
+        ended_ps: ended.saturating_sub(begin) * 1000,
         interrupted: stop.wanted(),
         round_trips,
     })

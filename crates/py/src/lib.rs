@@ -5,6 +5,7 @@ mod catalog;
 mod disk;
 mod moment;
 mod observed;
+mod raised;
 mod request;
 mod table;
 mod threads;
@@ -28,9 +29,9 @@ use shallows_contract::IntoValue;
 use shallows_contract::answer::{Answer, Threads};
 use shallows_sim::{Causes, Frames, Mistake, Need, Network, Observer, Progress, Record, Simulation};
 
+use crate::raised::{Ending, Raised, among_calls};
 use crate::table::column;
 use crate::threads::Run;
-use crate::user_algorithm::Raised;
 
 create_exception!(_core, Bug, PyRuntimeError, "An invariant of the simulator does not hold: please report it.");
 
@@ -175,6 +176,8 @@ struct Asked<'py> {
     on_progress: Option<Bound<'py, PyAny>>,
     /// Exceptions of its algorithms.
     raised: Raised,
+    /// True if it has such algorithms.
+    in_python: bool,
     queue_ports: Vec<u32>,
     mtu: Bytes,
 }
@@ -183,36 +186,68 @@ impl<'py> Asked<'py> {
     fn by(request: &Bound<'py, PyDict>, on_progress: Option<Bound<'py, PyAny>>) -> PyResult<(Network, Self)> {
         let raised = Raised::default();
         let network = request::network(request, &raised)?;
+        let in_python = network.controls.iter().any(|control| control.user_algorithm.is_some());
         let (queue_ports, mtu) = (network.record.ports.clone(), network.mtu);
-        Ok((network, Self { on_progress, raised, queue_ports, mtu }))
+        Ok((network, Self { on_progress, raised, in_python, queue_ports, mtu }))
     }
 
     /// Reports the progress of the run; true if it is to end early.
     fn hears<O: Observer>(&self, py: Python<'py>, run: &Run<O>) -> PyResult<bool> {
         let simulation = &run.simulation;
-        if let Some(error) = self.raised.lock().expect("no call panics with the lock held").take() {
+        if let Some(error) = self.raised.take() {
             return Err(error);
         }
-        let heard = py.check_signals().and_then(|()| match &self.on_progress {
-            Some(hears) => {
-                hears.call1((simulation.now().0, simulation.packet_hops(), simulation.finished())).map(|_| ())
-            }
-            None => Ok(()),
-        });
-        match heard {
+        match self.told(py, (simulation.now().0, simulation.packet_hops(), simulation.finished())) {
             Ok(()) => Ok(false),
             Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => Ok(true),
             Err(error) => Err(error),
         }
     }
+
+    /// Reports simulated time, packet-hops and finished flows. An error is an exception of an algorithm or of the caller, or Ctrl-C.
+    fn told(&self, py: Python<'_>, progress: (u64, u64, u64)) -> PyResult<()> {
+        if let Some(error) = self.raised.take() {
+            return Err(error);
+        }
+        py.check_signals()?;
+        self.on_progress.as_ref().map_or(Ok(()), |hears| hears.call1(progress).map(|_| ()))
+    }
+
+    /// Takes a step of the run; true if Ctrl-C came meanwhile.
+    ///
+    /// Python handles a signal in the code that this thread runs. Algorithms are called from another one, so that none of them is
+    /// interrupted in the middle, unless it does not return ([`Ending`]).
+    fn step<O: Observer + 'static>(&self, py: Python<'_>, mut run: Run<O>) -> PyResult<(Progress, Run<O>, bool)> {
+        if !self.in_python {
+            let (progress, stepped) = guarded(py, || (run.step(false), run))?;
+            return Ok((progress, stepped, false));
+        }
+        let mut ending: Option<Ending> = None;
+        let hears = || match &ending {
+            Some(ending) => ending.press(py, &self.raised, || ()),
+            None => {
+                ending = py.check_signals().err().map(Ending::begin);
+                Ok(())
+            }
+        };
+        let (progress, stepped) = awaited(py, move || among_calls(|| (run.step(true), run)), hears)?;
+        match ending.map(|ending| ending.why) {
+            Some(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
+            interrupt => Ok((progress, stepped, interrupt.is_some())),
+        }
+    }
 }
 
 /// Runs to the end or until Ctrl-C; returns the answer and the observer.
-fn finish<'py, O: Observer>(py: Python<'py>, mut run: Run<O>, asked: &Asked<'py>) -> PyResult<(Bound<'py, PyAny>, O)> {
+fn finish<'py, O: Observer + 'static>(
+    py: Python<'py>,
+    mut run: Run<O>,
+    asked: &Asked<'py>,
+) -> PyResult<(Bound<'py, PyAny>, O)> {
     loop {
-        let (progress, stepped) = guarded(py, || (run.step(), run))?;
-        run = stepped;
-        let interrupted = asked.hears(py, &run)?;
+        let (progress, signalled);
+        (progress, run, signalled) = asked.step(py, run)?;
+        let interrupted = asked.hears(py, &run)? || signalled;
         if interrupted || progress == Progress::Done {
             let interrupted = interrupted && progress == Progress::Running;
             let domains = run.simulation.domains() as u64;
@@ -230,8 +265,8 @@ fn guarded<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult
     py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(bug)
 }
 
-/// Like [`guarded`], on a thread of its own, because setting up a large network takes many seconds without a pause: after Ctrl-C it is
-/// left to itself.
+/// Like [`guarded`], on a thread of its own, because setting up a large network, or a measurement of the machine, takes seconds without a
+/// pause: after Ctrl-C it is left to itself.
 fn set_up<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
     awaited(py, work, || py.check_signals())
 }

@@ -16,8 +16,9 @@ use serde::de::{DeserializeSeed, Deserializer, Expected, IntoDeserializer, MapAc
 use serde::{Deserialize, forward_to_deserialize_any};
 use shallows_sim::Network;
 
+use crate::raised::Raised;
 use crate::table::load_numpy;
-use crate::user_algorithm::{Raised, UserAlgorithm};
+use crate::user_algorithm::UserAlgorithm;
 
 /// Reads the whole request; `raised` gets the exceptions of algorithms written in Python.
 pub fn network(request: &Bound<'_, PyDict>, raised: &Raised) -> PyResult<Network> {

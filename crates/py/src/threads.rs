@@ -24,6 +24,9 @@ const SLICE: u64 = 50_000;
 /// Events after which several threads read the time first in a step or period; their number doubles up to [`SLICE`].
 const FIRST_SLICE: u64 = 1_000;
 
+/// The same for algorithms in Python, whose calls may take a millisecond each.
+const FIRST_SLICE_IN_PYTHON: u64 = 100;
+
 /// Periods in which threads may prove that they pay: in a virtual machine a core that was idle may need tens of milliseconds.
 const ATTEMPTS: u32 = 4;
 
@@ -113,9 +116,9 @@ impl<O: Observer> Run<O> {
         self.simulation.set_threads(self.threads);
     }
 
-    /// Continues for a step.
+    /// Continues for a step; `in_python` if algorithms in Python work in it.
     #[allow(clippy::disallowed_methods, reason = "it affects the length of a step, not the results")]
-    pub fn step(&mut self) -> Progress {
+    pub fn step(&mut self, in_python: bool) -> Progress {
         if let Some(least_gain) = self.least_gain
             && self.wait == 0
         {
@@ -123,7 +126,11 @@ impl<O: Observer> Run<O> {
         }
         self.wait = self.wait.saturating_sub(1);
         let started = Instant::now();
-        let mut slice = if self.threads == 1 { SLICE } else { FIRST_SLICE };
+        let mut slice = match self.threads {
+            _ if in_python => FIRST_SLICE_IN_PYTHON,
+            1 => SLICE,
+            _ => FIRST_SLICE,
+        };
         loop {
             let progress = advance(&mut self.simulation, slice);
             if progress == Progress::Done || started.elapsed() >= STEP {

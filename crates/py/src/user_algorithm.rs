@@ -4,7 +4,6 @@
 //! last decision, and the run ends at the next report of progress with the exception and its traceback.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -12,11 +11,10 @@ use shallows_cc::event::{Ack, Loss, LossKind};
 use shallows_cc::sender::{Decision, Path, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
+use crate::raised::{Leaf, Raised};
+
 /// Largest number of different names of probes in a process: each stays in memory.
 const MOST_NAMES: usize = 1000;
-
-/// The first exception of a run.
-pub type Raised = Arc<Mutex<Option<PyErr>>>;
 
 /// `shallows_cc::event::Ack` for Python.
 #[pyclass(frozen, get_all, name = "Ack")]
@@ -63,14 +61,8 @@ impl UserAlgorithm {
 
     /// Calls into Python unless a call has raised before; replaces the object if `call` returns one.
     fn keep(&mut self, call: impl FnOnce(&Self, Python<'_>) -> PyResult<Option<Py<PyAny>>>) {
-        let mut raised = self.raised.lock().expect("no call panics with the lock held");
-        if raised.is_some() {
-            return;
-        }
-        match Python::attach(|py| call(self, py)) {
-            Ok(Some(object)) => self.object = Some(object),
-            Ok(None) => {}
-            Err(error) => *raised = Some(error),
+        if let Some(Some(object)) = self.raised.call(|py| call(self, py)) {
+            self.object = Some(object);
         }
     }
 
@@ -161,18 +153,17 @@ fn probed(object: &Bound<'_, PyAny>) -> PyResult<Vec<(&'static str, f64)>> {
 
 /// A name that lasts as long as the process, as those of the catalog's algorithms do. Equal names are stored once.
 fn lasting(py: Python<'_>, name: &str) -> PyResult<&'static str> {
-    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut names = NAMES.lock().expect("no call panics with the lock held");
-    if let Some(known) = names.get(name) {
-        return Ok(known);
-    }
-    if names.len() == MOST_NAMES {
+    static NAMES: Leaf<BTreeSet<&'static str>> = Leaf::new(BTreeSet::new());
+    let known = NAMES.with(|names| {
+        if names.len() < MOST_NAMES && !names.contains(name) {
+            names.insert(Box::leak(name.to_owned().into_boxed_str()));
+        }
+        names.get(name).copied()
+    });
+    known.ok_or_else(|| {
         let expected = format!("the same few names every time, {MOST_NAMES} at most");
-        return Err(mistake(py, &format!("probe() named {name:?}"), &expected));
-    }
-    let kept = Box::leak(name.to_owned().into_boxed_str());
-    names.insert(kept);
-    Ok(kept)
+        mistake(py, &format!("probe() named {name:?}"), &expected)
+    })
 }
 
 impl Sender for UserAlgorithm {
@@ -211,11 +202,8 @@ impl Sender for UserAlgorithm {
     }
 
     fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
-        let mut raised = self.raised.lock().expect("no call panics with the lock held");
-        let Some(object) = self.object.as_ref().filter(|_| raised.is_none()) else { return };
-        match Python::attach(|py| probed(object.bind(py))) {
-            Ok(probes) => probes.into_iter().for_each(|(name, value)| record(name, value)),
-            Err(error) => *raised = Some(error),
-        }
+        let Some(object) = &self.object else { return };
+        let probes = self.raised.call(|py| probed(object.bind(py)));
+        probes.into_iter().flatten().for_each(|(name, value)| record(name, value));
     }
 }

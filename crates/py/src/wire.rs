@@ -2,7 +2,7 @@
 
 use std::net::SocketAddrV4;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use pyo3::exceptions::{PyConnectionError, PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
@@ -18,7 +18,8 @@ use shallows_wire::judge::judge;
 use shallows_wire::mac::Key;
 use shallows_wire::sys::Socket;
 
-use crate::{Asked, answer, awaited, guarded};
+use crate::raised::Ending;
+use crate::{Asked, answer, awaited, set_up};
 
 /// Runs a request in real time on this machine, to its end or until Ctrl-C.
 #[pyfunction]
@@ -58,7 +59,10 @@ pub fn endpoint<'py>(
     let session = Session { socket, peer: SocketAddrV4::new(host, peer.1), key: Key::new(&key) };
     let end = if sends { ends::send } else { ends::receive };
     let (outcome, interrupted) = run(py, &asked, move |progress| Ok(end(session, network, progress)))?;
-    let seen = outcome.map_err(PyConnectionError::new_err)?;
+    let failed = |why| {
+        if interrupted { PyKeyboardInterrupt::new_err("before the start") } else { PyConnectionError::new_err(why) }
+    };
+    let seen = outcome.map_err(failed)?;
     let table = describe(py, &seen)?;
     table.set_item("interrupted", interrupted)?;
     Ok(table)
@@ -81,6 +85,7 @@ fn describe<'py>(py: Python<'py>, seen: &Seen) -> PyResult<Bound<'py, PyDict>> {
     table.set_item("datagrams_sent", seen.datagrams.0)?;
     table.set_item("datagrams_received", seen.datagrams.1)?;
     table.set_item("datagrams_rejected", seen.rejections.total())?;
+    table.set_item("datagrams_refused", seen.dropped)?;
     table.set_item("lost_peer", seen.lost_peer)?;
     if let Some(totals) = &seen.totals {
         table.set_item("delivered_bytes", totals.delivered)?;
@@ -100,6 +105,8 @@ fn describe<'py>(py: Python<'py>, seen: &Seen) -> PyResult<Bound<'py, PyDict>> {
 }
 
 /// Runs on threads of its own, and reports progress and hears Ctrl-C meanwhile. True if it was interrupted.
+///
+/// A run that is to end calls no algorithm in Python any more, and ends within a quarter of a second, unless a call goes on ([`Ending`]).
 fn run<T: Send + 'static>(
     py: Python<'_>,
     asked: &Asked<'_>,
@@ -107,35 +114,34 @@ fn run<T: Send + 'static>(
 ) -> PyResult<(T, bool)> {
     let progress = Arc::new(Progress::default());
     let shared = Arc::clone(&progress);
-    let mut interrupted = false;
+    let read = |number: &AtomicU64| number.load(Ordering::Relaxed);
+    let mut ending: Option<Ending> = None;
     let outcome = awaited(
         py,
         move || work(&shared),
         || {
-            let Err(error) = hears(py, &progress, asked) else { return Ok(()) };
-            progress.stop.store(true, Ordering::Relaxed);
-            interrupted = error.is_instance_of::<PyKeyboardInterrupt>(py);
-            if interrupted { Ok(()) } else { Err(error) }
+            if let Some(ending) = &ending {
+                return ending.press(py, &asked.raised, || progress.step_back());
+            }
+            let told = (read(&progress.now_ps), read(&progress.hops), read(&progress.finished));
+            if let Err(why) = asked.told(py, told) {
+                progress.stop.store(true, Ordering::Relaxed);
+                asked.raised.close();
+                ending = Some(Ending::begin(why));
+            }
+            Ok(())
         },
     )?;
-    Ok((outcome.map_err(PyValueError::new_err)?, interrupted))
-}
-
-/// Reports the progress of the run.
-fn hears(py: Python<'_>, progress: &Progress, asked: &Asked<'_>) -> PyResult<()> {
-    if let Some(error) = asked.raised.lock().expect("no call panics with the lock held").take() {
-        return Err(error);
+    match ending.map(|ending| ending.why).or_else(|| asked.raised.take()) {
+        Some(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
+        interrupt => Ok((outcome.map_err(PyValueError::new_err)?, interrupt.is_some())),
     }
-    py.check_signals()?;
-    let Some(hears) = &asked.on_progress else { return Ok(()) };
-    let read = |number: &std::sync::atomic::AtomicU64| number.load(Ordering::Relaxed);
-    hears.call1((read(&progress.now_ps), read(&progress.hops), read(&progress.finished))).map(|_| ())
 }
 
 /// Datagrams that each of two threads of this machine receives and sends per second, measured for so long.
 #[pyfunction]
 pub fn datagrams_per_s(py: Python<'_>, seconds: f64) -> PyResult<f64> {
-    Ok(guarded(py, move || calibration::datagrams_per_s((seconds * 1e9) as u64))??)
+    Ok(set_up(py, move || calibration::datagrams_per_s((seconds * 1e9) as u64))??)
 }
 
 /// Stamps of `count` credits that cross loopback to another thread, which answers each: for each its eight times in ns.
@@ -147,7 +153,7 @@ pub fn host_stamps(
     polls: bool,
     answers: bool,
 ) -> PyResult<Vec<[u64; 8]>> {
-    let all = guarded(py, move || host::measure(Question { count, interval_ns, polls, answers }))??;
+    let all = set_up(py, move || host::measure(Question { count, interval_ns, polls, answers }))??;
     let row = |stamps: Stamps| {
         let Stamps { due, sent, departed, arrived, read, answered, returned, taken } = stamps;
         [due, sent, departed, arrived, read, answered, returned, taken]
@@ -158,5 +164,5 @@ pub fn host_stamps(
 /// Gaps of at least so many ns between two readings of the clock by a thread that does nothing else for so long.
 #[pyfunction]
 pub fn longest_gaps(py: Python<'_>, seconds: f64, at_least_ns: u64) -> PyResult<Vec<u64>> {
-    guarded(py, move || host::longest_gaps((seconds * 1e9) as u64, at_least_ns))
+    set_up(py, move || host::longest_gaps((seconds * 1e9) as u64, at_least_ns))
 }

@@ -6,6 +6,13 @@
 use crate::header::FIXED;
 use crate::mac::Key;
 
+/// The longest base round trip between two ends: the probes of a handshake take less.
+pub const MAX_ROUND_TRIP_NS: u64 = 1_000_000_000;
+/// The farthest that time zero of a run may be from the present.
+const MAX_PAUSE_NS: u64 = 5_000_000_000;
+/// The longest one-way delay that a receiver reports: a run lasts a day at most.
+const MAX_DELAY_NS: u64 = 86_400_000_000_000;
+
 const MAGIC: [u8; 2] = [0x53, 0x81];
 const CODE: std::ops::Range<usize> = 20..28;
 
@@ -49,7 +56,32 @@ pub struct Totals {
     pub rejected: u64,
 }
 
+impl Totals {
+    /// True if a receiver can have counted this of so many datagrams.
+    #[must_use]
+    pub fn is_possible(&self, datagrams: u64) -> bool {
+        let Self { delivered, packets, marked, delay_min, delay_mean, delay_max, reordering, .. } = *self;
+        let counts = [marked, reordering].iter().all(|&count| count <= packets);
+        // A datagram has 64 KiB at most.
+        let sums = packets <= datagrams && delivered >> 16 <= packets;
+        counts && sums && delay_min <= delay_mean && delay_mean <= delay_max && delay_max <= MAX_DELAY_NS
+    }
+}
+
 impl Control {
+    /// The base round trip and time zero of a start that is possible at this time, ns.
+    #[must_use]
+    pub fn start(&self, now: u64) -> Option<(u64, u64)> {
+        match *self {
+            Self::Start(round_trip, origin)
+                if (1..=MAX_ROUND_TRIP_NS).contains(&round_trip) && now.abs_diff(origin) <= MAX_PAUSE_NS =>
+            {
+                Some((round_trip, origin))
+            }
+            _ => None,
+        }
+    }
+
     /// Kind and numbers.
     fn parts(&self) -> (u8, Vec<u64>) {
         match *self {
@@ -118,6 +150,39 @@ impl Control {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_a_peer_have_ranges() {
+        let now = 1_000_000_000_000;
+        for (round_trip, origin, possible) in [
+            (1, now, true),
+            (1_000_000_000, now + 5_000_000_000, true),
+            (0, now, false),
+            (1_000_000_001, now, false),
+            // Times 1000 this is 384 ps modulo 2^64.
+            (18_446_744_073_709_552, now, false),
+            (1000, now + 5_000_000_001, false),
+            (1000, 0, false),
+            (1000, u64::MAX, false),
+        ] {
+            let start = Control::Start(round_trip, origin).start(now);
+            assert_eq!(start, possible.then_some((round_trip, origin)));
+        }
+        assert_eq!(Control::Ready.start(now), None);
+        let totals = Totals { delivered: 14_600, packets: 10, marked: 10, delay_max: 7, ..Totals::default() };
+        assert!(totals.is_possible(10));
+        assert!(!totals.is_possible(9));
+        for impossible in [
+            Totals { marked: 11, ..totals },
+            Totals { reordering: 11, ..totals },
+            Totals { delivered: u64::MAX, ..totals },
+            Totals { delay_min: 8, ..totals },
+            Totals { delay_mean: 8, ..totals },
+            Totals { delay_max: u64::MAX, ..totals },
+        ] {
+            assert!(!impossible.is_possible(10), "{impossible:?}");
+        }
+    }
 
     #[test]
     fn a_control_datagram_comes_back_and_a_changed_one_does_not() {

@@ -6,7 +6,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::thread;
 
 use shallows_cc::units::Time;
@@ -16,7 +16,7 @@ use shallows_sim::{Answer, Network, RealTimeDomain};
 use crate::check::{Rejections, check, check_algorithms};
 use crate::header::{MAX_RECORDS, decode, encode};
 use crate::mac::Key;
-use crate::sys::{Inbox, Outbox, Socket, now_ns, precede_others, random, thread_ns};
+use crate::sys::{Inbox, Outbox, Socket, give_way, now_ns, precede_others, random, thread_ns};
 
 /// Time from the start of the threads to that of the run.
 const PAUSE_NS: u64 = 10_000_000;
@@ -43,6 +43,16 @@ pub struct Progress {
     pub hops: AtomicU64,
     /// Limited flows that have finished.
     pub finished: AtomicU64,
+    /// The kernel's numbers of the threads that precede others; 0: none.
+    preceding: [AtomicI32; 2],
+}
+
+impl Progress {
+    /// Takes its priority from each thread: it goes on without an end in sight, and others must be able to stop it.
+    pub fn step_back(&self) {
+        let threads = self.preceding.iter().map(|thread| thread.load(Ordering::Acquire));
+        threads.filter(|&thread| thread != 0).for_each(give_way);
+    }
 }
 
 /// A run that has ended.
@@ -184,7 +194,8 @@ impl<'a> Side<'a> {
     }
 
     fn run(mut self) -> io::Result<Self> {
-        precede_others();
+        let preceding = &self.shared.progress.preceding[self.number];
+        preceding.store(precede_others(), Ordering::Release);
         let began = thread_ns();
         while !self.domain.is_over() {
             self.turn()?;
@@ -192,6 +203,7 @@ impl<'a> Side<'a> {
         }
         self.shared.done[self.number].store(true, Ordering::Release);
         self.drain()?;
+        preceding.store(0, Ordering::Release);
         self.processor = thread_ns() - began;
         Ok(self)
     }

@@ -13,7 +13,7 @@ use shallows_cc::units::Time;
 use shallows_sim::{FlowReport, Network, PacketKind, RealTimeDomain, Transit};
 
 use crate::check::{Rejections, check, check_algorithms};
-use crate::control::{Control, Totals};
+use crate::control::{Control, MAX_ROUND_TRIP_NS, Totals};
 use crate::emulation::Progress;
 use crate::header::{decode, encode};
 use crate::mac::Key;
@@ -24,14 +24,19 @@ const PROBES: u64 = 16;
 const PROBE_NS: u64 = 5_000_000;
 /// A peer that is silent for so long is gone.
 const SILENCE_NS: u64 = 2_500_000_000;
+/// A peer that is silent for so long in the handshake, or has not begun to send after so long, is dropped. Senders that wait for their
+/// turn ask for two seconds.
+const SILENCE_BEFORE_NS: u64 = 1_500_000_000;
+const HANDSHAKE_NS: u64 = 5_000_000_000;
 /// Time between two signs of life.
 const ALIVE_NS: u64 = 500_000_000;
 /// The longest wait, so that a stop is noticed.
 const NAP_NS: u64 = 1_000_000;
 /// Time from the start to the first packet.
 const PAUSE_NS: u64 = 20_000_000;
-/// How often, and how far apart, an end is announced until the other end answers.
+/// How often, and how far apart, an end is announced until the other end answers; less often where the user has ended the run.
 const ENDINGS: u32 = 20;
+const HURRIED_ENDINGS: u32 = 8;
 const ENDING_NS: u64 = 50_000_000;
 /// Time between two rows of the receiver's series.
 pub const INTERVAL: Time = Time::from_millis(100);
@@ -87,6 +92,8 @@ pub struct Seen {
     pub datagrams: (u64, u64),
     /// Datagrams that changed nothing.
     pub rejections: Rejections,
+    /// Datagrams that the kernel refused to send.
+    pub dropped: u64,
     /// Whether the other end fell silent.
     pub lost_peer: bool,
 }
@@ -97,12 +104,12 @@ pub struct Seen {
 /// An invalid network, an error of the socket, or a peer that does not answer.
 pub fn send(session: Session, network: Network, progress: &Progress) -> Result<Seen, String> {
     prioritise_thread();
-    let mut line = Line::new(session).map_err(text)?;
+    let mut line = Line::new(session, progress).map_err(text)?;
     let (round_trip, offset) = line.measure_path().map_err(text)?;
     let origin = now_ns() + PAUSE_NS;
     let start = Control::Start(round_trip, origin.wrapping_add_signed(offset));
     line.ask(&start, |answer| (answer == Control::Ready).then_some(())).map_err(text)?;
-    Endpoint::new(line, network, 0, Time::from_nanos(round_trip), origin)?.run(progress).map_err(text)
+    Endpoint::new(line, network, 0, Time::from_nanos(round_trip), origin)?.run().map_err(text)
 }
 
 /// Receives the one flow of a network of two hosts.
@@ -111,9 +118,9 @@ pub fn send(session: Session, network: Network, progress: &Progress) -> Result<S
 /// See [`send`].
 pub fn receive(session: Session, network: Network, progress: &Progress) -> Result<Seen, String> {
     prioritise_thread();
-    let mut line = Line::new(session).map_err(text)?;
+    let mut line = Line::new(session, progress).map_err(text)?;
     let (round_trip, origin) = line.answer_probes().map_err(text)?;
-    Endpoint::new(line, network, 1, Time::from_nanos(round_trip), origin)?.run(progress).map_err(text)
+    Endpoint::new(line, network, 1, Time::from_nanos(round_trip), origin)?.run().map_err(text)
 }
 
 fn text(error: io::Error) -> String {
@@ -121,8 +128,9 @@ fn text(error: io::Error) -> String {
 }
 
 /// A socket with its buffers, and when the peer was last heard.
-struct Line {
+struct Line<'a> {
     session: Session,
+    progress: &'a Progress,
     inbox: Inbox,
     outbox: Outbox,
     /// The type of service of datagrams in the outbox.
@@ -131,14 +139,17 @@ struct Line {
     heard: u64,
     sent: u64,
     received: u64,
+    /// Datagrams that the kernel refused to send.
+    dropped: u64,
 }
 
-impl Line {
-    fn new(session: Session) -> io::Result<Self> {
+impl<'a> Line<'a> {
+    fn new(session: Session, progress: &'a Progress) -> io::Result<Self> {
         session.socket.ask_for_stamps()?;
         session.socket.set_type_of_service(0)?;
         Ok(Self {
             session,
+            progress,
             inbox: Inbox::default(),
             outbox: Outbox::default(),
             type_of_service: 0,
@@ -146,13 +157,14 @@ impl Line {
             heard: now_ns(),
             sent: 0,
             received: 0,
+            dropped: 0,
         })
     }
 
     /// The buffer of one more datagram of this type of service.
     fn add(&mut self, type_of_service: u8) -> io::Result<&mut Vec<u8>> {
         if type_of_service != self.type_of_service {
-            self.flush()?;
+            self.flush();
             self.session.socket.set_type_of_service(type_of_service)?;
             self.type_of_service = type_of_service;
         }
@@ -160,14 +172,26 @@ impl Line {
         Ok(self.outbox.add(Some(self.session.peer)))
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        self.outbox.send(&self.session.socket).map(|_| ())
+    /// Sends what waits. What the kernel refuses is lost, as on the way: a peer that hears nothing falls silent.
+    fn flush(&mut self) {
+        self.dropped += self.outbox.send_or_drop(&self.session.socket).1;
     }
 
     fn tell(&mut self, control: Control) -> io::Result<()> {
         let key = self.session.key;
         control.encode(&key, self.add(0)?);
-        self.flush()
+        self.flush();
+        Ok(())
+    }
+
+    /// True if the user has ended the run.
+    fn stops(&self) -> bool {
+        self.progress.stop.load(Ordering::Relaxed)
+    }
+
+    /// An error if the user has ended the run before its start.
+    fn goes_on(&self) -> io::Result<()> {
+        if self.stops() { Err(io::Error::new(io::ErrorKind::Interrupted, "ended before the start")) } else { Ok(()) }
     }
 
     /// Reads what has come: control datagrams of the peer, with their arrival by this machine's clock; others are passed to `data` with
@@ -196,13 +220,19 @@ impl Line {
     }
 
     fn is_silent(&self) -> bool {
-        now_ns() - self.heard > SILENCE_NS
+        self.silent_ns() > SILENCE_NS
+    }
+
+    /// Time since the peer was heard, ns.
+    fn silent_ns(&self) -> u64 {
+        now_ns() - self.heard
     }
 
     /// Sends a control datagram until an answer is accepted.
     fn ask<T>(&mut self, control: &Control, accept: impl Fn(Control) -> Option<T>) -> io::Result<T> {
         self.heard = now_ns();
         while !self.is_silent() {
+            self.goes_on()?;
             self.tell(*control)?;
             let until = now_ns() + ENDING_NS;
             while now_ns() < until {
@@ -219,19 +249,23 @@ impl Line {
     /// The shortest round trip, ns, and the peer's clock minus this one's, if that probe took as long there as back.
     fn measure_path(&mut self) -> io::Result<(u64, i64)> {
         let mut best: Option<(u64, i64)> = None;
+        let mut left = Vec::new();
         self.heard = now_ns();
         for number in 0..PROBES {
-            self.tell(Control::Probe(number, now_ns()))?;
+            self.goes_on()?;
+            left.push(now_ns());
+            self.tell(Control::Probe(number, left[number as usize]))?;
             let until = now_ns() + PROBE_NS;
             while now_ns() < until {
                 self.session.socket.wait(until - now_ns().min(until));
                 for (control, back) in self.read(|_, _, _| {})? {
-                    let Control::Echo(_, left, arrived, answered) = control else { continue };
+                    let Control::Echo(number, _, arrived, answered) = control else { continue };
+                    let Some(left) = usize::try_from(number).ok().and_then(|number| left.get(number)) else { continue };
                     // RFC 5905 §8: the time at the receiver is no part of the round trip.
-                    let round_trip = back.saturating_sub(left).saturating_sub(answered.saturating_sub(arrived)).max(1);
-                    let there = arrived.wrapping_sub(left).cast_signed();
+                    let round_trip = back.saturating_sub(*left).saturating_sub(answered.saturating_sub(arrived)).max(1);
+                    let there = arrived.wrapping_sub(*left).cast_signed();
                     let offset = there.wrapping_sub((round_trip / 2).cast_signed());
-                    if best.is_none_or(|(shortest, _)| round_trip < shortest) {
+                    if round_trip <= MAX_ROUND_TRIP_NS && best.is_none_or(|(shortest, _)| round_trip < shortest) {
                         best = Some((round_trip, offset));
                     }
                 }
@@ -242,16 +276,17 @@ impl Line {
 
     /// Answers probes until the start, whose numbers it returns.
     fn answer_probes(&mut self) -> io::Result<(u64, u64)> {
-        while !self.is_silent() {
+        let until = now_ns() + HANDSHAKE_NS;
+        while self.silent_ns() < SILENCE_BEFORE_NS && now_ns() < until {
+            self.goes_on()?;
             self.session.socket.wait(NAP_NS);
             for (control, stamp) in self.read(|_, _, _| {})? {
-                match control {
-                    Control::Probe(number, left) => self.tell(Control::Echo(number, left, stamp, now_ns()))?,
-                    Control::Start(round_trip, origin) => {
-                        self.tell(Control::Ready)?;
-                        return Ok((round_trip, origin));
-                    }
-                    _ => {}
+                if let Control::Probe(number, left) = control {
+                    self.tell(Control::Echo(number, left, stamp, now_ns()))?;
+                }
+                if let Some(start) = control.start(now_ns()) {
+                    self.tell(Control::Ready)?;
+                    return Ok(start);
                 }
             }
         }
@@ -260,8 +295,8 @@ impl Line {
 }
 
 /// A running end.
-struct Endpoint {
-    line: Line,
+struct Endpoint<'a> {
+    line: Line<'a>,
     domain: RealTimeDomain,
     number: u32,
     base_rtt: Time,
@@ -278,8 +313,8 @@ struct Endpoint {
     peer_ended: bool,
 }
 
-impl Endpoint {
-    fn new(line: Line, mut network: Network, number: u32, base_rtt: Time, origin: u64) -> Result<Self, String> {
+impl<'a> Endpoint<'a> {
+    fn new(line: Line<'a>, mut network: Network, number: u32, base_rtt: Time, origin: u64) -> Result<Self, String> {
         check_algorithms(&network)?;
         network.ports.iter_mut().for_each(|port| port.delay = Time(base_rtt.0 / 2));
         let parts = RealTimeDomain::divide(network, &[0, 1])?;
@@ -305,15 +340,14 @@ impl Endpoint {
         Time::from_nanos(now_ns().saturating_sub(self.origin))
     }
 
-    fn run(mut self, progress: &Progress) -> io::Result<Seen> {
-        let mut stops = false;
-        while !self.domain.is_over() && !self.has_ended() && !stops && !self.line.is_silent() {
+    fn run(mut self) -> io::Result<Seen> {
+        let progress = self.line.progress;
+        while !self.domain.is_over() && !self.has_ended() && !self.line.stops() && !self.line.is_silent() {
             self.turn()?;
             let (hops, finished) = self.domain.progress();
             progress.now_ps.store(self.domain.now().0, Ordering::Relaxed);
             progress.hops.store(hops, Ordering::Relaxed);
             progress.finished.store(finished, Ordering::Relaxed);
-            stops = progress.stop.load(Ordering::Relaxed);
             self.wait();
         }
         let ended = self.now();
@@ -329,6 +363,7 @@ impl Endpoint {
             rows: std::mem::take(&mut self.rows),
             datagrams: (self.line.sent, self.line.received),
             rejections: self.rejections,
+            dropped: self.line.dropped,
             lost_peer: self.line.is_silent(),
         })
     }
@@ -354,7 +389,7 @@ impl Endpoint {
         for transit in leaving {
             self.transmit(&transit)?;
         }
-        self.line.flush()?;
+        self.line.flush();
         if now_ns() - self.told > ALIVE_NS {
             self.told = now_ns();
             self.line.tell(Control::Alive)?;
@@ -408,7 +443,7 @@ impl Endpoint {
                 self.peer_ended = true;
                 Ok(())
             }
-            Control::Totals(totals) if self.number == 0 => {
+            Control::Totals(totals) if self.number == 0 && totals.is_possible(self.line.sent) => {
                 self.peer_totals = Some(totals);
                 Ok(())
             }
@@ -472,7 +507,7 @@ impl Endpoint {
 
     /// Announces the end until the receiver has told its totals.
     fn end(&mut self) -> io::Result<()> {
-        for _ in 0..ENDINGS {
+        for _ in 0..if self.line.stops() { HURRIED_ENDINGS } else { ENDINGS } {
             if self.peer_totals.is_some() || self.line.is_silent() {
                 break;
             }

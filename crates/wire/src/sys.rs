@@ -57,12 +57,26 @@ pub fn prioritise_thread() {
 
 /// Requests that the calling thread, which sleeps whenever it has nothing to do, runs before all ordinary ones (`SCHED_RR`). Niceness
 /// does not do this where the kernel divides the processors among sessions first. A thread that polls must not ask for it: where others
-/// wait for a processor, the kernel takes 50 ms of each second from it.
-pub fn precede_others() {
+/// wait for a processor, the kernel takes 50 ms of each second from it. Returns the kernel's number of the thread.
+pub fn precede_others() -> i32 {
     prioritise_thread();
-    let least = libc::sched_param { sched_priority: 1 };
-    // SAFETY: the pointer is to a whole structure, and zero is the calling thread. Refused, the thread stays as it was.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &raw const least) };
+    schedule(0, libc::SCHED_RR, 1);
+    // SAFETY: it returns a number, and needs nothing.
+    unsafe { libc::gettid() }
+}
+
+/// Gives the thread with this number the priority of ordinary ones.
+pub fn give_way(thread: i32) {
+    schedule(thread, libc::SCHED_OTHER, 0);
+    // SAFETY: the call takes numbers only.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, thread as libc::id_t, 0) };
+}
+
+/// Requests a policy for a thread; zero is the calling one. Refused, the thread stays as it was.
+fn schedule(thread: i32, policy: i32, priority: i32) {
+    let wanted = libc::sched_param { sched_priority: priority };
+    // SAFETY: the pointer is to a whole structure.
+    unsafe { libc::sched_setscheduler(thread, policy, &raw const wanted) };
 }
 
 /// Fills `bytes` with random ones of the kernel.
@@ -352,10 +366,31 @@ impl Outbox {
     /// # Errors
     /// If the socket has an error other than those that pass.
     pub fn send(&mut self, socket: &Socket) -> io::Result<usize> {
+        self.send_all(socket, Err)
+    }
+
+    /// The same, but drops each datagram that the kernel refuses to send: on a real network a route or a firewall may do so for a while.
+    /// The second number is that of datagrams dropped.
+    pub fn send_or_drop(&mut self, socket: &Socket) -> (usize, u64) {
+        let mut dropped = 0;
+        let sent = self.send_all(socket, |_| {
+            dropped += 1;
+            Ok(1)
+        });
+        (sent.unwrap_or(0) - dropped as usize, dropped)
+    }
+
+    /// Sends all datagrams; `refused` says how many the kernel is to skip after an error.
+    fn send_all(
+        &mut self,
+        socket: &Socket,
+        mut refused: impl FnMut(io::Error) -> io::Result<usize>,
+    ) -> io::Result<usize> {
         let (mut sent, mut refusals) = (0, 0);
         while sent < self.count {
             let end = self.count.min(sent + BATCH);
-            match send_batch(socket, &self.buffers[sent..end], &self.destinations[sent..end]) {
+            let batch = send_batch(socket, &self.buffers[sent..end], &self.destinations[sent..end]);
+            match batch.or_else(&mut refused) {
                 Ok(0) if refusals < 1000 => {
                     refusals += 1;
                     std::thread::yield_now();
@@ -406,6 +441,27 @@ fn passing(error: io::Error) -> io::Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_datagram_that_the_kernel_refuses_is_dropped_and_the_others_arrive() {
+        let bind = || Socket::bind(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).expect("loopback is there");
+        let (from, to) = (bind(), bind());
+        let target = to.address().expect("it is bound");
+        // Port 0 is no destination (EINVAL), and a broadcast address needs an option (EACCES).
+        let refused = [SocketAddrV4::new(*target.ip(), 0), SocketAddrV4::new(Ipv4Addr::BROADCAST, 7)];
+        let fill = |outbox: &mut Outbox| {
+            for to in [target, refused[0], target, refused[1], refused[1], target] {
+                outbox.add(Some(to)).extend([1; 3]);
+            }
+        };
+        let (mut outbox, mut inbox) = (Outbox::default(), Inbox::default());
+        fill(&mut outbox);
+        assert_eq!(outbox.send_or_drop(&from), (3, 3));
+        to.wait(1_000_000_000);
+        assert_eq!(inbox.read(&to).expect("no error"), 3);
+        fill(&mut outbox);
+        assert!(outbox.send(&from).is_err());
+    }
 
     #[test]
     fn datagrams_come_with_their_source_type_of_service_and_stamp() {

@@ -270,6 +270,11 @@ def _texts(row: Row, parameters: dict[str, float], mtu: int | None) -> dict[str,
     return {key: text(value, units[key], mtu) for key, value in parameters.items()}
 
 
+def in_catalog(name: object) -> str:
+    """`name`, if the catalog has it; raises `ScenarioError` for anything else, such as a class in a file."""
+    return _row(str(name))["name"]
+
+
 def _row(name: str) -> AlgorithmRow:
     return _named(name, catalog())
 

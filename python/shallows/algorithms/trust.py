@@ -1,38 +1,78 @@
 """Python code that the user trusts: files of algorithms, by path and digest.
 
-A scenario or a result can name a Python file, and may come from somebody else. Such a file is executed only
-if the user named it to this process, or if its path and the digest of all that it loads are in the user's
-own record, which lies outside of results; or with `--trust`. Classes that the user's own program makes or
-names are trusted, and recorded. docs/trust.md explains this for users.
+A scenario, a result or a peer can name a Python file, and may be somebody else's. Such a file is executed
+only if its path and the digest of all that it loads are in the user's own record, which lies outside of
+results; or with `--trust`. What the user names on the command line, and what the calling program names, is a
+`Named`: it is executed, and recorded. docs/trust.md explains this for users.
 
 The digest covers the files that the text imports, and those that were in fact loaded when it was executed.
 The record has a list of the latter, and code of the record cannot load any other file.
 """
 
 import ast
+import errno
 import hashlib
 import json
 import os
+import site
 import sys
 import sysconfig
 import threading
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from functools import cache
 from importlib.machinery import PathFinder
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypedDict, cast
 
 from shallows.errors import ScenarioError
 
 MARK = ".py:"
 _everything = False
-_named_by_user: ContextVar[frozenset[Path] | None] = ContextVar("named", default=None)
-"""The files that the user names while a text is read; None if the user's own program builds the scenario."""
+_ran: "list[Entry]" = []
+"""The record of this process, for a user whose record cannot be written, and for other processes."""
 _loaded: dict[Path, frozenset[Path]] = {}
 """The files of the user that each file loaded when it was last executed, or according to its record."""
 _watch: "_Watch | None" = None
 _is_hooked = False
+
+
+class Entry(TypedDict):
+    """A file that the user ran: its path, its digest, and the files that it loaded."""
+
+    file: str
+    digest: str
+    loads: list[str]
+
+
+class Named(str):
+    """The location of a class, "/home/me/mine.py:Aimd", that the user or the calling program named.
+
+    Only `named` makes one. A name in a file or from a peer is another `str`, which is not trusted.
+    """
+
+    __slots__ = ()
+
+
+def named(value: Any, folder: Path = Path(), key: str = "cc") -> Any:
+    """`value` with the locations of algorithms in it as `Named`, relative to `folder`.
+
+    Only for what the user wrote on the command line, or the calling program passed. key: that of `value` in a
+    scenario, "cc", "traffic", or "" for all tables.
+    """
+    if isinstance(value, Mapping):
+        inside = {"name": "cc"} if key == "cc" else {"cc": "cc", "traffic": "traffic"}
+        tables = cast("Mapping[str, object]", value)
+        return {
+            word: named(item, folder, inside[word]) if word in inside else item
+            for word, item in tables.items()
+        }
+    if isinstance(value, list | tuple):
+        return [named(item, folder, key) for item in cast("Iterable[object]", value)]
+    if key != "cc" or not isinstance(value, str) or isinstance(value, Named):
+        return value
+    path, _, word = value.rpartition(":")
+    return Named(f"{(folder / path).resolve()}:{word}") if MARK in value and "\0" not in path else value
 
 
 def everything() -> None:
@@ -41,50 +81,40 @@ def everything() -> None:
     _everything = True
 
 
-@contextmanager
-def reading(named: Mapping[str, object], folder: Path = Path()) -> Generator[None]:
-    """Read a scenario in `folder` from a text, which is trusted less than the overrides `named`."""
-    paths = [text.rpartition(":")[0] for text in _texts(named)]
-    files = {(at / path).resolve() for path in paths for at in (Path(), folder) if "\0" not in path}
-    token = _named_by_user.set(frozenset(files))
-    try:
-        yield
-    finally:
-        _named_by_user.reset(token)
-
-
 def check(file: Path, name: str) -> None:
     """Raise `ScenarioError` unless this file may be executed for the algorithm `name`."""
-    if not _is_named(file) and not is_recorded(file):
+    if not _is_trusted(name) and not is_recorded(file):
         known = any(entry.get("file") == str(file) for entry in _recorded())
         problem = "it or a module that it imports has changed" if known else "you have not run it"
         expected = f"Python code that you trust: {problem}. Read {file}, then add --trust"
         raise ScenarioError("name", name, expected)
 
 
-def _is_named(file: Path) -> bool:
-    named = _named_by_user.get()
-    return _everything or named is None or file in named
+def _is_trusted(name: str) -> bool:
+    """True if code of this name may run whatever the record says."""
+    return _everything or isinstance(name, Named)
 
 
-def check_texts(given: object, folder: Path) -> None:
-    """Like `check`, for every Python file that the values of a text name, relative to `folder`."""
-    for text in _texts(given):
-        path = text.rpartition(":")[0]
-        for file in (folder / path, Path(path)):
-            if file.is_file():
-                with reading({}):
-                    check(file.resolve(), text)
+def ran() -> "Sequence[Entry]":
+    """What this process ran, for `also_ran` in another process of the same user."""
+    return tuple(_ran)
+
+
+def also_ran(entries: "Sequence[Entry]") -> None:
+    """Add what another process of the same user ran to the record of this one."""
+    _ran.extend(entry for entry in entries if entry not in _ran)
 
 
 def record(file: Path) -> None:
-    """Record a file with its present digest as the user's own, if there is a place for the record."""
-    entry = {
+    """Record a file with its present digest as the user's own, on the disk too if there is a place for it."""
+    entry: Entry = {
         "file": str(file),
         "digest": digest(file),
         "loads": sorted(map(str, _loaded.get(file, ()))),
     }
-    if entry in _recorded():
+    known = entry in _recorded()
+    also_ran([entry])
+    if known:
         return
     place = _place()
     with suppress(OSError):
@@ -145,6 +175,7 @@ class _Watch:
         if not isinstance(name, str) or not os.path.isabs(name):
             return
         path = Path(name).resolve()
+        path = next((at for at in (path, *path.parents) if at.is_file()), path)  # code in an archive
         if path in self.found or not path.is_file() or _is_installed(path):
             return
         if self.allowed is not None and path not in self.allowed:
@@ -153,14 +184,17 @@ class _Watch:
 
 
 @contextmanager
-def executing(file: Path) -> Generator[None]:
-    """Execute a file in this block: notes what it loads, and refuses what its record does not have."""
+def executing(file: Path, name: str) -> Generator[None]:
+    """Execute a file in this block, for the algorithm `name`.
+
+    Notes what the file loads, and refuses what its record does not have.
+    """
     global _watch, _is_hooked
     if not _is_hooked:
         sys.addaudithook(_on_event)
         _is_hooked = True
     before, modules = _watch, set(sys.modules)
-    _watch = mine = _Watch(None if _is_named(file) else frozenset(sources(file)))
+    _watch = mine = _Watch(None if _is_trusted(name) else frozenset(sources(file)))
     try:
         yield
         for name in set(sys.modules) - modules:
@@ -171,7 +205,10 @@ def executing(file: Path) -> Generator[None]:
 
 
 def _on_event(event: str, arguments: tuple[Any, ...]) -> None:
-    """Hear that code is executed, that an extension is imported, or that a file of Python code is read."""
+    """Hear that code is executed, that an extension is imported, or that a file of Python code is read.
+
+    Cached bytecode of the user's folders is not found: it can differ from its source, and says what it is of.
+    """
     watch = _watch
     if watch is None or watch.thread != threading.get_ident():
         return
@@ -179,12 +216,13 @@ def _on_event(event: str, arguments: tuple[Any, ...]) -> None:
         watch.loads(getattr(arguments[0], "co_filename", None))
     elif event == "import":
         watch.loads(arguments[1])
-    elif event == "open" and _is_python(arguments[0]) and not set(arguments[1] or "") & set("wax+"):
-        watch.loads(os.path.abspath(arguments[0]))
-
-
-def _is_python(name: object) -> bool:
-    return isinstance(name, str) and name.endswith(".py")
+    elif event == "open" and isinstance(arguments[0], str | bytes):
+        name = os.path.abspath(os.fsdecode(arguments[0]))
+        if name.endswith((".py", ".pyc")) and not set(arguments[1] or "") & set("wax+"):
+            path = Path(name).resolve()
+            if path.suffix == ".pyc" and path.parent.name == "__pycache__" and not _is_installed(path):
+                raise FileNotFoundError(errno.ENOENT, "cached bytecode is not used", name)
+            watch.loads(name)
 
 
 def _imported(path: Path, where: list[str]) -> Iterator[Path]:
@@ -211,9 +249,18 @@ def _imported(path: Path, where: list[str]) -> Iterator[Path]:
 
 
 def _is_installed(file: Path) -> bool:
+    """True for a file of Python, of this package, or of another one in the environment of this process."""
+    return not _installed().isdisjoint(file.parents)
+
+
+@cache
+def _installed() -> frozenset[Path]:
+    """The folders of installed packages, by what the interpreter says, and not by their names."""
     kinds = ("stdlib", "platstdlib", "purelib", "platlib")
-    folders = [Path(__file__).parents[1], *(Path(sysconfig.get_path(kind)).resolve() for kind in kinds)]
-    return "site-packages" in file.parts or any(folder in file.parents for folder in folders)
+    found = [sysconfig.get_path(kind) for kind in kinds]
+    found += site.getsitepackages([sys.prefix, sys.base_prefix])
+    found += [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
+    return frozenset(Path(path).resolve() for path in (str(Path(__file__).parents[1]), *found))
 
 
 def _place() -> Path:
@@ -222,27 +269,15 @@ def _place() -> Path:
     return folder / "shallows" / "trusted"
 
 
-def _recorded() -> list[dict[str, Any]]:
-    """The entries of the record; a line that is none is left out."""
+def _recorded() -> list[Mapping[str, Any]]:
+    """The entries of the record, here and on the disk; a line that is none is left out."""
+    found: list[Mapping[str, Any]] = [*_ran]
     try:
         lines = _place().read_text("utf-8", errors="surrogateescape").splitlines()
     except OSError:
-        return []
-    found = list[dict[str, Any]]()
+        return found
     for line in lines:
         with suppress(ValueError):
             entry = json.loads(line)
             found += [entry] if isinstance(entry, dict) else []
     return found
-
-
-def _texts(value: object) -> Iterator[str]:
-    """The locations of classes in `value`."""
-    if isinstance(value, str):
-        yield from [value] if MARK in value else []
-    elif isinstance(value, Mapping):
-        for item in cast("Mapping[str, object]", value).values():
-            yield from _texts(item)
-    elif isinstance(value, list | tuple):
-        for item in cast("Iterable[object]", value):
-            yield from _texts(item)

@@ -72,7 +72,8 @@ def label(name: str) -> str:
 def find(name: str | type, folder: Path) -> tuple[str, str, type] | None:
     """(name in a saved scenario, name in results, class); None if `name` is not a class.
 
-    A relative location is searched in `folder`, then in the working folder. Raises `ScenarioError`.
+    A relative location is searched in `folder`, then in the working folder; one that the user named is
+    absolute. Raises `ScenarioError`.
     """
     if isinstance(name, type):
         return _checked(_saved(name, name.__name__), name.__name__, name)
@@ -89,23 +90,19 @@ def find(name: str | type, folder: Path) -> tuple[str, str, type] | None:
     path, _, word = name.rpartition(":")
     file = next((at for at in (folder / path, Path(path)) if at.is_file()), None)
     if file is None:
-        where = folder.resolve()
+        where = (folder / path).parent.resolve()
         raise ScenarioError("name", name, f"an existing file and a class in it; there is none in {where}")
     location = f"{file.resolve()}:{word}"
     return _checked(location, word, _CLASSES.get(location) or _loaded(file.resolve(), word, name))
 
 
 def location_or_name(name: str | type) -> str | type:
-    """The absolute location of a class, or of a name of one; else the argument.
-
-    Other processes and saved scenarios can find it.
+    """The location of a class, or of a registered name, so that other processes and saved scenarios can find
+    it; else the argument.
     """
     if isinstance(name, type):
         return location(name) or name
-    if name in _CLASSES:
-        return location(_CLASSES[name]) or name
-    path, _, word = name.rpartition(":")
-    return f"{Path(path).resolve()}:{word}" if path.endswith(".py") and Path(path).is_file() else name
+    return location(_CLASSES[name]) or name if name in _CLASSES else name
 
 
 def labels(names: Sequence[str | type]) -> dict[str, str | type]:
@@ -118,15 +115,15 @@ def labels(names: Sequence[str | type]) -> dict[str, str | type]:
     return dict(zip(called, texts, strict=True))
 
 
-def location(algorithm: type) -> str | None:
-    """The file and the name of a class, "/home/me/mine.py:Aimd"; None if it is in no file."""
+def location(algorithm: type) -> trust.Named | None:
+    """The file and the name of a class of this program, "/home/me/mine.py:Aimd"; None if it is in no file."""
     module = sys.modules.get(algorithm.__module__)
     file = getattr(module, "__file__", None)
     if not file or not Path(file).is_file():  # a notebook, or standard input
         return None
     if getattr(module, algorithm.__qualname__, None) is not algorithm:
         return None
-    found = f"{Path(file).resolve()}:{algorithm.__qualname__}"
+    found = trust.Named(f"{Path(file).resolve()}:{algorithm.__qualname__}")
     _CLASSES[found] = algorithm
     trust.record(Path(file).resolve())
     return found
@@ -291,7 +288,7 @@ def _run(file: Path, content: bytes, given: str) -> ModuleType:
     keeps_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         # Not by its loader, which uses cached bytecode if a file is edited twice within a second.
-        with trust.executing(file):
+        with trust.executing(file, given):
             exec(compile(content, file, "exec"), vars(module))
     except Exception as error:
         lines = [at.lineno for at in traceback.extract_tb(error.__traceback__) if at.filename == str(file)]

@@ -81,7 +81,7 @@ def _two_hosts(cc: str, seconds: float, rate: str, set_: list[str] | None) -> Ca
     from shallows.algorithms.algorithm import choose
     from shallows.errors import ScenarioError
     from shallows.units import RATE, Frame
-    from shallows.worlds import live
+    from shallows.worlds import live, machine
 
     there = shutil.which("iperf3") is not None
     if not there:
@@ -96,7 +96,9 @@ def _two_hosts(cc: str, seconds: float, rate: str, set_: list[str] | None) -> Ca
     except ValueError as error:
         raise ScenarioError("--rate", rate, str(error)) from None
     cable = {"control": control, "seconds": seconds, "rate_bps": rate_bps, "iperf3": there}
-    return live.ask(cable, "two-hosts")
+    live.program()
+    with machine.alone():
+        return live.ask(cable, "two-hosts")
 
 
 def _report(report: CableReport, as_json: bool) -> int:

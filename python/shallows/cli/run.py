@@ -89,7 +89,7 @@ def run(
     trust: Trust = False,
 ) -> int:
     """Run SCENARIO; save summary and tables to a folder of its own in results/<name>, or to --out."""
-    from shallows.algorithms.user_algorithms import location_or_name
+    from shallows.algorithms import trust as trusted
     from shallows.printing.progress import PREPARING, Progress, report_if_slow
     from shallows.printing.report import run_report
     from shallows.results import paths
@@ -99,7 +99,7 @@ def run(
     if plot or window:
         extras.need("plot", "--plot")
     with report_if_slow(PREPARING):
-        named = {"cc.name": location_or_name(cc)} if cc else {}
+        named = {"cc.name": trusted.named(cc)} if cc else {}
         changes = NamedOverrides(named, "--cc") | settings(set_, EXAMPLE)
         prepared = prepare(scenario, seed=seed, overrides=changes, world=world)
         simulate = in_world(world, repeats, threads)

@@ -38,7 +38,12 @@ def at_least(least: float) -> Callable[[float | None], float | None]:
 
 
 def settings(texts: list[str] | None, example: str) -> NamedOverrides:
-    """{key: text} of a list of KEY=VALUE, or of None. Raises `ScenarioError` with `example`."""
+    """{key: text} of a list of KEY=VALUE, or of None; classes are relative to the working folder.
+
+    Raises `ScenarioError` with `example`.
+    """
+    from shallows.scenario.overrides import by_user
+
     pairs = [text.partition("=") for text in texts or []]
     for key, equals, value in pairs:
         if not (key and equals and value):
@@ -48,4 +53,4 @@ def settings(texts: list[str] | None, example: str) -> NamedOverrides:
         values = " and ".join(value for key, _, value in pairs if key.strip() == twice[0])
         expected = f"each key once, not {values}: `shallows sweep --over` runs several values"
         raise ScenarioError("--set", twice[0], expected)
-    return NamedOverrides({key.strip(): value.strip() for key, _, value in pairs}, "--set")
+    return by_user(NamedOverrides({key.strip(): value.strip() for key, _, value in pairs}, "--set"))

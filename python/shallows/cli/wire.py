@@ -9,7 +9,7 @@ import typer
 
 from shallows.cli.output import Json, print_json, text
 from shallows.cli.parsing import App
-from shallows.cli.status import DONE, FAILED, with_status
+from shallows.cli.status import DONE, FAILED, INTERRUPTED, with_status
 from shallows.results import files
 
 app = App(help="A flow of any algorithm between two machines, over UDP. Needs no root.")
@@ -34,16 +34,13 @@ def receive(
     if out:
         files.check(out, files.MEASURED)
     where = wire_flow.address(listen)
-    with wire_flow.Receiver(where, token) as receiver:
-        print(f"listening on {where[0]}:{where[1]}", file=sys.stderr, flush=True)
+    with wire_flow.Receiver(where, token, _log) as receiver:
+        _log(f"listening on {where[0]}:{where[1]}")
         while True:
-            opening = receiver.next()
-            name = opening.terms.control["name"]
-            print(f"{opening.peer[0]}:{opening.peer[1]} sends under {name}", file=sys.stderr, flush=True)
-            seen = receiver.receive(opening)
+            seen = receiver.next()
             _tell(seen, out, json_)
             if once or seen["interrupted"]:
-                return DONE if not seen["lost_peer"] else FAILED
+                return _status(seen)
 
 
 @app.command()
@@ -61,14 +58,14 @@ def send(
     json_: Json = False,
 ) -> int:
     """Send one flow to HOST, and tell what both ends have seen."""
+    from shallows.algorithms import trust
     from shallows.algorithms.algorithm import choose
-    from shallows.algorithms.user_algorithms import location_or_name
     from shallows.units import RATE, SIZE
     from shallows.worlds import wire_flow
 
     if out:
         files.check(out, files.MEASURED)
-    used = choose({"name": location_or_name(cc)}, wire_flow.FRAME)
+    used = choose({"name": trust.named(cc)}, wire_flow.FRAME)
     seen = wire_flow.send(
         wire_flow.address(host),
         used,
@@ -78,7 +75,7 @@ def send(
         token=token,
     )
     _tell(seen, out, json_)
-    return FAILED if seen["lost_peer"] else DONE
+    return _status(seen)
 
 
 @app.command()
@@ -98,6 +95,14 @@ def host(
     else:
         print(wire_host.table(found))
     return DONE
+
+
+def _log(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _status(seen: dict[str, object]) -> int:
+    return INTERRUPTED if seen["interrupted"] else FAILED if seen["lost_peer"] else DONE
 
 
 def _tell(seen: dict[str, object], out: Path | None, json_: bool) -> None:
@@ -130,6 +135,12 @@ def table(seen: dict[str, Any]) -> str:
         f"datagrams        {seen['datagrams_sent']:,} sent, {seen['datagrams_received']:,} received,"
         f" {seen['datagrams_rejected']:,} rejected",
     ]
+    if seen["datagrams_refused"]:
+        lines.append(
+            f"not sent         {seen['datagrams_refused']:,} datagrams, which this machine refused to send"
+        )
+    if seen["interrupted"]:
+        lines.append(f"INTERRUPTED at {seen['duration_s']:.3f} s")
     if seen["lost_peer"]:
         lines.append("THE OTHER END FELL SILENT: this is what was measured until then")
     return "\n".join(lines)

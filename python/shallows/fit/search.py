@@ -134,7 +134,7 @@ def fit(scenario: "Scenario", table: Measured, traffic: int = 0) -> Fit:
     sizes, times = table.sizes, table.times
     if len(set(sizes.tolist())) < LEAST:
         raise ScenarioError("sizes", len(set(sizes.tolist())), f"{LEAST} different sizes or more")
-    alone = scenario.replace({"traffic": [scenario.tables["traffic"][traffic]], "hosts.costs": []})
+    alone = scenario.changed({"traffic": [scenario.tables["traffic"][traffic]], "hosts.costs": []})
     known = {size: _timed(alone, size) for size in sorted(set(sizes.tolist()))}
     free, messages = np.array([known[size] for size in sizes.tolist()], float).T
     fixed = _timed(alone, _smallest(alone))[0]
@@ -200,7 +200,7 @@ def _timed(scenario: "Scenario", size: float) -> tuple[float, int]:
     if "size" not in type(scenario.traffic[0]).model_fields:
         expected = "a kind with a size, such as all-reduce or incast, whose times were measured"
         raise ScenarioError("traffic[0].kind", scenario.traffic[0].kind, expected)
-    finished: Run = run(scenario.set("traffic.0.size", SIZE.text(round(size))))
+    finished: Run = run(scenario.changed({"traffic.0.size": SIZE.text(round(size))}))
     rows = [row for row in finished.summary["collectives"] if row["traffic"] == 0]
     if rows:
         took, steps = rows[0]["completion_us"], len(rows[0]["steps_us"] or ())
@@ -230,7 +230,7 @@ def with_costs(scenario: "Scenario", found: Sequence[Fit]) -> "Scenario":
             tables.append({"step": text, "collectives": [one.kind]})
         else:
             tables.append({"step": text})
-    return scenario.replace({"hosts.costs": _joined(tables)}) if tables else scenario
+    return scenario.changed({"hosts.costs": _joined(tables)}) if tables else scenario
 
 
 def _joined(tables: list[dict[str, object]]) -> list[dict[str, object]]:

@@ -69,7 +69,7 @@ def write(
     # The check needs the flows, which are not in files yet.
     inside = [table | {"flows": columns} for table, columns in zip(named, flows.values(), strict=True)]
     tables: Any = {**imported.tables, "traffic": [*inside, *traffic]}
-    checked = Scenario(**tables)
+    checked = Scenario.made(tables)
     for part in parts:
         if part.settings:
             for key, value in configuring.of_network(part.settings, checked).items():

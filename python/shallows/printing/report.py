@@ -422,12 +422,30 @@ def _lateness(record: Lateness) -> str:
 
 
 def _spread(spread: dict[str, Any]) -> str:
-    if spread["runs"] == 1:
-        return "repeated    once: the spread between runs is unknown"
-    share, queue = (spread[key] for key in ("utilization", "queue_mean_pkt"))
-    used = f"utilisation {share['mean']:.1%} ± {share['half_width']:.1%}"
-    queued = f"mean queue {queue['mean']:.2f} ± {queue['half_width']:.2f} packets"
-    return f"repeated    {spread['runs']} times: {used}, {queued} ({spread['confidence']:.0%} intervals)"
+    """How often a run was repeated, what differed, and where a signal ended it."""
+    ended = spread.get("interrupted")
+    wanted = f" of {spread['wanted']}" if ended else ""
+    times = "once" if (spread["runs"], wanted) == (1, "") else f"{spread['runs']}{wanted} times"
+    said = "the spread between runs is unknown"
+    if spread["runs"] > 1:
+        used = _interval(spread.get("utilization"), "{:.1%}")
+        queued = _interval(spread.get("queue_mean_pkt"), "{:.2f}")
+        said = f"utilisation {used}, mean queue {queued} packets ({spread['confidence']:.0%} intervals)"
+    return f"repeated    {times}: {said}{_ended(ended)}"
+
+
+def _interval(known: dict[str, float] | None, form: str) -> str:
+    """A mean and half the width of its interval; a dash if one of the runs has not measured the quantity."""
+    return f"{form} ± {form}".format(known["mean"], known["half_width"]) if known else "-"
+
+
+def _ended(ended: dict[str, Any] | None) -> str:
+    if not ended:
+        return ""
+    if ended["run"] is None:
+        return "; INTERRUPTED after the last run"
+    at = "" if ended["at_s"] is None else f" at {TIME.about(ended['at_s'] * 1e12)}"
+    return f"; INTERRUPTED in run {ended['run']}{at}, which does not count"
 
 
 def _any_finished(summaries: Iterable[Summary]) -> bool:

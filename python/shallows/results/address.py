@@ -25,7 +25,22 @@ if TYPE_CHECKING:
 LENGTH = 16
 
 
-def address(scenario: "Scenario", world: str = "packet", seed: int | None = None) -> str:
+class Address(str):
+    """An address: 16 hexadecimal digits and nothing else, so that it can be part of the name of a folder."""
+
+    __slots__ = ()
+
+    def __new__(cls, text: object) -> "Address":
+        """Raises `ValueError` for any other text."""
+        if not isinstance(text, str) or not re.fullmatch(f"[0-9a-f]{{{LENGTH}}}", text):
+            raise ValueError(f"an address of {LENGTH} hexadecimal digits")
+        return super().__new__(cls, text)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Address, (str(self),)
+
+
+def address(scenario: "Scenario", world: str = "packet", seed: int | None = None) -> Address:
     """The address of `scenario` (a `Scenario`) in `world`: 16 hexadecimal digits.
 
     With `seed`, it is the address of the same scenario with that seed, computed without drawing its flows. If
@@ -39,7 +54,7 @@ def address(scenario: "Scenario", world: str = "packet", seed: int | None = None
         digest.update(part.encode() + b"\0")
     if version().endswith("+unknown"):
         digest.update(secrets.token_bytes(16))
-    return digest.hexdigest()[:LENGTH]
+    return Address(digest.hexdigest()[:LENGTH])
 
 
 def code(scenario: "Scenario") -> dict[str, str]:

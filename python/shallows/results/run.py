@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 
+from shallows.base.literal import is_table
 from shallows.errors import BooksError, ScenarioError
-from shallows.results import arrow, disk, paths, store, tables
+from shallows.results import arrow, disk, paths, shape, store, tables
 from shallows.results.contents import Summary
 from shallows.results.summary import Counted
 from shallows.results.tables import ALL_TABLES, OPTIONAL
@@ -106,11 +107,28 @@ class Run:
         except UnicodeDecodeError:
             raise ScenarioError("not text", file=folder, expected="a folder saved by a run") from None
         try:
-            run = cls(scenario_toml, json.loads(summary), scenarios, {})
-            _ = run.summary["fingerprint"], run.summary["books"]["closed"]
-        except (ValueError, TypeError, KeyError):
+            read = json.loads(summary)
+            if not is_table(read):
+                raise ValueError("no table")
+        except (ValueError, RecursionError):
             file = folder / "summary.json"
             raise ScenarioError("not a summary", file=file, expected="one that a run saved") from None
+        try:
+            run = cls._checked(folder, scenario_toml, summary, read, scenarios)
+        except ScenarioError as error:
+            raise shape.of_version(read, error) from None
+        return run
+
+    @classmethod
+    def _checked(
+        cls, folder: Path, scenario_toml: str, summary: str, read: object, scenarios: "type[Scenario]"
+    ) -> Self:
+        """The run of these texts and the tables beside them, all as a run saved them."""
+        try:
+            shape.check(read, Summary)
+        except ScenarioError as error:
+            raise error.in_file(folder / "summary.json") from None
+        run = cls(scenario_toml, cast(Summary, read), scenarios, {})
         run._folder, run._texts = folder, (scenario_toml, summary)
         for name in ALL_TABLES:
             if not run._lacks(name):

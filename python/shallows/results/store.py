@@ -253,6 +253,19 @@ def _of_a_result(entry: Path) -> bool:
 
 
 @contextmanager
+def opened(folder: Place, within: int | None = None) -> Generator[int]:
+    """A descriptor of a folder, relative to the one of `within`. Raises `ScenarioError` for a link."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=within)
+    except OSError as error:
+        raise ScenarioError(error.strerror, file=folder, expected="a folder that is no link") from None
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
 def locked(folder: Path) -> Generator[None]:
     """Allow one writer at a time of a folder or file."""
     path = beside(folder, "lock")
@@ -267,7 +280,7 @@ def locked(folder: Path) -> Generator[None]:
 def _lock(path: Path) -> int:
     """A descriptor of `path`, locked. Importing filelock takes longer than saving a run."""
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         if os.fstat(descriptor).st_nlink:
             return descriptor

@@ -4,7 +4,7 @@ Its fields are exact integers (picoseconds, bytes, bits per second) or tables of
 units. Every mistake is a `ScenarioError` with file, key, value and what was expected.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -22,7 +22,7 @@ from shallows.errors import ScenarioError
 from shallows.scenario import checks, examples, places, raw, validation
 from shallows.scenario.given import Given
 from shallows.scenario.origin import Origin
-from shallows.scenario.overrides import copied, overridden
+from shallows.scenario.overrides import by_user, copied, overridden
 from shallows.scenario.resolve import resolve
 from shallows.scenario.resolved import Resolved
 from shallows.units import did_you_mean
@@ -39,6 +39,10 @@ class Scenario(Resolved):
     networkx graph. Everything is checked at once, including the flows. Raises `ScenarioError`.
 
     Its attributes are the tables with every default (`Resolved`); `given` has them as written.
+
+    What a program passes to `Scenario`, `from_tables`, `set` and `replace`, and as overrides, names its own
+    classes, whose code runs. This package itself uses `made` and `changed`, which trust no name more than it
+    was (`algorithms.trust`).
     """
 
     given: Given
@@ -46,9 +50,15 @@ class Scenario(Resolved):
     _tables: dict[str, Any]
 
     def __init__(self, /, *, file: str | None = None, **tables: "Unpack[Tables]") -> None:
+        self._fill(tables, file, by_program=True)
+
+    def _fill(self, tables: Mapping[str, Any], file: str | None, *, by_program: bool) -> None:
+        """Read and check the tables, which the calling program has written or not."""
         try:
             folder = Path(file).parent if file else Path()
             read = raw.read(tables, folder)
+            if by_program:
+                read = trust.named(read, folder, key="")
             frame, wrong = raw.frame_or_default(read)
 
             def algorithm(table: object) -> Algorithm:
@@ -100,16 +110,36 @@ class Scenario(Resolved):
             raise ScenarioError(None, None, f"TOML ({error})", file=file, place=place) from None
         if file:
             tables.setdefault("name", names.of_file(file))
-        with trust.reading(overrides or {}, Path(file).parent if file else Path()):
-            return _replaced(tables, Origin(file, text), overrides or {})
+        return cls.made(tables, Origin(file, text), by_user(overrides or {}))
 
     @classmethod
     def from_tables(
         cls, tables: Mapping[str, object], overrides: Mapping[str, object] | None = None
     ) -> "Scenario":
         """The scenario of a dict of tables, with `overrides` as in `load`."""
-        named = {str(key): literal(table) for key, table in tables.items()}
-        return _replaced(named, Origin(), overrides or {})
+        written = {str(key): literal(table) for key, table in tables.items()}
+        return cls.made(trust.named(written, key=""), Origin(), by_user(overrides or {}))
+
+    @classmethod
+    def made(
+        cls,
+        tables: dict[str, Any],
+        origin: Origin | None = None,
+        overrides: Mapping[str, object] | None = None,
+    ) -> "Scenario":
+        """The scenario of tables of a file, a peer or another scenario: names in them are not trusted."""
+        origin = (origin or Origin()).overridden(overrides or {})
+        try:
+            tables = overridden(tables, overrides or {})
+            if "file" in tables:  # a key `file` would be mistaken for the argument `file`
+                known = f"a known key ({', '.join(cls.key_names())})"
+                raise ScenarioError("file", tables["file"], known)
+            scenario = cls.__new__(cls)
+            scenario._fill(tables, origin.file, by_program=False)
+        except ScenarioError as error:
+            raise origin.locate(error) from None
+        vars(scenario)["origin"] = origin
+        return scenario
 
     def to_toml(self) -> str:
         """This scenario as TOML, with every default."""
@@ -144,14 +174,19 @@ class Scenario(Resolved):
 
     def replace(self, overrides: Mapping[str, object]) -> "Scenario":
         """A scenario with several keys changed at once: {dotted key: value}, as in `set`."""
-        return _replaced(self._tables, self.origin, overrides)
+        return self.changed(by_user(overrides))
+
+    def changed(self, overrides: Mapping[str, object]) -> "Scenario":
+        """Like `replace`, with overrides that the calling program has not written."""
+        return self.made(self._tables, self.origin, overrides)
 
     def deferred(self, overrides: Mapping[str, object]) -> "Callable[[], Scenario]":
-        """A picklable function without arguments that returns what `replace` would."""
-        return partial(_replaced, self._tables, self.origin, overrides)
+        """A picklable function without arguments that returns what `changed` would."""
+        return partial(_rebuild, self._tables, self.origin, trust.ran(), overrides)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (self._tables, self.origin)
+        unchanged: dict[str, object] = {}
+        return _rebuild, (self._tables, self.origin, trust.ran(), unchanged)
 
     def __repr__(self) -> str:
         """The Python expression for what was given."""
@@ -183,22 +218,15 @@ class Scenario(Resolved):
         return of_scenario(self)
 
 
-def _rebuild(tables: dict[str, object], origin: Origin) -> Scenario:
-    return _replaced(tables, origin, {})
-
-
-def _replaced(tables: dict[str, Any], origin: Origin, overrides: Mapping[str, object]) -> Scenario:
-    origin = origin.overridden(overrides)
-    try:
-        tables = overridden(tables, overrides)
-        if "file" in tables:  # a key `file` would be mistaken for the argument `file`
-            known = f"a known key ({', '.join(Scenario.key_names())})"
-            raise ScenarioError("file", tables["file"], known)
-        scenario = Scenario(**tables) if origin.file is None else Scenario(file=origin.file, **tables)
-    except ScenarioError as error:
-        raise origin.locate(error) from None
-    vars(scenario)["origin"] = origin
-    return scenario
+def _rebuild(
+    tables: dict[str, object],
+    origin: Origin,
+    ran: Sequence[trust.Entry],
+    overrides: Mapping[str, object],
+) -> Scenario:
+    """The scenario of another process of the same user, which has run its classes."""
+    trust.also_ran(ran)
+    return Scenario.made(tables, origin, overrides)
 
 
 def _kind_first(table: Any) -> dict[str, object]:

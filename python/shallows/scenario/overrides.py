@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
+from shallows.algorithms import trust
 from shallows.base import texts
 from shallows.base.literal import is_list, is_table, literal
 from shallows.base.table import Table
 from shallows.base.texts import DEEPEST, SHALLOW
-from shallows.errors import ScenarioError
+from shallows.errors import NamedOverrides, ScenarioError
 from shallows.scenario.raw import check_depth
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
@@ -22,6 +23,21 @@ def overridden(tables: dict[str, Any], overrides: Mapping[str, object]) -> dict[
     for key in sorted(overrides, key=_wholes_first):
         _put(tables, key, _from_text(literal(overrides[key])))
     return tables
+
+
+def by_user(overrides: Mapping[str, object]) -> NamedOverrides:
+    """Overrides of the command line or of the calling program, whose classes are therefore trusted."""
+    found = NamedOverrides(overrides)
+    for key, value in overrides.items():
+        *way, last = _steps(key)
+        place = "cc" if way[-1:] == ["cc"] and last == "name" else "traffic" if last.isdigit() else last
+        if place in ("cc", "traffic"):
+            found[key] = trust.named(_from_text(literal(value)), key=place)
+    return found
+
+
+def _steps(key: str) -> list[str]:
+    return key.replace("[", ".").replace("]", "").split(".")
 
 
 def _wholes_first(key: str) -> tuple[int, bool]:
@@ -47,7 +63,7 @@ def _from_text(value: object) -> Any:
 
 def _put(tables: dict[str, Any], key: str, value: Any) -> None:
     """Set a dotted key, creating missing tables."""
-    *way, last = key.replace("[", ".").replace("]", "").split(".")
+    *way, last = _steps(key)
     if len(way) >= DEEPEST:
         raise ScenarioError(f"{key[:40]}…", None, SHALLOW)
     at = cast(Any, tables)

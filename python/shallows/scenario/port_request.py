@@ -16,12 +16,12 @@ A port that needs none of the queues before data, and has one class, is a FIFO.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from shallows import faults
-from shallows.algorithms.defaults import distinct
+from shallows.algorithms.defaults import distinct, distinct_rows
 from shallows.core import contract
 from shallows.scenario.ports import PortGroups, Queue, class_numbers
 from shallows.units import NEVER
@@ -164,22 +164,21 @@ def _schedule(
     """How the ports schedule. The markings to which their queues refer are added to `markings`."""
     group, of_group = groups
     marks = marking_ports(scenario, network)
-    kinds = np.stack([network.rate_bps, network.is_nic, marks, group.astype(np.uint64)])
-    kinds, place = np.unique(kinds.T, axis=0, return_inverse=True)
+    index, place = distinct_rows(network.rate_bps, network.is_nic, marks, group)
     disciplines: list[Discipline] = []
     numbers: list[int] = []
-    for rate, is_nic, has_marker, number in cast("list[list[int]]", kinds.tolist()):
-        found = of_group[number]
-        layout = _Layout.of(scenario, found, is_nic=bool(is_nic))
+    for link in index.tolist():
+        rate, is_nic, found = int(network.rate_bps[link]), bool(network.is_nic[link]), of_group[group[link]]
+        layout = _Layout.of(scenario, found, is_nic=is_nic)
         if layout.is_plain:
             numbers.append(0)
             continue
-        own = markings if has_marker and scenario.classes else None
-        made = _Port(scenario, found, layout, rate, is_nic=bool(is_nic), markings=own).discipline()
+        own = markings if marks[link] and scenario.classes else None
+        made = _Port(scenario, found, layout, rate, is_nic=is_nic, markings=own).discipline()
         if made not in disciplines:
             disciplines.append(made)
         numbers.append(1 + disciplines.index(made))
-    return Schedule(np.array(numbers, np.uint32)[place.reshape(-1)], disciplines)
+    return Schedule(np.array(numbers, np.uint32)[place], disciplines)
 
 
 @dataclass(frozen=True)

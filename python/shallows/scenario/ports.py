@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shallows.algorithms.defaults import distinct_rows
 from shallows.errors import ScenarioError
 from shallows.scenario.queues import Pauses, PortTable, Shared, Trimming
 from shallows.units import NEVER
@@ -237,11 +238,12 @@ class PortGroups:
                 raise ScenarioError(f"ports[{i}].names", *error.args) from None
             of_link[links, i] = ~network.is_nic[links]
             matched.append(links)
-        rows, group = np.unique(of_link, axis=0, return_inverse=True)
+        index, group = distinct_rows(np.zeros(len(of_link), bool), *of_link.T)
         tables = [
-            [table for table, has in zip(scenario.ports, row, strict=True) if has] for row in rows.tolist()
+            [table for table, has in zip(scenario.ports, row, strict=True) if has]
+            for row in of_link[index].tolist()
         ]
-        return cls(matched, group.reshape(-1), tables)
+        return cls(matched, group, tables)
 
     def queues(self, scenario: "Resolved") -> list[list[Queue]]:
         """The queues of each group."""

@@ -67,6 +67,8 @@ class World:
 
     def refuse(self, scenario: "Scenario") -> None:
         """Raise `ScenarioError` for the keys of `scenario` that are set and not supported."""
+        # An algorithm may bring keys with it that the scenario does not write, such as ports that trim.
+        self._refuse_algorithms(scenario)
         errors = [
             ScenarioError(one.where, one.value, f"{self._instead(one)}: {self._reason(one.key)}")
             for one in set_keys(scenario)
@@ -74,8 +76,7 @@ class World:
         ]
         if errors:
             raise ScenarioError.together(errors)
-        if self.parameters is not None:
-            self._refuse_parameters(scenario)
+        self._refuse_parameters(scenario)
 
     def _instead(self, one: "SetKey") -> str:
         if one.key in ("faults", "classes", "pools", "ports"):
@@ -87,21 +88,25 @@ class World:
     def _reason(self, key: str) -> str:
         return self.why.get(key) or self.why[key.partition(".")[0]]
 
+    def _refuse_algorithms(self, scenario: "Scenario") -> None:
+        for where, used in algorithms(scenario):
+            if self.parameters is not None and used.name not in self.parameters:
+                expected = f"an algorithm of the {self.name} world: {', '.join(self.parameters)}"
+                raise ScenarioError(f"{where}.name", used.label, expected)
+
     def _refuse_parameters(self, scenario: "Scenario") -> None:
         honoured = self.parameters or {}
-        for where, used in algorithms(scenario):
-            if used.name not in honoured:
-                expected = f"an algorithm of the {self.name} world: {', '.join(honoured)}"
-                raise ScenarioError(f"{where}.name", used.label, expected)
+        for where, used in algorithms(scenario) if honoured else ():
             given, default = used.table(scenario.mtu), used.with_defaults(scenario.frame).table(scenario.mtu)
             for name in used.parameters:
                 if name not in honoured[used.name] and given[name] != default[name]:
                     has = ", ".join(honoured[used.name]) or "no parameter"
-                    expected = (
-                        f"{default[name]}, the default: of {used.name} the {self.name} world supports {has}"
-                    )
-                    at = "name" if used.preset else name
-                    raise ScenarioError(f"{where}.{at}", used.label if used.preset else given[name], expected)
+                    why = f"of {used.name} the {self.name} world supports {has}"
+                    usual, own = (_text(values[name]) for values in (default, given))
+                    if name in used.chosen or not used.preset:
+                        raise ScenarioError(f"{where}.{name}", given[name], f"{usual}, the default: {why}")
+                    expected = f'"{used.name}", with {name} = {usual}: this preset has {own}, and {why}'
+                    raise ScenarioError(f"{where}.name", used.label, expected)
 
 
 @dataclass(frozen=True)
@@ -268,4 +273,7 @@ def _row(*cells: str) -> str:
 
 
 def _text(value: object) -> str:
-    return f'"{value}"' if isinstance(value, str) else str(value)
+    """A value as TOML has it."""
+    if isinstance(value, str):
+        return f'"{value}"'
+    return str(value).lower() if isinstance(value, bool) else str(value)

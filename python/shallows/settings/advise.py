@@ -135,7 +135,7 @@ def advise(
         for number, at in enumerate(_spread(list(fronts.values()), candidates), 1)
     ]
     own = replace(own, settings=_own_values(scenario, list(chosen[0].settings)))
-    chosen = [one for one in chosen if scenario.replace(one.settings) != scenario]
+    chosen = [one for one in chosen if scenario.changed(one.settings) != scenario]
     metric = Metric.of(scenario)
     folder = Path(out) if out else ROOT / scenario.name / "advice"
     tried = [own.settings, *(one.settings for one in chosen)]
@@ -154,7 +154,7 @@ def advise(
         best, tuple(one for one in ranked if one is not own), own, metric,
         {step: (grid.queues[front], grid.margins[front]) for step, front in fronts.items()},
         tuple(_assumed(tuned, metric, flows, rtts, enough, limit)), tuple(filter(None, disagree)),
-        scenario.replace(best.settings),
+        scenario.changed(best.settings),
     )  # fmt: skip
 
 

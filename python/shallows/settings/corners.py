@@ -95,24 +95,33 @@ class Places:
         """A `Corner` of each of the places with `settings`, whose runs are saved under `name`."""
         keys = ("topology.hosts", "traffic.0.flows", "topology.rtt")
         points = [(flows, flows, TIME.text(4 * round(rtt * 1e12 / 4))) for flows, rtt in self.places]
-        base = alone(self.scenario.replace(settings), self.cc, self.rate_bps, self.settles_s)
+        base = alone(self.scenario.changed(settings), self.cc, self.rate_bps, self.settles_s)
         done = swept(base, {keys: points}, 1, self.folder / name, self.progress)
         return tuple(_corner(run, *place) for run, place in zip(done, self.places, strict=True))
 
 
 def alone(scenario: "Scenario", cc: str, rate_bps: float, settles_s: float) -> "Scenario":
     """Long-lived flows with the table `cc` at one port of `rate_bps`; hosts and switches as in `scenario`."""
+    from shallows.scenario.origin import Origin
+
     tables = tomllib.loads(scenario.to_toml())
     algorithm: Any = tables
     for step in cc.split("."):
         algorithm = algorithm[int(step) if isinstance(algorithm, list) else step]
     settles_ms = 1e3 * min(max(SETTLES * settles_s, SHORTEST_S), LONGEST_S)
-    return type(scenario)(
-        name=f"{scenario.name}-alone", seed=scenario.seed, network=tables["network"], hosts=tables["hosts"],
-        duration=f"{2 * settles_ms:.0f}ms", warmup=f"{settles_ms:.0f}ms", cc=algorithm,
-        topology={"kind": "dumbbell", "hosts": 2, "rate": RATE.text(round(rate_bps))},
-        traffic=[{"kind": "long-lived", "flows": 2}], record={"queues": RECORDED}, file=scenario.file,
-    )  # fmt: skip
+    flows = {
+        "name": f"{scenario.name}-alone",
+        "seed": scenario.seed,
+        "duration": f"{2 * settles_ms:.0f}ms",
+        "warmup": f"{settles_ms:.0f}ms",
+        "topology": {"kind": "dumbbell", "hosts": 2, "rate": RATE.text(round(rate_bps))},
+        "traffic": [{"kind": "long-lived", "flows": 2}],
+        "record": {"queues": RECORDED},
+        "network": tables["network"],
+        "hosts": tables["hosts"],
+        "cc": algorithm,
+    }
+    return scenario.made(flows, Origin(scenario.file))
 
 
 def _corner(run: "Run", flows: int, rtt_s: float) -> Corner:

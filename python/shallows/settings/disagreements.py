@@ -53,7 +53,7 @@ def _queues(scenario: "Scenario", best: "Candidate", metric: "Metric") -> list[s
     if metric.ends:
         return []
     found: list[str] = []
-    model = model_alone(scenario.replace(best.settings))
+    model = model_alone(scenario.changed(best.settings))
     expected = model.fixed_point().queue_bytes if model else None
     packets = best.measured.metric.mean * 1e3
     if expected and abs(packets / expected - 1) > FAR:

@@ -31,7 +31,7 @@ def of_tier(scenario: "Scenario", names: str) -> "Scenario":
     overrides: dict[str, object] = {"ports": []}
     for queue in groups.queues(scenario)[next(iter(found))]:
         overrides |= _keys(queue, scenario.mtu)
-    return scenario.replace(overrides)
+    return scenario.changed(overrides)
 
 
 def _keys(queue: "Queue", mtu: int) -> dict[str, object]:

@@ -102,7 +102,7 @@ def trials(
     keys = tuple(settings[0])
     points = [tuple(one[key] for key in keys) for one in settings]
     if not metric.ends and not scenario.record.queues:
-        scenario = scenario.replace({"record.queues": RECORDED})
+        scenario = scenario.changed({"record.queues": RECORDED})
     runs = swept(scenario, {keys: points}, seeds, folder, progress)
     values = [_measured(run, metric) for run in runs]
     count = len(values) // len(points)

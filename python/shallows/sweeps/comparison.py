@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Never, Self, TypedDict, Unpack
 
 import numpy as np
 
-from shallows.algorithms import user_algorithms
-from shallows.base import extras
+from shallows.algorithms import trust, user_algorithms
+from shallows.base import extras, names
 from shallows.errors import BooksError, NamedOverrides, ScenarioError
 from shallows.results import paths, store
 from shallows.results.bottlenecks import bottlenecks
 from shallows.results.contents import Bottleneck, Count, Number, Summary
 from shallows.scenario import fitting
+from shallows.scenario.overrides import by_user
 from shallows.sweeps import engine, executors
 from shallows.sweeps.plans import Job
 from shallows.worlds import REAL_TIME
@@ -128,14 +129,14 @@ def prepare_all(
     seed: int | None = None,
     overrides: Mapping[str, object] | None = None,
 ) -> list[Job]:
-    """The jobs of a sweep over `ccs` and `worlds`, everything checked before the first run starts.
+    """The jobs of a sweep over `ccs` and `worlds`, which are the user's, checked before the first run starts.
 
     Their addresses are the labels of the runs: algorithm, and world if there are several.
     """
-    named = user_algorithms.labels(ccs)
+    named = user_algorithms.labels(trust.named(ccs))
     if not named:
         raise ScenarioError("cc", None, "one algorithm or more")
-    given = NamedOverrides(overrides)
+    given = by_user(NamedOverrides(overrides))
     jobs: list[Job] = []
     refused: list[ScenarioError] = []
     for label, cc in named.items():
@@ -233,8 +234,14 @@ class Comparison:
             raise ScenarioError(
                 "no comparison.csv", None, "a folder saved by a comparison", file=os.fspath(folder)
             )
-        with table.open(encoding="utf-8", newline="") as rows:
-            return cls({row["cc"]: Run.load(Path(folder, row["cc"])) for row in csv.DictReader(rows)})
+        try:
+            with table.open(encoding="utf-8", newline="") as rows:
+                labels = [row["cc"] for row in csv.DictReader(rows)]
+        except (KeyError, ValueError, csv.Error):
+            labels = []
+        if not labels:
+            raise ScenarioError("not a table of runs", file=table, expected="one that a comparison saved")
+        return cls({label: Run.load(_place(folder, label)) for label in labels})
 
     def __repr__(self) -> str:
         return f"<Comparison of {', '.join(self.runs)}>"
@@ -350,8 +357,8 @@ class Comparison:
         folder = paths.for_result(folder, self.interrupted)
         with store.replacing(folder) as filling:
             for label, run in self.runs.items():
-                (filling / label).mkdir()
-                run.write(filling / label)
+                _place(filling, label).mkdir()
+                run.write(_place(filling, label))
             (filling / "comparison.csv").write_text(self.table.to_csv(), "utf-8")
             if self.distances:
                 import pandas
@@ -366,6 +373,11 @@ class Comparison:
         from shallows import plot
 
         plot.add(self.figure(**options), folder, "comparison.csv", self.table.to_csv())
+
+
+def _place(folder: str | PathLike[str], label: str) -> Path:
+    """The folder of the run with this label in the folder of a comparison."""
+    return Path(folder, names.file(label))
 
 
 def _compared(run: "Run", port: Bottleneck) -> dict[str, float | None]:

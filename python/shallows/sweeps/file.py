@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shallows.algorithms import trust
 from shallows.base import texts
 from shallows.base.literal import is_table
 from shallows.errors import ScenarioError
 from shallows.scenario.examples import find
+from shallows.scenario.origin import Origin
 from shallows.sweeps.plans import together
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ def of_file(
         return Scenario.load(path, overrides), {}
     try:
         settings = _sweep(tables.pop("sweep"))
-        trust.check_texts(settings, path.parent)
         if "scenario" in settings:
             if tables:
                 raise ScenarioError(
@@ -43,8 +42,7 @@ def of_file(
                 )
             return _beside(path, settings.pop("scenario"), overrides), settings
         tables.setdefault("name", path.stem)
-        with trust.reading(overrides, path.parent):
-            return Scenario(file=str(path), **tables).replace(overrides), settings
+        return Scenario.made(tables, Origin(str(path)), overrides), settings
     except ScenarioError as error:
         raise error.in_file(str(path)) from None
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from shallows.algorithms import user_algorithms
 from shallows.errors import ScenarioError
 from shallows.results import store
+from shallows.results.address import Address
 from shallows.results.contents import Summary
 from shallows.results.metrics import RUN_KEYS, number
 from shallows.results.summary import bounds
@@ -60,7 +61,7 @@ class Saved:
             return row(job, _load(job.run, place).summary)
         except (ScenarioError, OSError) as error:
             self.wrong[job.run] = str(error)
-            _set_aside(place, self.folder / SET_ASIDE)
+            set_aside(place, self.folder / SET_ASIDE)
             return None
 
     def perform(self, job: "Job") -> dict[str, object]:
@@ -113,7 +114,8 @@ def _load(address: str, place: Path) -> Run:
     return run
 
 
-def _set_aside(place: Path, folder: Path) -> None:
+def set_aside(place: Path, folder: Path) -> None:
+    """Move what is at `place` into `folder`, under a name that is free."""
     folder.mkdir(exist_ok=True)
     number = next(n for n in itertools.count(1) if not os.path.lexists(folder / f"{place.name}.{n}"))
     os.rename(place, folder / f"{place.name}.{number}")
@@ -121,12 +123,12 @@ def _set_aside(place: Path, folder: Path) -> None:
 
 def place_of(job: "Job", folder: Path) -> Path:
     """The folder of a run, named so that partitioned data sets have a column `run`."""
-    return place_of_run(job.run, folder)
+    return folder / name_of(Address(job.run))
 
 
-def place_of_run(address: str, folder: Path) -> Path:
-    """The folder of the run with this address."""
-    return Path(folder, f"run={address}")
+def name_of(address: Address) -> str:
+    """The name of the folder of a run."""
+    return f"run={address}"
 
 
 def row(job: "Job", summary: Summary | None = None, failure: str | None = None) -> dict[str, object]:
@@ -135,7 +137,7 @@ def row(job: "Job", summary: Summary | None = None, failure: str | None = None) 
         failure = "the books do not close: " + "; ".join(summary["books"]["problems"])
     metrics = {key: _value(summary, key) for key in RUN_KEYS}
     return {
-        "run": job.run,
+        "run": str(job.run),
         **job.settings,
         "failure": failure,
         "fingerprint": summary["fingerprint"] if summary else None,

@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
+from shallows.algorithms import trust
 from shallows.algorithms.user_algorithms import labels
 from shallows.base import texts
 from shallows.errors import ScenarioError
 from shallows.results.address import address
+from shallows.scenario import overrides as changes
 from shallows.worlds.runner import prepare
 
 if TYPE_CHECKING:
@@ -72,7 +74,10 @@ class Plan:
                 keys = [key for axis in self.axes for key in axis.keys]
                 values = [value for row in rows for value in row]
                 swept = dict(zip(keys, values, strict=True))
-                columns = {names[key]: value for key, value in swept.items()}
+                columns = {
+                    names[key]: str(value) if isinstance(value, trust.Named) else value
+                    for key, value in swept.items()
+                }
                 points.append(
                     (
                         {"cc": cc and next(iter(labels([cc]))), **columns},
@@ -170,6 +175,16 @@ def axis(keys: tuple[str, ...], values: Any) -> Axis:
         wanted = "one value or more" if len(keys) == 1 else f"rows of {len(keys)} values, one for each key"
         raise ScenarioError("over", ", ".join(keys), wanted)
     return Axis(keys, tuple(rows))
+
+
+def by_user(over: Mapping[Any, Any]) -> dict[tuple[str, ...], list[Any]]:
+    """The keys and values of an `over` of the user or of the calling program: its classes are trusted."""
+    axes = [axis(keys, values) for keys, values in over.items()]
+    found: dict[tuple[str, ...], list[Any]] = {}
+    for one in axes:
+        rows = [tuple(changes.by_user(dict(zip(one.keys, row, strict=True))).values()) for row in one.rows]
+        found[one.keys] = rows if len(one.keys) > 1 else [value for (value,) in rows]
+    return found
 
 
 def together(columns: Mapping[str, Sequence[object]]) -> dict[tuple[str, ...], list[tuple[object, ...]]]:

@@ -12,11 +12,12 @@ from shallows.base import texts
 from shallows.errors import BooksError, ScenarioError
 from shallows.results import arrow, store
 from shallows.results import metrics as known
+from shallows.results.address import Address
 from shallows.results.metrics import PART, RUN_KEYS, is_metric
 from shallows.results.summary import bounds, is_of_few
 from shallows.runs import Run
 from shallows.sweeps import saved, statistics
-from shallows.sweeps.jobs import part_of
+from shallows.sweeps.jobs import name_of, part_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,7 +150,7 @@ class Sweep:
         for row in self.rows if parts else ():
             values, least = dict.fromkeys(wanted), dict[str, float]()
             if not row["failure"]:
-                values, least = part_of(self.folder / "runs" / f"run={row['run']}", wanted)
+                values, least = part_of(self._place(row), wanted)
             row |= values
             row["more_than"] = {**bounds(row), **least}
             self.__dict__.pop("table", None)  # it is made again, with these columns
@@ -201,18 +202,18 @@ class Sweep:
         """The `Run`s with these columns (cc="dx", load=0.4, seed=1), read from disk one by one."""
         for row in self.rows:
             if not row["failure"] and all(row[key] == value for key, value in chosen.items()):
-                yield Run.load(self.folder / "runs" / f"run={row['run']}")
+                yield Run.load(self._place(row))
+
+    def _place(self, row: Mapping[str, Any]) -> Path:
+        """The folder of the run of a row."""
+        return self.folder / "runs" / name_of(Address(row["run"]))
 
     def scan(self, table: str = "flows") -> "Dataset":
         """One table of all runs as a pyarrow data set, read when used; its column `run` refers to `table`.
 
         Raises `ScenarioError` without pyarrow, which the extra `arrow` brings.
         """
-        paths = [
-            str(self.folder / "runs" / f"run={row['run']}" / f"{table}.parquet")
-            for row in self.rows
-            if not row["failure"]
-        ]
+        paths = [str(self._place(row) / f"{table}.parquet") for row in self.rows if not row["failure"]]
         return arrow.data_set(paths, table)
 
     def latex(self, metrics: str | Sequence[str] | None = None, baseline: str | None = None) -> str:
@@ -380,5 +381,6 @@ def listed(value: str | Iterable[str] | None) -> list[str]:
 def _replaced(path: Path) -> Generator[Path]:
     new = path.with_name(f".{path.name}.partial")
     with store.naming(path):
+        new.unlink(missing_ok=True)  # it may be a link
         yield new
         os.replace(new, path)

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, TypedDict
 
+from shallows.algorithms import trust
 from shallows.base import names
 from shallows.base.version import version
 from shallows.errors import ScenarioError
@@ -15,6 +16,7 @@ from shallows.memory.needs import check_runs
 from shallows.results import inventory, store
 from shallows.results.metrics import resolved
 from shallows.results.paths import ROOT
+from shallows.scenario.overrides import by_user
 from shallows.sweeps import plans
 from shallows.sweeps.engine import results
 from shallows.sweeps.executors import performed, usable_cores
@@ -112,9 +114,13 @@ def asked(
     overrides: Mapping[str, object] | None = None,
     shard: tuple[int, int] | None = None,
 ) -> "tuple[Plan, Options]":
-    """`(Plan, {"until", "metric"})` of the arguments of `sweep`, or else of the file."""
-    base, settings = read(scenario, overrides or {})
-    settings |= {key: value for key, value in {"cc": cc, "over": over, "seeds": seeds}.items() if value}
+    """`(Plan, {"until", "metric"})` of the arguments of `sweep`, or else of the file.
+
+    The arguments are the user's: classes that they name are trusted.
+    """
+    base, settings = read(scenario, by_user(overrides or {}))
+    ours = {"cc": trust.named(cc), "over": plans.by_user(over or {}), "seeds": seeds}
+    settings |= {key: value for key, value in ours.items() if value}
     until = share_of(until or settings.get("until"), "until")
     metrics = [resolved(one, base.tables) for one in listed(metric or settings.get("metric"))]
     seeds = settings.get("seeds", FIRST_SEEDS if until else 1)
@@ -234,7 +240,7 @@ def _about(plan: "Plan", interrupted: bool, wrong: dict[str, str]) -> "About":
 
 
 def check_place(folder: Path) -> None:
-    """Refuse a folder that holds something other than a sweep."""
+    """Refuse a folder that holds something other than a sweep, or a link, which may lead out of it."""
     ours = {
         "runs",
         SET_ASIDE,
@@ -248,8 +254,10 @@ def check_place(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise ScenarioError("it is a file", None, "a folder for the sweep", file=str(folder))
     for entry in sorted(folder.iterdir()) if folder.exists() else ():
+        expected = "a folder that is new, empty or an earlier sweep's"
+        if entry.is_symlink():
+            raise ScenarioError(f"its {entry.name} is a link", None, expected, file=str(folder))
         if entry.name not in ours and not entry.name.startswith("."):
-            expected = "a folder that is new, empty or an earlier sweep's"
             raise ScenarioError(
                 f"it holds {entry.name}, which no sweep wrote", None, expected, file=str(folder)
             )

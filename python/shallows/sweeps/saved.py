@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallows.errors import ScenarioError
-from shallows.results import disk, tables
-from shallows.results.metrics import is_metric
+from shallows.results import disk, shape, tables
+from shallows.results.address import Address
+from shallows.results.metrics import RUN_KEYS, is_metric
 from shallows.results.tables import Column, Names
 
 ABOUT = "sweep"
@@ -34,6 +35,18 @@ class About(TypedDict):
     set_aside: dict[str, str]
 
 
+class Row(TypedDict):
+    """The columns of every sweep in a row; its settings and metrics are further ones."""
+
+    run: str
+    cc: str
+    seed: int
+    failure: str | None
+    fingerprint: str | None
+    port: str | None
+    more_than: dict[str, float]
+
+
 def save(path: Path, rows: list[dict[str, object]], about: About, swept: Mapping[str, str]) -> None:
     """Write the table and the facts `about` the sweep. Raises `OSError` if it fails."""
     names = list(rows[0]) if rows else []
@@ -50,7 +63,10 @@ def save(path: Path, rows: list[dict[str, object]], about: About, swept: Mapping
 
 
 def load(path: Path) -> tuple[list[dict[str, object]], About, dict[str, str]]:
-    """(rows, facts about the sweep, column of each swept key). Raises `ScenarioError` without a table."""
+    """(rows, facts about the sweep, column of each swept key).
+
+    Raises `ScenarioError` without a table, or if it is not one that a sweep wrote.
+    """
     expected = "the folder of a sweep"
     if not path.is_file():
         raise ScenarioError("no table", file=path, expected=expected)
@@ -58,13 +74,34 @@ def load(path: Path) -> tuple[list[dict[str, object]], About, dict[str, str]]:
     rows = tables.rows(disk.read(path, expected))
     try:
         facts = json.loads(metadata[ABOUT])
-    except (KeyError, ValueError):
+        for name in facts.pop(JSON, []):
+            for row in rows:
+                row[name] = json.loads(str(row[name]))
+        swept = facts.pop(SWEPT)
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError):
         raise ScenarioError("no table", file=path, expected=expected) from None
-    for name in facts.pop(JSON, []):
-        for row in rows:
-            row[name] = json.loads(str(row[name]))
-    swept = facts.pop(SWEPT)
+    try:
+        _check(rows, facts, swept)
+    except ScenarioError as error:
+        raise shape.of_version(facts, error.in_file(path)) from None
     return rows, cast(About, facts), swept
+
+
+def _check(rows: list[dict[str, object]], facts: object, swept: object) -> None:
+    """Raise `ScenarioError` unless a sweep could have written this."""
+    shape.check(facts, About)
+    shape.check(swept, dict[str, str], SWEPT)
+    for row in rows:
+        shape.check(row, Row)
+        for name in RUN_KEYS:
+            shape.check(row.get(name), float | None, name)
+        try:
+            Address(row["run"])
+        except ValueError as error:
+            raise ScenarioError("run", row["run"], str(error)) from None
+        for name in cast(dict[str, str], swept).values():
+            if name not in row:
+                raise ScenarioError(SWEPT, name, "a column of the table")
 
 
 def _kind(name: str, values: list[object]) -> str | None:

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from shallows.errors import ScenarioError
-from shallows.sweeps.jobs import place_of_run, wrong_run
+from shallows.results import store
+from shallows.results.address import Address
+from shallows.sweeps.jobs import SET_ASIDE, name_of, set_aside, wrong_run
 from shallows.sweeps.result import Sweep
 from shallows.sweeps.running import alone, check_place
 
@@ -30,8 +32,9 @@ def shard_of(text: str | None) -> Shard | None:
 def merge(folders: Sequence[Place], out: Place) -> Sweep:
     """Merge the shards of a sweep in `folders` into one sweep in the folder `out`, and return it.
 
-    All shards of the same sweep have to be there, complete. Their runs are linked or copied. The table is
-    that of the sweep run in one process. Raises `ScenarioError`.
+    All shards of the same sweep have to be there, complete. Their runs are linked or copied. A run in `out`
+    that is damaged or not of this sweep is set aside. The table is that of the sweep run in one process.
+    Raises `ScenarioError`.
     """
     shards = [Sweep.load(folder) for folder in folders]
     _check(shards)
@@ -39,11 +42,12 @@ def merge(folders: Sequence[Place], out: Place) -> Sweep:
     folder = Path(os.path.realpath(out))
     check_place(folder)
     (folder / "runs").mkdir(parents=True, exist_ok=True)
-    with alone(folder):
+    with alone(folder), store.opened(folder / "runs") as target:
         for one in shards:
-            for row in one.rows:
-                if not row["failure"]:
-                    _take(row["run"], one.folder, folder)
+            with store.opened(one.folder / "runs") as source:
+                for row in one.rows:
+                    if not row["failure"]:
+                        _take(Address(row["run"]), (one.folder, source), (folder, target))
         result = Sweep(_in_order(shards), shards[0].swept, folder, {**shards[0].about, "shard": None})
         result.save()
     return result
@@ -83,24 +87,35 @@ def _in_order(shards: list[Sweep]) -> list[dict[str, object]]:
     return [one.rows[at] for at in range(every) for one in shards if at < len(one.rows)]
 
 
-def _take(run: str, source: Path, target: Path) -> None:
-    """Link or copy the run with this address into `target`, unless it is there and whole."""
-    here, there = place_of_run(run, source / "runs"), place_of_run(run, target / "runs")
+def _take(run: Address, source: tuple[Path, int], target: tuple[Path, int]) -> None:
+    """Link or copy the run with this address into `target`, unless it is there and whole.
+
+    Both are the folder of a sweep, and a descriptor of its `runs`.
+    """
+    name = name_of(run)
+    here, there = source[0] / "runs" / name, target[0] / "runs" / name
     if problem := wrong_run(run, here):
         raise ScenarioError(problem, file=here, expected="a shard whose runs are whole: run it again")
-    if there.exists() and wrong_run(run, there) is None:
-        return
-    filling = there.with_name(f".{there.name}.{os.getpid()}.partial")
-    shutil.rmtree(filling, ignore_errors=True)
-    shutil.rmtree(there, ignore_errors=True)
-    shutil.copytree(here, filling, copy_function=_link)
-    os.rename(filling, there)
+    if os.path.lexists(there):
+        if wrong_run(run, there) is None:
+            return
+        set_aside(there, target[0] / SET_ASIDE)
+    filling = f".{name}.{os.getpid()}.partial"
+    shutil.rmtree(filling, ignore_errors=True, dir_fd=target[1])
+    os.mkdir(filling, dir_fd=target[1])
+    with store.opened(name, source[1]) as old, store.opened(filling, target[1]) as new:
+        for file in os.listdir(old):
+            _link(file, old, new)
+    os.rename(filling, name, src_dir_fd=target[1], dst_dir_fd=target[1])
 
 
-def _link(source: str, target: str) -> str:
-    """Link a file, or copy it to another disk."""
+def _link(file: str, source: int, target: int) -> None:
+    """Link a file into another folder, both by their descriptors, or copy it to another disk."""
     try:
-        os.link(source, target)
+        os.link(file, file, src_dir_fd=source, dst_dir_fd=target, follow_symlinks=False)
     except OSError:
-        shutil.copy2(source, target)
-    return target
+        old = os.open(file, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=source)
+        with open(old, "rb") as content:
+            new = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644, dir_fd=target)
+            with open(new, "wb") as copy:
+                shutil.copyfileobj(content, copy)

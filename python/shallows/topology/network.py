@@ -131,11 +131,18 @@ class Network:
         or a pattern without a port.
         """
         pairs, found = self.pair_names, dict[int, None]()
-        for name in names:
-            known = name in self.port_names or name in pairs
-            same = str.__eq__ if known else fnmatchcase
-            both = enumerate(zip(self.port_names, pairs, strict=True))
-            matching = [at for at, (port, pair) in both if same(port, name) or same(pair, name)]
+        wanted: dict[str, list[int]] = {name: [] for name in names}
+        for at, (port, pair) in enumerate(zip(self.port_names, pairs, strict=True)):
+            if port in wanted:
+                wanted[port].append(at)
+            if pair in wanted and pair != port:
+                wanted[pair].append(at)
+        for name, exact in wanted.items():
+            matching = exact or [
+                at
+                for at, (port, pair) in enumerate(zip(self.port_names, pairs, strict=True))
+                if fnmatchcase(port, name) or (pair != port and fnmatchcase(pair, name))
+            ]
             if not matching:
                 near = did_you_mean(name, self.port_names)
                 what = "a pattern of at least one port" if set(name) & set("*?[") else "a port"

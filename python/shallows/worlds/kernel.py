@@ -5,9 +5,6 @@ late. A run that was too late is repeated, and the lateness of the accepted run 
 not deterministic: a scenario runs several times, and the summary has the differences.
 """
 
-import fcntl
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +15,7 @@ from shallows.scenario.supported_keys import ALWAYS, World
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import NEVER, TIME
-from shallows.worlds import live, real_time
+from shallows.worlds import live, machine, real_time
 from shallows.worlds import request as packet_world
 from shallows.worlds.kernel_links import check_links
 
@@ -42,9 +39,9 @@ WORLD = World(
         "network.header": "real TCP has its own headers, 52 bytes, with dx 68",
         "hosts": "Linux decides that itself",
         "hosts.timestamps": "timestamps are those of this machine, with their own errors",
-        "hosts.rto_initial": "Linux waits 1 s before it has a round trip",
-        "hosts.rto_max": "Linux doubles up to 120 s",
-        "hosts.ack_delay": "Linux waits 40 ms with a delayed ack",
+        "hosts.rto_initial": "it changes nothing here, because Linux waits 1 s before it has a round trip",
+        "hosts.rto_max": "it changes nothing here, because Linux doubles up to 120 s",
+        "hosts.ack_delay": "it changes nothing here, because Linux waits 40 ms with a delayed ack",
         "faults": "its emulated wires neither fail nor lose packets",
         "traffic.tasks": "its flows wait for one other at most, and its hosts compute nothing",
         "traffic.training": "its flows wait for one other at most, and its hosts compute nothing",
@@ -77,14 +74,6 @@ RUNS = 3
 ATTEMPTS = 5
 MOST_HOSTS, MOST_FLOWS = 64, 128
 TICK_S = 1e-3
-
-
-@contextmanager
-def _alone() -> Generator[None]:
-    """One run at a time on a machine, because runs are in real time: the file of the program is the lock."""
-    with open(live.program(), "rb") as program:
-        fcntl.flock(program, fcntl.LOCK_EX)
-        yield
 
 
 def check(scenario: "Scenario") -> None:
@@ -138,17 +127,23 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: 
 
     The median is that of the mean queue at the bottleneck; `spread` in the summary has the differences. A run
     in which the machine was late is rejected and repeated, up to `ATTEMPTS` times; if none is accepted, the
-    last one is returned with books that do not close. Runs are not concurrent.
+    last one is returned with books that do not close. Runs in real time wait for each other (`machine`).
     """
     check(scenario)
     request = packet_world.request(scenario)
 
     def ask(attempt: int) -> "Answer":
         # Real-time priority only if normal priority was not enough, because it causes pauses.
-        answer = core_answer.from_json(live.ask({"request": request, "real_time": attempt >= ATTEMPTS - 2}))
+        question = {"request": request, "real_time": attempt >= ATTEMPTS - 2}
+        try:
+            answer = core_answer.from_json(live.ask(question))
+        except live.Interrupted as signal:
+            answer = core_answer.from_json(signal.answer)
+            answer["interrupted"] = True
         if on_progress:
             on_progress(answer["ended_ps"], answer["packet_hops"], real_time.finished(answer))
         return answer
 
-    with _alone():
+    live.program()
+    with machine.alone():
         return real_time.median_run(scenario, ask, "kernel", repeats=repeats or RUNS, attempts=ATTEMPTS)

@@ -21,7 +21,8 @@ class Distance:
 
     queue_pkt, queue_share: of the mean queue at the bottleneck: packets, or a share of the longer queue,
     whichever is more. utilization: absolute. goodput: a share, besides the `header_bytes` a packet that Linux
-    sends and the packet world does not. None is a number that cannot be compared.
+    sends and the packet world does not; of several traffics, also the difference of the share that each has in
+    the goodput of all. None is a number that cannot be compared.
     """
 
     queue_pkt: float | None
@@ -120,4 +121,23 @@ def beyond(packet: "Run", kernel: "Run", most: Distance) -> list[str]:
         found.append(
             f"goodput of {goodput * 1e3:.2f} Mbps for {expected * 1e3:.2f}, allowed are {most.goodput:.0%}"
         )
-    return found
+    return found + _shares_beyond(packet, kernel, most)
+
+
+def _shares_beyond(packet: "Run", kernel: "Run", most: Distance) -> list[str]:
+    """A sentence for each traffic of several whose share of the goodput differs by more than `most.goodput`."""
+    here, there = (_shares(run) for run in (packet, kernel))
+    if most.goodput is None or len(here) < 2:
+        return []
+    return [
+        f"traffic[{at}]: {a:.1%} and {b:.1%} of the goodput, allowed are {most.goodput:.0%} of it"
+        for at, (a, b) in enumerate(zip(here, there, strict=True))
+        if abs(a - b) > most.goodput
+    ]
+
+
+def _shares(run: "Run") -> list[float]:
+    """The share of each traffic in the goodput of all; none where some traffic has no goodput."""
+    goodputs = [row["goodput_gbps"] for row in run.summary["traffic"]]
+    known = [goodput for goodput in goodputs if goodput is not None]
+    return [goodput / sum(known) for goodput in known] if len(known) == len(goodputs) and sum(known) else []

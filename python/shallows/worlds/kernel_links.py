@@ -7,6 +7,7 @@ import numpy as np
 from shallows.errors import ScenarioError
 from shallows.topology.routing import Routes, path_counts
 from shallows.units import RATE
+from shallows.worlds.real_time import measures_delays
 
 if TYPE_CHECKING:
     from shallows.core.contract import F64
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from shallows.topology import Network
 
 MOST_RATE = 10**9
-DELAY_BASED = ("dx", "inigo")
-"""Algorithms that take the time in the host's own queue for queueing delay of the network."""
 
 Paths = list[list[int]]
 
@@ -69,7 +68,7 @@ def _slow_enough(network: "Network", paths: Paths) -> None:
 
 
 def _own_links_not_full(scenario: "Scenario", paths: Paths, limits: list[set[int]]) -> None:
-    """No flow of a delay-based algorithm is limited by its host's own link.
+    """No flow of an algorithm that measures delays is limited by its host's own link, where it waits too.
 
     Flows share links fairly, except those of dx where there are several bottlenecks: a flow that crosses one
     of them takes nearly all of it.
@@ -79,7 +78,7 @@ def _own_links_not_full(scenario: "Scenario", paths: Paths, limits: list[set[int
     for path, number, limited in zip(paths, flows.cc.tolist(), limits, strict=True):
         name, rates_bps = flows.ccs[int(number)].name, network.rate_bps[path]
         unfair = name == "dx" and several and rates_bps[0] <= rates_bps[1:].min(initial=rates_bps[0])
-        if name in DELAY_BASED and (path[0] in limited or unfair):
+        if measures_delays(name) and (path[0] in limited or unfair):
             link, rate = network.port_names[path[0]], RATE.text(int(rates_bps[0]))
             expected = (
                 f"hosts whose own link is faster than the bottleneck: {link} ({rate}) limits a flow"

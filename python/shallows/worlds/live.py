@@ -20,6 +20,16 @@ import numpy as np
 from shallows.errors import ScenarioError
 
 NAME = "shallows-live"
+END_S = 1.5
+"""How long a run may take to end after a signal."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal that came while the program ran, with its answer for what was done until then."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__()
+        self.answer = answer
 
 
 def program() -> str | Path:
@@ -55,24 +65,39 @@ def said(*words: str) -> tuple[int, list[str]]:
 
 
 def ask(request: Mapping[str, object], word: str = "run") -> Any:
-    """The answer of the program to a request (docs/crossing.md). Ctrl-C ends a run early.
+    """The answer of the program to a request (docs/crossing.md).
 
-    Raises `ScenarioError` with the program's message if it fails.
+    Raises `ScenarioError` with the program's message if it fails. Ctrl-C ends a run early and raises
+    `Interrupted`, or `KeyboardInterrupt` if the program has no answer yet.
     """
-    path = program()
+    path, interrupted = program(), False
     process = subprocess.Popen([path, word], stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True)
     with process:
         try:
             answer, said = process.communicate(encode(request))
         except KeyboardInterrupt:
+            interrupted = True
             process.send_signal(signal.SIGINT)
-            answer, said = process.communicate()
+            answer, said = _last_words(process)
+    if interrupted and process.returncode:
+        raise KeyboardInterrupt
     if process.returncode:
         said = said.strip() or _ended(process.returncode)
         if _is_stale(path):
             raise ScenarioError("world", "kernel", f"{_rebuilt(path)} (it said: {said})")
         raise ScenarioError("world", "kernel", f"a machine that can run it ({said})")
+    if interrupted:
+        raise Interrupted(json.loads(answer))
     return json.loads(answer)
+
+
+def _last_words(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """What the program says after a signal; it is killed if it does not end. Nothing of a run outlives it."""
+    try:
+        return process.communicate(timeout=END_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.communicate()
 
 
 def _ended(status: int) -> str:

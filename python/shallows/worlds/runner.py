@@ -55,9 +55,10 @@ def run(
     or flows are unaccounted for, `shallows._core.Bug` for a broken invariant.
     """
     from shallows.printing.progress import Progress
+    from shallows.scenario.overrides import by_user
 
     refuse_unknown(unknown, run)
-    changes = NamedOverrides({} if cc is None else with_cc(cc), "cc") | named(overrides)
+    changes = by_user(NamedOverrides({} if cc is None else with_cc(cc), "cc") | named(overrides))
     prepared = prepare(scenario, seed=seed, overrides=changes, world=world)
     if out is not None:
         store.check_replaceable(out, prepared.file)
@@ -107,7 +108,7 @@ def given(scenario: "Given", changes: Mapping[str, object]) -> "Scenario":
     if isinstance(scenario, Mapping):
         return Scenario.from_tables(scenario, changes)
     if isinstance(scenario, Scenario):
-        return scenario.replace(changes) if changes else scenario
+        return scenario.changed(changes) if changes else scenario
     if not hasattr(scenario, "__fspath__") and not isinstance(scenario, str):
         expected = "a Scenario, a dict of its tables, the path of a TOML file or the name of an example"
         raise ScenarioError("scenario", scenario, expected)

@@ -16,11 +16,11 @@ from shallows.topology import KINDS as TOPOLOGIES
 from shallows.topology.routing import Routes
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import NEVER, RATE, TIME
-from shallows.worlds import packet, real_time
+from shallows.worlds import machine, packet, real_time
 from shallows.worlds.kernel_links import fair_shares
+from shallows.worlds.real_time import measures_delays
 
 if TYPE_CHECKING:
-    from shallows.algorithms.algorithm import Algorithm
     from shallows.core.contract import Answer
     from shallows.results.run import Run
     from shallows.scenario import Scenario
@@ -51,11 +51,6 @@ WORLD = World(
     why=WHY_NOT,
     limits={"duration": "a time", "classes": "without `pfc` and `pool`"},
 )
-DELAY_BASED = (
-    *("dx", "vegas", "cdg", "inigo", "gap", "swift", "swift-roce", "theta-powertcp"),
-    *("timely", "patched-timely", "patched-timely-pi"),
-)
-"""Algorithms that measure delays, to which the machine adds some."""
 MULTIPATH = ("mrc",)
 """Algorithms that choose a path for each packet, and probe paths."""
 RUNS = 3
@@ -79,7 +74,7 @@ def check(scenario: "Scenario") -> None:
     WORLD.refuse(scenario)
     packet.check(scenario)
     for used in scenario.flows.ccs:
-        check_algorithm("cc.name", used)
+        check_algorithm("cc.name", used.name, used.label)
     if scenario.duration == NEVER:
         expected = 'a time, such as "2s": the wire world runs in real time'
         raise ScenarioError("duration", "until-done", expected)
@@ -94,11 +89,11 @@ def check(scenario: "Scenario") -> None:
     _check_round_trips(scenario)
 
 
-def check_algorithm(key: str, used: "Algorithm") -> None:
+def check_algorithm(key: str, name: str, label: str) -> None:
     """Raise `ScenarioError` for an algorithm that sends one flow over many paths."""
-    if used.name in MULTIPATH:
+    if name in MULTIPATH:
         expected = f"an algorithm with one path for a flow, such as nscc: {WHY_NOT['network.balancing']}"
-        raise ScenarioError(key, used.label, expected)
+        raise ScenarioError(key, label, expected)
 
 
 def _check_round_trips(scenario: "Scenario") -> None:
@@ -107,12 +102,12 @@ def _check_round_trips(scenario: "Scenario") -> None:
     flows = scenario.flows
     for src, dst, number in zip(flows.src.tolist(), flows.dst.tolist(), flows.cc.tolist(), strict=True):
         used = flows.ccs[int(number)]
-        if used.name not in DELAY_BASED:
+        if not measures_delays(used.name):
             continue
         rtt = int(delays[routes.path(src, dst)].sum() + delays[routes.path(dst, src)].sum())
         if rtt < SHORTEST_RTT:
             expected = (
-                f"at least {TIME.text(SHORTEST_RTT)} for {used.label}, which measures delays: this machine"
+                f"at least {TIME.text(SHORTEST_RTT)} for {used.label}, which may measure delays: this machine"
                 " adds some 10 us to them"
             )
             raise ScenarioError("topology.rtt", TIME.text(rtt), expected)
@@ -123,18 +118,18 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: 
 
     The median is that of the mean queue at the bottleneck; `spread` in the summary has the differences. A run
     in which the machine was late is rejected and repeated, up to `ATTEMPTS` times; if none is accepted, the
-    last one is returned with books that do not close. Runs are not concurrent.
+    last one is returned with books that do not close. Runs in real time wait for each other (`machine`).
     """
     from shallows import _core
 
     check(scenario)
-    check_load(scenario, capacity())
     request = packet.request(scenario)
 
     def ask(attempt: int) -> "Answer":
         return _core.emulate(request, on_progress)
 
-    with uncollected():  # no collection stops an algorithm that is written in Python
+    with machine.alone(), uncollected():  # no collection stops an algorithm that is written in Python
+        check_load(scenario, capacity())
         return real_time.median_run(scenario, ask, "wire", repeats=repeats or RUNS, attempts=ATTEMPTS)
 
 

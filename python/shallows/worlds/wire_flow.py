@@ -1,16 +1,19 @@
 """One flow between two machines: its request to the core, and what each end reports."""
 
 import socket
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import IPv4Address, ip_address
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from shallows.base import names
 from shallows.errors import ScenarioError
 from shallows.units import NEVER, Frame
 from shallows.worlds import packet, wire
-from shallows.worlds.wire_session import LONGEST, PORT, Address, Door, Opening, Terms, greet, knock
+from shallows.worlds.wire_session import LONGEST, PORT, Address, Door, Opening, Refusal, Terms, greet, knock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,22 +27,31 @@ if TYPE_CHECKING:
 ACCEPTS = 3
 """How often an opening is accepted, because the answer may be lost."""
 PATIENCE_S = 0.5
+LINES_PER_S = 5
+"""The most lines of a receiver's log about peers."""
 FRAME = Frame(1500, 1460)
 RTT = "10ms"
 """The round trip from which timeouts follow before the real one is measured."""
 
 
 def request(terms: Terms, used: "Algorithm | None" = None) -> "Request":
-    """The request for one flow from host 0 to host 1, over one cable, under `used` or the terms' control."""
+    """The request for one flow from host 0 to host 1, over one cable, under `used` or the terms' control.
+
+    The name in the terms is the peer's: it is looked up in the catalog, and is never a file. Raises
+    `ScenarioError` for any other name.
+    """
+    from shallows.algorithms.algorithm import in_catalog
     from shallows.scenario import Scenario
 
     mbps = terms.rate_bps / 1e6
-    scenario = Scenario(
-        duration=f"{terms.seconds}s",
-        warmup="0s",
-        topology={"kind": "star", "hosts": 2, "rate": f"{mbps}Mbps", "rtt": RTT},
-        cc={"name": terms.control["name"]},
-        traffic=[{"kind": "incast", "senders": 1, "size": f"{terms.size or 1}B"}],
+    scenario = Scenario.made(
+        {
+            "duration": f"{terms.seconds}s",
+            "warmup": "0s",
+            "topology": {"kind": "star", "hosts": 2, "rate": f"{mbps}Mbps", "rtt": RTT},
+            "cc": {"name": in_catalog(terms.control["name"])},
+            "traffic": [{"kind": "incast", "senders": 1, "size": f"{terms.size or 1}B"}],
+        }
     )
     asked = packet.request(scenario)
     control = used.to_core() if used else cast("Control", {**terms.control, "user_algorithm": None})
@@ -75,15 +87,15 @@ def control(used: "Algorithm") -> dict[str, object]:
     return {key: value for key, value in used.to_core().items() if key != "user_algorithm"}
 
 
-def check(used: "Algorithm") -> None:
+def check_algorithm(key: str, name: str, label: str) -> None:
     """Raise `ScenarioError` for an algorithm that needs something of switches that real ones do not have."""
     from shallows.algorithms.algorithm import catalog
 
-    wire.check_algorithm("--cc", used)
-    row = next((row for row in catalog() if row["name"] == used.name), None)
+    wire.check_algorithm(key, name, label)
+    row = next((row for row in catalog() if row["name"] == name), None)
     if row and row["port"] in ("rcp", "int"):
         expected = "an algorithm without rates or records of switches; `--world wire` emulates them"
-        raise ScenarioError("--cc", used.label, expected)
+        raise ScenarioError(key, label, expected)
 
 
 def address(text: str, default: int = PORT) -> Address:
@@ -107,17 +119,39 @@ def check_token(host: str, token: str) -> None:
         raise ScenarioError("--token", None, expected)
 
 
+class Log:
+    """Lines about peers, whose texts are escaped. Anybody can cause one, so there are few each second."""
+
+    def __init__(self, tell: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._tell, self._clock = tell, clock
+        self._second, self._lines, self._left_out = 0, 0, 0
+
+    def __call__(self, peer: Address, said: str) -> None:
+        """Tell what happened with a peer, or count it if there were many lines in this second."""
+        if (second := int(self._clock())) != self._second:
+            self._second, self._lines = second, 0
+        if self._lines == LINES_PER_S:
+            self._left_out += 1
+            return
+        self._lines += 1
+        more = f" ({self._left_out} lines were left out before)" if self._left_out else ""
+        self._left_out = 0
+        self._tell(names.line(f"{peer[0]}:{peer[1]} {said}{more}"))
+
+
 @dataclass
 class Receiver:
-    """Receives one flow after the other at an address."""
+    """Receives one flow after the other at an address. A wrong peer costs a line of `tell`, and no more."""
 
     listen: Address
     token: str = ""
+    tell: Callable[[str], None] = lambda _: None
 
     def __enter__(self) -> "Receiver":
         wire.need_linux("--listen", f"{self.listen[0]}:{self.listen[1]}")
         check_token(self.listen[0], self.token)
         self._door = Door(self.token)
+        self._log = Log(self.tell)
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             self._socket.bind(self.listen)
@@ -130,8 +164,18 @@ class Receiver:
     def __exit__(self, *_: object) -> None:
         self._socket.close()
 
-    def next(self) -> Opening:
-        """Wait for a session."""
+    def next(self, on_progress: "OnProgress | None" = None) -> dict[str, object]:
+        """Receive the flow of the next session that begins, and return what was seen."""
+        while True:
+            opening, asked = self._opened()
+            self._log(opening.peer, f"sends under {opening.terms.control['name']}")
+            try:
+                return self._received(opening, asked, on_progress)
+            except Exception as error:  # whatever this peer has caused, the next one is received
+                self._log(opening.peer, f"is dropped: {error or type(error).__name__}")
+
+    def _opened(self) -> "tuple[Opening, Request]":
+        """Wait for an opening that the core accepts; with its request."""
         self._socket.settimeout(PATIENCE_S)
         while True:
             try:
@@ -139,25 +183,52 @@ class Receiver:
             except (TimeoutError, ConnectionRefusedError):
                 continue
             answer = self._door.answer(data, peer)
-            if isinstance(answer, bytes):
-                self._socket.sendto(answer, peer)
-            elif answer:
-                for _ in range(ACCEPTS):
-                    self._socket.sendto(answer.answer, peer)
-                return answer
+            if isinstance(answer, Opening):
+                accepted = _accepted(answer.terms)
+                if not isinstance(accepted, Refusal):
+                    for _ in range(ACCEPTS):
+                        self._answer(answer.answer, peer)
+                    return answer, accepted
+                answer = accepted
+            if isinstance(answer, Refusal):
+                self._log(peer, f"is refused: {answer.why}")
+                answer = answer.answer
+            if answer:
+                self._answer(answer, peer)
 
-    def receive(self, opening: Opening, on_progress: "OnProgress | None" = None) -> dict[str, object]:
-        """Receive the flow of a session, and return what was seen."""
+    def _answer(self, data: bytes, peer: Address) -> None:
+        """Send, if the kernel does: a source may be an address to which nothing can be sent."""
+        try:
+            self._socket.sendto(data, peer)
+        except OSError as error:
+            self._log(peer, f"gets no answer: {error.strerror}")
+
+    def _received(
+        self, opening: Opening, asked: "Request", on_progress: "OnProgress | None"
+    ) -> dict[str, object]:
         from shallows import _core
 
         return _core.endpoint(
-            request(opening.terms),
+            asked,
             descriptor=self._socket.fileno(),
             peer=opening.peer,
             key=list(opening.key),
             sends=False,
             on_progress=on_progress,
         )
+
+
+def _accepted(terms: Terms) -> "Request | Refusal":
+    """The request for the flow of these terms, or why there is none."""
+    from shallows import _core
+
+    try:
+        asked, name = request(terms), str(terms.control["name"])
+        check_algorithm("cc.name", name, name)
+        mistake = _core.check(asked)
+    except Exception as error:  # the terms are a stranger's: whatever they cause, others are received
+        return Refusal(str(error) or type(error).__name__)
+    return Refusal("{} = {}: expected {}".format(*mistake)) if mistake else asked
 
 
 def send(
@@ -177,16 +248,17 @@ def send(
     from shallows import _core
 
     wire.need_linux("HOST", f"{peer[0]}:{peer[1]}")
-    check(used)
+    check_algorithm("--cc", used.name, used.label)
     check_token(peer[0], token)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.bind(("0.0.0.0", 0))
         greeted = greet(sock, peer)
         used = for_path(used, rate_bps, greeted.round_trip_s)
         terms = Terms(control(used), size, rate_bps, seconds)
+        asked = request(terms, used)  # before the session is open: the receiver waits for probes then
         key = knock(sock, greeted, terms, token)
         return _core.endpoint(
-            request(terms, used),
+            asked,
             descriptor=sock.fileno(),
             peer=peer,
             key=list(key),

@@ -3,17 +3,22 @@
 The receiver stores nothing about a stranger. It answers a greeting with a cookie, a keyed hash of the address
 and the time, and the answer is no longer than the greeting. An opening counts if it brings the cookie back
 from the same address, and a code under the token that both ends know. There is one session at a time.
+
+Everything in a message is text of a stranger: a word has a pattern, a number has a range.
 """
 
 import hashlib
 import hmac
 import json
+import math
 import os
+import re
 import socket
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 
+from shallows.base import names
 from shallows.base.literal import is_table
 from shallows.errors import ScenarioError
 
@@ -30,6 +35,13 @@ GREETINGS = 3
 """Greetings of a sender, of which the fastest is nearest to the round trip of the path."""
 ANSWER_S = 0.25
 ATTEMPTS = 8
+LEAST_S, MOST_S = 1e-3, 86_400.0
+"""Range of the duration of a session."""
+LARGEST = 2**53
+"""Parameters are smaller: a rate of 9 Pbps."""
+
+_is_hexadecimal = re.compile("[0-9a-f]{32}").fullmatch
+_is_word = re.compile("[a-z][a-z0-9_-]{0,49}").fullmatch
 
 
 @dataclass(frozen=True)
@@ -49,17 +61,36 @@ class Terms:
         """The terms in an opening. Raises `ValueError` if they are none."""
         if not is_table(table) or set(table) != set(cls.__annotations__):
             raise ValueError("the terms of a session: control, size, rate_bps and seconds")
-        control = table["control"]
-        if not is_table(control) or set(control) != {"name", "parameters", "receiver"}:
-            raise ValueError("a control with name, parameters and receiver")
         size, rate, seconds = table["size"], table["rate_bps"], table["seconds"]
         if type(size) is not int or not 0 <= size < 2**50:
             raise ValueError(f"size = {size!r}: expected bytes below 1 PB")
         if type(rate) is not int or not 10**6 <= rate <= 10**12:
             raise ValueError(f"rate_bps = {rate!r}: expected 1 Mbps to 1 Tbps")
-        if type(seconds) not in (int, float) or not 0 < seconds <= 86_400:
-            raise ValueError(f"seconds = {seconds!r}: expected at most a day")
-        return cls(control, size, rate, float(seconds))
+        if type(seconds) not in (int, float) or not LEAST_S <= seconds <= MOST_S:
+            raise ValueError(f"seconds = {seconds!r}: expected 1 ms to a day")
+        return cls(_control(table["control"]), size, rate, float(seconds))
+
+
+def _control(table: object) -> dict[str, object]:
+    """The algorithm in an opening, by its form; whether there is one, the core says. Raises `ValueError`."""
+    if not is_table(table) or set(table) != {"name", "parameters", "receiver"}:
+        raise ValueError("a control with name, parameters and receiver")
+    receiver = table["receiver"]
+    if receiver is not None and (not is_table(receiver) or set(receiver) != {"kind", "parameters"}):
+        raise ValueError("a receiver with kind and parameters, or null")
+    for key, part in (("name", table), ("kind", receiver)):
+        if part is None:
+            continue
+        if not isinstance(name := part[key], str) or not _is_word(name):
+            raise ValueError(f"{key} = {name!r}: expected the name of an algorithm, without a preset")
+        if not is_table(part["parameters"]):
+            raise ValueError(f"parameters = {part['parameters']!r}: expected a table")
+        for word, value in part["parameters"].items():
+            if not _is_word(word) or type(value) not in (int, float, bool):
+                raise ValueError(f"{word!r} = {value!r}: expected a parameter and a number")
+            if not -LARGEST < value < LARGEST or not math.isfinite(value):
+                raise ValueError(f"{word} = {value!r}: expected a number between -2^53 and 2^53")
+    return table
 
 
 @dataclass(frozen=True)
@@ -72,6 +103,18 @@ class Opening:
     answer: bytes
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """An opening with the right code, whose terms are not accepted."""
+
+    why: str
+
+    @property
+    def answer(self) -> bytes:
+        """The message for the sender."""
+        return _message(kind="refused", why=self.why[:200])
+
+
 class Door:
     """The receiver's side: answers greetings without a memory of them, and checks openings."""
 
@@ -80,16 +123,16 @@ class Door:
         self._token = token_key(token)
         self._clock = clock
 
-    def answer(self, data: bytes, peer: Address) -> bytes | Opening | None:
-        """A cookie, an opening, or nothing for a datagram that is neither a greeting nor a right opening."""
+    def answer(self, data: bytes, peer: Address) -> bytes | Opening | Refusal | None:
+        """A cookie, an opening, its refusal, or nothing for another datagram, or one without the code."""
         message = _read(data)
-        if message is None or not isinstance(nonce := message.get("nonce"), str) or len(nonce) != 32:
+        if message is None or not (nonce := _hexadecimal(message.get("nonce"))):
             return None
         if message.get("kind") == "greeting":
             cookie = _message(kind="cookie", cookie=self._cookie(peer, 0))
             return cookie if len(cookie) <= len(data) else None
-        cookie = message.get("cookie")
-        if message.get("kind") != "opening" or not isinstance(cookie, str) or not self._is_own(cookie, peer):
+        cookie = _hexadecimal(message.get("cookie"))
+        if message.get("kind") != "opening" or not cookie or not self._is_own(cookie, peer):
             return None
         code = _code(self._token, message.get("terms"), nonce, cookie)
         if not _same(code, message.get("code")):
@@ -98,7 +141,7 @@ class Door:
         try:
             return Opening(Terms.of(message["terms"]), peer, key, _message(kind="accepted"))
         except ValueError as error:
-            return _message(kind="refused", why=str(error)[:200])
+            return Refusal(names.line(str(error))[:200])
 
     def _is_own(self, cookie: str, peer: Address) -> bool:
         return any(_same(self._cookie(peer, age), cookie) for age in (0, 1))
@@ -134,7 +177,8 @@ def knock(sock: socket.socket, greeted: Greeted, terms: Terms, token: str = "") 
     opening = _message(kind="opening", **named, terms=table, code=code)
     answer, _ = _ask(sock, greeted.peer, opening, "accepted", "refused")
     if answer["kind"] == "refused":
-        raise ScenarioError("wire", answer.get("why"), "terms that the receiver accepts")
+        why = names.line(str(answer.get("why"))[:200])
+        raise ScenarioError("wire", why, "terms that the receiver accepts")
     return _session_key(secret, greeted.nonce, greeted.cookie)
 
 
@@ -145,15 +189,19 @@ def token_key(token: str) -> bytes:
 
 def _ask(sock: socket.socket, peer: Address, message: bytes, *kinds: str) -> tuple[dict[str, object], float]:
     """Send `message` until an answer of one of these kinds comes; with the seconds that it took."""
+    refused = ""
     for _ in range(ATTEMPTS):
         sent = time.monotonic()
-        sock.sendto(message, peer)
+        try:
+            sock.sendto(message, peer)
+        except OSError as error:
+            refused = f"; this machine does not send to it ({error})"
         for data in _heard(sock, peer):
             answer = _read(data)
             if answer and answer.get("kind") in kinds:
                 return answer, time.monotonic() - sent
     expected = "a machine that runs `shallows wire receive`, with the same token, and no firewall between"
-    raise ScenarioError("HOST", f"{peer[0]}:{peer[1]}", expected)
+    raise ScenarioError("HOST", f"{peer[0]}:{peer[1]}", f"{expected}{refused}")
 
 
 def _heard(sock: socket.socket, peer: Address) -> Iterator[bytes]:
@@ -167,6 +215,11 @@ def _heard(sock: socket.socket, peer: Address) -> Iterator[bytes]:
             continue
         if source == peer:
             yield data
+
+
+def _hexadecimal(word: object) -> str | None:
+    """`word`, if it consists of 32 hexadecimal digits."""
+    return word if isinstance(word, str) and _is_hexadecimal(word) else None
 
 
 def _message(**parts: object) -> bytes:

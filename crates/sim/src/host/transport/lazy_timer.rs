@@ -44,22 +44,35 @@ impl LazyTimer {
     }
 }
 
-/// Timeout that doubles after each failure.
+/// Timeout that doubles with each failure, up to a maximum.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeout {
+    pub initial: Time,
+    pub max: Time,
+}
+
+impl Timeout {
+    /// Returns the timeout after so many failures.
+    pub fn after(&self, failures: u32) -> Time {
+        Time(self.initial.0.saturating_mul(1 << failures.min(30))).min(self.max)
+    }
+}
+
+/// Timeout of a flow, and its failures in a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Backoff {
-    initial: Time,
-    max: Time,
+    timeout: Timeout,
     failures: u32,
 }
 
 impl Backoff {
     pub(crate) const fn new(initial: Time, max: Time) -> Self {
-        Self { initial, max, failures: 0 }
+        Self { timeout: Timeout { initial, max }, failures: 0 }
     }
 
     /// Returns the current timeout.
     pub fn current(&self) -> Time {
-        Time(self.initial.0.saturating_mul(1 << self.failures.min(30))).min(self.max)
+        self.timeout.after(self.failures)
     }
 
     /// Doubles the timeout. Returns true if this is not the first failure in a row.

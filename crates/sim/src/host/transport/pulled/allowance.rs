@@ -67,8 +67,8 @@ impl Allowance {
         }
     }
 
-    /// Handles a timeout of so many packets.
-    pub fn on_timeout(&mut self, lost: u64) {
+    /// Handles the timeouts of so many packets, `another` timeout of the flow or more of the same.
+    pub fn on_timeout(&mut self, lost: u64, another: bool) {
         match self {
             Self::Window => {}
             Self::Counted(pulls) => {
@@ -77,7 +77,9 @@ impl Allowance {
             }
             Self::Credit(credit) => {
                 credit.stop_speculating();
-                credit.probes = credit.in_hand <= 0;
+                if another {
+                    credit.probes = credit.in_hand <= 0;
+                }
             }
         }
     }
@@ -272,7 +274,7 @@ mod tests {
     fn one_packet_leaves_without_credit_after_a_timeout_or_if_none_is_expected() {
         let mut sender = credit();
         send(&mut sender, 30_000);
-        sender.on_timeout(1);
+        sender.on_timeout(1, true);
         assert!(sender.allows(false));
         send(&mut sender, 30_000);
         assert!(!sender.allows(false) && !sender.allows(true));

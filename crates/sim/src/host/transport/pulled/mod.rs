@@ -1,7 +1,7 @@
 //! Reliability packet by packet: every packet is answered by itself and may arrive in any order. The receiver acknowledges a whole packet,
 //! and requests a packet again whose payload was trimmed; either answer says whether the packet was marked. A header that no port could
 //! queue returns to its sender. A missing packet leaves before a new one. A packet that is not answered within the initial retransmission
-//! timeout, doubled for each failure, is missing.
+//! timeout, doubled for each timeout of this packet, is missing.
 //!
 //! The sender asks its [`allowance::Allowance`] once for each packet. With a window (NSCC, [`shallows_cc::sender::nscc`]) answers, trimmed
 //! packets and timeouts reach the algorithm, and the receiver owes nothing.

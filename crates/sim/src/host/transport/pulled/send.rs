@@ -9,7 +9,7 @@ use shallows_cc::units::{Bytes, Time};
 
 use crate::host::transport::config::SenderConfig;
 use crate::host::transport::gate::Gate;
-use crate::host::transport::lazy_timer::{Backoff, LazyTimer};
+use crate::host::transport::lazy_timer::{LazyTimer, Timeout};
 use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::pulled::allowance::Allowance;
@@ -37,13 +37,15 @@ struct Sent {
     /// When it left last.
     at: Time,
     state: State,
+    /// How often its timeout has expired.
+    timeouts: u8,
     /// The entropy value with which it left, over connections that remember it.
     value: u16,
 }
 
 impl Sent {
-    const fn now(at: Time) -> Self {
-        Self { at, state: State::InFlight, value: 0 }
+    const fn now(at: Time, timeouts: u8) -> Self {
+        Self { at, state: State::InFlight, timeouts, value: 0 }
     }
 }
 
@@ -64,19 +66,24 @@ pub struct UnorderedSender {
     limited_below: u32,
     /// Packets sent, in order; those that have been answered since are skipped.
     departures: VecDeque<(Time, u32)>,
-    backoff: Backoff,
+    /// The same of packets whose timeout has expired, once in the first list, twice in the second, and so on: each list is in the order
+    /// of expiry, too.
+    repeats: Vec<VecDeque<(Time, u32)>>,
+    /// Timeout of a packet, which doubles each time that it expires for this packet.
+    timeout: Timeout,
     /// When the newest packet from the receiver arrived.
     heard: Time,
     timer: LazyTimer,
     retransmits: u64,
     timeouts: u64,
+    /// When the newest of these timeouts expired.
+    timed_out: Time,
     /// Loss detection by selective acknowledgements, if the algorithm has it.
     recovery: Option<Box<Recovery>>,
 }
 
 impl UnorderedSender {
     pub(crate) fn new(config: SenderConfig<'_>, leave: SendControl) -> Self {
-        let backoff = Backoff::new(config.first_timeout, config.host.rto_max);
         let (gate, message) = (Gate::new(config.control), Message::new(config.bytes, config.mss));
         let allowance = Allowance::new(leave, gate.window, (config.mss, message.end), config.grants);
         Self {
@@ -90,11 +97,13 @@ impl UnorderedSender {
             allowance,
             limited_below: 0,
             departures: VecDeque::new(),
-            backoff,
+            repeats: Vec::new(),
+            timeout: Timeout { initial: config.first_timeout, max: config.host.rto_max },
             heard: Time::ZERO,
             timer: LazyTimer::DISARMED,
             retransmits: 0,
             timeouts: 0,
+            timed_out: Time::ZERO,
             recovery: config.multipath.as_ref().map(|rules| Box::new(Recovery::new(rules))),
         }
     }
@@ -143,10 +152,7 @@ impl UnorderedSender {
                 self.allowance.on_pull(answer.pulled);
                 self.find_losses(now, answer.sent, answer.sack);
             }
-            Header::ProbeAck { sent, sack } => {
-                self.backoff.reset();
-                self.find_losses(now, sent, sack);
-            }
+            Header::ProbeAck { sent, sack } => self.find_losses(now, sent, sack),
             Header::PulledData(PulledData { sent, seq, .. }) => {
                 if self.on_missing(sent, seq) {
                     self.allowance.on_returned();
@@ -159,7 +165,6 @@ impl UnorderedSender {
     }
 
     fn on_ack(&mut self, now: Time, answer: &PulledAnswer, entropy: u16) {
-        self.backoff.reset();
         let Some(index) = answer.seq.checked_sub(self.base) else { return };
         let before = std::mem::replace(&mut self.packets[index as usize].state, State::Arrived);
         match before {
@@ -230,6 +235,17 @@ impl UnorderedSender {
         }
     }
 
+    /// Records that the timeout of a packet has expired, and doubles it for this packet alone.
+    fn expire(&mut self, seq: u32) {
+        let packet = &mut self.packets[(seq - self.base) as usize];
+        if self.timeout.after(u32::from(packet.timeouts)) < self.timeout.max {
+            packet.timeouts += 1;
+        }
+        let lists = usize::from(packet.timeouts).max(self.repeats.len());
+        self.repeats.resize_with(lists, VecDeque::new);
+        self.lose(seq, Evidence::Timeout);
+    }
+
     /// Tells the algorithm of a packet that a port has trimmed. Where the receiver allows packets, it does not decide anew.
     fn report_trim(&mut self, now: Time, answer: &PulledAnswer, entropy: u16) {
         if matches!(self.allowance, Allowance::Window) {
@@ -257,7 +273,6 @@ impl UnorderedSender {
 
     /// Records that the packet that left at `sent` is missing. Returns false if that is known, or no longer true.
     fn on_missing(&mut self, sent: Time, seq: u32) -> bool {
-        self.backoff.reset();
         self.is_in_flight(sent, seq) && {
             self.set_missing(seq);
             true
@@ -279,13 +294,35 @@ impl UnorderedSender {
 
     /// Returns the packet in flight that left first.
     fn oldest(&mut self) -> Option<(Time, u32)> {
-        while let Some(&(sent, seq)) = self.departures.front() {
+        (0..=self.repeats.len()).filter_map(|timeouts| self.oldest_of(timeouts)).min()
+    }
+
+    /// Returns the packet in flight that left first, of those whose timeout has expired so often.
+    #[inline]
+    fn oldest_of(&mut self, timeouts: usize) -> Option<(Time, u32)> {
+        while let Some(&(sent, seq)) = self.sent_after(timeouts).front() {
             if self.is_in_flight(sent, seq) {
                 return Some((sent, seq));
             }
-            self.departures.pop_front();
+            self.sent_after(timeouts).pop_front();
         }
         None
+    }
+
+    /// Returns the packets sent whose timeout has expired so often.
+    #[inline]
+    fn sent_after(&mut self, timeouts: usize) -> &mut VecDeque<(Time, u32)> {
+        if timeouts == 0 { &mut self.departures } else { &mut self.repeats[timeouts - 1] }
+    }
+
+    /// Returns the packet in flight whose timeout expires first, and when.
+    fn first_to_expire(&mut self) -> Option<(Time, u32)> {
+        let lists = 0..=self.repeats.len();
+        let expiry = |timeouts| {
+            let (sent, seq) = self.oldest_of(timeouts)?;
+            Some((sent + self.timeout.after(timeouts as u32), seq))
+        };
+        lists.filter_map(expiry).min()
     }
 
     /// Spends credit on a packet of this length and returns the pull target that it carries.
@@ -301,10 +338,9 @@ impl UnorderedSender {
     }
 
     fn deadline(&mut self) -> Time {
-        // A packet from the receiver may have shortened the timeout, but does not make it expire in the past.
-        let timeout = match self.oldest() {
-            Some((sent, _)) => (sent + self.backoff.current()).max(self.heard),
-            None if self.is_starved() => self.heard + self.backoff.current(),
+        let timeout = match self.first_to_expire() {
+            Some((expiry, _)) => expiry,
+            None if self.is_starved() => self.heard + self.timeout.initial,
             None => Time::MAX,
         };
         match &self.recovery {
@@ -342,13 +378,14 @@ impl TransportSender for UnorderedSender {
     // Missing packets leave before new ones.
     #[inline(always)]
     fn send(&mut self, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
-        let seq = if let Some(seq) = self.missing.pop_first() {
+        let (seq, timeouts) = if let Some(seq) = self.missing.pop_first() {
             self.retransmits += 1;
-            self.packets[(seq - self.base) as usize] = Sent::now(now);
-            seq
+            let packet = &mut self.packets[(seq - self.base) as usize];
+            *packet = Sent::now(now, packet.timeouts);
+            (seq, packet.timeouts)
         } else {
-            self.packets.push_back(Sent::now(now));
-            self.next() - 1
+            self.packets.push_back(Sent::now(now, 0));
+            (self.next() - 1, 0)
         };
         if self.in_flight == 0
             && let Some(recovery) = &mut self.recovery
@@ -356,7 +393,7 @@ impl TransportSender for UnorderedSender {
             recovery.on_first_departure(now);
         }
         self.in_flight += 1;
-        self.departures.push_back((now, seq));
+        self.sent_after(usize::from(timeouts)).push_back((now, seq));
         let length = (self.message.payload(seq) + header).max(MIN_FRAME);
         let target = match &mut self.allowance {
             Allowance::Window => {
@@ -377,21 +414,28 @@ impl TransportSender for UnorderedSender {
         self.timer.arm(deadline)
     }
 
-    // Every packet whose timeout has expired is sent again; without any, a flow that waits for credit asks again.
+    // Every packet whose timeout has expired is sent again; without any, a flow that waits for credit asks again. The algorithm is told
+    // at each instant at which packets expire, of their bytes: those of a lost window expire one by one, as they left. For the flow that is
+    // one timeout, because the next one counts only packets that leave after it.
     fn on_timer(&mut self, now: Time) {
         self.timer.expire(now);
-        let timeout = self.backoff.current();
         let in_flight = self.message.mss * u64::from(self.in_flight);
-        let (mut packets, mut lost) = (0, Bytes::ZERO);
-        while let Some((_, seq)) = self.oldest().filter(|&(sent, _)| sent + timeout <= now) {
-            self.lose(seq, Evidence::Timeout);
+        let (mut packets, mut lost, mut repeated) = (0, Bytes::ZERO, true);
+        let mut another = self.is_starved() && self.heard + self.timeout.initial <= now;
+        while let Some((_, seq)) = self.first_to_expire().filter(|&(expiry, _)| expiry <= now) {
+            let packet = self.packets[(seq - self.base) as usize];
+            another |= packet.at >= self.timed_out;
+            repeated &= packet.timeouts > 0;
             packets += 1;
             lost += self.message.payload(seq);
+            self.expire(seq);
         }
-        if packets > 0 || self.is_starved() && self.heard + timeout <= now {
+        if another {
             self.timeouts += 1;
-            let repeated = self.backoff.fail();
-            self.allowance.on_timeout(packets);
+            self.timed_out = now;
+        }
+        if another || packets > 0 {
+            self.allowance.on_timeout(packets, another);
             if matches!(self.allowance, Allowance::Window) {
                 self.gate.control.on_loss(now, &Loss { kind: LossKind::Timeout, in_flight, lost, repeated });
                 self.gate.decide();
@@ -547,6 +591,38 @@ mod tests {
         assert!(!flow.done());
         flow.on_packet(Time::from_millis(11), &Header::PulledAck(answer(0, Time::from_millis(10), 0)), 0);
         assert!(flow.done());
+    }
+
+    /// UE 1.0.3: the timeout of a packet is RTO_INIT 2^retries of this packet, here 10, 20 and 40 ms. A window that is lost expires as it
+    /// left; the algorithm hears of each packet, and the flow counts timeouts that do not overlap. A packet that left later expires before
+    /// an older one that has expired before.
+    #[test]
+    fn the_timeout_of_a_packet_does_not_lengthen_that_of_another() {
+        let told = Told::default();
+        let losses = Arc::clone(&told.losses);
+        let mut flow = sender_of(4, Box::new(told), SendControl::InWindow);
+        let expire = |flow: &mut UnorderedSender, at: Time, sent: u32| {
+            assert_eq!(flow.arm_timer(), Some(at));
+            flow.on_timer(at);
+            assert_eq!(sends(flow, at), [sent]);
+            std::mem::take(&mut *losses.lock().expect("one thread"))
+                .into_iter()
+                .map(|loss| loss.repeated)
+                .collect::<Vec<_>>()
+        };
+        let ms = Time::from_millis;
+        assert_eq!([sends(&mut flow, US(0)), sends(&mut flow, US(1))], [[0], [1]]);
+        assert_eq!(expire(&mut flow, ms(10), 0), [false]);
+        assert_eq!(expire(&mut flow, ms(10) + US(1), 1), [false]);
+        assert_eq!((flow.timeouts, flow.retransmits), (1, 2));
+        // Packet 1 arrives, and packet 2 leaves.
+        flow.on_packet(ms(15), &Header::PulledAck(answer(1, ms(10) + US(1), 0)), 0);
+        assert_eq!(sends(&mut flow, ms(15)), [2]);
+        assert_eq!(expire(&mut flow, ms(25), 2), [false]);
+        assert_eq!(expire(&mut flow, ms(30), 0), [true]);
+        assert_eq!((flow.timeouts, flow.retransmits), (2, 4));
+        assert_eq!(expire(&mut flow, ms(45), 2), [true]);
+        assert_eq!(expire(&mut flow, ms(70), 0), [true]);
     }
 
     /// Window of two packets, and what its flow has told it.
