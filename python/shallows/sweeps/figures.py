@@ -16,7 +16,7 @@ from shallows.errors import ScenarioError
 from shallows.plot.drawing import CHARACTER_IN, Drawing, legend_above, small_print
 from shallows.plot.style import MORE_THAN, look
 from shallows.results.metrics import label
-from shallows.sweeps.report import estimate
+from shallows.sweeps.report import estimate, follows
 from shallows.sweeps.statistics import UNFINISHED
 
 if TYPE_CHECKING:
@@ -81,7 +81,9 @@ def figure(
     if not set(log) <= set("xy"):
         raise ScenarioError("log", log, '"x", "y" or "xy"')
     further = [
-        column for column in sweep.swept.values() if column not in (x, by) and not _follows(sweep, column, x)
+        column
+        for column in sweep.swept.values()
+        if column not in (x, by) and not follows(sweep.rows, column, x)
     ]
     rows = sweep.intervals(metrics, list(dict.fromkeys([x, by, *further, "cc"])), baseline)
     panels = list(dict.fromkeys(_at(row, further) for row in rows))
@@ -122,12 +124,6 @@ def figure(
         if caption:
             small_print(drawing, _small_print(sweep, rows, "bars" if bars else "bands", shown))
     return drawing
-
-
-def _follows(sweep: "Sweep", column: str, x: str) -> bool:
-    """Whether a swept key changes together with `x`, so that each value of `x` has one of it."""
-    pairs = {(str(row[x]), str(row[column])) for row in sweep.rows}
-    return len(pairs) == len({value for value, _ in pairs})
 
 
 def _renamed(names: Mapping[str, str] | None, series: Mapping[str, str]) -> dict[str, str]:

@@ -78,9 +78,13 @@ class Sweep:
 
     @cached_property
     def table(self) -> "pd.DataFrame":
-        """One row per run (pandas): address `run`, `cc`, the swept keys, `seed`, `failure`, its numbers."""
+        """One row per run (pandas): address `run`, `cc`, the swept keys, `seed`, `failure`, its numbers.
+
+        Numbers of collectives and tasks are those of their traffic table, `traffic.0.busbw_gb_per_s`.
+        """
         import pandas
 
+        self._add_parts(known.of_every_job(self._tables))
         table = pandas.DataFrame(self.rows)
         return table.astype({key: float for key in table if is_metric(key)})
 
