@@ -78,7 +78,7 @@ def sweep(
     log: Annotated[str, typer.Option(metavar="AXES", help="Logarithmic axes: x, y or xy.")] = "",
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Replace a key of docs/scenario.md for all runs."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Replace a key of the scenario for all runs."),
     ] = None,
     world: Annotated[str, typer.Option(help="World to run in: packet, fluid, kernel or wire.")] = "packet",
     on: Annotated[

@@ -122,9 +122,7 @@ def figure(
             panel(ax, *unlabelled(named))
             ax.set_title(f"({letter}) {ax.get_title(loc='left')}")
             wrap_title(ax, columns)
-        if len(named) > 1:
-            keys = [Line2D([], [], **look(i)) for i in range(len(named))]
-            legend_above(drawing, keys, [escape(label) for _, label in named])
+        _name_runs(drawing, named)
         if caption:
             small_print(drawing, _small_print(named))
     return drawing
@@ -162,9 +160,18 @@ def panels(runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> 
 def single(panel: Panel, runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> Drawing:
     """A matplotlib Figure of one panel alone."""
     drawing = Drawing((4.2, 2.8))
+    named = labelled(runs, labels)
     with drawing.styled():
         panel(drawing.add_subplot(), runs, labels)
+        _name_runs(drawing, named)
     return drawing
+
+
+def _name_runs(drawing: Drawing, named: Labelled) -> None:
+    """Draw a legend of the runs, if there are several."""
+    if len(named) > 1:
+        keys = [Line2D([], [], **look(i)) for i in range(len(named))]
+        legend_above(drawing, keys, [escape(label) for _, label in named])
 
 
 class Plots:

@@ -173,7 +173,7 @@ def _mechanisms(summary: Summary) -> list[str]:
     if dropped > (summary["bottleneck"].get("dropped") or 0) or (credits and dropped):
         lines.append(f"dropped     {dropped} packets{' and credits' if credits else ''}, at all ports")
     if network["lost"]:
-        lines.append(f"lost        {network['lost']} packets by faults of links")
+        lines.append(f"lost        {_counted(network['lost'], 'packet')} by faults of links")
     if network["trimmed"]:
         lines.append(f"trimmed     {network['trimmed']} packets to their headers, at all ports")
     if network["pauses"]:
@@ -432,6 +432,10 @@ def _sureness(summaries: Mapping[str, Summary]) -> list[str]:
     return lines
 
 
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s'[: count != 1]}"
+
+
 def _threads(record: Threads | None) -> str:
     """The threads of a run. Their gain is that of short spans of different work, so it is not printed."""
     if not record or record["count"] is None:
@@ -444,8 +448,8 @@ def _threads(record: Threads | None) -> str:
 def _lateness(record: Lateness) -> str:
     late = record["deliveries"]["mean_us"] + record["looks"]["mean_us"] / 2
     share = late / record["round_trip_us"]
-    again = len(record["rejected"])
-    return f"packets {late:.1f} us late on average ({share:.0%} of a round trip), {again} runs rejected"
+    again = _counted(len(record["rejected"]), "run")
+    return f"packets {late:.1f} us late on average ({share:.0%} of a round trip), {again} rejected"
 
 
 def _spread(spread: dict[str, Any]) -> str:
