@@ -374,7 +374,9 @@ class Fault(Builder):
     def __init__(
         self,
         *,
-        kind: Literal["down", "up", "flap", "drain", "rate", "slow", "loss", "bit-errors", "silent-drop"],
+        kind: Literal[
+            "down", "up", "flap", "drain", "rate", "slow", "loss", "bit-errors", "silent-drop", "pause-storm"
+        ],
         link: str | None = None,
         node: str | None = None,
         at: Time = "0s",

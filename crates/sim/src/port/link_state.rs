@@ -110,7 +110,12 @@ impl Port {
             Change::Rate(rate) => {
                 scheduler.slower = Some(Box::new(Clock::new(rate))).filter(|slower| slower.is_slower(config.clock))
             }
-            Change::Drain | Change::Undrain | Change::Loss(_) | Change::BitErrors(_) => {}
+            Change::Drain
+            | Change::Undrain
+            | Change::Loss(_)
+            | Change::BitErrors(_)
+            | Change::Pause
+            | Change::Resume => {}
         }
         scheduler.update_eligible();
         scheduler.invalidate_next();
