@@ -326,3 +326,25 @@ def test_the_advice_beats_shipped_settings_over_seeds_that_it_did_not_see(tmp_pa
     assert best.difference.high < 0
     assert best.pauses <= own.pauses
     assert best.goodput_gbps >= 0.98 * own.goodput_gbps
+
+
+def test_a_setting_that_packets_do_not_find_better_is_not_recommended():
+    """A metric that is lower within its interval, of which zero is a part, is no reason."""
+    own = candidate("own", 2.0)
+    for difference, half, better in ((-0.02, 0.03, False), (-0.02, 0.01, True), (0.5, 0.1, False)):
+        measured = replace(trial(2.0 + difference), difference=interval(difference, half))
+        assert advising._is_better(replace(candidate("2", 1.98), trial=measured), own) == better
+    assert advising._is_better(candidate("2", 2.5), replace(own, faults=("1 flows unfinished",)))
+
+
+def test_the_headline_says_what_a_recommended_setting_makes_worse():
+    """64 flows keep 2073 KB in place of 628 KB, and longer flows take a fifth longer."""
+    corner = Corner(64, 4e-6, 5e5, 628e3, 1.0, 0, "")
+    own = replace(candidate("own", 2.0), corners=(corner,))
+    best = replace(candidate("2", 1.9), corners=(replace(corner, queue_bytes=2073e3),))
+    (said,) = advice_output._worse(best, own)
+    assert said == "It makes this worse: 64 flows, 4 us alone keep 2073 KB, not 628 KB."
+    slower = replace(best, trial=replace(best.trial, longer=1.2), corners=())
+    assert (
+        "longer flows" in advice_output._worse(slower, replace(own, trial=replace(own.trial, longer=1.0)))[0]
+    )

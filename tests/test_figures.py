@@ -4,8 +4,9 @@
 """
 
 import functools
+import random
 import re
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from pathlib import Path
 
 import matplotlib
@@ -22,6 +23,8 @@ from shallows import cli, plot
 from shallows.errors import ScenarioError
 from shallows.plot import style
 from shallows.results import files
+from shallows.results.metrics import RUN_KEYS as NUMBERS
+from shallows.sweeps.result import Sweep
 
 IMAGES = Path(__file__).with_name("images")
 ONE_COLUMN_IN, TWO_COLUMNS_IN = 3.33, 7.0
@@ -276,3 +279,127 @@ if __name__ == "__main__":
     (IMAGES / "matplotlib").write_text(matplotlib.__version__.rpartition(".")[0] + "\n")
     for stored in STORED:
         save_image(stored, IMAGES / f"{stored}.png")
+
+
+def drawn_at_random(rng):
+    """A sweep of up to three keys, of which two may change together, with made-up numbers."""
+    columns = {"a": [1, 10, 100], "b": ["2pkt", "4pkt"], "c": ["x", "y", "z"]}
+    used = dict(rng.sample([*columns.items()], rng.randint(1, 3)))
+    points = [dict(zip(used, values, strict=True)) for values in product(*used.values())]
+    if rng.random() < 0.3:  # keys that change together
+        points = [dict(zip(used, values, strict=True)) for values in zip(*used.values(), strict=False)]
+    ccs = rng.sample(["dctcp", "dx", "reno"], rng.randint(1, 3))
+    seeds = [*range(1, rng.randint(1, 3) + 1)]
+    numbers = dict.fromkeys(NUMBERS, 1.0)
+    rows = [
+        {"run": f"{cc}{point}{seed}", "cc": cc, **point, "seed": seed, "failure": None,
+         "fingerprint": f"{cc}{point}{seed}", **numbers,
+         "queue_mean_pkt": 10 ** rng.uniform(0, 4), "goodput_gbps": rng.uniform(1, 2)}
+        for cc in ccs for point in points for seed in seeds
+    ]  # fmt: skip
+    about = {"name": "by hand", "seeds": seeds, "interrupted": False, "version": "0", "told": ""}
+    sweep = Sweep(rows, {f"network.{key}": key for key in used}, ".", about)
+    metrics = rng.sample(["queue_mean_pkt", "goodput_gbps"], rng.randint(1, 2))
+    options = {
+        "by": rng.choice(["cc", *used]),
+        "baseline": rng.choice([None, ccs[0]]) if len(ccs) > 1 else None,
+        "bars": rng.random() < 0.5,
+    }
+    x = rng.choice([*used])
+    if options["by"] == x:
+        options["by"] = "cc"
+    return sweep, x, metrics, options
+
+
+def finite_points(line):
+    return [point for point in np.column_stack(line.get_data()).astype(float) if np.isfinite(point).all()]
+
+
+def check_panels(figure, wanted):
+    """Every point within its axes, a name for each series, no formula, and as many points as `wanted`."""
+    count = 0
+    with figure.styled():
+        FigureCanvasAgg(figure).draw()
+    for ax in figure.axes:
+        (left, right), (low, high) = sorted(ax.get_xlim()), sorted(ax.get_ylim())
+        for line in ax.lines:
+            if line.get_label().startswith("_"):
+                continue
+            for x, y in finite_points(line):
+                assert left <= x <= right
+                assert low <= y <= high, (y, low, high)
+                count += 1
+        assert len(ax.lines)
+    assert count == wanted
+    assert not [text.get_text() for text in figure.findobj(Text) if "$" in text.get_text()]
+
+
+def check_random_sweep(seed):
+    rng = random.Random(seed)
+    sweep, x, metrics, options = drawn_at_random(rng)
+    figure = sweep.figure(x, metrics, **options)
+    key = "difference" if options["baseline"] else "mean"
+    rows = [
+        row
+        for row in sweep.intervals(metrics, [*sweep.swept.values(), "cc"], options["baseline"])
+        if row["cc"] != options["baseline"] and np.isfinite(row[key])
+    ]
+    check_panels(figure, len(rows))
+    names = {line.get_label() for ax in figure.axes for line in ax.lines if line.get_label()[0] != "_"}
+    legend = {text.get_text() for one in figure.legends for text in one.get_texts()}
+    assert names <= legend or (
+        len(names) == 1 and names.pop() in figure.get_supxlabel().replace("\n", "  ·  ")
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_figure_of_a_random_sweep_shows_its_table(seed):
+    check_random_sweep(seed)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(6, 300))
+def test_figures_of_many_random_sweeps_show_their_tables(seed):
+    check_random_sweep(seed)
+
+
+def test_later_panels_have_the_range_of_all():
+    """Values 40 times as large in the second panel; a log axis begins below the smallest."""
+    rows = [row | {"load": load, "queue_mean_pkt": row["queue_mean_pkt"] * load} for load in (1, 40)
+            for row in swept([1, 2, 4], ccs=("dctcp",)).rows]  # fmt: skip
+    about = {"name": "by hand", "seeds": [1, 2, 3], "interrupted": False, "version": "0", "told": ""}
+    sweep = Sweep(rows, {"network.buffer": "at", "traffic.0.load": "load"}, ".", about)
+    figure = sweep.figure("at", "queue_mean_pkt")
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["load 1", "load 40"]
+    check_panels(figure, 6)
+    assert figure.axes[1].get_ylim()[0] == 0
+    check_panels(sweep.figure("at", "queue_mean_pkt", log="y"), 6)
+    figure.axes[0].set_yscale("log")  # by a user
+    check_panels(figure, 6)
+    assert figure.axes[0].get_ylim()[0] > 0
+
+
+def test_a_name_that_no_series_has_is_refused():
+    sweep = two_keys()
+    figure = sweep.figure("at", by="load", names={"0.2": "light", "load 0.4, dx": "heavy"})
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == ["light", "light", "load 0.4, dctcp", "heavy"]
+    with pytest.raises(
+        sh.ScenarioError, match=r'names = "0\.3": expected one of the series: load 0\.2, dctcp'
+    ):
+        sweep.figure("at", by="load", names={"0.3": "none"})
+    with pytest.raises(sh.ScenarioError, match='names = "cubic"'):
+        sweep.heatmap("at", "load", "queue_mean_pkt", names={"cubic": "CUBIC"})
+
+
+@pytest.mark.parametrize("scale", ["log", "symlog", "logit"])
+def test_no_scale_has_labels_that_are_formulas(scale):
+    drawing = plot.Drawing((4, 3))
+    ax = drawing.add_subplot()
+    ax.plot([1e-4, 0.5, 0.99], [1e-4, 0.5, 0.99] if scale == "logit" else [1, 1e3, 1e6])
+    ax.set(xscale=scale, yscale=scale)
+    with drawing.styled():
+        FigureCanvasAgg(drawing).draw()
+    labels = [text.get_text() for text in ax.get_yticklabels(which="both") if text.get_text()]
+    assert labels
+    assert not [text for text in labels if "$" in text or "math" in text]

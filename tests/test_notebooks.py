@@ -3,6 +3,7 @@
 Tests execute them with short parameters. The nightly ones have those that readers see.
 """
 
+import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -143,3 +144,21 @@ def test_a_notebook_has_outputs_without_errors(name):
     assert not [output for output in outputs if output.output_type == "error"]
     for index, _ in notebooks.interactive(book):
         assert "image/png" in book.cells[index].outputs[-1].data
+
+
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+ELSEWHERE = re.compile(r"`[^`]*`|\]\([^)]*\)|[Ss]ection [\d.]+|Type \d+|\b\d{4}\b")
+"""Numbers in a text that are of code, links, papers and formats."""
+
+
+@pytest.mark.parametrize("name", notebooks.names())
+def test_each_number_in_the_text_of_a_notebook_is_in_its_code_or_output(name):
+    said, shown = set(), set()
+    for cell in notebooks.read(name).cells:
+        if cell.cell_type == "markdown":
+            said |= set(NUMBER.findall(ELSEWHERE.sub("", cell.source)))
+            continue
+        outputs = [output.get("text", "") for output in cell.outputs]
+        outputs += [output.get("data", {}).get("text/plain", "") for output in cell.outputs]
+        shown |= set(NUMBER.findall("\n".join([cell.source, *outputs])))
+    assert said <= shown

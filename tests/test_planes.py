@@ -77,6 +77,14 @@ def test_parallel_links_are_chosen_uniformly():
 
 TOPOLOGIES = {
     "planes": {**TWO_LEAVES, "hosts_per_leaf": 2, "planes": 2},
+    "planes-of-rails": {
+        "kind": "rail-optimised",
+        "units": 2,
+        "servers": 2,
+        "gpus": 2,
+        "spines": 2,
+        "planes": 2,
+    },
     "ports": {**TWO_LEAVES, "hosts_per_leaf": 2, "planes": 2, "ports_per_host": 4, "links_per_pair": 2},
     "rails": {"kind": "rail-optimised", "units": 2, "servers": 2, "gpus": 2, "spines": 2},
     "dragonfly": {"kind": "dragonfly+", "groups": 3, "leaves": 2, "spines": 2, "hosts_per_leaf": 1},
@@ -145,3 +153,15 @@ def test_every_algorithm_runs_on_defaults_or_says_what_to_write(cc, name, balanc
         assert np.isfinite(result.flows.fct_us).all()
         if balancing == "flow":
             assert result.flows.slowdown.min() > 1 - 1e-9
+
+
+def test_rails_combine_with_planes():
+    """A plane has a leaf for each rail of a unit, and a port of every GPU; NVLink switches are as before."""
+    rails = {"kind": "rail-optimised", "units": 2, "servers": 3, "gpus": 4, "spines": 5, "planes": 2}
+    network = shuffle(rails, "ndp").graph
+    nodes = {name.split("->")[0] for name in network.port_names}
+    assert sum(".leaf" in name for name in nodes) == 2 * 2 * 4
+    assert sum(".spine" in name for name in nodes) == 2 * 5
+    ports = [name for name in network.port_names if name.startswith("h13->")]
+    assert sorted(ports) == ["h13->nv3", "h13->p0.leaf5", "h13->p1.leaf5"]
+    assert len(network.port_names) == 2 * (24 + 2 * (24 + 8 * 5))

@@ -6,6 +6,8 @@ from matplotlib.figure import Figure
 
 import fake_packet_run as fake
 from shallows import plot
+from shallows.errors import ScenarioError
+from shallows.plot.kinds import _edges as edges_of
 
 
 @pytest.fixture
@@ -127,3 +129,19 @@ def test_runs_differ_by_more_than_colour(ax):
     plot.queue_cdf(ax, [fake.run()] * 6, labels=list("abcdef"))
     assert len({(line.get_color(), str(line._unscaled_dash_pattern)) for line in ax.lines}) == 6
     assert len({str(line._unscaled_dash_pattern) for line in ax.lines}) == 6
+
+
+@pytest.mark.parametrize("many", [4, 400])
+def test_no_bin_of_sizes_holds_two_of_few_sizes_or_of_the_classes(many):
+    """Few sizes have a point each; of many, none shares a bin with those of another size class."""
+    two = edges_of(np.repeat([256_000.0, 4_000_000.0], [32, many]))
+    assert two.tolist() == [4_000_000.0]
+    spread = np.concatenate([np.linspace(1_000, 9_999, 150), np.linspace(1_100_000, 4_000_000, many)])
+    edges = edges_of(spread)
+    which = np.searchsorted(edges, spread, side="right")
+    assert len(set(which[:150]) & set(which[150:])) == 0
+
+
+def test_a_name_that_no_run_has_is_refused():
+    with pytest.raises(ScenarioError, match='names = "hpcc": expected one of dctcp, dx'):
+        plot.figure([fake.run(), fake.run()], ["dctcp", "dx"], names={"hpcc": "HPCC"})

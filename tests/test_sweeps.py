@@ -664,3 +664,25 @@ def test_the_table_as_latex(scenario, tmp_path):
     assert r"a\_b \& 50\%" in table[4]
     assert table[6:] == [r"\bottomrule", r"\end{tabular}"]
     assert len({line.count(" & ") for line in (table[2], table[4], table[5])}) == 1
+
+
+def test_a_key_that_changes_nothing_is_named(scenario, tmp_path):
+    """A buffer of 4 or 8 MB is never full; the number of flows changes every run."""
+    over = {"network.buffer": ["4MB", "8MB"], "traffic.0.flows": [2, 4]}
+    result = swept(scenario, tmp_path, cc=["dctcp"], over=over, seeds=2)
+    said = "\n".join(line for line in sweep_report(result, ["goodput_gbps"]) if isinstance(line, str))
+    assert "network.buffer changes nothing: the runs of all its values have the same fingerprint" in said
+    assert "traffic.0.flows changes nothing" not in said
+
+
+def test_the_table_has_the_numbers_of_collectives(tmp_path):
+    star = {"kind": "star", "hosts": 4}
+    traffic = [{"kind": "all-reduce", "size": "400KB"}]
+    ring = sh.Scenario(duration="until-done", cc="dctcp", topology=star, traffic=traffic)
+    over = {"traffic.0.size": ["400KB", "800KB"]}
+    table = swept(ring, tmp_path, cc=["dctcp"], over=over, seeds=1).table
+    took, busbw = table["traffic.0.completion_us"], table["traffic.0.busbw_gb_per_s"]
+    sizes = [{"400KB": 4e5, "800KB": 8e5}[size] for size in table["size"]]
+    assert busbw.tolist() == pytest.approx(
+        [1.5 * size / us / 1e3 for size, us in zip(sizes, took, strict=True)]
+    )

@@ -102,11 +102,16 @@ def test_a_page_of_a_result_from_elsewhere_does_not_run_its_code(place):
 
 @pytest.mark.parametrize("edited", ["mine.py", "helper.py"])
 def test_edited_code_is_not_the_code_that_was_trusted(place, edited):
+    """A result has a copy of its code, so that only an edited copy is another code."""
     ran(place, "run", "a.toml", "--cc", "./mine.py:Aimd", "--out", "out")
     (place / edited).write_text((place / edited).read_text() + "\n# edited\n")
-    status, said, executed = ran(place, "at", "out", "20us")
-    assert (status, executed) == (2, False)
-    assert "has changed" in said
+    assert ran(place, "at", "out", "20us")[::2] == (0, True)
+    copy = place / "out" / edited
+    copy.write_text(copy.read_text() + "\n# edited\n")
+    for words in (["at", "out", "20us"], ["run", "out/scenario.toml", "--out", "again"]):
+        status, said, executed = ran(place, *words)
+        assert (status, executed) == (2, False)
+        assert "has changed" in said
 
 
 def test_a_scenario_names_no_code_that_runs_by_itself(place):
@@ -322,9 +327,9 @@ def test_a_result_has_the_digest_of_its_code(place, monkeypatch):
     run = sh.run("a.toml", overrides=overrides)
     assert run.summary["code"] == {"Aimd": trust.digest(place / "mine.py")}
     run.save("out")
-    (place / "helper.py").write_text("GAIN = 9.0\n")
+    (place / "out" / "helper.py").write_text("GAIN = 9.0\n")
     with pytest.raises(ScenarioError, match="that you trust"):
-        sh.Run.load("out").at("20us")
+        sh.run("out/scenario.toml")
     monkeypatch.setattr(trust, "_everything", True)
     with pytest.raises(ScenarioError, match="the run was made; it has changed"):
         sh.Run.load("out").at("20us")

@@ -20,7 +20,9 @@ from shallows.algorithms.marking import markings
 from shallows.cli import status
 from shallows.fluid import MODELS as EQUATIONS
 from shallows.fluid.trajectory import trajectory
+from shallows.printing.report import comparison_report
 from shallows.results import TABLES
+from shallows.sweeps.comparison import Comparison
 from shallows.worlds import fluid, live
 from shallows.worlds.fluid_models import MARKING_ONLY, MODELS, ModelInputs
 
@@ -451,3 +453,21 @@ def test_integrals_that_line_rates_filled_empty_slowly():
     p = probes.value[(probes.name == "p") & (probes.time_us >= 300_000)].to_numpy()
     assert run.summary["bottleneck"]["utilization"] < 0.9
     assert (p[0] - p[-1]) / (0.05 * (len(p) - 1)) == pytest.approx(12, rel=0.15)
+
+
+def test_a_comparison_says_how_sure_its_numbers_are():
+    """Two worlds, of which one ran in real time, several times: its interval, late packets, rejected runs."""
+    packet, real = (sh.run(Path(__file__).with_name("small.toml")) for _ in range(2))
+    half = {"mean": 2.0, "half_width": 0.63, "least": 1.5, "most": 2.5}
+    late = {"mean_us": 3.0, "p99_us": 9.0, "most_us": 20.0}
+    real.summary |= {
+        "world": "wire",
+        "spread": {"runs": 3, "confidence": 0.95, "queue_mean_pkt": half, "utilization": half},
+        "lateness": {"round_trip_us": 100.0, "deliveries": late, "looks": late, "rejected": ["a", "b"]},
+    }
+    compared = Comparison({"dx-packet": packet, "dx-wire": real})
+    text = "\n".join(part for part in comparison_report(compared) if isinstance(part, str))
+    assert "dx-wire: packets 4.5 us late on average (4% of a round trip), 2 runs rejected" in text
+    assert "dx-wire: repeated    3 times: utilisation" in text
+    (row,) = [row for row in compared.distances if row["quantity"] == "queue_mean_pkt"]
+    assert (row["half_width"], row["reference_half_width"]) == (0.63, None)

@@ -105,6 +105,11 @@ class Dimension:
             return self.about(float(number) * self.units[decimal[-1]])
         return f"{_plain(number)}{decimal[-1]}"
 
+    def words(self, amount: float) -> str:
+        """`about` for a sentence: "4.25 us"."""
+        match = _NUMBER.fullmatch(self.about(amount))
+        return " ".join(match.groups()) if match else self.about(amount)
+
     def pattern(self, *words: str, packets: bool = False) -> str:
         """A regular expression for its texts, and for `words`; with `packets` also for "35pkt"."""
         units = "|".join([*self.units, *(["pkt"] if packets else [])])

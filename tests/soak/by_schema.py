@@ -178,7 +178,20 @@ class Draw:
 
     def change(self):
         """What a fault changes, and to what."""
-        kind = self.one(("down", "up", "flap", "drain", "rate", "slow", "loss", "bit-errors", "silent-drop"))
+        kind = self.one(
+            (
+                "down",
+                "up",
+                "flap",
+                "drain",
+                "rate",
+                "slow",
+                "loss",
+                "bit-errors",
+                "silent-drop",
+                "pause-storm",
+            )
+        )
         shares = dict.fromkeys(("slow", "loss", "silent-drop"), self.one((0.01, 0.5, 0.999, 1.0)))
         value = {
             "rate": self.one(("1Mbps", self.quantity("bps"))),

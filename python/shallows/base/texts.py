@@ -1,9 +1,12 @@
 """The reader of every text file that a user gives: UTF-8, with or without a byte-order mark."""
 
+import gzip
 import json
+import os
 import re
 import sys
 import tomllib
+import zlib
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
@@ -12,13 +15,42 @@ from typing import Any
 from shallows.base import limits
 
 MARK = "\ufeff"
+GZ = ".gz"
 DEEPEST = 8
 SHALLOW = f"tables nested at most {DEEPEST} deep"
 
 
 def read(path: str | PathLike[str]) -> str:
-    """The text of a file. Raises `OSError`, or `ValueError` if it is not UTF-8."""
-    return Path(path).read_text(encoding="utf-8-sig")
+    """The text of a file, which may be compressed (.gz). Raises `OSError`, or `ValueError` if it is none."""
+    return content(path).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def content(path: str | PathLike[str]) -> bytes:
+    """The bytes of a file, decompressed if it is .gz. Raises `OSError`, and `ValueError` for a broken .gz.
+
+    A .gz file is not decompressed beyond the size that its end states, by which its memory is estimated.
+    """
+    if not os.fspath(path).endswith(GZ):
+        return Path(path).read_bytes()
+    stated = size(path)
+    try:
+        with gzip.open(path) as file:
+            found = file.read(stated + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"a complete .gz file ({error})") from None
+    if len(found) != stated:
+        raise ValueError("a .gz file of one part, of the size that its end states")
+    return found
+
+
+def size(path: str | PathLike[str]) -> int:
+    """The bytes of a file; of a .gz file, those that its end states."""
+    path = Path(path)
+    if path.suffix != GZ:
+        return path.stat().st_size
+    with path.open("rb") as file:
+        file.seek(-min(4, path.stat().st_size), os.SEEK_END)
+        return int.from_bytes(file.read(4), "little")
 
 
 def toml(text: str) -> dict[str, Any]:

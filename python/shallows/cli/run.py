@@ -38,7 +38,7 @@ Overrides = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Replace a key of docs/scenario.md: traffic.0.flows=20.",
+        help="Replace a key of the scenario: traffic.0.flows=20.",
         autocompletion=completion.keys,
     ),
 ]

@@ -68,8 +68,9 @@ def _status(command: Callable[..., int], options: dict[str, object]) -> int:
 def _pages(error: ScenarioError) -> list[str]:
     """A line with the pages that describe the wrong keys; none if none of them is a key of a scenario."""
     words = [re.split(r"\W", one.key or "", maxsplit=1)[0] for one in error.every]
-    pages = dict.fromkeys(f"docs/{PAGES[word]}.md" for word in words if word in PAGES)
-    return [f"The keys are described in {', '.join(pages)}."] if pages else []
+    pages = dict.fromkeys(PAGES[word] for word in words if word in PAGES)
+    named = f"page{'s'[: len(pages) > 1]} {', '.join(pages)}"
+    return [f"The keys are described on {named} of the documentation."] if pages else []
 
 
 def interrupted(when: KeyboardInterrupt) -> int:

@@ -13,6 +13,7 @@ from shallows.cli.status import after_saving, with_status
 from shallows.errors import ScenarioError
 
 if TYPE_CHECKING:
+    from shallows.sweeps.figures import FigureOptions
     from shallows.sweeps.plans import Plan
     from shallows.sweeps.result import Sweep
 
@@ -73,9 +74,11 @@ def sweep(
         str | None, typer.Option(metavar="NAME", help="Also print paired differences from this algorithm.")
     ] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw figure.png and figure.pdf.")] = False,
+    bars: Annotated[bool, typer.Option("--bars", help="Draw intervals as error bars.")] = False,
+    log: Annotated[str, typer.Option(metavar="AXES", help="Logarithmic axes: x, y or xy.")] = "",
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Replace a key of docs/scenario.md for all runs."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Replace a key of the scenario for all runs."),
     ] = None,
     world: Annotated[str, typer.Option(help="World to run in: packet, fluid, kernel or wire.")] = "packet",
     on: Annotated[
@@ -106,6 +109,7 @@ def sweep(
     from shallows.sweeps import running, shards
     from shallows.sweeps.progress import Progress
 
+    plot = plot or bars or bool(log)
     if plot or x or heatmap:
         extras.need("plot", "--plot")
     with report_if_slow(PREPARING):
@@ -115,6 +119,8 @@ def sweep(
         )  # fmt: skip
         if plot or x or heatmap:
             _check_figure(asked, x, heatmap)
+        if not set(log) <= set("xy"):
+            raise ScenarioError("--log", log, "x, y or xy")
         folder = out or running.default_folder(asked)
         missing = running.missing(asked, folder)
     _say(f"{len(missing)} run{'s'[: len(missing) != 1]}" if missing else "0 runs: all are there already")
@@ -126,7 +132,8 @@ def sweep(
     with Progress() as bar:
         result = running.run(asked, folder, on=on, workers=workers, until=given["until"],
                               metric=given["metric"][0] if given["metric"] else None, bar=bar)  # fmt: skip
-    return _finish(result, given["metric"], x, heatmap, baseline, plot, json_)
+    drawn: FigureOptions = {"bars": bars, "log": log}
+    return _finish(result, given["metric"], x, heatmap, baseline, plot, json_, drawn)
 
 
 @with_status
@@ -200,6 +207,7 @@ def _finish(
     baseline: str | None,
     plot: bool,
     json_: bool,
+    options: "FigureOptions | None" = None,
 ) -> int:
     """Print, draw and save; return the exit status."""
     metrics = metrics or result.default_metrics()
@@ -213,7 +221,7 @@ def _finish(
         if heatmap:
             result.save(result.heatmap(x or result.columns[-1], heatmap, metrics[0]))
         else:
-            result.save(result.figure(x, metrics))
+            result.save(result.figure(x, metrics, **(options or {})))
 
     drawn = not (plot or x or heatmap) or after_saving("the figure", draw)
     result.check_books()

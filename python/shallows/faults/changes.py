@@ -17,6 +17,7 @@ ASPECTS = {
     "drain": "routes",
     **dict.fromkeys(("rate", "slow"), "rate"),
     **dict.fromkeys(("loss", "bit-errors", "silent-drop"), "loss"),
+    "pause-storm": "pauses",
 }
 """What each kind changes of a link. Faults that change different things may overlap."""
 LinkChange = str | dict[str, int] | dict[str, float]
@@ -95,6 +96,8 @@ def _change(fault: Fault, own_bps: int, back: bool) -> tuple[LinkChange, bool]:
         return ("up" if back else "down"), back
     if aspect == "routes":
         return ("undrain" if back else "drain"), back
+    if aspect == "pauses":
+        return ("resume" if back else "pause"), back
     if aspect == "rate":
         rate = own_bps if back else fault.rate_of(own_bps)
         return {"rate_bps": rate}, rate == own_bps
@@ -113,4 +116,6 @@ def to_core(scenario: "Scenario", network: "Network") -> "list[FaultToCore]":
 def scheduled_links(scenario: "Scenario", network: "Network") -> set[int]:
     """The links that go down or slow down, whose ports cannot know departures in advance."""
     every = changes(scenario, network)
-    return {one.link for one in every if ASPECTS[scenario.faults[one.fault].kind] in ("state", "rate")}
+    return {
+        one.link for one in every if ASPECTS[scenario.faults[one.fault].kind] in ("state", "rate", "pauses")
+    }

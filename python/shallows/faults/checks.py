@@ -29,6 +29,10 @@ def _check(scenario: "Scenario", number: int, fault: Fault, links: dict[int, lis
     try:
         links[number] = fault.links(scenario.graph)
         _check_times(scenario, fault)
+        if fault.kind == "pause-storm" and not any(queue.pauses for queue in scenario.queues):
+            raise ScenarioError(
+                "kind", fault.kind, "network.pfc, or pfc of a class: without it nothing is paused"
+            )
         _check_rate(fault, [int(rate) for rate in scenario.graph.rate_bps[links[number]]])
     except ScenarioError as error:
         raise error.under(f"faults[{number}]") from None

@@ -40,9 +40,9 @@ class Fault(Table, frozen=True):
     node: str | None = Key(
         None, description='in place of a link: a switch or host, or a pattern such as "spine*"'
     )
-    kind: Literal["down", "up", "flap", "drain", "rate", "slow", "loss", "bit-errors", "silent-drop"] = Key(
-        description="what happens"
-    )
+    kind: Literal[
+        "down", "up", "flap", "drain", "rate", "slow", "loss", "bit-errors", "silent-drop", "pause-storm"
+    ] = Key(description="what happens")
     at: Time = Key("0s", description="when it begins")
     until: OptionalTime = Key(None, description="when it ends; by default it lasts")
     value: Any = Key(
@@ -161,6 +161,20 @@ class Fault(Table, frozen=True):
 
     def links(self, network: "Network") -> list[int]:
         """The numbers of its links, of parallel ones all unless a number is given. Raises `ScenarioError`."""
+        if self.kind == "pause-storm":
+            return self._to_hosts(network)
+        return self._named(network)
+
+    def _to_hosts(self, network: "Network") -> list[int]:
+        """Those of its links that lead to a host, which sends the pauses. Raises `ScenarioError`."""
+        found = [link for link in self._named(network) if network.link_to[link] < network.hosts]
+        if not found:
+            expected = 'a host that sends the pauses, node = "h3", or a link to one, "leaf0->h3"'
+            raise ScenarioError("link" if self.link else "node", self.name, expected)
+        return found
+
+    def _named(self, network: "Network") -> list[int]:
+        """All links that its link or node names."""
         if self.node is not None:
             return _of_nodes(self.node, network)
         name = self.link or ""

@@ -201,7 +201,8 @@ class _Reader:
         table.throughput = not times
         at, unit = (times or rates)[0]
         self.places = sizes[0], at, unit
-        others = [word for place, word in enumerate(self.header) if place not in (sizes[0], at)]
+        used = {self.header[sizes[0]], self.header[at]}
+        others = [word for word in self.header if word not in used]
         if others:
             table.left.append(f"columns {', '.join(dict.fromkeys(others)).replace('BW_', 'BW ')}")
         self.tables.append(table)

@@ -36,6 +36,11 @@ class Import:
     assumed: list[str]
     left_out: list[str]
 
+    def __repr__(self) -> str:
+        """Its files and sizes; the scenario can have thousands of flows."""
+        flows, hosts = len(self.scenario.flows), self.scenario.graph.hosts
+        return f"<Import {', '.join(map(str, self.paths))}: {flows} flows, {hosts} hosts>"
+
 
 def write(
     paths: Sequence[str | PathLike[str]],

@@ -102,9 +102,14 @@ def figure(
     labels: `{"hpcc": "HPCC"}`. `size` is the width in inches, such as 3.33 for one column, or a pair with the
     height.
     The caption holds what is needed to reproduce the figure. `since` and `until` ("20ms") limit the panels
-    over time. Raises `ScenarioError` for a window of time without samples.
+    over time. Raises `ScenarioError` for a window of time without samples,
+    and for a name that no run has.
     """
-    renamed = [(run, (names or {}).get(label, label)) for run, label in labelled(runs, labels)]
+    given = labelled(runs, labels)
+    for name in names or {}:
+        if name not in (label for _, label in given):
+            raise ScenarioError("names", name, f"one of {', '.join(label for _, label in given)}")
+    renamed = [(run, (names or {}).get(label, label)) for run, label in given]
     named = excerpts(renamed, since, until)
     shown = _shown(named)
     width, columns = _width(size, len(shown))
@@ -117,9 +122,7 @@ def figure(
             panel(ax, *unlabelled(named))
             ax.set_title(f"({letter}) {ax.get_title(loc='left')}")
             wrap_title(ax, columns)
-        if len(named) > 1:
-            keys = [Line2D([], [], **look(i)) for i in range(len(named))]
-            legend_above(drawing, keys, [escape(label) for _, label in named])
+        _name_runs(drawing, named)
         if caption:
             small_print(drawing, _small_print(named))
     return drawing
@@ -157,9 +160,18 @@ def panels(runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> 
 def single(panel: Panel, runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> Drawing:
     """A matplotlib Figure of one panel alone."""
     drawing = Drawing((4.2, 2.8))
+    named = labelled(runs, labels)
     with drawing.styled():
         panel(drawing.add_subplot(), runs, labels)
+        _name_runs(drawing, named)
     return drawing
+
+
+def _name_runs(drawing: Drawing, named: Labelled) -> None:
+    """Draw a legend of the runs, if there are several."""
+    if len(named) > 1:
+        keys = [Line2D([], [], **look(i)) for i in range(len(named))]
+        legend_above(drawing, keys, [escape(label) for _, label in named])
 
 
 class Plots:

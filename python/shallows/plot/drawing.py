@@ -7,8 +7,11 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
+from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
+from matplotlib.projections import register_projection
+from matplotlib.ticker import LogFormatter, LogitFormatter, StrMethodFormatter
 
 from shallows.base import names
 from shallows.plot.style import CHARACTERS_IN, COLUMN_IN, STYLE
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from contextlib import AbstractContextManager
 
-    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 HANDLE_IN, CHARACTER_IN, TITLE_IN = 0.55, 0.062, 0.067
 """Widths in inches of the line of an entry of a legend, and of characters at 8 and at 8.5 points."""
@@ -25,6 +28,51 @@ HANDLE_IN, CHARACTER_IN, TITLE_IN = 0.55, 0.062, 0.067
 
 Box = tuple[float, float, float, float]
 """A rectangle: from and to in x, lower and upper edge."""
+
+
+class PlainLog(LogFormatter):
+    """Labels of a log axis as plain numbers: matplotlib's own are formulas."""
+
+    def _num_to_string(self, x: float, *_: object) -> str:
+        return f"{x:g}"
+
+
+class PlainAxes(Axes):
+    """Axes whose labels are never formulas, and whose log scales show all of the data."""
+
+    name = "shallows"
+
+    def set_xscale(self, value: str, **options: object) -> None:
+        """Set the scale of x, as matplotlib does."""
+        super().set_xscale(value, **options)
+        _show_all(self.xaxis)
+
+    def set_yscale(self, value: str, **options: object) -> None:
+        """Set the scale of y, as matplotlib does."""
+        super().set_yscale(value, **options)
+        _show_all(self.yaxis)
+
+
+register_projection(PlainAxes)
+
+
+def _show_all(axis: "Axis") -> None:
+    """Label an axis in plain numbers. A log scale cannot begin at 0: choose its limits anew."""
+    for minor, formatter in ((False, axis.get_major_formatter()), (True, axis.get_minor_formatter())):
+        plain = None
+        if isinstance(formatter, LogFormatter):
+            plain = PlainLog(
+                base=formatter._base,
+                labelOnlyBase=formatter.labelOnlyBase,
+                minor_thresholds=formatter.minor_thresholds,
+                linthresh=formatter._linthresh,
+            )
+        elif isinstance(formatter, LogitFormatter):
+            plain = StrMethodFormatter("{x:g}")
+        if plain:
+            (axis.set_minor_formatter if minor else axis.set_major_formatter)(plain)
+    if axis.get_scale() == "log" and min(axis.get_view_interval()) <= 0:
+        axis.axes.autoscale(axis=axis.axis_name)
 
 
 class Drawing(Figure):
@@ -38,6 +86,12 @@ class Drawing(Figure):
         self._style = STYLE | (style or {})
         with self.styled():
             super().__init__(figsize=size, dpi=200, layout="constrained")
+
+    def add_subplot(self, *arguments: Any, **options: Any) -> Any:
+        """Add axes to the figure, as matplotlib does, whose labels are plain numbers."""
+        if not options.get("polar"):
+            options.setdefault("projection", PlainAxes.name)
+        return super().add_subplot(*arguments, **options)
 
     def styled(self) -> "AbstractContextManager[None]":
         """The context in which this figure is drawn."""

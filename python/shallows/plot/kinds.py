@@ -46,14 +46,18 @@ from shallows.plot.style import (
     marked_line,
     shade_warmup,
 )
+from shallows.results.summary import SIZE_BINS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from shallows.core.contract import F64
     from shallows.results.run import Run
 
 Panel = Callable[..., bool]
 """`(ax, runs, labels=None)`, which returns whether there were data."""
+MOST_SIZES = 20
+"""Sizes of flows with a point each; more are drawn in as many bins at most, or at size classes."""
 DECISIONS = {"window_pkt": ("Windows", "packets"), "rate_gbps": ("Rates", "Gbit/s")}
 """Title and unit of what senders decide."""
 
@@ -220,7 +224,10 @@ def rates_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[st
 
 
 def slowdown_by_size(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
-    """Median and 99th percentile of the slowdown by flow size, in bins with equally many flows."""
+    """Median and 99th percentile of the slowdown by flow size, for each size or in bins of many flows.
+
+    No bin extends over several size classes of the summary.
+    """
     drawn = False
     for i, (run, label) in enumerate(labelled(runs, labels)):
         flows, size = run.counted, table_columns(run, "flows")["bytes"]
@@ -228,8 +235,7 @@ def slowdown_by_size(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[s
         if len(np.unique(sizes)) < 2:
             continue
         drawn = True
-        count = int(np.clip(len(sizes) // FLOWS_PER_SIZE_BIN, 2, 20))
-        edges = np.unique(np.quantile(sizes, np.linspace(0, 1, count + 1)))[1:-1]
+        edges = _edges(sizes)
         which = np.searchsorted(edges, size, side="right")
         bins = [flows.among(which == b) for b in np.unique(np.searchsorted(edges, sizes, side="right"))]
         middle = np.array([np.median(size[part.done | part.unfinished]) for part in bins]) / 1e3
@@ -252,6 +258,16 @@ def slowdown_by_size(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[s
         ]
         legend_beside(ax, handles=keys)
     return drawn
+
+
+def _edges(sizes: "F64") -> "F64":
+    """Where the bins of sizes begin, without the first."""
+    distinct = np.unique(sizes)
+    if len(distinct) <= MOST_SIZES:
+        return distinct[1:]
+    count = int(np.clip(len(sizes) // FLOWS_PER_SIZE_BIN, 2, MOST_SIZES))
+    equal = np.unique(np.quantile(sizes, np.linspace(0, 1, count + 1)))[1:-1]
+    return np.union1d(equal, [end for end in SIZE_BINS if end is not None])
 
 
 def fct_cdf(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Self
 
 from shallows.base import names
@@ -29,6 +30,17 @@ SLOW_S = 2
 PREPARING = "preparing: building the network and drawing flows"
 
 
+def shows_bars() -> bool:
+    """Whether bars can be shown: on a terminal, and in a notebook with widgets."""
+    return sys.stderr.isatty() or is_notebook()
+
+
+def is_notebook() -> bool:
+    """Whether this program is a cell of a notebook that can show widgets."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return type(shell).__name__ == "ZMQInteractiveShell" and find_spec("ipywidgets") is not None
+
+
 @contextmanager
 def report_if_slow(what: str, after_s: float = SLOW_S) -> Generator[None]:
     """Print `what` to stderr if the block takes longer than `after_s`."""
@@ -42,14 +54,14 @@ def report_if_slow(what: str, after_s: float = SLOW_S) -> Generator[None]:
 
 
 class Progress:
-    """Progress bars on stderr, one for each run; a context manager.
+    """Progress bars on stderr or in a notebook, one for each run; a context manager.
 
     If stderr is no terminal, a long run prints lines instead. Setting `stop` ends every run early, like
     Ctrl-C: only the main thread of a process receives the key.
     """
 
     def __init__(self, *, shown: bool = True) -> None:
-        self._bars = _bars() if shown and sys.stderr.isatty() else None
+        self._bars = _bars() if shown and shows_bars() else None
         self._lines = shown and not self._bars
         self._said = time.monotonic()
         self.stop = threading.Event()

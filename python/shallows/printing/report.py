@@ -16,9 +16,10 @@ from shallows.results.contents import (
     Threads,
     TrafficNumbers,
 )
+from shallows.results.inputs import LIMIT
 from shallows.results.metrics import BY_KEY
 from shallows.results.summary import FEW, bounds, is_of_few, value
-from shallows.units import TIME
+from shallows.units import SIZE, TIME
 from shallows.worlds import REAL_TIME
 
 if TYPE_CHECKING:
@@ -133,11 +134,20 @@ def run_report(summary: Summary) -> "list[Part]":
         f"Jain {_number(flows['jain'], '{:.3f}')}, "
         f"{flows['retransmits']} retransmits, {flows['timeouts']} timeouts",
     ]
-    lines += [*_mechanisms(summary), _speed(summary)]
+    lines += [*_mechanisms(summary), _speed(summary), *_inputs(summary)]
     lines += [*nothing_random({label: summary}), *_warnings({label: summary})]
     tables = [by_size({label: summary})] if _any_finished([summary]) else []
     notes = _notes([summary]) if tables else []
     return ["\n".join(lines), *tables, *by_traffic(summary["traffic"]), *by_fault(summary), *notes]
+
+
+def _inputs(summary: Summary) -> list[str]:
+    """The files of which a result has no copy."""
+    without = [
+        f"{row['name']} ({SIZE.about(row['bytes'])})" for row in summary.get("inputs", []) if not row["copy"]
+    ]
+    reason = f"a result has their digest alone; copies are of up to {SIZE.about(LIMIT)}, of unchanged files"
+    return [f"inputs      {', '.join(without)}: {reason}"] if without else []
 
 
 def _bottleneck(port: Bottleneck, measured_s: float) -> list[str]:
@@ -163,7 +173,7 @@ def _mechanisms(summary: Summary) -> list[str]:
     if dropped > (summary["bottleneck"].get("dropped") or 0) or (credits and dropped):
         lines.append(f"dropped     {dropped} packets{' and credits' if credits else ''}, at all ports")
     if network["lost"]:
-        lines.append(f"lost        {network['lost']} packets by faults of links")
+        lines.append(f"lost        {_counted(network['lost'], 'packet')} by faults of links")
     if network["trimmed"]:
         lines.append(f"trimmed     {network['trimmed']} packets to their headers, at all ports")
     if network["pauses"]:
@@ -250,7 +260,7 @@ def comparison_report(comparison: "Comparison") -> "list[Part]":
     loads = headline.loads(next(iter(summaries.values())))  # arrivals are the same in every run
     mechanisms = [f"{label}: {line}" for label, summary in summaries.items() for line in _mechanisms(summary)]
     notes = [*_notes(summaries.values()), *comparison.networks, *loads, *nothing_random(summaries)]
-    lines = [*mechanisms, *notes, *_warnings(summaries)]
+    lines = [*mechanisms, *_sureness(summaries), *notes, *_warnings(summaries)]
     return [*_answers(comparison), *sizes, table, *lines, *_distances(comparison.distances)]
 
 
@@ -361,7 +371,13 @@ def _distances(rows: "Sequence[Distance]") -> "list[Part]":
         pair = row["cc"], row["than"], row["world"]
         if pair not in tables:
             tables[pair] = plain_table(f"{row['cc']}: distance", [*pair[1:], "difference", "percent"])
-        numbers = [_number(row[key], "{:.3f}") for key in ("reference", "value")]
+        numbers = [
+            _number(value, "{:.3f}") + ("" if half is None else f" ± {half:.2g}")
+            for value, half in (
+                (row["reference"], row["reference_half_width"]),
+                (row["value"], row["half_width"]),
+            )
+        ]
         change = [_number(row["difference"], "{:+.3f}"), _number(row["percent"], "{:+.1f}")]
         tables[pair].add_row(QUANTITIES[row["quantity"]], *numbers, *change)
     return [part for table in tables.values() for part in ("", table)]
@@ -405,6 +421,21 @@ def _speed(summary: Summary) -> str:
     return f"{took}, {books}, fingerprint {summary['fingerprint']}"
 
 
+def _sureness(summaries: Mapping[str, Summary]) -> list[str]:
+    """How late the packets of runs in real time were, and how far their numbers differ between runs."""
+    lines: list[str] = []
+    for label, summary in summaries.items():
+        if summary["world"] in REAL_TIME:
+            late = summary.get("lateness")
+            lines += [f"{label}: {_lateness(late)}"] if late else []
+            lines.append(f"{label}: {_spread(summary.get('spread', {}))}")
+    return lines
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s'[: count != 1]}"
+
+
 def _threads(record: Threads | None) -> str:
     """The threads of a run. Their gain is that of short spans of different work, so it is not printed."""
     if not record or record["count"] is None:
@@ -417,8 +448,8 @@ def _threads(record: Threads | None) -> str:
 def _lateness(record: Lateness) -> str:
     late = record["deliveries"]["mean_us"] + record["looks"]["mean_us"] / 2
     share = late / record["round_trip_us"]
-    again = len(record["rejected"])
-    return f"packets {late:.1f} us late on average ({share:.0%} of a round trip), {again} runs rejected"
+    again = _counted(len(record["rejected"]), "run")
+    return f"packets {late:.1f} us late on average ({share:.0%} of a round trip), {again} rejected"
 
 
 def _spread(spread: dict[str, Any]) -> str:

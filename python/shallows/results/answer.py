@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 from shallows.base.version import version
 from shallows.core.contract import F64, U64, Flags
 from shallows.core.contract import Answer as CoreAnswer
-from shallows.results import address, batches, classes, collectives, job_causes, recovery, settling, tasks
+from shallows.results import (
+    address,
+    batches,
+    classes,
+    collectives,
+    inputs,
+    job_causes,
+    recovery,
+    settling,
+    tasks,
+)
 from shallows.results import summary as sums
 from shallows.results.recovery import DEAD_PATH, STARVED
 from shallows.results.tables import Block, Names
@@ -235,6 +245,7 @@ class Answer:
             "fingerprint": self.answer["fingerprint"],
             "cc": self._algorithms(),
             **({"code": code} if (code := address.code(self.scenario)) else {}),
+            **({"inputs": found} if (found := inputs.of(self.scenario)) else {}),
         }
 
     def _books(self) -> dict[str, object]:

@@ -86,6 +86,18 @@ class FlowNumbers(Completion):
     timeouts: int
 
 
+class Input(TypedDict):
+    """A row of `inputs`: a file that the scenario names, or that its code loads.
+
+    sha256: of the content, uncompressed. copy: its name in the folder of the run, None without one.
+    """
+
+    name: str
+    bytes: int
+    sha256: str
+    copy: str | None
+
+
 class SizeNumbers(Completion):
     """A row of `flows_by_size`."""
 
@@ -229,6 +241,7 @@ class Summary(TypedDict):
     version: str
     fingerprint: Text
     code: NotRequired[dict[str, str]]
+    inputs: NotRequired[list[Input]]
     cc: list[str]
     duration_s: float
     warmup_s: float

@@ -28,7 +28,7 @@ class Head(TypedDict):
 
 @dataclass(frozen=True)
 class Found:
-    """A saved run: folder, summary, scenario as `{dotted key: value}`, and time of saving.
+    """A saved run: folder, summary, scenario as `{dotted key: value}` with digests of its files, and time.
 
     `whole` is the folder that was saved at once: its own, or that of its comparison.
     """
@@ -121,6 +121,9 @@ def _found(folder: Path) -> Found | None:
         shape.check(summary, Head)
     except (OSError, ValueError, RecursionError):
         return None
+    rows = summary.get("inputs")
+    for row in rows if is_list(rows) and all(map(is_table, rows)) else ():
+        scenario[f"inputs.{row.get('name')}"] = str(row.get("sha256"))[:16]
     return Found(folder, summary, scenario, (folder / "summary.json").stat().st_mtime)
 
 

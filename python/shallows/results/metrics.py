@@ -225,6 +225,12 @@ def _of(tables: Mapping[str, object], key: str) -> list[Mapping[str, object]]:
     return found if is_list(found) else []
 
 
+def of_every_job(tables: Mapping[str, object]) -> list[str]:
+    """The metrics of every collective and task of a scenario."""
+    at = [i for i, table in enumerate(_of(tables, "traffic")) if jobs.is_job(table.get("kind"))]
+    return [f"traffic.{i}.{key}" for i in at for key in OF_JOBS]
+
+
 def of_jobs(tables: Mapping[str, object]) -> list[str]:
     """The metrics of the only collective or task of a scenario, as nccl-tests print them; else empty."""
     kinds = [table.get("kind") for table in _of(tables, "traffic")]

@@ -20,7 +20,7 @@ import numpy as np
 
 from shallows.base.literal import is_table
 from shallows.errors import BooksError, ScenarioError
-from shallows.results import arrow, disk, paths, shape, store, tables
+from shallows.results import arrow, disk, inputs, paths, shape, store, tables
 from shallows.results.contents import Summary
 from shallows.results.summary import Counted
 from shallows.results.tables import ALL_TABLES, OPTIONAL
@@ -235,7 +235,7 @@ class Run:
     @cached_property
     def scenario(self) -> "Scenario":
         """The `Scenario` of this run, every default resolved."""
-        return self.scenarios.from_toml(self.scenario_toml)
+        return self.scenarios.from_toml(self.scenario_toml, file=self._file)
 
     @property
     def interrupted(self) -> bool:
@@ -258,6 +258,7 @@ class Run:
         folder = paths.for_result(folder, self.interrupted)
         with store.replacing(folder) as filling:
             self.write(filling)
+        inputs.trust_copies(folder, self)
         return folder
 
     @property
@@ -272,17 +273,28 @@ class Run:
 
     def write(self, folder: Path, address: str | None = None) -> None:
         """Write texts and tables into `folder`, which must be empty; see `save`. `address` is a sweep's."""
+        limit = inputs.LIMIT_IN_SWEEP if address else inputs.LIMIT
+        scenario_toml, rows, copies = inputs.relative(self, folder, limit)
+        if rows:
+            self.summary["inputs"] = rows
         summary = self.summary_json()
         metadata = {
-            "run": _mark(self.scenario_toml, summary, address or "", self._names()),
+            "run": _mark(scenario_toml, summary, address or "", self._names()),
             "fingerprint": self.summary["fingerprint"] or "",
             **({"address": address} if address else {}),
         }
         for name in self._names():
             blocks = self.blocks[name]() if name in self.blocks else [self.columns(name)]
             disk.write(folder / f"{name}.parquet", ALL_TABLES[name], metadata, blocks)
-        for name, text in zip(TEXTS, (self.scenario_toml, summary), strict=True):
+        for name, text in zip(TEXTS, (scenario_toml, summary), strict=True):
             (folder / name).write_text(text, "utf-8")
+        for name, content in copies.items():
+            (folder / name).write_bytes(content)
+
+    @property
+    def _file(self) -> str | None:
+        """The scenario on the disk, to which paths are relative; None for a new run."""
+        return str(self._folder / TEXTS[0]) if self.folder is not None else None
 
     def summary_json(self) -> str:
         """The text of `summary.json`."""

@@ -12,7 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
+from shallows.base import texts
+from shallows.base.literal import is_table
 from shallows.errors import ScenarioError
+from shallows.results import inputs
 from shallows.results.tables import ALL_TABLES
 
 Place = str | os.PathLike[str]
@@ -239,7 +242,18 @@ def is_used(path: Path) -> bool:
 def _is_partly_filled(entry: Path) -> bool:
     """True if `entry` is the folder of one run of a comparison that a kill left unfinished."""
     plain = entry.is_dir() and not entry.is_symlink()
-    return plain and all(path.name in FILES and path.is_file() for path in entry.iterdir())
+    return plain and all(path.is_file() and _of_a_run(path) for path in entry.iterdir())
+
+
+def _of_a_run(path: Path) -> bool:
+    """True for one of `FILES`, and for a copy of an input as the summary beside it describes it."""
+    if path.name in FILES:
+        return True
+    try:
+        summary = texts.from_json((path.parent / "summary.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return is_table(summary) and path.name in inputs.copies_in(path.parent, summary.get("inputs"))
 
 
 def _of_a_result(entry: Path) -> bool:
@@ -247,9 +261,9 @@ def _of_a_result(entry: Path) -> bool:
     if entry.is_symlink():
         return False
     if not entry.is_dir():
-        return entry.name in FILES or entry.name.removesuffix(".partial") in FILES
-    inside = {path.name for path in entry.iterdir()}
-    return "summary.json" in inside and inside <= FILES
+        return _of_a_run(entry) or entry.name.removesuffix(".partial") in FILES
+    inside = [*entry.iterdir()]
+    return any(path.name == "summary.json" for path in inside) and all(map(_of_a_run, inside))
 
 
 @contextmanager

@@ -374,7 +374,9 @@ class Fault(Builder):
     def __init__(
         self,
         *,
-        kind: Literal["down", "up", "flap", "drain", "rate", "slow", "loss", "bit-errors", "silent-drop"],
+        kind: Literal[
+            "down", "up", "flap", "drain", "rate", "slow", "loss", "bit-errors", "silent-drop", "pause-storm"
+        ],
         link: str | None = None,
         node: str | None = None,
         at: Time = "0s",
@@ -571,19 +573,21 @@ class ThreeTier(Builder):
 class RailOptimised(Builder):
     """Servers of GPUs: GPU i of every server of a unit is at leaf i of the unit, and spines join all leaves.
 
-    GPUs are the hosts. Each has a port to its leaf and a port to the NVLink switch of its server, which
-    carries the traffic inside the server. NVLink switches have the queues and options of other switches.
+    GPUs are the hosts. Each has a port to its leaf, in every plane, and a port to the NVLink switch of its
+    server, which carries the traffic inside the server. NVLink switches have the queues and options of other
+    switches.
 
-    units: groups of servers with a leaf for each rail; default 1
+    units: groups of servers with a leaf for each rail, in every plane; default 1
     servers: servers in a unit; default 4
     gpus: GPUs in a server, which is the number of rails; default 8
-    spines: spine switches; default 4
-    rate: rate of the GPUs' links to the leaves; default 400Gbps
+    spines: spine switches of a plane; default 4
+    rate: rate of each of the GPUs' links to the leaves; default 400Gbps
     spine_rate: absent: `rate`
     nvlink_rate: rate of a GPU's link inside the server; default 3.6Tbps
     link_delay: one-way propagation of a cable outside servers; default 1us
     nvlink_delay: one-way propagation inside a server; default 200ns
     links_per_pair: cables between a leaf and a spine; default 1
+    planes: separate fabrics, with a port of every GPU in each; default 1
     """
 
     def __init__(
@@ -599,6 +603,7 @@ class RailOptimised(Builder):
         link_delay: Time = "1us",
         nvlink_delay: Time = "200ns",
         links_per_pair: int = 1,
+        planes: int = 1,
     ) -> None: ...
 
 class DragonflyPlus(Builder):

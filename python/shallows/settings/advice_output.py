@@ -7,6 +7,8 @@ import numpy as np
 from shallows.printing.report import plain_table
 from shallows.units import RATE
 
+LONGER = 1.1
+"""A queue or a slowdown that is worse is at least this many times the own."""
 CORNERS = (("left", 5, -9), ("right", -5, 4), ("left", 5, 4), ("right", -5, -9), ("left", 5, 14))
 """Side and offset in points of a label from its place, the preferred first."""
 CHARACTER_PT = 4.0
@@ -78,7 +80,8 @@ def as_json(advice: "Advice") -> dict[str, object]:
 def _headline(advice: "Advice") -> str:
     best, own, metric = advice.best, advice.own, advice.metric.name
     if best is own:
-        return f"Keep the scenario's own settings. No other is better in packets: {metric} {_mean(best)}."
+        found = f"{metric} {_mean(best)}"
+        return f"Keep the scenario's own settings. No other is clearly better in packets: {found}."
     difference = best.measured.difference
     clear = difference.high < 0 or difference.low > 0
     verdict = "not clearly different" if not clear else "lower" if difference.high < 0 else "higher"
@@ -92,9 +95,22 @@ def _headline(advice: "Advice") -> str:
     if np.isfinite([best.measured.longer, own.measured.longer]).all():
         longer = f"{best.measured.longer:.3g}, and {own.measured.longer:.3g}"
         lines.append(f"The mean slowdown of longer flows is {longer} with the scenario's own settings.")
+    lines += _worse(best, own)
     if own.faults:
         lines.append(f"The scenario's own settings are set back by this: {_faults(own)}.")
     return "\n".join(lines)
+
+
+def _worse(best: "Candidate", own: "Candidate") -> list[str]:
+    """What the recommended settings make worse."""
+    found = [
+        f"{there.where} alone keep {there.queue_bytes / 1e3:.0f} KB, not {here.queue_bytes / 1e3:.0f} KB"
+        for there, here in zip(best.corners, own.corners, strict=False)
+        if there.where == here.where and there.queue_bytes > LONGER * here.queue_bytes
+    ]
+    if best.measured.longer > LONGER * own.measured.longer:
+        found.append("longer flows are slower")
+    return [f"It makes this worse: {'; '.join(found)}."] if found else []
 
 
 def _faults(one: "Candidate") -> str:

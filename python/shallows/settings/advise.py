@@ -75,8 +75,9 @@ class Candidate:
 class Advice:
     """Settings by what packets measure, the best first, and what stands behind them.
 
-    best: of the candidates and the scenario's own settings. fronts: additive step -> (longest queues in
-    bytes, least margins in degrees) of settings that no other beats in both. metric: see `Metric`.
+    best: the first candidate that is better than the scenario's own settings, or else these. fronts: additive
+    step -> (longest queues in bytes, least margins in degrees) of settings that no other beats in both.
+    metric: see `Metric`.
     assumed, disagreements: sentences. scenario: with the best settings.
     """
 
@@ -148,7 +149,8 @@ def advise(
     longest = max(settles, default=np.inf)
     places = Places(scenario, tuned.tables[0], min(rates), longest, sorted(at), folder / "alone", progress)
     ranked = _compared(ranked, places)
-    own, best = next(one for one in ranked if one.name == OWN), ranked[0]
+    own = next(one for one in ranked if one.name == OWN)
+    best = next((one for one in ranked if one.name != OWN and _is_better(one, own)), own)
     disagree = [*disagreements(scenario, ranked, own, metric), *(one.disagreement for one in best.corners)]
     return Advice(
         best, tuple(one for one in ranked if one is not own), own, metric,
@@ -292,6 +294,14 @@ def _compared(ranked: Sequence[Candidate], places: Places) -> list[Candidate]:
     return _sorted(list(judged.values()))
 
 
+def _is_better(one: Candidate, own: Candidate) -> bool:
+    """Whether packets find a setting better than the scenario's own: with fewer faults, or clearly."""
+    if len(one.faults) != len(own.faults):
+        return len(one.faults) < len(own.faults)
+    difference = one.measured.difference
+    return difference.high < 0 if math.isfinite(difference.high) else difference.mean < 0
+
+
 def _assumed(
     tuned: Tuned,
     metric: Metric,
@@ -300,7 +310,7 @@ def _assumed(
     enough: float,
     limit: float,
 ) -> list[str]:
-    few, many = (TIME.text(round(rtt * 1e12)) for rtt in rtts)
+    few, many = (TIME.words(rtt * 1e12) for rtt in rtts)
     round_trips = f"base round trips of {few} to {many}" if few != many else f"a base round trip of {few}"
     found = [
         f"{flows[0]} to {flows[1]} flows at a port, and {round_trips}: candidates have a phase margin of at "

@@ -18,7 +18,7 @@ import numpy as np
 from shallows.algorithms import trust, user_algorithms
 from shallows.base import extras, names
 from shallows.errors import BooksError, NamedOverrides, ScenarioError
-from shallows.results import paths, store
+from shallows.results import inputs, paths, store
 from shallows.results.bottlenecks import bottlenecks
 from shallows.results.contents import Bottleneck, Count, Number, Summary
 from shallows.scenario import fitting
@@ -78,6 +78,8 @@ class Distance(TypedDict):
     reference: float | None
     difference: float | None
     percent: float | None
+    half_width: float | None
+    reference_half_width: float | None
 
 
 def compare(
@@ -295,7 +297,8 @@ class Comparison:
         """Differences between worlds: a list of dicts, a row for each algorithm, further world and quantity.
 
         `cc`; `world`, and the first world as `than`; `quantity`; `value` and `reference` in them;
-        `difference` (value - reference) and `percent` (of the reference; None if that is 0).
+        `difference` (value - reference) and `percent` (of the reference; None if that is 0); `half_width` and
+        `reference_half_width` of the intervals over repeated runs in real time, None elsewhere.
         """
         rows: list[Distance] = []
         first: dict[str, Run] = {}
@@ -319,6 +322,8 @@ class Comparison:
                         "reference": references[quantity],
                         "difference": difference,
                         "percent": percent,
+                        "half_width": _half_width(run, quantity),
+                        "reference_half_width": _half_width(first[cc], quantity),
                     }
                 )
         return rows
@@ -370,6 +375,8 @@ class Comparison:
                 import pandas
 
                 pandas.DataFrame(self.distances).to_csv(filling / "distances.csv", index=False)
+        for label, run in self.runs.items():
+            inputs.trust_copies(_place(folder, label), run)
         if extras.has("plot") if plot is None else plot:
             self.draw(folder)
         return folder
@@ -379,6 +386,12 @@ class Comparison:
         from shallows import plot
 
         plot.add(self.figure(**options), folder, "comparison.csv", self._csv())
+
+
+def _half_width(run: "Run", quantity: str) -> float | None:
+    """Half the width of the interval of a number over repeated runs; None for one run."""
+    known: dict[str, float | None] = run.summary.get("spread", {}).get(quantity) or {}
+    return known.get("half_width")
 
 
 def _place(folder: str | PathLike[str], label: str) -> Path:

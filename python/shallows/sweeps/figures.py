@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import matplotlib
@@ -12,10 +13,10 @@ from matplotlib.ticker import NullLocator
 from shallows.base import names as escape
 from shallows.core.contract import F64
 from shallows.errors import ScenarioError
-from shallows.plot.drawing import Drawing, legend_above, small_print
+from shallows.plot.drawing import CHARACTER_IN, Drawing, legend_above, small_print
 from shallows.plot.style import MORE_THAN, look
 from shallows.results.metrics import label
-from shallows.sweeps.report import estimate
+from shallows.sweeps.report import estimate, follows
 from shallows.sweeps.statistics import UNFINISHED
 
 if TYPE_CHECKING:
@@ -32,12 +33,19 @@ TICK_CHARACTER_IN = 0.062  # width of a character of a tick
 MOST_NUMBERS = 60  # the most cells of a heat map that show their numbers
 
 
-class FigureOptions(TypedDict, total=False):
-    """The options of `figure` and of `heatmap`."""
+class HeatmapOptions(TypedDict, total=False):
+    """The options of `heatmap`."""
 
     size: tuple[float, float] | None
     names: Mapping[str, str] | None
     caption: bool
+
+
+class FigureOptions(HeatmapOptions, total=False):
+    """The options of `figure`."""
+
+    bars: bool
+    log: str
 
 
 def figure(
@@ -50,13 +58,19 @@ def figure(
     size: tuple[float, float] | None = None,
     names: Mapping[str, str] | None = None,
     caption: bool = True,
+    bars: bool = False,
+    log: str = "",
 ) -> Drawing:
     """The mean of `y` against `x`, with its interval over seeds as a band, and a line per value of `by`.
 
     `x` is a swept key (by default the first), `y` one metric or several, `by` a column. Further swept keys
-    make small multiples, a column of panels per value and a row per metric. With `baseline`, it shows
-    differences from that algorithm. `size` is (width, height) in inches, `names` replaces those of series
-    (`{"hpcc": "HPCC"}`), and the caption holds what is needed to reproduce the figure.
+    make small multiples, a column of panels per value and a row per metric; keys that change together with
+    `x` make none. With `baseline`, it shows differences from that algorithm. `size` is (width, height) in
+    inches, `names` replaces those of series (`{"hpcc": "HPCC"}`, or values of `by`), and the caption holds
+    what is needed to reproduce the figure. `bars` draws intervals as error bars, `log` makes axes
+    logarithmic: "x", "y" or "xy".
+
+    Raises `ScenarioError` for a name that no series has, and for a log axis of values that are not positive.
     """
     x = sweep.column(x) if x else next(iter(sweep.swept.values()), None)
     if x is None:
@@ -64,32 +78,89 @@ def figure(
     given = [y] if isinstance(y, str) else list(y or sweep.default_metrics()[:1])
     metrics = [sweep.metric(one) for one in given]
     by = sweep.column(by)
-    further = [column for column in sweep.swept.values() if column not in (x, by)]
+    if not set(log) <= set("xy"):
+        raise ScenarioError("log", log, '"x", "y" or "xy"')
+    further = [
+        column
+        for column in sweep.swept.values()
+        if column not in (x, by) and not follows(sweep.rows, column, x)
+    ]
     rows = sweep.intervals(metrics, list(dict.fromkeys([x, by, *further, "cc"])), baseline)
-    panels = list(dict.fromkeys(tuple(row[column] for column in further) for row in rows))
-    series = list(dict.fromkeys(_name(row, by) for row in rows))
-    renamed: dict[str, str] = {**(names or {})}
+    panels = list(dict.fromkeys(_at(row, further) for row in rows))
+    alone = len({row["cc"] for row in rows}) == 1
+    series = {_name(row, by, alone): str(row[by]) for row in rows}
+    renamed = _renamed(names, series)
     _check_panels(len(panels) * len(metrics))
     down, across = (len(metrics), len(panels)) if further else (1, len(metrics))
     drawing = Drawing(size or (PANEL_IN[0] * across, PANEL_IN[1] * down + 0.7))
+    axis = _Axis.of(x, [row[x] for row in rows], "x" in log)
     with drawing.styled():
         axes = drawing.subplots(down, across, squeeze=False, sharex=True, sharey="row" if further else False)
         axes = axes if further else axes.T
         for metric, row_of_axes in zip(metrics, axes, strict=True):
+            of_metric = [row for row in rows if row["metric"] == metric]
             for panel, ax in zip(panels, row_of_axes, strict=True):
-                drawn_rows = [row for row in rows if row["metric"] == metric and _at(row, further) == panel]
-                _lines(ax, drawn_rows, x, by, series, baseline)
-                _label(
-                    ax, row_of_axes[0] is ax, ax in axes[-1] or not further, x, drawn_rows, metric, baseline
-                )
+                drawn_rows = [row for row in of_metric if _at(row, further) == panel]
+                lines = {
+                    name: [row for row in drawn_rows if _name(row, by, alone) == name] for name in series
+                }
+                _lines(ax, lines, axis, baseline, bars)
+                if ax in axes[-1] or not further:
+                    ax.set_xlabel(_wrapped(axis.label, drawing, across))
                 if panel and ax in axes[0]:
-                    ax.set_title(", ".join(_pairs(further, panel)))
+                    ax.set_title(_wrapped(", ".join(_pairs(further, panel)), drawing, across))
+            row_of_axes[0].set_ylabel(label(metric) + (f", less {baseline}'s" if baseline else ""))
+            _limit(row_of_axes, of_metric, metric, baseline, "y" in log)
+        for ax in axes.ravel():
+            axis.apply(ax)
         handles, keys = axes[0][0].get_legend_handles_labels()
+        for ax in axes.ravel():
+            for handle, key in zip(*ax.get_legend_handles_labels(), strict=True):
+                if key not in keys:
+                    handles, keys = [*handles, handle], [*keys, key]
+        shown = [escape.figure(str(renamed.get(key, key))) for key in keys]
         if len(keys) > 1:
-            legend_above(drawing, handles, [escape.figure(str(renamed.get(key, key))) for key in keys])
+            legend_above(drawing, handles, shown)
         if caption:
-            small_print(drawing, _small_print(sweep, rows))
+            small_print(drawing, _small_print(sweep, rows, "bars" if bars else "bands", shown))
     return drawing
+
+
+def _renamed(names: Mapping[str, str] | None, series: Mapping[str, str]) -> dict[str, str]:
+    """The names in place of those of series, which `names` has by name or value. Raises `ScenarioError`."""
+    found: dict[str, str] = {}
+    for given, name in (names or {}).items():
+        of = [one for one, value in series.items() if given in (one, value)]
+        if not of:
+            raise ScenarioError("names", given, f"one of the series: {', '.join(series)}")
+        found |= dict.fromkeys(of, name)
+    return found
+
+
+def _wrapped(text: str, drawing: Drawing, columns: int) -> str:
+    """A text for a panel, one of `columns`, in lines of its width, broken behind dots and blanks."""
+    most = int((drawing.get_figwidth() / columns - 0.5) / CHARACTER_IN)
+    lines = [""]
+    for part in re.findall(r"[^. ]+[. ]*", text):
+        if lines[-1] and len(lines[-1]) + len(part.rstrip()) > most:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _limit(axes: Sequence["Axes"], rows: Rows, metric: str, baseline: str | None, log: bool) -> None:
+    """Let the panels of a metric, which share their axis, show all values, from 0 where none is below."""
+    keys = ("difference_low", "difference") if baseline else ("low", "mean")
+    values = [row[key] for row in rows for key in keys if math.isfinite(row[key])]
+    if log:
+        if min(values, default=1.0) <= 0:
+            expected = f"no log axis for {metric}: a value or the end of an interval is {min(values):.4g}"
+            raise ScenarioError("log", "y", expected)
+        for ax in axes:
+            ax.set_yscale("log")
+    elif not baseline and min(values, default=0.0) >= 0:
+        for ax in axes:
+            ax.set_ylim(bottom=0)
 
 
 def heatmap(
@@ -112,7 +183,7 @@ def heatmap(
     rows = sweep.intervals(of, list(dict.fromkeys([x, y, *further, "cc"])))
     across, up = ([*dict.fromkeys(row[column] for row in rows)] for column in (x, y))
     algorithms: list[str] = list(dict.fromkeys(row["cc"] for row in rows))
-    renamed: dict[str, str] = {**(names or {})}
+    renamed = _renamed(names, {name: name for name in algorithms})
     panels = list(dict.fromkeys(_at(row, further) for row in rows))
     _check_panels(len(algorithms) * len(panels))
     means = [row["mean"] for row in rows if math.isfinite(row["mean"])] or [0.0]
@@ -168,19 +239,55 @@ def magnitude(value: object) -> tuple[float, str] | None:
     return (float(match[1]), match[2]) if match else None
 
 
-def _lines(ax: "Axes", rows: Rows, x: str, by: str, names: list[str], baseline: str | None) -> None:
-    places, _ = _scale([row[x] for row in rows])
-    for i, name in enumerate(names):
-        line = [row for row in rows if _name(row, by) == name]
+@dataclass(frozen=True)
+class _Axis:
+    """The axis of a swept key, the same for all panels: places of its values, its unit, and its scale."""
+
+    name: str
+    places: dict[str, float]
+    unit: str | None
+    log: bool
+
+    @classmethod
+    def of(cls, name: str, values: Sequence[object], log: bool) -> "_Axis":
+        """The axis of these values. Raises `ScenarioError` for a log axis of words or of numbers from 0."""
+        places, unit = _scale(values)
+        if log and (unit is None or min(places.values()) <= 0):
+            raise ScenarioError("log", "x", f"no log axis for {name}: not all values are numbers above 0")
+        return cls(
+            name, places, unit, log or (unit is not None and _is_geometric(sorted(set(places.values()))))
+        )
+
+    @property
+    def label(self) -> str:
+        """The key, with the unit of its values."""
+        return f"{self.name} ({self.unit})" if self.unit else self.name
+
+    def apply(self, ax: "Axes") -> None:
+        """Set the scale and the ticks of axes."""
+        if self.log:
+            ax.set_xscale("log")
+            ax.xaxis.set_minor_locator(NullLocator())
+        _ticks(ax, {text.removesuffix(self.unit or "").strip(): place for text, place in self.places.items()})
+
+
+def _lines(ax: "Axes", lines: Mapping[str, Rows], axis: _Axis, baseline: str | None, bars: bool) -> None:
+    """Draw the series of a panel: a line of means, with intervals as bands or as bars."""
+    for i, (name, line) in enumerate(lines.items()):
         if not line or (baseline and line[0]["cc"] == baseline):
             continue
         keys = ("difference", "difference_low", "difference_high") if baseline else ("mean", "low", "high")
-        at = np.array([places[str(row[x])] for row in line])
+        at = np.array([axis.places[str(row[axis.name])] for row in line])
         mean, low, high = (np.array([row[key] for row in line], float) for key in keys)
         order = np.argsort(at, kind="stable")
         at, mean, low, high = (values[order] for values in (at, mean, low, high))
         shape = look(i)
-        ax.fill_between(at, low, high, color=shape["color"], alpha=0.2, linewidth=0)
+        if bars:
+            ends = {"capsize": 2, "elinewidth": 0.8, "fmt": "none", "ecolor": shape["color"]}
+            known = np.isfinite(low)
+            ax.errorbar(at[known], mean[known], yerr=[(mean - low)[known], (high - mean)[known]], **ends)
+        else:
+            ax.fill_between(at, low, high, color=shape["color"], alpha=0.2, linewidth=0)
         ax.plot(at, mean, **shape, label=escape.figure(name), clip_on=False)
         few = np.array([row["few"] for row in line])[order]
         if few.any():
@@ -191,22 +298,6 @@ def _lines(ax: "Axes", rows: Rows, x: str, by: str, names: list[str], baseline: 
             ax.plot(at, bounds, linestyle="", marker=MORE_THAN, color=shape["color"], clip_on=False)
     if baseline:
         ax.axhline(0, color="#555555", linewidth=0.6)
-
-
-def _label(
-    ax: "Axes", first: bool, last: bool, x: str, rows: Rows, metric: str, baseline: str | None
-) -> None:
-    places, unit = _scale([row[x] for row in rows])
-    if unit is not None and _is_geometric(sorted(set(places.values()))):
-        ax.set_xscale("log")
-        ax.xaxis.set_minor_locator(NullLocator())
-    _ticks(ax, {text.removesuffix(unit or "").strip(): place for text, place in places.items()})
-    if last:
-        ax.set_xlabel(f"{x} ({unit})" if unit else x)
-    if first:
-        ax.set_ylabel(label(metric) + (f", less {baseline}'s" if baseline else ""))
-    if not baseline and all(row["low"] >= 0 for row in rows if math.isfinite(row["low"])):
-        ax.set_ylim(bottom=0)
 
 
 def _is_geometric(values: Sequence[float]) -> bool:
@@ -261,8 +352,9 @@ def _pairs(columns: Sequence[str], values: Sequence[object]) -> list[str]:
     return [f"{column} {value}" for column, value in zip(columns, values, strict=True)]
 
 
-def _name(row: Row, by: str) -> str:
-    return str(row[by]) if by == "cc" else f"{by} {row[by]}, {row['cc']}"
+def _name(row: Row, by: str, alone: bool) -> str:
+    """The name of a series; the only algorithm is in none but its own."""
+    return str(row[by]) if by == "cc" else f"{by} {row[by]}" + ("" if alone else f", {row['cc']}")
 
 
 def _check_panels(count: int) -> None:
@@ -272,7 +364,7 @@ def _check_panels(count: int) -> None:
         )
 
 
-def _small_print(sweep: "Sweep", rows: Rows, spread: str = "bands") -> str:
+def _small_print(sweep: "Sweep", rows: Rows, spread: str, series: Sequence[str] = ()) -> str:
     about, methods = sweep.about, sorted({row["method"] for row in rows} - {UNFINISHED})
     seeds = about["seeds"]
     span = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
@@ -281,4 +373,5 @@ def _small_print(sweep: "Sweep", rows: Rows, spread: str = "bands") -> str:
         few += "  ·  carets: at least that, because flows are unfinished"
     early = "  ·  interrupted" if sweep.interrupted else ""
     spread += f" {', '.join(methods)}{few}"
-    return f"{about['name']}  ·  {span}, {spread}  ·  shallows {about['version']}{early}"
+    of = f"  ·  {series[0]}" if len(series) == 1 else ""
+    return f"{about['name']}{of}  ·  {span}, {spread}  ·  shallows {about['version']}{early}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from shallows.algorithms import user_algorithms
 from shallows.errors import ScenarioError
-from shallows.results import store
+from shallows.results import inputs, store
 from shallows.results.address import Address
 from shallows.results.contents import Summary
 from shallows.results.metrics import RUN_KEYS, number
@@ -164,6 +164,7 @@ def _keep(run: Run, place: Path, address: str) -> None:
         run.write(filling, address)
         store.sync(filling)
         os.rename(filling, place)
+        inputs.trust_copies(place, run)
     except OSError:
         if not place.exists():
             raise

@@ -5,7 +5,7 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from shallows.base.literal import is_table
-from shallows.printing.progress import count, duration
+from shallows.printing.progress import count, duration, shows_bars
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -14,11 +14,11 @@ SILENT_S = 10
 
 
 class Progress:
-    """A bar on a terminal, a line now and then anywhere else; a context manager."""
+    """A bar on a terminal or in a notebook, a line now and then anywhere else; a context manager."""
 
     def __init__(self, *, shown: bool = True, unit: str = "runs") -> None:
         self.unit = unit
-        self._bar = _bar() if shown and sys.stderr.isatty() else None
+        self._bar = _bar() if shown and shows_bars() else None
         self._lines = shown and not self._bar
         self._task = None
         self.printed_at = time.monotonic()

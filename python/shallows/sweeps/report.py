@@ -25,7 +25,8 @@ def sweep_report(sweep: "Sweep", metrics: Sequence[str], baseline: str | None = 
     table = plain_table(first, titles)
     for line in lines:
         table.add_row(*line)
-    return [table, "", *_method(rows), *_nothing_random(sweep, rows), *_failures(sweep)]
+    notes = [*_method(rows), *_nothing_random(sweep, rows), *_nothing_changed(sweep)]
+    return [table, "", *notes, *_failures(sweep)]
 
 
 def latex(sweep: "Sweep", metrics: Sequence[str], baseline: str | None = None) -> str:
@@ -142,6 +143,29 @@ def _nothing_random(sweep: "Sweep", rows: list[dict[str, Any]]) -> list[str]:
         f"nothing random is drawn{where}: {count} seeds give one run, and there is no interval; "
         f"{randomness.advice(texts.toml(sweep.about['told'])['traffic'])}"
     ]
+
+
+def _nothing_changed(sweep: "Sweep") -> list[str]:
+    """The swept keys whose values all give the same run, in every packet."""
+    found: list[str] = []
+    for key, column in sweep.swept.items():
+        others = [
+            one for one in sweep.swept.values() if one != column and not follows(sweep.rows, one, column)
+        ]
+        runs: dict[tuple[str, ...], dict[str, object]] = {}
+        for row in sweep.rows:
+            point = tuple(str(row[one]) for one in (*others, "cc", "seed"))
+            runs.setdefault(point, {})[str(row[column])] = row["fingerprint"]
+        several = [prints for prints in runs.values() if len(prints) > 1]
+        if several and all(None not in of.values() and len(set(of.values())) == 1 for of in several):
+            found.append(f"{key} changes nothing: the runs of all its values have the same fingerprint")
+    return found
+
+
+def follows(rows: Sequence[Mapping[str, Any]], column: str, x: str) -> bool:
+    """Whether a swept key changes together with `x`, so that each value of `x` has one of it."""
+    pairs = {(str(row[x]), str(row[column])) for row in rows}
+    return len(pairs) == len({value for value, _ in pairs})
 
 
 def _failures(sweep: "Sweep") -> list[str]:

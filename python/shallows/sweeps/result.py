@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pyarrow.dataset import Dataset
 
-    from shallows.sweeps.figures import FigureOptions
+    from shallows.sweeps.figures import FigureOptions, HeatmapOptions
 
 
 MOST_SEEDS = 200
@@ -78,9 +78,13 @@ class Sweep:
 
     @cached_property
     def table(self) -> "pd.DataFrame":
-        """One row per run (pandas): address `run`, `cc`, the swept keys, `seed`, `failure`, its numbers."""
+        """One row per run (pandas): address `run`, `cc`, the swept keys, `seed`, `failure`, its numbers.
+
+        Numbers of collectives and tasks are those of their traffic table, `traffic.0.busbw_gb_per_s`.
+        """
         import pandas
 
+        self._add_parts(known.of_every_job(self._tables))
         table = pandas.DataFrame(self.rows)
         return table.astype({key: float for key in table if is_metric(key)})
 
@@ -236,13 +240,13 @@ class Sweep:
     ) -> "Figure":
         """A matplotlib Figure of the mean of `y` against `x`, with its interval as a band.
 
-        `options` are `size`, `names` and `caption`; see `sweeps.figures.figure`.
+        `options` are `size`, `names`, `caption`, `bars` and `log`; see `sweeps.figures.figure`.
         """
         from shallows.sweeps import figures
 
         return figures.figure(self, x, y, by, baseline, **options)
 
-    def heatmap(self, x: str, y: str, of: str, **options: "Unpack[FigureOptions]") -> "Figure":
+    def heatmap(self, x: str, y: str, of: str, **options: "Unpack[HeatmapOptions]") -> "Figure":
         """A matplotlib Figure: the mean of `of` over two swept keys, a panel for each algorithm.
 
         `options` are `size`, `names` and `caption`; see `sweeps.figures.figure`.

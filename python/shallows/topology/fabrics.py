@@ -16,6 +16,11 @@ def _one_a_plane(tables: dict[str, int]) -> int:
     return tables.get("planes", 1)
 
 
+def _prefixes(planes: int) -> list[str]:
+    """How the names of the switches of each plane begin."""
+    return [f"p{plane}." for plane in range(planes)] if planes > 1 else [""]
+
+
 class LeafSpine(Sized, frozen=True):
     """Two tiers: every leaf has cables to every spine. Planes are separate fabrics that share the hosts."""
 
@@ -50,7 +55,7 @@ class LeafSpine(Sized, frozen=True):
     def build(self) -> Network:
         """Hosts are numbered leaf by leaf. With several planes, switches are `p0.leaf0`, …"""
         names = named("h", self.leaves * self.hosts_per_leaf)
-        prefixes = [f"p{plane}." for plane in range(self.planes)] if self.planes > 1 else [""]
+        prefixes = _prefixes(self.planes)
         tiers = [(named(f"{p}leaf", self.leaves), named(f"{p}spine", self.spines)) for p in prefixes]
         net = Wiring(names, [switch for leaves, spines in tiers for switch in leaves + spines])
         ports = self.ports_per_host // self.planes
@@ -118,41 +123,52 @@ class ThreeTier(Sized, frozen=True):
 class RailOptimised(Sized, frozen=True):
     """Servers of GPUs: GPU i of every server of a unit is at leaf i of the unit, and spines join all leaves.
 
-    GPUs are the hosts. Each has a port to its leaf and a port to the NVLink switch of its server, which
-    carries the traffic inside the server. NVLink switches have the queues and options of other switches.
+    GPUs are the hosts. Each has a port to its leaf, in every plane, and a port to the NVLink switch of its
+    server, which carries the traffic inside the server. NVLink switches have the queues and options of other
+    switches.
     """
 
     kind: Literal["rail-optimised"]
-    units: Count = Key(1, description="groups of servers with a leaf for each rail")
+    units: Count = Key(1, description="groups of servers with a leaf for each rail, in every plane")
     servers: Count = Key(4, description="servers in a unit")
     gpus: TwoOrMore = Key(8, description="GPUs in a server, which is the number of rails")
-    spines: Count = Key(4, description="spine switches")
-    rate: Rate = Key("400Gbps", description="rate of the GPUs' links to the leaves")
+    spines: Count = Key(4, description="spine switches of a plane")
+    rate: Rate = Key("400Gbps", description="rate of each of the GPUs' links to the leaves")
     spine_rate: EdgeRate
     nvlink_rate: Rate = Key("3.6Tbps", description="rate of a GPU's link inside the server")
     link_delay: Time = Key("1us", description="one-way propagation of a cable outside servers")
     nvlink_delay: Time = Key("200ns", description="one-way propagation inside a server")
     links_per_pair: Count = Key(1, description="cables between a leaf and a spine")
+    planes: Count = Key(1, description="separate fabrics, with a port of every GPU in each")
 
     def sizes(self) -> tuple[int, int]:
         """Every host has a cable to its switch, or several."""
         hosts, leaves = self.units * self.servers * self.gpus, self.units * self.gpus
-        return hosts, 2 * hosts + leaves * self.spines * self.links_per_pair
+        return hosts, hosts + self.planes * (hosts + leaves * self.spines * self.links_per_pair)
 
     def build(self) -> Network:
-        """Hosts are numbered server by server, leaves unit by unit; `nv0` is inside the first server."""
+        """Hosts are numbered server by server, leaves unit by unit; `nv0` is inside the first server.
+
+        With several planes, other switches are `p0.leaf0`, …
+        """
         servers = self.units * self.servers
         names, inside = named("h", servers * self.gpus), named("nv", servers)
-        leaves, spines = named("leaf", self.units * self.gpus), named("spine", self.spines)
-        net = Wiring(names, leaves + spines + inside, inside)
+        tiers = [
+            (named(f"{prefix}leaf", self.units * self.gpus), named(f"{prefix}spine", self.spines))
+            for prefix in _prefixes(self.planes)
+        ]
+        switches = [switch for leaves, spines in tiers for switch in leaves + spines]
+        net = Wiring(names, switches + inside, inside)
         for i, name in enumerate(names):
             server, rail = divmod(i, self.gpus)
-            leaf = leaves[server // self.servers * self.gpus + rail]
-            net.cable(name, leaf, self.rate, self.link_delay)
+            for leaves, _ in tiers:
+                leaf = leaves[server // self.servers * self.gpus + rail]
+                net.cable(name, leaf, self.rate, self.link_delay)
             net.cable(name, inside[server], self.nvlink_rate, self.nvlink_delay)
-        for leaf in leaves:
-            for spine in spines:
-                net.cable(leaf, spine, self.spine_rate, self.link_delay, self.links_per_pair)
+        for leaves, spines in tiers:
+            for leaf in leaves:
+                for spine in spines:
+                    net.cable(leaf, spine, self.spine_rate, self.link_delay, self.links_per_pair)
         return net.network()
 
 

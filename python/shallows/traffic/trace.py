@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, NoReturn, Self
 
 import numpy as np
@@ -118,7 +117,7 @@ class Trace(Kind, frozen=True):
         """Of rows, which are texts at first: as many as a file of this size has at most."""
         if self.file is None:
             return ROW_BYTES * len(self._columns["bytes"])
-        return ROW_BYTES * (Path(self.file).stat().st_size // LEAST_ROW)
+        return ROW_BYTES * (reader.size(self.file) // LEAST_ROW)
 
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
         """Hosts by number or name; times to the picosecond."""
@@ -190,7 +189,7 @@ class Trace(Kind, frozen=True):
         """(first line, other lines, their places), without empty lines and comments."""
         try:
             lines = reader.read(file).splitlines()
-        except UnicodeDecodeError as error:
+        except ValueError as error:
             self._refuse(f"a text ({reader.why(error)})")
         kept = [(at, line) for at, line in enumerate(lines, start=1) if line.strip() and line[0] != "#"]
         header, *rows = kept or [(1, "")]

@@ -113,7 +113,7 @@ def read(path: str | PathLike[str]) -> Sizes:
     """The distribution in a CSV file. Raises `ValueError` with what was expected."""
     try:
         text = texts.read(path)
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise ValueError(f"a readable CSV file of size_bytes,cum_prob ({texts.why(error)})") from None
     return parse(Path(path).name, text)
 

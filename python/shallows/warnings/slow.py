@@ -64,7 +64,7 @@ def _why(answer: "Answer", number: int) -> str:
     return (
         f": a gradient cuts the rate to as little as cc.min_rate = {least}, and it returns by cc.delta = "
         f"{step} an update, {rate / given['delta']:.0f} updates to the rate of a host; set cc.keep = 0.5 and "
-        "cc.hai = 5 as the authors of TIMELY do, or use patched-timely (docs/rates.md)"
+        "cc.hai = 5 as the authors of TIMELY do, or use patched-timely (page rates)"
     )
 
 

@@ -129,11 +129,11 @@ def _why(answer: "Answer", flow: int, port: int, settles: str) -> str:
     if used.transport == "credit":
         return (
             "; where credits come evenly, those of one flow take each place in a full queue of credits, and "
-            "those of others are dropped (docs/credits.md): write cc.jitter = 1"
+            "those of others are dropped (page credits): write cc.jitter = 1"
         )
     dropped, before = (int(answer.answer["ports"][of][port]) for of in ("dropped", "dropped_in_warmup"))
     if used.name == "timely" and not dropped:
-        return "; TIMELY has no point to which shares return (docs/rates.md): use patched-timely"
+        return "; TIMELY has no point to which shares return (page rates): use patched-timely"
     if settles and not dropped:
         return settles
     return _full_queue(answer, used, dropped + before) if dropped + before else ""

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from shallows.base.version import version
 from shallows.errors import ScenarioError
+from shallows.results import inputs
 
 if TYPE_CHECKING:
     from shallows.core.contract import Request
@@ -19,6 +20,7 @@ def scenario_of(run: "Run") -> "Scenario":
     if run.interrupted:
         expected = "a complete run: an interrupted one cannot be repeated"
         raise ScenarioError("interrupted", True, expected)
+    inputs.refuse_changed(run)
     return run.scenario
 
 
@@ -36,13 +38,7 @@ def check(run: "Run", fingerprint: str | None) -> None:
     """Raise `ScenarioError` if `fingerprint` is not that of `run`."""
     if fingerprint == run.summary["fingerprint"]:
         return
-    from shallows.results import address
-
-    now = address.code(run.scenario)
-    for label, digest in run.summary.get("code", {}).items():
-        if now.get(label) != digest:
-            expected = "the Python code with which the run was made; it has changed. Run the scenario again"
-            raise ScenarioError("cc.name", label, expected)
+    inputs.refuse_changed(run)
     expected = (
         f"{run.summary['fingerprint']}, as the run had, which version {run.summary['version']} made; "
         f"this is {version()}. Run the scenario again"

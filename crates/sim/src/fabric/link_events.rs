@@ -8,7 +8,7 @@ use crate::observe::Observer;
 use crate::packet::header::Header;
 use crate::packet::{NO_FLOW, Packet, PacketKind};
 use crate::port::admission::{DropReason, Incoming};
-use crate::spec::fault::Fault;
+use crate::spec::fault::{Change, Fault};
 
 impl<O: Observer> Fabric<O> {
     /// Requests a pause of a class of the link `from`, because of a packet of this length that joins the port of `number`.
@@ -69,6 +69,16 @@ impl<O: Observer> Fabric<O> {
         let port = switches.reverse(number);
         // A packet that departs at this picosecond departs first.
         self.dispatch(port);
+        self.pause_port(port, class, pause);
+        if pause {
+            return Delivery::Forwarded;
+        }
+        self.dispatch(port);
+        Delivery::Resumed(port)
+    }
+
+    /// Pauses a class of a port, or resumes it, as the other end of its link has asked.
+    fn pause_port(&mut self, port: u32, class: u8, pause: bool) {
         self.ports[port as usize].pause(self.now, class, pause);
         self.observer.paused(self.now, (port, class), pause);
         if let Some((detection, restoration)) = self.watchdog(port, class) {
@@ -78,10 +88,7 @@ impl<O: Observer> Fabric<O> {
         if pause {
             self.interrupt = true;
             self.first_pause = self.first_pause.min(self.now);
-            return Delivery::Forwarded;
         }
-        self.dispatch(port);
-        Delivery::Resumed(port)
     }
 
     /// The times of the watchdog of a class at a port of a switch: until it drops what is paused, and until it ends after the pause.
@@ -123,6 +130,9 @@ impl<O: Observer> Fabric<O> {
         if let Some(loss_model) = self.ports[fault.link as usize].loss_model() {
             loss_model.change(self.now, number, fault.change);
         }
+        if let (Change::Pause | Change::Resume, Some(switches)) = (fault.change, &mut self.switches) {
+            switches.storm(fault.link, fault.change == Change::Pause);
+        }
     }
 
     /// Applies a fault to a link whose port is here.
@@ -132,6 +142,16 @@ impl<O: Observer> Fabric<O> {
         let sent_by = port.idle_until(self.now).unwrap_or(port.busy_until());
         self.observer.link_changed(self.now, number, fault.change, sent_by);
         if !self.ports[number as usize].is_scheduled() {
+            return;
+        }
+        if let Change::Pause | Change::Resume = fault.change {
+            self.dispatch(number);
+            for class in 0..self.network.classes.len() as u8 {
+                if self.network.classes[usize::from(class)].pause.is_some() {
+                    self.pause_port(number, class, fault.change == Change::Pause);
+                }
+            }
+            self.dispatch(number);
             return;
         }
         self.ports[number as usize].change(self.now, fault.change);

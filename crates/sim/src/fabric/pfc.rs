@@ -115,6 +115,11 @@ impl Pfc {
         self.ingress[link as usize].pausing
     }
 
+    /// Lets the host at the end of a link pause it without a reason of its own, or end this.
+    pub(crate) fn storm(&mut self, link: u32, pauses: bool) {
+        self.ingress[link as usize].pausing = pauses;
+    }
+
     /// Bytes that all links have brought, headroom included.
     pub fn held(&self) -> Bytes {
         self.ingress.iter().map(|ingress| ingress.held).sum()

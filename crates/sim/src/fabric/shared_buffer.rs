@@ -200,6 +200,11 @@ impl Switches {
         self.classes[usize::from(class)].pfc.as_ref().is_some_and(|pfc| pfc.is_pausing(link))
     }
 
+    /// Lets the host at the end of a link pause all lossless classes, or end this.
+    pub(crate) fn storm(&mut self, link: u32, pauses: bool) {
+        self.classes.iter_mut().filter_map(|class| class.pfc.as_mut()).for_each(|pfc| pfc.storm(link, pauses));
+    }
+
     /// A paused class of a link to `node` resumes when at most this much of what the link brought is there.
     pub fn resumes_at(&self, node: u32, class: u8) -> Bytes {
         let memory = &self.classes[usize::from(class)];

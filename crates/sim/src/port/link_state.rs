@@ -107,7 +107,12 @@ impl Port {
             Change::Down => scheduler.take_down(),
             Change::Up => scheduler.bring_up(),
             Change::Rate(rate) => scheduler.change_rate(rate, config.clock),
-            Change::Drain | Change::Undrain | Change::Loss(_) | Change::BitErrors(_) => {}
+            Change::Drain
+            | Change::Undrain
+            | Change::Loss(_)
+            | Change::BitErrors(_)
+            | Change::Pause
+            | Change::Resume => {}
         }
         scheduler.update_eligible();
         scheduler.invalidate_next();

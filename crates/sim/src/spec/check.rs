@@ -344,9 +344,19 @@ impl Network {
                         "{MIN_RATE} to the rate of the link, {own}"
                     );
                 }
+                Change::Pause | Change::Resume => {
+                    let to_host = port.to < self.hosts;
+                    ensure!(
+                        to_host,
+                        "faults[{at}].link",
+                        fault.link,
+                        "a link that leads to a host, which sends the pauses"
+                    );
+                }
                 Change::Down | Change::Up | Change::Drain | Change::Undrain => {}
             }
-            let interrupts = matches!(change, Change::Down | Change::Up | Change::Rate(_));
+            let interrupts =
+                matches!(change, Change::Down | Change::Up | Change::Rate(_) | Change::Pause | Change::Resume);
             let scheduled = port.discipline.is_some() || !interrupts;
             ensure!(scheduled, "faults[{at}].link", fault.link, "a link whose port has classes");
             let before = self.faults[at.saturating_sub(1)].at;

@@ -6,6 +6,9 @@
 //! ([`crate::port::loss_model`]) and is possible at any port: a share of all packets, or of all bits, so that long packets are lost
 //! more often.
 //!
+//! A host that sends pauses without an end (a broken NIC, or a tester) pauses the link that leads to it until it resumes it: the frames
+//! that hosts of this network never send by themselves. They take no time on the link.
+//!
 //! Pause frames are never lost: a real switch repeats them before they expire, the simulated one sends them once.
 //!
 //! Switches learn of a fault after the network's convergence time. Until then packets that are routed over a link that is down
@@ -41,11 +44,17 @@ pub enum Change {
     /// The link changes this share of all bits, and loses packets with a changed bit.
     #[serde(rename = "bit_errors")]
     BitErrors(f64),
+    /// The other end of the link pauses all lossless classes, again and again: none of its packets resumes them.
+    #[serde(rename = "pause")]
+    Pause,
+    /// The other end of the link ends these pauses.
+    #[serde(rename = "resume")]
+    Resume,
 }
 
 impl Kind for Change {
     fn kind() -> String {
-        r#""down" or "up" or "drain" or "undrain" or {"rate_bps": u64} or {"loss": f64} or {"bit_errors": f64}"#
+        r#""down" or "up" or "drain" or "undrain" or {"rate_bps": u64} or {"loss": f64} or {"bit_errors": f64} or "pause" or "resume""#
             .to_owned()
     }
 }
@@ -60,7 +69,7 @@ request! {
         link: u32,
         /// The change: the link goes down or comes up, routes avoid it or no longer do, it sends at this rate (at most its own), or
         /// loses packets at random: this share of all, or those with a changed bit if it changes this share of all bits. A
-        /// loss of either kind replaces the one before.
+        /// loss of either kind replaces the one before. Or the host at its end pauses its lossless classes, or resumes them.
         change: Change,
     }
 }
