@@ -45,7 +45,7 @@ impl Emulation {
         let named = |(number, control): (usize, &ControlSpec)| programs::name_in_run(&control.name, number);
         let names = controls.iter().enumerate().map(named).collect::<Outcome<Vec<_>>>()?;
         let loaded = load(request, controls, &names, control_group)?;
-        let (hosts, ends) = build_hosts(request, &names, &loaded)?;
+        let (hosts, ends) = build_hosts(request, controls, &names, &loaded)?;
         namespaces::enter(&home)?;
         let times = Arc::new(Times::default());
         let network = start_network(run, &hosts, &times)?;
@@ -121,7 +121,12 @@ struct Ends {
     listener: std::net::TcpListener,
 }
 
-fn build_hosts(request: &Network, names: &[String], loaded: &[Loaded]) -> Outcome<(Vec<Host>, Vec<Ends>)> {
+fn build_hosts(
+    request: &Network,
+    controls: &[ControlSpec],
+    names: &[String],
+    loaded: &[Loaded],
+) -> Outcome<(Vec<Host>, Vec<Ends>)> {
     let payload = request.mss().0;
     let (mut hosts, mut senders, mut listeners) = (Vec::new(), Vec::new(), Vec::new());
     for number in 0..request.hosts {
