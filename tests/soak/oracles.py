@@ -221,8 +221,7 @@ def why(case):
         if any(one.end_ps != other.begin_ps for one, other in pairwise(pieces)):
             return f"why: the pieces of flow {flow} do not touch"
         sums = sum(piece.length_ps for piece in pieces), sum(path.by_cause().values()), path.ideal_ps
-        # Messages whose hosts have costs end later than `why` knows.
-        fct_ps = path.fct_ps if case.scenario.hosts.costs else round(row.fct_us * 1e6)
+        fct_ps = round(row.fct_us * 1e6)
         expected = fct_ps, path.fct_ps, round(row.ideal_us * 1e6)
         if sums != expected:
             return f"why: pieces, causes and ideal of flow {flow} are {sums} ps, in its table {expected}"

@@ -56,7 +56,7 @@ FAR_DELAY = Limit(
     0,
     130 * 10**9,
     "ps",
-    "the event queue then holds 0.27 s ahead",
+    "the event queue then holds 0.27 s ahead; frames, tokens and watchdogs of PFC must not take longer",
 )
 FLOWS = Limit("flows of a run", 1, 20_000_000, "", "a flow takes some 300 B")
 ROWS = Limit("recorded samples, of queues and of senders", 0, 20_000_000, "rows", "1 GB of memory")

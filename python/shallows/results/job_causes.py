@@ -120,7 +120,8 @@ def _job(answer: "Answer", row: dict[str, Any]) -> "Task":
     table, groups = task_choice.groups(flows, name)
     group = int(row.get("group", 0))
     computations = task_choice.computations(flows, table) if "group" not in row else range(0)
-    return task_choice.Task(name, table, group, groups[group], computations, start, finish)
+    delay_ps = task_choice.first_delay_ps(answer.scenario, table)
+    return task_choice.Task(name, table, group, groups[group], computations, start, finish, delay_ps)
 
 
 def _path(answer: "Answer", job: "Task") -> tuple[list[Part], int]:
@@ -135,7 +136,7 @@ def _path(answer: "Answer", job: "Task") -> tuple[list[Part], int]:
             parts.append(Part(number, begin_ps, end_ps))
         edges = [edge for edge in task.waited_for(flows, job, number) if job.start_ps[edge.flow] < begin_ps]
         if not edges:
-            return parts, begin_ps
+            return parts, begin_ps - (job.first_delay_ps if number < len(flows) else 0)
         # Of several the results do not say which was the last: of those that were sent, the last that began.
         edge = max(edges, key=lambda edge: (edge.until == "acknowledged", int(job.start_ps[edge.flow])))
         number, end_ps = edge.flow, min(edge.end_ps, begin_ps)

@@ -12,6 +12,7 @@ from shallows.units import did_you_mean
 
 if TYPE_CHECKING:
     from shallows.results.run import Run
+    from shallows.scenario import Scenario
     from shallows.traffic import Flows
 
 
@@ -62,21 +63,18 @@ def task(run: "Run", name: str) -> Task:
 
     Raises `ScenarioError` if there is none, or if it has not finished.
     """
-    from shallows.traffic import Collective
-
     flows = run.scenario.flows
     start, finish, finished = _times(run)
     found: list[Task] = []
     table, every = groups(flows, name)
-    table_name, traffic = flows.names[table], run.scenario.traffic[table]
-    delay = traffic.step_delay if isinstance(traffic, Collective) else 0
+    table_name, delay_ps = flows.names[table], first_delay_ps(run.scenario, table)
     for group, numbers in every.items():
         label = of_flow(flows, numbers[0]) if numbers else table_name
         computed = range(0) if len(every) > 1 else computations(flows, table)
         if not finished[[*numbers, *computed]].all():
             expected = "one whose messages have all finished: an unfinished one has no critical path"
             raise ScenarioError("task", label, expected)
-        found.append(Task(label, table, group, numbers, computed, start, finish, delay))
+        found.append(Task(label, table, group, numbers, computed, start, finish, delay_ps))
     return max(found, key=lambda one: int(one.finish_ps[one.last]) - one.begin_ps)
 
 
@@ -104,6 +102,14 @@ def _exact_times(run: "Run") -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     ended_ps = round(run.summary["duration_s"] * 1e12)
     start, finish = times_without(scenario, set(), ended_ps + AFTERWARDS_PS, None)
     return start.astype(np.int64), finish.astype(np.int64)
+
+
+def first_delay_ps(scenario: "Scenario", table: int) -> int:
+    """The fixed delay before a message of a traffic table that waits for no other, a part of its job."""
+    from shallows.traffic import Collective
+
+    traffic = scenario.traffic[table]
+    return traffic.step_delay if isinstance(traffic, Collective) else 0
 
 
 def computations(flows: "Flows", table: int) -> range:
