@@ -139,7 +139,9 @@ def test_a_class_is_a_copy_that_runs_only_where_it_is_trusted(author, monkeypatc
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\x1f\x8b", gzip.compress(b"a" * 100)[:-8], gzip.compress(b"x")[:-1] + b"\x7f"]
+    "content",
+    [b"", b"\x1f\x8b", gzip.compress(b"a" * 100)[:-8], gzip.compress(b"x")[:-1] + b"\x7f"],
+    ids=["empty", "begun", "cut", "another sum"],
 )
 def test_a_broken_file_is_refused(author, content):
     Path("data/f.csv.gz").write_bytes(content)

@@ -41,7 +41,7 @@ def test_a_silent_command_prints_its_time_and_keeps_its_status(capfd):
 
 
 @pytest.mark.parametrize(
-    "workflow", (ROOT / ".github" / "workflows").glob("*.yml"), ids=lambda path: path.name
+    "workflow", sorted((ROOT / ".github" / "workflows").glob("*.yml")), ids=lambda path: path.name
 )
 def test_a_workflow_names_what_it_runs_by_its_digest(workflow):
     """A tag or a branch of an action can be moved, and a package of an index replaced."""
