@@ -11,7 +11,6 @@ pub use crate::host::transport::{BlockedBy, Readiness};
 use crate::packet::header::{Header, TcpAck};
 use crate::packet::{Packet, Slab};
 use crate::port::admission::{DropReason, Outcome};
-use crate::queue::event_queue::FEW_BITS;
 pub use crate::queue::timers::{Kind, Timer};
 use crate::spec::fault::Change;
 
@@ -41,6 +40,10 @@ impl<'a> Hop<'a> {
         Self { link, place, packet: &packets[place], header: packets.header(place) }
     }
 }
+
+/// Bits of a key of the event queue that hold the entity in a network with few entities. The others hold the time since the epoch: up
+/// to 17 s.
+pub(crate) const FEW_BITS: u32 = 20;
 
 /// Observer of a run. Each method has a default that does nothing; the observer `()` costs nothing. `record.rs` lists the methods
 /// once more.

@@ -12,15 +12,13 @@ use std::marker::PhantomData;
 
 use shallows_cc::units::Time;
 
-use crate::observe::Observer;
+use crate::observe::{FEW_BITS, Observer};
 use crate::queue::calendar::{BUCKETS, CalendarQueue};
 use crate::queue::heap::Key;
-use crate::spec::check::{FEW_ENTITIES, MANY_DELAY, MAX_DELAY, MAX_ENTITIES};
+use crate::spec::check::{MANY_DELAY, MAX_DELAY, MAX_ENTITIES};
+use crate::spec::network::FEW_ENTITIES;
 
-/// Bits of a key that hold the entity in a network with few entities. The others hold the time since the epoch: up to 17 s.
-pub(crate) const FEW_BITS: u32 = 20;
-
-/// The same in a network with many entities: up to 1.1 s.
+/// Bits of a key that hold the entity in a network with many entities. The others hold the time since the epoch: up to 1.1 s.
 const MANY_BITS: u32 = 24;
 
 /// The range of the bits that hold the time since the epoch, in picoseconds.

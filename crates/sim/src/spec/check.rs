@@ -8,13 +8,11 @@ use shallows_cc::units::{Bytes, Rate, Time};
 use crate::packet::{MAX_CLASSES, PacketKind};
 use crate::spec::fault::Change;
 use crate::spec::flow::FlowSpec;
-use crate::spec::network::{Balancing, Network};
+use crate::spec::network::{Balancing, FEW_ENTITIES, Network};
 use crate::spec::ports::{ClassOf, Discipline, PortSpec};
 
 /// Largest number of entities of the event queue ([`Network::entities`]).
 pub const MAX_ENTITIES: usize = 1 << 24;
-/// Number of entities above which a key of the event queue has fewer bits for the time.
-pub const FEW_ENTITIES: usize = 1 << 20;
 /// Longest propagation delay: 2.2 s, half of what the event queue can hold.
 pub const MAX_DELAY: Time = Time((1 << 42) / 2);
 /// The same with many entities, where the queue holds 0.27 s: also the longest time between other events and their causes.

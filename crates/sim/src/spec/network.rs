@@ -3,7 +3,6 @@
 pub use shallows_cc::units::MIN_FRAME;
 use shallows_cc::units::{Bytes, Time};
 
-use crate::spec::check::FEW_ENTITIES;
 use crate::spec::columns::columns;
 
 pub use crate::spec::application::{Application, Supply};
@@ -15,6 +14,9 @@ pub use crate::spec::host::{HostSpec, LossDetection, Nic, Retransmission};
 pub use crate::spec::ports::{
     ClassOf, ClassSpec, Discipline, Limit, Marking, PauseSpec, PortSpec, Shaper, SharedSpec, TrafficClass,
 };
+
+/// Number of entities above which a key of the event queue has fewer bits for the time.
+pub const FEW_ENTITIES: usize = 1 << 20;
 
 choice! {
     /// How switches choose among equal paths.
