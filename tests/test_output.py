@@ -167,6 +167,7 @@ WRITERS = {
     "pages/chart.py": "draws into memory",
     "plot/__init__.py": "draws into memory",
     "sweeps/result.py": "fills a file of the writer",
+    "sweeps/shards.py": "copies files of runs between folders that are open already",
     "cli/__init__.py": "the null device",
     "algorithms/trust.py": "appends a line to the user's record",
     "fluid/figures.py": "figures of the documentation",

@@ -193,6 +193,7 @@ KIND_KEYS = {
             "link_delay": "2us",
             "nvlink_delay": "2us",
             "links_per_pair": 2,
+            "planes": 2,
         },
         "dragonfly+": {
             "groups": 3,

@@ -77,10 +77,10 @@ def test_an_empty_fabric_leaves_nothing_to_wait_for():
 
 
 def test_a_fixed_cost_of_steps_is_a_cause_of_its_own():
-    """Five of six steps wait for 10 us each; the first is before the completion time begins."""
+    """Six steps wait for 10 us each, and the completion time begins with the first wait."""
     ring = {**RING, "name": "slow", "hosts": ["h0", "h4", "h8", "h12"], "step_delay": "10us"}
     path = checked(sh.run(two_rings().set("traffic", [ring])).why(task="slow"))
-    assert path.by_cause()["delay"] == 50 * US
+    assert path.by_cause()["delay"] == 60 * US
 
 
 def test_ranks_that_start_late_delay_the_task():

@@ -25,7 +25,9 @@ def fit(
     test: Annotated[
         str | None,
         typer.Option(
-            "--table", metavar="TEST", help="The table to fit, by its test or its place: 1 is the first."
+            "--table",
+            metavar="TEST",
+            help="By default all, each with a collective of the scenario; else one by its test or place.",
         ),
     ] = None,
     set_: Overrides = None,
