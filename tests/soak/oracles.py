@@ -89,7 +89,8 @@ def counts(case):
     if int(done.sum()) != flows["finished"]:
         return f"counts: {int(done.sum())} rows have a completion time, {flows['finished']} flows finished"
     network = of["network"]
-    if case.world == "packet" and network["dropped"] < of["bottleneck"]["dropped"]:
+    measured = of["bottleneck"]["dropped"] is not None
+    if case.world == "packet" and measured and network["dropped"] < of["bottleneck"]["dropped"]:
         return (
             f"counts: {network['dropped']} dropped, of them {of['bottleneck']['dropped']} at the bottleneck"
         )

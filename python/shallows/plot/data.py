@@ -94,8 +94,8 @@ def thresholds_pkt(run: "Run") -> list[float]:
     network = tomllib.loads(run.scenario_toml).get("network", {})
     marking = network.get("marking", {})
     values = [marking[key] for key in ("threshold", "kmin", "kmax") if key in marking]
-    if not values or not all(isinstance(value, str) for value in values):
-        return []  # no marking, or a threshold for each rate
+    if not values or not all(isinstance(value, str) and value != "recommended" for value in values):
+        return []  # no marking, a threshold for each rate, or one that no port has
     mtu = SIZE.parse(network["mtu"])
     return [SIZE.parse(value, frame=mtu) / mtu for value in values]
 
