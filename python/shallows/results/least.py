@@ -76,15 +76,16 @@ class Ports(NamedTuple):
         port = host.astype(np.int64) + network.hosts * together
         port = np.where(count[port] > 0, port, host)
         payload = scenario.frame.payload
-        frames = -(-flows.bytes.astype(float) // payload)
+        size = flows.bytes.astype(float)
+        frames = -(-size // payload)
         header = scenario.mtu - payload
-        last = flows.bytes - np.maximum(frames - 1, 0) * payload + header
-        with np.errstate(divide="ignore"):
-            per_byte_ps = 8e12 / fastest[port]
+        last = size - np.maximum(frames - 1, 0) * payload + header
+        # A host may have no port of this kind.
+        per_byte_ps: F64 = np.divide(8e12, fastest[port], out=np.zeros(len(port)), where=fastest[port] > 0)
         return cls(
             port,
             count[port] == 1,
-            (flows.bytes + frames * header) * per_byte_ps,
+            (size + frames * header) * per_byte_ps,
             np.maximum(last, 0) * per_byte_ps,
         )
 

@@ -26,8 +26,6 @@ FULL = 0.9
 """Flows without an end can wait for timeouts beside a link that is used to this share."""
 MOST_TIME, SLOW_SHARE = 0.5, 0.01
 """Timeouts that are this share of the time of a job, or of this share of the flows, make a warning."""
-PACKET_TIMERS = ("pulled", "unordered")
-"""Transports with a timer for each packet."""
 JOBS = (Collective, Tasks, Training)
 TIMES_THEORY = 4
 """Synchronised flows explain at most so many times the drops of theory."""
@@ -241,15 +239,11 @@ def long_timeouts(answer: "Answer") -> list[str]:
 def least_waits(answer: "Answer") -> "F64":
     """The least time that each flow waited for its timeouts, in picoseconds.
 
-    Where each packet has a timer of its own, those of several packets may run at the same time.
+    The timeouts of a flow do not overlap: where each packet has a timer of its own, those that run at the
+    same time count as one.
     """
     timeouts: F64 = answer.flow_columns["timeouts"].astype(float)
-    of_packets = np.logical_or(*(of_transport(answer, name) for name in PACKET_TIMERS))
-    packets = np.maximum(np.ceil(answer.scenario.flows.bytes / answer.scenario.frame.payload), 1)
-    # Of flows without an end as many packets as have had a timeout may have had one each.
-    packets = np.where(answer.scenario.flows.bytes > 0, packets, np.maximum(timeouts, 1))
-    times: F64 = np.where(of_packets, np.ceil(timeouts / packets), timeouts)
-    return _least_timeouts(answer) * times
+    return _least_timeouts(answer) * timeouts
 
 
 def _least_timeouts(answer: "Answer") -> "F64":
