@@ -155,6 +155,15 @@ def test_a_forged_address_leads_nowhere(tmp_path, parts, address):
     } == (before)
 
 
+@pytest.mark.parametrize("place", [[1], [1, 2, 3], [0, 2], [3, 2]])
+def test_a_shard_of_a_wrong_place_is_refused(tmp_path, parts, place):
+    one, other = parts
+    other.about["shard"] = place
+    forged(other, lambda row: None)
+    with pytest.raises(ScenarioError, match=r"shard.*expected \[I, N\]"):
+        merge([one.folder, other.folder], tmp_path / "merged")
+
+
 def test_a_sweep_without_its_own_text_is_refused(parts):
     one, _ = parts
     one.about["told"] = "[["

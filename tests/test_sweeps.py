@@ -1,5 +1,6 @@
 """Sweeps: what is run, what is kept, what the intervals hold."""
 
+import json
 import math
 import os
 import shutil
@@ -686,3 +687,12 @@ def test_the_table_has_the_numbers_of_collectives(tmp_path):
     assert busbw.tolist() == pytest.approx(
         [1.5 * size / us / 1e3 for size, us in zip(sizes, took, strict=True)]
     )
+
+
+def test_whole_tables_are_swept_and_summed_up(tmp_path):
+    """A group of runs has the text of a swept table, which cannot be a key of a dict."""
+    markings = [{"kind": "step", "threshold": f"{threshold}pkt"} for threshold in (20, 40)]
+    swept = sh.sweep(sh.Scenario.from_toml(SCENARIO), over={"network.marking": markings}, out=tmp_path)
+    for one in (swept, sh.Sweep.load(tmp_path)):
+        summary = one.summary("queue_mean_pkt")
+        assert [json.loads(text) for text in summary["marking"]] == markings

@@ -1,5 +1,6 @@
 """The result of a sweep: the table of its runs, means, intervals and figures."""
 
+import json
 import math
 import os
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -294,13 +295,18 @@ class Sweep:
         groups: dict[tuple[object, ...], dict[int, list[dict[str, Any]]]] = {}
         for row in self.rows:
             if not row["failure"]:
-                group = tuple(row[key] for key in columns)
+                group = tuple(_in_group(row[key]) for key in columns)
                 groups.setdefault(group, {}).setdefault(row["seed"], []).append(row)
         for seeds in groups.values():
             most = max(map(len, seeds.values()))
             for seed in [seed for seed, rows in seeds.items() if len(rows) < most]:
                 del seeds[seed]
         return groups
+
+
+def _in_group(value: object) -> object:
+    """A swept value; of a list or a table, which no dict can have as a key, the text."""
+    return json.dumps(value) if isinstance(value, list | dict) else value
 
 
 Seeds = dict[int, list[dict[str, Any]]]

@@ -77,7 +77,9 @@ def _place(one: Sweep) -> tuple[int, int]:
     shard = one.about["shard"]
     if not shard:
         raise ScenarioError("it is no shard", file=one.folder, expected="a sweep that ran with --shard I/N")
-    number, every = shard
+    number, every, *_ = [*shard, 0, 0]
+    if len(shard) != 2 or not 1 <= number <= every:
+        raise ScenarioError("shard", shard, "[I, N] with I from 1 to N, such as [2, 4]", file=one.folder)
     return number, every
 
 
