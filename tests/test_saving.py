@@ -20,6 +20,7 @@ import fake_packet_run as fake
 import shallows as sh
 from shallows.base.version import version
 from shallows.results import TABLES, files, inventory, store
+from shallows.results.address import Address
 from shallows.results.metrics import RUN_KEYS as NUMBERS
 from shallows.sweeps import jobs
 from shallows.sweeps.comparison import Comparison
@@ -97,9 +98,12 @@ def saves_run(folder):
     return lambda seed: of_seed(seed).save(folder), lambda: sh.Run.load(folder).summary["seed"]
 
 
+ADDRESS = Address("0123456789abcdef")
+
+
 def keeps_run_of_sweep(folder):
     """A sweep keeps the first run of an address: one that was begun and not kept is absent."""
-    job = Job("a", {}, "packet", lambda: None)
+    job = Job(ADDRESS, {}, "packet", lambda: None)
     place = place_of(job, folder / "runs")
     place.parent.mkdir(parents=True)
 
@@ -107,7 +111,7 @@ def keeps_run_of_sweep(folder):
         if seed == 0:
             shutil.rmtree(place, ignore_errors=True)
         else:
-            jobs._keep(of_seed(seed), place, "a")
+            jobs._keep(of_seed(seed), place, ADDRESS)
 
     return save, lambda: sh.Run.load(place).summary["seed"] if place.exists() else 0
 
@@ -146,10 +150,12 @@ def writes_page(folder):
 
 def saves_sweep(folder):
     folder.mkdir()
-    about = {"name": "by hand", "seeds": [1], "interrupted": False, "version": "", "told": ""}
+    about = {"name": "by hand", "world": "packet", "version": "", "seeds": [1], "shard": None}
+    about |= {"interrupted": False, "told": "", "set_aside": {}}
 
     def save(seed):
-        row = {"run": "a", "cc": "dx", "seed": seed, "failure": None, "fingerprint": str(seed)}
+        row = {"run": ADDRESS, "cc": "dx", "seed": seed, "failure": None, "fingerprint": str(seed)}
+        row |= {"port": None, "more_than": {}}
         row |= dict.fromkeys(NUMBERS, 1.0)
         Sweep([row], {}, folder, about).save()
 

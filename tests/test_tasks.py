@@ -188,9 +188,11 @@ def moments(run):
     return found
 
 
-def longest_chain(flows, times, last):
-    """The longest chain of messages that ends with the end of `last`, by trying all: its length and flows."""
-    begin = min(start for start, *_ in times)
+def longest_chain(flows, times, last, begin):
+    """The longest chain of messages that ends with the end of `last`, by trying all: its length and flows.
+
+    `begin` is when the first rank began to prepare its first message.
+    """
 
     def chains(flow, end):
         start = times[flow][0]
@@ -223,15 +225,15 @@ def test_the_path_equals_a_brute_force_search(part, monkeypatch):
         run = sh.run(two_rings(**tables, network=network))
         path = checked(run.why(task="graph"), run.summary["collectives"][0])
         times = moments(run)[: len(schedule)]
-        length, chain = longest_chain(run.scenario.flows, times, path.messages[-1].flow)
+        begin = min(start for start, *_ in times) - run.scenario.traffic[0].step_delay
+        length, chain = longest_chain(run.scenario.flows, times, path.messages[-1].flow, begin)
         assert length == path.fct_ps
         assert chain == [message.flow for message in path.messages], number
-        assert path.slack() == slack(run.scenario.flows, times, length)
+        assert path.slack() == slack(run.scenario.flows, times, length, begin)
 
 
-def slack(flows, times, completion):
+def slack(flows, times, completion, begin):
     """The completion time less the longest chain through each message, by trying all."""
-    begin = min(start for start, *_ in times)
 
     def rest(flow):
         """From the start of a message to the end of the longest chain after it."""

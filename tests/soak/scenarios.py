@@ -177,6 +177,7 @@ class Draw(Traffics):
                 "link_delay": self.time(1e-9, 1e-4),
                 "nvlink_delay": self.time(1e-9, 1e-5),
                 "links_per_pair": self.one((1, 2)),
+                "planes": self.one((1, 1, 2)),
             },
             "dragonfly+": {
                 "groups": self.random.randint(2, 3),
