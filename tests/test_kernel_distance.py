@@ -156,6 +156,7 @@ def test_a_distance_is_of_both_signs_and_of_each_measure():
             self.summary = {
                 "bottleneck": {"queue_mean_pkt": queue, "utilization": used},
                 "flows": {"goodput_gbps": goodput},
+                "traffic": [{"goodput_gbps": goodput}],
             }
 
     most = Distance(2, 0.1, 0.05, 0.1, header_bytes=146)
