@@ -189,7 +189,7 @@ def report(
 ) -> None:
     """Measure what is missing, write one self-contained HTML page, and print the claims that fail.
 
-    The status is 1 if a verdict differs from the one on file.
+    The status is 1 if a verdict or the side of a band differs from the one on file.
     """
     from validation import PAPERS, recorded
     from validation.page import page

@@ -115,7 +115,7 @@ algorithm1.claim(
         within("dropped, 40 flows", 0, 0),
     ],
     mutation=Mutation({"expresspass.fall_only": True}, "utilisation, 20 flows"),
-    undecided="Jain's index of five flows is 0.970 ± 0.017 with the seeds 1 to 5 and 0.976 ± 0.029 with those of the name; the band begins at 0.95.",
+    undecided={"Jain's index, 5 flows": "Jain's index of five flows is 0.970 ± 0.017 with the seeds 1 to 5 and 0.976 ± 0.029 with those of the name; the band begins at 0.95."},
 )  # fmt: skip
 
 

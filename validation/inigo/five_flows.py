@@ -108,7 +108,7 @@ fig2.claim(
     mutation=Mutation({"input:ecn": False}, "fairness, CDG"),
     quote="Also, Inigo+ECN 2j shows that there is some negative interaction the combined DCTCP and Inigo congestion control. [...] the stair-steps are only clear in 2b when the network is configured with ECN.",
     differs="With marks and the delay of 4 ms together Inigo is as fair as without marks, 0.999.",
-    undecided="CDG's fairness with ECN is 0.961 ± 0.057 with one set of twelve seeds and 0.953 ± 0.079 with another, against 0.85 without.",
+    undecided={"fairness, CDG": "CDG's fairness with ECN is 0.961 ± 0.057 with one set of twelve seeds and 0.953 ± 0.079 with another, against 0.85 without."},
 )  # fmt: skip
 
 
