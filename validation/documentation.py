@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from validation import recorded
+from validation import recorded, statements
 from validation.verdict import VERDICTS
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ def _table(name: str, content: "Content") -> str:
         return _summary(PAPERS, content)
     if name == "reach":
         return _reach(PAPERS, content)
+    if name == "statements":
+        return statements.table(content)
     if name == "failures":
         return _failures(PAPERS, content)
     return _figures(next(paper for paper in PAPERS if paper.key == name), content)
