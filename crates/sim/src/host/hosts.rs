@@ -29,6 +29,7 @@ use crate::port::admission::Incoming;
 use crate::queue::timers::{Kind, Timer};
 use crate::randomness::Randomness;
 use crate::spec::network::{Balancing, FlowSpec, Network};
+use crate::spec::task::Numbering;
 
 /// All hosts of a domain.
 // Tables by flow or host are fields of their own, because most events need several of them at once.
@@ -77,7 +78,7 @@ impl Hosts {
                 timers.push(Timer { at: flow.stop, kind: Kind::Stop, flow: number });
             }
         }
-        for (one, number) in network.computations.iter().zip(flows as u32..) {
+        for (one, number) in network.computations.iter().zip(Numbering::COMPUTATION..) {
             if one.after.is_empty() && one.behind.is_empty() && here(one.host) {
                 timers.push(Timer { at: one.start, kind: Kind::Start, flow: number });
             }
@@ -406,10 +407,8 @@ impl Hosts {
 
     /// Handles a timer.
     pub fn on_timer<O: Observer>(&mut self, fabric: &mut Fabric<O>, timer: Timer) {
-        if let Some(number) = timer.flow.checked_sub(self.network.flows.len() as u32)
-            && matches!(timer.kind, Kind::Start | Kind::Computed)
-        {
-            return self.on_computation_timer(fabric, timer.kind, number);
+        if timer.flow & Numbering::COMPUTATION > 0 {
+            return self.on_computation_timer(fabric, timer.kind, timer.flow ^ Numbering::COMPUTATION);
         }
         fabric.observer.timer(fabric.now, timer);
         match timer.kind {

@@ -47,7 +47,7 @@ pub struct Timer {
     pub at: Time,
     /// Its purpose.
     pub kind: Kind,
-    /// Its flow; of a computation its number as a task.
+    /// Its flow; of a computation its number as a task ([`crate::spec::task::Numbering`]).
     pub flow: u32,
 }
 
