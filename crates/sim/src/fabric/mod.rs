@@ -31,6 +31,7 @@ mod link_events;
 mod outbox;
 pub(crate) mod ownership;
 mod pfc;
+mod port_lists;
 mod reverse_links;
 pub mod route;
 pub(crate) mod shared_buffer;

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use shallows_cc::units::Rate;
 
 use super::ecmp::EcmpTable;
+use super::port_lists::PortLists;
 use super::reverse_links::reverse_links;
 pub use super::shortest_paths::FlowPath;
 use super::shortest_paths::Search;
@@ -33,8 +34,8 @@ pub struct Routes {
     choices: Option<EcmpTable>,
     /// The same without the links that are down.
     detours: Option<EcmpTable>,
-    /// The ports of all paths, one path after the other.
-    hops: Vec<u32>,
+    /// The ports of all paths.
+    hops: PortLists,
     /// By flow and direction: the place in `hops` of the port behind the host's own.
     offsets: Vec<[u32; 2]>,
     /// The offsets without faults, if links may fail.
@@ -54,15 +55,15 @@ impl Routes {
     pub(crate) fn new(network: &Network) -> Result<Self, String> {
         let search = Search::new(network, &[]);
         let flows: Vec<_> = (0..network.flows.len() as u32).collect();
-        let paths = found(network, &search, &flows)?;
+        let (paths, drawn) = found(network, &search, &flows)?;
         let mut routes = Self {
             choices: (network.balancing != Balancing::Flow).then(|| EcmpTable::new(network, &search)),
             detours: None,
-            hops: Vec::new(),
+            hops: PortLists::default(),
             offsets: Vec::with_capacity(network.flows.len()),
             original: Vec::new(),
             spread: Vec::new(),
-            drawn: search.has_drawn(network),
+            drawn,
         };
         if network.hosts_choose_ports() {
             routes.spread = vec![[[0; 2]; 2]; network.flows.len()];
@@ -72,7 +73,9 @@ impl Routes {
             routes.set(flow, 0, &there);
             routes.set(flow, 1, &back);
         }
-        if !network.faults.is_empty() {
+        if network.faults.is_empty() {
+            routes.hops.forget();
+        } else {
             routes.original.clone_from(&routes.offsets);
         }
         Ok(routes)
@@ -85,12 +88,10 @@ impl Routes {
 
     /// Sets the path of a flow in one direction.
     fn set(&mut self, flow: usize, direction: usize, path: &FlowPath) {
-        self.offsets[flow][direction] = self.hops.len() as u32 + 1;
-        self.hops.extend_from_slice(&path.ports);
+        self.offsets[flow][direction] = self.hops.add(&path.ports) + 1;
         if let Some(spread) = self.spread.get_mut(flow) {
-            let begin = self.hops.len() as u32;
-            self.hops.extend_from_slice(&path.first);
-            spread[direction] = [begin, self.hops.len() as u32];
+            let begin = self.hops.add(&path.first);
+            spread[direction] = [begin, begin + path.first.len() as u32];
         }
     }
 
@@ -107,8 +108,8 @@ impl Routes {
         self.detours = self.choices.is_some().then(|| EcmpTable::new(network, &search));
         self.offsets.clone_from(&self.original);
         let flows: Vec<_> = (0..network.flows.len() as u32).collect();
-        let paths = search.paths(network, &flows);
-        self.drawn |= search.has_drawn(network);
+        let (paths, drawn) = search.paths(network, &flows);
+        self.drawn |= drawn;
         for ([there, back], (number, flow)) in paths.into_iter().zip(network.flows.iter().enumerate()) {
             let credits = network.controls[flow.control as usize].waits_for_credits();
             let back = if credits {
@@ -252,7 +253,7 @@ pub fn paths(network: &Network, flows: &[u32]) -> Result<Vec<[FlowPath; 2]>, Str
     if let Some(flow) = flows.iter().find(|&&flow| flow as usize >= count) {
         return Err(format!("flow {flow}: expected one of {count}"));
     }
-    found(network, &Search::new(network, &[]), flows)
+    Ok(found(network, &Search::new(network, &[]), flows)?.0)
 }
 
 /// For each set of links, the flows whose data or answers take one of them, as a run would choose their paths.
@@ -279,8 +280,8 @@ pub fn flows_over(network: &Network, sets: &[Vec<u32>]) -> Result<Vec<Vec<u32>>,
     Ok(flows)
 }
 
-/// The paths of these flows; those of the packets that answer data that waits for credits are its links in reverse.
-fn found(network: &Network, search: &Search, flows: &[u32]) -> Result<Vec<[FlowPath; 2]>, String> {
+/// The paths of these flows, and whether a run depends on a hash that chose among several; those of the packets that answer data that waits for credits are its links in reverse.
+fn found(network: &Network, search: &Search, flows: &[u32]) -> Result<(Vec<[FlowPath; 2]>, bool), String> {
     let reverse_links = if needs_reverse_links(network) { reverse_links(&network.ports) } else { Vec::new() };
     let path = |([there, back], &number): ([Option<FlowPath>; 2], &u32)| {
         let flow = &network.flows[number as usize];
@@ -293,7 +294,8 @@ fn found(network: &Network, search: &Search, flows: &[u32]) -> Result<Vec<[FlowP
         };
         Ok([there, back])
     };
-    search.paths(network, flows).into_iter().zip(flows).map(path).collect()
+    let (paths, drawn) = search.paths(network, flows);
+    Ok((paths.into_iter().zip(flows).map(path).collect::<Result<_, String>>()?, drawn))
 }
 
 /// The reverse links of a path, which data takes if it waits for credits.
@@ -309,4 +311,54 @@ fn same_links(network: &Network, reverse_links: &[u32], flow: usize, path: &[u32
 /// Whether data of some flow takes the path of its credits backwards.
 fn needs_reverse_links(network: &Network) -> bool {
     network.controls.iter().any(Control::waits_for_credits)
+}
+
+#[cfg(test)]
+mod tests {
+    use shallows_cc::catalog;
+    use shallows_cc::parameter::Values;
+    use shallows_cc::units::{Bytes, Time};
+
+    use super::*;
+    use crate::spec::fault::{Change, Fault};
+    use crate::spec::network::{FlowSpec, PortSpec};
+
+    /// Hosts 0 and 1 behind switches 2 and 5, between which there are two paths. One of them fails again and again.
+    #[test]
+    fn a_link_that_fails_often_takes_no_more_memory() {
+        let cables = [(0, 2), (2, 3), (2, 4), (3, 5), (4, 5), (5, 1)];
+        let link = |(from, to)| PortSpec {
+            from,
+            to,
+            rate: Rate::from_gbps(10),
+            delay: Time::ZERO,
+            buffer: Bytes::MAX,
+            marking: None,
+            discipline: None,
+        };
+        let flow = FlowSpec::new(0, 1, Bytes(1), Time::ZERO);
+        let fault = Fault { at: Time::ZERO, link: 0, change: Change::Drain };
+        let mut network = Network {
+            hosts: 2,
+            nodes: 6,
+            ports: cables.iter().flat_map(|&(from, to)| [(from, to), (to, from)]).map(link).collect(),
+            flows: vec![flow; 3],
+            faults: vec![fault],
+            ..Network::bare()
+        };
+        let algorithm = catalog::find("dctcp").expect("a row of the catalog");
+        let values = Values::defaults(algorithm.parameters);
+        network.controls = vec![Control { algorithm, values, receiver: None, acks_every: 1, user_algorithm: None }];
+        let mut routes = Routes::new(&network).expect("there are paths");
+        let mut lengths = Vec::new();
+        for _ in 0..10 {
+            for broken in [2, 4] {
+                let down: Vec<_> = (0..12).map(|port| port / 2 * 2 == broken).collect();
+                routes.reroute(&network, &down);
+                assert!((0..3).all(|flow| !routes.path(&network, flow)[0].contains(&broken)));
+                lengths.push(routes.hops.len());
+            }
+        }
+        assert!(lengths[1..].iter().all(|&length| length == lengths[1]), "{lengths:?}");
+    }
 }

@@ -86,24 +86,12 @@ fn start(network: &Network, numbering: Numbering, left: &mut [u32], now: Time, p
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::network::{Application, ComputationSpec, FlowSpec, Wait};
+    use crate::spec::network::{ComputationSpec, FlowSpec, Wait};
     use shallows_cc::units::Bytes;
 
     /// A flow of one byte that waits for nothing.
     fn one_byte() -> FlowSpec {
-        FlowSpec {
-            src: 0,
-            dst: 1,
-            bytes: Bytes(1),
-            start: Time::ZERO,
-            after: Vec::new(),
-            behind: Vec::new(),
-            wait: Wait::ALL,
-            stop: Time::MAX,
-            application: Application::EAGER,
-            class: 0,
-            control: 0,
-        }
+        FlowSpec::new(0, 1, Bytes(1), Time::ZERO)
     }
 
     /// Flow 2 waits for 0 and 1, flow 3 for 0 alone, flow 4 for 1 and the data of 2, flow 5 for any one of 0 and 1.
