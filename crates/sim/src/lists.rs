@@ -1,7 +1,7 @@
 //! Lists of numbers, stored one behind the other.
 
 /// Lists of numbers, by number.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Lists {
     /// By list: its beginning; and the end of the last one.
     offsets: Vec<u32>,

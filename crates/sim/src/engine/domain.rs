@@ -21,7 +21,7 @@ use crate::spec::network::Network;
 
 /// A domain: a part of the network, or all of it. Its alignment is two cache lines, because processors fetch pairs of them, and another
 /// thread may work on the domain beside it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[repr(align(128))]
 pub(crate) struct Domain<O> {
     pub fabric: Fabric<O>,

@@ -30,7 +30,7 @@ use crate::spec::network::{Balancing, Network};
 const MANY: u64 = 1 << 40;
 
 /// A domain in real time.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RealTimeDomain {
     simulation: Simulation,
     number: u32,

@@ -105,7 +105,7 @@ pub struct PacketState {
 }
 
 /// State of a network.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Snapshot {
     /// By link.
     pub ports: Vec<PortState>,

@@ -53,7 +53,7 @@ pub enum Delivery {
 
 /// The part of the fabric that a domain simulates, NICs included. One struct holds what every hop uses, because
 /// the compiler keeps it in registers only then.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Fabric<O> {
     pub network: Arc<Network>,
     /// The present time.

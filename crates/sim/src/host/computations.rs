@@ -19,7 +19,7 @@ pub struct ComputationReport {
 }
 
 /// The computations of a domain.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Computations {
     /// For each processor that is busy, by host and number, the computation that it executes, and those that wait for it.
     busy: BTreeMap<(u32, u32), VecDeque<u32>>,

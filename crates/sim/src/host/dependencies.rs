@@ -11,7 +11,7 @@ use crate::spec::task::{Numbering, Successors, count_down};
 const SENT: u32 = u32::MAX;
 
 /// Tasks of a domain that wait for others.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Dependencies {
     numbering: Numbering,
     /// Tasks that wait for the end of another one.

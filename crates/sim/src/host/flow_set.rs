@@ -1,7 +1,7 @@
 //! A set of flows that is filled and emptied again and again.
 
 /// A set of flows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct FlowSet {
     /// By flow: whether it is in the set.
     contains: Vec<bool>,

@@ -6,7 +6,7 @@ use crate::arch::huge_pages;
 use crate::packet::NIL;
 
 /// Table of active flows, stored without gaps.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct FlowTable<T> {
     /// For each flow the index of its entry, or [`NIL`].
     places: Vec<u32>,
@@ -68,7 +68,7 @@ impl<T> FlowTable<T> {
 }
 
 /// Table with an entry for each flow that a domain owns, stored without gaps.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct OwnedTable<T> {
     /// For each flow the index of its entry, or [`NIL`]; empty if every flow has an entry.
     places: Vec<u32>,

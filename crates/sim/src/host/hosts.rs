@@ -33,7 +33,7 @@ use crate::spec::task::Numbering;
 
 /// All hosts of a domain.
 // Tables by flow or host are fields of their own, because most events need several of them at once.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Hosts {
     pub(super) network: Arc<Network>,
     ownership: Ownership,

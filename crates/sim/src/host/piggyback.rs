@@ -17,7 +17,7 @@ use crate::packet::{NIL, Slab};
 use crate::spec::network::Network;
 
 /// Acknowledgements that wait for data, and those under way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Piggyback {
     /// By flow: the flow in the other direction, or [`NIL`].
     partners: Vec<u32>,

@@ -42,7 +42,7 @@ impl PullQueue {
 
 /// Pull pacers of all NICs; empty if no flow waits for pulls. Where hosts choose a port for each packet, the pacer of a flow's first
 /// port paces the pulls for all ports by which its data may arrive.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct PullPacer {
     queues: Vec<PullQueue>,
     /// By flow: the NIC of its run queue, also after its path has changed. Empty if each host has one.

@@ -42,7 +42,7 @@ pub struct GoodputTable {
 }
 
 /// Recorder of the payload of groups of flows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct GoodputRecorder {
     pub table: GoodputTable,
     /// The present interval between samples.
@@ -93,7 +93,7 @@ impl GoodputRecorder {
 const MAX_SAMPLES: usize = 1024;
 
 /// Recorder of all tables during a run.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Recorder {
     pub queues: QueueTable,
     pub probes: ProbeTable,

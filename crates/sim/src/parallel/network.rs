@@ -26,7 +26,7 @@ use crate::spec::fault::Fault;
 use crate::spec::network::{Balancing, Network};
 
 /// The network.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ParallelNetwork<O> {
     pub(super) network: Arc<Network>,
     pub(super) partition: Arc<Partition>,

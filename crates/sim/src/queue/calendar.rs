@@ -14,7 +14,7 @@ const SMALL: usize = 20;
 pub(crate) const BUCKETS: u64 = 512;
 
 /// The queue: a heap, a ring of buckets, and the sorted keys of the current buckets.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CalendarQueue<K: Key> {
     /// Keys that are in no bucket.
     heap: Heap4<K>,

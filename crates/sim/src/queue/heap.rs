@@ -13,7 +13,7 @@ pub trait Key: Copy + Ord + Debug {
 }
 
 /// The heap. Its root is stored apart from the other keys.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Heap4<K> {
     root: K,
     /// The four children of the root, then the four children of each of those, and so on.

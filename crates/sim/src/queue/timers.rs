@@ -99,7 +99,7 @@ impl heap::Key for Key {
 const MANY: usize = if cfg!(debug_assertions) { 4 } else { 64 };
 
 /// The timers that are set.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Timers {
     keys: CalendarQueue<Key>,
     /// Timers that are known from the start, the next one last. They are kept apart from those that are due soon.

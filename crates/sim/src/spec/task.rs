@@ -198,7 +198,7 @@ pub fn count_down(left: &mut [u32], task: u32) -> bool {
 }
 
 /// For each task those that wait for it, in the order of their numbers.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Successors {
     /// For each task the index of its first successor, and the number of them at the end; empty if no task waits.
     first: Vec<u32>,
