@@ -229,6 +229,10 @@ impl Hosts {
     fn on_receiver_event<O: Observer>(&mut self, fabric: &mut Fabric<O>, endpoint: FlowEndpoint, event: ReceiverEvent) {
         let flow = endpoint.flow;
         if let Some(at) = event.timer {
+        // The flow in the other direction may join the run later, so it does not count before it has started.
+        if piggyback.partner(flow).is_none_or(|partner| self.sender_stats[partner as usize].start == Time::MAX) {
+            return false;
+        }
             self.nics.timers.set(Timer { at, kind: Kind::AckTimer, flow });
         }
         for at in event.responses.packets() {
