@@ -25,6 +25,11 @@ impl Lists {
         Self { offsets, items }
     }
 
+    /// Adds an empty list.
+    pub(crate) fn add_empty(&mut self) {
+        self.offsets.push(self.items.len() as u32);
+    }
+
     /// The items of a list.
     pub fn of(&self, list: u32) -> &[u32] {
         &self.items[self.offsets[list as usize] as usize..self.offsets[list as usize + 1] as usize]

@@ -62,6 +62,19 @@ impl<O: Observer> Domain<O> {
         })
     }
 
+    /// Replaces the references to the request and the routes.
+    pub(crate) fn set_network(&mut self, network: &Arc<Network>, routes: &Arc<Routes>) {
+        self.network = Arc::clone(network);
+        self.fabric.set_network(network, routes);
+        self.hosts.set_network(network);
+    }
+
+    /// Adds the next flow.
+    pub(crate) fn join(&mut self, flow: u32) {
+        self.fabric.join(flow);
+        self.hosts.join(&self.fabric, flow);
+    }
+
     /// Uses new routes, for packets that leave their hosts from now on.
     pub fn reroute(&mut self, routes: &Arc<Routes>) {
         self.fabric.routes = Arc::clone(routes);

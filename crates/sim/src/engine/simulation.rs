@@ -7,6 +7,7 @@ use shallows_cc::units::{Bytes, Time};
 use crate::engine::answer::{Answer, Deadlock, FlowReport};
 use crate::engine::audit::{self, Audit};
 use crate::engine::deadlock;
+use crate::engine::driven::Driver;
 use crate::engine::ideal::ideal_times;
 use crate::engine::schedule::{DEADLOCK_INTERVAL, Schedule};
 use crate::engine::snapshot::Snapshot;
@@ -30,8 +31,8 @@ pub enum Progress {
     Done,
 }
 
-/// A run of a network, with an observer.
-#[derive(Debug)]
+/// A run of a network, with an observer. A clone goes on by itself: snapshot and restore.
+#[derive(Clone, Debug)]
 pub struct Simulation<O = ()> {
     pub(super) network: Arc<Network>,
     pub(super) domains: ParallelNetwork<O>,
@@ -51,6 +52,7 @@ pub struct Simulation<O = ()> {
     pub(super) deadlock: Option<Deadlock>,
     pub(super) over: bool,
     pub(super) problems: Vec<String>,
+    pub(super) driver: Option<Box<Driver>>,
 }
 
 impl Simulation {
@@ -129,6 +131,7 @@ impl<O: Observer> Simulation<O> {
             deadlock: None,
             over: false,
             problems: Vec::new(),
+            driver: None,
             network,
         };
         simulation.over = simulation.domains.is_done();
@@ -197,7 +200,7 @@ impl<O: Observer> Simulation<O> {
     /// # Panics
     /// See [`Simulation::advance`].
     pub fn reach(&mut self, at: Time, events: u64) -> bool {
-        let (until, behind) = (self.events() + events, Time(at.0.saturating_add(1)));
+        let (until, behind) = (self.events().saturating_add(events), Time(at.0.saturating_add(1)));
         while !self.over && self.events() < until {
             let task = self.schedule.next();
             let pause_window = self.awaits_pause().then_some(DEADLOCK_INTERVAL);
@@ -218,7 +221,7 @@ impl<O: Observer> Simulation<O> {
         Snapshot::of(&mut self.domains, at, self.network.flows.len() as u32)
     }
 
-    fn events(&self) -> u64 {
+    pub(super) fn events(&self) -> u64 {
         self.domains.events() + self.tasks
     }
 

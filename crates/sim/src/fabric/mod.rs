@@ -142,6 +142,17 @@ impl<O: Observer> Fabric<O> {
         })
     }
 
+    /// Replaces the references to the request and the routes.
+    pub(crate) fn set_network(&mut self, network: &Arc<Network>, routes: &Arc<Routes>) {
+        self.network = Arc::clone(network);
+        self.routes = Arc::clone(routes);
+    }
+
+    /// Adds a flow.
+    pub(crate) fn join(&mut self, flow: u32) {
+        self.has_classes |= self.network.flows[flow as usize].class > 0;
+    }
+
     /// Handles the arrival of the first packet of a link at the other end.
     #[inline]
     pub(crate) fn arrive(&mut self, number: u32) -> Delivery {

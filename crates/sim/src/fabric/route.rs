@@ -3,6 +3,7 @@
 //! The paths of a flow, in both directions, are computed once. A packet carries its position on its path.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use shallows_cc::units::Rate;
 
@@ -28,7 +29,7 @@ pub(crate) struct ReturnHop {
 }
 
 /// The paths of all flows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Routes {
     /// The choices of switches that choose for each packet.
     choices: Option<EcmpTable>,
@@ -45,6 +46,18 @@ pub struct Routes {
     spread: Vec<[[u32; 2]; 2]>,
     /// Whether the run depends on paths that were chosen by a hash.
     drawn: bool,
+    /// The search in the whole network, if flows may join the run.
+    search: Option<Arc<Search>>,
+    /// The links that switches avoid now, if there are any.
+    detour: Option<Arc<Detour>>,
+}
+
+/// A network of which switches avoid some links.
+#[derive(Debug)]
+struct Detour {
+    /// By link: whether they avoid it.
+    down: Vec<bool>,
+    search: Search,
 }
 
 impl Routes {
@@ -58,27 +71,47 @@ impl Routes {
         let (paths, drawn) = found(network, &search, &flows)?;
         let mut routes = Self {
             choices: (network.balancing != Balancing::Flow).then(|| EcmpTable::new(network, &search)),
-            detours: None,
-            hops: PortLists::default(),
             offsets: Vec::with_capacity(network.flows.len()),
-            original: Vec::new(),
-            spread: Vec::new(),
             drawn,
+            ..Self::default()
         };
-        if network.hosts_choose_ports() {
-            routes.spread = vec![[[0; 2]; 2]; network.flows.len()];
-        }
-        for (flow, [there, back]) in paths.into_iter().enumerate() {
-            routes.offsets.push([0; 2]);
-            routes.set(flow, 0, &there);
-            routes.set(flow, 1, &back);
-        }
+        routes.add(network, &paths);
         if network.faults.is_empty() {
             routes.hops.forget();
-        } else {
-            routes.original.clone_from(&routes.offsets);
         }
         Ok(routes)
+    }
+
+    /// Adds the paths of the next flows.
+    fn add(&mut self, network: &Network, paths: &[[FlowPath; 2]]) {
+        let first = self.offsets.len();
+        self.offsets.resize(first + paths.len(), [0; 2]);
+        if network.hosts_choose_ports() {
+            self.spread.resize(self.offsets.len(), [[0; 2]; 2]);
+        }
+        for (flow, [there, back]) in (first..).zip(paths) {
+            self.set(flow, 0, there);
+            self.set(flow, 1, back);
+        }
+        if !network.faults.is_empty() {
+            self.original.extend_from_slice(&self.offsets[first..]);
+        }
+    }
+
+    /// Adds the paths of the flows behind those that have paths, around the links that switches avoid now.
+    ///
+    /// # Errors
+    /// A sentence that names the first flow without a path in one of the directions; none is added.
+    pub(crate) fn join(&mut self, network: &Network) -> Result<(), String> {
+        let flows: Vec<_> = (self.offsets.len() as u32..network.flows.len() as u32).collect();
+        let search = Arc::clone(self.search.get_or_insert_with(|| Arc::new(Search::new(network, &[]))));
+        let (paths, drawn) = found(network, &search, &flows)?;
+        self.drawn |= drawn;
+        self.add(network, &paths);
+        if let Some(detour) = self.detour.clone() {
+            self.take_detours(network, &detour, &flows);
+        }
+        Ok(())
     }
 
     /// Whether the run depends on paths that were chosen by a hash.
@@ -108,9 +141,18 @@ impl Routes {
         self.detours = self.choices.is_some().then(|| EcmpTable::new(network, &search));
         self.offsets.clone_from(&self.original);
         let flows: Vec<_> = (0..network.flows.len() as u32).collect();
-        let (paths, drawn) = search.paths(network, &flows);
+        let detour = Detour { down, search };
+        self.take_detours(network, &detour, &flows);
+        self.detour = detour.down.contains(&true).then(|| Arc::new(detour));
+    }
+
+    /// Reroutes some flows, which have their original paths, around the links that switches avoid.
+    fn take_detours(&mut self, network: &Network, Detour { down, search }: &Detour, flows: &[u32]) {
+        let reverse_links = if needs_reverse_links(network) { reverse_links(&network.ports) } else { Vec::new() };
+        let (paths, drawn) = search.paths(network, flows);
         self.drawn |= drawn;
-        for ([there, back], (number, flow)) in paths.into_iter().zip(network.flows.iter().enumerate()) {
+        for ([there, back], &number) in paths.into_iter().zip(flows) {
+            let (number, flow) = (number as usize, &network.flows[number as usize]);
             let credits = network.controls[flow.control as usize].waits_for_credits();
             let back = if credits {
                 there.as_ref().and_then(|there| same_links(network, &reverse_links, number, &there.ports).ok())

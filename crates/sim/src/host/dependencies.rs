@@ -39,6 +39,16 @@ impl Dependencies {
         Self { numbering: Numbering::of(network), after, behind, left, unsent }
     }
 
+    /// Adds the next flow, which waits for nothing and for which nothing waits.
+    pub(crate) fn join(&mut self) {
+        if !self.left.is_empty() {
+            self.left.push(0);
+        }
+        if !self.unsent.is_empty() {
+            self.unsent.push(SENT);
+        }
+    }
+
     /// Counts a task as ended for those of its successors whose hosts are `here`, and returns the start timers of those that now
     /// have all that they need.
     pub(crate) fn finish(

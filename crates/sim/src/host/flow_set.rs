@@ -14,6 +14,11 @@ impl FlowSet {
         Self { contains: vec![false; flows], flows: Vec::new() }
     }
 
+    /// Adds the next flow.
+    pub(crate) fn join(&mut self) {
+        self.contains.push(false);
+    }
+
     /// Adds a flow.
     #[inline]
     pub fn insert(&mut self, flow: u32) {

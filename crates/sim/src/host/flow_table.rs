@@ -21,6 +21,11 @@ impl<T> FlowTable<T> {
         Self { places: vec![NIL; flows], entries: Vec::new(), flows: Vec::new() }
     }
 
+    /// Adds the next flow.
+    pub(crate) fn join(&mut self) {
+        self.places.push(NIL);
+    }
+
     #[inline]
     pub fn get(&self, flow: u32) -> Option<&T> {
         self.entries.get(self.places[flow as usize] as usize)
@@ -88,6 +93,19 @@ impl<T: Copy> OwnedTable<T> {
         Self { places: if count == flows { Vec::new() } else { places }, entries: vec![entry; count as usize] }
     }
 
+    /// Adds the entry of the next flow, if it is `owned`.
+    pub(crate) fn join(&mut self, entry: T, flow: u32, owned: bool) {
+        if !self.places.is_empty() || !owned {
+            if self.places.is_empty() {
+                self.places = (0..flow).collect();
+            }
+            self.places.push(if owned { self.entries.len() as u32 } else { NIL });
+        }
+        if owned {
+            self.entries.push(entry);
+        }
+    }
+
     fn place(&self, flow: usize) -> usize {
         self.places.get(flow).map_or(flow, |&place| place as usize)
     }
@@ -137,6 +155,21 @@ mod tests {
         (0..10).step_by(3).for_each(|flow| table[flow] = flow);
         assert_eq!(table.entries, [0, 3, 6, 9]);
         assert!((0..10).step_by(3).all(|flow| table[flow] == flow));
+    }
+
+    #[test]
+    fn flows_that_join_may_have_entries_or_not() {
+        let join = |owned: &[bool]| {
+            let mut table = OwnedTable::new(9, 1, |_| true);
+            (1..).zip(owned).for_each(|(flow, &owned)| table.join(flow, flow, owned));
+            (table.entries, table.places)
+        };
+        assert_eq!(join(&[true, true]), (vec![9, 1, 2], vec![]));
+        assert_eq!(join(&[true, false, true]), (vec![9, 1, 3], vec![0, 1, NIL, 2]));
+        let mut empty = OwnedTable::new(0, 0, |_| true);
+        empty.join(7, 0, false);
+        empty.join(8, 1, true);
+        assert_eq!((empty[1], empty.places), (8, vec![NIL, 0]));
     }
 
     #[test]

@@ -61,6 +61,21 @@ pub struct Hosts {
     pub unfinished: usize,
     /// Stop timers of flows whose sender is in another domain, where the same stop is counted as an event.
     pub remote_stops: u64,
+    /// Completions since they were last taken, if the run is driven.
+    pub completions: Option<Vec<Completion>>,
+    /// Whether the run stops when a flow completes at its receiver.
+    pub stops_at_completion: bool,
+}
+
+/// Completion of a flow at one of its ends: all its bytes have arrived at the receiver, or the sender knows that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Completion {
+    /// When it happened.
+    pub at: Time,
+    /// The flow.
+    pub flow: u32,
+    /// Whether it is the end at the sender.
+    pub at_sender: bool,
 }
 
 impl Hosts {
@@ -105,9 +120,41 @@ impl Hosts {
             arrived: network.record.goodput.is_some().then(|| FlowSet::new(flows)),
             unfinished: network.flows.iter().filter(|flow| flow.bytes != Bytes::MAX && here(flow.dst)).count(),
             remote_stops: 0,
+            completions: None,
+            stops_at_completion: false,
             ownership,
             network,
         }
+    }
+
+    /// Adds the next flow, which starts by itself.
+    pub(crate) fn join<O: Observer>(&mut self, fabric: &Fabric<O>, flow: u32) {
+        let &FlowSpec { src, dst, start, stop, bytes, .. } = &self.network.flows[flow as usize];
+        let [sends, receives] = [src, dst].map(|host| self.ownership.owns(host));
+        self.senders.join();
+        self.receivers.join();
+        self.sender_stats.join(SenderStats::NONE, flow, sends);
+        self.receiver_stats.join(ReceiverStats::NONE, flow, receives);
+        if let Some(arrived) = &mut self.arrived {
+            arrived.join();
+        }
+        self.nics.dependencies.join();
+        if let Some(piggyback) = &mut self.nics.piggyback {
+            piggyback.join(src, dst);
+        }
+        self.pull_pacer.join(self.nics.index(dst, fabric.routes.first_ports(flow, true)[0]));
+        self.unfinished += usize::from(receives && bytes != Bytes::MAX);
+        if sends {
+            self.nics.timers.set(Timer { at: start, kind: Kind::Start, flow });
+        }
+        if stop < Time::MAX && (sends || receives) {
+            self.nics.timers.set(Timer { at: stop, kind: Kind::Stop, flow });
+        }
+    }
+
+    /// Replaces the reference to the request.
+    pub(crate) fn set_network(&mut self, network: &Arc<Network>) {
+        self.network = Arc::clone(network);
     }
 
     /// Handles a packet that has arrived at its host.
@@ -182,6 +229,10 @@ impl Hosts {
     #[cold]
     fn waits_for_data<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32, at: u32) -> bool {
         let Some(piggyback) = &mut self.nics.piggyback else { return false };
+        // The flow in the other direction may join the run later, so it does not count before it has started.
+        if piggyback.partner(flow).is_none_or(|partner| self.sender_stats[partner as usize].start == Time::MAX) {
+            return false;
+        }
         let others = piggyback.waiting(flow) > 0;
         let (waits, displaced) = piggyback.take(fabric.now, at, &mut fabric.packets);
         if waits && (!others || displaced.is_some()) {
@@ -229,10 +280,6 @@ impl Hosts {
     fn on_receiver_event<O: Observer>(&mut self, fabric: &mut Fabric<O>, endpoint: FlowEndpoint, event: ReceiverEvent) {
         let flow = endpoint.flow;
         if let Some(at) = event.timer {
-        // The flow in the other direction may join the run later, so it does not count before it has started.
-        if piggyback.partner(flow).is_none_or(|partner| self.sender_stats[partner as usize].start == Time::MAX) {
-            return false;
-        }
             self.nics.timers.set(Timer { at, kind: Kind::AckTimer, flow });
         }
         for at in event.responses.packets() {
@@ -304,7 +351,10 @@ impl Hosts {
         if self.receiver_stats[flow as usize].finish == Time::MAX {
             self.receiver_stats[flow as usize].finish = fabric.now;
             self.unfinished -= 1;
-            fabric.interrupt |= self.has_ended();
+            fabric.interrupt |= self.has_ended() || self.stops_at_completion;
+            if let Some(completions) = &mut self.completions {
+                completions.push(Completion { at: fabric.now, flow, at_sender: false });
+            }
             fabric.observer.finished(fabric.now, flow);
             let (src, dst) = (self.network.flows[flow as usize].src, self.network.flows[flow as usize].dst);
             self.start_dependents(fabric.now, flow, |host| host == dst || host != src);
@@ -536,6 +586,9 @@ impl Hosts {
         let src = self.network.flows[flow as usize].src;
         self.active[src as usize] -= 1;
         self.nics.remove(&sender);
+        if let Some(completions) = &mut self.completions {
+            completions.push(Completion { at: now, flow, at_sender: true });
+        }
         self.start_dependents(now, flow, |host| host == src);
     }
 }

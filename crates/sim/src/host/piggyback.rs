@@ -54,6 +54,11 @@ impl Piggyback {
         })
     }
 
+    /// Adds the next flow.
+    pub(crate) fn join(&mut self, src: u32, dst: u32) {
+        self.partners.add(src, dst);
+    }
+
     /// Returns the flow in the other direction.
     pub(crate) fn partner(&self, flow: u32) -> Option<u32> {
         self.partners.of.get(flow as usize).copied().filter(|&partner| partner != NIL)

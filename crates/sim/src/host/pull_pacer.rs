@@ -67,6 +67,13 @@ impl PullPacer {
         }
     }
 
+    /// Adds the next flow.
+    pub(crate) fn join(&mut self, nic: u32) {
+        if !self.nic.is_empty() {
+            self.nic.push(nic);
+        }
+    }
+
     /// Returns the NIC in whose run queue a flow waits to send a pull, which is `otherwise` if each host has one.
     fn nic_of(&self, flow: u32, otherwise: u32) -> u32 {
         self.nic.get(flow as usize).copied().unwrap_or(otherwise)

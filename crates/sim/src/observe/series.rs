@@ -68,6 +68,13 @@ impl GoodputRecorder {
         }
     }
 
+    /// Adds the next flow, which is in no group.
+    pub(crate) fn join(&mut self) {
+        self.table.last.push(0);
+        self.delivered.push(0);
+        self.groups.add_empty();
+    }
+
     /// Records a sample; `received` has the payload of every flow that has received any since the last sample.
     pub(crate) fn sample(&mut self, at: Time, received: impl Iterator<Item = (u32, u64)>) {
         for (flow, now) in received {

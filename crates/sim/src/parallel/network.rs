@@ -12,12 +12,12 @@ use crate::fabric::Fabric;
 use crate::fabric::ownership::{Ownership, Partition};
 use crate::fabric::route::Routes;
 use crate::host::computations::ComputationReport;
-use crate::host::hosts::Hosts;
+use crate::host::hosts::{Completion, Hosts};
 use crate::host::stats::{FlowProgress, ReceiverStats, SenderStats};
 use crate::host::transport::SenderState;
 use crate::observe::Observer;
 use crate::packet::MAX_PACKETS;
-use crate::parallel::mailbox::Mailboxes;
+use crate::parallel::mailbox::SharedMailboxes;
 use crate::parallel::partition::partition;
 use crate::parallel::pool::WorkerPool;
 use crate::port::{Carried, PortReport};
@@ -31,7 +31,7 @@ pub struct ParallelNetwork<O> {
     pub(super) network: Arc<Network>,
     pub(super) partition: Arc<Partition>,
     pub(super) domains: Vec<Domain<O>>,
-    pub(super) mailboxes: Arc<Mailboxes>,
+    pub(super) mailboxes: SharedMailboxes,
     pub(super) pool: WorkerPool,
     pub(super) threads: usize,
     /// All events before this time have been executed in all domains.
@@ -46,6 +46,8 @@ pub struct ParallelNetwork<O> {
     pub(super) outside_windows: u64,
     /// Packets in flight at which the run stops.
     pub(super) max_packets: u64,
+    /// Whether the run stops when a flow completes at its receiver.
+    pub(super) stops_at_completion: bool,
 }
 
 impl<O: Observer> ParallelNetwork<O> {
@@ -71,7 +73,7 @@ impl<O: Observer> ParallelNetwork<O> {
     fn of(network: &Arc<Network>, partition: Arc<Partition>, domains: Vec<Domain<O>>, earliest_finish: Time) -> Self {
         let delays = network.ports.iter().map(|port| port.delay);
         Self {
-            mailboxes: Arc::new(Mailboxes::new(domains.len())),
+            mailboxes: SharedMailboxes::new(domains.len()),
             pool: WorkerPool::default(),
             threads: 1,
             horizon: Time::ZERO,
@@ -80,10 +82,74 @@ impl<O: Observer> ParallelNetwork<O> {
             least_delay: if network.faults.is_empty() { delays.min().unwrap_or(Time::ZERO) } else { Time::ZERO },
             outside_windows: 0,
             max_packets: network.max_packets.min(MAX_PACKETS),
+            stops_at_completion: false,
             network: Arc::clone(network),
             partition,
             domains,
         }
+    }
+
+    /// Changes the request and the routes, which no domain uses meanwhile: `idle` ones stand in for them.
+    pub(crate) fn edit<R>(
+        &mut self,
+        network: &mut Arc<Network>,
+        idle: &(Arc<Network>, Arc<Routes>),
+        change: impl FnOnce(&mut Network, &mut Routes) -> R,
+    ) -> R {
+        let mut routes = Arc::clone(&self.domains[0].fabric.routes);
+        self.set_network(&idle.0, &idle.1);
+        let result = change(Arc::make_mut(network), Arc::make_mut(&mut routes));
+        self.set_network(network, &routes);
+        result
+    }
+
+    fn set_network(&mut self, network: &Arc<Network>, routes: &Arc<Routes>) {
+        self.network = Arc::clone(network);
+        self.domains.iter_mut().for_each(|domain| domain.set_network(network, routes));
+    }
+
+    /// Adds the next flow.
+    pub(crate) fn join_flow(&mut self, flow: u32) {
+        self.domains.iter_mut().for_each(|domain| domain.join(flow));
+    }
+
+    /// Lets hosts note completions, and the run stop when a flow completes at its receiver if `stops`.
+    pub(crate) fn watch_completions(&mut self, stops: bool) {
+        for domain in &mut self.domains {
+            domain.hosts.completions.get_or_insert_default();
+            domain.hosts.stops_at_completion = stops;
+        }
+        self.stops_at_completion = stops;
+    }
+
+    /// Whether a flow has completed at its receiver since completions were last taken.
+    pub(crate) fn has_completed(&self) -> bool {
+        let at_receiver = |all: &Vec<Completion>| all.iter().any(|one| !one.at_sender);
+        self.domains.iter().any(|domain| domain.hosts.completions.as_ref().is_some_and(at_receiver))
+    }
+
+    /// Whether the run stops here because of that.
+    pub(super) fn stops(&self) -> bool {
+        self.stops_at_completion && self.has_completed()
+    }
+
+    /// The completions since the last call, in the order of time.
+    pub(crate) fn take_completions(&mut self) -> Vec<Completion> {
+        let take = |domain: &mut Domain<O>| domain.hosts.completions.as_mut().map(std::mem::take).unwrap_or_default();
+        let mut all: Vec<_> = self.domains.iter_mut().flat_map(take).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Forgets the bound on the last finish, after a change of whether the run ends with its flows.
+    pub(crate) fn forget_earliest_finish(&mut self) {
+        self.earliest_finish = if self.network.until_done { self.horizon } else { Time::MAX };
+        self.next_finish_check = Time::ZERO;
+    }
+
+    /// The time before which all domains have executed all events.
+    pub(crate) fn horizon(&self) -> Time {
+        self.horizon
     }
 
     /// One domain of a network, idle at time zero. Another driver advances the others, and exchanges the packets between them.

@@ -94,10 +94,7 @@ impl Network {
         self.check_faults()?;
         self.check_times_ahead()?;
         self.check_record()?;
-        self.flows.iter().enumerate().try_for_each(|(at, flow)| {
-            self.check_flow(at, flow)?;
-            self.check_algorithm(at, flow)
-        })?;
+        self.flows.iter().enumerate().try_for_each(|(at, flow)| self.check_flow(at, flow))?;
         self.check_tasks()
     }
 
@@ -117,11 +114,10 @@ impl Network {
             ("host.poll_ps", host.poll),
             ("host.segment_time_ps", host.segment_time),
         ];
-        let of_flow = |flow: &FlowSpec| [("flows.start_ps", flow.start), ("flows.stop_ps", flow.stop)];
         let computations = self.computations.iter();
         let of_computations = computations.map(|one| ("computations.start_ps", one.start));
         let of_faults = self.faults.iter().map(|fault| ("faults.time_ps", fault.at));
-        let all = times.into_iter().chain(self.flows.iter().flat_map(of_flow)).chain(of_computations).chain(of_faults);
+        let all = times.into_iter().chain(of_computations).chain(of_faults);
         let most = MAX_TIME.0;
         for (key, Time(time)) in all {
             ensure!(time <= most || time == u64::MAX, "{key}", time, "at most {most}");
@@ -137,9 +133,6 @@ impl Network {
             ensure!(quantum >= mtu, "classes[{at}].quantum_bytes", quantum, "a full frame or more, {mtu}");
             let known = class.pool.is_none() || (pool as usize) < pools;
             ensure!(known, "classes[{at}].pool", pool, "one of {pools} pools");
-        }
-        for (at, &FlowSpec { class, .. }) in self.flows.iter().enumerate() {
-            ensure!((class as usize) < count, "flows.class[{at}]", class, "one of {count} classes");
         }
         Ok(())
     }
@@ -363,7 +356,8 @@ impl Network {
         Ok(())
     }
 
-    fn check_flow(&self, at: usize, flow: &FlowSpec) -> Result<(), Mistake> {
+    /// Checks everything about a flow but for what it waits for.
+    pub(crate) fn check_flow(&self, at: usize, flow: &FlowSpec) -> Result<(), Mistake> {
         let (hosts, src, dst) = (self.hosts, flow.src, flow.dst);
         ensure!(src < hosts, "flows.src[{at}]", src, "one of {hosts} hosts");
         ensure!(dst < hosts && dst != src, "flows.dst[{at}]", dst, "another one of {hosts} hosts");
@@ -372,7 +366,13 @@ impl Network {
         let (bytes, most) = (flow.bytes.0, MAX_PACKETS * self.mss().0);
         let counted = flow.bytes == Bytes::MAX || (1..=most).contains(&bytes);
         ensure!(counted, "flows.bytes[{at}]", bytes, "1 to {most}, {MAX_PACKETS} packets");
-        Ok(())
+        for (key, Time(time)) in [("start_ps", flow.start), ("stop_ps", flow.stop)] {
+            let latest = MAX_TIME.0;
+            ensure!(time <= latest || time == u64::MAX, "flows.{key}[{at}]", time, "at most {latest}");
+        }
+        let (class, classes) = (flow.class, self.classes.len());
+        ensure!((class as usize) < classes, "flows.class[{at}]", class, "one of {classes} classes");
+        self.check_algorithm(at, flow)
     }
 
     fn check_algorithm(&self, at: usize, flow: &FlowSpec) -> Result<(), Mistake> {

@@ -1,0 +1,249 @@
+//! A run that another program drives: flows join it, and it advances to a time or to the next completion.
+//!
+//! The *clock* of the driver is a time before which everything has happened, and at or after which nothing has. A flow that joins starts
+//! at the clock or later. So a driven run is the same as the run of a request that had all flows from the beginning, in the order in
+//! which they were sent. A stop at the completion of a flow at time t ends behind that instant: the clock is t + 1 ps. What the driver
+//! sends in answer then follows what happened at t in both runs.
+//!
+//! The request is shared by all domains and does not change while they work. To add flows, each owner exchanges its reference for an idle
+//! one, so that the driver holds the only reference to the request, and gets it back behind the change ([`ParallelNetwork::edit`]).
+//! A copy of a run shares the request with the original, and makes its own at its first flow.
+//!
+//! [`ParallelNetwork::edit`]: crate::parallel::network::ParallelNetwork
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use shallows_cc::units::Time;
+
+use crate::engine::ideal::ideal_time;
+use crate::engine::simulation::Simulation;
+use crate::fabric::route::Routes;
+use crate::host::hosts::Completion;
+use crate::spec::check::MAX_TIME;
+use crate::spec::network::{FlowSpec, Network};
+use crate::spec::task::Numbering;
+
+/// State of the driver of an open run.
+#[derive(Clone, Debug)]
+pub(crate) struct Driver {
+    /// Everything before this time has happened, and nothing else.
+    clock: Time,
+    /// Whether flows may still join.
+    pub open: bool,
+    /// Whether the request asks for an end with its flows, which an open run does not have.
+    pub until_done: bool,
+    /// Stand in for the request and the routes while these change.
+    idle: (Arc<Network>, Arc<Routes>),
+    /// Completions that have not been reported.
+    completions: Vec<Completion>,
+}
+
+/// Reasons for which a driven run has stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advance {
+    /// The clock is at the time that was asked for.
+    Reached,
+    /// A flow has completed; the clock is 1 ps later.
+    Completion,
+    /// The number of events is used up; the clock is behind the last one.
+    Paused,
+    /// The run has ended: at its duration, with its flows once it was closed, or because of a problem that its results name.
+    Ended,
+}
+
+impl Simulation {
+    /// A run at time zero, in this number of domains as far as the network can be divided, which flows may join until it is closed
+    /// ([`Self::close`]). Until then it does not end with its flows, and flows without progress do not end it.
+    ///
+    /// # Errors
+    /// See [`Simulation::new`].
+    pub fn open(network: Network, domains: usize) -> Result<Self, String> {
+        let mut run = Self::parted(network, domains)?;
+        let driver = Driver {
+            clock: Time::ZERO,
+            open: true,
+            until_done: run.network.until_done,
+            idle: (Arc::new(Network::bare()), Arc::new(Routes::default())),
+            completions: Vec::new(),
+        };
+        run.set_until_done(&driver.idle, false);
+        run.domains.watch_completions(false);
+        run.over = false;
+        run.driver = Some(Box::new(driver));
+        Ok(run)
+    }
+
+    fn set_until_done(&mut self, idle: &(Arc<Network>, Arc<Routes>), until_done: bool) {
+        self.domains.edit(&mut self.network, idle, |network, _| network.until_done = until_done);
+        self.domains.forget_earliest_finish();
+    }
+
+    fn driver(&self) -> Result<&Driver, String> {
+        self.driver.as_deref().ok_or_else(|| "the run is not driven: expected one of Simulation::open".to_owned())
+    }
+
+    /// The time before which everything has happened; zero for a run that is not driven.
+    #[must_use]
+    pub fn clock(&self) -> Time {
+        self.driver.as_ref().map_or(Time::ZERO, |driver| driver.clock)
+    }
+
+    /// Whether flows may still join.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        !self.over && self.may_grow()
+    }
+
+    /// Adds a flow, which starts at the clock or later and waits for no other. Returns its number, which is that of the call.
+    ///
+    /// # Errors
+    /// A mistake in the flow, that it has no path, or that the run is closed. The run is as before.
+    pub fn send(&mut self, flow: FlowSpec) -> Result<u32, String> {
+        self.send_all(vec![flow]).map(|numbers| numbers.start)
+    }
+
+    /// Adds flows in this order, as [`Self::send`] adds one, and searches their paths together. Returns their numbers.
+    ///
+    /// # Errors
+    /// The first mistake, or the first flow without a path. No flow is added.
+    pub fn send_all(&mut self, flows: Vec<FlowSpec>) -> Result<Range<u32>, String> {
+        let first = self.network.flows.len();
+        self.check_sends(&flows)?;
+        let count = flows.len();
+        let driver = self.driver.as_deref().expect("the run is driven");
+        let ideal = self.domains.edit(&mut self.network, &driver.idle, |network, routes| {
+            network.flows.extend(flows);
+            if let Err(problem) = routes.join(network) {
+                network.flows.truncate(first);
+                return Err(problem);
+            }
+            Ok((first..first + count).map(|flow| ideal_time(network, routes, flow as u32)).collect::<Vec<_>>())
+        })?;
+        self.ideal.extend(ideal);
+        let numbers = first as u32..(first + count) as u32;
+        for flow in numbers.clone() {
+            if let Some(goodput) = &mut self.record.goodput {
+                goodput.join();
+            }
+            self.domains.join_flow(flow);
+        }
+        Ok(numbers)
+    }
+
+    fn check_sends(&self, flows: &[FlowSpec]) -> Result<(), String> {
+        let driver = self.driver()?;
+        if !driver.open {
+            return Err("the run is closed: expected all flows before".to_owned());
+        }
+        if self.over {
+            return Err(format!("the run has ended at {}: expected all flows before", self.now()));
+        }
+        let first = self.network.flows.len();
+        if first + flows.len() >= Numbering::COMPUTATION as usize {
+            return Err(format!("{} flows: expected less than 2^31", first + flows.len()));
+        }
+        for (number, flow) in (first..).zip(flows) {
+            if flow.start < driver.clock {
+                let (start, clock) = (flow.start, driver.clock);
+                return Err(format!("flows.start_ps[{number}] = {start}: expected {clock}, the clock, or later"));
+            }
+            if !flow.starts_by_itself() {
+                return Err(format!(
+                    "flows.after[{number}], flows.behind[{number}]: expected none in a run that is driven"
+                ));
+            }
+            self.network.check_flow(number, flow)?;
+        }
+        Ok(())
+    }
+
+    /// Executes everything before `to`, and nothing at that time.
+    ///
+    /// # Errors
+    /// `to` is before the clock, or later than any simulated time. The run is as before.
+    pub fn advance_to(&mut self, to: Time) -> Result<Advance, String> {
+        self.advance_some(to, false, u64::MAX)
+    }
+
+    /// Executes everything before `limit`, or until a flow completes at its receiver, and everything at that instant.
+    ///
+    /// # Errors
+    /// See [`Self::advance_to`].
+    pub fn advance_to_completion(&mut self, limit: Time) -> Result<Advance, String> {
+        self.advance_some(limit, true, u64::MAX)
+    }
+
+    /// Advances like [`Self::advance_to_completion`] if it `stops`, or else like [`Self::advance_to`], but for about this number of events
+    /// at most, so that the caller can look for an interrupt.
+    ///
+    /// # Errors
+    /// See [`Self::advance_to`].
+    pub fn advance_some(&mut self, to: Time, stops: bool, events: u64) -> Result<Advance, String> {
+        let clock = self.driver()?.clock;
+        if to < clock {
+            return Err(format!("time {to} is in the past: expected {clock}, the clock, or later"));
+        }
+        if to > MAX_TIME {
+            return Err(format!("time {to}: expected at most {MAX_TIME}, the longest simulated time"));
+        }
+        if self.over {
+            return Ok(Advance::Ended);
+        }
+        if to == clock {
+            return Ok(Advance::Reached);
+        }
+        self.collect_completions();
+        self.domains.watch_completions(stops);
+        let until = self.events().saturating_add(events);
+        let mut reached = false;
+        while !self.over && !reached && !self.has_completed(stops) && self.events() < until {
+            reached = self.reach(Time(to.0 - 1), until - self.events());
+        }
+        self.domains.watch_completions(false);
+        let completed = self.has_completed(stops);
+        if !reached {
+            self.finish_instant();
+        }
+        let behind = Time(self.now().0 + 1).max(self.domains.horizon());
+        self.driver.as_mut().expect("the run is driven").clock = if reached { to } else { clock.max(behind) };
+        Ok(match () {
+            () if completed => Advance::Completion,
+            () if self.over => Advance::Ended,
+            () if reached => Advance::Reached,
+            () => Advance::Paused,
+        })
+    }
+
+    fn has_completed(&self, stops: bool) -> bool {
+        stops && self.domains.has_completed()
+    }
+
+    /// Executes what is left of the instant of the last event.
+    fn finish_instant(&mut self) {
+        let now = self.now();
+        while !self.over && !self.reach(now, u64::MAX) {}
+    }
+
+    fn collect_completions(&mut self) {
+        let new = self.domains.take_completions();
+        if let Some(driver) = &mut self.driver {
+            driver.completions.extend(new);
+        }
+    }
+
+    /// The completions since the last call, in the order of time.
+    pub fn completions(&mut self) -> Vec<Completion> {
+        self.collect_completions();
+        self.driver.as_mut().map_or_else(Vec::new, |driver| std::mem::take(&mut driver.completions))
+    }
+
+    /// Lets no further flow join. The run ends as its request says. Closing a closed run has no effect.
+    pub fn close(&mut self) {
+        let Some(driver) = self.driver.as_mut().filter(|driver| driver.open) else { return };
+        driver.open = false;
+        let (idle, until_done) = (driver.idle.clone(), driver.until_done);
+        self.set_until_done(&idle, until_done);
+        self.over |= self.domains.is_done();
+    }
+}
