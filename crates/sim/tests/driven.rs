@@ -4,7 +4,9 @@
 
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::{Advance, Answer, Completion, ComputationSpec, FlowSpec, Network, Progress, Simulation, Wait};
+use shallows_sim::{
+    Advance, Answer, Completion, ComputationSpec, FlowReport, FlowSpec, Network, Progress, Simulation, Wait,
+};
 
 use crate::networks::{control, fat_tree, flow, run_open, star, until_done};
 use crate::soak::{Dice, number, scenario};
@@ -206,6 +208,128 @@ fn a_closed_loop_is_the_run_of_its_trace() {
         network.flows = sent;
         assert_eq!(format!("{answer:#?}"), format!("{:#?}", run_open(network)));
         assert_eq!(format!("{answer:#?}"), format!("{:#?}", closed_loop(number, 3, 200).0));
+    }
+}
+
+/// Messages of 1 KB between 128 hosts, of which 100 are alive: each that completes sends the next one. Flows retire. Returns the rows of all
+/// flows that have not retired, and the rest of the answer.
+fn messages(count: u32, domains: usize, log: &mut dyn Log) -> Answer {
+    let network = fabric();
+    let (hosts, mut dice) = (network.hosts, Dice(Rng::new(1, 96)));
+    let mut run = Simulation::open(network, domains).expect("a lawful network");
+    let mut send = |run: &mut Simulation, src: u32, log: &mut dyn Log| {
+        let dst = (src + 1 + dice.below(u64::from(hosts) - 1) as u32) % hosts;
+        let message = FlowSpec { start: run.clock(), ..flow(src, dst, Bytes(1000)) };
+        log.sent(&message);
+        run.send(message).expect("a lawful flow");
+    };
+    (0..100).for_each(|src| send(&mut run, src, log));
+    let mut completed = 0;
+    while completed < count {
+        assert_eq!(run.advance_to_completion(Time(MAX)), Ok(Advance::Completion));
+        for one in run.completions().into_iter().filter(|one| !one.at_sender) {
+            completed += 1;
+            if run.flows().end < count {
+                send(&mut run, one.flow % hosts, log);
+            }
+        }
+        let rows = run.retire();
+        log.retired(&rows, run.flows().len());
+    }
+    run.close();
+    while run.advance(1 << 20) == Progress::Running {}
+    let (held, answer) = (run.flows().len(), run.finish());
+    assert_eq!((answer.problems.len(), answer.flows.len()), (0, held));
+    answer
+}
+
+fn fabric() -> Network {
+    let mut network = until_done(fat_tree(8));
+    network.controls = vec![control("dctcp")];
+    network
+}
+
+/// What a driver notes about its messages.
+trait Log {
+    fn sent(&mut self, message: &FlowSpec);
+    /// Rows of flows that have retired, and the number of those that have not.
+    fn retired(&mut self, rows: &[FlowReport], held: usize);
+}
+
+/// All messages and their rows.
+#[derive(Debug, Default)]
+struct All {
+    messages: Vec<FlowSpec>,
+    rows: Vec<FlowReport>,
+    most_held: usize,
+}
+
+impl Log for All {
+    fn sent(&mut self, message: &FlowSpec) {
+        self.messages.push(message.clone());
+    }
+
+    fn retired(&mut self, rows: &[FlowReport], held: usize) {
+        self.rows.extend_from_slice(rows);
+        self.most_held = self.most_held.max(held);
+    }
+}
+
+/// The tables of a run follow the flows that are alive: 100, and those of which a packet is left, up to the thousand that retire at once.
+#[test]
+fn a_flow_that_has_ended_retires() {
+    let drive = |domains| {
+        let mut all = All::default();
+        let answer = messages(6000, domains, &mut all);
+        assert!(all.rows.len() > 3000 && all.most_held < 3000, "{} held, {} retired", all.most_held, all.rows.len());
+        all.rows.extend(answer.flows);
+        (answer.fingerprint, all)
+    };
+    let (fingerprint, all) = drive(1);
+    let (in_domains, same) = drive(3);
+    assert_eq!((fingerprint, &all.rows), (in_domains, &same.rows));
+    let whole = run_open(Network { flows: all.messages, ..fabric() });
+    assert_eq!((fingerprint, all.rows), (whole.fingerprint, whole.flows));
+}
+
+/// Memory at each tenth of the messages.
+struct Memory {
+    sent: usize,
+    rows: usize,
+    every: usize,
+    bytes: Vec<u64>,
+}
+
+impl Log for Memory {
+    fn sent(&mut self, _: &FlowSpec) {
+        if self.sent.is_multiple_of(self.every) {
+            let pages = std::fs::read_to_string("/proc/self/statm").expect("Linux");
+            let resident = pages.split(' ').nth(1).expect("a second number");
+            self.bytes.push(resident.parse::<u64>().expect("a number of pages") * 4096);
+        }
+        self.sent += 1;
+    }
+
+    fn retired(&mut self, rows: &[FlowReport], _: usize) {
+        self.rows += rows.len();
+    }
+}
+
+/// `SHALLOWS_MESSAGES=1000000 cargo test --release -p shallows-sim --test networks memory_follows` alone: the memory of this process less
+/// than 64 MiB above that at the first message, and after the first tenth only the 8 B for the fingerprint of each.
+#[test]
+fn memory_follows_what_is_alive() {
+    let count = number("SHALLOWS_MESSAGES", 0);
+    if count > 0 {
+        let mut memory = Memory { sent: 0, rows: 0, every: count as usize / 10, bytes: Vec::new() };
+        let rest = messages(count as u32, 1, &mut memory).flows.len();
+        assert_eq!(memory.rows + rest, count as usize);
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        let above: Vec<_> = memory.bytes.iter().map(|&bytes| mib(bytes.saturating_sub(memory.bytes[0]))).collect();
+        println!("MiB above the first message: {above:.1?}");
+        let for_fingerprint = mib(8 * count);
+        assert!(above.iter().all(|&above| above < 64.0));
+        assert!(above[9] - above[1] < 2.0 * for_fingerprint + 1.0);
     }
 }
 

@@ -16,12 +16,14 @@ use std::sync::Arc;
 
 use shallows_cc::units::Time;
 
+use crate::engine::answer::FlowReport;
+use crate::engine::audit;
 use crate::engine::ideal::ideal_time;
 use crate::engine::simulation::Simulation;
 use crate::fabric::route::Routes;
 use crate::host::hosts::Completion;
 use crate::spec::check::MAX_TIME;
-use crate::spec::network::{FlowSpec, Network};
+use crate::spec::network::{Balancing, FlowSpec, Network};
 use crate::spec::task::Numbering;
 
 /// State of the driver of an open run.
@@ -37,7 +39,24 @@ pub(crate) struct Driver {
     idle: (Arc<Network>, Arc<Routes>),
     /// Completions that have not been reported.
     completions: Vec<Completion>,
+    pub retired: Retired,
+    /// The first flow that had not ended when this was last looked for.
+    first_live: u32,
+    /// That number from which on it is worth while to look for flows to retire.
+    retire_from: u32,
 }
+
+/// What remains of flows that have been retired.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Retired {
+    /// By flow: its part of the fingerprint.
+    pub values: Vec<u64>,
+    /// By host: the sum of the goodput that it has received.
+    pub goodput: Vec<u64>,
+}
+
+/// The number of flows that are retired together, so that a look at all packets in flight pays.
+const RETIRED_AT_ONCE: u32 = 1024;
 
 /// Reasons for which a driven run has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +85,9 @@ impl Simulation {
             until_done: run.network.until_done,
             idle: (Arc::new(Network::bare()), Arc::new(Routes::default())),
             completions: Vec::new(),
+            retired: Retired::default(),
+            first_live: 0,
+            retire_from: RETIRED_AT_ONCE,
         };
         run.set_until_done(&driver.idle, false);
         run.domains.watch_completions(false);
@@ -89,6 +111,12 @@ impl Simulation {
         self.driver.as_ref().map_or(Time::ZERO, |driver| driver.clock)
     }
 
+    /// The numbers of the flows that have joined and have not been retired.
+    #[must_use]
+    pub fn flows(&self) -> Range<u32> {
+        self.network.flow_numbers()
+    }
+
     /// Whether flows may still join.
     #[must_use]
     pub fn is_open(&self) -> bool {
@@ -108,20 +136,20 @@ impl Simulation {
     /// # Errors
     /// The first mistake, or the first flow without a path. No flow is added.
     pub fn send_all(&mut self, flows: Vec<FlowSpec>) -> Result<Range<u32>, String> {
-        let first = self.network.flows.len();
-        self.check_sends(&flows)?;
-        let count = flows.len();
+        let first = self.network.flow_numbers().end;
+        self.check_sends(first, &flows)?;
+        let count = flows.len() as u32;
         let driver = self.driver.as_deref().expect("the run is driven");
         let ideal = self.domains.edit(&mut self.network, &driver.idle, |network, routes| {
             network.flows.extend(flows);
             if let Err(problem) = routes.join(network) {
-                network.flows.truncate(first);
+                network.flows.truncate((first - network.first_flow) as usize);
                 return Err(problem);
             }
-            Ok((first..first + count).map(|flow| ideal_time(network, routes, flow as u32)).collect::<Vec<_>>())
+            Ok((first..first + count).map(|flow| ideal_time(network, routes, flow)).collect::<Vec<_>>())
         })?;
         self.ideal.extend(ideal);
-        let numbers = first as u32..(first + count) as u32;
+        let numbers = first..first + count;
         for flow in numbers.clone() {
             if let Some(goodput) = &mut self.record.goodput {
                 goodput.join();
@@ -131,7 +159,7 @@ impl Simulation {
         Ok(numbers)
     }
 
-    fn check_sends(&self, flows: &[FlowSpec]) -> Result<(), String> {
+    fn check_sends(&self, first: u32, flows: &[FlowSpec]) -> Result<(), String> {
         let driver = self.driver()?;
         if !driver.open {
             return Err("the run is closed: expected all flows before".to_owned());
@@ -139,11 +167,11 @@ impl Simulation {
         if self.over {
             return Err(format!("the run has ended at {}: expected all flows before", self.now()));
         }
-        let first = self.network.flows.len();
-        if first + flows.len() >= Numbering::COMPUTATION as usize {
-            return Err(format!("{} flows: expected less than 2^31", first + flows.len()));
+        let count = first as usize + flows.len();
+        if count > Numbering::COMPUTATION as usize {
+            return Err(format!("{count} flows: expected at most 2^31"));
         }
-        for (number, flow) in (first..).zip(flows) {
+        for (number, flow) in (first as usize..).zip(flows) {
             if flow.start < driver.clock {
                 let (start, clock) = (flow.start, driver.clock);
                 return Err(format!("flows.start_ps[{number}] = {start}: expected {clock}, the clock, or later"));
@@ -236,6 +264,50 @@ impl Simulation {
     pub fn completions(&mut self) -> Vec<Completion> {
         self.collect_completions();
         self.driver.as_mut().map_or_else(Vec::new, |driver| std::mem::take(&mut driver.completions))
+    }
+
+    /// Retires flows that have ended, so that the memory of the run follows those that are alive, and returns their reports: those of the
+    /// next flows in the order of their numbers, which [`Simulation::finish`] no longer returns. What remains of a flow is 8 B for the
+    /// fingerprint. A flow is retired once all before it have ended and no packet of theirs is left, and about a thousand at once.
+    /// Nothing is retired where other flows need those that have ended: under `mrc`, with acknowledgements that ride on data, and in records
+    /// of goodput.
+    pub fn retire(&mut self) -> Vec<FlowReport> {
+        let keeps = self.network.balancing == Balancing::Mrc || self.network.host.piggyback;
+        let numbers = self.network.flow_numbers();
+        let Some(driver) = self.driver.as_mut().filter(|_| !keeps && self.record.goodput.is_none()) else {
+            return Vec::new();
+        };
+        let stopped = |flow: u32| {
+            let stop = self.network.flow(flow).stop;
+            stop < driver.clock || stop == Time::MAX
+        };
+        let ended = |flow: &u32| self.domains.has_ended(*flow) && stopped(*flow);
+        driver.first_live = (driver.first_live..numbers.end).find(|flow| !ended(flow)).unwrap_or(numbers.end);
+        if driver.first_live < driver.retire_from {
+            return Vec::new();
+        }
+        let end = driver.first_live.min(self.domains.first_held());
+        driver.retire_from = driver.first_live + RETIRED_AT_ONCE;
+        if end <= numbers.start { Vec::new() } else { self.retire_before(end) }
+    }
+
+    fn retire_before(&mut self, end: u32) -> Vec<FlowReport> {
+        let reports: Vec<_> = (self.network.first_flow..end).map(|flow| self.flow_report(flow)).collect();
+        self.problems.extend(audit::flow_problems(&self.network, self.now(), &reports));
+        let driver = self.driver.as_mut().expect("the run is driven");
+        driver.retired.goodput.resize(self.network.nodes as usize, 0);
+        for (report, flow) in reports.iter().zip(&self.network.flows) {
+            driver.retired.values.push(report.hashed());
+            driver.retired.goodput[flow.dst as usize] += report.goodput;
+        }
+        self.ideal.drain(..reports.len());
+        self.domains.retire(end);
+        self.domains.edit(&mut self.network, &driver.idle, |network, routes| {
+            network.flows.drain(..reports.len());
+            network.first_flow = end;
+            routes.retire(end);
+        });
+        reports
     }
 
     /// Lets no further flow join. The run ends as its request says. Closing a closed run has no effect.

@@ -55,7 +55,7 @@ fn sum(a: Time, b: Time) -> Time {
 /// The ports of a flow's path, each with the time that its last frame spends there if the path is empty; none for an unlimited flow.
 #[must_use]
 pub fn ideal_path(network: &Network, flow: u32, [there, back]: &[FlowPath; 2]) -> Vec<(u32, IdealHop)> {
-    let bytes = network.flows[flow as usize].bytes;
+    let bytes = network.flow(flow).bytes;
     if bytes == Bytes::MAX {
         return Vec::new();
     }
@@ -86,7 +86,7 @@ pub(crate) fn ideal_times(network: &Network, routes: &Routes) -> Vec<Time> {
 
 /// The completion time of a flow on an empty path, as above.
 pub(crate) fn ideal_time(network: &Network, routes: &Routes, number: u32) -> Time {
-    let flow = &network.flows[number as usize];
+    let flow = network.flow(number);
     if flow.bytes == Bytes::MAX {
         return Time::ZERO;
     }

@@ -20,7 +20,7 @@ use crate::parallel::partition;
 use crate::parallel::run::Stop;
 use crate::port::clock::Clock;
 use crate::port::link;
-use crate::spec::network::{FlowSpec, Network};
+use crate::spec::network::Network;
 
 /// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,7 +177,7 @@ impl<O: Observer> Simulation<O> {
     #[must_use]
     pub fn finished(&self) -> u64 {
         let limited = self.network.flows.iter().filter(|flow| flow.bytes != Bytes::MAX).count();
-        (limited - self.domains.unfinished()) as u64
+        u64::from(self.network.first_flow) + (limited - self.domains.unfinished()) as u64
     }
 
     /// Whether the run is complete.
@@ -218,7 +218,7 @@ impl<O: Observer> Simulation<O> {
 
     /// The state of everything `at` a time that [`Self::reach`] has reached.
     pub fn snapshot(&mut self, at: Time) -> Snapshot {
-        Snapshot::of(&mut self.domains, at, self.network.flows.len() as u32)
+        Snapshot::of(&mut self.domains, at, self.network.flow_numbers())
     }
 
     pub(super) fn events(&self) -> u64 {
@@ -248,6 +248,7 @@ impl<O: Observer> Simulation<O> {
         let ports = self.domains.port_reports(now, measured);
         let audit = Audit {
             network: &self.network,
+            retired_goodput: self.driver.as_ref().map_or(&[], |driver| &driver.retired.goodput),
             ports: &ports,
             flows: &flows,
             computations: &computations,
@@ -260,7 +261,9 @@ impl<O: Observer> Simulation<O> {
         problems.extend(audit.problems());
         problems.extend(extra);
         let hash = ports.iter().fold(now.0, |hash, port| link::hash(hash, port.fingerprint));
-        let hash = flows.iter().fold(hash, |hash, flow| link::hash(hash, flow.finish.0 ^ flow.delivered));
+        let retired = self.driver.iter().flat_map(|driver| driver.retired.values.iter().copied());
+        let values = retired.chain(flows.iter().map(FlowReport::hashed));
+        let hash = values.fold(hash, link::hash);
         let fingerprint = computations.iter().fold(hash, |hash, one| link::hash(hash, one.finish.0));
         let answer = Answer {
             fingerprint,
@@ -283,11 +286,12 @@ impl<O: Observer> Simulation<O> {
 
     fn flow_reports(&mut self) -> Vec<FlowReport> {
         self.domains.settle();
-        let specs = self.network.flows.iter().zip(&self.ideal).zip(0..);
-        let report = |((spec, &ideal), flow): ((&FlowSpec, _), u32)| {
-            let start = if spec.starts_by_itself() { spec.start } else { Time::MAX };
-            FlowReport::new(self.domains.sender(flow), self.domains.receiver(flow), start, ideal)
-        };
-        specs.map(report).collect()
+        self.network.flow_numbers().map(|flow| self.flow_report(flow)).collect()
+    }
+
+    pub(super) fn flow_report(&self, flow: u32) -> FlowReport {
+        let (spec, ideal) = (self.network.flow(flow), self.ideal[(flow - self.network.first_flow) as usize]);
+        let start = if spec.starts_by_itself() { spec.start } else { Time::MAX };
+        FlowReport::new(self.domains.sender(flow), self.domains.receiver(flow), start, ideal)
     }
 }

@@ -150,7 +150,7 @@ impl<O: Observer> Fabric<O> {
 
     /// Adds a flow.
     pub(crate) fn join(&mut self, flow: u32) {
-        self.has_classes |= self.network.flows[flow as usize].class > 0;
+        self.has_classes |= self.network.flow(flow).class > 0;
     }
 
     /// Handles the arrival of the first packet of a link at the other end.

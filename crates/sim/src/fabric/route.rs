@@ -39,6 +39,8 @@ pub struct Routes {
     hops: PortLists,
     /// By flow and direction: the place in `hops` of the port behind the host's own.
     offsets: Vec<[u32; 2]>,
+    /// The number of the first flow that has paths: those before it have been retired.
+    first: u32,
     /// The offsets without faults, if links may fail.
     original: Vec<[u32; 2]>,
     /// By flow and direction: beginning and end of the part of `hops` with the ports among which a host chooses for each packet.
@@ -103,7 +105,8 @@ impl Routes {
     /// # Errors
     /// A sentence that names the first flow without a path in one of the directions; none is added.
     pub(crate) fn join(&mut self, network: &Network) -> Result<(), String> {
-        let flows: Vec<_> = (self.offsets.len() as u32..network.flows.len() as u32).collect();
+        let numbers = network.flow_numbers();
+        let flows: Vec<_> = (numbers.start + self.offsets.len() as u32..numbers.end).collect();
         let search = Arc::clone(self.search.get_or_insert_with(|| Arc::new(Search::new(network, &[]))));
         let (paths, drawn) = found(network, &search, &flows)?;
         self.drawn |= drawn;
@@ -119,7 +122,22 @@ impl Routes {
         self.drawn
     }
 
-    /// Sets the path of a flow in one direction.
+    /// The place of a flow in the tables by flow.
+    #[inline]
+    fn place(&self, flow: u32) -> usize {
+        (flow - self.first) as usize
+    }
+
+    /// Forgets the paths of flows before `first`.
+    pub(crate) fn retire(&mut self, first: u32) {
+        let count = self.place(first);
+        self.offsets.drain(..count);
+        self.original.drain(..count.min(self.original.len()));
+        self.spread.drain(..count.min(self.spread.len()));
+        self.first = first;
+    }
+
+    /// Sets the path of the flow at a place in one direction.
     fn set(&mut self, flow: usize, direction: usize, path: &FlowPath) {
         self.offsets[flow][direction] = self.hops.add(&path.ports) + 1;
         if let Some(spread) = self.spread.get_mut(flow) {
@@ -140,7 +158,7 @@ impl Routes {
         let search = Search::new(network, &down);
         self.detours = self.choices.is_some().then(|| EcmpTable::new(network, &search));
         self.offsets.clone_from(&self.original);
-        let flows: Vec<_> = (0..network.flows.len() as u32).collect();
+        let flows: Vec<_> = network.flow_numbers().collect();
         let detour = Detour { down, search };
         self.take_detours(network, &detour, &flows);
         self.detour = detour.down.contains(&true).then(|| Arc::new(detour));
@@ -152,7 +170,7 @@ impl Routes {
         let (paths, drawn) = search.paths(network, flows);
         self.drawn |= drawn;
         for ([there, back], &number) in paths.into_iter().zip(flows) {
-            let (number, flow) = (number as usize, &network.flows[number as usize]);
+            let (place, flow) = (self.place(number), network.flow(number));
             let credits = network.controls[flow.control as usize].waits_for_credits();
             let back = if credits {
                 there.as_ref().and_then(|there| same_links(network, &reverse_links, number, &there.ports).ok())
@@ -160,7 +178,7 @@ impl Routes {
                 back
             };
             let is_down = |&port: &u32| down[port as usize];
-            let broken = self.path(network, number as u32).map(|path| path.iter().any(is_down));
+            let broken = self.path(network, number).map(|path| path.iter().any(is_down));
             let detours = [there, back].map(|path| path.filter(|path| !path.ports.iter().any(is_down)));
             // A host that chooses for each packet no longer chooses ports whose paths are broken, and chooses those that work again.
             let chooses = !self.spread.is_empty();
@@ -176,7 +194,7 @@ impl Routes {
             }
             for (direction, path) in detours.into_iter().enumerate() {
                 if let Some(path) = path.filter(|_| moves[direction]) {
-                    self.set(number, direction, &path);
+                    self.set(place, direction, &path);
                 }
             }
         }
@@ -185,13 +203,13 @@ impl Routes {
     /// The first port of a flow's path, which belongs to the sender's host, or to the receiver's if `back`.
     #[inline]
     pub fn first_port(&self, flow: u32, back: bool) -> u32 {
-        self.hops[self.offsets[flow as usize][usize::from(back)] as usize - 1]
+        self.hops[self.offsets[self.place(flow)][usize::from(back)] as usize - 1]
     }
 
     /// The ports among which the sender's host, or the receiver's if `back`, chooses for each packet: one unless hosts choose.
     pub(crate) fn first_ports(&self, flow: u32, back: bool) -> &[u32] {
-        let Some(spread) = self.spread.get(flow as usize) else {
-            let begin = self.offsets[flow as usize][usize::from(back)] as usize;
+        let Some(spread) = self.spread.get(self.place(flow)) else {
+            let begin = self.offsets[self.place(flow)][usize::from(back)] as usize;
             return &self.hops[begin - 1..begin];
         };
         let [begin, end] = spread[usize::from(back)];
@@ -206,7 +224,7 @@ impl Routes {
     /// The position at which a packet of this flow to `host` begins; `back` says that the receiver sends it.
     #[inline]
     pub(crate) fn first_hop(&self, flow: u32, host: u32, back: bool) -> u32 {
-        if self.choices.is_some() { BY_DESTINATION | host } else { self.offsets[flow as usize][usize::from(back)] }
+        if self.choices.is_some() { BY_DESTINATION | host } else { self.offsets[self.place(flow)][usize::from(back)] }
     }
 
     /// The port that [`Self::next`] returns.
@@ -225,11 +243,11 @@ impl Routes {
 
     /// The next hop of a packet that returns to its sender from `switch`; `None` if the switch is not on the path back.
     pub fn back(&self, network: &Network, packet: &Packet, switch: u32) -> Option<ReturnHop> {
-        let host = network.flows[packet.flow as usize].src;
+        let host = network.flow(packet.flow).src;
         if self.choices.is_some() {
             return Some(ReturnHop { path: BY_DESTINATION | host, port: None });
         }
-        let begin = self.offsets[packet.flow as usize][1];
+        let begin = self.offsets[self.place(packet.flow)][1];
         for (&port, hop) in self.hops.get(begin as usize..)?.iter().zip(begin..) {
             let link = &network.ports[port as usize];
             if link.from == switch {
@@ -259,7 +277,7 @@ impl Routes {
         if self.choices.is_none() {
             return ports;
         }
-        let spec = &network.flows[flow as usize];
+        let spec = network.flow(flow);
         let mut seen = BTreeSet::new();
         for (host, back) in [(spec.dst, false), (spec.src, true)] {
             let mut open = self.first_ports(flow, back).to_vec();
@@ -276,8 +294,8 @@ impl Routes {
 
     /// All ports of a flow's path, from its sender to its receiver and in the other direction.
     pub(crate) fn path(&self, network: &Network, flow: u32) -> [Vec<u32>; 2] {
-        let spec = &network.flows[flow as usize];
-        let [there, back] = self.offsets[flow as usize];
+        let spec = network.flow(flow);
+        let [there, back] = self.offsets[self.place(flow)];
         [(spec.dst, there), (spec.src, back)].map(|(to, hop)| {
             let hops = &self.hops[hop as usize - 1..];
             let last = hops.iter().position(|&port| network.ports[port as usize].to == to);
@@ -326,12 +344,12 @@ pub fn flows_over(network: &Network, sets: &[Vec<u32>]) -> Result<Vec<Vec<u32>>,
 fn found(network: &Network, search: &Search, flows: &[u32]) -> Result<(Vec<[FlowPath; 2]>, bool), String> {
     let reverse_links = if needs_reverse_links(network) { reverse_links(&network.ports) } else { Vec::new() };
     let path = |([there, back], &number): ([Option<FlowPath>; 2], &u32)| {
-        let flow = &network.flows[number as usize];
+        let flow = network.flow(number);
         let missing = |back, from, to| format!("flow {number}: no path {back}from host {from} to {to}");
         let there = there.ok_or_else(|| missing("", flow.src, flow.dst))?;
         let credits = network.controls[flow.control as usize].waits_for_credits();
         let back = match back {
-            _ if credits => same_links(network, &reverse_links, number as usize, &there.ports)?,
+            _ if credits => same_links(network, &reverse_links, number, &there.ports)?,
             back => back.ok_or_else(|| missing("back ", flow.dst, flow.src))?,
         };
         Ok([there, back])
@@ -341,7 +359,7 @@ fn found(network: &Network, search: &Search, flows: &[u32]) -> Result<(Vec<[Flow
 }
 
 /// The reverse links of a path, which data takes if it waits for credits.
-fn same_links(network: &Network, reverse_links: &[u32], flow: usize, path: &[u32]) -> Result<FlowPath, String> {
+fn same_links(network: &Network, reverse_links: &[u32], flow: u32, path: &[u32]) -> Result<FlowPath, String> {
     let back = |&port: &u32| {
         let (from, to) = (network.ports[port as usize].from, network.ports[port as usize].to);
         let missing = || format!("flow {flow} needs the same way back: expected a link from node {to} to {from}");

@@ -168,7 +168,7 @@ impl Search {
     ) -> bool {
         let mut drawn = false;
         let all = flows.iter().zip(0_u32..).flat_map(|(&number, place)| {
-            let flow = &network.flows[number as usize];
+            let flow = network.flow(number);
             let rack = move |direction| self.rack[[flow.dst, flow.src][direction] as usize];
             directions.iter().map(move |&direction| (rack(direction), place, direction))
         });
@@ -180,7 +180,7 @@ impl Search {
                 let mut to_rack = ToRack { distances, rack: same_rack[0].0, closer: BTreeMap::new(), drawn: false };
                 for &(_, place, direction) in same_rack {
                     let number = flows[place as usize];
-                    let flow = &network.flows[number as usize];
+                    let flow = network.flow(number);
                     let ends = if direction == 0 { (flow.src, flow.dst) } else { (flow.dst, flow.src) };
                     let path = self.walk(network, ends, (number, preferred(place)), &mut to_rack);
                     paths[place as usize][direction] = path;

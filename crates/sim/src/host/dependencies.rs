@@ -39,16 +39,6 @@ impl Dependencies {
         Self { numbering: Numbering::of(network), after, behind, left, unsent }
     }
 
-    /// Adds the next flow, which waits for nothing and for which nothing waits.
-    pub(crate) fn join(&mut self) {
-        if !self.left.is_empty() {
-            self.left.push(0);
-        }
-        if !self.unsent.is_empty() {
-            self.unsent.push(SENT);
-        }
-    }
-
     /// Counts a task as ended for those of its successors whose hosts are `here`, and returns the start timers of those that now
     /// have all that they need.
     pub(crate) fn finish(
@@ -71,7 +61,8 @@ impl Dependencies {
 
     /// Returns whether a flow whose next new packet is `next` has just sent the last data that other tasks wait for.
     pub fn all_sent(&mut self, flow: u32, next: u32) -> bool {
-        let packets = &mut self.unsent[flow as usize];
+        // Nothing is sent behind a flow that has joined a run.
+        let Some(packets) = self.unsent.get_mut(flow as usize) else { return false };
         let sent = next >= *packets;
         if sent {
             *packets = SENT;

@@ -113,6 +113,23 @@ impl<O: Observer> ParallelNetwork<O> {
         self.domains.iter_mut().for_each(|domain| domain.join(flow));
     }
 
+    /// Whether a flow has ended at both ends.
+    pub(crate) fn has_ended(&self, flow: u32) -> bool {
+        self.domains.iter().all(|domain| domain.hosts.has_ended_here(flow))
+    }
+
+    /// The least number of a flow of which there is a packet, or that a host may still need although it has ended.
+    pub(crate) fn first_held(&self) -> u32 {
+        let in_flight = (0..self.links()).flat_map(|link| self.in_flight(link).map(|(packet, _)| packet.flow));
+        let held = self.domains.iter().flat_map(|domain| domain.hosts.flows_held());
+        in_flight.chain(held).min().unwrap_or(u32::MAX)
+    }
+
+    /// Retires the flows before `first`.
+    pub(crate) fn retire(&mut self, first: u32) {
+        self.domains.iter_mut().for_each(|domain| domain.hosts.retire(first));
+    }
+
     /// Lets hosts note completions, and the run stop when a flow completes at its receiver if `stops`.
     pub(crate) fn watch_completions(&mut self, stops: bool) {
         for domain in &mut self.domains {
@@ -283,7 +300,7 @@ impl<O: Observer> ParallelNetwork<O> {
 
     /// Reads the internals of a flow that is live; `since` is the time since they were last read.
     pub(crate) fn probe(&mut self, flow: u32, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
-        let spec = &self.network.flows[flow as usize];
+        let spec = self.network.flow(flow);
         let (src, dst) = (self.of_host(spec.src), self.of_host(spec.dst));
         if self.domains[src].hosts.probe_sender(flow, since, record) {
             self.domains[dst].hosts.probe_receiver(flow, record);
@@ -334,13 +351,13 @@ impl<O: Observer> ParallelNetwork<O> {
 
     /// The statistics of a flow's sender.
     pub fn sender(&self, flow: u32) -> &SenderStats {
-        let domain = self.partition.of(self.network.flows[flow as usize].src);
+        let domain = self.partition.of(self.network.flow(flow).src);
         &self.domains[domain as usize].hosts.sender_stats[flow as usize]
     }
 
     /// The statistics of a flow's receiver.
     pub(crate) fn receiver(&self, flow: u32) -> &ReceiverStats {
-        let domain = self.partition.of(self.network.flows[flow as usize].dst);
+        let domain = self.partition.of(self.network.flow(flow).dst);
         &self.domains[domain as usize].hosts.receiver_stats[flow as usize]
     }
 
@@ -352,7 +369,7 @@ impl<O: Observer> ParallelNetwork<O> {
 
     /// The state of a flow's sender, if it is live.
     pub(crate) fn sender_state(&mut self, now: Time, flow: u32) -> Option<SenderState> {
-        let domain = self.partition.of(self.network.flows[flow as usize].src);
+        let domain = self.partition.of(self.network.flow(flow).src);
         self.domains[domain as usize].hosts.sender_state(now, flow)
     }
 

@@ -68,6 +68,12 @@ impl<K: Key> CalendarQueue<K> {
         }
     }
 
+    /// All keys in no particular order, while none is popped.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = K> {
+        let others = self.buckets.iter().flatten().chain(&self.sorted[self.at..]).copied();
+        self.heap.keys().chain(others.filter(|key| *key != K::NONE))
+    }
+
     /// The least key, also after it was popped from the heap and before [`Self::finish`]; [`Key::NONE`] if the queue is empty.
     #[inline(always)]
     pub fn first(&self) -> K {

@@ -127,6 +127,11 @@ impl<K: Key> Heap4<K> {
         self.replace_top(last);
     }
 
+    /// All keys in no particular order.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = K> {
+        self.nodes.iter().flat_map(|node| node.0).chain([self.root]).filter(|key| *key != K::NONE)
+    }
+
     /// Removes all keys and returns them in no particular order.
     pub(crate) fn drain(&mut self) -> Vec<K> {
         let keys = self.keys_mut().map(|key| *key).collect();

@@ -175,6 +175,12 @@ impl Timers {
         self.update_next();
     }
 
+    /// The flows of the timers of these kinds that were set during the run.
+    pub(crate) fn flows(&self, kinds: &'static [Kind]) -> impl Iterator<Item = u32> {
+        let timers = self.keys.keys().map(Key::timer);
+        timers.filter(|timer| kinds.contains(&timer.kind)).map(|timer| timer.flow)
+    }
+
     /// Whether a task is still to start at a known time, or a computation to end.
     pub(crate) fn has_starts(&self) -> bool {
         self.starts > 0

@@ -1,5 +1,7 @@
 //! The whole request.
 
+use std::ops::Range;
+
 pub use shallows_cc::units::MIN_FRAME;
 use shallows_cc::units::{Bytes, Time};
 
@@ -119,6 +121,8 @@ request! {
     } {
         /// The algorithms that `ccs` names; [`Network::resolve`] finds them.
         controls: Vec<Control>,
+        /// The number of the first of `flows`: those before it have been retired from a driven run.
+        first_flow: u32,
     }
 }
 
@@ -133,6 +137,18 @@ impl Network {
         };
         self.controls = self.ccs.iter().enumerate().map(resolve).collect::<Result<_, _>>()?;
         Ok(())
+    }
+
+    /// A flow by its number.
+    #[inline]
+    #[must_use]
+    pub fn flow(&self, number: u32) -> &FlowSpec {
+        &self.flows[(number - self.first_flow) as usize]
+    }
+
+    /// The numbers of the flows.
+    pub(crate) fn flow_numbers(&self) -> Range<u32> {
+        self.first_flow..self.first_flow + self.flows.len() as u32
     }
 
     /// Payload of a full packet.
@@ -231,6 +247,7 @@ impl Network {
             computations: Vec::new(),
             ccs: Vec::new(),
             controls: Vec::new(),
+            first_flow: 0,
             host: HostSpec {
                 nic: Nic::Fair,
                 initial_window: Bytes(14600),

@@ -68,7 +68,7 @@ impl Network {
     /// A task by its number.
     pub(crate) fn numbered_task(&self, number: u32) -> Task<'_> {
         if number & Numbering::COMPUTATION == 0 {
-            let flow = &self.flows[number as usize];
+            let flow = self.flow(number);
             return Task {
                 host: flow.src,
                 delay: flow.start,
