@@ -2,13 +2,15 @@
 //!
 //! `SHALLOWS_DRIVEN=200 cargo test --release -p shallows-sim --test networks driven` tries 200 random scenarios, each in about 1000 slices.
 
+use shallows_cc::port::MarkAt;
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::{
-    Advance, Answer, Completion, ComputationSpec, FlowReport, FlowSpec, Network, Progress, Simulation, Wait,
+    Advance, Answer, Change, Completion, ComputationSpec, Fault, FlowReport, FlowSpec, Network, Progress, Simulation,
+    Wait,
 };
 
-use crate::networks::{control, fat_tree, flow, run_open, star, until_done};
+use crate::networks::{control, fat_tree, flow, marking, run_open, star, until_done};
 use crate::soak::{Dice, number, scenario};
 
 /// A random scenario with computations and with acknowledgements that ride on data, whose flows are in the order in which a driver sends
@@ -70,6 +72,12 @@ impl Way {
     }
 }
 
+/// What a driver does.
+enum Step {
+    Send(FlowSpec),
+    Change(Fault),
+}
+
 /// Drives a network in random slices. The first `known` flows are there from the beginning, the others join at their starts.
 fn drive(network: &Network, known: usize, way: Way, dice: &mut Dice) -> (Answer, Vec<Completion>) {
     let (mut base, slices) = (network.clone(), number("SHALLOWS_DRIVEN", 0).min(1) * 900 + 100);
@@ -78,7 +86,13 @@ fn drive(network: &Network, known: usize, way: Way, dice: &mut Dice) -> (Answer,
     base.computations.iter_mut().flat_map(|one| &mut one.after).for_each(|place| {
         *place = if *place as usize >= network.flows.len() { *place - later.len() as u32 } else { *place };
     });
-    let mut run = Simulation::open(base, way.domains).expect("a lawful network");
+    // The driver may change links in place of the request.
+    let (given, changes) =
+        base.faults.iter().partition(|fault| fault.at == Time::ZERO || network.seed.is_multiple_of(2));
+    base.faults = given;
+    let changes: Vec<Fault> = changes;
+    let changing = changes.iter().map(|fault| fault.link).collect();
+    let mut run = Simulation::open_with_changing(base, way.domains, changing).expect("a lawful network");
     run.set_threads(way.threads);
     let mut completions = Vec::new();
     let mut slice = |run: &mut Simulation, limit: Time| {
@@ -103,20 +117,35 @@ fn drive(network: &Network, known: usize, way: Way, dice: &mut Dice) -> (Answer,
         }
         completions.extend(run.completions());
     };
-    for flow in later {
-        let at = flow.start;
+    let sends = later.into_iter().map(|flow| (flow.start, Step::Send(flow)));
+    let steps = sends.chain(changes.into_iter().map(|fault| (fault.at, Step::Change(fault))));
+    let mut steps: Vec<_> = steps.collect();
+    steps.sort_by_key(|&(at, _)| at);
+    let last_send = steps.iter().rposition(|(_, step)| matches!(step, Step::Send(_)));
+    if last_send.is_none() {
+        run.close();
+    }
+    for (number, (at, step)) in steps.into_iter().enumerate() {
         for _ in 0..slices {
             if run.clock() < at && !run.is_over() {
                 slice(&mut run, at);
             }
         }
         run.advance_to(at.max(run.clock())).expect("the time is not past");
-        run.send(FlowSpec { start: at.max(run.clock()), ..flow }).expect("a lawful flow");
+        match step {
+            Step::Send(flow) => assert!(run.send(flow).is_ok()),
+            Step::Change(fault) if !run.is_over() => {
+                assert_eq!(run.change_link(fault.link, fault.change), Ok(()));
+            }
+            Step::Change(_) => {}
+        }
+        if Some(number) == last_send {
+            run.close();
+        }
     }
-    run.close();
     for _ in 0..slices {
         if !run.is_over() {
-            slice(&mut run, Time::from_secs_whole(1_000_000));
+            slice(&mut run, Time(MAX));
         }
     }
     while run.advance(1 << 20) == Progress::Running {}
@@ -331,6 +360,55 @@ fn memory_follows_what_is_alive() {
         assert!(above.iter().all(|&above| above < 64.0));
         assert!(above[9] - above[1] < 2.0 * for_fingerprint + 1.0);
     }
+}
+
+/// Flows that start later have other parameters: those of a second algorithm in the request of the trace. Both are `dctcp` over a full queue.
+#[test]
+fn an_algorithm_changes_for_flows_that_start_later() {
+    let slow = || {
+        let mut slow = control("dctcp");
+        slow.values.set("g", 1.0 / 256.0).expect("a lawful value");
+        slow
+    };
+    let network = || {
+        let mut network = until_done(marking(star(4), "step", MarkAt::Enqueue));
+        network.controls = vec![control("dctcp")];
+        network
+    };
+    let (now, later) = (Time::from_micros(100), Time::from_micros(150));
+    let mut flows = [(0, Time::ZERO), (1, later), (2, later)]
+        .map(|(src, start)| FlowSpec { start, ..flow(src, 3, Bytes(300_000)) });
+    let mut run = Simulation::open(network(), 1).expect("a lawful network");
+    assert_eq!(run.send_all(flows[..2].to_vec()), Ok(0..2));
+    assert_eq!(run.advance_to(now), Ok(Advance::Reached));
+    assert!(run.change_algorithm(1, slow()).unwrap_err().contains("expected one of 1 algorithms"));
+    assert!(run.change_algorithm(0, control("cubic")).unwrap_err().contains("expected parameters of dctcp"));
+    assert_eq!(run.change_algorithm(0, slow()), Ok(1));
+    flows[2].control = 1;
+    assert_eq!(run.send(flows[2].clone()), Ok(2));
+    run.close();
+    while run.advance(1000) == Progress::Running {}
+    let answer = run.finish();
+    flows[1].control = 1;
+    let trace = Network { flows: flows.to_vec(), controls: vec![control("dctcp"), slow()], ..network() };
+    assert_eq!(format!("{answer:?}"), format!("{:?}", run_open(trace.clone())));
+    let unchanged = Network { controls: vec![control("dctcp"), control("dctcp")], ..trace };
+    assert_ne!(answer.fingerprint, run_open(unchanged).fingerprint);
+}
+
+/// A link that was not named cannot change, and the sentence lists those that can.
+#[test]
+fn only_named_links_change() {
+    let mut network = until_done(star(3));
+    network.controls = vec![control("dctcp")];
+    let mut run = Simulation::open_with_changing(network.clone(), 1, vec![4, 2]).expect("a lawful network");
+    assert_eq!(run.change_link(4, Change::Loss(0.5)), Ok(()));
+    let mut refused = |link, change| run.change_link(link, change).expect_err("a mistake");
+    assert!(refused(3, Change::Loss(0.5)).ends_with("named at the opening, {2, 4}"));
+    assert!(refused(99, Change::Loss(0.5)).contains("expected one of 6 links"));
+    assert!(refused(2, Change::Loss(1.5)).contains("a share from 0 to 1"));
+    assert!(refused(2, Change::Down).contains("a link whose port has classes"));
+    assert!(Simulation::open_with_changing(network, 1, vec![6]).is_err());
 }
 
 /// A network that is open may be idle, and two flows may join at one time. 1460 B take 2 hops of 1.2 us at 10 Gbps and 2 delays.

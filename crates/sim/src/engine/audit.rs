@@ -120,7 +120,7 @@ fn port_problem(port: &PortReport, span: Time) -> Option<String> {
 pub(crate) fn flow_problems(network: &Network, now: Time, flows: &[FlowReport]) -> Vec<String> {
     let mut rates = vec![Rate::ZERO; network.nodes as usize];
     network.ports.iter().for_each(|port| rates[port.from as usize].0 += port.rate.0);
-    let one_way = network.faults.is_empty() && network.balancing == Balancing::Flow;
+    let one_way = !network.links_change() && network.balancing == Balancing::Flow;
     let problem = |((flow, spec), at): ((&FlowReport, &FlowSpec), u32)| {
         let problem = flow_problem(flow, spec.bytes, one_way)
             .or_else(|| out_of_numbers(network, flow, spec.bytes))

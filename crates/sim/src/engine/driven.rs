@@ -11,6 +11,7 @@
 //!
 //! [`ParallelNetwork::edit`]: crate::parallel::network::ParallelNetwork
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -19,11 +20,13 @@ use shallows_cc::units::Time;
 use crate::engine::answer::FlowReport;
 use crate::engine::audit;
 use crate::engine::ideal::ideal_time;
+use crate::engine::schedule::Task;
 use crate::engine::simulation::Simulation;
 use crate::fabric::route::Routes;
 use crate::host::hosts::Completion;
 use crate::spec::check::MAX_TIME;
-use crate::spec::network::{Balancing, FlowSpec, Network};
+use crate::spec::fault::{Change, Fault};
+use crate::spec::network::{Balancing, Control, FlowSpec, Network};
 use crate::spec::task::Numbering;
 
 /// State of the driver of an open run.
@@ -78,6 +81,16 @@ impl Simulation {
     /// # Errors
     /// See [`Simulation::new`].
     pub fn open(network: Network, domains: usize) -> Result<Self, String> {
+        Self::open_with_changing(network, domains, Vec::new())
+    }
+
+    /// Like [`Self::open`], with the links that [`Self::change_link`] may change. Their wires and switches work like those of links with
+    /// faults, and those that go down, come up, slow down or are paused need a port with classes.
+    ///
+    /// # Errors
+    /// See [`Simulation::new`].
+    pub fn open_with_changing(mut network: Network, domains: usize, changing: Vec<u32>) -> Result<Self, String> {
+        network.changing = changing;
         let mut run = Self::parted(network, domains)?;
         let driver = Driver {
             clock: Time::ZERO,
@@ -264,6 +277,73 @@ impl Simulation {
     pub fn completions(&mut self) -> Vec<Completion> {
         self.collect_completions();
         self.driver.as_mut().map_or_else(Vec::new, |driver| std::mem::take(&mut driver.completions))
+    }
+
+    /// Changes a link at the clock, before everything else that happens then: the same as a fault of the request at that time.
+    ///
+    /// # Errors
+    /// A mistake in the change, a link that was not named when the run was opened, or that the run has ended. The run is as before.
+    pub fn change_link(&mut self, link: u32, change: Change) -> Result<(), String> {
+        let clock = self.check_driven()?;
+        let (place, fault) =
+            (self.network.faults.partition_point(|fault| fault.at <= clock), Fault { at: clock, link, change });
+        self.network.check_fault(place, &fault)?;
+        let may_change = self.network.changing_links();
+        if !may_change.contains(&link) {
+            return Err(format!(
+                "link {link} may not change: expected one that was named at the opening, {may_change:?}"
+            ));
+        }
+        self.edit(|network| network.faults.insert(place, fault));
+        self.schedule.set(clock, Task::Fault);
+        Ok(())
+    }
+
+    /// Gives flows of an algorithm that have not started other parameters, or another receiver; returns its new number in the request, for
+    /// flows that are sent later. Flows that have started keep what they have.
+    ///
+    /// # Errors
+    /// An unknown algorithm, one of another name, or that the run is closed. The run is as before.
+    pub fn change_algorithm(&mut self, number: u32, control: Control) -> Result<u32, String> {
+        self.check_driven()?;
+        let controls = &self.network.controls;
+        let (new, count) = (controls.len() as u32, controls.len());
+        let Some(old) = controls.get(number as usize) else {
+            return Err(format!("algorithm {number}: expected one of {count} algorithms"));
+        };
+        let (name, other) = (old.algorithm.name, control.algorithm.name);
+        if name != other {
+            return Err(format!("algorithm {number}: expected parameters of {name}, not {other}"));
+        }
+        if !(1..=255).contains(&control.acks_every) {
+            return Err(format!("acks_every = {}: expected 1 to 255", control.acks_every));
+        }
+        let waiting = |flow: &u32| self.domains.sender(*flow).start == Time::MAX;
+        let waiting: BTreeSet<_> = self.network.flow_numbers().filter(waiting).collect();
+        self.edit(|network| {
+            network.controls.push(control);
+            let flows = network.flows.iter_mut().zip(network.first_flow..);
+            flows
+                .filter(|(flow, at)| flow.control == number && waiting.contains(at))
+                .for_each(|(flow, _)| flow.control = new);
+        });
+        Ok(new)
+    }
+
+    /// The clock of a run that is driven and has not ended.
+    fn check_driven(&self) -> Result<Time, String> {
+        let clock = self.driver()?.clock;
+        if self.over {
+            Err(format!("the run has ended at {}: expected all changes before", self.now()))
+        } else {
+            Ok(clock)
+        }
+    }
+
+    /// Changes the request.
+    fn edit(&mut self, change: impl FnOnce(&mut Network)) {
+        let driver = self.driver.as_deref().expect("the run is driven");
+        self.domains.edit(&mut self.network, &driver.idle, |network, _| change(network));
     }
 
     /// Retires flows that have ended, so that the memory of the run follows those that are alive, and returns their reports: those of the

@@ -101,7 +101,7 @@ impl<O: Observer> Fabric<O> {
         observer: O,
     ) -> Result<Self, String> {
         let mut known = BTreeSet::new();
-        let changes: BTreeSet<_> = network.faults.iter().map(|fault| fault.link).collect();
+        let changes = network.changing_links();
         let port = |(number, spec): (u32, &PortSpec)| {
             let owned = ownership.owns_port(spec);
             let port = if owned { port(&network, number.into(), spec) } else { Port::new(spec, network.mtu) };

@@ -78,7 +78,7 @@ impl Routes {
             ..Self::default()
         };
         routes.add(network, &paths);
-        if network.faults.is_empty() {
+        if !network.links_change() {
             routes.hops.forget();
         }
         Ok(routes)
@@ -95,7 +95,7 @@ impl Routes {
             self.set(flow, 0, there);
             self.set(flow, 1, back);
         }
-        if !network.faults.is_empty() {
+        if network.links_change() {
             self.original.extend_from_slice(&self.offsets[first..]);
         }
     }

@@ -79,7 +79,7 @@ impl<O: Observer> ParallelNetwork<O> {
             horizon: Time::ZERO,
             earliest_finish,
             next_finish_check: Time::ZERO,
-            least_delay: if network.faults.is_empty() { delays.min().unwrap_or(Time::ZERO) } else { Time::ZERO },
+            least_delay: if network.links_change() { Time::ZERO } else { delays.min().unwrap_or(Time::ZERO) },
             outside_windows: 0,
             max_packets: network.max_packets.min(MAX_PACKETS),
             stops_at_completion: false,
@@ -454,7 +454,7 @@ fn earliest_finish(network: &Network, ideal: &[Time]) -> Time {
     if !network.until_done {
         return Time::MAX;
     }
-    let detours = network.convergence < Time::MAX && !network.faults.is_empty();
+    let detours = network.convergence < Time::MAX && network.links_change();
     if detours || network.balancing != Balancing::Flow {
         // Over several paths, or around a link that is down, a flow may be faster than over its own path.
         return Time::ZERO;

@@ -6,7 +6,7 @@ use shallows_cc::catalog::Marking;
 use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::packet::{MAX_CLASSES, PacketKind};
-use crate::spec::fault::Change;
+use crate::spec::fault::{Change, Fault};
 use crate::spec::flow::FlowSpec;
 use crate::spec::network::{Balancing, FEW_ENTITIES, Network};
 use crate::spec::ports::{ClassOf, Discipline, PortSpec};
@@ -313,46 +313,55 @@ impl Network {
 
     fn check_faults(&self) -> Result<(), Mistake> {
         let links = self.ports.len();
+        for link in &self.changing {
+            ensure!((*link as usize) < links, "changing", link, "one of {links} links");
+        }
         for (at, fault) in self.faults.iter().enumerate() {
-            ensure!((fault.link as usize) < links, "faults[{at}].link", fault.link, "one of {links} links");
-            let port = &self.ports[fault.link as usize];
-            let change = fault.change;
-            match change {
-                Change::Loss(share) | Change::BitErrors(share) => {
-                    ensure!(
-                        (0.0..=1.0).contains(&share),
-                        "faults[{at}].change",
-                        format!("{change:?}"),
-                        "a share from 0 to 1"
-                    );
-                }
-                Change::Rate(rate) => {
-                    let (own, slower) = (port.rate.0, (MIN_RATE..=port.rate.0).contains(&rate.0));
-                    ensure!(
-                        slower,
-                        "faults[{at}].change",
-                        format!("{change:?}"),
-                        "{MIN_RATE} to the rate of the link, {own}"
-                    );
-                }
-                Change::Pause | Change::Resume => {
-                    let to_host = port.to < self.hosts;
-                    ensure!(
-                        to_host,
-                        "faults[{at}].link",
-                        fault.link,
-                        "a link that leads to a host, which sends the pauses"
-                    );
-                }
-                Change::Down | Change::Up | Change::Drain | Change::Undrain => {}
-            }
-            let interrupts =
-                matches!(change, Change::Down | Change::Up | Change::Rate(_) | Change::Pause | Change::Resume);
-            let scheduled = port.discipline.is_some() || !interrupts;
-            ensure!(scheduled, "faults[{at}].link", fault.link, "a link whose port has classes");
+            self.check_fault(at, fault)?;
             let before = self.faults[at.saturating_sub(1)].at;
             ensure!(fault.at >= before, "faults[{at}].time_ps", fault.at.0, "the order of time");
         }
+        Ok(())
+    }
+
+    /// Checks a fault but for its place among the others.
+    pub(crate) fn check_fault(&self, at: usize, fault: &Fault) -> Result<(), Mistake> {
+        let links = self.ports.len();
+        ensure!((fault.link as usize) < links, "faults[{at}].link", fault.link, "one of {links} links");
+        let port = &self.ports[fault.link as usize];
+        let change = fault.change;
+        match change {
+            Change::Loss(share) | Change::BitErrors(share) => {
+                ensure!(
+                    (0.0..=1.0).contains(&share),
+                    "faults[{at}].change",
+                    format!("{change:?}"),
+                    "a share from 0 to 1"
+                );
+            }
+            Change::Rate(rate) => {
+                let (own, slower) = (port.rate.0, (MIN_RATE..=port.rate.0).contains(&rate.0));
+                ensure!(
+                    slower,
+                    "faults[{at}].change",
+                    format!("{change:?}"),
+                    "{MIN_RATE} to the rate of the link, {own}"
+                );
+            }
+            Change::Pause | Change::Resume => {
+                let to_host = port.to < self.hosts;
+                ensure!(
+                    to_host,
+                    "faults[{at}].link",
+                    fault.link,
+                    "a link that leads to a host, which sends the pauses"
+                );
+            }
+            Change::Down | Change::Up | Change::Drain | Change::Undrain => {}
+        }
+        let interrupts = matches!(change, Change::Down | Change::Up | Change::Rate(_) | Change::Pause | Change::Resume);
+        let scheduled = port.discipline.is_some() || !interrupts;
+        ensure!(scheduled, "faults[{at}].link", fault.link, "a link whose port has classes");
         Ok(())
     }
 

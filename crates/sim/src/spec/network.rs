@@ -1,5 +1,6 @@
 //! The whole request.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 pub use shallows_cc::units::MIN_FRAME;
@@ -121,6 +122,8 @@ request! {
     } {
         /// The algorithms that `ccs` names; [`Network::resolve`] finds them.
         controls: Vec<Control>,
+        /// Links with which something may happen in a driven run although `faults` does not name them.
+        changing: Vec<u32>,
         /// The number of the first of `flows`: those before it have been retired from a driven run.
         first_flow: u32,
     }
@@ -137,6 +140,18 @@ impl Network {
         };
         self.controls = self.ccs.iter().enumerate().map(resolve).collect::<Result<_, _>>()?;
         Ok(())
+    }
+
+    /// Whether something may happen to a link.
+    #[inline]
+    #[must_use]
+    pub fn links_change(&self) -> bool {
+        !(self.faults.is_empty() && self.changing.is_empty())
+    }
+
+    /// The links to which something may happen.
+    pub(crate) fn changing_links(&self) -> BTreeSet<u32> {
+        self.faults.iter().map(|fault| fault.link).chain(self.changing.iter().copied()).collect()
     }
 
     /// A flow by its number.
@@ -209,7 +224,7 @@ impl Network {
     #[inline]
     #[must_use]
     pub fn chooses_by_packet(&self) -> bool {
-        self.balancing == Balancing::Packet && self.faults.is_empty()
+        self.balancing == Balancing::Packet && !self.links_change()
     }
 
     /// Number of entities that the event queue holds: links, ports of hosts, and ports where some have classes.
@@ -247,6 +262,7 @@ impl Network {
             computations: Vec::new(),
             ccs: Vec::new(),
             controls: Vec::new(),
+            changing: Vec::new(),
             first_flow: 0,
             host: HostSpec {
                 nic: Nic::Fair,
