@@ -20,6 +20,7 @@ mod spec;
 pub use engine::answer::{Answer, ComputationReport, FlowReport, GoodputTable, ProbeTable, QueueTable, Randomness};
 pub use engine::driven::Advance;
 pub use engine::ideal::ideal_path;
+pub use engine::observation::{FlowObservation, LinkObservation};
 pub use engine::real_time::{RealTimeDomain, Transit};
 pub use engine::simulation::{Progress, Simulation};
 pub use engine::snapshot::Snapshot;
