@@ -16,6 +16,7 @@ impl Hosts {
         if let Some(sender) = self.senders.get(flow) {
             let (transport, stats) = (sender.transport(), &mut self.sender_stats[flow as usize]);
             (stats.retransmits, stats.timeouts) = transport.repairs();
+            stats.timeout_wait = transport.timeout_wait();
             stats.credits_wasted = transport.credits_wasted();
             stats.rtt = transport.rtt();
             self.randomness.balancing |= sender.paths.as_ref().is_some_and(|paths| paths.has_drawn());
