@@ -147,6 +147,7 @@ class FlowColumns(TypedDict):
     goodput_by_stop_bytes: U64
     retransmits: U64
     timeouts: U64
+    timeout_wait_ps: U64
     credits: U64
     credits_wasted: U64
     srtt_mean_ps: U64

@@ -90,6 +90,7 @@ class Answer:
             "goodput_gbps": self._goodput(flows, fct_ps, limited),
             "retransmits": answer["flows"]["retransmits"],
             "timeouts": answer["flows"]["timeouts"],
+            "timeout_wait_us": answer["flows"]["timeout_wait_ps"] / 1e6,
             "credits": answer["flows"]["credits"],
             "credits_wasted": answer["flows"]["credits_wasted"],
             "srtt_mean_us": _where(srtt_max_ps > 0, answer["flows"]["srtt_mean_ps"] / 1e6),

@@ -43,6 +43,9 @@ TABLES = {
         ),
         "retransmits": Column("uint64", "packets", "data packets sent again"),
         "timeouts": Column("uint64", "1", "retransmission timeouts"),
+        "timeout_wait_us": Column(
+            "float64", "us", "for which it waited for them; in the kernel world rto_min for each"
+        ),
         "credits": Column("uint64", "packets", "credits that the receiver handed out"),
         "credits_wasted": Column("uint64", "packets", "credits that came and found nothing to send"),
         "srtt_mean_us": Column(

@@ -223,8 +223,7 @@ impl Dcqcn {
             self.target += r_ai;
         }
         self.target = self.target.min(line_rate);
-        let sum = mutated!("dcqcn-recovery", self.current + self.target, 1.5 * self.current + self.target / 2.0);
-        self.current = sum / 2.0;
+        self.current = (self.current + self.target) / 2.0;
     }
 
     /// `GetWin`, and room for the packet that passes it.
@@ -261,20 +260,19 @@ impl Sender for Dcqcn {
     fn on_notification(&mut self, now: Time) {
         let Parameters { g, tau_prime, t, clamp, min_rate, .. } = self.parameters;
         if clamp || (self.timer_stage, self.byte_stage) != (0, 0) {
-            self.target = mutated!("dcqcn-target", self.current, self.target);
+            self.target = self.current;
         }
-        let alpha = mutated!("dcqcn-order", self.alpha, (1.0 - g) * self.alpha + g);
-        self.current = (self.current * (1.0 - alpha / mutated!("dcqcn-cut", 2.0, 1.0))).max(min_rate);
-        self.alpha = (1.0 - g) * self.alpha + mutated!("dcqcn-alpha", g, g / 2.0);
+        self.current = (self.current * (1.0 - self.alpha / 2.0)).max(min_rate);
+        self.alpha = (1.0 - g) * self.alpha + g;
         self.decay_at = now + tau_prime;
-        self.increase_at = mutated!("dcqcn-timer", now + t, self.increase_at);
-        self.sent = mutated!("dcqcn-counter", Bytes::ZERO, self.sent);
-        (self.timer_stage, self.byte_stage) = mutated!("dcqcn-stages", (0, 0), (self.timer_stage, self.byte_stage));
+        self.increase_at = now + t;
+        self.sent = Bytes::ZERO;
+        (self.timer_stage, self.byte_stage) = (0, 0);
     }
 
     fn on_wake(&mut self, now: Time) {
         if now >= self.decay_at {
-            self.alpha *= 1.0 - mutated!("dcqcn-decay", self.parameters.g, 2.0 * self.parameters.g);
+            self.alpha *= 1.0 - self.parameters.g;
             self.decay_at = now + self.parameters.tau_prime;
         }
         if now >= self.increase_at {
