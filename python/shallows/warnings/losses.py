@@ -45,7 +45,7 @@ def short_rto_max(answer: "Answer") -> list[str]:
     if not late.any():
         return []
     flow = int(np.argmax(np.where(late, round_trips, 0)))
-    limit, took = TIME.about(limit_ps), TIME.words(int(round_trips[flow]))
+    limit, took = TIME.text(limit_ps), f"{round_trips[flow] / 1e6:.9g}us"  # they may differ little
     return [
         f"hosts.rto_max = {limit} is over before an ack can come, {took} after its packet on the empty path "
         f"of flow {flow}: {late.sum()} of {len(late)} flows sent again what was not lost; write more than "
