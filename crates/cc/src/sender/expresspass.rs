@@ -149,7 +149,7 @@ pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
 /// The stream of draws of a flow's own that hosts use.
 const DRAWS: u64 = 3;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Called {
     host: Option<HostTime>,
     draws: Rng,

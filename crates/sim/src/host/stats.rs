@@ -38,6 +38,11 @@ pub struct FlowReport {
 }
 
 impl FlowReport {
+    /// The part of the report that is part of the fingerprint of a run.
+    pub(crate) const fn hashed(&self) -> u64 {
+        self.finish.0 ^ self.delivered
+    }
+
     /// Combines the statistics of both ends of a flow. `start` is its planned start time, or [`Time::MAX`] if it depends on
     /// other flows.
     pub fn new(sender: &SenderStats, receiver: &ReceiverStats, start: Time, ideal: Time) -> Self {

@@ -1,5 +1,8 @@
 //! The whole request.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
 pub use shallows_cc::units::MIN_FRAME;
 use shallows_cc::units::{Bytes, Time};
 
@@ -119,6 +122,10 @@ request! {
     } {
         /// The algorithms that `ccs` names; [`Network::resolve`] finds them.
         controls: Vec<Control>,
+        /// Links with which something may happen in a driven run although `faults` does not name them.
+        changing: Vec<u32>,
+        /// The number of the first of `flows`: those before it have been retired from a driven run.
+        first_flow: u32,
     }
 }
 
@@ -133,6 +140,30 @@ impl Network {
         };
         self.controls = self.ccs.iter().enumerate().map(resolve).collect::<Result<_, _>>()?;
         Ok(())
+    }
+
+    /// Whether something may happen to a link.
+    #[inline]
+    #[must_use]
+    pub fn links_change(&self) -> bool {
+        !(self.faults.is_empty() && self.changing.is_empty())
+    }
+
+    /// The links to which something may happen.
+    pub(crate) fn changing_links(&self) -> BTreeSet<u32> {
+        self.faults.iter().map(|fault| fault.link).chain(self.changing.iter().copied()).collect()
+    }
+
+    /// A flow by its number.
+    #[inline]
+    #[must_use]
+    pub fn flow(&self, number: u32) -> &FlowSpec {
+        &self.flows[(number - self.first_flow) as usize]
+    }
+
+    /// The numbers of the flows.
+    pub(crate) fn flow_numbers(&self) -> Range<u32> {
+        self.first_flow..self.first_flow + self.flows.len() as u32
     }
 
     /// Payload of a full packet.
@@ -193,7 +224,7 @@ impl Network {
     #[inline]
     #[must_use]
     pub fn chooses_by_packet(&self) -> bool {
-        self.balancing == Balancing::Packet && self.faults.is_empty()
+        self.balancing == Balancing::Packet && !self.links_change()
     }
 
     /// Number of entities that the event queue holds: links, ports of hosts, and ports where some have classes.
@@ -231,6 +262,8 @@ impl Network {
             computations: Vec::new(),
             ccs: Vec::new(),
             controls: Vec::new(),
+            changing: Vec::new(),
+            first_flow: 0,
             host: HostSpec {
                 nic: Nic::Fair,
                 initial_window: Bytes(14600),

@@ -4,7 +4,7 @@ use shallows_cc::units::Time;
 
 /// Times in which a timer ran that expired in the end, from the event that started it last. Timers that ran at the same time, such as
 /// those of packets, count once.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Waits {
     /// Spans that do not touch, in order: timeouts in a row are one span.
     spans: Vec<Span>,

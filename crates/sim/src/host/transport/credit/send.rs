@@ -28,7 +28,7 @@ struct PendingCredit {
 }
 
 /// Sender of one flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CreditSender {
     control: Box<dyn Sender>,
     request: CreditRequest,

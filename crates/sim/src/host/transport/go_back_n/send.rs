@@ -17,7 +17,7 @@ use crate::packet::header::{Header, RoceAnswer, RoceData};
 use crate::spec::network::{MIN_FRAME, Supply};
 
 /// Sender of one flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct GoBackNSender {
     gate: Gate,
     pub(super) message: Message,

@@ -55,7 +55,7 @@ impl Sent {
 }
 
 /// Sender of one flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct UnorderedSender {
     gate: Gate,
     message: Message,
@@ -774,7 +774,7 @@ mod tests {
     }
 
     /// Window of two packets, and what its flow has told it.
-    #[derive(Debug, Default)]
+    #[derive(Clone, Debug, Default)]
     struct Told {
         acks: Arc<Mutex<Vec<Ack>>>,
         losses: Arc<Mutex<Vec<Loss>>>,

@@ -40,7 +40,7 @@ use crate::packet::header::{Header, TcpAck, TcpData};
 use crate::spec::network::{LossDetection, MIN_FRAME, Supply};
 
 /// Sender of one flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SelectiveSender {
     pub(super) gate: Gate,
     pub(super) message: Message,
