@@ -238,6 +238,16 @@ class Control(TypedDict):
     user_algorithm: NotRequired[Callable[..., object] | None]
 
 
+class Routes(TypedDict):
+    flow: U32
+    link: U32
+
+
+class PathHashes(TypedDict):
+    flow: U32
+    hash: U32
+
+
 class Applications(TypedDict):
     first_bytes: U64
     resume_ps: U64
@@ -376,6 +386,8 @@ class Request(TypedDict):
     faults: list[Fault]
     convergence_ps: int
     flows: Flows
+    path_hashes: PathHashes
+    routes: Routes
     computations: Computations
     ccs: list[Control]
     host: Host

@@ -1,4 +1,5 @@
-//! Shortest paths by number of hops, with a choice by flow among equal ones (ECMP). Hosts do not forward.
+//! Shortest paths by number of hops, with a choice by flow among equal ones (ECMP), and the routes of flows that have one. Hosts do
+//! not forward.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -182,8 +183,9 @@ impl Search {
                     let number = flows[place as usize];
                     let flow = network.flow(number);
                     let ends = if direction == 0 { (flow.src, flow.dst) } else { (flow.dst, flow.src) };
-                    let path = self.walk(network, ends, (number, preferred(place)), &mut to_rack);
-                    paths[place as usize][direction] = path;
+                    let hashed = (network.path_hash(number), preferred(place));
+                    let path = || self.walk(network, ends, hashed, &mut to_rack);
+                    paths[place as usize][direction] = self.route(network, number, direction).or_else(path);
                 }
                 drawn |= to_rack.drawn;
             }
@@ -233,12 +235,19 @@ impl Search {
         Distances { hosts: self.hosts, first, racks_at }
     }
 
+    /// The route of the data of a flow, if it has one.
+    fn route(&self, network: &Network, flow: u32, direction: usize) -> Option<FlowPath> {
+        let ports: Vec<_> = if direction == 0 { network.route(flow).collect() } else { Vec::new() };
+        let &begin = ports.first()?;
+        Some(FlowPath { first: if self.several { vec![begin] } else { Vec::new() }, ports })
+    }
+
     /// The path from one host to the other; `None` if there is no path. It begins at the `preferred` port if that is possible.
     fn walk(
         &self,
         network: &Network,
         (from, to): (u32, u32),
-        (flow, preferred): (u32, u32),
+        (hash, preferred): (u32, u32),
         ToRack { distances, rack, closer, drawn }: &mut ToRack<'_>,
     ) -> Option<FlowPath> {
         let hops = |port: u32| match network.ports[port as usize].to {
@@ -249,7 +258,7 @@ impl Search {
         let least = self.out.of(from).iter().map(|&port| hops(port)).min().filter(|&least| least != NIL)?;
         let first = self.out.of(from).iter().copied().filter(|&port| hops(port) == least);
         let begin =
-            first.clone().find(|&port| port == preferred).or_else(|| self.choose(from, flow, first.clone(), drawn))?;
+            first.clone().find(|&port| port == preferred).or_else(|| self.choose(from, hash, first.clone(), drawn))?;
         let mut ports = vec![begin];
         loop {
             let node = network.ports[ports[ports.len() - 1] as usize].to;
@@ -260,7 +269,7 @@ impl Search {
                 // A switch may have many thousand hosts.
                 1 => {
                     let there = self.last.of(to).iter().filter(|&&port| network.ports[port as usize].from == node);
-                    self.choose(node, flow, there.copied(), drawn)
+                    self.choose(node, hash, there.copied(), drawn)
                 }
                 here => {
                     let leads_closer = |&&port: &&u32| {
@@ -268,24 +277,24 @@ impl Search {
                         next >= self.hosts && distances.of(next, *rack) == here - 1
                     };
                     let all = || self.out.of(node).iter().filter(leads_closer).copied().collect();
-                    self.choose(node, flow, closer.entry(node).or_insert_with(all).iter().copied(), drawn)
+                    self.choose(node, hash, closer.entry(node).or_insert_with(all).iter().copied(), drawn)
                 }
             };
             ports.push(next?);
         }
     }
 
-    /// Chooses one of the ports of a node by a hash of the flow; `None` if there are no ports.
+    /// Chooses one of the ports of a node by a hash of the flow's number; `None` if there are no ports.
     fn choose(
         &self,
         node: u32,
-        flow: u32,
+        number: u32,
         mut ports: impl Iterator<Item = u32> + Clone,
         drawn: &mut bool,
     ) -> Option<u32> {
         let count = ports.clone().count();
         *drawn |= count > 1;
-        let hash = scramble(flow ^ self.salt ^ node.wrapping_mul(0x85eb_ca6b));
+        let hash = scramble(number ^ self.salt ^ node.wrapping_mul(0x85eb_ca6b));
         ports.nth(((u64::from(hash) * count as u64) >> 32) as usize)
     }
 }

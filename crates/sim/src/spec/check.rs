@@ -8,7 +8,7 @@ use shallows_cc::units::{Bytes, Rate, Time};
 use crate::packet::{MAX_CLASSES, PacketKind};
 use crate::spec::fault::{Change, Fault};
 use crate::spec::flow::FlowSpec;
-use crate::spec::network::{Balancing, FEW_ENTITIES, Network};
+use crate::spec::network::{Balancing, FEW_ENTITIES, Network, RouteLink};
 use crate::spec::ports::{ClassOf, Discipline, PortSpec};
 
 /// Largest number of entities of the event queue ([`Network::entities`]).
@@ -95,6 +95,7 @@ impl Network {
         self.check_times_ahead()?;
         self.check_record()?;
         self.flows.iter().enumerate().try_for_each(|(at, flow)| self.check_flow(at, flow))?;
+        self.check_paths()?;
         self.check_tasks()
     }
 
@@ -382,6 +383,57 @@ impl Network {
         let (class, classes) = (flow.class, self.classes.len());
         ensure!((class as usize) < classes, "flows.class[{at}]", class, "one of {classes} classes");
         self.check_algorithm(at, flow)
+    }
+
+    /// A route is a path between the hosts of its flow that passes no node twice. It belongs to a flow whose packets take one path.
+    fn check_paths(&self) -> Result<(), Mistake> {
+        let (flows, links) = (self.flows.len(), self.ports.len());
+        for (at, pair) in self.path_hashes.windows(2).enumerate() {
+            ensure!(pair[0].flow < pair[1].flow, "path_hashes.flow[{at}]", pair[0].flow, "the order of flows");
+        }
+        for (at, one) in self.path_hashes.iter().enumerate() {
+            ensure!((one.flow as usize) < flows, "path_hashes.flow[{at}]", one.flow, "one of {flows} flows");
+        }
+        for (at, pair) in self.routes.windows(2).enumerate() {
+            ensure!(pair[0].flow <= pair[1].flow, "routes.flow[{at}]", pair[0].flow, "the order of flows");
+        }
+        for (at, one) in self.routes.iter().enumerate() {
+            ensure!((one.flow as usize) < flows, "routes.flow[{at}]", one.flow, "one of {flows} flows");
+            ensure!((one.link as usize) < links, "routes.link[{at}]", one.link, "one of {links} links");
+        }
+        let by_flow = self.routes.is_empty() || self.balancing == Balancing::Flow;
+        let why = "\"flow\": a flow with a route has one path";
+        ensure!(by_flow, "balancing", self.balancing.text(), "{why}");
+        self.routes.chunk_by(|a, b| a.flow == b.flow).try_for_each(|route| self.check_route(route))
+    }
+
+    fn check_route(&self, route: &[RouteLink]) -> Result<(), Mistake> {
+        let flow = route[0].flow;
+        let FlowSpec { src, dst, control, .. } = self.flows[flow as usize];
+        let two_way = !self.controls[control as usize].waits_for_credits();
+        ensure!(two_way, "routes.flow", flow, "none for flow {flow}: its data waits for credits, and takes their path");
+        let mut passed = vec![src];
+        for one in route {
+            let link = &self.ports[one.link as usize];
+            let node = passed[passed.len() - 1];
+            ensure!(link.from == node, "routes.link", one.link, "a link from node {node}, for flow {flow}");
+            let (to, again) = (link.to, passed.contains(&link.to));
+            let forwards = to >= self.hosts || to == dst;
+            ensure!(
+                forwards && !again,
+                "routes.link",
+                one.link,
+                "a link to {dst} or a switch that flow {flow} has not passed"
+            );
+            passed.push(to);
+        }
+        ensure!(
+            passed.ends_with(&[dst]),
+            "routes.link",
+            route[route.len() - 1].link,
+            "a link to {dst}, where flow {flow} ends"
+        );
+        Ok(())
     }
 
     fn check_algorithm(&self, at: usize, flow: &FlowSpec) -> Result<(), Mistake> {

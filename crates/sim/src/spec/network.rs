@@ -14,6 +14,7 @@ pub use crate::spec::control::{Control, ControlSpec, UserAlgorithm};
 pub use crate::spec::fault::Fault;
 pub use crate::spec::flow::{FlowSpec, RecordSpec};
 pub use crate::spec::host::{HostSpec, LossDetection, Nic, Retransmission};
+pub use crate::spec::path::{PathHash, RouteLink};
 pub use crate::spec::ports::{
     ClassOf, ClassSpec, Discipline, Limit, Marking, PauseSpec, PortSpec, Shaper, SharedSpec, TrafficClass,
 };
@@ -96,6 +97,12 @@ request! {
         /// Flows, an entry each.
         #[serde(deserialize_with = "columns")]
         flows: Vec<FlowSpec>,
+        /// Flows whose path switches choose by another number than their own, in order of the flows.
+        #[serde(deserialize_with = "columns")]
+        path_hashes: Vec<PathHash>,
+        /// Routes of flows in place of paths that switches choose, an entry each link, in order of the flows.
+        #[serde(deserialize_with = "columns")]
+        routes: Vec<RouteLink>,
         /// Computations, an entry each. Their numbers as tasks follow those of the flows.
         #[serde(deserialize_with = "columns")]
         computations: Vec<ComputationSpec>,
@@ -170,6 +177,19 @@ impl Network {
     #[must_use]
     pub fn mss(&self) -> Bytes {
         self.mtu - self.header
+    }
+
+    /// The number that switches hash to choose the path of a flow.
+    #[must_use]
+    pub fn path_hash(&self, flow: u32) -> u32 {
+        let found = self.path_hashes.binary_search_by_key(&flow, |one| one.flow);
+        found.map_or(flow, |at| self.path_hashes[at].hash)
+    }
+
+    /// The links of the route that the data of a flow takes; none if switches choose its path.
+    pub fn route(&self, flow: u32) -> impl Iterator<Item = u32> {
+        let begin = self.routes.partition_point(|one| one.flow < flow);
+        self.routes[begin..].iter().take_while(move |one| one.flow == flow).map(|one| one.link)
     }
 
     /// The number of packets of a flow with an end.
@@ -259,6 +279,8 @@ impl Network {
             faults: Vec::new(),
             convergence: Time::MAX,
             flows: Vec::new(),
+            path_hashes: Vec::new(),
+            routes: Vec::new(),
             computations: Vec::new(),
             ccs: Vec::new(),
             controls: Vec::new(),
