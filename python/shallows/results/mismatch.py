@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 
 
 def refuse(run: "Run") -> None:
-    """Raise `ScenarioError` unless `run` has a row for each flow and port, and samples of its ports alone."""
+    """Raise `ScenarioError` unless `run` has a row for each flow and port, and samples of its ports alone.
+
+    Worlds other than that of packets have no rows of some flows and ports.
+    """
     network = run.scenario.graph
-    for table, column, rows in (
-        ("flows", "start_us", run.scenario.flow_count),
-        ("ports", "sent", len(network.link_from)),
-    ):
-        found = len(np.asarray(run.columns(table)[column]))
+    rows_of = {"flows": run.scenario.flow_count, "ports": len(network.link_from)}
+    for table, rows in rows_of.items() if run.summary["world"] == "packet" else ():
+        found = len(np.asarray(run.columns(table)["start_us" if table == "flows" else "sent"]))
         if found != rows:
             raise _error(f"rows of {table}.parquet", found, f"{rows}, one for each of its scenario")
     known = set(network.port_names)
