@@ -1,7 +1,7 @@
 """Estimates of the memory of a run in the packet world, and of what observes it.
 
-They are meant to be above the memory that is used, by less than a factor of two. Packets in flight come on top:
-`packets` says for how many there is memory.
+They are meant to be above the memory that is used, by less than a factor of two. Packets in flight come on
+top: `packets` says for how many there is memory.
 """
 
 from collections.abc import Iterable
