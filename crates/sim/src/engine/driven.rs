@@ -19,8 +19,8 @@ use shallows_cc::units::Time;
 
 use crate::engine::answer::FlowReport;
 use crate::engine::audit;
+use crate::engine::driver::{Driver, Observed, Retired};
 use crate::engine::ideal::ideal_time;
-use crate::engine::observation::Observed;
 use crate::engine::schedule::Task;
 use crate::engine::simulation::Simulation;
 use crate::fabric::route::Routes;
@@ -29,36 +29,6 @@ use crate::spec::check::MAX_TIME;
 use crate::spec::fault::{Change, Fault};
 use crate::spec::network::{Balancing, Control, FlowSpec, Network};
 use crate::spec::task::Numbering;
-
-/// State of the driver of an open run.
-#[derive(Clone, Debug)]
-pub(crate) struct Driver {
-    /// Everything before this time has happened, and nothing else.
-    clock: Time,
-    /// Whether flows may still join.
-    pub open: bool,
-    /// Whether the request asks for an end with its flows, which an open run does not have.
-    pub until_done: bool,
-    /// Stand in for the request and the routes while these change.
-    idle: (Arc<Network>, Arc<Routes>),
-    /// Completions that have not been reported.
-    completions: Vec<Completion>,
-    pub retired: Retired,
-    pub observed: Observed,
-    /// The first flow that had not ended when this was last looked for.
-    first_live: u32,
-    /// That number from which on it is worth while to look for flows to retire.
-    retire_from: u32,
-}
-
-/// What remains of flows that have been retired.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Retired {
-    /// By flow: its part of the fingerprint.
-    pub values: Vec<u64>,
-    /// By host: the sum of the goodput that it has received.
-    pub goodput: Vec<u64>,
-}
 
 /// The number of flows that are retired together, so that a look at all packets in flight pays.
 const RETIRED_AT_ONCE: u32 = 1024;

@@ -5,6 +5,7 @@ mod audit;
 pub(crate) mod deadlock;
 pub(crate) mod domain;
 pub mod driven;
+pub(crate) mod driver;
 pub(crate) mod ideal;
 pub(crate) mod observation;
 mod packet_limit;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use shallows_cc::units::{Bytes, Time};
 
+use crate::engine::driver::Observed;
 use crate::engine::simulation::Simulation;
 use crate::host::stats::{ReceiverStats, SenderStats};
 
@@ -39,15 +40,6 @@ pub struct FlowObservation {
     pub timeouts: u64,
     /// Whether all of it has arrived.
     pub finished: bool,
-}
-
-/// What the last observation has seen.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Observed {
-    /// The counters of flows that had not ended.
-    flows: BTreeMap<u32, (SenderStats, ReceiverStats)>,
-    /// The number of flows that had joined.
-    end: u32,
 }
 
 impl Simulation {

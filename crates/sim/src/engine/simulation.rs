@@ -7,7 +7,7 @@ use shallows_cc::units::{Bytes, Time};
 use crate::engine::answer::{Answer, Deadlock, FlowReport};
 use crate::engine::audit::{self, Audit};
 use crate::engine::deadlock;
-use crate::engine::driven::Driver;
+use crate::engine::driver::Driver;
 use crate::engine::ideal::ideal_times;
 use crate::engine::schedule::{DEADLOCK_INTERVAL, Schedule};
 use crate::engine::snapshot::Snapshot;
