@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import Normalize
@@ -148,7 +147,7 @@ def stability_map(axes: Axes, margin_map: MarginMap) -> QuadMesh:
 
 def _shaded(axes: Axes, x: F64, y: F64, margin: F64, labels: tuple[str, str]) -> QuadMesh:
     finite = margin[np.isfinite(margin)]
-    named: list[Artist] = []
+    named: list[Patch | Line2D] = []
     # One scale for both sides of 0: equal margins of either sign are equally dark.
     most = max(float(np.abs(finite).max(initial=0.0)), 1.0)
     norm = Normalize(-most, most)
