@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -28,6 +29,13 @@ def test_a_target_makes_the_environment_before_it_uses_it(target, tmp_path):
     uses = [i for i, line in enumerate(lines) if ".venv/bin/" in line]
     makes = [i for i, line in enumerate(lines) if line.endswith("-m venv .venv")]
     assert not uses or (makes and makes[0] < uses[0]), lines[uses[0]]
+
+
+def test_the_bytecode_of_tests_is_kept():
+    show = ["make", "--eval", "show:; @echo [$${PYTHONDONTWRITEBYTECODE-}]", "show"]
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
+    said = subprocess.run(show, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    assert said.stdout == "[]\n"
 
 
 def test_a_silent_command_prints_its_time_and_keeps_its_status(capfd):
