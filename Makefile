@@ -54,8 +54,8 @@ repository: build .venv/test-ready
 types: build .venv/lint-ready
 	$(BIN)/python -m pytest -m types
 
-# Every claim of the five papers in quick mode. Claims that do not hold are printed; a verdict that differs from the one on file is
-# an error. Then the tests that take seconds each.
+# Every claim of the five papers in quick mode. Claims that do not hold are printed; a band that is on the other side than on file, or
+# another verdict, is an error. Then the tests that take seconds each.
 papers: build .venv/test-ready
 	$(BIN)/python -m validation report --quick
 	$(BIN)/python -m pytest --numprocesses auto -m "paper and not nightly"

@@ -20,6 +20,8 @@ PARTS = {
     "wire": f"{PYTHON} -m pytest -m nightly tests/test_wire_bands.py",
     "kernel": f"SHALLOWS_SOAK=1 {PYTHON} -m pytest -m kernel",
     "rust": "SHALLOWS_SOAK=10000 SHALLOWS_DOMAINS=2000 cargo test --release --package shallows-sim soak",
+    "driven": "SHALLOWS_DRIVEN=200 cargo test --release --package shallows-sim driven"
+    " && SHALLOWS_MESSAGES=1000000 cargo test --release --package shallows-sim memory_follows",
     "oracles": "make soak SOAK_SECONDS=9000 SOAK='--grammar lawful --count 5000 --why"
     " --state ../results/soak/lawful.json'",
     "soak": "make soak SOAK_SECONDS=9000 SOAK='--count 5000 --state ../results/soak/scenarios.json'",

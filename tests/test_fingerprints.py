@@ -74,6 +74,8 @@ def dumbbell(cc, marking=None, seed=1, port=None):
             "class": np.zeros(FLOWS, np.uint32),
             "cc": np.zeros(FLOWS, np.uint32),
         },
+        "path_hashes": {"flow": np.array([], np.uint32), "hash": np.array([], np.uint32)},
+        "routes": {"flow": np.array([], np.uint32), "link": np.array([], np.uint32)},
         "computations": {
             "host": np.array([], np.uint32),
             "duration_ps": np.array([], np.uint64),

@@ -92,7 +92,11 @@ def test_a_configuration_reads_its_topology_and_flows(folder):
     assert tables["cc"] == {
         "name": "dcqcn", "tau": "4us", "tau_prime": "1us", "t": "900us", "g": 0.00390625, "f": 1,
         "b": "1000000GB", "r_ai": "50Mbps", "r_hai": "100Mbps", "min_rate": "100Mbps", "clamp": False,
+        "has_win": True, "base_rtt": tables["cc"]["base_rtt"],
     }  # fmt: skip
+    # GLOBAL_T 1: the longest round trip, 4 us of propagation, frames of 1048 B twice, and an ack twice.
+    rtt_us = 4 + 2 * (1048 + 64) * 8 / 100e3
+    assert float(tables["cc"]["base_rtt"].removesuffix("ps")) == pytest.approx(rtt_us * 1e6, abs=1)
     network = tables["network"]
     assert (network["mtu"], network["header"]) == ("1048B", "48B")
     assert network["marking"] == {
@@ -110,7 +114,7 @@ def test_every_key_of_a_configuration_is_used_or_named(folder):
     written = configured(CONFIG + "NEW_KEY 7\nRP_TIMER 300\n")
     assert written.scenario.tables["cc"]["t"] == "300us"
     said = " ".join(written.left_out)
-    for key in ("U_TARGET, MI_THRESH", "HAS_WIN 1", "FCT_OUTPUT_FILE", "NEW_KEY 7",
+    for key in ("U_TARGET, MI_THRESH", "FCT_OUTPUT_FILE", "NEW_KEY 7",
                 "RP_TIMER: line 30 repeats it"):  # fmt: skip
         assert key in said
 
@@ -125,6 +129,17 @@ def test_hpcc_takes_its_step_and_base_rtt_from_the_network(folder):
     assert round(50e6 * rtt_us * 1e-6 / 8) == 26
     assert written.scenario.mtu == 1090
     assert any("reads no marks" in text for text in written.left_out)
+
+
+def test_dcqcn_takes_its_window_and_acknowledgements_from_the_configuration(folder):
+    """Of run.py --cc dcqcn_vwin; GLOBAL_T 0 leaves each flow the round trip of its own path."""
+    text = CONFIG.replace("HAS_WIN 1\nGLOBAL_T 1", "HAS_WIN 1\nVAR_WIN 1\nGLOBAL_T 0\nL2_ACK_INTERVAL 1")
+    written = configured(text)
+    cc = written.scenario.tables["cc"]
+    assert (cc["has_win"], cc["var_win"], cc["ack_interval"], "base_rtt" in cc) == (True, True, "1B", False)
+    assert not any(key in text for text in written.left_out for key in ("WIN", "L2_ACK", "GLOBAL_T"))
+    timely = configured(text.replace("CC_MODE 1", "CC_MODE 7"))
+    assert any("HAS_WIN 1: a rate alone limits TIMELY" in text for text in timely.left_out)
 
 
 def test_timely_and_a_link_that_goes_down(folder):

@@ -176,14 +176,14 @@ def test_dx_finds_its_headroom_and_with_it_the_link(rate, rtt):
 def test_a_window_of_one_packet_does_not_wait_for_a_delayed_ack():
     """Three flows with room for less than three packets: with Linux's 40 ms they would have 1 of 100 Mbps.
 
-    The packet world uses .762 of the link; it was .825 while a timer for delayed acknowledgements went on
-    when an acknowledgement left, so that the next one left early.
+    With 500 us, of the timers of a data centre, they use .76 to .82 of the link, as the packet world does and
+    an independent simulation (tests/test_independent.py). Linux acknowledges sooner, or in time.
     """
     changes = {"cc": "dx", "hosts.acks_every": 2, "topology.rate": "100Mbps", "topology.rtt": "200us"}
     packet = sh.run(THREE, overrides=changes).summary["bottleneck"]["utilization"]
     run = run_live(THREE, **{key.replace(".", "__"): value for key, value in changes.items()})
-    assert packet == pytest.approx(0.762, abs=0.01)
-    assert packet <= run.summary["bottleneck"]["utilization"] <= 1
+    assert 0.98 * 0.762 <= packet <= 1.02 * 0.823
+    assert 0.98 * 0.762 <= run.summary["bottleneck"]["utilization"] <= 1
 
 
 @needs_kernel

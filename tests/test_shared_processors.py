@@ -64,11 +64,12 @@ def test_only_the_predecessors_that_are_enough_are_on_the_path():
     assert path.by_cause()["processor"] == 30 * US - MESSAGE_PS
 
 
+@pytest.mark.parametrize("cc", ["dctcp", "rcp", "dcqcn", "ndp", "rccc", "nscc", "mrc"])
 @pytest.mark.parametrize(("how", "until"), [("after", "acknowledged"), ("behind", "sent")])
-def test_a_computation_of_the_sender_waits_for_both(how, until):
+def test_a_computation_of_the_sender_waits_for_both(how, until, cc):
     """The message leaves h0 at once; its acknowledgement takes 2 us and twice less than 0.1 us back."""
     use = {"name": "use", "host": "h0", "compute": "5us", how: ["ask"], "delay": "2us"}
-    path = shared([message("ask", "h0", "h1"), use]).why(task="job")
+    path = shared([message("ask", "h0", "h1"), use], cc=cc).why(task="job")
     assert [one.until for one in path.messages] == [until, "computed"]
     assert path.by_cause()["delay"] == 2 * US
     assert sum(piece.length_ps for piece in path.pieces) == path.fct_ps == 35 * US

@@ -88,6 +88,11 @@ class Band:
         return value - self.low * scale, self.high * scale - value
 
     @property
+    def check(self) -> bool:
+        """Whether its edges are ours alone: no number, words or order of the paper, and no source. It decides no verdict."""
+        return self.reported is None and not (self.order or self.source)
+
+    @property
     def said(self) -> str:
         """The paper's number or words; "" where the paper shows an order alone."""
         if self.reported is None:
@@ -161,8 +166,8 @@ class Claim:
 
     source: where the paper states it. quote: the paper's sentence. check: the paper does not make this statement of what is
     measured here; it is judged like a claim and counted apart. limits: what keeps the test from being the paper's own, such as a
-    result that is an input here; such a claim is "in shape" at best. undecided: the values of disjoint sets of seeds that gave
-    different verdicts. differs: what else is known to differ. why: the evidence, if it does not hold.
+    result that is an input here; such a claim is "in shape" at best. undecided: metric -> the values of disjoint sets of seeds that lie on
+    both sides of an edge of its band. differs: what else is known to differ. why: the evidence, if it does not hold.
     """
 
     id: str
@@ -176,7 +181,7 @@ class Claim:
     check: bool = False
     differs: str = ""
     limits: str = ""
-    undecided: str = ""
+    undecided: Mapping[str, str] = field(default_factory=dict[str, str])
     why: str = ""
     cannot: str = ""
 
@@ -191,6 +196,10 @@ class Claim:
             raise ClaimError(f"{self.id} needs a source, a band and a mutation")
         if self.mutation.breaks not in {band.metric for band in self.bands}:
             raise ClaimError(f"{self.id}: its mutation breaks {self.mutation.breaks!r}, which no band has")
+        if all(band.check for band in self.bands) and not self.check:
+            raise ClaimError(f"{self.id}: no band has a number, words or an order of the paper, or a source")
+        if unknown := set(self.undecided) - {band.metric for band in self.bands}:
+            raise ClaimError(f"{self.id}: undecided names {', '.join(sorted(unknown))}, which no band has")
 
 
 Measure = Callable[["Lab"], None]
@@ -228,12 +237,12 @@ class Figure:
 
     def claim(
         self, id_: str, text: str, *, source: str = "", tolerance: str, bands: Sequence[Band], mutation: Mutation,
-        quote: str = "", check: bool = False, differs: str = "", limits: str = "", undecided: str = "", why: str = "",
+        quote: str = "", check: bool = False, differs: str = "", limits: str = "", undecided: Mapping[str, str] | None = None, why: str = "",
     ) -> None:  # fmt: skip
         """Adds a claim about this figure; source: the figure's name if absent."""
         one = Claim(
             id_, self, text, source or self.name, tolerance, tuple(bands), mutation,
-            quote=quote, check=check, differs=differs, limits=limits, undecided=undecided, why=why,
+            quote=quote, check=check, differs=differs, limits=limits, undecided=undecided or {}, why=why,
         )  # fmt: skip
         self.claims.append(one)
 

@@ -189,7 +189,7 @@ def report(
 ) -> None:
     """Measure what is missing, write one self-contained HTML page, and print the claims that fail.
 
-    The status is 1 if a verdict differs from the one on file.
+    The status is 1 if a verdict or the side of a band differs from the one on file.
     """
     from validation import PAPERS, recorded
     from validation.page import page
@@ -242,22 +242,40 @@ def mutations(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME", help="Tables of mutations.toml; all if absent.")
     ] = None,
+    draw_: Annotated[int, typer.Option("--draw", min=0, help="How many to draw, where none is named.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(help="What draws them; a new one, which is printed, if absent.")
+    ] = None,
+    parts: Annotated[
+        str, typer.Option("--only", metavar="PART", help='"tests" or "claims"; both if absent.')
+    ] = "",
     threads: Threads = None,
 ) -> None:
-    """Change an equation at a time, measure the claims about it, and write docs/mutations.md.
+    """Change an equation at a time, run its tests, measure the claims about it, and write docs/mutations.md.
 
-    The status is 1 if fewer claims notice a change than the list says, or than it says of one that is missed.
+    The status is 1 if no test fails, or if fewer claims notice a change than the list says.
     """
+    from secrets import randbelow
+
     from validation.mutations import PAGE, Outcome, choose, run, write
 
+    if parts not in ("", "tests", "claims"):
+        raise sh.ScenarioError("--only", parts, "tests or claims")
+    seed = randbelow(10**6) if seed is None else seed
     outcomes: list[Outcome] = []
-    chosen = choose(names)
-    for outcome in run(chosen, threads):
-        write([outcome])
+    chosen = choose(names, draw_, seed)
+    if draw_ and not names:
+        print(f"seed {seed}: {', '.join(one.name for one in chosen)}", flush=True)
+    for outcome in run(chosen, threads, claims=parts != "tests", tests=parts != "claims"):
+        if not parts:
+            write([outcome])
         outcomes.append(outcome)
         print(outcome.row, end="", flush=True)
-    print(f"{sum(one.caught for one in outcomes)} of {len(chosen)} mutations caught: {PAGE}")
-    if not all(one.as_listed for one in outcomes):
+    seen, tested = sum(bool(one.notice) for one in outcomes), sum(one.tested is True for one in outcomes)
+    print(f"{seen} of {len(chosen)} mutations noticed by claims, {tested} by tests: {PAGE}")
+    if not all(one.as_listed for one in outcomes if not parts) or any(
+        one.tested is False for one in outcomes
+    ):
         raise typer.Exit(1)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from validation import recorded
+from validation import recorded, statements
 from validation.verdict import VERDICTS
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ def _table(name: str, content: "Content") -> str:
         return _summary(PAPERS, content)
     if name == "reach":
         return _reach(PAPERS, content)
+    if name == "statements":
+        return statements.table(content)
     if name == "failures":
         return _failures(PAPERS, content)
     return _figures(next(paper for paper in PAPERS if paper.key == name), content)
@@ -103,7 +105,7 @@ def _failures(papers: "Sequence[Paper]", content: "Content") -> str:
     """The claims that do not hold, and why."""
     lines = ["| claim | statement | reason |", "|---|---|---|"]
     for claim in (claim for paper in papers for claim in paper.claims):
-        if content["claims"][claim.id]["verdict"] == VERDICTS[2]:
+        if content["claims"][claim.id]["verdict"] == VERDICTS[2] and not claim.check:
             lines.append(f"| {claim.id}, {claim.source} | {claim.text} | {claim.why} |")
     return "\n".join(lines) + "\n"
 
@@ -120,25 +122,27 @@ def _figure(figure: "Figure", content: "Content") -> str:
     if figure.setting:
         ports = ", ".join(f"`{port}`" for port in sorted({port for port in figure.runs.values() if port}))
         parts.append(f"Setting: {figure.setting}" + f" Measured port: {ports}." * bool(ports) + "\n")
-    lines = ["| | claim | here, and the paper | verdict |", "|---|---|---|---|"]
-    lines += [_claim(claim, content["claims"][claim.id]) for claim in figure.claims]
+    for kind, checks in (("claim", False), ("check, which is in no paper", True)):
+        those = [claim for claim in figure.claims if claim.check == checks]
+        lines = [f"| | {kind} | here, and the paper | verdict |", "|---|---|---|---|"] if those else []
+        lines += [_claim(claim, content["claims"][claim.id]) for claim in those]
+        parts += [*lines, ""] if lines else []
     notes = [f"{one.id}. {text}" for one in figure.claims for text in _notes(one)]
-    return "\n".join([*parts, *lines, ""] + [f"{note}\n" for note in notes])
+    return "\n".join(parts + [f"{note}\n" for note in notes])
 
 
 def _notes(claim: "Claim") -> list[str]:
     quote = f'The paper: "{claim.quote}"' if claim.quote else ""
     return [
         text
-        for text in (quote, claim.limits, claim.undecided, claim.differs, claim.why, claim.cannot)
+        for text in (quote, claim.limits, *claim.undecided.values(), claim.differs, claim.why, claim.cannot)
         if text
     ]
 
 
 def _claim(claim: "Claim", entry: Mapping[str, Any]) -> str:
     numbers = "; ".join(filter(None, (_numbers(band, entry) for band in _worth(claim, entry))))
-    kind = " (check)" if claim.check else ""
-    return f"| {claim.id}{kind} | {claim.text} | {numbers} | {entry['verdict']} |"
+    return f"| {claim.id} | {claim.text} | {numbers} | {entry['verdict']} |"
 
 
 def _worth(claim: "Claim", entry: Mapping[str, Any]) -> "list[Band]":
@@ -150,7 +154,6 @@ def _worth(claim: "Claim", entry: Mapping[str, Any]) -> "list[Band]":
 
 def _numbers(band: "Band", entry: Mapping[str, Any]) -> str:
     said = f" ({band.said})" if band.said else ""
+    expected = f" (expected {band.expected}{', a check' if band.check else ''})"
     unit = f" {band.unit}" if band.unit else ""
-    return (
-        f"{band.metric} {recorded.interval(entry, band.metric)}{unit}{said or f' (expected {band.expected})'}"
-    )
+    return f"{band.metric} {recorded.interval(entry, band.metric)}{unit}{said or expected}"

@@ -1,74 +1,97 @@
-"""`python -m validation mutations`: whether claims notice that an equation of their algorithm has changed.
+"""`python -m validation mutations`: whether claims and tests notice that an equation of their algorithm has changed.
 
-The list is mutations.toml. A mutation of Rust needs a core with the feature `mutations`; one of Python a copy of the package
-with that line changed. Both run in a process of their own, over a copy of the package in target/mutations, so that nothing
-of the repository's own package changes. Measurements are kept there, so that an interrupted command continues.
+The list is mutations.toml. All of it is put into one copy of the sources, in target/mutations/tree, as switches that the environment
+variable SHALLOWS_MUTATION sets: one build serves every mutation, and nothing of it stands in the sources.
 """
 
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import shallows as sh
 from validation import recorded
+from validation.documentation import ROOT
 
-ROOT = Path(__file__).parents[1]
 LIST = Path(__file__).with_name("mutations.toml")
 FOLDER = ROOT / "target" / "mutations"
+TREE, BUILT = FOLDER / "tree", FOLDER / "build"
 PAGE = ROOT / "docs" / "mutations.md"
 HEAD = """# Mutations of the papers' equations
 
-After reading this page you know which changes of one equation the claims of the five papers notice.
-`python -m validation mutations` applies each in turn and writes this table; `python -m validation mutations dx-cut` runs one.
-A claim notices a change if a band that passes on file fails. Of an algorithm's own law two claims should notice, else one: that was
-decided before the measurement. Where fewer do, the row says so, and what the claims show instead. After it XP2 and XP12 joined the claims
-of expresspass-fall, XP12 those of expresspass-w-min, and ED38 was written, because the claims named before did not notice.
+After reading this page you know which changes of one equation, constant, order or clamp of the five papers the claims and the tests
+notice. `python -m validation mutations` measures each and writes this table; `python -m validation mutations dx-cut` measures one, and
+`python -m validation mutations --draw 20 --seed 7` twenty that the seed draws. The list is `validation/mutations.toml`: the equations and
+constants, each once, as a text of the source and the text in its place.
 
-| mutation | equation | change | notice | do not notice | |
-|---|---|---|---|---|---|
+A claim notices a change if a band that passes on file fails. Of an algorithm's own law two claims should notice, else one. Where fewer
+do, the row says so, and why. Tests are those of `make test` that the list names: all of `crates/cc`, or the file of the fluid model or
+port. A row that has not been measured on this list is left out.
+"""
+COLUMNS = """
+| mutation | equation | change | claims that notice | that do not | tests | |
+|---|---|---|---|---|---|---|
+"""
+SWITCH = """//! Switches of `python -m validation mutations`.
+
+/// Whether the mutation with this number acts in this process.
+#[inline]
+pub fn acts(number: u32) -> bool {
+    static CHOSEN: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
+    let chosen = || std::env::var("SHALLOWS_MUTATION").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+    *CHOSEN.get_or_init(chosen) == number
+}
 """
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """A change of one line or constant.
+    """A change of one text of the sources, with the fields that mutations.toml explains.
 
-    least: how many of `claims` should notice, 0 with a reason in `unseen`. seen: how many do, if they are fewer, and
-    `unseen` says why; a measurement with fewer than these is an error.
+    number: its place in the list, from 1, which the switch compares.
     """
 
+    number: int
     name: str
     file: str
     equation: str
     change: str
+    printed: str
+    changed: str
     claims: tuple[str, ...]
     least: int
     seen: int
     unseen: str
-    set: dict[str, Any]
-    old: str
-    new: str
+    test: str
 
-    @property
-    def in_core(self) -> bool:
-        """Whether it is a `mutated!` of the compiled core."""
-        return not (self.set or self.old)
+    def span(self, text: str) -> tuple[int, int]:
+        """First and last position of the replaced part in the file's `text`, which has the printed text once."""
+        before, begins, rest = self.printed.partition("«")
+        part, _, after = rest.partition("»") if begins else (before, "", "")
+        whole = before + part + after if begins else part
+        if text.count(whole) != 1:
+            raise sh.ScenarioError(
+                LIST.name, whole, f"a text that {self.file} has exactly once ({self.name})"
+            )
+        start = text.index(whole) + (len(before) if begins else 0)
+        return start, start + len(part)
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The claims that notice a mutation, and those that do not."""
+class Outcome(NamedTuple):
+    """The claims that notice a mutation, those that do not, and whether its tests fail (None: not run)."""
 
     mutation: Mutation
     notice: tuple[str, ...]
     blind: tuple[str, ...]
+    tested: bool | None
 
     @property
     def caught(self) -> bool:
@@ -77,17 +100,18 @@ class Outcome:
 
     @property
     def as_listed(self) -> bool:
-        """Whether no fewer claims notice it than the list says do."""
-        return len(self.notice) >= self.mutation.seen
+        """Whether the tests and no fewer claims than the list says notice it."""
+        return len(self.notice) >= self.mutation.seen and self.tested is not False
 
     @property
     def row(self) -> str:
         """The line of the table."""
         one = self.mutation
         missed = "" if self.caught else f"**missed**: {one.least} expected. "
-        end = "caught" if one.least and self.caught else (missed + one.unseen).strip()
-        cells = (one.name, one.equation, one.change, ", ".join(self.notice), ", ".join(self.blind), end)
-        return f"| {' | '.join(cells)} |\n"
+        end = "caught" if self.notice and self.caught else (missed + one.unseen).strip()
+        tested = {None: "", True: "notice", False: "**do not**"}[self.tested]
+        lists = (", ".join(self.notice), ", ".join(self.blind))
+        return f"| {' | '.join((one.name, one.equation, one.change, *lists, tested, end))} |\n"
 
 
 def load() -> list[Mutation]:
@@ -95,29 +119,34 @@ def load() -> list[Mutation]:
     tables = tomllib.loads(LIST.read_text("utf-8"))
     return [
         Mutation(
-            name, one["file"], one["equation"], one["change"], tuple(one["claims"]), one.get("least", 0),
-            one.get("seen", one.get("least", 0)), one.get("unseen", ""), one.get("set", {}), one.get("old", ""), one.get("new", ""),
+            number, name, one["file"], one["equation"], one["change"], one["printed"], one["changed"], tuple(one["claims"]),
+            one.get("least", 0), one.get("seen", one.get("least", 0)), one.get("unseen", ""), one.get("test", "cc"),
         )
-        for name, one in tables.items()
+        for number, (name, one) in enumerate(tables.items(), 1)
     ]  # fmt: skip
 
 
-def choose(names: Sequence[str] | None) -> list[Mutation]:
-    """The mutations with these names; all without."""
+def choose(names: Sequence[str] | None, draw: int = 0, seed: int = 0) -> list[Mutation]:
+    """The mutations with these names; without any `draw` of all by the seed; all if that is 0."""
     every = {one.name: one for one in load()}
     for name in names or ():
         if name not in every:
             raise sh.ScenarioError("NAME", name, f"a table of {LIST.name}")
+    if not names and draw:
+        names = random.Random(seed).sample(list(every), min(draw, len(every)))
     return [every[name] for name in names] if names else list(every.values())
 
 
-def run(chosen: Sequence[Mutation], threads: int | None = None) -> Iterator[Outcome]:
-    """Measures the claims of each mutation in quick mode."""
-    core = build() if any(one.in_core for one in chosen) else own_core()
+def run(
+    chosen: Sequence[Mutation], threads: int | None = None, *, claims: bool = True, tests: bool = True
+) -> Iterator[Outcome]:
+    """Runs the tests of each mutation, and measures its claims in quick mode."""
+    programs = build(tests)
     for one in chosen:
-        found = measured(one, package(one, core), threads)
-        notice = tuple(id_ for id_ in one.claims if _noticed(id_, found[id_]))
-        yield Outcome(one, notice, tuple(id_ for id_ in one.claims if id_ not in notice))
+        tested = fails(one, programs) if tests else None
+        found = measured(one, threads) if claims else {}
+        notice = tuple(id_ for id_ in found if _noticed(id_, found[id_]))
+        yield Outcome(one, notice, tuple(id_ for id_ in found if id_ not in notice), tested)
 
 
 def _noticed(id_: str, passed: Sequence[bool]) -> bool:
@@ -125,46 +154,167 @@ def _noticed(id_: str, passed: Sequence[bool]) -> bool:
     return any(was and not now for was, now in zip(before, passed, strict=True))
 
 
-def own_core() -> Path:
-    """The compiled core of the repository's package."""
-    (core,) = (ROOT / "python" / "shallows").glob("_core.*.so")
-    return core
-
-
-def build() -> Path:
-    """The compiled core with the feature `mutations`."""
-    command = ["cargo", "build", "--locked", "--profile", "quick", "--package", "shallows-py"]
-    subprocess.run(
-        [*command, "--features", "mutations", "--target-dir", FOLDER / "build"], cwd=ROOT, check=True
+def switched(file: str, text: str, mutations: Sequence[Mutation]) -> str:
+    """The text of a file with switches for `mutations`, all of which are about it."""
+    spans = sorted(((*one.span(text), one) for one in mutations), key=lambda one: (one[0], -one[1]))
+    python = file.endswith(".py")
+    body = _within(
+        text, 0, len(text), spans, python, "shallows_cc" if file.startswith("crates/sim/") else "crate"
     )
-    return FOLDER / "build" / "quick" / "lib_core.so"
+    if not python:
+        return body
+    names = "".join(
+        f'_ACTS_{one.number} = _environ.get("SHALLOWS_MUTATION") == "{one.number}"\n' for one in mutations
+    )
+    at = min(body.index(f"\n{word} ") for word in ("from", "import") if f"\n{word} " in body) + 1
+    return f"{body[:at]}from os import environ as _environ\n{names}{body[at:]}"
 
 
-def package(mutation: Mutation, core: Path) -> Path:
-    """A folder with a copy of the package, with the mutation's line changed."""
-    folder = FOLDER / (mutation.name if mutation.old else "package")
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(ROOT / "python", folder, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
-    (folder / "shallows" / "_core.abi3.so").symlink_to(core.resolve())
-    if mutation.old:
-        path = folder / Path(mutation.file).relative_to("python")
-        text = path.read_text("utf-8")
-        if text.count(mutation.old) != 1:
-            raise sh.ScenarioError(LIST.name, mutation.old, f"a text that {mutation.file} has once")
-        path.write_text(text.replace(mutation.old, mutation.new), "utf-8")
-    return folder
+def _within(
+    text: str, begin: int, end: int, spans: Sequence[tuple[int, int, Mutation]], python: bool, root: str
+) -> str:
+    """`text[begin:end]` with the switches of `spans`, which are disjoint or one within the other, outer ones first."""
+    parts: list[str] = []
+    while spans:
+        (start, stop, one), *rest = spans
+        if start < begin or stop > end:
+            raise sh.ScenarioError(
+                LIST.name, one.name, "a text that lies within or apart from those of the others"
+            )
+        inner = [span for span in rest if span[0] < stop]
+        spans = rest[len(inner) :]
+        printed = _within(text, start, stop, inner, python, root)
+        parts += [text[begin:start], _switch(one, printed, python, root)]
+        begin = stop
+    return "".join([*parts, text[begin:end]])
 
 
-def measured(mutation: Mutation, folder: Path, threads: int | None) -> dict[str, list[bool]]:
-    """Which bands of its claims pass under a mutation: claim id -> one truth value a band."""
-    environment = os.environ | {"PYTHONPATH": str(folder), "SHALLOWS_MUTATION": mutation.name}
-    perturbed = [word for key, value in mutation.set.items() for word in ("--perturb", f"{key}={value}")]
-    command = [sys.executable, "-m", "validation", "run", *mutation.claims, "--quick", "--json", *perturbed]
+def _switch(one: Mutation, printed: str, python: bool, root: str) -> str:
+    if python:
+        return f"(({one.changed}) if _ACTS_{one.number} else ({printed}))"
+    acts = f"if {root}::mutation::acts({one.number})"
+    if printed.startswith("{"):
+        return f"{{ {acts} {one.changed} else {printed} }}"
+    either = f"{acts} {{ {one.changed} }} else {{ {printed} }}"
+    return either if printed.endswith(";") else f"({either})"
+
+
+def write_tree() -> None:
+    """Makes the copy of the sources with all switches. Files that have not changed keep their times, so that less is built."""
+    places = ("Cargo.toml", "Cargo.lock", ".cargo", "crates", "bpf", "python", "scenarios", "data")
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "--", *places], cwd=ROOT, check=True, capture_output=True, text=True
+    )  # fmt: skip
+    every = load()
+    for file in filter(lambda name: (ROOT / name).is_file(), listed.stdout.splitlines()):
+        content, about = (ROOT / file).read_bytes(), [one for one in every if one.file == file]
+        if about:
+            content = switched(file, content.decode(), about).encode()
+        if file in ("crates/cc/src/lib.rs", "crates/sim/src/lib.rs"):
+            content = b"#![allow(unused_parens)]\n" + content
+        if file == "crates/cc/src/lib.rs":
+            content += b"\n#[allow(missing_docs)]\npub mod mutation;\n"
+        _put(TREE / file, content)
+    _put(TREE / "crates" / "cc" / "src" / "mutation.rs", SWITCH.encode())
+
+
+def _put(path: Path, content: bytes) -> None:
+    if not path.is_file() or path.read_bytes() != content:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def build(tests: bool) -> Mapping[str, Sequence[Path]]:
+    """Builds the core of the copy, and with `tests` the test programs of crates/cc ("cc") and of crates/sim's units ("sim")."""
+    write_tree()
+    _cargo("build", "--package", "shallows-py")
+    core = TREE / "python" / "shallows" / "_core.abi3.so"
+    shutil.copyfile(BUILT / "quick" / "lib_core.so", core)
+    if not tests:
+        return {}
+    programs = {
+        "cc": _programs("--package", "shallows-cc"),
+        "sim": _programs("--package", "shallows-sim", "--lib"),
+    }
+    for program in (*programs["cc"], *programs["sim"]):
+        subprocess.run([program, "--quiet"], cwd=TREE / "crates" / "cc", env=_environment(None), check=True)
+    return programs
+
+
+def _cargo(*words: str) -> str:
+    command = ["cargo", words[0], "--locked", "--profile", "quick", "--target-dir", BUILT, *words[1:]]
+    return subprocess.run(command, cwd=TREE, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def _programs(*words: str) -> list[Path]:
+    lines = map(json.loads, _cargo("test", "--no-run", "--message-format", "json", *words).splitlines())
+    return [Path(line["executable"]) for line in lines if line.get("executable")]
+
+
+def fails(one: Mutation, programs: Mapping[str, Sequence[Path]]) -> bool:
+    """Whether the tests that the list names fail under a mutation; a test that does not end in five minutes fails."""
+    kind, _, word = one.test.partition(" ")
+    if kind in programs:
+        commands = [[str(program), "--quiet", *([word] if word else [])] for program in programs[kind]]
+    else:
+        commands = [
+            [
+                sys.executable,
+                "-m",
+                "pytest",
+                "-q",
+                "-x",
+                "-n",
+                "0",
+                "-p",
+                "no:cacheprovider",
+                *one.test.split(),
+            ]
+        ]
+    place = TREE / "crates" / "cc" if kind in programs else ROOT
+    return not all(_passes(command, place, one) for command in commands)
+
+
+def _passes(command: Sequence[str], place: Path, one: Mutation) -> bool:
+    quiet, environment = subprocess.DEVNULL, _environment(one)
+    try:
+        status = subprocess.run(
+            command, cwd=place, env=environment, timeout=300, stdout=quiet, stderr=quiet
+        ).returncode
+    except subprocess.TimeoutExpired:
+        return False
+    if status > 1 and "pytest" in command:
+        raise sh.ScenarioError(f"test of {one.name}", one.test, "words for pytest that select a test")
+    return status == 0
+
+
+def _environment(one: Mutation | None) -> dict[str, str]:
+    """The environment of a process under a mutation. Numba's cache does not know of it, so equations have one each."""
+    own = one.name if one and one.file.endswith(".py") else "all"
+    return os.environ | {
+        "PYTHONPATH": str(TREE / "python"),
+        "SHALLOWS_MUTATION": str(one.number if one else 0),
+        "NUMBA_CACHE_DIR": str(FOLDER / "numba" / own),
+    }
+
+
+def measured(one: Mutation, threads: int | None = None) -> dict[str, list[bool]]:
+    """Which bands of its claims pass under a mutation: claim id -> one truth value a band. None passes where a measurement fails."""
+    if not one.claims:
+        return {}
+    command = [sys.executable, "-m", "validation", "run", *one.claims, "--quick", "--json"]
     # The environment is no part of a measurement's key, so each mutation has a store.
-    command += ["--store", str(FOLDER / "measured" / mutation.name)]
+    command += ["--store", str(FOLDER / "measured" / one.name)]
     command += ["--threads", str(threads)] if threads else []
-    done = subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True)
-    return {id_: one["passed"] for id_, one in json.loads(done.stdout).items()}
+    done = subprocess.run(command, cwd=ROOT, env=_environment(one), stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        return {id_: [False] * len(_bands()[id_]) for id_ in one.claims}
+    return {id_: entry["passed"] for id_, entry in json.loads(done.stdout).items()}
+
+
+@cache
+def _bands() -> dict[str, list[bool]]:
+    return {id_: entry["passed"] for id_, entry in recorded.load()["claims"].items()}
 
 
 def write(outcomes: Sequence[Outcome]) -> None:
@@ -174,4 +324,7 @@ def write(outcomes: Sequence[Outcome]) -> None:
         lines = PAGE.read_text("utf-8").splitlines(keepends=True)
         rows = {line.split(" | ")[0].removeprefix("| "): line for line in lines if line.startswith("| ")}
     rows |= {one.mutation.name: one.row for one in outcomes}
-    PAGE.write_text(HEAD + "".join(rows[one.name] for one in load() if one.name in rows), "utf-8")
+    every = load()
+    listed = [rows[one.name] for one in every if one.name in rows]
+    count = f"Of {len(every)} mutations {len(listed)} are measured.\n"
+    PAGE.write_text(f"{HEAD}{count}{COLUMNS}{''.join(listed)}", "utf-8")

@@ -120,7 +120,12 @@ def _claim(finding: "Finding") -> str:
     parts.append(f'<p class="soft">Tolerance: {escape(claim.tolerance)}. {_mutation(claim)}</p>')
     if claim.quote:
         parts.append(f"<blockquote>{escape(claim.quote)}</blockquote>")
-    notes = {"Limits": claim.limits, "Seeds": claim.undecided, "Differs": claim.differs, "Why": claim.why}
+    notes = {
+        "Limits": claim.limits,
+        "Seeds": " ".join(claim.undecided.values()),
+        "Differs": claim.differs,
+        "Why": claim.why,
+    }
     parts += [f"<p><strong>{word}.</strong> {escape(text)}</p>" for word, text in notes.items() if text]
     return "".join([*parts, "</section>"])
 
@@ -152,7 +157,9 @@ def _bands(finding: "Finding") -> str:
 def _band(finding: "Finding", band: "Band", ok: bool) -> str:
     name = band.metric + f", {band.unit}" * bool(band.unit)
     said = escape(band.said)
-    where = band.source or ("" if band.read == "text" else READ[band.read])
+    where = (
+        band.source or ("" if band.read == "text" else READ[band.read]) or ("a check" if band.check else "")
+    )
     if where:
         said += f' <span class="soft">{escape(where)}</span>'
     return (
@@ -195,7 +202,9 @@ def _missed(finding: "Finding") -> str:
         if not ok
     )
     head = f'<a href="#{claim.id}">{claim.id}, {escape(claim.source)}</a> {_tag(finding.verdict)}'
-    because = escape(claim.why or claim.cannot or claim.limits or claim.undecided or claim.differs)
+    because = escape(
+        claim.why or claim.cannot or claim.limits or " ".join(claim.undecided.values()) or claim.differs
+    )
     return (
         f'<article id="not-{claim.id}"><h3>{head}</h3>'
         f"<p>{escape(claim.text)}</p><ul>{numbers}</ul><p>{because}</p></article>"

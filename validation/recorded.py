@@ -39,18 +39,30 @@ def record(
 
 
 def changed(content: Content, found: Iterable[Finding]) -> list[tuple[Finding, str]]:
-    """The findings whose verdict is not the one on file, each with the latter, its mode and its commit."""
+    """The findings whose verdict, or the side of a band, is not the one on file, each with what was on file.
+
+    The side of a band that seeds leave undecided may change.
+    """
     on_file: Content = content.get("claims", {})
-    return [
-        (
-            one,
-            f"{entry['verdict']}, in {entry['mode']} mode at commit {entry['commit']}"
-            if entry
-            else "nothing",
-        )
-        for one in found
-        if (entry := on_file.get(one.claim.id, {})).get("verdict") != one.verdict
-    ]
+    return [(one, was) for one in found if (was := _was(one, on_file.get(one.claim.id)))]
+
+
+def _was(one: Finding, entry: Mapping[str, Any] | None) -> str:
+    """What the file has that differs, "" where it is the same."""
+    if entry is None:
+        return "nothing"
+    if len(entry["passed"]) != len(one.passed):
+        parts = [f"{len(entry['passed'])} bands"]
+    else:
+        sides = zip(one.claim.bands, entry["passed"], one.passed, strict=True)
+        parts = [
+            f"{band.metric} {'inside' if before else 'outside'} its band"
+            for band, before, now in sides
+            if before != now and band.metric not in one.claim.undecided
+        ]
+    if entry["verdict"] != one.verdict:
+        parts.insert(0, entry["verdict"])
+    return f"{', '.join(parts)}, in {entry['mode']} mode at commit {entry['commit']}" if parts else ""
 
 
 def _id(found: Finding | Extent) -> str:

@@ -82,24 +82,26 @@ def touches(band: "Band", samples: Sequence[Mapping[str, float]]) -> bool:
 
 
 def judge(claim: "Claim", samples: Sequence[Mapping[str, float]]) -> Finding:
-    """The `Finding` of a claim from `samples`, a dict metric -> value for each seed.
+    """The `Finding` of a claim from `samples`, a dict metric -> value for each seed: a summary of its bands.
 
-    Holds: every band passes, in the paper's own setting. In shape: every order passes, and a number or the setting does not; or
-    disjoint sets of seeds disagree, and this one contradicts no order or, where there is none, no band.
+    Checks decide nothing. A band that seeds leave undecided is missed only if its interval and the band have no value in common.
+    Holds: every band passes, and all are decided, in the paper's own setting. In shape: none is missed otherwise, or every order
+    passes, and a number does not. Otherwise the claim does not hold.
     """
     if claim.cannot:
         return Finding(claim, CANNOT, {}, ())
     metrics = dict.fromkeys(name for band in claim.bands for name in (band.metric, band.other) if name)
     estimates = {metric: estimate([sample[metric] for sample in samples]) for metric in metrics}
     passed = tuple(passes(band, samples) for band in claim.bands)
-    orders = [ok for band, ok in zip(claim.bands, passed, strict=True) if band.order]
-    if claim.undecided:
-        form = [band for band in claim.bands if band.order] or claim.bands
-        verdict = SHAPE if all(touches(band, samples) for band in form) else FAILS
-    elif all(passed):
-        verdict = SHAPE if claim.limits else HOLDS
-    elif orders and all(orders):
-        verdict = SHAPE
+    deciding = [(band, ok) for band, ok in zip(claim.bands, passed, strict=True) if not band.check]
+    missed = [
+        band
+        for band, ok in deciding
+        if not ok and not (band.metric in claim.undecided and touches(band, samples))
+    ]
+    ordered = any(band.order for band, _ in deciding) and not any(band.order for band in missed)
+    if not missed:
+        verdict = SHAPE if claim.limits or claim.undecided else HOLDS
     else:
-        verdict = FAILS
+        verdict = SHAPE if ordered else FAILS
     return Finding(claim, verdict, estimates, passed)

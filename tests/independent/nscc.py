@@ -8,9 +8,12 @@ answers each packet. Times in seconds, rates in bits a second, sizes in bytes.
 import heapq
 import itertools
 import random
+from collections import Counter
 from dataclasses import dataclass
 
 ACK = 64
+SAME = 1e-13
+"""Seconds by which equal times may differ, because they are sums of floating-point numbers."""
 
 
 @dataclass
@@ -80,22 +83,22 @@ class Sender:
             heapq.heapify(self.again)
         n = -(-self.length(packet) // self.rules.unit) * self.rules.unit
         self.ignored, self.received, self.achieved = self.ignored + n, self.received + n, self.achieved + n
-        if now - sent < self.base:
+        if now - sent < self.base - SAME:
             self.base = now - sent
             self.set(self.cwnd)
         delay = now - sent - self.base
-        late = self.rules.gain and not marked and delay > self.target
+        late = self.rules.gain and not marked and delay > self.target + SAME
         self.sample(now, self.base / 4 if late else delay)
         if self.adapts(now, marked, delay):
             return
         if marked:
-            if delay >= self.target:
+            if delay >= self.target - SAME:
                 self.decrease(now)
-        elif delay >= self.target:
+        elif delay >= self.target - SAME:
             self.inc += 5 * self.mtu * self.a * n
         elif not self.fast(n, delay):
             self.inc += self.alpha * n * (self.target - delay)
-        over = now - self.last_adjust >= self.rules.rtt
+        over = now - self.last_adjust >= self.rules.rtt - SAME
         if over or self.received > 8 * self.mtu:
             self.set(self.cwnd + self.inc / self.cwnd + (0.15 * self.mtu * self.a if over else 0))
             self.inc = self.received = 0.0
@@ -109,7 +112,7 @@ class Sender:
     def adapts(self, now, marked, delay):
         """Quick adapt; no packet is trimmed here."""
         acts = self.ignored < self.to_ignore and marked
-        if not acts and (self.qa_end is None or now >= self.qa_end):
+        if not acts and (self.qa_end is None or now >= self.qa_end - SAME):
             few = self.achieved < self.most() / 8
             if self.qa_end is not None and delay > self.rules.adapt * self.target and few:
                 self.set(self.achieved)
@@ -129,7 +132,7 @@ class Sender:
 
     def decrease(self, now):
         self.increase, self.fi_count = False, 0.0
-        if self.average > self.target and now - self.last_dec > self.base:
+        if self.average > self.target and now - self.last_dec > self.base + SAME:
             self.set(self.cwnd * max(1 - 0.8 * (self.average - self.target) / self.average, 0.5))
             self.last_dec = now
 
@@ -160,15 +163,18 @@ class Sender:
 
 
 def incast(
-    rules, senders, size, *, kmin, kmax, seed=1, jitter=0.0, buffer=float("inf"), loss=0.0,
+    rules, senders, size, *, kmin, kmax, seed=1, jitter=0.0, buffer=float("inf"), lost=frozenset(),
     down=(), reverse_down=(),
 ):  # fmt: skip
     """When the last byte of each flow arrives, all to one host over a star whose round trip is `rules.rtt`.
 
-    buffer, kmin, kmax: bytes of the port. loss: of a packet at the port's link. down, reverse_down: (from,
-    until) of the port's link, and of the receiver's.
+    buffer, kmin, kmax: bytes of the port. lost: (flow, packet, copy) of what is lost on the port's link; the
+    first copy is 0, and a probe is the packet None. down, reverse_down: (from, until) of the port's link, and
+    of the receiver's. Packets that reach the port in the same picosecond do so in a random order: flows that
+    its link clocks stay in step, and else the same flow would find room each time.
     """
-    draw, tie = random.Random(seed), itertools.count()
+    draw, tie, ties = random.Random(seed), itertools.count(), random.Random(f"{seed} ties")
+    copies = Counter()
     rate = rules.rate
 
     def time(length):
@@ -181,7 +187,8 @@ def incast(
     events = []
 
     def at(when, what, *rest):
-        heapq.heappush(events, (when, next(tie), what, rest))
+        rank = ties.random() if what == "port" else -1
+        heapq.heappush(events, (round(when * 1e12), rank, next(tie), when, what, rest))
 
     def is_down(span, now):
         return bool(span) and span[0] <= now < span[1]
@@ -211,13 +218,14 @@ def incast(
         marked = packet is not None and draw.random() < (queued - kmin) / (kmax - kmin)
         free = now + time(length)
         at(free, "free")
-        if not is_down(down, free) and draw.random() >= loss:
+        copies[flow, packet] += 1
+        if not is_down(down, free) and (flow, packet, copies[flow, packet] - 1) not in lost:
             at(free + hop, "host", flow, packet, sent, marked)
 
     for flow in range(senders):
         at(draw.random() * jitter, "send", flow)
     while events and any(left):
-        now, _, what, rest = heapq.heappop(events)
+        *_, now, what, rest = heapq.heappop(events)
         one = flows[rest[0]] if rest else None
         if what == "send":
             send(now, *rest)

@@ -97,6 +97,19 @@ def counts(case):
     return None
 
 
+def waits(case):
+    """A flow waits for timeouts only if it has one, and no longer than it lasts."""
+    table = case.run.flows
+    ended_us = case.run.summary["duration_s"] * 1e6
+    lasted_us = table.fct_us.fillna((ended_us - table.start_us).clip(lower=0))
+    few = 1e-9 * lasted_us + 1e-6
+    wrong = table[
+        (table.timeout_wait_us > lasted_us + few) | (table.timeout_wait_us > 0) & (table.timeouts == 0)
+    ]
+    columns = ["fct_us", "timeouts", "timeout_wait_us"]
+    return f"waits: {wrong[columns].iloc[0].to_dict()}" if len(wrong) else None
+
+
 PARTS = {
     "flows_by_size": "size.10KB",
     "traffic": "traffic.0",
@@ -316,7 +329,7 @@ DRAWN = {
 
 BEFORE = {"round trip": round_trip, "schema": schema, "warnings": warnings}
 """Oracles of scenarios."""
-CHEAP = {"physics": physics, "counts": counts, "metrics": metrics, "lossless": lossless}
+CHEAP = {"physics": physics, "counts": counts, "metrics": metrics, "lossless": lossless, "waits": waits}
 """Oracles of runs that cost next to nothing."""
 DEAR = {"threads": threads, "recording": recording, "saved": saved, "why": why, "at": at}
 """Oracles that run the scenario again, or write it."""

@@ -16,6 +16,7 @@ from shallows.algorithms import catalog
 from shallows.scenario.tables import BY_HOST, NetworkTable
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
+from shallows.traffic.costs import KindOfCollective
 from soak import oracles
 from soak.traffics import ENDLESS, Traffics
 
@@ -393,7 +394,10 @@ class Draw(Traffics):
         return drawn
 
     def costs(self):
-        """A table of `hosts.costs` with some of its keys."""
+        """A table of `hosts.costs` with some of its keys; one of kinds of collectives has a step alone."""
+        if self.maybe(0.3):
+            kinds = self.random.sample(get_args(KindOfCollective), self.random.randint(1, 3))
+            return {"collectives": kinds, "step": self.time(1e-9, 1e-4)}
         keys = {
             "preset": "nccl",
             **{key: self.time(1e-9, 1e-4) for key in ("message", "queue_pair", "step", "completion")},

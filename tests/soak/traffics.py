@@ -34,6 +34,8 @@ class Traffics:
             "jitter": self.one(("0s", self.time(1e-12, 1e-5))),
         }
         table = {key: value for key, value in table.items() if self.maybe(0.7)}
+        if self.maybe(0.2):
+            table |= {"queue_pairs": self.one((1, 2, 3, 8)), "split": self.maybe(0.5)}
         ranks = hosts = self.wired.hosts
         if self.maybe(0.3) and hosts > 1:
             ranks = self.one([count for count in (2, 4, 8, 3, 6) if count <= hosts])
@@ -180,12 +182,32 @@ class Traffics:
         if self.maybe(0.2) and kind == "incast" and "period" not in table:
             table |= {"times": self.random.randint(1, 10), "load": self.one((0.001, 0.02, 0.5, 1.0))}
         table |= self.of_any_kind()
+        if self.maybe(0.1) and kind in ("long-lived", "incast"):
+            table |= self.routed(kind)
         if self.maybe(0.1) and kind == "long-lived":
             table["stop"] = self.time(1e-4, 1e-2)
         if self.maybe(0.2) and kind == "long-lived":
             turns = {key: self.time(1e-9, 1e-2) for key in ("on", "off")} if self.maybe(0.7) else {}
             table |= turns | ({"exchange": payload()} if self.maybe(0.6) else {})
         return {"kind": kind, **table}
+
+    def routed(self, kind):
+        """A host's flows along a random path of links, if it ends at another host."""
+        wired, switches = self.wired, []
+        node = source = self.random.randrange(wired.hosts)
+        for _ in range(8):
+            ends = wired.link_to[wired.link_from == node].tolist()
+            hosts = [end for end in ends if end < wired.hosts and end != source]
+            onward = [end for end in ends if end >= wired.hosts and end not in switches]
+            if switches and hosts and (not onward or self.maybe(0.4)):
+                names = [wired.switch_names[switch - wired.hosts] for switch in switches]
+                sides = {"from": [source], "to": [self.one(hosts)] if kind != "incast" else self.one(hosts)}
+                return {"route": names, **sides} | ({"senders": 1} if kind == "incast" else {})
+            if not onward:
+                break
+            node = self.one(onward)
+            switches.append(node)
+        return {}
 
     def row(self, seconds):
         """A line of a trace."""

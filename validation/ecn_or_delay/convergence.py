@@ -144,5 +144,5 @@ theorem2.claim(
     quote="Under the control of DCQCN, the rate difference of any two flows decrease exponentially over time.",
     differs="Two flows take 18 % less than the model's time, four 32 % more; with eq. 41's upper bound of t the model has 17.4 ms for four. The time of a seed deviates by 2 to 3 ms, hence "
     "24 seeds.",
-    undecided="Of two disjoint sets of 24 seeds one gives four flows 21.5 ± 0.8 ms and one 22.45 ± 0.73; the band ends at 22.79.",
+    undecided={"e-folding time, 4 flows": "Of two disjoint sets of 24 seeds one gives four flows 21.5 ± 0.8 ms and one 22.45 ± 0.73; the band ends at 22.79."},
 )  # fmt: skip

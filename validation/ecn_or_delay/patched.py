@@ -118,8 +118,8 @@ fig12c.claim(
     source="Fig. 12c, §4.3",
     tolerance="T3: settled is a deviation of at most 1 % of the mean queue, oscillating of 3 % or more",
     bands=[
-        within("deviation of the queue over its mean, 36 flows", 0, 0.01),
-        within("deviation of the queue over its mean, 52 flows", 0.03, 1),
+        within("deviation of the queue over its mean, 36 flows", 0, 0.01, reported="stable until 40"),
+        within("deviation of the queue over its mean, 52 flows", 0.03, 1, reported="instability"),
     ],
     mutation=Mutation({"patched-timely.beta": "0.02"}, "deviation of the queue over its mean, 52 flows"),
     differs="With the printed slope of 2 the limit is 19 flows (ED16).",
@@ -154,7 +154,7 @@ theorem5.claim(
     source="Theorem 5, eq. 31",
     tolerance="T2: Jain's index 0.99; the queue 10 %",
     bands=[
-        *(within(f"Jain's index, {n} flows", 0.99, 1, domain="share", read="derived") for n, _ in JOINS),
+        *(within(f"Jain's index, {n} flows", 0.99, 1, domain="share", read="derived", source="Theorem 5") for n, _ in JOINS),
         *(near(f"queue, {n} flows", eq31_kb(n), rel=0.1, unit="KB", read="derived", source="eq. 31") for n, _ in JOINS),
     ],
     mutation=Mutation({"input:subtract_min_rtt": True}, "Jain's index, 3 flows"),

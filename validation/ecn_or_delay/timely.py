@@ -128,7 +128,7 @@ fig9a.claim(
     ],
     mutation=Mutation({"timely-split:traffic.1.start": "10ms"}, RATIO),
     differs="Later the flows drift apart: from 0.9 to 1 s the ratio is 54 to 998 (six seeds). The equations keep equal starts equal for ever.",
-    undecided="The ratio of the two rates is 1.24 ± 0.09 with one set of ten seeds and 1.43 ± 0.24 with another; the band ends at 1.5.",
+    undecided={RATIO: "The ratio of the two rates is 1.24 ± 0.09 with one set of ten seeds and 1.43 ± 0.24 with another; the band ends at 1.5."},
 )  # fmt: skip
 
 
@@ -184,7 +184,9 @@ fig9c.claim(
         near("second flow in the equations", 2.8, rel=0.02, unit="Gbps", read="data"),
     ],
     mutation=Mutation({"cc:timely": "patched-timely"}, RATIO),
-    undecided="The ratio of the two rates is 4.6 ± 1.4 with the seeds 1 to 10 and 14 ± 23 with those of the name; the band ends at 20.",
+    undecided={
+        RATIO: "The ratio of the two rates is 4.6 ± 1.4 with the seeds 1 to 10 and 14 ± 23 with those of the name; the band ends at 20."
+    },
     differs="There is no fixed point: any split satisfies the equations (Theorem 3). The equations end where the figure does, packets elsewhere by chance.",
 )
 
@@ -226,7 +228,9 @@ fig10.claim(
         below(f"{RATIO}, 16 KB", "ratio by packets"),
     ],
     mutation=Mutation({"cc:timely@sigcomm15": "timely"}, "least rate of both, bursts of 64 KB"),
-    undecided="Whether both flows collapse is chance: with the seeds 1 to 10 they have 0.10 ± 0.16 Gbps at least and 0.51 ± 0.20 after 200 ms, with those of the name 0.27 ± 0.45 and 0.44 ± 0.21, which is no order.",
+    undecided={
+        "least rate of both, bursts of 64 KB": "Whether both flows collapse is chance: with the seeds 1 to 10 they have 0.10 ± 0.16 Gbps at least and 0.51 ± 0.20 after 200 ms, with those of the name 0.27 ± 0.45 and 0.44 ± 0.21, which is no order."
+    },
 )
 
 MITIGATED = {
@@ -275,5 +279,5 @@ mitigated.claim(
     mutation=Mutation({"input:burst_rate": "0bps"}, "least rate, 2 flows, bursts at line rate"),
     quote="These problems can be mitigated to some extent by sending bursts at less than line rate, by adjusting the burst size, or by adjusting the T_min threshold. However, such tuning is fragile, since the right values of "
     "these parameters depend not just on the link speed, but also on the number of competing flows, which is unknown at the time of configuration.",
-    undecided="Whether bursts at line rate let two flows collapse is chance: their least rate is 0.33 ± 0.63 Gbps with one set of five seeds and 4.0 ± 6.6 with another.",
+    undecided={"least rate, 2 flows, bursts at line rate": "Whether bursts at line rate let two flows collapse is chance: their least rate is 0.33 ± 0.63 Gbps with one set of five seeds and 4.0 ± 6.6 with another."},
 )  # fmt: skip

@@ -7,6 +7,7 @@ from validation.expresspass import (
     convergence,
     reach,
     scalability,
+    stability,
     testbed,
     theory,
 )  # isort: skip
@@ -17,6 +18,7 @@ __all__ = [
     "convergence",
     "reach",
     "scalability",
+    "stability",
     "testbed",
     "theory",
 ]  # the modules add their figures to the paper

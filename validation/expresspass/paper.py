@@ -16,9 +16,14 @@ EXPRESSPASS = Paper(
 SHARE = 100 * 1538 / (84 + 1538)
 """Per cent of the link that data can use: a credit of 84 B for every frame of 1538 B."""
 SIMULATED = "expresspass@ns-2"
-"""The variant in all simulations of Fig. 15 and 16: Algorithm 1 as the authors' simulator was first published."""
+"""The variant in all simulations of Fig. 15 and 16: the feedback of the authors' simulator as first published (xpass.cc), which scales the
+target loss with the rate, grows w by steps and stops at max_rate. Algorithm 1 as the text has it does neither."""
 TESTBED = "expresspass@testbed"
-"""The variant in all testbed figures: Algorithm 1 with the hosts' credit processing times of Fig. 14a."""
+"""The variant in all testbed figures: the same feedback with the hosts' credit processing times of Fig. 14a."""
+AS_PRINTED = "expresspass@as-printed"
+"""Eq. 2 to 5 of the text to the letter."""
+DEFAULT = "expresspass"
+"""Algorithm 1 with two deviations: a fall takes the rate of credits that got through, and w grows half of the way to its largest value."""
 QUIET = {"record.probes": "off", "record.queues": "off"}
 
 

@@ -101,7 +101,9 @@ fig13_four.claim(
     tolerance="T4: the order; the paper prints no number",
     bands=[below(name, "CUBIC", reported="CUBIC dominates") for name in ("Reno", "CDG", "Inigo")],
     mutation=Mutation({"input:first": "inigo"}, "Inigo"),
-    undecided="CUBIC and Reno are close: 0.50 and 0.40 of the link with the seeds 1 to 6, 0.48 and 0.41 with those of the name, which is no order.",
+    undecided={
+        "Reno": "CUBIC and Reno are close: 0.50 and 0.40 of the link with the seeds 1 to 6, 0.48 and 0.41 with those of the name, which is no order."
+    },
     differs="The paper runs four flows up and four down with a ping (Flent's RRUL); here four flows one way.",
 )
 

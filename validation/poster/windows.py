@@ -69,7 +69,7 @@ fig1.claim(
 @POSTER.figure(
     "Fig. 2",
     "Queue length under Vegas and DCTCP",
-    setting="Dumbbell, 10 Gbps, 50 us one way, buffer of 250 packets, 0 to 50 flows by 2.1 s; vegas@ns-2 and dctcp@ns-2, K = 65.",
+    setting="Dumbbell, 10 Gbps, 50 us one way, buffer of 250 packets, 0 to 50 flows by 2.1 s, in quick mode by 1.05 s; vegas@ns-2 and dctcp@ns-2, K = 65.",
     runs={"pingpong": BOTTLENECK},
     seeds=8,
     plot=Plot("time (s)", "queue (packets)"),

@@ -159,9 +159,8 @@ impl Gradient {
         let rtt = ack.rtt.saturating_sub(self.serialisation);
         let new = rtt.as_secs() - self.previous.unwrap_or(rtt).as_secs();
         self.previous = Some(rtt);
-        let weight = mutated!("timely-ewma", self.weight, 1.0 - self.weight);
-        self.difference = (1.0 - weight) * self.difference + weight * new;
-        let gradient = self.difference / mutated!("timely-norm", self.shortest, self.shortest * 4).as_secs();
+        self.difference = (1.0 - self.weight) * self.difference + self.weight * new;
+        let gradient = self.difference / self.shortest.as_secs();
         Some(Sample { rtt, gradient, elapsed })
     }
 }

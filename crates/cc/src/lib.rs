@@ -5,9 +5,6 @@
 //! events are arguments, decisions are return values, and random draws follow from a seed. The packet world, the kernel
 //! world and the tests run the same code.
 
-#[macro_use]
-pub mod mutation;
-
 pub mod catalog;
 pub mod delay;
 pub mod deviation;

@@ -73,6 +73,7 @@ impl Window {
     }
 
     /// Returns the window in bytes of payload.
+    #[inline]
     #[must_use]
     pub fn bytes(&self) -> Bytes {
         Bytes::nearest(self.packets * self.mss)

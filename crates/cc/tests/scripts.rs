@@ -54,7 +54,7 @@ impl Follower for Catalogued {
                     host_delay: line.time("held").unwrap_or_default(),
                     buffered: packets(line, "buffered"),
                     one_way_delay: line.time("delay").unwrap_or(rtt / 2),
-                    samples: 1,
+                    samples: line.value("samples").map_or(1, |count| count.parse().expect("a whole number")),
                     acked: packets(line, "acked"),
                     marked: packets(line, "marked"),
                     trimmed: packets(line, "trimmed"),
@@ -138,9 +138,10 @@ fn build(used: &Line<'_>, path: &Line<'_>) -> Box<dyn Follower> {
     let initial_window = packets(path, "initial", mss);
     let seed = path.value("seed").map_or(1, |seed| seed.parse().expect("a whole number"));
     let base_rtt = path.time("rtt").unwrap_or_default();
-    let switches = path.value("switches").map_or(0, |count| count.parse().expect("a whole number"));
+    let count = |key, other| path.value(key).map_or(other, |count| count.parse().expect("a whole number"));
     let fixed = Path { mss, frame, line_rate, ..Path::default() };
-    let path = Path { initial_window, base_rtt, seed, switches, ..fixed };
+    let (switches, active) = (count("switches", 0), count("active", fixed.active));
+    let path = Path { initial_window, base_rtt, seed, switches, active, ..fixed };
     let values = values(used);
     let shaper = || CreditShaper::new(&values, FRAME);
     let credits = row

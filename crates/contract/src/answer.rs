@@ -92,6 +92,9 @@ answer! {
         retransmits: Vec<u64>,
         /// Retransmission timeouts
         timeouts: Vec<u64>,
+        /// Time waited for them before the finish, from the start of each timer to its end; timers that ran at the same time count once.
+        /// In the kernel world a lower bound, the shortest timeout for each
+        timeout_wait_ps: Vec<u64>,
         /// Credits that the receiver sent; 0 without credits
         credits: Vec<u64>,
         /// Credits that arrived when there was nothing to send. The others were answered by a data frame, were dropped, or are in flight
@@ -368,6 +371,7 @@ impl FlowColumns {
             goodput_by_stop_bytes: wide(|f| f.goodput_by_stop),
             retransmits: wide(|f| f.retransmits),
             timeouts: wide(|f| f.timeouts),
+            timeout_wait_ps: wide(|f| f.timeout_wait.0),
             credits: wide(|f| f.credits),
             credits_wasted: wide(|f| f.credits_wasted),
             srtt_mean_ps: wide(|f| f.srtt_mean.0),

@@ -13,6 +13,8 @@ pub fn check(request: &Network) -> Outcome<()> {
         ("classes.pause", request.pauses(), "its ports never pause"),
         ("classes", request.classes.len() > 1, "its ports have one class"),
         ("balancing", request.balancing != Balancing::Flow, "every flow has one path"),
+        ("path_hashes", !request.path_hashes.is_empty(), "every flow has one path"),
+        ("routes", !request.routes.is_empty(), "every flow has one path"),
         ("faults", !request.faults.is_empty(), "its links never fail"),
         (
             "flows.application",

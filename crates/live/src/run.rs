@@ -94,7 +94,7 @@ fn drive(request: &Network, emulation: &Emulation, stop: &Stop) -> Outcome<Measu
     samples.as_ref().map_or(Ok(()), RingBuffer::consume)?;
     drop(samples);
     let ended = clock::now().min(end);
-    let columns = columns(flows, begin, &warm_bytes.unwrap_or_default());
+    let columns = columns(flows, begin, &warm_bytes.unwrap_or_default(), request.host.rto_min);
     Ok(Measured {
         flows: columns,
         probes: probes.into_inner(),
@@ -169,7 +169,8 @@ fn probe(sample: &Sample, flow: u32, time_ps: u64, probes: &mut Probes) {
     }
 }
 
-fn columns(flows: &[Flow], begin: u64, warm_bytes: &[u64]) -> FlowColumns {
+/// Linux does not say how long a flow waited for its timeouts: each was `rto_min` at least.
+fn columns(flows: &[Flow], begin: u64, warm_bytes: &[u64], rto_min: Time) -> FlowColumns {
     let since_begin = |time: Option<u64>| time.map_or(Time::MAX, |time| Time((time - begin) * 1000));
     let report = |(number, flow): (usize, &Flow)| {
         let (received, info) = (flow.received(), flow.info());
@@ -182,6 +183,7 @@ fn columns(flows: &[Flow], begin: u64, warm_bytes: &[u64]) -> FlowColumns {
             goodput_by_stop: flow.received_by_stop().saturating_sub(warm),
             retransmits: info.retransmits().into(),
             timeouts: info.timeouts().into(),
+            timeout_wait: rto_min * u64::from(info.timeouts()),
             ..FlowReport::default()
         }
     };

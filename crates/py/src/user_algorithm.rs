@@ -166,6 +166,18 @@ fn lasting(py: Python<'_>, name: &str) -> PyResult<&'static str> {
     })
 }
 
+impl Clone for UserAlgorithm {
+    /// A deep copy of the object. If Python cannot copy it, the run ends with the exception.
+    fn clone(&self) -> Self {
+        let mut copy = Self { object: None, mss: self.mss, raised: self.raised.clone(), decision: self.decision };
+        copy.keep(|_, py| {
+            let Some(object) = &self.object else { return Ok(None) };
+            Ok(Some(py.import("copy")?.call_method1("deepcopy", (object,))?.unbind()))
+        });
+        copy
+    }
+}
+
 impl Sender for UserAlgorithm {
     fn on_ack(&mut self, now: Time, ack: &Ack) {
         let event = PyAck {

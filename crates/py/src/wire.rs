@@ -78,6 +78,7 @@ fn describe<'py>(py: Python<'py>, seen: &Seen) -> PyResult<Bound<'py, PyDict>> {
     table.set_item("finish_us", finite(seen.flow.finish))?;
     table.set_item("retransmits", seen.flow.retransmits)?;
     table.set_item("timeouts", seen.flow.timeouts)?;
+    table.set_item("timeout_wait_us", seen.flow.timeout_wait.as_micros())?;
     table.set_item("credits", seen.flow.credits)?;
     table.set_item("credits_wasted", seen.flow.credits_wasted)?;
     table.set_item("srtt_mean_us", seen.flow.srtt_mean.as_micros())?;

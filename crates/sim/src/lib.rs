@@ -18,12 +18,14 @@ mod randomness;
 mod spec;
 
 pub use engine::answer::{Answer, ComputationReport, FlowReport, GoodputTable, ProbeTable, QueueTable, Randomness};
+pub use engine::driven::Advance;
 pub use engine::ideal::ideal_path;
 pub use engine::real_time::{RealTimeDomain, Transit};
 pub use engine::simulation::{Progress, Simulation};
 pub use engine::snapshot::Snapshot;
 pub use engine::task_chain::{Need, longest_chain};
 pub use fabric::route::{flows_over, paths};
+pub use host::hosts::Completion;
 pub use host::timestamps::TimestampModel;
 pub use observe::causes::{Causes, Watched};
 pub use observe::frames::{Frames, Tap};

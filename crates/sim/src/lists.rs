@@ -1,7 +1,7 @@
 //! Lists of numbers, stored one behind the other.
 
 /// Lists of numbers, by number.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Lists {
     /// By list: its beginning; and the end of the last one.
     offsets: Vec<u32>,
@@ -23,6 +23,11 @@ impl Lists {
             next[list as usize] += 1;
         }
         Self { offsets, items }
+    }
+
+    /// Adds an empty list.
+    pub(crate) fn add_empty(&mut self) {
+        self.offsets.push(self.items.len() as u32);
     }
 
     /// The items of a list.

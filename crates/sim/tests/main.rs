@@ -4,6 +4,7 @@ mod application;
 mod classes;
 mod credit;
 mod dependencies;
+mod driven;
 mod dumbbell;
 mod fabrics;
 mod faults;

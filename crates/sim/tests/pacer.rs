@@ -11,7 +11,7 @@ use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::{ClassOf, ClassSpec, Discipline, FlowSpec, Network, PACKET_KINDS, Shaper, UserAlgorithm};
 
 /// Sends all it has, through the pacer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Paced;
 
 impl Sender for Paced {

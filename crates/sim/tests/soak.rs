@@ -20,18 +20,18 @@ use shallows_sim::{
 };
 
 /// Rng of one scenario.
-struct Dice(Rng);
+pub struct Dice(pub Rng);
 
 impl Dice {
-    fn below(&mut self, n: u64) -> u64 {
+    pub fn below(&mut self, n: u64) -> u64 {
         self.0.bits() % n
     }
 
-    fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
+    pub fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len() as u64) as usize]
     }
 
-    fn chance(&mut self, share: f64) -> bool {
+    pub fn chance(&mut self, share: f64) -> bool {
         self.0.uniform() < share
     }
 }
@@ -172,7 +172,7 @@ fn give_class(network: &mut Network, link: u32) {
     }
 }
 
-fn scenario(number: u64) -> Network {
+pub fn scenario(number: u64) -> Network {
     let mut dice = Dice(Rng::new(number, 7));
     let mut network = topology(&mut dice);
     network.seed = number;
@@ -191,7 +191,7 @@ fn scenario(number: u64) -> Network {
 }
 
 #[allow(clippy::disallowed_methods, reason = "which scenarios run, not what they give")]
-fn number(variable: &str, otherwise: u64) -> u64 {
+pub fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).map_or(otherwise, |text| text.parse().expect("a whole number"))
 }
 

@@ -147,6 +147,7 @@ class FlowColumns(TypedDict):
     goodput_by_stop_bytes: U64
     retransmits: U64
     timeouts: U64
+    timeout_wait_ps: U64
     credits: U64
     credits_wasted: U64
     srtt_mean_ps: U64
@@ -235,6 +236,16 @@ class Control(TypedDict):
     receiver: NotRequired[Receiver | None]
     acks_every: NotRequired[int | None]
     user_algorithm: NotRequired[Callable[..., object] | None]
+
+
+class Routes(TypedDict):
+    flow: U32
+    link: U32
+
+
+class PathHashes(TypedDict):
+    flow: U32
+    hash: U32
 
 
 class Applications(TypedDict):
@@ -375,6 +386,8 @@ class Request(TypedDict):
     faults: list[Fault]
     convergence_ps: int
     flows: Flows
+    path_hashes: PathHashes
+    routes: Routes
     computations: Computations
     ccs: list[Control]
     host: Host

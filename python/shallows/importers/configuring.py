@@ -108,9 +108,14 @@ def of_network(settings: Settings, scenario: "Scenario") -> Mapping[str, Any]:
     """Parameters of the algorithm that follow from the network: HPCC's step a round trip, and base RTT."""
     from shallows.algorithms.defaults import Scale
 
-    if settings.rate_ai is None or scenario.algorithms[0].name != "hpcc-roce":
+    name = scenario.algorithms[0].name
+    steps = name == "hpcc-roce" and settings.rate_ai is not None
+    has_window = name == "dcqcn" and bool((settings.cc or {}).get("has_win"))
+    if not (steps or has_window):
         return {}
     rtt_ps = Scale.of(scenario.graph, scenario.mtu).rtt_ps
+    found = {"base_rtt": TIME.text(rtt_ps)} if settings.one_rtt else {}
+    if settings.rate_ai is None:
+        return found
     step = Fraction(settings.rate_ai * rtt_ps, 8 * 10**12)
-    base_rtt = {"base_rtt": TIME.text(rtt_ps)} if settings.one_rtt else {}
-    return {"w_ai": SIZE.text(max(1, round(step))), **base_rtt}
+    return {"w_ai": SIZE.text(max(1, round(step))), **found}

@@ -11,6 +11,7 @@ the flows and the traced nodes are in files that it names.
 | ENABLE_PFC, by default 1 | `network.pfc`: the threshold is an eighth of the free memory |
 | KMIN_MAP, KMAX_MAP, in KB; PMAX_MAP | `network.marking`, by rate of the port, as a packet leaves |
 | CC_MODE | 1: `dcqcn`, 3: `hpcc-roce`, 7: `timely`, with their parameters |
+| HAS_WIN, VAR_WIN, GLOBAL_T, L2_ACK_INTERVAL | the window and the acknowledgements of `dcqcn` |
 | ENABLE_IRN | `hosts.retransmission = "selective"` |
 | ERROR_RATE_PER_LINK, LINK_DOWN | `[[faults]]` |
 | SIMULATOR_STOP_TIME, in seconds | `duration` |
@@ -73,6 +74,8 @@ PARAMETERS = {
         ("g", "EWMA_GAIN", "number"), ("g", "DCTCP_GAIN", "number"), ("f", "FAST_RECOVERY_TIMES", "count"),
         ("b", "BYTE_COUNTER", "B"), ("r_ai", "RATE_AI", "rate"), ("r_hai", "RATE_HAI", "rate"),
         ("min_rate", "MIN_RATE", "rate"), ("clamp", "CLAMP_TARGET_RATE", "flag"),
+        ("has_win", "HAS_WIN", "flag"), ("var_win", "VAR_WIN", "flag"),
+        ("ack_interval", "L2_ACK_INTERVAL", "B"),
     ),
     "hpcc-roce": (("eta", "U_TARGET", "number"), ("max_stage", "MI_THRESH", "count")),
     "timely": (
@@ -90,7 +93,7 @@ BEHAVIOUR = {
     "L2_CHUNK_SIZE": (None, "acts with L2_BACK_TO_ZERO and L2_ACK_INTERVAL only"),
     "USE_DYNAMIC_PFC_THRESHOLD": ("1", "the threshold of a pause follows the free memory"),
     "PAUSE_TIME": (None, "a pause lasts until the switch resumes the link"),
-    "HAS_WIN": ("0", "rates alone limit DCQCN and TIMELY; HPCC has a window of rate x base RTT"),
+    "HAS_WIN": ("0", "a rate alone limits TIMELY; HPCC has a window of rate x base RTT"),
     "VAR_WIN": ("0", "the same as HAS_WIN"),
     "RATE_BOUND": ("1", "senders pace"),
     "ACK_HIGH_PRIO": ("1", "with PFC acknowledgements go before data"),

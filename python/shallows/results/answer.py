@@ -18,6 +18,7 @@ from shallows.results import (
     collectives,
     inputs,
     job_causes,
+    messages,
     recovery,
     settling,
     tasks,
@@ -89,6 +90,7 @@ class Answer:
             "goodput_gbps": self._goodput(flows, fct_ps, limited),
             "retransmits": answer["flows"]["retransmits"],
             "timeouts": answer["flows"]["timeouts"],
+            "timeout_wait_us": answer["flows"]["timeout_wait_ps"] / 1e6,
             "credits": answer["flows"]["credits"],
             "credits_wasted": answer["flows"]["credits_wasted"],
             "srtt_mean_us": _where(srtt_max_ps > 0, answer["flows"]["srtt_mean_ps"] / 1e6),
@@ -342,6 +344,7 @@ class Answer:
             "ports": self._port_block,
             "queue_histograms": self._histogram_blocks,
             **({"classes": self._class_blocks} if self.scenario.classes else {}),
+            **({"messages": self._message_blocks} if messages.has_some(self.scenario.flows) else {}),
             **({"goodput": self._goodput_blocks} if self.record else {}),
         }
 
@@ -373,6 +376,9 @@ class Answer:
 
     def _class_blocks(self) -> Iterable[Block]:
         return iter([classes.columns(self.answer["classes"], self.scenario, self.network)])
+
+    def _message_blocks(self) -> Iterable[Block]:
+        return messages.blocks(self.scenario.flows, self.network, self.answer, self.start_ps)
 
     def _goodput_blocks(self) -> Iterable[Block]:
         return recovery.blocks(self.answer)

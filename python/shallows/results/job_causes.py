@@ -258,8 +258,6 @@ class _Traffic:
     """What used the links of messages, or kept them from sending, while messages were there."""
 
     def __init__(self, answer: "Answer", slow: list[_Excess]) -> None:
-        from shallows.warnings.losses import least_waits
-
         self._answer = answer
         met = np.unique(np.concatenate([excess.met for excess in slow])).astype(np.intp)
         paths = _paths(answer, met)
@@ -272,12 +270,11 @@ class _Traffic:
         headers = -(-delivered // frame.payload) * (answer.scenario.mtu - frame.payload)
         self._bits = 8.0 * (delivered + headers)
         self._faults = _faults(answer)
-        self._timeouts_ps = least_waits(answer)
 
     def divided(self, job: "Task", part: Part, excess_ps: float) -> "Iterator[tuple[str, float, int | None]]":
         """Cause, picoseconds and link of what took the excess of a part: the link where it took most."""
         links, flow = self._paths[part.flow], part.flow
-        timeout = min(float(self._timeouts_ps[flow]), excess_ps)
+        timeout = min(1e6 * float(self._answer.flow_columns["timeout_wait_us"][flow]), excess_ps)
         explained, shared = timeout, 0.0
         for cause, each in self._on(job, links, part).items():
             place = int(np.argmax(each))

@@ -44,8 +44,8 @@ class Run:
     """A finished (or interrupted) run.
 
     `summary` is the dict of `summary.json`, `scenario_toml` the scenario with every default. `flows`,
-    `computations`, `queues`, `probes`, `ports`, `classes`, `goodput` and `queue_histograms` are pandas
-    tables, built when first used; `ALL_TABLES` names their columns with unit and definition.
+    `computations`, `queues`, `probes`, `ports`, `classes`, `messages`, `goodput` and `queue_histograms` are
+    pandas tables, built when first used; `ALL_TABLES` names their columns with unit and definition.
 
     `scenarios` is the class `Scenario`, which reads `scenario_toml`. `blocks` maps the name of a table to a
     function that yields it in blocks: dicts of equally long columns (numpy arrays, NaN for a missing value,
@@ -216,6 +216,11 @@ class Run:
     def classes(self) -> "pandas.DataFrame":
         """Statistics of every traffic class at every port (pandas); empty without classes."""
         return tables.frame(self.columns("classes"))
+
+    @cached_property
+    def messages(self) -> "pandas.DataFrame":
+        """The messages of collectives with queue pairs (pandas); empty without."""
+        return tables.frame(self.columns("messages"))
 
     @cached_property
     def goodput(self) -> "pandas.DataFrame":

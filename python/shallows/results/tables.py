@@ -43,6 +43,9 @@ TABLES = {
         ),
         "retransmits": Column("uint64", "packets", "data packets sent again"),
         "timeouts": Column("uint64", "1", "retransmission timeouts"),
+        "timeout_wait_us": Column(
+            "float64", "us", "for which it waited for them; in the kernel world rto_min for each"
+        ),
         "credits": Column("uint64", "packets", "credits that the receiver handed out"),
         "credits_wasted": Column("uint64", "packets", "credits that came and found nothing to send"),
         "srtt_mean_us": Column(
@@ -126,6 +129,24 @@ ALL_TABLES = {
         "pauses": Column("uint64", "", "times a pause stopped the class after the warm-up"),
         "paused_us": Column("float64", "us", "time during which a pause stopped the class"),
     },
+    "messages": {
+        "traffic": Column("uint32", "", "number of its table, `[[traffic]]`, from 0"),
+        "group": Column("uint32", "", "number of its group, from 0"),
+        "step": Column("uint32", "", "number of its step, from 0"),
+        "src": Column("name", "", "sending rank"),
+        "dst": Column("name", "", "receiving rank"),
+        "bytes": Column("uint64", "B", "payload"),
+        "first_flow": Column("uint32", "", "number of the flow of its first part; its other parts follow"),
+        "parts": Column("uint32", "", "its flows, one over each queue pair if it is divided"),
+        "queue_pair": Column(
+            "uint32",
+            "",
+            "number of the queue pair of its connection, from 0, over which its last byte arrived",
+        ),
+        "start_us": Column("float64", "us", "when its first part may be sent; empty if it never began"),
+        "fct_us": Column("float64", "us", "from then until the receiver has every byte"),
+        "spread_us": Column("float64", "us", "from the end of its first part to that of its last"),
+    },
     "goodput": {
         "fault": Column("uint32", "", "number of the fault, `[[faults]]`, from 0"),
         "flows": Column("name", "", "those whose paths use its links (`affected`), or all `others`"),
@@ -135,8 +156,8 @@ ALL_TABLES = {
 }
 """The same with the tables that a result may have."""
 
-OPTIONAL = ("classes", "goodput")
-"""Tables that a result has only if its scenario has classes, or faults."""
+OPTIONAL = ("classes", "messages", "goodput")
+"""Tables that a result has only if its scenario has classes, queue pairs, or faults."""
 
 
 class Names(NamedTuple):

@@ -672,6 +672,7 @@ class LongLived(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    route: the switches that the data of its flows passes, in order; by default switches choose
     class_: its traffic class, by name; by default the last of [[classes]]
     from_: sending hosts, by number, name or pattern such as "h1*"; default topology
     to: receiving hosts; default topology
@@ -691,6 +692,7 @@ class LongLived(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        route: Sequence[str] | None = None,
         class_: str | None = None,
         from_: Ends = "topology",
         to: Ends = "topology",
@@ -706,6 +708,7 @@ class Staircase(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    route: the switches that the data of its flows passes, in order; by default switches choose
     class_: its traffic class, by name; by default the last of [[classes]]
     from_: sending hosts, by number, name or pattern such as "h1*"; default topology
     to: receiving hosts; default topology
@@ -721,6 +724,7 @@ class Staircase(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        route: Sequence[str] | None = None,
         class_: str | None = None,
         from_: Ends = "topology",
         to: Ends = "topology",
@@ -742,6 +746,7 @@ class Incast(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    route: the switches that the data of its flows passes, in order; by default switches choose
     class_: its traffic class, by name; by default the last of [[classes]]
     from_: the hosts that send: the first `senders`, without the receiver; default topology
     """
@@ -760,6 +765,7 @@ class Incast(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        route: Sequence[str] | None = None,
         class_: str | None = None,
         from_: Ends = "topology",
     ) -> None: ...
@@ -773,6 +779,7 @@ class Shuffle(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    route: the switches that the data of its flows passes, in order; by default switches choose
     class_: its traffic class, by name; by default the last of [[classes]]
     from_: sending hosts, by number, name or pattern such as "h1*"; default topology
     to: receiving hosts; default topology
@@ -787,6 +794,7 @@ class Shuffle(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        route: Sequence[str] | None = None,
         class_: str | None = None,
         from_: Ends = "topology",
         to: Ends = "topology",
@@ -800,11 +808,14 @@ class AllReduce(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    route: the switches that the data of its flows passes, in order; by default switches choose
     class_: its traffic class, by name; by default the last of [[classes]]
     hosts: the ranks in order; by default all hosts; default topology
     group_size: ranks of each group; by default all hosts are one group
     size: bytes of the buffer, as nccl-tests counts them; default 1MB
     channels: parts of the buffer that are sent at the same time, by flows of their own; default 1
+    queue_pairs: queue pairs of a connection, each with its path; by default each message has its own
+    split: each message is divided among the queue pairs, not sent over the next; default False
     step_delay: time that a rank takes before each message, such as NCCL's launch of a step; default 0s
     start: earliest start; default 0s
     jitter: ranks start at random times within this time; default 0s
@@ -819,11 +830,14 @@ class AllReduce(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        route: Sequence[str] | None = None,
         class_: str | None = None,
         hosts: Ends = "topology",
         group_size: int | None = None,
         size: Size = "1MB",
         channels: int = 1,
+        queue_pairs: int | None = None,
+        split: bool = False,
         step_delay: Time = "0s",
         start: Time = "0s",
         jitter: Time = "0s",
@@ -837,11 +851,14 @@ class ReduceScatter(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    route: the switches that the data of its flows passes, in order; by default switches choose
     class_: its traffic class, by name; by default the last of [[classes]]
     hosts: the ranks in order; by default all hosts; default topology
     group_size: ranks of each group; by default all hosts are one group
     size: bytes of the buffer, as nccl-tests counts them; default 1MB
     channels: parts of the buffer that are sent at the same time, by flows of their own; default 1
+    queue_pairs: queue pairs of a connection, each with its path; by default each message has its own
+    split: each message is divided among the queue pairs, not sent over the next; default False
     step_delay: time that a rank takes before each message, such as NCCL's launch of a step; default 0s
     start: earliest start; default 0s
     jitter: ranks start at random times within this time; default 0s
@@ -855,11 +872,14 @@ class ReduceScatter(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        route: Sequence[str] | None = None,
         class_: str | None = None,
         hosts: Ends = "topology",
         group_size: int | None = None,
         size: Size = "1MB",
         channels: int = 1,
+        queue_pairs: int | None = None,
+        split: bool = False,
         step_delay: Time = "0s",
         start: Time = "0s",
         jitter: Time = "0s",
@@ -873,11 +893,14 @@ class AllGather(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    route: the switches that the data of its flows passes, in order; by default switches choose
     class_: its traffic class, by name; by default the last of [[classes]]
     hosts: the ranks in order; by default all hosts; default topology
     group_size: ranks of each group; by default all hosts are one group
     size: bytes of the buffer, as nccl-tests counts them; default 1MB
     channels: parts of the buffer that are sent at the same time, by flows of their own; default 1
+    queue_pairs: queue pairs of a connection, each with its path; by default each message has its own
+    split: each message is divided among the queue pairs, not sent over the next; default False
     step_delay: time that a rank takes before each message, such as NCCL's launch of a step; default 0s
     start: earliest start; default 0s
     jitter: ranks start at random times within this time; default 0s
@@ -891,11 +914,14 @@ class AllGather(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        route: Sequence[str] | None = None,
         class_: str | None = None,
         hosts: Ends = "topology",
         group_size: int | None = None,
         size: Size = "1MB",
         channels: int = 1,
+        queue_pairs: int | None = None,
+        split: bool = False,
         step_delay: Time = "0s",
         start: Time = "0s",
         jitter: Time = "0s",
@@ -909,11 +935,14 @@ class Broadcast(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    route: the switches that the data of its flows passes, in order; by default switches choose
     class_: its traffic class, by name; by default the last of [[classes]]
     hosts: the ranks in order; by default all hosts; default topology
     group_size: ranks of each group; by default all hosts are one group
     size: bytes of the buffer, as nccl-tests counts them; default 1MB
     channels: parts of the buffer that are sent at the same time, by flows of their own; default 1
+    queue_pairs: queue pairs of a connection, each with its path; by default each message has its own
+    split: each message is divided among the queue pairs, not sent over the next; default False
     step_delay: time that a rank takes before each message, such as NCCL's launch of a step; default 0s
     start: earliest start; default 0s
     jitter: ranks start at random times within this time; default 0s
@@ -926,11 +955,14 @@ class Broadcast(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        route: Sequence[str] | None = None,
         class_: str | None = None,
         hosts: Ends = "topology",
         group_size: int | None = None,
         size: Size = "1MB",
         channels: int = 1,
+        queue_pairs: int | None = None,
+        split: bool = False,
         step_delay: Time = "0s",
         start: Time = "0s",
         jitter: Time = "0s",
@@ -944,11 +976,14 @@ class AllToAll(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    route: the switches that the data of its flows passes, in order; by default switches choose
     class_: its traffic class, by name; by default the last of [[classes]]
     hosts: the ranks in order; by default all hosts; default topology
     group_size: ranks of each group; by default all hosts are one group
     size: bytes of the buffer, as nccl-tests counts them; default 1MB
     channels: parts of the buffer that are sent at the same time, by flows of their own; default 1
+    queue_pairs: queue pairs of a connection, each with its path; by default each message has its own
+    split: each message is divided among the queue pairs, not sent over the next; default False
     step_delay: time that a rank takes before each message, such as NCCL's launch of a step; default 0s
     start: earliest start; default 0s
     jitter: ranks start at random times within this time; default 0s
@@ -962,11 +997,14 @@ class AllToAll(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        route: Sequence[str] | None = None,
         class_: str | None = None,
         hosts: Ends = "topology",
         group_size: int | None = None,
         size: Size = "1MB",
         channels: int = 1,
+        queue_pairs: int | None = None,
+        split: bool = False,
         step_delay: Time = "0s",
         start: Time = "0s",
         jitter: Time = "0s",
@@ -986,6 +1024,7 @@ class RequestResponse(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    route: the switches that the data of its flows passes, in order; by default switches choose
     class_: its traffic class, by name; by default the last of [[classes]]
     from_: sending hosts, by number, name or pattern such as "h1*"; default topology
     to: receiving hosts; default topology
@@ -1005,6 +1044,7 @@ class RequestResponse(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        route: Sequence[str] | None = None,
         class_: str | None = None,
         from_: Ends = "topology",
         to: Ends = "topology",
@@ -1024,6 +1064,7 @@ class Poisson(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    route: the switches that the data of its flows passes, in order; by default switches choose
     class_: its traffic class, by name; by default the last of [[classes]]
     from_: sending hosts, by number, name or pattern such as "h1*"; default topology
     to: receiving hosts; default topology
@@ -1040,6 +1081,7 @@ class Poisson(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        route: Sequence[str] | None = None,
         class_: str | None = None,
         from_: Ends = "topology",
         to: Ends = "topology",
@@ -1052,6 +1094,7 @@ class Tasks(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    route: the switches that the data of its flows passes, in order; by default switches choose
     class_: its traffic class, by name; by default the last of [[classes]]
     """
 
@@ -1062,6 +1105,7 @@ class Tasks(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        route: Sequence[str] | None = None,
         class_: str | None = None,
     ) -> None: ...
 
@@ -1091,6 +1135,7 @@ class Training(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    route: the switches that the data of its flows passes, in order; by default switches choose
     class_: its traffic class, by name; by default the last of [[classes]]
     """
 
@@ -1120,6 +1165,7 @@ class Training(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        route: Sequence[str] | None = None,
         class_: str | None = None,
     ) -> None: ...
 
@@ -1134,6 +1180,7 @@ class Trace(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    route: the switches that the data of its flows passes, in order; by default switches choose
     class_: its traffic class, by name; by default the last of [[classes]]
     """
 
@@ -1145,6 +1192,7 @@ class Trace(Builder):
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        route: Sequence[str] | None = None,
         class_: str | None = None,
     ) -> None: ...
 

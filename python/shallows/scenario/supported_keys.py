@@ -146,6 +146,9 @@ def set_keys(scenario: "Scenario") -> Iterator[SetKey]:
             yield SetKey("traffic.priority", f"traffic[{i}].priority", table.priority, 0)
         if table.traffic_class:
             yield SetKey("traffic.class", f"traffic[{i}].class", table.traffic_class, None)
+        for key in ("route", "queue_pairs"):
+            if value := getattr(table, key, None):
+                yield SetKey(f"traffic.{key}", f"traffic[{i}].{key}", value, None)
         for key in ("exchange", "off"):
             if getattr(table, key, None):
                 used, shown = table.cc or scenario.cc, _dumped(table, {"frame": scenario.frame})[key]
@@ -235,6 +238,8 @@ def world_table(worlds: Sequence[World], models: "Mapping[str, type[Table]]") ->
         "faults",
         "traffic.priority",
         "traffic.class",
+        "traffic.route",
+        "traffic.queue_pairs",
         "traffic.exchange",
         "traffic.off",
         "cc",

@@ -13,8 +13,17 @@ from shallows.traffic.flows import Drawn, Draws, Messages, full
 from shallows.traffic.kind import DRAWN_BYTES, WAIT_BYTES, Ends, Kind, distinct, hosts_of
 from shallows.traffic.kinds import spread
 from shallows.traffic.predecessors import Predecessors
-from shallows.traffic.schedules import Schedule
-from shallows.units import NEVER, Frame, OptionalCount, OptionalPayload, Payload, SmallCount, Time
+from shallows.traffic.schedules import QueuePairs, Schedule
+from shallows.units import (
+    NEVER,
+    Frame,
+    OptionalCount,
+    OptionalPayload,
+    OptionalSmallCount,
+    Payload,
+    SmallCount,
+    Time,
+)
 
 if TYPE_CHECKING:
     from shallows.topology import Network
@@ -35,11 +44,31 @@ class Collective(Kind, frozen=True):
     channels: SmallCount = Key(
         1, description="parts of the buffer that are sent at the same time, by flows of their own"
     )
+    queue_pairs: OptionalSmallCount = Key(
+        None,
+        description="queue pairs of a connection, each with its path; by default each message has its own",
+    )
+    split: bool = Key(
+        False,
+        strict=True,
+        description="each message is divided among the queue pairs, not sent over the next",
+    )
     step_delay: Time = Key(
         "0s", description="time that a rank takes before each message, such as NCCL's launch of a step"
     )
     start: Time = Key("0s", description="earliest start")
     jitter: Time = Key("0s", description="ranks start at random times within this time")
+
+    @model_validator(mode="after")
+    def _over(self) -> Self:
+        if self.split and self.queue_pairs is None:
+            raise ScenarioError("queue_pairs", None, "a number such as 4 beside split = true")
+        return self
+
+    @property
+    def parts(self) -> int:
+        """The flows of each message."""
+        return (self.queue_pairs or 1) if self.split else 1
 
     def bus_factor(self, ranks: int) -> float:
         """busbw over algbw, as nccl-tests defines them: the share of its buffer that a rank must send."""
@@ -68,7 +97,7 @@ class Collective(Kind, frozen=True):
         """Those of all channels and groups."""
         groups, ranks = self.ranks(network).shape
         key, messages = self.message_count(ranks)
-        return key, groups * messages
+        return "queue_pairs" if self.parts > 1 else key, groups * messages * self.parts
 
     def message_count(self, ranks: int) -> tuple[str, int]:
         """The messages of all channels of one group, at most, and the key that makes them many."""
@@ -87,7 +116,7 @@ class Collective(Kind, frozen=True):
 
     def draw_bytes(self, network: "Network") -> float:
         """Of messages and of their waits."""
-        waits = self.waits(self.ranks(network).shape[1])
+        waits = self.waits(self.ranks(network).shape[1]) * self.parts
         return (DRAWN_BYTES + WAIT_BYTES * waits) * self.flow_count(network)[1]
 
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
@@ -96,6 +125,8 @@ class Collective(Kind, frozen=True):
         ranks = groups.shape[1]
         channels = schedules.divided(self.size, self.channels).tolist()
         parts = [self.schedule(ranks, size, draws) for size in channels]
+        if self.queue_pairs:
+            parts = [part.over_queue_pairs(self.queue_pairs, divided=self.split) for part in parts]
         orders = self.orders(network, groups)
         one = Schedule.joined([part.reordered(order) for part, order in zip(parts, orders, strict=True)])
         if not len(one) or not one.bytes.all():
@@ -114,7 +145,11 @@ class Collective(Kind, frozen=True):
             full(count, NEVER),
             after=Predecessors.joined((one.after, len(one) * group) for group in range(len(groups))),
             behind=Predecessors.joined((one.behind, len(one) * group) for group in range(len(groups))),
-            messages=Messages(instance, np.tile(one.step, len(groups))),
+            messages=Messages(
+                instance,
+                np.tile(one.step, len(groups)),
+                QueuePairs.joined([one.queue_pairs] * len(groups)),
+            ),
         )
 
 

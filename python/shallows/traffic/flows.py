@@ -4,7 +4,7 @@ A table draws its randomness from streams keyed by the scenario's seed, the numb
 purpose. Two algorithms therefore get the same arrivals, and another table does not change this one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import chain, count
 from typing import TYPE_CHECKING
@@ -19,12 +19,14 @@ from shallows.core.contract import F64, U32, U64, Flags
 from shallows.errors import ScenarioError
 from shallows.traffic.computations import Computations, Waits, places
 from shallows.traffic.offered import Offered, Uniform
+from shallows.traffic.paths import Paths
 from shallows.traffic.predecessors import Predecessors
 from shallows.units import NEVER, SIZE, Frame
 
 if TYPE_CHECKING:
     from shallows.topology import Network
     from shallows.traffic.kind import Kind
+    from shallows.traffic.schedules import QueuePairs
 
 NO_FLOW = 2**32 - 1
 """The value for no flow in columns of flow numbers."""
@@ -90,10 +92,14 @@ class Application:
 
 @dataclass(frozen=True)
 class Messages:
-    """Columns of the flows of a collective: the number of the group, and the step of its schedule."""
+    """Columns of the flows of a collective: the number of the group, and the step of its schedule.
+
+    `queue_pairs` is None if each message has a path of its own.
+    """
 
     group: U32
     step: U32
+    queue_pairs: "QueuePairs | None" = None
 
 
 @dataclass(frozen=True)
@@ -134,7 +140,7 @@ class Flows:
     `NEVER`. `cc` indexes `ccs` (the algorithms) and `cc_names`, `group` is the number of the traffic table.
     `names`, `loads`, `offered` and `messages` have the name, load, mean rates, and groups and steps of each
     table, or None; `drawn` is true for tables that drew random numbers. `application` is None if no flow ever
-    pauses.
+    pauses. `paths` has the flows of queue pairs, and those with a route.
     """
 
     src: U32
@@ -156,6 +162,7 @@ class Flows:
     offered: list[Offered | Uniform | None] = field(default_factory=list[Offered | Uniform | None])
     messages: list[Messages | None] = field(default_factory=list[Messages | None])
     drawn: list[bool] = field(default_factory=list[bool])
+    paths: Paths = field(default_factory=Paths)
     computations: Computations = field(default_factory=Computations.none)
     wait: Waits | None = None
 
@@ -195,6 +202,7 @@ def draw(
     """
     _check_memory(tables, network)
     drawn: list[Drawn] = []
+    paths: list[Paths] = []
     ccs: list[Algorithm] = []
     cc: list[int] = []
     islands, draws = network.islands(), [Draws(seed, i) for i in range(len(tables))]
@@ -202,6 +210,7 @@ def draw(
         try:
             drawn.append(table.draw(network, draws[i], frame))
             _check_reachable(network, islands, drawn[-1])
+            paths += _paths(table, network, drawn)
         except ScenarioError as error:
             raise error.under(f"traffic[{i}]") from None
         algorithm = table.cc or default
@@ -240,7 +249,18 @@ def draw(
         messages=[part.messages for part in drawn],
         drawn=[part.used for part in draws],
         application=_applications([part.application for part in drawn], counts),
+        paths=Paths.stacked(paths),
     )
+
+
+def _paths(table: "Kind", network: "Network", drawn: Sequence[Drawn]) -> Iterable[Paths]:
+    """The paths of the last of `drawn`, where they do not follow from the numbers of its flows."""
+    *before, part = drawn
+    first = sum(len(other.src) for other in before)
+    if part.messages and part.messages.queue_pairs:
+        yield Paths.of_queue_pairs(part.messages.queue_pairs, first)
+    if table.route:
+        yield Paths.of_route(network, table.route, part.src, part.dst, first)
 
 
 def _check_memory(tables: Sequence["Kind"], network: "Network") -> None:

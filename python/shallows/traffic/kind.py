@@ -39,6 +39,14 @@ def _ends(value: object) -> object:
     return value
 
 
+def _route(value: object) -> list[str] | None:
+    if value is None:
+        return None
+    if not is_list(value) or not value or not all(isinstance(one, str) for one in value):
+        raise ValueError('the names of switches in order, such as ["leaf0", "spine1", "leaf2"]')
+    return value
+
+
 def file_of(value: object, info: "ValidationInfo") -> str:
     """The path of an existing file, searched in the scenario's folder first. Raises `ValueError`."""
     context: dict[str, Path] = info.context or {}
@@ -77,12 +85,16 @@ def _algorithm_table(value: "Algorithm | None", info: "SerializationInfo") -> ob
 if TYPE_CHECKING:
     Ends = _Host | list[_Host]
     AlgorithmChoice = Algorithm | None
+    Route = list[str] | None
 else:
     Ends = Annotated[
         object, TypeName("Ends"), BeforeValidator(_ends, json_schema_input_type=_Host | list[_Host])
     ]
     AlgorithmChoice = Annotated[
         object, TypeName("Algorithm"), BeforeValidator(_algorithm), PlainSerializer(_algorithm_table)
+    ]
+    Route = Annotated[
+        object, TypeName("Sequence[str]"), BeforeValidator(_route, json_schema_input_type=list[str])
     ]
 
 
@@ -95,6 +107,10 @@ class Kind(Table, frozen=True):
     name: OptionalName = Key(None, description="name in results; by default its kind, numbered if used again")
     cc: AlgorithmChoice = Key(None, description="the algorithm; by default the scenario's")
     priority: Literal[0, 1] = Key(0, description="1: its packets are sent before those of 0")
+    route: Route = Key(
+        None,
+        description="the switches that the data of its flows passes, in order; by default switches choose",
+    )
     traffic_class: OptionalName = Key(
         None, alias="class", description="its traffic class, by name; by default the last of [[classes]]"
     )

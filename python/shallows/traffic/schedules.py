@@ -24,6 +24,35 @@ NONE = Predecessors.of_pairs([], [])
 
 
 @dataclass(frozen=True)
+class QueuePairs:
+    """Columns of flows that carry messages over queue pairs: the number of the message, that of its
+    connection, from a rank to another, and that of the queue pair in the connection.
+    """
+
+    message: U32
+    connection: U32
+    number: U32
+
+    def placed(self, order: NDArray[np.integer]) -> "QueuePairs":
+        """The columns of the flows `order`, in that order."""
+        return QueuePairs(self.message[order], self.connection[order], self.number[order])
+
+    @classmethod
+    def joined(cls, parts: "Sequence[QueuePairs | None]") -> "QueuePairs | None":
+        """The columns of several schedules, each with messages and connections of its own."""
+        known = [part for part in parts if part is not None and len(part.message)]
+        if not known:
+            return None
+        columns = [[part.message, part.connection] for part in known]
+        for column in (0, 1):
+            first = np.cumsum([0, *(int(pair[column].max()) + 1 for pair in columns)])
+            for pair, at in zip(columns, first.tolist(), strict=False):
+                pair[column] = pair[column] + np.uint32(at)
+        message, connection = (np.concatenate(column) for column in zip(*columns, strict=True))
+        return cls(message, connection, np.concatenate([part.number for part in known]))
+
+
+@dataclass(frozen=True)
 class Schedule:
     """Messages as columns. A message is sent after those in `after` arrived, and behind those in `behind`.
 
@@ -36,6 +65,7 @@ class Schedule:
     step: U32
     after: Predecessors
     behind: Predecessors
+    queue_pairs: QueuePairs | None = None
 
     def __len__(self) -> int:
         return len(self.source)
@@ -71,7 +101,8 @@ class Schedule:
             np.concatenate([getattr(schedule, column) for schedule in schedules])
             for column in ("source", "target", "bytes", "step")
         )
-        return cls(source, target, size, step, after, behind).by_step()
+        queue_pairs = QueuePairs.joined([schedule.queue_pairs for schedule in schedules])
+        return cls(source, target, size, step, after, behind, queue_pairs).by_step()
 
     def by_step(self) -> Self:
         """The same messages in the order of their steps."""
@@ -82,7 +113,76 @@ class Schedule:
             for pairs in (self.after, self.behind)
         )
         source, target, step = (column[order] for column in (self.source, self.target, self.step))
-        return type(self)(source, target, self.bytes[order], step, after, behind)
+        queue_pairs = self.queue_pairs and self.queue_pairs.placed(order)
+        return type(self)(source, target, self.bytes[order], step, after, behind, queue_pairs)
+
+    def over_queue_pairs(self, count: int, *, divided: bool) -> "Schedule":
+        """Each message over the `count` queue pairs of its connection: divided among them, or over the next.
+
+        A part waits for all parts of the messages that its message waits for. On its connection it is sent
+        behind what its own queue pair carries.
+        """
+        connection, turn = self._connections()
+        message = np.arange(len(self), dtype=np.uint32)
+        if not divided:
+            own, others = self._behind(connection, count)
+            pairs = [np.concatenate(sides) for sides in zip(own, others, strict=True)]
+            number = (turn % count).astype(np.uint32)
+            queue_pairs = QueuePairs(message, connection, number)
+            return replace(self, behind=Predecessors.of_pairs(*pairs), queue_pairs=queue_pairs)
+        part = np.tile(np.arange(count, dtype=np.uint32), len(self))
+        size, number = np.repeat(self.bytes, count), part.astype(np.uint64)
+        edges = [size * (number + np.uint64(more)) // np.uint64(count) for more in (0, 1)]
+        (flow, before), others = self._behind(connection, 1)
+        own = [
+            np.repeat(side * count, count) + np.tile(np.arange(count), len(side)) for side in (flow, before)
+        ]
+        crossed = _crossed(*others, count)
+        return Schedule(
+            np.repeat(self.source, count),
+            np.repeat(self.target, count),
+            edges[1] - edges[0],
+            np.repeat(self.step, count),
+            Predecessors.of_pairs(*_crossed(self.after.flow, self.after.predecessor, count)),
+            Predecessors.of_pairs(*(np.concatenate(sides) for sides in zip(own, crossed, strict=True))),
+            QueuePairs(np.repeat(message, count), np.repeat(connection, count), part),
+        )
+
+    def _connections(self) -> tuple[U32, NDArray[np.integer]]:
+        """The number of the connection of each message, and how many messages it carried before."""
+        ranks = np.int64(max(self.source.max(), self.target.max())) + 1
+        ends = self.source * ranks + self.target
+        order = np.argsort(ends, kind="stable")
+        new = np.diff(ends[order], prepend=-1) > 0
+        first = np.flatnonzero(new)
+        numbers = np.cumsum(new) - 1
+        connection, turn = (np.empty(len(self), np.int64) for _ in range(2))
+        connection[order], turn[order] = numbers, np.arange(len(self)) - first[numbers]
+        return _u32(connection), turn
+
+    def _behind(self, connection: U32, count: int) -> "tuple[_Pairs, _Pairs]":
+        """The pairs of `behind` on one connection, `count` messages apart, and those of others."""
+        flow, before = (side.astype(np.int64) for side in (self.behind.flow, self.behind.predecessor))
+        same = connection[flow] == connection[before]
+        last = np.full(len(self) + 1, len(self))
+        last[flow[same]] = before[same]
+        found = np.arange(len(self))
+        for _ in range(count):
+            found = last[found]
+        waits = np.flatnonzero(found < len(self))
+        return (waits, found[waits]), (flow[~same], before[~same])
+
+
+_Pairs = tuple[NDArray[np.integer], NDArray[np.integer]]
+
+
+def _crossed(flow: NDArray[np.integer], before: NDArray[np.integer], count: int) -> "_Pairs":
+    """Every pair of one of `count` parts of a flow and one of the other."""
+    part = np.arange(count * count)
+    return (
+        np.repeat(flow.astype(np.int64) * count, len(part)) + np.tile(part // count, len(flow)),
+        np.repeat(before.astype(np.int64) * count, len(part)) + np.tile(part % count, len(flow)),
+    )
 
 
 def _u32(column: NDArray[np.generic]) -> U32:

@@ -208,16 +208,20 @@ def dropped_in_spite_of_pauses(answer: "Answer") -> list[str]:
 
 
 def long_timeouts(answer: "Answer") -> list[str]:
-    """Collectives, tasks and flows that spend most of their time in timeouts."""
-    waited_us = least_waits(answer) / 1e6
-    if not waited_us.any():
+    """Collectives, tasks and flows that spend most of their time in timeouts.
+
+    None where most timeouts follow no loss: those of packets that only wait delay nobody.
+    """
+    waited_us: F64 = answer.flow_columns["timeout_wait_us"]
+    lost = _lost(answer)
+    if not waited_us.any() or (lost is not None and answer.flow_columns["timeouts"].sum() > 2 * lost):
         return []
     hosts, flow = answer.scenario.hosts, int(np.argmax(waited_us))
     key = "rto_min" if of_algorithms(answer.scenario, "hosts.rto_min")[flow] else "rto_initial"
     timeout = f"hosts.{key} = {TIME.text(getattr(hosts, key) or 0)}"
     said = [
-        f"{answer.scenario.flows.names[number]}: timeouts of {timeout} are at least {share:.0%} of its time, "
-        f"{count} in all: prevent the losses, or write a shorter one"
+        f"{answer.scenario.flows.names[number]}: timeouts of {timeout} or more are at least {share:.0%} of "
+        f"its time, {count} in all: prevent the losses, or write a shorter one"
         for number, count, share in _jobs_in_timeouts(answer, waited_us)
     ]
     if said:
@@ -234,24 +238,6 @@ def long_timeouts(answer: "Answer") -> list[str]:
         f"{slow.sum()} of {of.sum()} flows spent most of their time in timeouts of {timeout} or more: "
         "prevent the losses, or write a shorter one"
     ]
-
-
-def least_waits(answer: "Answer") -> "F64":
-    """The least time that each flow waited for its timeouts, in picoseconds.
-
-    The timeouts of a flow do not overlap: where each packet has a timer of its own, those that run at the
-    same time count as one.
-    """
-    timeouts: F64 = answer.flow_columns["timeouts"].astype(float)
-    return _least_timeouts(answer) * timeouts
-
-
-def _least_timeouts(answer: "Answer") -> "F64":
-    """For each flow the shortest timeout that it can have, in picoseconds."""
-    hosts = answer.scenario.hosts
-    shortest, first = float(hosts.rto_min), float(hosts.rto_initial)
-    by_key = {key: of_algorithms(answer.scenario, f"hosts.{key}") for key in ("rto_min", "rto_initial")}
-    return np.where(by_key["rto_min"], shortest, np.where(by_key["rto_initial"], first, 0.0))
 
 
 def _jobs_in_timeouts(answer: "Answer", waited_us: "F64") -> "Iterator[tuple[int, int, float]]":

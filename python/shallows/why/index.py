@@ -69,6 +69,8 @@ class Index:
         returned = record.outcomes.index("returned")
         self.returned = [outcome == returned for outcome in self.hops["outcome"]]
         self.flow_is_called = [cc.transport == "pulled" for cc in record.scenario.flows.ccs]
+        self.answers_each = [cc.transport in ("pulled", "unordered") for cc in record.scenario.flows.ccs]
+        """Whether each packet of flows of an algorithm is acknowledged by itself, and not cumulatively."""
         self.cc: list[int] = record.scenario.flows.cc.tolist()
         self.cuts = WindowCuts(self)
         self.first_loss = self._first_losses()

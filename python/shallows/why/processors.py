@@ -82,18 +82,21 @@ def _ended(index: "Index", members: "Task", other: int, number: int) -> int:
 def _acknowledged(index: "Index", flow: int) -> int:
     """When the sender of a message learned that all of it had arrived."""
     count = index.packets["seq"][index.last_data(flow)] + 1
-    if index.flow_is_called[index.cc[flow]]:
-        return _each_acknowledged(index, flow)
-    answers = (packet for packet in index.of_flow(flow) if index.kind[packet] not in DATA_LIKE)
-    last = (packet for packet in answers if index.packets["cumulative"][packet] >= count)
-    return min(index.arrival(packet) for packet in last if not index.was_dropped(packet))
+    answers = [packet for packet in index.of_flow(flow) if index.kind[packet] not in DATA_LIKE]
+    arrived = [packet for packet in answers if not index.was_dropped(packet)]
+    if index.answers_each[index.cc[flow]]:
+        return _each_acknowledged(index, arrived, count)
+    return min(index.arrival(packet) for packet in arrived if index.packets["cumulative"][packet] >= count)
 
 
-def _each_acknowledged(index: "Index", flow: int) -> int:
-    """The same where each packet is acknowledged by itself, and answers count pulls or bytes of credit."""
+def _each_acknowledged(index: "Index", arrived: list[int], count: int) -> int:
+    """The same where each of `count` packets is acknowledged by itself.
+
+    Later answers also cover packets of MRC whose own were lost: then the last one said that all had arrived.
+    """
     first: dict[int, int] = {}
-    for packet in index.of_flow(flow):
-        if index.kind[packet] == "ack" and not index.was_dropped(packet):
+    for packet in arrived:
+        if index.kind[packet] == "ack":
             seq, arrival = index.packets["seq"][packet], index.arrival(packet)
             first[seq] = min(first.get(seq, arrival), arrival)
-    return max(first.values())
+    return max(first.values() if len(first) == count else map(index.arrival, arrived))

@@ -27,12 +27,13 @@ WORLD = World(
     | {f"traffic.{kind}" for kind in TRAFFICS}
     | {f"network.{key}" for key in NetworkTable.key_names()}
     | {f"hosts.{key}" for key in HostTable.key_names()}
-    | {"traffic.priority", "traffic.class", "traffic.exchange", "traffic.off", "cc.receiver", "faults"}
+    | {f"traffic.{key}" for key in ("priority", "class", "route", "queue_pairs", "exchange", "off")}
+    | {"cc.receiver", "faults"}
     | {"classes", "pools", "ports"},
 )
 
 
-_KEYS = {"balancing": "network.balancing"}
+_KEYS = {"balancing": "network.balancing", "routes.flow": "traffic.route"}
 """Keys of a scenario by those of the request, where the core alone has a rule."""
 
 

@@ -49,6 +49,8 @@ def request(scenario: "Scenario") -> Request:
         "faults": faults.to_core(scenario, network),
         "convergence_ps": options.convergence,
         "flows": _flows(scenario),
+        "path_hashes": {"flow": scenario.flows.paths.flow, "hash": scenario.flows.paths.hash},
+        "routes": {"flow": scenario.flows.paths.routed, "link": scenario.flows.paths.link},
         "computations": _computations(scenario.flows.computations),
         "ccs": [
             {**cc.to_core(), "acks_every": scenario.hosts.acks_every or cc.acks_every}

@@ -46,7 +46,8 @@ WORLD = World(
     | {f"traffic.{kind}" for kind in TRAFFICS}
     | {f"network.{key}" for key in NetworkTable.key_names()} - set(WHY_NOT)
     | {f"hosts.{key}" for key in HostTable.key_names()} - set(WHY_NOT)
-    | {"traffic.priority", "traffic.class", "traffic.exchange", "traffic.off", "cc.receiver"}
+    | {f"traffic.{key}" for key in ("priority", "class", "route", "queue_pairs", "exchange", "off")}
+    | {"cc.receiver"}
     | {"classes", "ports"},
     why=WHY_NOT,
     limits={"duration": "a time", "classes": "without `pfc` and `pool`"},

@@ -63,6 +63,13 @@ impl CreditShaper {
 mod tests {
     use super::*;
 
+    /// "burst size as 2 credits and the queue occupancy as 8 credit packets" (§5).
+    #[test]
+    fn a_shaper_of_the_defaults_is_the_papers() {
+        let values = Values::defaults(crate::sender::expresspass::PARAMETERS);
+        assert_eq!(CreditShaper::new(&values, Bytes(1538)), SIGCOMM17);
+    }
+
     const SIGCOMM17: CreditShaper = CreditShaper { credit: Bytes(84), frame: Bytes(1538), burst: 2, queue: 8 };
 
     #[test]

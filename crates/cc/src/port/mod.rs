@@ -138,7 +138,7 @@ impl Arrival {
 /// A congestion point: decides which packets are marked.
 ///
 /// The caller calls it in time order; a wake precedes a packet at the same time.
-pub trait CongestionPoint: Debug + Send {
+pub trait CongestionPoint: Debug + Send + dyn_clone::DynClone {
     /// Returns the probability with which the port marks this packet. The port calls it once for each packet, in time order.
     fn mark_probability(&mut self, _arrival: &Arrival) -> f64 {
         0.0
@@ -316,3 +316,5 @@ mechanisms! {
     int: Dequeue tells Records;
         "Writes its queue, what it has sent, the time and its rate into packets that ask.", "Li et al., SIGCOMM 2019 §3.1";
 }
+
+dyn_clone::clone_trait_object!(CongestionPoint);

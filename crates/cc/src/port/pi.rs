@@ -76,8 +76,8 @@ impl CongestionPoint for Pi {
 
     fn on_wake(&mut self, now: Time, queue: Bytes) {
         let error = queue.0 as f64 / 1e3 - self.q_ref;
-        self.integral = (self.integral + mutated!("pi-integral", self.k2, self.k2 / 10.0) * error).clamp(0.0, 1.0);
-        self.probability = (mutated!("pi-proportional", self.k1, 0.0) * error + self.integral).clamp(0.0, 1.0);
+        self.integral = (self.integral + self.k2 * error).clamp(0.0, 1.0);
+        self.probability = (self.k1 * error + self.integral).clamp(0.0, 1.0);
         self.next = now + self.interval;
     }
 

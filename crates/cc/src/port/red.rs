@@ -104,7 +104,7 @@ impl Ramp {
             let beyond = (queue - self.kmax) / self.kmax;
             if self.gentle { (self.pmax + (1.0 - self.pmax) * beyond).min(1.0) } else { 1.0 }
         } else {
-            (queue - self.kmin) * mutated!("red-slope", self.slope, 2.0 * self.slope)
+            (queue - self.kmin) * self.slope
         }
     }
 }

@@ -29,8 +29,7 @@ impl Cnp {
     /// Builds one from the parameters `tau` and `sampled` of the algorithm.
     #[must_use]
     pub fn boxed(values: &Values, _acks_every: u32) -> Box<dyn Receiver> {
-        let interval = mutated!("dcqcn-cnp", values.time("tau"), values.time("tau") * 2);
-        Box::new(Self { interval, sampled: values.flag("sampled"), from: None })
+        Box::new(Self { interval: values.time("tau"), sampled: values.flag("sampled"), from: None })
     }
 
     fn next_check(&mut self, now: Time) -> Time {
@@ -86,7 +85,9 @@ mod tests {
 
     /// When a packet at each of these microseconds, marked or not, is answered.
     fn answers(sampled: bool, packets: &[(u64, bool)]) -> Vec<Option<u64>> {
-        let mut cnp = Cnp { interval: Time::from_micros(50), sampled, from: None };
+        let mut values = Values::defaults(crate::sender::dcqcn::PARAMETERS);
+        values.set("sampled", f64::from(u8::from(sampled))).unwrap();
+        let mut cnp = Cnp::boxed(&values, 1);
         let mut answer = |&(micros, marked): &(u64, bool)| {
             let data = Data { marked, in_order: true, ..Data::default() };
             cnp.notification(Time::from_micros(micros), &data).map(|at| at.0 / 1_000_000)

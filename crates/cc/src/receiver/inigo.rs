@@ -110,35 +110,7 @@ const FLOOR: f64 = 2.0;
 /// Builds the receiver.
 #[must_use]
 pub fn boxed(values: &Values, acks_every: u32) -> Box<dyn Receiver> {
-    let parameters = Parameters {
-        marks: values.flag("mark"),
-        ce: values.flag("ce") && values.flag("mark"),
-        threshold: values.get("threshold"),
-        g: values.get("g"),
-        sub_window: values.get("sub_window"),
-        initial: values.get("initial"),
-        resolution: values.time("resolution"),
-        tsecr: values.flag("tsecr"),
-    };
-    Box::new(Inigo {
-        echo: Accurate::new(acks_every),
-        mss: Bytes::ZERO,
-        rtt_min: Time::MAX,
-        before: None,
-        tick: parameters.resolution.0,
-        total: Time::ZERO,
-        bytes: Bytes::ZERO,
-        late: Bytes::ZERO,
-        late_since_answer: false,
-        ce_due: false,
-        alpha: 0.0,
-        window: 0.0,
-        slow_start: true,
-        used: true,
-        since_answer: 0.0,
-        round_start: Time::ZERO,
-        parameters,
-    })
+    Box::new(Inigo::new(values, acks_every))
 }
 
 /// Constants of a flow.
@@ -184,6 +156,38 @@ struct Inigo {
 }
 
 impl Inigo {
+    fn new(values: &Values, acks_every: u32) -> Self {
+        let parameters = Parameters {
+            marks: values.flag("mark"),
+            ce: values.flag("ce") && values.flag("mark"),
+            threshold: values.get("threshold"),
+            g: values.get("g"),
+            sub_window: values.get("sub_window"),
+            initial: values.get("initial"),
+            resolution: values.time("resolution"),
+            tsecr: values.flag("tsecr"),
+        };
+        Self {
+            echo: Accurate::new(acks_every),
+            mss: Bytes::ZERO,
+            rtt_min: Time::MAX,
+            before: None,
+            tick: parameters.resolution.0,
+            total: Time::ZERO,
+            bytes: Bytes::ZERO,
+            late: Bytes::ZERO,
+            late_since_answer: false,
+            ce_due: false,
+            alpha: 0.0,
+            window: 0.0,
+            slow_start: true,
+            used: true,
+            since_answer: 0.0,
+            round_start: Time::ZERO,
+            parameters,
+        }
+    }
+
     /// Algorithm 8: returns whether this packet is late.
     fn observe(&mut self, now: Time, data: &Data) -> bool {
         if let Some(answered) = data.answers {
@@ -193,8 +197,7 @@ impl Inigo {
         if let Some(arrival) = if self.parameters.tsecr { data.answers } else { Some(now) } {
             self.add(data.sent_at, arrival);
         }
-        let threshold = mutated!("inigo-rcv-threshold", self.parameters.threshold, 0.0);
-        self.rtt_min < Time::MAX && self.total > Time::ZERO && self.total / self.rtt_min >= threshold
+        self.rtt_min < Time::MAX && self.total > Time::ZERO && self.total / self.rtt_min >= self.parameters.threshold
     }
 
     /// Sets a tick that follows the round trip: the power of two between a tenth and a fifth of the smallest one. A new tick
@@ -240,7 +243,7 @@ impl Inigo {
     /// Takes alpha/2 of `packets` out of the window if a packet was late since the last answer.
     fn answer(&mut self, packets: f64) {
         if self.late_since_answer {
-            self.window = (self.window - packets * self.alpha / mutated!("inigo-rcv-cut", 2.0, 1.0)).max(FLOOR);
+            self.window = (self.window - packets * self.alpha / 2.0).max(FLOOR);
         }
         self.late_since_answer = false;
         self.since_answer = 0.0;
@@ -385,6 +388,35 @@ mod tests {
         delays[10] = 50;
         let (_, cut) = run(&values, &delays);
         assert!(cut < 20.0 && cut > 19.0, "{cut}");
+    }
+
+    /// Algorithms 7 and 9 with g = 1/16: alpha/2 of ten packets are taken if one was late since the last answer; alpha moves by 1/16 of the
+    /// way to a late share of 1/2; and a packet adds 1/W.
+    #[test]
+    fn a_window_falls_by_half_of_alpha_and_grows_by_a_packet() {
+        let mut receiver =
+            Inigo { slow_start: false, window: 20.0, mss: MSS, alpha: 0.5, ..Inigo::new(&in_microseconds(), 1) };
+        receiver.late_since_answer = true;
+        receiver.answer(10.0);
+        assert_eq!(receiver.window, 20.0 - 10.0 * 0.25);
+        receiver.answer(10.0);
+        assert_eq!(receiver.window, 17.5);
+        (receiver.bytes, receiver.late) = (MSS * 8, MSS * 4);
+        receiver.alpha = 0.25;
+        receiver.update_alpha();
+        assert_eq!(receiver.alpha, 0.25 * 15.0 / 16.0 + 0.5 / 16.0);
+        receiver.steer(&Data { payload: MSS, ..Data::default() }, false);
+        assert_eq!(receiver.window, 17.5 + 1.0 / 17.5);
+    }
+
+    /// Algorithm 8, max(0, `D_total`): a delay that falls by 200 us and grows by 40 is late by 40, not early by 160.
+    #[test]
+    fn the_total_is_never_below_zero() {
+        let mut values = in_microseconds();
+        values.set("mark", 1.0).unwrap();
+        let (marks, _) = run(&values, &[200, 200, 0, 40]);
+        // The smallest RTT of the last packet is 200 us: 40 of it are more than 0.17.
+        assert_eq!(marks, [Some(false), Some(false), Some(false), Some(true)]);
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub struct Reply {
 }
 
 /// A notification point.
-pub trait Receiver: Debug + Send {
+pub trait Receiver: Debug + Send + dyn_clone::DynClone {
     /// Returns when the arriving data packet causes a congestion notification, if it does. Called before
     /// [`Self::on_data`]. While a notification is due later, further packets cause none.
     fn notification(&mut self, _now: Time, _data: &Data) -> Option<Time> {
@@ -152,7 +152,7 @@ pub struct Grant {
 }
 
 /// A source of credits, each of which calls one frame of the sender.
-pub trait Credits: Debug + Send {
+pub trait Credits: Debug + Send + dyn_clone::DynClone {
     /// Handles a data packet.
     fn on_data(&mut self, now: Time, answered: &CreditEcho);
 
@@ -162,3 +162,6 @@ pub trait Credits: Debug + Send {
     /// Reports internal values for plots; a name ends in its unit.
     fn probe(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
+
+dyn_clone::clone_trait_object!(Receiver);
+dyn_clone::clone_trait_object!(Credits);

@@ -8,6 +8,7 @@
 //! | T, B | `t`, `b` | time, and bytes, between two increases |
 //! | F | `f` | increases of fast recovery |
 //! | `R_AI`, `R_HAI` | `r_ai`, `r_hai` | steps of the target in additive and in hyper increase |
+//! | `m_win`, w | `win`, `window` | bytes in flight that the HPCC simulator allows, and allows at the present rate |
 //!
 //! Source: Zhu et al., "ECN or Delay", `CoNEXT` 2016, §3, eq. 1 to 3 and the events behind eq. 5 to 19; Zhu et al., SIGCOMM
 //! 2015, §3.1 and Fig. 7. The receiver's part is [`crate::receiver::cnp`], the port's [`crate::port::red`].
@@ -15,11 +16,14 @@
 //! Eq. 1 and 2, the resets by a notification and the stages are as printed; a cut uses the old alpha. `DEVIATIONS` has the rest. The
 //! fluid model (eq. 4 to 12, 32 to 34) is python/shallows/fluid/dcqcn.py, the discrete model (eq. 13 to 19, 39 to 46) dcqcn_cycles.py
 //! beside it.
+//!
+//! The papers have no window. That of the HPCC simulator (rdma-queue-pair.cc, `GetWin` and `IsWinBound`; third.cc for its size;
+//! rdma-hw.cc, `ReceiverCheckSeq`, for acknowledgements) is off by default. A packet may leave while less than w is in flight.
 
 use crate::deviation::{Deviation, deviation};
 use crate::event::{Ack, Loss};
 use crate::parameter::{Parameter, Preset, Values, bytes, flag, number, rate, time};
-use crate::sender::{Decision, Path, Sender};
+use crate::sender::{Decision, Path, Segments, Sender};
 use crate::units::{Bytes, Rate, Time};
 
 /// In the order of the papers.
@@ -50,6 +54,18 @@ pub const PARAMETERS: &[Parameter] = &[
     rate("min_rate", "R_min", 10e6, 1e3..=1e12)
         .meaning("least rate")
         .source("a choice: the papers say nothing, ns3-rdma takes 100 Mbps"),
+    flag("has_win", "HAS_WIN", false)
+        .meaning("a window of the line rate times the base round trip limits what is in flight")
+        .source("off, as in the papers; the HPCC simulator's dcqcn_vwin has it on"),
+    flag("var_win", "VAR_WIN", false)
+        .meaning("with has_win: the window follows the rate, as its share of the line rate")
+        .source("off, as in the papers; the HPCC simulator's dcqcn_vwin has it on"),
+    time("base_rtt", "GLOBAL_T", 0.0, 0.0..=10.0)
+        .meaning("with has_win: base round trip; 0: that of the flow's own path")
+        .source("the flow's own; the HPCC simulator with GLOBAL_T takes the longest of the network"),
+    bytes("ack_interval", "L2_ACK_INTERVAL", 16e3, 0.0..=1e9)
+        .meaning("payload that an acknowledgement covers, in whole packets; the last packet of a flow is always acknowledged")
+        .source("a choice, as for other rates over RoCE; the HPCC simulator has 1 (every packet)"),
 ];
 
 /// Variants.
@@ -65,6 +81,25 @@ pub const PRESETS: &[Preset] = &[
         name: "ns3-rdma",
         values: &[("b", 300e6), ("t", 60e-6), ("min_rate", 100e6), ("sampled", 1.0)],
         source: "github.com/bobzhuyb/ns3-rdma, the configuration it ships",
+    },
+    Preset {
+        name: "hpcc-vwin",
+        values: &[
+            ("tau", 4e-6),
+            ("tau_prime", 1e-6),
+            ("t", 300e-6),
+            ("b", 1e15),
+            ("f", 1.0),
+            ("r_ai", 20e6),
+            ("r_hai", 200e6),
+            ("clamp", 0.0),
+            ("min_rate", 1e9),
+            ("has_win", 1.0),
+            ("var_win", 1.0),
+            ("ack_interval", 1.0),
+        ],
+        source: "github.com/alibaba-edu/High-Precision-Congestion-Control, run.py --cc dcqcn_vwin for NICs of 100 Gbps: DCQCN+win \
+                 of Li et al., SIGCOMM 2019 §5.1; it has no byte counter",
     },
 ];
 
@@ -97,11 +132,18 @@ pub const DEVIATIONS: &[Deviation] = &[
         "B counts frames with headers, and no rate is below min_rate",
         "the papers do not say; ns3-rdma has a least rate too",
     ),
+    deviation(
+        "HPCC simulator, L2_ACK_INTERVAL: any number of bytes",
+        "whole packets, and with has_win no window is below them",
+        "a smaller window would end before the packet that is acknowledged, and the flow would wait forever",
+    ),
 ];
 
 /// Builds the sender, at line rate.
 #[must_use]
 pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
+    let line_rate = path.line_rate.0 as f64;
+    let base_rtt = if values.get("base_rtt") > 0.0 { values.get("base_rtt") } else { path.base_rtt.as_secs() };
     let parameters = Parameters {
         g: values.get("g"),
         tau_prime: values.time("tau_prime"),
@@ -112,7 +154,11 @@ pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
         r_hai: values.get("r_hai"),
         clamp: values.flag("clamp"),
         min_rate: values.get("min_rate"),
-        line_rate: path.line_rate.0 as f64,
+        line_rate,
+        win: values.flag("has_win").then_some(line_rate / 8.0 * base_rtt),
+        var_win: values.flag("var_win"),
+        mss: path.mss,
+        ack_interval: Bytes(values.bytes("ack_interval").0.next_multiple_of(path.mss.0.max(1))),
     };
     Box::new(Dcqcn {
         alpha: values.get("alpha"),
@@ -128,7 +174,7 @@ pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
     })
 }
 
-/// Rates in bits per second.
+/// Rates in bits per second, the window in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Parameters {
     g: f64,
@@ -141,6 +187,10 @@ struct Parameters {
     clamp: bool,
     min_rate: f64,
     line_rate: f64,
+    win: Option<f64>,
+    var_win: bool,
+    mss: Bytes,
+    ack_interval: Bytes,
 }
 
 /// State of one flow.
@@ -173,8 +223,15 @@ impl Dcqcn {
             self.target += r_ai;
         }
         self.target = self.target.min(line_rate);
-        let sum = mutated!("dcqcn-recovery", self.current + self.target, 1.5 * self.current + self.target / 2.0);
-        self.current = sum / 2.0;
+        self.current = (self.current + self.target) / 2.0;
+    }
+
+    /// `GetWin`, and room for the packet that passes it.
+    fn window(&self) -> Bytes {
+        let Parameters { win, var_win, line_rate, mss, ack_interval, .. } = self.parameters;
+        let Some(win) = win else { return Bytes::MAX };
+        let bytes = if var_win { win * self.current / line_rate } else { win };
+        (Bytes(bytes as u64).max(Bytes(1)) + mss - Bytes(1)).max(ack_interval)
     }
 }
 
@@ -203,20 +260,19 @@ impl Sender for Dcqcn {
     fn on_notification(&mut self, now: Time) {
         let Parameters { g, tau_prime, t, clamp, min_rate, .. } = self.parameters;
         if clamp || (self.timer_stage, self.byte_stage) != (0, 0) {
-            self.target = mutated!("dcqcn-target", self.current, self.target);
+            self.target = self.current;
         }
-        let alpha = mutated!("dcqcn-order", self.alpha, (1.0 - g) * self.alpha + g);
-        self.current = (self.current * (1.0 - alpha / mutated!("dcqcn-cut", 2.0, 1.0))).max(min_rate);
-        self.alpha = (1.0 - g) * self.alpha + mutated!("dcqcn-alpha", g, g / 2.0);
+        self.current = (self.current * (1.0 - self.alpha / 2.0)).max(min_rate);
+        self.alpha = (1.0 - g) * self.alpha + g;
         self.decay_at = now + tau_prime;
-        self.increase_at = mutated!("dcqcn-timer", now + t, self.increase_at);
-        self.sent = mutated!("dcqcn-counter", Bytes::ZERO, self.sent);
-        (self.timer_stage, self.byte_stage) = mutated!("dcqcn-stages", (0, 0), (self.timer_stage, self.byte_stage));
+        self.increase_at = now + t;
+        self.sent = Bytes::ZERO;
+        (self.timer_stage, self.byte_stage) = (0, 0);
     }
 
     fn on_wake(&mut self, now: Time) {
         if now >= self.decay_at {
-            self.alpha *= 1.0 - mutated!("dcqcn-decay", self.parameters.g, 2.0 * self.parameters.g);
+            self.alpha *= 1.0 - self.parameters.g;
             self.decay_at = now + self.parameters.tau_prime;
         }
         if now >= self.increase_at {
@@ -228,7 +284,11 @@ impl Sender for Dcqcn {
 
     fn decision(&self) -> Decision {
         let wake = self.begun.then(|| self.decay_at.min(self.increase_at));
-        Decision { window: Bytes::MAX, pace: Some(Rate(self.current as u64)), wake }
+        Decision { window: self.window(), pace: Some(Rate(self.current as u64)), wake }
+    }
+
+    fn segments(&self) -> Segments {
+        Segments { size: self.parameters.ack_interval, at_once: false, burst_rate: None }
     }
 
     fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {

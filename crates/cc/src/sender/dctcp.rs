@@ -102,9 +102,8 @@ impl Dctcp {
     #[inline(never)]
     fn reduce(&mut self) {
         let w = self.window.packets;
-        let half = mutated!("dctcp-cut", 2.0, 1.0);
         let left =
-            if self.ns2 { w * (1.0 - self.alpha / half) } else { w.floor() - (w.floor() * self.alpha / half).floor() };
+            if self.ns2 { w * (1.0 - self.alpha / 2.0) } else { w.floor() - (w.floor() * self.alpha / 2.0).floor() };
         self.window.cut_to(left, self.min_window);
     }
 

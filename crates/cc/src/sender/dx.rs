@@ -164,7 +164,7 @@ impl Dx {
     fn observe(&mut self, ack: &Ack) {
         self.base.observe(ack.rtt, ack.one_way_delay);
         self.limited |= ack.window_limited || self.as_printed;
-        if mutated!("dx-answered", ack.sent_at >= self.answered_until, true) || self.as_printed {
+        if ack.sent_at >= self.answered_until || self.as_printed {
             self.delay_sum += u128::from(ack.one_way_delay.0) * u128::from(ack.samples);
             self.samples += ack.samples;
         }
@@ -174,12 +174,10 @@ impl Dx {
     fn update_window(&mut self, now: Time) {
         let w = self.window.packets;
         if self.queueing_delay > self.headroom {
-            let cut = mutated!("dx-v", w - 1.0, w) * (self.queueing_delay / self.base.rtt);
-            let cut = mutated!("dx-cut", cut, cut / 2.0);
-            self.window.cut_to(w - cut, 1.0);
+            self.window.cut_to(w - (w - 1.0) * (self.queueing_delay / self.base.rtt), 1.0);
             self.answered_until = now + self.base.rtt;
         } else if self.limited && !self.window.slow_start() {
-            self.window.packets += mutated!("dx-increase", 1.0, 0.5);
+            self.window.packets += 1.0;
         }
     }
 
@@ -209,9 +207,7 @@ impl Sender for Dx {
     }
 
     /// A loss without queueing delay is not congestion (§IV-B): the window stays.
-    fn on_loss(&mut self, _now: Time, loss: &Loss) {
-        mutated!("dx-loss", (), self.window.halve(loss.in_flight));
-    }
+    fn on_loss(&mut self, _now: Time, _loss: &Loss) {}
 
     fn decision(&self) -> Decision {
         Decision::window(self.mss.scale((self.window.packets + self.dither).floor()))

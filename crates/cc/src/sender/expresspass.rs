@@ -47,6 +47,9 @@ pub const PARAMETERS: &[Parameter] = &[
     flag("fall_only", "-", false)
         .meaning("a decrease never raises the rate, even if more credits got through in the last period than the rate of now")
         .source("off: not in the paper; ns2-xpass has it from e1f0d48 (2017-10-16) on, not in its first version 2a0c86a"),
+    flag("as_printed", "-", false)
+        .meaning("a decrease takes the rate of now, R (1 - credit_loss)(1 + target_loss), in place of the rate of credits that got through")
+        .source("SIGCOMM 2017 eq. 3; off: losses are of the rate of a round trip before, and are answered twice"),
     time("host_time", "-", 0.0, 0.0..=1.0)
         .meaning("time a host takes to answer a credit, the median")
         .source("0: as ns2-xpass; SIGCOMM 2017 Fig. 14a: 0.38 us"),
@@ -61,6 +64,7 @@ pub const PARAMETERS: &[Parameter] = &[
 /// Variants.
 pub const PRESETS: &[Preset] = &[
     Preset { name: "sigcomm17", values: &[], source: "Cho, Jang and Han, SIGCOMM 2017, Algorithm 1 and eq. 2 to 5" },
+    Preset { name: "as-printed", values: &[("as_printed", 1.0)], source: "SIGCOMM 2017, eq. 2 to 5 to the letter" },
     Preset {
         name: "sigcomm17-capped",
         values: &[("fall_only", 1.0)],
@@ -112,7 +116,7 @@ pub const NOT_MODELLED: &[&str] = &[
 pub const DEVIATIONS: &[Deviation] = &[
     deviation(
         "eq. 3, decrease: R (1 - credit_loss)(1 + target_loss)",
-        "the rate of credits that got through, times (1 + target_loss)",
+        "the rate of credits that got through, times (1 + target_loss); as_printed as printed",
         "losses are known a round trip late, and belong to credits that were sent at the rate of then: with the rate of now two to five flows \
          use 87 to 78 % of the link in an independent simulation, and 94.8 % with the measured one, which is the figure of the paper",
     ),
@@ -149,7 +153,7 @@ pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
 /// The stream of draws of a flow's own that hosts use.
 const DRAWS: u64 = 3;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Called {
     host: Option<HostTime>,
     draws: Rng,

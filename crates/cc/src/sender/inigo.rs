@@ -227,7 +227,6 @@ impl Inigo {
         self.base_rtt = self.base_rtt.min(ack.rtt);
         self.smoothed_rtt = Some(self.smoothed_rtt.map_or(ack.rtt, |srtt| Time((srtt.0 * 7 + ack.rtt.0) / 8)));
         let threshold = self.base_rtt.scale(self.parameters.threshold);
-        let threshold = mutated!("inigo-threshold", threshold, Time::ZERO);
         let packets = if self.parameters.by_packets { self.window.packets_in(ack.acked) } else { 1.0 };
         self.observed += packets;
         if ack.rtt >= self.base_rtt + threshold && ack.rtt > self.base_rtt {
@@ -239,12 +238,12 @@ impl Inigo {
     }
 
     fn average(&self, alpha: f64, share: f64) -> f64 {
-        let g = mutated!("inigo-g", self.parameters.g, 4.0 * self.parameters.g);
+        let g = self.parameters.g;
         (1.0 - g) * alpha + g * share
     }
 
     fn congestion(&self) -> f64 {
-        mutated!("inigo-max", self.alpha.max(self.marked_alpha), self.alpha)
+        self.alpha.max(self.marked_alpha)
     }
 
     /// Algorithm 4.
@@ -304,14 +303,12 @@ impl Inigo {
                 self.undilated = self.base_rtt;
             }
             let srtt = self.smoothed_rtt.unwrap_or(self.base_rtt);
-            self.base_rtt =
-                mutated!("inigo-dilate", srtt + self.base_rtt.scale(self.parameters.threshold), self.base_rtt);
+            self.base_rtt = srtt + self.base_rtt.scale(self.parameters.threshold);
             self.alpha = 0.0;
             self.window.threshold = f64::INFINITY;
         }
         if self.dilation > DILATE_UNTIL {
-            let before = self.undilated + self.undilated.scale(self.parameters.threshold);
-            self.base_rtt = mutated!("inigo-undilate", before, self.base_rtt);
+            self.base_rtt = self.undilated + self.undilated.scale(self.parameters.threshold);
             self.dilation = 0;
         }
     }
@@ -319,10 +316,10 @@ impl Inigo {
     /// Algorithms 5 to 7: takes alpha/2 of `packets` out of the window, whole packets for sub-windows of more than one.
     fn answer(&mut self, packets: f64) {
         let alpha = self.congestion();
-        if alpha <= 0.0 || alpha < mutated!("inigo-least-alpha", self.parameters.least_alpha, 0.0) {
+        if alpha <= 0.0 || alpha < self.parameters.least_alpha {
             return;
         }
-        let less = packets * alpha / mutated!("inigo-cut", 2.0, 1.0);
+        let less = packets * alpha / 2.0;
         let less = if self.parameters.sub_window > 1.0 { less.floor() } else { less };
         self.window.cut_to(self.window.packets - less, FLOOR);
         if self.parameters.published {
@@ -343,8 +340,7 @@ impl Inigo {
             }
         }
         if ack.window_limited && !ack.recovering && !self.parameters.as_printed {
-            let increase = mutated!("inigo-increase", self.parameters.increase, 2.0 * self.parameters.increase);
-            self.window.packets += increase * acked / self.window.packets;
+            self.window.packets += self.parameters.increase * acked / self.window.packets;
             self.window.threshold = self.window.packets;
         }
     }

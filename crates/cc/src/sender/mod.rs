@@ -160,7 +160,7 @@ pub struct Segments {
 ///
 /// The caller calls it in time order, reads [`Sender::decision`] after each call, and calls `on_wake` exactly at the
 /// requested time.
-pub trait Sender: Debug + Send {
+pub trait Sender: Debug + Send + dyn_clone::DynClone {
     /// Handles an acknowledgement, or the answer to a packet that was trimmed ([`Ack::trimmed`]).
     fn on_ack(&mut self, now: Time, ack: &Ack);
 
@@ -217,3 +217,5 @@ pub trait Sender: Debug + Send {
     /// Reports internal values for plots; a name ends in its unit.
     fn probe(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
+
+dyn_clone::clone_trait_object!(Sender);

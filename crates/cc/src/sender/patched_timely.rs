@@ -163,9 +163,8 @@ impl PatchedTimely {
         self.weight = weight(self.slope, sample.gradient);
         let rate = self.shared.outside(self.rate, sample.rtt).unwrap_or_else(|| {
             let Shared { delta, beta, t_low, .. } = self.shared;
-            let error = delay / t_low - mutated!("patched-error", 1.0, 0.9);
-            let growth = mutated!("patched-increase", delta * (1.0 - self.weight), delta);
-            growth + self.rate * (1.0 - beta * self.weight * error)
+            let error = delay / t_low - 1.0;
+            delta * (1.0 - self.weight) + self.rate * (1.0 - beta * self.weight * error)
         });
         self.rate = self.shared.clamp(rate);
     }
@@ -174,7 +173,7 @@ impl PatchedTimely {
 /// w(g), eq. 30.
 #[must_use]
 pub fn weight(slope: f64, gradient: f64) -> f64 {
-    mutated!("patched-weight", (0.5 + slope * gradient).clamp(0.0, 1.0), 0.5)
+    (0.5 + slope * gradient).clamp(0.0, 1.0)
 }
 
 impl Sender for PatchedTimely {

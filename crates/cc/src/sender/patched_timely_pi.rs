@@ -117,8 +117,7 @@ impl PatchedTimelyPi {
     fn control(&mut self, sample: &Sample) {
         let delay = self.base.without(sample.rtt);
         let error = delay.as_secs() * self.shared.line_rate - self.q_ref;
-        let k2 = mutated!("patched-pi", self.k2, 0.0);
-        self.p += self.k1 * (error - self.error) + k2 * error * sample.elapsed.as_secs();
+        self.p += self.k1 * (error - self.error) + self.k2 * error * sample.elapsed.as_secs();
         self.error = error;
     }
 

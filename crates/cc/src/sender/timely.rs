@@ -146,14 +146,12 @@ impl Timely {
         let between = rtt >= t_low && rtt <= t_high;
         self.falling = if between && gradient <= 0.0 { self.falling + 1 } else { 0 };
         if rtt < t_low {
-            self.rate += mutated!("timely-low", delta, 4.0 * delta);
+            self.rate += delta;
         } else if rtt > t_high {
-            let beta = mutated!("timely-high", beta, beta / 2.0);
             self.rate *= (1.0 - beta * (1.0 - t_high / rtt)).max(self.keep);
-        } else if gradient <= mutated!("timely-sign", 0.0, 0.2) {
+        } else if gradient <= 0.0 {
             self.rate += if self.falling >= PATIENCE { self.hai * delta } else { delta };
         } else {
-            let beta = mutated!("timely-cut", beta, beta / 2.0);
             self.rate *= (1.0 - beta * gradient).max(self.keep);
         }
         self.rate = self.shared.clamp(self.rate);

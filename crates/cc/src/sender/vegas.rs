@@ -127,7 +127,7 @@ impl Vegas {
             let over = self.rtt_min.saturating_sub(self.base_rtt);
             self.extra = self.window.packets * (over / self.base_rtt);
         } else {
-            let rtt = mutated!("vegas-mean", self.rtt_sum / u64::from(self.samples), self.rtt_min);
+            let rtt = self.rtt_sum / u64::from(self.samples);
             let sent = self.window.packets_in(ack.in_flight + ack.acked);
             if sent <= 1.0 {
                 self.base_rtt = rtt;

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! use dctcp g=0.0625 alpha=1          the algorithm and its parameters (SI base units)
-//! path initial=10                     initial window in packets of 1460 bytes; rtt=100us: with empty queues; seed=2: of its draws; switches=5;
+//! path initial=10                     initial window in packets of 1460 bytes; rtt=100us: with empty queues; seed=2: of its draws; switches=5; active=3: flows of its sender;
 //!                                     rate=400 in Gbps and mtu=4096, payload and frame in bytes, which are also the packets below
 //! 100us ack sent=0us acked=1 -> window=11 alpha=0.9375
 //! 200us loss in_flight=20 -> window=5
@@ -17,7 +17,7 @@
 //! 490us data number=0 granted=470us   data came that answers a credit
 //! ```
 //!
-//! A timeout takes `lost=` and the word `repeated` (nothing was acknowledged since the one before). An ack also takes `rtt=` (otherwise now - sent), `delay=` (one way; otherwise half the RTT), `held=` (by the receiver's host), `marked=`,
+//! A timeout takes `lost=` and the word `repeated` (nothing was acknowledged since the one before). An ack also takes `rtt=` (otherwise now - sent), `delay=` (one way; otherwise half the RTT), `held=` (by the receiver's host), `samples=` (packets that it tells of), `marked=`,
 //! `trimmed=`, `in_flight=`, and the words `idle` (the window did not limit the flow) and `recovering`. Sizes are in packets.
 //! After the arrow stand `window=` in packets, `pace=` (0: none) and any probe of the algorithm, to one
 //! part in a thousand.

@@ -6,7 +6,7 @@ use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::engine::answer::{ComputationReport, FlowReport};
 use crate::port::PortReport;
-use crate::spec::network::{Balancing, Network};
+use crate::spec::network::{Balancing, FlowSpec, Network};
 
 /// The number of problems that are listed; the others are counted.
 const LISTED: usize = 10;
@@ -14,6 +14,8 @@ const LISTED: usize = 10;
 /// The parts of a run that the audit reads.
 pub(crate) struct Audit<'a> {
     pub network: &'a Network,
+    /// By node: the goodput of flows that have been retired; empty without such flows.
+    pub retired_goodput: &'a [u64],
     pub ports: &'a [PortReport],
     pub flows: &'a [FlowReport],
     pub computations: &'a [ComputationReport],
@@ -34,15 +36,7 @@ impl Audit<'_> {
         for (at, port) in self.ports.iter().enumerate() {
             problems.extend(port_problem(port, self.span).map(|problem| format!("port {at}: {problem}")));
         }
-        let mut rates = vec![Rate::ZERO; self.network.nodes as usize];
-        self.network.ports.iter().for_each(|port| rates[port.from as usize].0 += port.rate.0);
-        let one_way = self.network.faults.is_empty() && self.network.balancing == Balancing::Flow;
-        for (at, (flow, spec)) in self.flows.iter().zip(&self.network.flows).enumerate() {
-            let problem = flow_problem(flow, spec.bytes, one_way)
-                .or_else(|| self.out_of_numbers(flow, spec.bytes))
-                .or_else(|| self.too_much_delivered(flow, rates[spec.src as usize]));
-            problems.extend(problem.map(|problem| format!("flow {at}: {problem}")));
-        }
+        problems.extend(flow_problems(self.network, self.ended, self.flows));
         for (at, (one, spec)) in self.computations.iter().zip(&self.network.computations).enumerate() {
             let wrong = one.finish < Time::MAX && one.finish != one.start + spec.duration;
             problems.extend(wrong.then(|| format!("computation {at}: not as long as {}", spec.duration)));
@@ -56,21 +50,6 @@ impl Audit<'_> {
         problems
     }
 
-    /// A flow without an end stops where its sequence numbers do.
-    fn out_of_numbers(&self, flow: &FlowReport, bytes: Bytes) -> Option<String> {
-        let most = self.network.mss() * u64::from(u32::MAX - 1);
-        (bytes == Bytes::MAX && flow.delivered >= most.0)
-            .then(|| format!("has used all {} sequence numbers: expected a shorter run or larger frames", u32::MAX))
-    }
-
-    /// A flow delivers no more than the links of its host can have sent since the flow started.
-    fn too_much_delivered(&self, flow: &FlowReport, rate: Rate) -> Option<String> {
-        let sent = rate.sent_in(self.ended.saturating_sub(flow.start));
-        (flow.delivered > sent.0).then(|| {
-            format!("delivered {} bytes, but the links of its host can have sent at most {}", flow.delivered, sent.0)
-        })
-    }
-
     /// While a host is measured, it receives no more new payload than its links carry, plus one frame that was in flight. A packet that
     /// was late when the measurement began counts as well.
     fn too_much_goodput(&self) -> Option<String> {
@@ -78,7 +57,8 @@ impl Audit<'_> {
         for port in &self.network.ports {
             carried[port.to as usize] += (port.rate.sent_in(self.span + self.late) + self.network.mtu).0;
         }
-        let mut goodput = vec![0; self.network.nodes as usize];
+        let mut goodput = self.retired_goodput.to_vec();
+        goodput.resize(self.network.nodes as usize, 0);
         for (flow, spec) in self.flows.iter().zip(&self.network.flows) {
             goodput[spec.dst as usize] += flow.goodput;
         }
@@ -134,6 +114,35 @@ fn port_problem(port: &PortReport, span: Time) -> Option<String> {
     }
     let total = port.backlogs.total();
     (total != span).then(|| format!("queue recorded for {total} in {span}"))
+}
+
+/// Checks the first flows of a network, whose run has ended or is at this time.
+pub(crate) fn flow_problems(network: &Network, now: Time, flows: &[FlowReport]) -> Vec<String> {
+    let mut rates = vec![Rate::ZERO; network.nodes as usize];
+    network.ports.iter().for_each(|port| rates[port.from as usize].0 += port.rate.0);
+    let one_way = !network.links_change() && network.balancing == Balancing::Flow;
+    let problem = |((flow, spec), at): ((&FlowReport, &FlowSpec), u32)| {
+        let problem = flow_problem(flow, spec.bytes, one_way)
+            .or_else(|| out_of_numbers(network, flow, spec.bytes))
+            .or_else(|| too_much_delivered(flow, rates[spec.src as usize], now));
+        problem.map(|problem| format!("flow {at}: {problem}"))
+    };
+    flows.iter().zip(&network.flows).zip(network.first_flow..).filter_map(problem).collect()
+}
+
+/// A flow without an end stops where its sequence numbers do.
+fn out_of_numbers(network: &Network, flow: &FlowReport, bytes: Bytes) -> Option<String> {
+    let most = network.mss() * u64::from(u32::MAX - 1);
+    (bytes == Bytes::MAX && flow.delivered >= most.0)
+        .then(|| format!("has used all {} sequence numbers: expected a shorter run or larger frames", u32::MAX))
+}
+
+/// A flow delivers no more than the links of its host can have sent since the flow started.
+fn too_much_delivered(flow: &FlowReport, rate: Rate, now: Time) -> Option<String> {
+    let sent = rate.sent_in(now.saturating_sub(flow.start));
+    (flow.delivered > sent.0).then(|| {
+        format!("delivered {} bytes, but the links of its host can have sent at most {}", flow.delivered, sent.0)
+    })
 }
 
 /// Checks a flow; `one_way` tells whether it used only the path for which `ideal` is known.

@@ -21,7 +21,7 @@ use crate::spec::network::Network;
 
 /// A domain: a part of the network, or all of it. Its alignment is two cache lines, because processors fetch pairs of them, and another
 /// thread may work on the domain beside it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[repr(align(128))]
 pub(crate) struct Domain<O> {
     pub fabric: Fabric<O>,
@@ -60,6 +60,19 @@ impl<O: Observer> Domain<O> {
             events: 0,
             stale_wakes: 0,
         })
+    }
+
+    /// Replaces the references to the request and the routes.
+    pub(crate) fn set_network(&mut self, network: &Arc<Network>, routes: &Arc<Routes>) {
+        self.network = Arc::clone(network);
+        self.fabric.set_network(network, routes);
+        self.hosts.set_network(network);
+    }
+
+    /// Adds the next flow.
+    pub(crate) fn join(&mut self, flow: u32) {
+        self.fabric.join(flow);
+        self.hosts.join(&self.fabric, flow);
     }
 
     /// Uses new routes, for packets that leave their hosts from now on.

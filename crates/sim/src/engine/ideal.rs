@@ -5,7 +5,7 @@ use shallows_cc::units::{Bytes, Time};
 use crate::fabric::route::{FlowPath, Routes};
 use crate::port::clock::Clock;
 use crate::spec::check::MAX_TIME;
-use crate::spec::network::{FlowSpec, Network, PortSpec};
+use crate::spec::network::{Network, PortSpec};
 
 /// Time that the last frame of a flow spends at one port of an empty path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ fn sum(a: Time, b: Time) -> Time {
 /// The ports of a flow's path, each with the time that its last frame spends there if the path is empty; none for an unlimited flow.
 #[must_use]
 pub fn ideal_path(network: &Network, flow: u32, [there, back]: &[FlowPath; 2]) -> Vec<(u32, IdealHop)> {
-    let bytes = network.flows[flow as usize].bytes;
+    let bytes = network.flow(flow).bytes;
     if bytes == Bytes::MAX {
         return Vec::new();
     }
@@ -81,17 +81,20 @@ fn busiest_share(bytes: Bytes, mss: Bytes, counts: [usize; 2]) -> Bytes {
 
 /// By flow: its completion time on an empty path; zero for unlimited flows, and for those that take longer than any run.
 pub(crate) fn ideal_times(network: &Network, routes: &Routes) -> Vec<Time> {
-    let ideal = |(flow, number): (&FlowSpec, u32)| {
-        if flow.bytes == Bytes::MAX {
-            return Time::ZERO;
-        }
-        let [there, _] = routes.path(network, number);
-        let counts = [false, true].map(|back| routes.first_ports(number, back).len());
-        let bytes = busiest_share(flow.bytes, network.mss(), counts);
-        let ideal = ideal_completion(bytes, &specs(network, &there), network);
-        if ideal > MAX_TIME { Time::ZERO } else { ideal }
-    };
-    network.flows.iter().zip(0..).map(ideal).collect()
+    (0..network.flows.len() as u32).map(|flow| ideal_time(network, routes, flow)).collect()
+}
+
+/// The completion time of a flow on an empty path, as above.
+pub(crate) fn ideal_time(network: &Network, routes: &Routes, number: u32) -> Time {
+    let flow = network.flow(number);
+    if flow.bytes == Bytes::MAX {
+        return Time::ZERO;
+    }
+    let [there, _] = routes.path(network, number);
+    let counts = [false, true].map(|back| routes.first_ports(number, back).len());
+    let bytes = busiest_share(flow.bytes, network.mss(), counts);
+    let ideal = ideal_completion(bytes, &specs(network, &there), network);
+    if ideal > MAX_TIME { Time::ZERO } else { ideal }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub fn problem<O: Observer>(network: &Network, domains: &ParallelNetwork<O>) -> 
     held(port).for_each(|(packet, _)| *by_flow.entry(packet.flow).or_insert(0) += 1);
     let most = by_flow.into_iter().max_by_key(|&(flow, count)| (count, std::cmp::Reverse(flow)));
     let of = most.and_then(|(number, count)| {
-        let flow = network.flows.get(number as usize)?;
+        let flow = network.flows.get(number.checked_sub(network.first_flow)? as usize)?;
         let algorithm = network.controls[flow.control as usize].algorithm.name;
         Some(format!(", {count} of these from flow {number} ({algorithm})"))
     });

@@ -32,7 +32,7 @@ const CACHED_PACKETS: u64 = if cfg!(debug_assertions) { 0 } else { (3 << 19) / P
 const BEFORE: [usize; 6] = [14, 11, 8, 5, 3, 1];
 
 /// The known events, and how far their chains have been followed.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Lookahead {
     /// By the number of known events so far, modulo the size.
     chains: [Chain; 16],

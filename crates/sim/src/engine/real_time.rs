@@ -30,7 +30,7 @@ use crate::spec::network::{Balancing, Network};
 const MANY: u64 = 1 << 40;
 
 /// A domain in real time.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RealTimeDomain {
     simulation: Simulation,
     number: u32,
@@ -193,7 +193,7 @@ impl RealTimeDomain {
     #[must_use]
     pub fn report(&mut self, flow: u32) -> FlowReport {
         self.simulation.domains.settle();
-        let spec = &self.simulation.network.flows[flow as usize];
+        let spec = self.simulation.network.flow(flow);
         let hosts = self.simulation.domains.only_hosts();
         let (mut sender, mut receiver) = (SenderStats::NONE, ReceiverStats::NONE);
         if self.owns(spec.src) {
@@ -243,12 +243,10 @@ fn entries(network: &Network, routes: &Routes, partition: &Partition, number: u3
     };
     let entry = |flow: u32| {
         let [there, back] = routes.path(network, flow);
-        [(there, network.flows[flow as usize].dst, false), (back, network.flows[flow as usize].src, true)].map(
-            |(ports, to, answers)| {
-                let (place, &port) = (0..).zip(&ports).find(enters)?;
-                Some((port, routes.first_hop(flow, to, answers) + place))
-            },
-        )
+        [(there, network.flow(flow).dst, false), (back, network.flow(flow).src, true)].map(|(ports, to, answers)| {
+            let (place, &port) = (0..).zip(&ports).find(enters)?;
+            Some((port, routes.first_hop(flow, to, answers) + place))
+        })
     };
     (0..network.flows.len() as u32).map(entry).collect()
 }

@@ -32,7 +32,7 @@ pub(crate) enum Task {
 }
 
 /// The scheduled tasks, each at most once per time: a handful.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Schedule {
     /// The last task comes first.
     tasks: Vec<(Time, Task)>,

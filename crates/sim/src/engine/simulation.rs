@@ -7,6 +7,7 @@ use shallows_cc::units::{Bytes, Time};
 use crate::engine::answer::{Answer, Deadlock, FlowReport};
 use crate::engine::audit::{self, Audit};
 use crate::engine::deadlock;
+use crate::engine::driven::Driver;
 use crate::engine::ideal::ideal_times;
 use crate::engine::schedule::{DEADLOCK_INTERVAL, Schedule};
 use crate::engine::snapshot::Snapshot;
@@ -19,7 +20,7 @@ use crate::parallel::partition;
 use crate::parallel::run::Stop;
 use crate::port::clock::Clock;
 use crate::port::link;
-use crate::spec::network::{FlowSpec, Network};
+use crate::spec::network::Network;
 
 /// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +31,8 @@ pub enum Progress {
     Done,
 }
 
-/// A run of a network, with an observer.
-#[derive(Debug)]
+/// A run of a network, with an observer. A clone goes on by itself: snapshot and restore.
+#[derive(Clone, Debug)]
 pub struct Simulation<O = ()> {
     pub(super) network: Arc<Network>,
     pub(super) domains: ParallelNetwork<O>,
@@ -51,6 +52,7 @@ pub struct Simulation<O = ()> {
     pub(super) deadlock: Option<Deadlock>,
     pub(super) over: bool,
     pub(super) problems: Vec<String>,
+    pub(super) driver: Option<Box<Driver>>,
 }
 
 impl Simulation {
@@ -129,6 +131,7 @@ impl<O: Observer> Simulation<O> {
             deadlock: None,
             over: false,
             problems: Vec::new(),
+            driver: None,
             network,
         };
         simulation.over = simulation.domains.is_done();
@@ -174,7 +177,7 @@ impl<O: Observer> Simulation<O> {
     #[must_use]
     pub fn finished(&self) -> u64 {
         let limited = self.network.flows.iter().filter(|flow| flow.bytes != Bytes::MAX).count();
-        (limited - self.domains.unfinished()) as u64
+        u64::from(self.network.first_flow) + (limited - self.domains.unfinished()) as u64
     }
 
     /// Whether the run is complete.
@@ -197,7 +200,7 @@ impl<O: Observer> Simulation<O> {
     /// # Panics
     /// See [`Simulation::advance`].
     pub fn reach(&mut self, at: Time, events: u64) -> bool {
-        let (until, behind) = (self.events() + events, Time(at.0.saturating_add(1)));
+        let (until, behind) = (self.events().saturating_add(events), Time(at.0.saturating_add(1)));
         while !self.over && self.events() < until {
             let task = self.schedule.next();
             let pause_window = self.awaits_pause().then_some(DEADLOCK_INTERVAL);
@@ -215,10 +218,10 @@ impl<O: Observer> Simulation<O> {
 
     /// The state of everything `at` a time that [`Self::reach`] has reached.
     pub fn snapshot(&mut self, at: Time) -> Snapshot {
-        Snapshot::of(&mut self.domains, at, self.network.flows.len() as u32)
+        Snapshot::of(&mut self.domains, at, self.network.flow_numbers())
     }
 
-    fn events(&self) -> u64 {
+    pub(super) fn events(&self) -> u64 {
         self.domains.events() + self.tasks
     }
 
@@ -245,6 +248,7 @@ impl<O: Observer> Simulation<O> {
         let ports = self.domains.port_reports(now, measured);
         let audit = Audit {
             network: &self.network,
+            retired_goodput: self.driver.as_ref().map_or(&[], |driver| &driver.retired.goodput),
             ports: &ports,
             flows: &flows,
             computations: &computations,
@@ -257,7 +261,9 @@ impl<O: Observer> Simulation<O> {
         problems.extend(audit.problems());
         problems.extend(extra);
         let hash = ports.iter().fold(now.0, |hash, port| link::hash(hash, port.fingerprint));
-        let hash = flows.iter().fold(hash, |hash, flow| link::hash(hash, flow.finish.0 ^ flow.delivered));
+        let retired = self.driver.iter().flat_map(|driver| driver.retired.values.iter().copied());
+        let values = retired.chain(flows.iter().map(FlowReport::hashed));
+        let hash = values.fold(hash, link::hash);
         let fingerprint = computations.iter().fold(hash, |hash, one| link::hash(hash, one.finish.0));
         let answer = Answer {
             fingerprint,
@@ -280,11 +286,12 @@ impl<O: Observer> Simulation<O> {
 
     fn flow_reports(&mut self) -> Vec<FlowReport> {
         self.domains.settle();
-        let specs = self.network.flows.iter().zip(&self.ideal).zip(0..);
-        let report = |((spec, &ideal), flow): ((&FlowSpec, _), u32)| {
-            let start = if spec.starts_by_itself() { spec.start } else { Time::MAX };
-            FlowReport::new(self.domains.sender(flow), self.domains.receiver(flow), start, ideal)
-        };
-        specs.map(report).collect()
+        self.network.flow_numbers().map(|flow| self.flow_report(flow)).collect()
+    }
+
+    pub(super) fn flow_report(&self, flow: u32) -> FlowReport {
+        let (spec, ideal) = (self.network.flow(flow), self.ideal[(flow - self.network.first_flow) as usize]);
+        let start = if spec.starts_by_itself() { spec.start } else { Time::MAX };
+        FlowReport::new(self.domains.sender(flow), self.domains.receiver(flow), start, ideal)
     }
 }

@@ -1,5 +1,7 @@
 //! The state of every port, flow and packet at one moment, after all events at or before it.
 
+use std::ops::Range;
+
 use shallows_cc::units::{Bytes, Time};
 
 pub use crate::host::transport::SenderState;
@@ -105,7 +107,7 @@ pub struct PacketState {
 }
 
 /// State of a network.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Snapshot {
     /// By link.
     pub ports: Vec<PortState>,
@@ -125,10 +127,10 @@ impl Snapshot {
     pub const WAITS: [&str; 7] = ["nic", "pace", "host", "window", "receiver", "application", "answer"];
 
     /// The state of a network that has executed everything up to `now`, and nothing after it.
-    pub(crate) fn of<O: Observer>(domains: &mut ParallelNetwork<O>, now: Time, flows: u32) -> Self {
+    pub(crate) fn of<O: Observer>(domains: &mut ParallelNetwork<O>, now: Time, flows: Range<u32>) -> Self {
         domains.settle();
         let mut record = Recorder::default();
-        let started: Vec<_> = (0..flows).filter_map(|flow| flow_state(domains, now, flow)).collect();
+        let started: Vec<_> = flows.filter_map(|flow| flow_state(domains, now, flow)).collect();
         for flow in &started {
             domains.probe(flow.flow, Time::ZERO, &mut |name, value| record.probe(now, flow.flow, name, value));
         }

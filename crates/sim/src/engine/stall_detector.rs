@@ -24,7 +24,7 @@ struct Mark {
 }
 
 /// The detector, which checks all flows at intervals.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct StallDetector {
     /// The longest retransmission timeout.
     max_timeout: Time,

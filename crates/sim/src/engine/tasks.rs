@@ -37,7 +37,11 @@ impl<O: Observer> Simulation<O> {
     fn is_stalled(&self) -> bool {
         let waits =
             self.domains.unfinished_tasks() > 0 && self.domains.next_time() == Time::MAX && self.deadlock.is_none();
-        waits && !self.domains.is_part() && !self.schedule.has(Task::Deadlock) && !self.links_may_change()
+        waits
+            && !self.may_grow()
+            && !self.domains.is_part()
+            && !self.schedule.has(Task::Deadlock)
+            && !self.links_may_change()
     }
 
     /// Ends a run that has reached the packet limit.
@@ -94,6 +98,7 @@ impl<O: Observer> Simulation<O> {
         let stuck = self.stall_detector.check(now, &self.domains.flow_progress());
         if let Some((first, count)) = stuck
             && !self.domains.has_starts()
+            && !self.may_grow()
             && !self.links_may_change()
             && self.deadlock.is_none()
         {
@@ -106,6 +111,11 @@ impl<O: Observer> Simulation<O> {
         } else if let Some(at) = self.stall_detector.next_check(now) {
             self.schedule.set(at, Task::StallCheck);
         }
+    }
+
+    /// Whether flows may still join.
+    pub(super) fn may_grow(&self) -> bool {
+        self.driver.as_ref().is_some_and(|driver| driver.open)
     }
 
     fn links_may_change(&self) -> bool {
@@ -177,7 +187,7 @@ impl<O: Observer> Simulation<O> {
         let ports = deadlock::search(&self.domains);
         if !ports.is_empty() {
             self.deadlock = Some(Deadlock { at: self.now(), ports });
-            self.over |= self.network.until_done;
+            self.over |= self.driver.as_ref().map_or(self.network.until_done, |driver| driver.until_done);
         } else if (0..self.domains.links()).any(|link| self.domains.port(link).pauses_any()) {
             self.schedule_deadlock_search(self.now());
         }

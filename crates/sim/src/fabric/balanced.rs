@@ -12,7 +12,7 @@ use crate::spec::network::{Balancing, Network};
 type Passing = (u32, u32, u32);
 
 /// Salt of the choices of switches, and earlier choices.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Balanced {
     salt: u32,
     /// Whether a hash has chosen among several ports.

@@ -54,7 +54,7 @@ impl<O: Observer> Fabric<O> {
         if balancing == Balancing::Flowlet {
             return self.flowlet(switch, &packet, number);
         }
-        if balancing != Balancing::Queue && self.network.faults.is_empty() {
+        if balancing != Balancing::Queue && !self.network.links_change() {
             return (!ports.is_empty()).then(|| ports[nth(ports.len())]);
         }
         let step = QUEUE_STEP * self.network.mtu.0;
@@ -70,7 +70,7 @@ impl<O: Observer> Fabric<O> {
     fn flowlet(&mut self, switch: u32, packet: &Packet, number: u32) -> Option<u32> {
         let (now, gap) = (self.now, self.network.flowlet_gap);
         let key = (switch, packet.flow, packet.path);
-        let (ports, faults) = (self.routes.choices(switch, packet), !self.network.faults.is_empty());
+        let (ports, faults) = (self.routes.choices(switch, packet), self.network.links_change());
         let down = |port: u32| self.ports[port as usize].is_down();
         let usable = |&port: &u32| !faults || (!down(port) && ports.contains(&port));
         let port = match self.balanced.flowlet(key, now, gap).filter(usable) {

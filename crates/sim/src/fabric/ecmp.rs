@@ -119,7 +119,7 @@ impl EcmpTable {
             for (switch, column) in (network.hosts..network.nodes).zip(&mut columns) {
                 let begin = column.len();
                 column.resize(begin + count as usize, 0);
-                for (racks, closer) in closer_ports(network, search, &distances, switch) {
+                for (racks, closer) in closer_ports(network, search, distances, switch) {
                     let set = ports.add(closer, &mut known);
                     let of = |bit: &u32| racks >> bit & 1 > 0;
                     (0..count).filter(of).for_each(|bit| column[begin + bit as usize] = set);

@@ -166,7 +166,7 @@ impl<O: Observer> Fabric<O> {
     #[inline(never)]
     fn set_class(&mut self, at: u32) {
         let packet = &mut self.packets[at];
-        packet.flags = packet.flags.with_class(self.network.flows[packet.flow as usize].class as u8);
+        packet.flags = packet.flags.with_class(self.network.flow(packet.flow).class as u8);
     }
 
     /// Whether the memory of a switch counts packets with these flags.

@@ -31,6 +31,7 @@ mod link_events;
 mod outbox;
 pub(crate) mod ownership;
 mod pfc;
+mod port_lists;
 mod reverse_links;
 pub mod route;
 pub(crate) mod shared_buffer;
@@ -52,7 +53,7 @@ pub enum Delivery {
 
 /// The part of the fabric that a domain simulates, NICs included. One struct holds what every hop uses, because
 /// the compiler keeps it in registers only then.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Fabric<O> {
     pub network: Arc<Network>,
     /// The present time.
@@ -100,7 +101,7 @@ impl<O: Observer> Fabric<O> {
         observer: O,
     ) -> Result<Self, String> {
         let mut known = BTreeSet::new();
-        let changes: BTreeSet<_> = network.faults.iter().map(|fault| fault.link).collect();
+        let changes = network.changing_links();
         let port = |(number, spec): (u32, &PortSpec)| {
             let owned = ownership.owns_port(spec);
             let port = if owned { port(&network, number.into(), spec) } else { Port::new(spec, network.mtu) };
@@ -139,6 +140,17 @@ impl<O: Observer> Fabric<O> {
             observer,
             network,
         })
+    }
+
+    /// Replaces the references to the request and the routes.
+    pub(crate) fn set_network(&mut self, network: &Arc<Network>, routes: &Arc<Routes>) {
+        self.network = Arc::clone(network);
+        self.routes = Arc::clone(routes);
+    }
+
+    /// Adds a flow.
+    pub(crate) fn join(&mut self, flow: u32) {
+        self.has_classes |= self.network.flow(flow).class > 0;
     }
 
     /// Handles the arrival of the first packet of a link at the other end.

@@ -30,7 +30,7 @@ pub struct Transit {
 }
 
 /// Packets for another domain, and the INT stacks of those that have one, in their order.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Batch {
     pub packets: Vec<(Packet, Header)>,
     int_stacks: VecDeque<Vec<HopRecord>>,
@@ -52,7 +52,7 @@ impl Batch {
 }
 
 /// The links that lead to other domains, and the packets collected for these.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Outbox {
     domain: u32,
     /// By link: the domain at its end, if it is one, and the domain of its port. Empty if there is one domain.

@@ -40,7 +40,7 @@ impl Ingress {
 }
 
 /// State of PFC at all switches, for one traffic class.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Pfc {
     spec: PauseSpec,
     /// By link.

@@ -3,10 +3,12 @@
 //! The paths of a flow, in both directions, are computed once. A packet carries its position on its path.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use shallows_cc::units::Rate;
 
 use super::ecmp::EcmpTable;
+use super::port_lists::PortLists;
 use super::reverse_links::reverse_links;
 pub use super::shortest_paths::FlowPath;
 use super::shortest_paths::Search;
@@ -27,16 +29,18 @@ pub(crate) struct ReturnHop {
 }
 
 /// The paths of all flows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Routes {
     /// The choices of switches that choose for each packet.
     choices: Option<EcmpTable>,
     /// The same without the links that are down.
     detours: Option<EcmpTable>,
-    /// The ports of all paths, one path after the other.
-    hops: Vec<u32>,
+    /// The ports of all paths.
+    hops: PortLists,
     /// By flow and direction: the place in `hops` of the port behind the host's own.
     offsets: Vec<[u32; 2]>,
+    /// The number of the first flow that has paths: those before it have been retired.
+    first: u32,
     /// The offsets without faults, if links may fail.
     original: Vec<[u32; 2]>,
     /// By flow and direction: beginning and end of the part of `hops` with the ports among which a host chooses for each packet.
@@ -44,6 +48,18 @@ pub struct Routes {
     spread: Vec<[[u32; 2]; 2]>,
     /// Whether the run depends on paths that were chosen by a hash.
     drawn: bool,
+    /// The search in the whole network, if flows may join the run.
+    search: Option<Arc<Search>>,
+    /// The links that switches avoid now, if there are any.
+    detour: Option<Arc<Detour>>,
+}
+
+/// A network of which switches avoid some links.
+#[derive(Debug)]
+struct Detour {
+    /// By link: whether they avoid it.
+    down: Vec<bool>,
+    search: Search,
 }
 
 impl Routes {
@@ -54,28 +70,51 @@ impl Routes {
     pub(crate) fn new(network: &Network) -> Result<Self, String> {
         let search = Search::new(network, &[]);
         let flows: Vec<_> = (0..network.flows.len() as u32).collect();
-        let paths = found(network, &search, &flows)?;
+        let (paths, drawn) = found(network, &search, &flows)?;
         let mut routes = Self {
             choices: (network.balancing != Balancing::Flow).then(|| EcmpTable::new(network, &search)),
-            detours: None,
-            hops: Vec::new(),
             offsets: Vec::with_capacity(network.flows.len()),
-            original: Vec::new(),
-            spread: Vec::new(),
-            drawn: search.has_drawn(network),
+            drawn,
+            ..Self::default()
         };
-        if network.hosts_choose_ports() {
-            routes.spread = vec![[[0; 2]; 2]; network.flows.len()];
-        }
-        for (flow, [there, back]) in paths.into_iter().enumerate() {
-            routes.offsets.push([0; 2]);
-            routes.set(flow, 0, &there);
-            routes.set(flow, 1, &back);
-        }
-        if !network.faults.is_empty() {
-            routes.original.clone_from(&routes.offsets);
+        routes.add(network, &paths);
+        if !network.links_change() {
+            routes.hops.forget();
         }
         Ok(routes)
+    }
+
+    /// Adds the paths of the next flows.
+    fn add(&mut self, network: &Network, paths: &[[FlowPath; 2]]) {
+        let first = self.offsets.len();
+        self.offsets.resize(first + paths.len(), [0; 2]);
+        if network.hosts_choose_ports() {
+            self.spread.resize(self.offsets.len(), [[0; 2]; 2]);
+        }
+        for (flow, [there, back]) in (first..).zip(paths) {
+            self.set(flow, 0, there);
+            self.set(flow, 1, back);
+        }
+        if network.links_change() {
+            self.original.extend_from_slice(&self.offsets[first..]);
+        }
+    }
+
+    /// Adds the paths of the flows behind those that have paths, around the links that switches avoid now.
+    ///
+    /// # Errors
+    /// A sentence that names the first flow without a path in one of the directions; none is added.
+    pub(crate) fn join(&mut self, network: &Network) -> Result<(), String> {
+        let numbers = network.flow_numbers();
+        let flows: Vec<_> = (numbers.start + self.offsets.len() as u32..numbers.end).collect();
+        let search = Arc::clone(self.search.get_or_insert_with(|| Arc::new(Search::new(network, &[]))));
+        let (paths, drawn) = found(network, &search, &flows)?;
+        self.drawn |= drawn;
+        self.add(network, &paths);
+        if let Some(detour) = self.detour.clone() {
+            self.take_detours(network, &detour, &flows);
+        }
+        Ok(())
     }
 
     /// Whether the run depends on paths that were chosen by a hash.
@@ -83,14 +122,27 @@ impl Routes {
         self.drawn
     }
 
-    /// Sets the path of a flow in one direction.
+    /// The place of a flow in the tables by flow.
+    #[inline]
+    fn place(&self, flow: u32) -> usize {
+        (flow - self.first) as usize
+    }
+
+    /// Forgets the paths of flows before `first`.
+    pub(crate) fn retire(&mut self, first: u32) {
+        let count = self.place(first);
+        self.offsets.drain(..count);
+        self.original.drain(..count.min(self.original.len()));
+        self.spread.drain(..count.min(self.spread.len()));
+        self.first = first;
+    }
+
+    /// Sets the path of the flow at a place in one direction.
     fn set(&mut self, flow: usize, direction: usize, path: &FlowPath) {
-        self.offsets[flow][direction] = self.hops.len() as u32 + 1;
-        self.hops.extend_from_slice(&path.ports);
+        self.offsets[flow][direction] = self.hops.add(&path.ports) + 1;
         if let Some(spread) = self.spread.get_mut(flow) {
-            let begin = self.hops.len() as u32;
-            self.hops.extend_from_slice(&path.first);
-            spread[direction] = [begin, self.hops.len() as u32];
+            let begin = self.hops.add(&path.first);
+            spread[direction] = [begin, begin + path.first.len() as u32];
         }
     }
 
@@ -106,10 +158,19 @@ impl Routes {
         let search = Search::new(network, &down);
         self.detours = self.choices.is_some().then(|| EcmpTable::new(network, &search));
         self.offsets.clone_from(&self.original);
-        let flows: Vec<_> = (0..network.flows.len() as u32).collect();
-        let paths = search.paths(network, &flows);
-        self.drawn |= search.has_drawn(network);
-        for ([there, back], (number, flow)) in paths.into_iter().zip(network.flows.iter().enumerate()) {
+        let flows: Vec<_> = network.flow_numbers().collect();
+        let detour = Detour { down, search };
+        self.take_detours(network, &detour, &flows);
+        self.detour = detour.down.contains(&true).then(|| Arc::new(detour));
+    }
+
+    /// Reroutes some flows, which have their original paths, around the links that switches avoid.
+    fn take_detours(&mut self, network: &Network, Detour { down, search }: &Detour, flows: &[u32]) {
+        let reverse_links = if needs_reverse_links(network) { reverse_links(&network.ports) } else { Vec::new() };
+        let (paths, drawn) = search.paths(network, flows);
+        self.drawn |= drawn;
+        for ([there, back], &number) in paths.into_iter().zip(flows) {
+            let (place, flow) = (self.place(number), network.flow(number));
             let credits = network.controls[flow.control as usize].waits_for_credits();
             let back = if credits {
                 there.as_ref().and_then(|there| same_links(network, &reverse_links, number, &there.ports).ok())
@@ -117,7 +178,7 @@ impl Routes {
                 back
             };
             let is_down = |&port: &u32| down[port as usize];
-            let broken = self.path(network, number as u32).map(|path| path.iter().any(is_down));
+            let broken = self.path(network, number).map(|path| path.iter().any(is_down));
             let detours = [there, back].map(|path| path.filter(|path| !path.ports.iter().any(is_down)));
             // A host that chooses for each packet no longer chooses ports whose paths are broken, and chooses those that work again.
             let chooses = !self.spread.is_empty();
@@ -133,7 +194,7 @@ impl Routes {
             }
             for (direction, path) in detours.into_iter().enumerate() {
                 if let Some(path) = path.filter(|_| moves[direction]) {
-                    self.set(number, direction, &path);
+                    self.set(place, direction, &path);
                 }
             }
         }
@@ -142,13 +203,13 @@ impl Routes {
     /// The first port of a flow's path, which belongs to the sender's host, or to the receiver's if `back`.
     #[inline]
     pub fn first_port(&self, flow: u32, back: bool) -> u32 {
-        self.hops[self.offsets[flow as usize][usize::from(back)] as usize - 1]
+        self.hops[self.offsets[self.place(flow)][usize::from(back)] as usize - 1]
     }
 
     /// The ports among which the sender's host, or the receiver's if `back`, chooses for each packet: one unless hosts choose.
     pub(crate) fn first_ports(&self, flow: u32, back: bool) -> &[u32] {
-        let Some(spread) = self.spread.get(flow as usize) else {
-            let begin = self.offsets[flow as usize][usize::from(back)] as usize;
+        let Some(spread) = self.spread.get(self.place(flow)) else {
+            let begin = self.offsets[self.place(flow)][usize::from(back)] as usize;
             return &self.hops[begin - 1..begin];
         };
         let [begin, end] = spread[usize::from(back)];
@@ -163,7 +224,7 @@ impl Routes {
     /// The position at which a packet of this flow to `host` begins; `back` says that the receiver sends it.
     #[inline]
     pub(crate) fn first_hop(&self, flow: u32, host: u32, back: bool) -> u32 {
-        if self.choices.is_some() { BY_DESTINATION | host } else { self.offsets[flow as usize][usize::from(back)] }
+        if self.choices.is_some() { BY_DESTINATION | host } else { self.offsets[self.place(flow)][usize::from(back)] }
     }
 
     /// The port that [`Self::next`] returns.
@@ -182,11 +243,11 @@ impl Routes {
 
     /// The next hop of a packet that returns to its sender from `switch`; `None` if the switch is not on the path back.
     pub fn back(&self, network: &Network, packet: &Packet, switch: u32) -> Option<ReturnHop> {
-        let host = network.flows[packet.flow as usize].src;
+        let host = network.flow(packet.flow).src;
         if self.choices.is_some() {
             return Some(ReturnHop { path: BY_DESTINATION | host, port: None });
         }
-        let begin = self.offsets[packet.flow as usize][1];
+        let begin = self.offsets[self.place(packet.flow)][1];
         for (&port, hop) in self.hops.get(begin as usize..)?.iter().zip(begin..) {
             let link = &network.ports[port as usize];
             if link.from == switch {
@@ -216,7 +277,7 @@ impl Routes {
         if self.choices.is_none() {
             return ports;
         }
-        let spec = &network.flows[flow as usize];
+        let spec = network.flow(flow);
         let mut seen = BTreeSet::new();
         for (host, back) in [(spec.dst, false), (spec.src, true)] {
             let mut open = self.first_ports(flow, back).to_vec();
@@ -233,8 +294,8 @@ impl Routes {
 
     /// All ports of a flow's path, from its sender to its receiver and in the other direction.
     pub(crate) fn path(&self, network: &Network, flow: u32) -> [Vec<u32>; 2] {
-        let spec = &network.flows[flow as usize];
-        let [there, back] = self.offsets[flow as usize];
+        let spec = network.flow(flow);
+        let [there, back] = self.offsets[self.place(flow)];
         [(spec.dst, there), (spec.src, back)].map(|(to, hop)| {
             let hops = &self.hops[hop as usize - 1..];
             let last = hops.iter().position(|&port| network.ports[port as usize].to == to);
@@ -252,7 +313,7 @@ pub fn paths(network: &Network, flows: &[u32]) -> Result<Vec<[FlowPath; 2]>, Str
     if let Some(flow) = flows.iter().find(|&&flow| flow as usize >= count) {
         return Err(format!("flow {flow}: expected one of {count}"));
     }
-    found(network, &Search::new(network, &[]), flows)
+    Ok(found(network, &Search::new(network, &[]), flows)?.0)
 }
 
 /// For each set of links, the flows whose data or answers take one of them, as a run would choose their paths.
@@ -279,25 +340,26 @@ pub fn flows_over(network: &Network, sets: &[Vec<u32>]) -> Result<Vec<Vec<u32>>,
     Ok(flows)
 }
 
-/// The paths of these flows; those of the packets that answer data that waits for credits are its links in reverse.
-fn found(network: &Network, search: &Search, flows: &[u32]) -> Result<Vec<[FlowPath; 2]>, String> {
+/// The paths of these flows, and whether a run depends on a hash that chose among several; those of the packets that answer data that waits for credits are its links in reverse.
+fn found(network: &Network, search: &Search, flows: &[u32]) -> Result<(Vec<[FlowPath; 2]>, bool), String> {
     let reverse_links = if needs_reverse_links(network) { reverse_links(&network.ports) } else { Vec::new() };
     let path = |([there, back], &number): ([Option<FlowPath>; 2], &u32)| {
-        let flow = &network.flows[number as usize];
+        let flow = network.flow(number);
         let missing = |back, from, to| format!("flow {number}: no path {back}from host {from} to {to}");
         let there = there.ok_or_else(|| missing("", flow.src, flow.dst))?;
         let credits = network.controls[flow.control as usize].waits_for_credits();
         let back = match back {
-            _ if credits => same_links(network, &reverse_links, number as usize, &there.ports)?,
+            _ if credits => same_links(network, &reverse_links, number, &there.ports)?,
             back => back.ok_or_else(|| missing("back ", flow.dst, flow.src))?,
         };
         Ok([there, back])
     };
-    search.paths(network, flows).into_iter().zip(flows).map(path).collect()
+    let (paths, drawn) = search.paths(network, flows);
+    Ok((paths.into_iter().zip(flows).map(path).collect::<Result<_, String>>()?, drawn))
 }
 
 /// The reverse links of a path, which data takes if it waits for credits.
-fn same_links(network: &Network, reverse_links: &[u32], flow: usize, path: &[u32]) -> Result<FlowPath, String> {
+fn same_links(network: &Network, reverse_links: &[u32], flow: u32, path: &[u32]) -> Result<FlowPath, String> {
     let back = |&port: &u32| {
         let (from, to) = (network.ports[port as usize].from, network.ports[port as usize].to);
         let missing = || format!("flow {flow} needs the same way back: expected a link from node {to} to {from}");
@@ -309,4 +371,54 @@ fn same_links(network: &Network, reverse_links: &[u32], flow: usize, path: &[u32
 /// Whether data of some flow takes the path of its credits backwards.
 fn needs_reverse_links(network: &Network) -> bool {
     network.controls.iter().any(Control::waits_for_credits)
+}
+
+#[cfg(test)]
+mod tests {
+    use shallows_cc::catalog;
+    use shallows_cc::parameter::Values;
+    use shallows_cc::units::{Bytes, Time};
+
+    use super::*;
+    use crate::spec::fault::{Change, Fault};
+    use crate::spec::network::{FlowSpec, PortSpec};
+
+    /// Hosts 0 and 1 behind switches 2 and 5, between which there are two paths. One of them fails again and again.
+    #[test]
+    fn a_link_that_fails_often_takes_no_more_memory() {
+        let cables = [(0, 2), (2, 3), (2, 4), (3, 5), (4, 5), (5, 1)];
+        let link = |(from, to)| PortSpec {
+            from,
+            to,
+            rate: Rate::from_gbps(10),
+            delay: Time::ZERO,
+            buffer: Bytes::MAX,
+            marking: None,
+            discipline: None,
+        };
+        let flow = FlowSpec::new(0, 1, Bytes(1), Time::ZERO);
+        let fault = Fault { at: Time::ZERO, link: 0, change: Change::Drain };
+        let mut network = Network {
+            hosts: 2,
+            nodes: 6,
+            ports: cables.iter().flat_map(|&(from, to)| [(from, to), (to, from)]).map(link).collect(),
+            flows: vec![flow; 3],
+            faults: vec![fault],
+            ..Network::bare()
+        };
+        let algorithm = catalog::find("dctcp").expect("a row of the catalog");
+        let values = Values::defaults(algorithm.parameters);
+        network.controls = vec![Control { algorithm, values, receiver: None, acks_every: 1, user_algorithm: None }];
+        let mut routes = Routes::new(&network).expect("there are paths");
+        let mut lengths = Vec::new();
+        for _ in 0..10 {
+            for broken in [2, 4] {
+                let down: Vec<_> = (0..12).map(|port| port / 2 * 2 == broken).collect();
+                routes.reroute(&network, &down);
+                assert!((0..3).all(|flow| !routes.path(&network, flow)[0].contains(&broken)));
+                lengths.push(routes.hops.len());
+            }
+        }
+        assert!(lengths[1..].iter().all(|&length| length == lengths[1]), "{lengths:?}");
+    }
 }

@@ -25,7 +25,7 @@ pub enum Verdict {
 }
 
 /// Memory in which switches keep the packets of a traffic class.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct ClassMemory {
     /// Its pool at each switch, and the place of the pool among those of a switch; `None` if its packets share no memory.
     pool: Option<(SharedSpec, usize)>,
@@ -71,7 +71,7 @@ impl ClassMemory {
 }
 
 /// The memories of all switches.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Switches {
     /// By traffic class.
     classes: Vec<ClassMemory>,

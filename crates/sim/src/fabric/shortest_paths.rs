@@ -1,7 +1,8 @@
-//! Shortest paths by number of hops, with a choice by flow among equal ones (ECMP). Hosts do not forward.
+//! Shortest paths by number of hops, with a choice by flow among equal ones (ECMP), and the routes of flows that have one. Hosts do
+//! not forward.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use super::reverse_links::reverse_links;
 use crate::lists::Lists;
@@ -20,14 +21,13 @@ pub struct FlowPath {
 /// The path of a flow, and the path of the packets that answer it, if there are any.
 type Paths = [Option<FlowPath>; 2];
 
-/// A network whose shortest paths are searched.
+/// A network whose shortest paths are searched. It remembers the distances that a search has needed.
+#[derive(Debug)]
 pub(super) struct Search {
     hosts: u32,
     /// Whether some host has several ports.
     several: bool,
     salt: u32,
-    /// Whether a hash has chosen among several ports.
-    drawn: Cell<bool>,
     /// By node: its ports.
     pub out: Lists,
     /// By node: the switches at the other end of each link to it.
@@ -38,6 +38,8 @@ pub(super) struct Search {
     pub rack: Vec<u32>,
     /// By rack: its switches.
     pub racks: Vec<Vec<u32>>,
+    /// The distances to each [`RACKS`] racks, once they were needed.
+    distances: Vec<OnceLock<Distances>>,
 }
 
 /// The common part of the paths to the hosts of a rack.
@@ -46,12 +48,15 @@ struct ToRack<'a> {
     rack: u32,
     /// By switch: its ports on shortest paths, once a path has needed them.
     closer: BTreeMap<u32, Vec<u32>>,
+    /// Whether a hash has chosen among several ports.
+    drawn: bool,
 }
 
 /// Racks whose distances are searched at once.
 pub(super) const RACKS: u32 = u64::BITS;
 
 /// Hops from every switch to the hosts of up to [`RACKS`] neighbouring racks. A bit of a mask stands for a rack.
+#[derive(Debug)]
 pub(super) struct Distances {
     /// The number of the first switch.
     hosts: u32,
@@ -110,58 +115,61 @@ impl Search {
                 racks.len() as u32 - 1
             })
         });
+        let rack = rack.collect();
         Self {
-            rack: rack.collect(),
+            rack,
+            distances: racks.chunks(RACKS as usize).map(|_| OnceLock::new()).collect(),
             racks,
             hosts: network.hosts,
             several: network.has_multiport_hosts(),
             salt: salt(network.seed),
-            drawn: Cell::new(false),
             out,
             into,
             last: Lists::new(network.hosts, to_hosts),
         }
     }
 
-    /// Whether a run depends on the choices so far. Where each packet finds its own way, a path only says which delays and rates to
+    /// Whether a run depends on the choices of a hash. Where each packet finds its own way, a path only says which delays and rates to
     /// expect, and where the links between switches, and those of hosts with several ports, are alike, all paths say the same.
-    pub fn has_drawn(&self, network: &Network) -> bool {
+    fn depends_on_choices(&self, network: &Network) -> bool {
         let alike = |from_host: bool| {
             let mut of = network.ports.iter().filter(|port| (port.from.min(port.to) < network.hosts) == from_host);
             let first = of.next();
             of.all(|port| first.is_some_and(|first| (first.rate, first.delay) == (port.rate, port.delay)))
         };
         let by_flow = network.balancing == Balancing::Flow;
-        self.drawn.get() && (by_flow || !alike(false) || self.several && !alike(true))
+        by_flow || !alike(false) || self.several && !alike(true)
     }
 
-    /// The paths of these flows in their order, searched rack by rack.
-    pub(crate) fn paths(&self, network: &Network, flows: &[u32]) -> Vec<Paths> {
+    /// The paths of these flows in their order, searched rack by rack, and whether a run depends on a hash that chose among several.
+    pub(crate) fn paths(&self, network: &Network, flows: &[u32]) -> (Vec<Paths>, bool) {
+        let mut drawn = false;
         let mut paths: Vec<Paths> = flows.iter().map(|_| [None, None]).collect();
         if self.several {
             // Packets that answer leave by the port at which data arrives, which must be known before.
             let reverse = reverse_links(&network.ports);
-            self.search(network, (flows, &[0]), &mut paths, |_| NIL);
+            drawn |= self.search(network, (flows, &[0]), &mut paths, |_| NIL);
             let arrivals: Vec<_> = paths.iter().map(|[there, _]| there.as_ref().map_or(NIL, FlowPath::last)).collect();
             let answers_by = |place: u32| reverse.get(arrivals[place as usize] as usize).copied().unwrap_or(NIL);
-            self.search(network, (flows, &[1]), &mut paths, answers_by);
+            drawn |= self.search(network, (flows, &[1]), &mut paths, answers_by);
         } else {
-            self.search(network, (flows, &[0, 1]), &mut paths, |_| NIL);
+            drawn |= self.search(network, (flows, &[0, 1]), &mut paths, |_| NIL);
         }
-        paths
+        (paths, drawn && self.depends_on_choices(network))
     }
 
     /// Searches the paths of some flows in some directions. `preferred` is the first port that a flow, given by its index in `flows`,
-    /// takes if shortest paths begin there.
+    /// takes if shortest paths begin there. Returns whether a hash has chosen among several ports.
     fn search(
         &self,
         network: &Network,
         (flows, directions): (&[u32], &[usize]),
         paths: &mut [Paths],
         preferred: impl Fn(u32) -> u32,
-    ) {
+    ) -> bool {
+        let mut drawn = false;
         let all = flows.iter().zip(0_u32..).flat_map(|(&number, place)| {
-            let flow = &network.flows[number as usize];
+            let flow = network.flow(number);
             let rack = move |direction| self.rack[[flow.dst, flow.src][direction] as usize];
             directions.iter().map(move |&direction| (rack(direction), place, direction))
         });
@@ -170,20 +178,28 @@ impl Search {
         for batch in wanted.chunk_by(|a, b| a.0 / RACKS == b.0 / RACKS) {
             let distances = self.distances(batch[0].0 / RACKS * RACKS);
             for same_rack in batch.chunk_by(|a, b| a.0 == b.0) {
-                let mut to_rack = ToRack { distances: &distances, rack: same_rack[0].0, closer: BTreeMap::new() };
+                let mut to_rack = ToRack { distances, rack: same_rack[0].0, closer: BTreeMap::new(), drawn: false };
                 for &(_, place, direction) in same_rack {
                     let number = flows[place as usize];
-                    let flow = &network.flows[number as usize];
+                    let flow = network.flow(number);
                     let ends = if direction == 0 { (flow.src, flow.dst) } else { (flow.dst, flow.src) };
-                    let path = self.walk(network, ends, (number, preferred(place)), &mut to_rack);
-                    paths[place as usize][direction] = path;
+                    let hashed = (network.path_hash(number), preferred(place));
+                    let path = || self.walk(network, ends, hashed, &mut to_rack);
+                    paths[place as usize][direction] = self.route(network, number, direction).or_else(path);
                 }
+                drawn |= to_rack.drawn;
             }
         }
+        drawn
     }
 
-    /// Hops from every switch to the hosts of the racks from `first` on, by a search that follows all of them at once.
-    pub fn distances(&self, first: u32) -> Distances {
+    /// Hops from every switch to the hosts of the racks from `first` on, a multiple of [`RACKS`].
+    pub fn distances(&self, first: u32) -> &Distances {
+        self.distances[(first / RACKS) as usize].get_or_init(|| self.search_distances(first))
+    }
+
+    /// Searches the distances to some racks, and follows all of them at once.
+    fn search_distances(&self, first: u32) -> Distances {
         let switches = self.out.len() - self.hosts as usize;
         let at = |switch: u32| (switch - self.hosts) as usize;
         let mut racks_at = vec![Vec::new(); switches];
@@ -219,13 +235,20 @@ impl Search {
         Distances { hosts: self.hosts, first, racks_at }
     }
 
+    /// The route of the data of a flow, if it has one.
+    fn route(&self, network: &Network, flow: u32, direction: usize) -> Option<FlowPath> {
+        let ports: Vec<_> = if direction == 0 { network.route(flow).collect() } else { Vec::new() };
+        let &begin = ports.first()?;
+        Some(FlowPath { first: if self.several { vec![begin] } else { Vec::new() }, ports })
+    }
+
     /// The path from one host to the other; `None` if there is no path. It begins at the `preferred` port if that is possible.
     fn walk(
         &self,
         network: &Network,
         (from, to): (u32, u32),
-        (flow, preferred): (u32, u32),
-        ToRack { distances, rack, closer }: &mut ToRack<'_>,
+        (hash, preferred): (u32, u32),
+        ToRack { distances, rack, closer, drawn }: &mut ToRack<'_>,
     ) -> Option<FlowPath> {
         let hops = |port: u32| match network.ports[port as usize].to {
             next if next == to => 0,
@@ -234,7 +257,8 @@ impl Search {
         };
         let least = self.out.of(from).iter().map(|&port| hops(port)).min().filter(|&least| least != NIL)?;
         let first = self.out.of(from).iter().copied().filter(|&port| hops(port) == least);
-        let begin = first.clone().find(|&port| port == preferred).or_else(|| self.choose(from, flow, first.clone()))?;
+        let begin =
+            first.clone().find(|&port| port == preferred).or_else(|| self.choose(from, hash, first.clone(), drawn))?;
         let mut ports = vec![begin];
         loop {
             let node = network.ports[ports[ports.len() - 1] as usize].to;
@@ -245,7 +269,7 @@ impl Search {
                 // A switch may have many thousand hosts.
                 1 => {
                     let there = self.last.of(to).iter().filter(|&&port| network.ports[port as usize].from == node);
-                    self.choose(node, flow, there.copied())
+                    self.choose(node, hash, there.copied(), drawn)
                 }
                 here => {
                     let leads_closer = |&&port: &&u32| {
@@ -253,18 +277,24 @@ impl Search {
                         next >= self.hosts && distances.of(next, *rack) == here - 1
                     };
                     let all = || self.out.of(node).iter().filter(leads_closer).copied().collect();
-                    self.choose(node, flow, closer.entry(node).or_insert_with(all).iter().copied())
+                    self.choose(node, hash, closer.entry(node).or_insert_with(all).iter().copied(), drawn)
                 }
             };
             ports.push(next?);
         }
     }
 
-    /// Chooses one of the ports of a node by a hash of the flow; `None` if there are no ports.
-    fn choose(&self, node: u32, flow: u32, mut ports: impl Iterator<Item = u32> + Clone) -> Option<u32> {
+    /// Chooses one of the ports of a node by a hash of the flow's number; `None` if there are no ports.
+    fn choose(
+        &self,
+        node: u32,
+        number: u32,
+        mut ports: impl Iterator<Item = u32> + Clone,
+        drawn: &mut bool,
+    ) -> Option<u32> {
         let count = ports.clone().count();
-        self.drawn.set(self.drawn.get() || count > 1);
-        let hash = scramble(flow ^ self.salt ^ node.wrapping_mul(0x85eb_ca6b));
+        *drawn |= count > 1;
+        let hash = scramble(number ^ self.salt ^ node.wrapping_mul(0x85eb_ca6b));
         ports.nth(((u64::from(hash) * count as u64) >> 32) as usize)
     }
 }

@@ -7,6 +7,7 @@ use shallows_cc::units::Time;
 use crate::host::flow_table::OwnedTable;
 use crate::queue::timers::{Kind, Timer};
 use crate::spec::network::Network;
+use crate::spec::task::Numbering;
 
 /// Result of one computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub struct ComputationReport {
 }
 
 /// The computations of a domain.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Computations {
     /// For each processor that is busy, by host and number, the computation that it executes, and those that wait for it.
     busy: BTreeMap<(u32, u32), VecDeque<u32>>,
@@ -67,6 +68,6 @@ impl Computations {
         self.reports[number as usize].start = now;
         let at = now + network.computations[number as usize].duration;
         self.last_end = self.last_end.max(at);
-        Timer { at, kind: Kind::Computed, flow: network.flows.len() as u32 + number }
+        Timer { at, kind: Kind::Computed, flow: number | Numbering::COMPUTATION }
     }
 }

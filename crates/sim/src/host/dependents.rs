@@ -6,6 +6,7 @@ use crate::fabric::Fabric;
 use crate::host::hosts::Hosts;
 use crate::observe::Observer;
 use crate::queue::timers::Kind;
+use crate::spec::task::Numbering;
 
 impl Hosts {
     /// Whether the last task of a run that ends with its tasks has finished here.
@@ -28,7 +29,7 @@ impl Hosts {
         } else {
             let next = self.computations.finish(&self.network, fabric.now, number);
             fabric.interrupt |= self.has_ended();
-            self.start_dependents(fabric.now, self.network.flows.len() as u32 + number, |_| true);
+            self.start_dependents(fabric.now, number | Numbering::COMPUTATION, |_| true);
             next
         };
         next.into_iter().for_each(|timer| self.nics.timers.set(timer));

@@ -1,7 +1,7 @@
 //! A set of flows that is filled and emptied again and again.
 
 /// A set of flows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct FlowSet {
     /// By flow: whether it is in the set.
     contains: Vec<bool>,
@@ -12,6 +12,11 @@ impl FlowSet {
     /// Creates the empty set, for flows below `flows`.
     pub(crate) fn new(flows: usize) -> Self {
         Self { contains: vec![false; flows], flows: Vec::new() }
+    }
+
+    /// Adds the next flow.
+    pub(crate) fn join(&mut self) {
+        self.contains.push(false);
     }
 
     /// Adds a flow.

@@ -29,10 +29,11 @@ use crate::port::admission::Incoming;
 use crate::queue::timers::{Kind, Timer};
 use crate::randomness::Randomness;
 use crate::spec::network::{Balancing, FlowSpec, Network};
+use crate::spec::task::Numbering;
 
 /// All hosts of a domain.
 // Tables by flow or host are fields of their own, because most events need several of them at once.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Hosts {
     pub(super) network: Arc<Network>,
     ownership: Ownership,
@@ -60,6 +61,21 @@ pub struct Hosts {
     pub unfinished: usize,
     /// Stop timers of flows whose sender is in another domain, where the same stop is counted as an event.
     pub remote_stops: u64,
+    /// Completions since they were last taken, if the run is driven.
+    pub completions: Option<Vec<Completion>>,
+    /// Whether the run stops when a flow completes at its receiver.
+    pub stops_at_completion: bool,
+}
+
+/// Completion of a flow at one of its ends: all its bytes have arrived at the receiver, or the sender knows that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Completion {
+    /// When it happened.
+    pub at: Time,
+    /// The flow.
+    pub flow: u32,
+    /// Whether it is the end at the sender.
+    pub at_sender: bool,
 }
 
 impl Hosts {
@@ -77,7 +93,7 @@ impl Hosts {
                 timers.push(Timer { at: flow.stop, kind: Kind::Stop, flow: number });
             }
         }
-        for (one, number) in network.computations.iter().zip(flows as u32..) {
+        for (one, number) in network.computations.iter().zip(Numbering::COMPUTATION..) {
             if one.after.is_empty() && one.behind.is_empty() && here(one.host) {
                 timers.push(Timer { at: one.start, kind: Kind::Start, flow: number });
             }
@@ -94,19 +110,69 @@ impl Hosts {
             nics,
             senders: FlowTable::new(flows),
             receivers: FlowTable::new(flows),
-            sender_stats: OwnedTable::new(SenderStats::NONE, flows as u32, |flow| {
-                here(network.flows[flow as usize].src)
-            }),
-            receiver_stats: OwnedTable::new(ReceiverStats::NONE, flows as u32, |flow| {
-                here(network.flows[flow as usize].dst)
-            }),
+            sender_stats: OwnedTable::new(SenderStats::NONE, flows as u32, |flow| here(network.flow(flow).src)),
+            receiver_stats: OwnedTable::new(ReceiverStats::NONE, flows as u32, |flow| here(network.flow(flow).dst)),
             randomness: Randomness::default(),
             arrived: network.record.goodput.is_some().then(|| FlowSet::new(flows)),
             unfinished: network.flows.iter().filter(|flow| flow.bytes != Bytes::MAX && here(flow.dst)).count(),
             remote_stops: 0,
+            completions: None,
+            stops_at_completion: false,
             ownership,
             network,
         }
+    }
+
+    /// Adds the next flow, which starts by itself.
+    pub(crate) fn join<O: Observer>(&mut self, fabric: &Fabric<O>, flow: u32) {
+        let &FlowSpec { src, dst, start, stop, bytes, .. } = self.network.flow(flow);
+        let [sends, receives] = [src, dst].map(|host| self.ownership.owns(host));
+        self.senders.join();
+        self.receivers.join();
+        self.sender_stats.join(SenderStats::NONE, flow, sends);
+        self.receiver_stats.join(ReceiverStats::NONE, flow, receives);
+        if let Some(arrived) = &mut self.arrived {
+            arrived.join();
+        }
+        if let Some(piggyback) = &mut self.nics.piggyback {
+            piggyback.join(src, dst);
+        }
+        self.pull_pacer.join(self.nics.index(dst, fabric.routes.first_ports(flow, true)[0]));
+        self.unfinished += usize::from(receives && bytes != Bytes::MAX);
+        if sends {
+            self.nics.timers.set(Timer { at: start, kind: Kind::Start, flow });
+        }
+        if stop < Time::MAX && (sends || receives) {
+            self.nics.timers.set(Timer { at: stop, kind: Kind::Stop, flow });
+        }
+    }
+
+    /// Whether a flow has ended at its ends here: nothing of it is to be sent, and it has no stop to come.
+    pub(crate) fn has_ended_here(&self, flow: u32) -> bool {
+        let spec = self.network.flow(flow);
+        let [sends, receives] = [spec.src, spec.dst].map(|host| self.ownership.owns(host));
+        let sent = !sends || self.sender_stats[flow as usize].start < Time::MAX && self.senders.get(flow).is_none();
+        let received = || self.receiver_stats[flow as usize].finish < Time::MAX && self.receivers.get(flow).is_none();
+        sent && (!receives || received())
+    }
+
+    /// Flows that hosts may still need although they have ended: they have responses or pulls to come.
+    pub(crate) fn flows_held(&self) -> impl Iterator<Item = u32> {
+        self.nics.timers.flows(&[Kind::Response, Kind::Pull]).chain(self.pull_pacer.queued())
+    }
+
+    /// Retires the flows before `first`.
+    pub(crate) fn retire(&mut self, first: u32) {
+        self.senders.retire(first);
+        self.receivers.retire(first);
+        self.sender_stats.retire(first);
+        self.receiver_stats.retire(first);
+        self.pull_pacer.retire(first);
+    }
+
+    /// Replaces the reference to the request.
+    pub(crate) fn set_network(&mut self, network: &Arc<Network>) {
+        self.network = Arc::clone(network);
     }
 
     /// Handles a packet that has arrived at its host.
@@ -181,6 +247,10 @@ impl Hosts {
     #[cold]
     fn waits_for_data<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32, at: u32) -> bool {
         let Some(piggyback) = &mut self.nics.piggyback else { return false };
+        // The flow in the other direction may join the run later, so it does not count before it has started.
+        if piggyback.partner(flow).is_none_or(|partner| self.sender_stats[partner as usize].start == Time::MAX) {
+            return false;
+        }
         let others = piggyback.waiting(flow) > 0;
         let (waits, displaced) = piggyback.take(fabric.now, at, &mut fabric.packets);
         if waits && (!others || displaced.is_some()) {
@@ -280,7 +350,7 @@ impl Hosts {
             let receiver = setup.receiver(flow, fabric.now);
             return self.receivers.insert(flow, receiver);
         }
-        let spec = &self.network.flows[flow as usize];
+        let spec = self.network.flow(flow);
         let arrived = (fabric.packets.header(at), fabric.packets[at].flags.is_ce());
         if let Some((length, header)) = reply_after_close(fabric.now, arrived, (spec.bytes, self.network.mss())) {
             let setup = Setup { network: &self.network, routes: &fabric.routes, nics: &self.nics };
@@ -293,15 +363,18 @@ impl Hosts {
 
     /// Finishes a limited flow, all of whose bytes have arrived, and removes its receiver if that has nothing left to send.
     fn on_complete<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
-        if self.network.flows[flow as usize].bytes == Bytes::MAX {
+        if self.network.flow(flow).bytes == Bytes::MAX {
             return;
         }
         if self.receiver_stats[flow as usize].finish == Time::MAX {
             self.receiver_stats[flow as usize].finish = fabric.now;
             self.unfinished -= 1;
-            fabric.interrupt |= self.has_ended();
+            fabric.interrupt |= self.has_ended() || self.stops_at_completion;
+            if let Some(completions) = &mut self.completions {
+                completions.push(Completion { at: fabric.now, flow, at_sender: false });
+            }
             fabric.observer.finished(fabric.now, flow);
-            let (src, dst) = (self.network.flows[flow as usize].src, self.network.flows[flow as usize].dst);
+            let (src, dst) = (self.network.flow(flow).src, self.network.flow(flow).dst);
             self.start_dependents(fabric.now, flow, |host| host == dst || host != src);
         }
         if self.receivers.get(flow).is_some_and(FlowReceiver::may_close) {
@@ -387,14 +460,14 @@ impl Hosts {
         for flow in flows {
             let Some(sender) = self.senders.get_mut(flow) else { continue };
             let ports = routes.first_ports(flow, false);
-            sender.endpoint.path = routes.first_hop(flow, self.network.flows[flow as usize].dst, false);
+            sender.endpoint.path = routes.first_hop(flow, self.network.flow(flow).dst, false);
             if !ports.contains(&sender.endpoint.port) {
                 self.nics.change_port(fabric, sender, ports[0]);
                 self.moved.push(sender.endpoint.nic);
             }
         }
         for FlowReceiver { endpoint, .. } in self.receivers.entries_mut() {
-            let &FlowSpec { src, dst, .. } = &self.network.flows[endpoint.flow as usize];
+            let &FlowSpec { src, dst, .. } = self.network.flow(endpoint.flow);
             endpoint.path = routes.first_hop(endpoint.flow, src, true);
             endpoint.port = routes.first_port(endpoint.flow, true);
             endpoint.nic = self.nics.index(dst, endpoint.port);
@@ -406,10 +479,8 @@ impl Hosts {
 
     /// Handles a timer.
     pub fn on_timer<O: Observer>(&mut self, fabric: &mut Fabric<O>, timer: Timer) {
-        if let Some(number) = timer.flow.checked_sub(self.network.flows.len() as u32)
-            && matches!(timer.kind, Kind::Start | Kind::Computed)
-        {
-            return self.on_computation_timer(fabric, timer.kind, number);
+        if timer.flow & Numbering::COMPUTATION > 0 {
+            return self.on_computation_timer(fabric, timer.kind, timer.flow ^ Numbering::COMPUTATION);
         }
         fabric.observer.timer(fabric.now, timer);
         match timer.kind {
@@ -476,14 +547,14 @@ impl Hosts {
     }
 
     fn start_flow<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
-        let active = &mut self.active[self.network.flows[flow as usize].src as usize];
+        let active = &mut self.active[self.network.flow(flow).src as usize];
         let setup = Setup { network: &self.network, routes: &fabric.routes, nics: &self.nics };
         let sender = setup.sender(flow, fabric.now, *active);
         *active += 1;
         self.sender_stats[flow as usize].start = fabric.now;
         self.senders.insert(flow, sender);
         fabric.observer.started(fabric.now, flow);
-        if self.network.flows[flow as usize].application.pauses() {
+        if self.network.flow(flow).application.pauses() {
             self.write(fabric.now, flow);
         }
         self.resume_flow(fabric, flow);
@@ -499,7 +570,7 @@ impl Hosts {
     /// Makes the data available that the application has written, and sets a timer for its next change.
     fn write(&mut self, now: Time, flow: u32) {
         let Some(sender) = self.senders.get_mut(flow) else { return };
-        let application = &self.network.flows[flow as usize].application;
+        let application = &self.network.flow(flow).application;
         let (supply, until) = application.supply(self.sender_stats[flow as usize].start, now);
         sender.transport_mut().write(supply);
         if until < Time::MAX {
@@ -509,7 +580,7 @@ impl Hosts {
 
     /// Stops a flow: it sends no new data, but may still retransmit, send a credit stop or wait for acknowledgements.
     fn stop_flow<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
-        let spec = &self.network.flows[flow as usize];
+        let spec = self.network.flow(flow);
         self.remote_stops += u64::from(!self.ownership.owns(spec.src));
         if self.ownership.owns(spec.dst) {
             self.collect_receiver_stats(flow);
@@ -530,9 +601,12 @@ impl Hosts {
     fn close_sender(&mut self, now: Time, flow: u32) {
         self.collect_sender_stats(flow);
         let Some(sender) = self.senders.remove(flow) else { return };
-        let src = self.network.flows[flow as usize].src;
+        let src = self.network.flow(flow).src;
         self.active[src as usize] -= 1;
         self.nics.remove(&sender);
+        if let Some(completions) = &mut self.completions {
+            completions.push(Completion { at: now, flow, at_sender: true });
+        }
         self.start_dependents(now, flow, |host| host == src);
     }
 }

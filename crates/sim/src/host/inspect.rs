@@ -15,11 +15,12 @@ impl Hosts {
         if let Some(sender) = self.senders.get(flow) {
             let (transport, stats) = (sender.transport(), &mut self.sender_stats[flow as usize]);
             (stats.retransmits, stats.timeouts) = transport.repairs();
+            stats.timeout_wait = transport.timeout_wait();
             stats.credits_wasted = transport.credits_wasted();
             stats.rtt = transport.rtt();
             self.randomness.balancing |= sender.paths.as_ref().is_some_and(|paths| paths.has_drawn());
             if transport.has_drawn() {
-                self.randomness.controls.insert(self.network.flows[flow as usize].control);
+                self.randomness.controls.insert(self.network.flow(flow).control);
             }
         }
     }
@@ -30,7 +31,7 @@ impl Hosts {
             (stats.delivered, stats.credits) = (receiver.reassembly().delivered, receiver.credits());
             stats.reordering = receiver.reordering();
             if receiver.has_drawn() {
-                self.randomness.controls.insert(self.network.flows[flow as usize].control);
+                self.randomness.controls.insert(self.network.flow(flow).control);
             }
             self.randomness.timestamps |= receiver.timestamps().is_some_and(TimestampModel::has_drawn);
         }
@@ -49,7 +50,7 @@ impl Hosts {
 
     /// Copies the counters of active flows to the statistics.
     pub(crate) fn collect_stats(&mut self) {
-        for flow in 0..self.network.flows.len() as u32 {
+        for flow in self.network.flow_numbers() {
             self.collect_sender_stats(flow);
             self.collect_receiver_stats(flow);
         }
@@ -87,7 +88,7 @@ impl Hosts {
     pub(crate) fn last_end(&self, routes: &Routes, now: Time, least_delay: Time) -> Time {
         let end = |sender: &FlowSender| {
             let flow = sender.endpoint.flow;
-            let bytes = self.network.flows[flow as usize].bytes;
+            let bytes = self.network.flow(flow).bytes;
             if bytes == Bytes::MAX {
                 return now;
             }

@@ -17,7 +17,7 @@ use crate::queue::timers::{Kind, Timer, Timers};
 use crate::spec::network::{self, Network};
 
 /// Egress port of a host, and its run queue.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Nic {
     /// Number of the port in the fabric.
     pub(super) port: u32,
@@ -48,7 +48,7 @@ impl Nic {
 }
 
 /// NICs of all hosts, and the timers of a domain, with what sets the timers of dependent tasks.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Nics {
     /// The NICs of host 0, then those of host 1, and so on.
     pub(super) nics: Vec<Nic>,

@@ -33,13 +33,13 @@ const ROUNDS: u32 = 5;
 const MOST: u8 = 15;
 
 /// Path selection of one flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PathSelection {
     draws: Rng,
     rule: Rule,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Rule {
     Oblivious(Rotation),
     Bitmap(Rotation, Penalties),

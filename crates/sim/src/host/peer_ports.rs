@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use shallows_cc::units::Time;
 
 /// Ports of peers that are down: by host and peer, when the newest report left the peer, and a bit for each port.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct PeerPorts(BTreeMap<(u32, u32), (Time, u64)>);
 
 impl PeerPorts {

@@ -17,10 +17,9 @@ use crate::packet::{NIL, Slab};
 use crate::spec::network::Network;
 
 /// Acknowledgements that wait for data, and those under way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Piggyback {
-    /// By flow: the flow in the other direction, or [`NIL`].
-    partners: Vec<u32>,
+    partners: Partners,
     /// By flow: the acknowledgement that waits.
     waiting: BTreeMap<u32, Waiting>,
     /// By slot: the acknowledgement on a frame of data. A slot that is used again loses it with the next frame of data.
@@ -49,21 +48,27 @@ impl Piggyback {
     /// Creates it if hosts let acknowledgements ride.
     pub fn new(network: &Network) -> Option<Box<Self>> {
         network.host.piggyback.then(|| {
-            let partners = partners(network.flows.iter().map(|flow| (flow.src, flow.dst)));
+            let mut partners = Partners::default();
+            network.flows.iter().for_each(|flow| partners.add(flow.src, flow.dst));
             Box::new(Self { partners, waiting: BTreeMap::new(), riding: BTreeMap::new(), saved: 0 })
         })
     }
 
+    /// Adds the next flow.
+    pub(crate) fn join(&mut self, src: u32, dst: u32) {
+        self.partners.add(src, dst);
+    }
+
     /// Returns the flow in the other direction.
     pub(crate) fn partner(&self, flow: u32) -> Option<u32> {
-        self.partners.get(flow as usize).copied().filter(|&partner| partner != NIL)
+        self.partners.of.get(flow as usize).copied().filter(|&partner| partner != NIL)
     }
 
     /// Takes the acknowledgement in a slot, if it may wait; returns true if it did, with one that cannot wait longer.
     pub fn take(&mut self, now: Time, at: u32, packets: &mut Slab) -> (bool, Option<TcpAck>) {
         let (flow, ce) = (packets[at].flow, packets[at].flags.is_ce());
         let &Header::TcpAck(ack) = packets.header(at) else { return (false, None) };
-        if ce || self.partner(flow).is_none() {
+        if ce {
             return (false, None);
         }
         packets.export(at);
@@ -114,19 +119,26 @@ fn merge(old: &TcpAck, new: &TcpAck) -> Option<TcpAck> {
     Some(TcpAck { delay: Time((sum / u128::from(samples.max(1))) as u64), samples, ..*new })
 }
 
-/// Pairs the flows of two hosts in both directions, in order.
-fn partners(flows: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
-    let mut open: BTreeMap<(u32, u32), VecDeque<u32>> = BTreeMap::new();
-    let mut partners = Vec::new();
-    for ((src, dst), number) in flows.zip(0..) {
-        let other = open.get_mut(&(dst, src)).and_then(VecDeque::pop_front);
-        partners.push(other.unwrap_or(NIL));
+/// Pairs of flows between two hosts, one in each direction.
+#[derive(Clone, Debug, Default)]
+struct Partners {
+    /// By flow: the flow in the other direction, or [`NIL`].
+    of: Vec<u32>,
+    /// By source and destination: flows without a partner, in order.
+    single: BTreeMap<(u32, u32), VecDeque<u32>>,
+}
+
+impl Partners {
+    /// Adds the next flow, and pairs it with the first one in the other direction that has no partner.
+    fn add(&mut self, src: u32, dst: u32) {
+        let number = self.of.len() as u32;
+        let other = self.single.get_mut(&(dst, src)).and_then(VecDeque::pop_front);
+        self.of.push(other.unwrap_or(NIL));
         match other {
-            Some(other) => partners[other as usize] = number,
-            None => open.entry((src, dst)).or_default().push_back(number),
+            Some(other) => self.of[other as usize] = number,
+            None => self.single.entry((src, dst)).or_default().push_back(number),
         }
     }
-    partners
 }
 
 #[cfg(test)]
@@ -136,7 +148,9 @@ mod tests {
     /// Two flows from 0 to 1, one back, one from 1 to 2.
     #[test]
     fn flows_of_both_directions_are_pairs() {
-        assert_eq!(partners([(0, 1), (0, 1), (1, 0), (1, 2)].into_iter()), [2, NIL, 0, NIL]);
+        let mut partners = Partners::default();
+        [(0, 1), (0, 1), (1, 0), (1, 2)].into_iter().for_each(|(src, dst)| partners.add(src, dst));
+        assert_eq!(partners.of, [2, NIL, 0, NIL]);
     }
 
     /// One sample of 10 us and two of 40 us: a mean of 30 us, and the newest numbers.

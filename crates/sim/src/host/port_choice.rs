@@ -65,7 +65,7 @@ impl Nics {
         let choices = &mut self.nics[self.first[host as usize] as usize].choices;
         *choices = choices.wrapping_add(1);
         let (before, after) = ports.split_at(*choices as usize % ports.len());
-        let spec = &fabric.network.flows[flow as usize];
+        let spec = fabric.network.flow(flow);
         let (class, peer) = (spec.class as u8, if back { spec.src } else { spec.dst });
         let first = self.first[host as usize];
         let both = after.iter().chain(before).map(|&port| (self.index(host, port), port));

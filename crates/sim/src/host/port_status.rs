@@ -16,7 +16,7 @@ use crate::spec::network::{Balancing, MIN_FRAME, Network};
 
 /// Returns whether the peers of a flow want reports.
 fn wants_reports(network: &Network, flow: u32) -> bool {
-    let control = network.flows[flow as usize].control;
+    let control = network.flow(flow).control;
     network.controls[control as usize].multipath(Time::ZERO).is_some_and(|rules| rules.port_status)
 }
 
@@ -36,7 +36,7 @@ impl Hosts {
         if self.network.balancing != Balancing::Mrc {
             return;
         }
-        let spec = &self.network.flows[flow as usize];
+        let spec = self.network.flow(flow);
         let down = self.ports_down(fabric, if back { spec.dst } else { spec.src });
         if down > 0 && wants_reports(&self.network, flow) {
             self.report_to_peer(fabric, (flow, back), down);
@@ -89,7 +89,7 @@ impl Hosts {
     #[cold]
     pub(super) fn on_port_status(&mut self, flow: u32, header: Header) {
         let Header::PortStatus { sent, down, back } = header else { return };
-        let spec = &self.network.flows[flow as usize];
+        let spec = self.network.flow(flow);
         let (host, peer) = if back { (spec.src, spec.dst) } else { (spec.dst, spec.src) };
         if self.nics.ports_of(host).count() == self.nics.ports_of(peer).count() {
             self.nics.peer_ports.on_report(host, peer, (sent, down));

@@ -42,9 +42,11 @@ impl PullQueue {
 
 /// Pull pacers of all NICs; empty if no flow waits for pulls. Where hosts choose a port for each packet, the pacer of a flow's first
 /// port paces the pulls for all ports by which its data may arrive.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct PullPacer {
     queues: Vec<PullQueue>,
+    /// The number of the first flow of `nic`: those before it have been retired.
+    first: u32,
     /// By flow: the NIC of its run queue, also after its path has changed. Empty if each host has one.
     nic: Vec<u32>,
 }
@@ -53,7 +55,7 @@ impl PullPacer {
     pub(crate) fn new(network: &Network, nics: &Nics, routes: &Routes) -> Self {
         let needed = network.controls.iter().any(|control| control.waits_for_pulls());
         if !needed {
-            return Self { queues: Vec::new(), nic: Vec::new() };
+            return Self { queues: Vec::new(), first: 0, nic: Vec::new() };
         }
         let queue = |port: u32| {
             let rate = network.ports[port as usize].rate;
@@ -63,13 +65,33 @@ impl PullPacer {
         let several = network.has_multiport_hosts();
         Self {
             queues: nics.ports().map(queue).collect(),
+            first: 0,
             nic: if several { network.flows.iter().zip(0..).map(nic).collect() } else { Vec::new() },
         }
     }
 
+    /// Adds the next flow.
+    pub(crate) fn join(&mut self, nic: u32) {
+        if !self.nic.is_empty() {
+            self.nic.push(nic);
+        }
+    }
+
+    /// Retires the flows before `first`.
+    pub(crate) fn retire(&mut self, first: u32) {
+        let count = (first - self.first) as usize;
+        self.nic.drain(..count.min(self.nic.len()));
+        self.first = first;
+    }
+
+    /// The flows that are in run queues.
+    pub(crate) fn queued(&self) -> impl Iterator<Item = u32> {
+        self.queues.iter().flat_map(|queue| queue.flows.iter().chain(&queue.slow).copied())
+    }
+
     /// Returns the NIC in whose run queue a flow waits to send a pull, which is `otherwise` if each host has one.
     fn nic_of(&self, flow: u32, otherwise: u32) -> u32 {
-        self.nic.get(flow as usize).copied().unwrap_or(otherwise)
+        self.nic.get(flow.wrapping_sub(self.first) as usize).copied().unwrap_or(otherwise)
     }
 
     /// Enqueues a flow that newly owes a pull. `answers` says whether an answer to data can be the pull as well; if it can, and a
@@ -106,7 +128,7 @@ impl PullPacer {
         receivers: &mut FlowTable<FlowReceiver>,
         nics: &mut Nics,
     ) {
-        let host = fabric.network.flows[flow as usize].dst;
+        let host = fabric.network.flow(flow).dst;
         let nic = self.nic_of(flow, nics.first_index(host));
         let queue = &mut self.queues[nic as usize];
         queue.timer_armed = false;

@@ -17,7 +17,7 @@ use crate::spec::network::Network;
 const STREAMS: u64 = 1 << 35;
 
 /// Responses of the hosts of a domain that wait. They are in no slab: the host has them.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ResponseDelay {
     longest: Time,
     seed: u64,
@@ -25,7 +25,7 @@ pub(crate) struct ResponseDelay {
 }
 
 /// Responses of one flow, and its random stream.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Waiting {
     draws: Rng,
     /// By time, the earliest first; and of one time in the order of their creation.
@@ -34,7 +34,7 @@ struct Waiting {
 }
 
 /// A packet that is in no slab.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Response {
     packet: Packet,
     header: Header,

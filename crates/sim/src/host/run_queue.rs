@@ -10,7 +10,7 @@ use crate::port::pick::Rounds;
 use crate::spec::network::TrafficClass;
 
 /// Flows that are ready to send through a NIC.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct RunQueue {
     /// All of them, if there is one class.
     flows: VecDeque<u32>,
@@ -18,7 +18,7 @@ pub struct RunQueue {
     classes: Option<Box<Classes>>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Classes {
     queues: Vec<VecDeque<u32>>,
     /// `None` if every class has strict priority.

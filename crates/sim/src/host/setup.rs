@@ -35,7 +35,7 @@ impl Setup<'_> {
     /// Creates the sender of a flow that starts now, at a host that already sends `active` flows.
     pub(crate) fn sender(self, flow: u32, now: Time, active: u32) -> FlowSender {
         let network = self.network;
-        let spec = &network.flows[flow as usize];
+        let spec = network.flow(flow);
         let endpoint = self.endpoint(flow, false);
         let path = self.path(flow, now, active);
         let Path { mss, base_rtt, .. } = path;
@@ -67,7 +67,7 @@ impl Setup<'_> {
     /// Creates the choice of a path for each packet, if hosts choose.
     fn path_selection(self, flow: u32, path: &Path, timeout: Time) -> Option<PathSelection> {
         let (network, draws) = (self.network, Rng::new(path.seed, 3));
-        let control = &network.controls[network.flows[flow as usize].control as usize];
+        let control = &network.controls[network.flow(flow).control as usize];
         if network.balancing != Balancing::Mrc {
             return PathSelection::new(network.balancing, network.entropies, draws);
         }
@@ -79,7 +79,7 @@ impl Setup<'_> {
     /// Returns whether data of a flow can find a full queue on its path, because no pause comes before that.
     fn may_find_full_queue(self, flow: u32) -> bool {
         let network = self.network;
-        let class = network.flows[flow as usize].class as usize;
+        let class = network.flow(flow).class as usize;
         let TrafficClass { pause, pool, .. } = &network.classes[class];
         let is_limited = |&port: &u32| {
             let PortSpec { buffer, discipline, .. } = network.ports[port as usize];
@@ -119,7 +119,7 @@ impl Setup<'_> {
     /// Creates the receiver of a flow whose first packet has arrived.
     pub fn receiver(self, flow: u32, now: Time) -> FlowReceiver {
         let network = self.network;
-        let spec = &network.flows[flow as usize];
+        let spec = network.flow(flow);
         let endpoint = self.endpoint(flow, true);
         let rate = |port: u32| network.ports[port as usize].rate;
         let control = &network.controls[spec.control as usize];
@@ -149,7 +149,7 @@ impl Setup<'_> {
 
     /// Returns the endpoint of a flow at its sender, or at its receiver if `back`.
     pub(crate) fn endpoint(self, flow: u32, back: bool) -> FlowEndpoint {
-        let &FlowSpec { src, dst, .. } = &self.network.flows[flow as usize];
+        let &FlowSpec { src, dst, .. } = self.network.flow(flow);
         let (from, to) = if back { (dst, src) } else { (src, dst) };
         let port = self.routes.first_port(flow, back);
         FlowEndpoint { flow, nic: self.nics.index(from, port), port, path: self.routes.first_hop(flow, to, back) }

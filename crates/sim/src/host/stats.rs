@@ -2,6 +2,8 @@
 
 use shallows_cc::units::Time;
 
+use crate::host::transport::TotalWait;
+
 /// Result of one flow. Each field is a column of the results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowReport {
@@ -21,6 +23,8 @@ pub struct FlowReport {
     pub retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// Time waited for timeouts before the finish.
+    pub timeout_wait: Time,
     /// Credits that the receiver sent.
     pub credits: u64,
     /// Credits that reached the sender when it had nothing to send.
@@ -34,6 +38,11 @@ pub struct FlowReport {
 }
 
 impl FlowReport {
+    /// The part of the report that is part of the fingerprint of a run.
+    pub(crate) const fn hashed(&self) -> u64 {
+        self.finish.0 ^ self.delivered
+    }
+
     /// Combines the statistics of both ends of a flow. `start` is its planned start time, or [`Time::MAX`] if it depends on
     /// other flows.
     pub fn new(sender: &SenderStats, receiver: &ReceiverStats, start: Time, ideal: Time) -> Self {
@@ -46,6 +55,7 @@ impl FlowReport {
             goodput_by_stop: receiver.delivered.min(receiver.by_stop).saturating_sub(receiver.in_warmup),
             retransmits: sender.retransmits,
             timeouts: sender.timeouts,
+            timeout_wait: sender.timeout_wait.before(receiver.finish),
             credits: receiver.credits,
             credits_wasted: sender.credits_wasted,
             srtt_mean: sender.rtt.mean(),
@@ -62,14 +72,21 @@ pub struct SenderStats {
     pub start: Time,
     pub retransmits: u64,
     pub timeouts: u64,
+    pub timeout_wait: TotalWait,
     pub credits_wasted: u64,
     pub rtt: RttStats,
 }
 
 impl SenderStats {
     /// Statistics of a flow that has not started.
-    pub const NONE: Self =
-        Self { start: Time::MAX, retransmits: 0, timeouts: 0, credits_wasted: 0, rtt: RttStats::NONE };
+    pub const NONE: Self = Self {
+        start: Time::MAX,
+        retransmits: 0,
+        timeouts: 0,
+        timeout_wait: TotalWait::NONE,
+        credits_wasted: 0,
+        rtt: RttStats::NONE,
+    };
 }
 
 /// Mean and maximum of the smoothed round-trip time of a flow, with one sample for each acknowledgement (RFC 6298).

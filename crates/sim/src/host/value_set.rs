@@ -45,7 +45,7 @@ struct Value {
 }
 
 /// Values of a plane.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Plane {
     /// Number of the host's port.
     port: u32,
@@ -81,7 +81,7 @@ pub(crate) enum Evidence {
 }
 
 /// All values of a connection.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ValueSet {
     rules: Multipath,
     planes: Vec<Plane>,

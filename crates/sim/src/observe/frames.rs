@@ -45,7 +45,7 @@ pub struct Tap {
 }
 
 /// Recorder of tapped frames, with the tables that it has recorded.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Frames {
     /// Frames in the order in which they left or were dropped, then those that never left.
     pub frames: Vec<FrameRow>,

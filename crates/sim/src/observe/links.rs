@@ -91,7 +91,7 @@ pub struct Frame {
 }
 
 /// Rates and delay of a link, from which the times follow at which a delivered frame was sent.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct LinkTimes {
     delay: Time,
     /// Clock of each rate, for frames that are sent after the time before it.

@@ -10,7 +10,7 @@ use crate::port::admission::{DropReason, Outcome};
 use crate::spec::fault::Change;
 
 /// What a run records.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Record {
     /// The causes of departures.
     Causes(Causes),

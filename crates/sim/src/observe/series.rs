@@ -42,7 +42,7 @@ pub struct GoodputTable {
 }
 
 /// Recorder of the payload of groups of flows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct GoodputRecorder {
     pub table: GoodputTable,
     /// The present interval between samples.
@@ -66,6 +66,13 @@ impl GoodputRecorder {
             delivered: vec![0; flows],
             totals: vec![0; spec.flows.len()],
         }
+    }
+
+    /// Adds the next flow, which is in no group.
+    pub(crate) fn join(&mut self) {
+        self.table.last.push(0);
+        self.delivered.push(0);
+        self.groups.add_empty();
     }
 
     /// Records a sample; `received` has the payload of every flow that has received any since the last sample.
@@ -93,7 +100,7 @@ impl GoodputRecorder {
 const MAX_SAMPLES: usize = 1024;
 
 /// Recorder of all tables during a run.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Recorder {
     pub queues: QueueTable,
     pub probes: ProbeTable,

@@ -21,7 +21,7 @@ pub const PACKET_SIZE: usize = size_of::<Packet>() + size_of::<HeaderLine>();
 pub(crate) const MAX_PACKETS: u64 = (2 << 30) / PACKET_SIZE as u64;
 
 /// All packets of a domain. The slot that was freed last is used next.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Slab {
     packets: Vec<Packet>,
     /// By slot: the header.

@@ -1,5 +1,7 @@
 //! Mailboxes: the packets that domains send each other between windows.
 
+use std::sync::Arc;
+
 use shallows_cc::units::Time;
 
 use crate::engine::domain::Domain;
@@ -17,6 +19,23 @@ type Buffer = Vec<CachePadded<Mutex<Batch>>>;
 pub struct Mailboxes {
     domains: usize,
     buffers: [Buffer; BUFFERS],
+}
+
+/// The mailboxes of one run, for its threads. They are empty while the driver has the run, and a copy of it gets its own.
+#[derive(Debug)]
+pub(crate) struct SharedMailboxes(pub Arc<Mailboxes>);
+
+impl SharedMailboxes {
+    /// Empty mailboxes between this number of domains.
+    pub fn new(domains: usize) -> Self {
+        Self(Arc::new(Mailboxes::new(domains)))
+    }
+}
+
+impl Clone for SharedMailboxes {
+    fn clone(&self) -> Self {
+        Self::new(self.0.domains)
+    }
 }
 
 impl Mailboxes {

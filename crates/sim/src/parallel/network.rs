@@ -12,12 +12,12 @@ use crate::fabric::Fabric;
 use crate::fabric::ownership::{Ownership, Partition};
 use crate::fabric::route::Routes;
 use crate::host::computations::ComputationReport;
-use crate::host::hosts::Hosts;
+use crate::host::hosts::{Completion, Hosts};
 use crate::host::stats::{FlowProgress, ReceiverStats, SenderStats};
 use crate::host::transport::SenderState;
 use crate::observe::Observer;
 use crate::packet::MAX_PACKETS;
-use crate::parallel::mailbox::Mailboxes;
+use crate::parallel::mailbox::SharedMailboxes;
 use crate::parallel::partition::partition;
 use crate::parallel::pool::WorkerPool;
 use crate::port::{Carried, PortReport};
@@ -26,12 +26,12 @@ use crate::spec::fault::Fault;
 use crate::spec::network::{Balancing, Network};
 
 /// The network.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ParallelNetwork<O> {
     pub(super) network: Arc<Network>,
     pub(super) partition: Arc<Partition>,
     pub(super) domains: Vec<Domain<O>>,
-    pub(super) mailboxes: Arc<Mailboxes>,
+    pub(super) mailboxes: SharedMailboxes,
     pub(super) pool: WorkerPool,
     pub(super) threads: usize,
     /// All events before this time have been executed in all domains.
@@ -46,6 +46,8 @@ pub struct ParallelNetwork<O> {
     pub(super) outside_windows: u64,
     /// Packets in flight at which the run stops.
     pub(super) max_packets: u64,
+    /// Whether the run stops when a flow completes at its receiver.
+    pub(super) stops_at_completion: bool,
 }
 
 impl<O: Observer> ParallelNetwork<O> {
@@ -71,19 +73,100 @@ impl<O: Observer> ParallelNetwork<O> {
     fn of(network: &Arc<Network>, partition: Arc<Partition>, domains: Vec<Domain<O>>, earliest_finish: Time) -> Self {
         let delays = network.ports.iter().map(|port| port.delay);
         Self {
-            mailboxes: Arc::new(Mailboxes::new(domains.len())),
+            mailboxes: SharedMailboxes::new(domains.len()),
             pool: WorkerPool::default(),
             threads: 1,
             horizon: Time::ZERO,
             earliest_finish,
             next_finish_check: Time::ZERO,
-            least_delay: if network.faults.is_empty() { delays.min().unwrap_or(Time::ZERO) } else { Time::ZERO },
+            least_delay: if network.links_change() { Time::ZERO } else { delays.min().unwrap_or(Time::ZERO) },
             outside_windows: 0,
             max_packets: network.max_packets.min(MAX_PACKETS),
+            stops_at_completion: false,
             network: Arc::clone(network),
             partition,
             domains,
         }
+    }
+
+    /// Changes the request and the routes, which no domain uses meanwhile: `idle` ones stand in for them.
+    pub(crate) fn edit<R>(
+        &mut self,
+        network: &mut Arc<Network>,
+        idle: &(Arc<Network>, Arc<Routes>),
+        change: impl FnOnce(&mut Network, &mut Routes) -> R,
+    ) -> R {
+        let mut routes = Arc::clone(&self.domains[0].fabric.routes);
+        self.set_network(&idle.0, &idle.1);
+        let result = change(Arc::make_mut(network), Arc::make_mut(&mut routes));
+        self.set_network(network, &routes);
+        result
+    }
+
+    fn set_network(&mut self, network: &Arc<Network>, routes: &Arc<Routes>) {
+        self.network = Arc::clone(network);
+        self.domains.iter_mut().for_each(|domain| domain.set_network(network, routes));
+    }
+
+    /// Adds the next flow.
+    pub(crate) fn join_flow(&mut self, flow: u32) {
+        self.domains.iter_mut().for_each(|domain| domain.join(flow));
+    }
+
+    /// Whether a flow has ended at both ends.
+    pub(crate) fn has_ended(&self, flow: u32) -> bool {
+        self.domains.iter().all(|domain| domain.hosts.has_ended_here(flow))
+    }
+
+    /// The least number of a flow of which there is a packet, or that a host may still need although it has ended.
+    pub(crate) fn first_held(&self) -> u32 {
+        let in_flight = (0..self.links()).flat_map(|link| self.in_flight(link).map(|(packet, _)| packet.flow));
+        let held = self.domains.iter().flat_map(|domain| domain.hosts.flows_held());
+        in_flight.chain(held).min().unwrap_or(u32::MAX)
+    }
+
+    /// Retires the flows before `first`.
+    pub(crate) fn retire(&mut self, first: u32) {
+        self.domains.iter_mut().for_each(|domain| domain.hosts.retire(first));
+    }
+
+    /// Lets hosts note completions, and the run stop when a flow completes at its receiver if `stops`.
+    pub(crate) fn watch_completions(&mut self, stops: bool) {
+        for domain in &mut self.domains {
+            domain.hosts.completions.get_or_insert_default();
+            domain.hosts.stops_at_completion = stops;
+        }
+        self.stops_at_completion = stops;
+    }
+
+    /// Whether a flow has completed at its receiver since completions were last taken.
+    pub(crate) fn has_completed(&self) -> bool {
+        let at_receiver = |all: &Vec<Completion>| all.iter().any(|one| !one.at_sender);
+        self.domains.iter().any(|domain| domain.hosts.completions.as_ref().is_some_and(at_receiver))
+    }
+
+    /// Whether the run stops here because of that.
+    pub(super) fn stops(&self) -> bool {
+        self.stops_at_completion && self.has_completed()
+    }
+
+    /// The completions since the last call, in the order of time.
+    pub(crate) fn take_completions(&mut self) -> Vec<Completion> {
+        let take = |domain: &mut Domain<O>| domain.hosts.completions.as_mut().map(std::mem::take).unwrap_or_default();
+        let mut all: Vec<_> = self.domains.iter_mut().flat_map(take).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Forgets the bound on the last finish, after a change of whether the run ends with its flows.
+    pub(crate) fn forget_earliest_finish(&mut self) {
+        self.earliest_finish = if self.network.until_done { self.horizon } else { Time::MAX };
+        self.next_finish_check = Time::ZERO;
+    }
+
+    /// The time before which all domains have executed all events.
+    pub(crate) fn horizon(&self) -> Time {
+        self.horizon
     }
 
     /// One domain of a network, idle at time zero. Another driver advances the others, and exchanges the packets between them.
@@ -217,7 +300,7 @@ impl<O: Observer> ParallelNetwork<O> {
 
     /// Reads the internals of a flow that is live; `since` is the time since they were last read.
     pub(crate) fn probe(&mut self, flow: u32, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
-        let spec = &self.network.flows[flow as usize];
+        let spec = self.network.flow(flow);
         let (src, dst) = (self.of_host(spec.src), self.of_host(spec.dst));
         if self.domains[src].hosts.probe_sender(flow, since, record) {
             self.domains[dst].hosts.probe_receiver(flow, record);
@@ -268,13 +351,13 @@ impl<O: Observer> ParallelNetwork<O> {
 
     /// The statistics of a flow's sender.
     pub fn sender(&self, flow: u32) -> &SenderStats {
-        let domain = self.partition.of(self.network.flows[flow as usize].src);
+        let domain = self.partition.of(self.network.flow(flow).src);
         &self.domains[domain as usize].hosts.sender_stats[flow as usize]
     }
 
     /// The statistics of a flow's receiver.
     pub(crate) fn receiver(&self, flow: u32) -> &ReceiverStats {
-        let domain = self.partition.of(self.network.flows[flow as usize].dst);
+        let domain = self.partition.of(self.network.flow(flow).dst);
         &self.domains[domain as usize].hosts.receiver_stats[flow as usize]
     }
 
@@ -286,7 +369,7 @@ impl<O: Observer> ParallelNetwork<O> {
 
     /// The state of a flow's sender, if it is live.
     pub(crate) fn sender_state(&mut self, now: Time, flow: u32) -> Option<SenderState> {
-        let domain = self.partition.of(self.network.flows[flow as usize].src);
+        let domain = self.partition.of(self.network.flow(flow).src);
         self.domains[domain as usize].hosts.sender_state(now, flow)
     }
 
@@ -371,7 +454,7 @@ fn earliest_finish(network: &Network, ideal: &[Time]) -> Time {
     if !network.until_done {
         return Time::MAX;
     }
-    let detours = network.convergence < Time::MAX && !network.faults.is_empty();
+    let detours = network.convergence < Time::MAX && network.links_change();
     if detours || network.balancing != Balancing::Flow {
         // Over several paths, or around a link that is down, a flow may be faster than over its own path.
         return Time::ZERO;

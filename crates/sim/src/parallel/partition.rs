@@ -123,7 +123,7 @@ fn weights(network: &Network, loads: &[f64]) -> Vec<u64> {
 /// By node: whether it is a switch that can be split, because its ports share nothing and the next port of each packet is fixed.
 fn splittable(network: &Network) -> Vec<bool> {
     let alike = network.balancing == Balancing::Flow && !network.shares_memory() && !network.pauses();
-    let mut splittable = vec![alike && network.faults.is_empty(); network.nodes as usize];
+    let mut splittable = vec![alike && !network.links_change(); network.nodes as usize];
     splittable[..network.hosts as usize].fill(false);
     for port in &network.ports {
         // A packet that may be marked when it is dequeued stays in the domain of that port until it leaves.

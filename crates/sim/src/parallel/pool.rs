@@ -16,6 +16,13 @@ pub(crate) struct WorkerPool {
     workers: Vec<Worker>,
 }
 
+impl Clone for WorkerPool {
+    /// A copy of a run creates its own workers when it needs them.
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
 #[derive(Debug)]
 struct Worker {
     /// Where its jobs come from; closed to end it.

@@ -49,7 +49,7 @@ impl<O: Observer> ParallelNetwork<O> {
         if let [domain] = &mut self.domains[..] {
             run_alone(domain, limit, events);
         } else {
-            self.run_windows(RunLimits {
+            let limits = RunLimits {
                 limit,
                 events,
                 packets: check_at,
@@ -57,7 +57,12 @@ impl<O: Observer> ParallelNetwork<O> {
                 lookahead: self.partition.lookahead,
                 max_window: pause_window.unwrap_or(Time::MAX),
                 earliest_finish: self.earliest_finish,
-            });
+            };
+            if self.stops_at_completion {
+                self.run_to_completion(&limits);
+            } else {
+                self.run_windows(limits);
+            }
             self.flush_outboxes();
         }
         let paused = self.take_pause();
@@ -83,7 +88,7 @@ impl<O: Observer> ParallelNetwork<O> {
             let threads = if limits.allows_window(self.next_time()) { self.threads } else { 1 };
             let (horizon, next) = self.run_threads(&limits, threads);
             self.horizon = horizon;
-            let paused = limits.awaits_pause && self.domains.iter().any(|domain| domain.fabric.first_pause < Time::MAX);
+            let paused = self.is_paused(&limits);
             if next >= limits.limit || self.events() >= limits.events || paused || self.live() >= limits.packets {
                 return;
             }
@@ -101,7 +106,7 @@ impl<O: Observer> ParallelNetwork<O> {
     fn run_threads(&mut self, limits: &RunLimits, threads: usize) -> (Time, Time) {
         let horizon = self.horizon;
         if threads == 1 {
-            let (mailboxes, barrier) = (&self.mailboxes, &Barrier::new(1));
+            let (mailboxes, barrier) = (&*self.mailboxes.0, &Barrier::new(1));
             let party = Party { mailboxes, barrier, number: 0, first: 0, spin_budget: SpinBudget::NONE };
             return party.run(&mut self.domains, horizon, limits);
         }
@@ -115,7 +120,7 @@ impl<O: Observer> ParallelNetwork<O> {
             .collect();
         let barrier = Arc::new(Barrier::new(chunks.len()));
         let jobs = chunks.into_iter().enumerate().map(|(number, mut chunk)| {
-            let (mailboxes, barrier, limits) = (Arc::clone(&self.mailboxes), Arc::clone(&barrier), *limits);
+            let (mailboxes, barrier, limits) = (Arc::clone(&self.mailboxes.0), Arc::clone(&barrier), *limits);
             move || {
                 let _guard = BarrierGuard(&barrier);
                 let first = number * per_thread;
@@ -157,7 +162,7 @@ impl<O: Observer> ParallelNetwork<O> {
 
     /// Executes all events before `end` in their total order, up to the finish of the last flow.
     fn run_sequential(&mut self, end: Time) {
-        while !self.is_done() {
+        while !self.is_done() && !self.stops() {
             let (mut first, mut at, mut behind) = (0, Time::MAX, Time::MAX);
             for (number, domain) in self.domains.iter().enumerate() {
                 match domain.next_time() {
@@ -177,9 +182,40 @@ impl<O: Observer> ParallelNetwork<O> {
         }
     }
 
+    /// Executes all events before the limit in their total order, up to the completion of a flow. The part that is executed between two
+    /// exchanges of packets is as long as a window.
+    fn run_to_completion(&mut self, limits: &RunLimits) {
+        loop {
+            let (horizon, lookahead) = (self.horizon, limits.lookahead);
+            // A port that marks at departure holds packets back until its next departure is known.
+            let needed = self.domains.iter_mut().map(|domain| domain.fabric.flush(horizon, lookahead)).min();
+            self.flush_outboxes();
+            let next = self.next_time().min(needed.unwrap_or(Time::MAX)).max(horizon);
+            if next >= limits.limit {
+                self.horizon = horizon.max(limits.limit);
+                return;
+            }
+            let (end, before) = (limits.window(next), self.events());
+            self.run_sequential(end);
+            self.outside_windows += self.events() - before;
+            if self.is_done() || self.stops() {
+                return;
+            }
+            self.horizon = end;
+            if self.events() >= limits.events || self.is_paused(limits) || self.live() >= limits.packets {
+                return;
+            }
+        }
+    }
+
+    /// Whether a link was paused, if that is awaited.
+    fn is_paused(&self, limits: &RunLimits) -> bool {
+        limits.awaits_pause && self.domains.iter().any(|domain| domain.fabric.first_pause < Time::MAX)
+    }
+
     /// Executes the events of one instant, which several domains share, in their total order.
     fn run_ties(&mut self, at: Time) {
-        while !self.is_done() {
+        while !self.is_done() && !self.stops() {
             let next = self.domains.iter_mut().filter_map(|domain| Some((domain.next_at(at)?, domain)));
             let Some((_, domain)) = next.min_by_key(|next| next.0) else { return };
             domain.fabric.interrupt = false;

@@ -57,7 +57,7 @@ pub(crate) struct Waiting {
 }
 
 /// A class. What every packet needs lies in two cache lines: the queue and its limits, and the first counters.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Class {
     pub queue: VecDeque<Waiting>,
@@ -76,7 +76,7 @@ pub(super) struct Class {
 }
 
 /// A pause or a token bucket of a class.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Restriction {
     pub paused_since: Option<Time>,
     /// When the last pause ended.

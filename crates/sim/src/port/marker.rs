@@ -10,7 +10,7 @@ use crate::port::clock::Clock;
 
 /// A congestion point other than a step at enqueue, with the state of its port. The flags say what the point does, so that it is
 /// called only if necessary; hence the number of fields.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Marker {
     pub point: Box<dyn CongestionPoint>,
     pub at: MarkAt,

@@ -60,7 +60,7 @@ use scheduler::Scheduler;
 
 /// An egress port and its link. A packet that finds the port idle needs no more than the first cache line, nor does its arrival;
 /// one that finds a queue needs all three.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Port {
     busy_until: Time,
@@ -85,7 +85,7 @@ pub struct Port {
 const LONGEST: Bytes = Bytes(u16::MAX as u64);
 
 /// Parts that few ports have, each in cache lines of its own.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 #[repr(C, align(64))]
 struct PortExtras {
     scheduler: Scheduler,

@@ -65,7 +65,7 @@ pub struct PortReport {
 }
 
 /// Contribution of queued packets and classes to the statistics of a port.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Queued {
     stalled: Time,
     area: u128,

@@ -22,7 +22,7 @@ use crate::spec::ports::Discipline;
 const COUNTED: usize = 3;
 
 /// State for a packet that is sent without waiting: one cache line, apart from the rows of the table for class overrides.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub(super) struct FastPath {
     /// Time to send all that waits.
@@ -61,7 +61,7 @@ impl FastPath {
 }
 
 /// The classes of a port and the state of its transmitter; without classes at a port with other extras.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 #[repr(C, align(64))]
 pub(super) struct Scheduler {
     pub fast: FastPath,
@@ -99,7 +99,7 @@ pub(super) struct Scheduler {
 
 /// Random numbers that decide which packet is trimmed, the queued packet that has just been, and whether headers say that it was at the last
 /// hop.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Trimming {
     pub draws: Rng,
     pub trimmed: Option<u32>,

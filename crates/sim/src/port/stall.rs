@@ -6,7 +6,7 @@ use crate::port::histogram::Histogram;
 
 /// The backlog falls while the link is busy and stays as it is while the port is stalled; every event ends one such segment and
 /// begins another.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[repr(C)]
 pub(super) struct StallRecord {
     /// End of the warm-up.

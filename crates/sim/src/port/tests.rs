@@ -99,7 +99,7 @@ fn at_dequeue_the_packets_before_the_threshold_are_marked() {
 }
 
 /// Wakes every 1.5 us and marks what leaves while the queue it then saw was above two frames.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Periodic {
     next: Time,
     seen: Bytes,
@@ -134,7 +134,7 @@ fn a_point_that_wakes_sees_the_queue_of_that_time() {
 }
 
 /// Offers 2 Gbps and counts what comes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Offering(Arc<AtomicU64>);
 
 impl CongestionPoint for Offering {

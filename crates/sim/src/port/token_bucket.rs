@@ -11,7 +11,7 @@ use crate::spec::network::Shaper;
 const MOST_PERIODS: u64 = 64;
 
 /// The tokens of one class.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Bucket {
     rate: Rate,
     burst: Bytes,
@@ -22,7 +22,7 @@ pub(super) struct Bucket {
 }
 
 /// Random times for which packets are held back.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Jitter {
     longest: Time,
     /// The time of the next packet.
@@ -31,7 +31,7 @@ struct Jitter {
 }
 
 /// The pacer that sets the rate.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Paced {
     pacer: Pacer,
     /// Bytes that arrived in this period, and its end.

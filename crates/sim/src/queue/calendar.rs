@@ -14,7 +14,7 @@ const SMALL: usize = 20;
 pub(crate) const BUCKETS: u64 = 512;
 
 /// The queue: a heap, a ring of buckets, and the sorted keys of the current buckets.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CalendarQueue<K: Key> {
     /// Keys that are in no bucket.
     heap: Heap4<K>,
@@ -66,6 +66,12 @@ impl<K: Key> CalendarQueue<K> {
             least_many: many,
             many,
         }
+    }
+
+    /// All keys in no particular order, while none is popped.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = K> {
+        let others = self.buckets.iter().flatten().chain(&self.sorted[self.at..]).copied();
+        self.heap.keys().chain(others.filter(|key| *key != K::NONE))
     }
 
     /// The least key, also after it was popped from the heap and before [`Self::finish`]; [`Key::NONE`] if the queue is empty.

@@ -94,7 +94,7 @@ impl Key for u64 {
 }
 
 /// The event queue of a run with the observer `O`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct EventQueue<O> {
     /// Time zero of the keys, in picoseconds.
     epoch: u64,

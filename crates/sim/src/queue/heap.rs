@@ -13,7 +13,7 @@ pub trait Key: Copy + Ord + Debug {
 }
 
 /// The heap. Its root is stored apart from the other keys.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Heap4<K> {
     root: K,
     /// The four children of the root, then the four children of each of those, and so on.
@@ -125,6 +125,11 @@ impl<K: Key> Heap4<K> {
             self.nodes.pop();
         }
         self.replace_top(last);
+    }
+
+    /// All keys in no particular order.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = K> {
+        self.nodes.iter().flat_map(|node| node.0).chain([self.root]).filter(|key| *key != K::NONE)
     }
 
     /// Removes all keys and returns them in no particular order.

@@ -47,7 +47,7 @@ pub struct Timer {
     pub at: Time,
     /// Its purpose.
     pub kind: Kind,
-    /// Its flow; of a computation its number as a task.
+    /// Its flow; of a computation its number as a task ([`crate::spec::task::Numbering`]).
     pub flow: u32,
 }
 
@@ -99,7 +99,7 @@ impl heap::Key for Key {
 const MANY: usize = if cfg!(debug_assertions) { 4 } else { 64 };
 
 /// The timers that are set.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Timers {
     keys: CalendarQueue<Key>,
     /// Timers that are known from the start, the next one last. They are kept apart from those that are due soon.
@@ -173,6 +173,12 @@ impl Timers {
     pub fn finish(&mut self) {
         self.keys.finish();
         self.update_next();
+    }
+
+    /// The flows of the timers of these kinds that were set during the run.
+    pub(crate) fn flows(&self, kinds: &'static [Kind]) -> impl Iterator<Item = u32> {
+        let timers = self.keys.keys().map(Key::timer);
+        timers.filter(|timer| kinds.contains(&timer.kind)).map(|timer| timer.flow)
     }
 
     /// Whether a task is still to start at a known time, or a computation to end.

@@ -6,9 +6,9 @@ use shallows_cc::catalog::Marking;
 use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::packet::{MAX_CLASSES, PacketKind};
-use crate::spec::fault::Change;
+use crate::spec::fault::{Change, Fault};
 use crate::spec::flow::FlowSpec;
-use crate::spec::network::{Balancing, FEW_ENTITIES, Network};
+use crate::spec::network::{Balancing, FEW_ENTITIES, Network, RouteLink};
 use crate::spec::ports::{ClassOf, Discipline, PortSpec};
 
 /// Largest number of entities of the event queue ([`Network::entities`]).
@@ -94,10 +94,8 @@ impl Network {
         self.check_faults()?;
         self.check_times_ahead()?;
         self.check_record()?;
-        self.flows.iter().enumerate().try_for_each(|(at, flow)| {
-            self.check_flow(at, flow)?;
-            self.check_algorithm(at, flow)
-        })?;
+        self.flows.iter().enumerate().try_for_each(|(at, flow)| self.check_flow(at, flow))?;
+        self.check_paths()?;
         self.check_tasks()
     }
 
@@ -117,11 +115,10 @@ impl Network {
             ("host.poll_ps", host.poll),
             ("host.segment_time_ps", host.segment_time),
         ];
-        let of_flow = |flow: &FlowSpec| [("flows.start_ps", flow.start), ("flows.stop_ps", flow.stop)];
         let computations = self.computations.iter();
         let of_computations = computations.map(|one| ("computations.start_ps", one.start));
         let of_faults = self.faults.iter().map(|fault| ("faults.time_ps", fault.at));
-        let all = times.into_iter().chain(self.flows.iter().flat_map(of_flow)).chain(of_computations).chain(of_faults);
+        let all = times.into_iter().chain(of_computations).chain(of_faults);
         let most = MAX_TIME.0;
         for (key, Time(time)) in all {
             ensure!(time <= most || time == u64::MAX, "{key}", time, "at most {most}");
@@ -137,9 +134,6 @@ impl Network {
             ensure!(quantum >= mtu, "classes[{at}].quantum_bytes", quantum, "a full frame or more, {mtu}");
             let known = class.pool.is_none() || (pool as usize) < pools;
             ensure!(known, "classes[{at}].pool", pool, "one of {pools} pools");
-        }
-        for (at, &FlowSpec { class, .. }) in self.flows.iter().enumerate() {
-            ensure!((class as usize) < count, "flows.class[{at}]", class, "one of {count} classes");
         }
         Ok(())
     }
@@ -320,50 +314,60 @@ impl Network {
 
     fn check_faults(&self) -> Result<(), Mistake> {
         let links = self.ports.len();
+        for link in &self.changing {
+            ensure!((*link as usize) < links, "changing", link, "one of {links} links");
+        }
         for (at, fault) in self.faults.iter().enumerate() {
-            ensure!((fault.link as usize) < links, "faults[{at}].link", fault.link, "one of {links} links");
-            let port = &self.ports[fault.link as usize];
-            let change = fault.change;
-            match change {
-                Change::Loss(share) | Change::BitErrors(share) => {
-                    ensure!(
-                        (0.0..=1.0).contains(&share),
-                        "faults[{at}].change",
-                        format!("{change:?}"),
-                        "a share from 0 to 1"
-                    );
-                }
-                Change::Rate(rate) => {
-                    let (own, slower) = (port.rate.0, (MIN_RATE..=port.rate.0).contains(&rate.0));
-                    ensure!(
-                        slower,
-                        "faults[{at}].change",
-                        format!("{change:?}"),
-                        "{MIN_RATE} to the rate of the link, {own}"
-                    );
-                }
-                Change::Pause | Change::Resume => {
-                    let to_host = port.to < self.hosts;
-                    ensure!(
-                        to_host,
-                        "faults[{at}].link",
-                        fault.link,
-                        "a link that leads to a host, which sends the pauses"
-                    );
-                }
-                Change::Down | Change::Up | Change::Drain | Change::Undrain => {}
-            }
-            let interrupts =
-                matches!(change, Change::Down | Change::Up | Change::Rate(_) | Change::Pause | Change::Resume);
-            let scheduled = port.discipline.is_some() || !interrupts;
-            ensure!(scheduled, "faults[{at}].link", fault.link, "a link whose port has classes");
+            self.check_fault(at, fault)?;
             let before = self.faults[at.saturating_sub(1)].at;
             ensure!(fault.at >= before, "faults[{at}].time_ps", fault.at.0, "the order of time");
         }
         Ok(())
     }
 
-    fn check_flow(&self, at: usize, flow: &FlowSpec) -> Result<(), Mistake> {
+    /// Checks a fault but for its place among the others.
+    pub(crate) fn check_fault(&self, at: usize, fault: &Fault) -> Result<(), Mistake> {
+        let links = self.ports.len();
+        ensure!((fault.link as usize) < links, "faults[{at}].link", fault.link, "one of {links} links");
+        let port = &self.ports[fault.link as usize];
+        let change = fault.change;
+        match change {
+            Change::Loss(share) | Change::BitErrors(share) => {
+                ensure!(
+                    (0.0..=1.0).contains(&share),
+                    "faults[{at}].change",
+                    format!("{change:?}"),
+                    "a share from 0 to 1"
+                );
+            }
+            Change::Rate(rate) => {
+                let (own, slower) = (port.rate.0, (MIN_RATE..=port.rate.0).contains(&rate.0));
+                ensure!(
+                    slower,
+                    "faults[{at}].change",
+                    format!("{change:?}"),
+                    "{MIN_RATE} to the rate of the link, {own}"
+                );
+            }
+            Change::Pause | Change::Resume => {
+                let to_host = port.to < self.hosts;
+                ensure!(
+                    to_host,
+                    "faults[{at}].link",
+                    fault.link,
+                    "a link that leads to a host, which sends the pauses"
+                );
+            }
+            Change::Down | Change::Up | Change::Drain | Change::Undrain => {}
+        }
+        let interrupts = matches!(change, Change::Down | Change::Up | Change::Rate(_) | Change::Pause | Change::Resume);
+        let scheduled = port.discipline.is_some() || !interrupts;
+        ensure!(scheduled, "faults[{at}].link", fault.link, "a link whose port has classes");
+        Ok(())
+    }
+
+    /// Checks everything about a flow but for what it waits for.
+    pub(crate) fn check_flow(&self, at: usize, flow: &FlowSpec) -> Result<(), Mistake> {
         let (hosts, src, dst) = (self.hosts, flow.src, flow.dst);
         ensure!(src < hosts, "flows.src[{at}]", src, "one of {hosts} hosts");
         ensure!(dst < hosts && dst != src, "flows.dst[{at}]", dst, "another one of {hosts} hosts");
@@ -372,6 +376,63 @@ impl Network {
         let (bytes, most) = (flow.bytes.0, MAX_PACKETS * self.mss().0);
         let counted = flow.bytes == Bytes::MAX || (1..=most).contains(&bytes);
         ensure!(counted, "flows.bytes[{at}]", bytes, "1 to {most}, {MAX_PACKETS} packets");
+        for (key, Time(time)) in [("start_ps", flow.start), ("stop_ps", flow.stop)] {
+            let latest = MAX_TIME.0;
+            ensure!(time <= latest || time == u64::MAX, "flows.{key}[{at}]", time, "at most {latest}");
+        }
+        let (class, classes) = (flow.class, self.classes.len());
+        ensure!((class as usize) < classes, "flows.class[{at}]", class, "one of {classes} classes");
+        self.check_algorithm(at, flow)
+    }
+
+    /// A route is a path between the hosts of its flow that passes no node twice. It belongs to a flow whose packets take one path.
+    fn check_paths(&self) -> Result<(), Mistake> {
+        let (flows, links) = (self.flows.len(), self.ports.len());
+        for (at, pair) in self.path_hashes.windows(2).enumerate() {
+            ensure!(pair[0].flow < pair[1].flow, "path_hashes.flow[{at}]", pair[0].flow, "the order of flows");
+        }
+        for (at, one) in self.path_hashes.iter().enumerate() {
+            ensure!((one.flow as usize) < flows, "path_hashes.flow[{at}]", one.flow, "one of {flows} flows");
+        }
+        for (at, pair) in self.routes.windows(2).enumerate() {
+            ensure!(pair[0].flow <= pair[1].flow, "routes.flow[{at}]", pair[0].flow, "the order of flows");
+        }
+        for (at, one) in self.routes.iter().enumerate() {
+            ensure!((one.flow as usize) < flows, "routes.flow[{at}]", one.flow, "one of {flows} flows");
+            ensure!((one.link as usize) < links, "routes.link[{at}]", one.link, "one of {links} links");
+        }
+        let by_flow = self.routes.is_empty() || self.balancing == Balancing::Flow;
+        let why = "\"flow\": a flow with a route has one path";
+        ensure!(by_flow, "balancing", self.balancing.text(), "{why}");
+        self.routes.chunk_by(|a, b| a.flow == b.flow).try_for_each(|route| self.check_route(route))
+    }
+
+    fn check_route(&self, route: &[RouteLink]) -> Result<(), Mistake> {
+        let flow = route[0].flow;
+        let FlowSpec { src, dst, control, .. } = self.flows[flow as usize];
+        let two_way = !self.controls[control as usize].waits_for_credits();
+        ensure!(two_way, "routes.flow", flow, "none for flow {flow}: its data waits for credits, and takes their path");
+        let mut passed = vec![src];
+        for one in route {
+            let link = &self.ports[one.link as usize];
+            let node = passed[passed.len() - 1];
+            ensure!(link.from == node, "routes.link", one.link, "a link from node {node}, for flow {flow}");
+            let (to, again) = (link.to, passed.contains(&link.to));
+            let forwards = to >= self.hosts || to == dst;
+            ensure!(
+                forwards && !again,
+                "routes.link",
+                one.link,
+                "a link to {dst} or a switch that flow {flow} has not passed"
+            );
+            passed.push(to);
+        }
+        ensure!(
+            passed.ends_with(&[dst]),
+            "routes.link",
+            route[route.len() - 1].link,
+            "a link to {dst}, where flow {flow} ends"
+        );
         Ok(())
     }
 

@@ -37,6 +37,25 @@ columns! {
 }
 
 impl FlowSpec {
+    /// A flow that waits for no other and is not stopped, with everything written at its start, in the first class and under the first
+    /// algorithm.
+    #[must_use]
+    pub const fn new(src: u32, dst: u32, bytes: Bytes, start: Time) -> Self {
+        Self {
+            src,
+            dst,
+            bytes,
+            start,
+            stop: Time::MAX,
+            after: Vec::new(),
+            behind: Vec::new(),
+            wait: Wait::ALL,
+            application: Application::EAGER,
+            class: 0,
+            control: 0,
+        }
+    }
+
     /// Returns whether the flow waits for no other.
     #[must_use]
     pub fn starts_by_itself(&self) -> bool {

@@ -17,5 +17,6 @@ pub mod fault;
 pub mod flow;
 pub mod host;
 pub mod network;
+pub mod path;
 pub mod ports;
 pub mod task;

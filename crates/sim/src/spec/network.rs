@@ -1,5 +1,8 @@
 //! The whole request.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
 pub use shallows_cc::units::MIN_FRAME;
 use shallows_cc::units::{Bytes, Time};
 
@@ -11,6 +14,7 @@ pub use crate::spec::control::{Control, ControlSpec, UserAlgorithm};
 pub use crate::spec::fault::Fault;
 pub use crate::spec::flow::{FlowSpec, RecordSpec};
 pub use crate::spec::host::{HostSpec, LossDetection, Nic, Retransmission};
+pub use crate::spec::path::{PathHash, RouteLink};
 pub use crate::spec::ports::{
     ClassOf, ClassSpec, Discipline, Limit, Marking, PauseSpec, PortSpec, Shaper, SharedSpec, TrafficClass,
 };
@@ -93,6 +97,12 @@ request! {
         /// Flows, an entry each.
         #[serde(deserialize_with = "columns")]
         flows: Vec<FlowSpec>,
+        /// Flows whose path switches choose by another number than their own, in order of the flows.
+        #[serde(deserialize_with = "columns")]
+        path_hashes: Vec<PathHash>,
+        /// Routes of flows in place of paths that switches choose, an entry each link, in order of the flows.
+        #[serde(deserialize_with = "columns")]
+        routes: Vec<RouteLink>,
         /// Computations, an entry each. Their numbers as tasks follow those of the flows.
         #[serde(deserialize_with = "columns")]
         computations: Vec<ComputationSpec>,
@@ -119,6 +129,10 @@ request! {
     } {
         /// The algorithms that `ccs` names; [`Network::resolve`] finds them.
         controls: Vec<Control>,
+        /// Links with which something may happen in a driven run although `faults` does not name them.
+        changing: Vec<u32>,
+        /// The number of the first of `flows`: those before it have been retired from a driven run.
+        first_flow: u32,
     }
 }
 
@@ -135,10 +149,47 @@ impl Network {
         Ok(())
     }
 
+    /// Whether something may happen to a link.
+    #[inline]
+    #[must_use]
+    pub fn links_change(&self) -> bool {
+        !(self.faults.is_empty() && self.changing.is_empty())
+    }
+
+    /// The links to which something may happen.
+    pub(crate) fn changing_links(&self) -> BTreeSet<u32> {
+        self.faults.iter().map(|fault| fault.link).chain(self.changing.iter().copied()).collect()
+    }
+
+    /// A flow by its number.
+    #[inline]
+    #[must_use]
+    pub fn flow(&self, number: u32) -> &FlowSpec {
+        &self.flows[(number - self.first_flow) as usize]
+    }
+
+    /// The numbers of the flows.
+    pub(crate) fn flow_numbers(&self) -> Range<u32> {
+        self.first_flow..self.first_flow + self.flows.len() as u32
+    }
+
     /// Payload of a full packet.
     #[must_use]
     pub fn mss(&self) -> Bytes {
         self.mtu - self.header
+    }
+
+    /// The number that switches hash to choose the path of a flow.
+    #[must_use]
+    pub fn path_hash(&self, flow: u32) -> u32 {
+        let found = self.path_hashes.binary_search_by_key(&flow, |one| one.flow);
+        found.map_or(flow, |at| self.path_hashes[at].hash)
+    }
+
+    /// The links of the route that the data of a flow takes; none if switches choose its path.
+    pub fn route(&self, flow: u32) -> impl Iterator<Item = u32> {
+        let begin = self.routes.partition_point(|one| one.flow < flow);
+        self.routes[begin..].iter().take_while(move |one| one.flow == flow).map(|one| one.link)
     }
 
     /// The number of packets of a flow with an end.
@@ -193,7 +244,7 @@ impl Network {
     #[inline]
     #[must_use]
     pub fn chooses_by_packet(&self) -> bool {
-        self.balancing == Balancing::Packet && self.faults.is_empty()
+        self.balancing == Balancing::Packet && !self.links_change()
     }
 
     /// Number of entities that the event queue holds: links, ports of hosts, and ports where some have classes.
@@ -228,9 +279,13 @@ impl Network {
             faults: Vec::new(),
             convergence: Time::MAX,
             flows: Vec::new(),
+            path_hashes: Vec::new(),
+            routes: Vec::new(),
             computations: Vec::new(),
             ccs: Vec::new(),
             controls: Vec::new(),
+            changing: Vec::new(),
+            first_flow: 0,
             host: HostSpec {
                 nic: Nic::Fair,
                 initial_window: Bytes(14600),

@@ -1,7 +1,8 @@
 //! Tasks: flows and computations, which wait for each other.
 //!
-//! Tasks have one numbering: flows first, in their order, then computations. A flow ends at its receiver when that has all of it,
-//! and at its sender when that knows; a computation ends at its own host.
+//! A request counts computations behind its flows: this count is the place of a task. The engine numbers the two kinds apart
+//! ([`Numbering`]), so that flows can be added to a run. A flow ends at its receiver when that has all of it, and at its sender when that
+//! knows; a computation ends at its own host.
 
 use shallows_cc::units::{Bytes, Time};
 
@@ -33,25 +34,62 @@ impl Task<'_> {
     }
 }
 
-impl Network {
-    /// A task by its number.
-    #[must_use]
-    pub fn task(&self, number: u32) -> Task<'_> {
-        let number = number as usize;
-        match self.flows.get(number) {
-            Some(flow) => {
-                Task { host: flow.src, delay: flow.start, after: &flow.after, behind: &flow.behind, wait: flow.wait }
-            }
-            None => {
-                let one = &self.computations[number - self.flows.len()];
-                Task { host: one.host, delay: one.start, after: &one.after, behind: &one.behind, wait: one.wait }
-            }
-        }
+/// Numbers of tasks. A flow has the number of its row, and a computation that of its row with [`Numbering::COMPUTATION`] set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Numbering {
+    /// The number of flows of the request, behind which it counts computations.
+    flows: u32,
+}
+
+impl Numbering {
+    /// The bit that marks a computation.
+    pub const COMPUTATION: u32 = 1 << 31;
+
+    /// The numbers of the tasks of a request.
+    pub const fn of(network: &Network) -> Self {
+        Self { flows: network.flows.len() as u32 }
     }
 
-    /// All tasks in the order of their numbers.
+    /// The number of the task at a place of the request.
+    pub const fn number(self, place: u32) -> u32 {
+        if place < self.flows { place } else { (place - self.flows) | Self::COMPUTATION }
+    }
+
+    /// The place of a task in the request; `None` for a flow that was added later.
+    pub fn place(self, number: u32) -> Option<u32> {
+        if number & Self::COMPUTATION == 0 {
+            return (number < self.flows).then_some(number);
+        }
+        Some(self.flows + (number ^ Self::COMPUTATION))
+    }
+}
+
+impl Network {
+    /// A task by its number.
+    pub(crate) fn numbered_task(&self, number: u32) -> Task<'_> {
+        if number & Numbering::COMPUTATION == 0 {
+            let flow = self.flow(number);
+            return Task {
+                host: flow.src,
+                delay: flow.start,
+                after: &flow.after,
+                behind: &flow.behind,
+                wait: flow.wait,
+            };
+        }
+        let one = &self.computations[(number ^ Numbering::COMPUTATION) as usize];
+        Task { host: one.host, delay: one.start, after: &one.after, behind: &one.behind, wait: one.wait }
+    }
+
+    /// A task by its place in the request.
+    #[must_use]
+    pub fn task(&self, place: u32) -> Task<'_> {
+        self.numbered_task(Numbering::of(self).number(place))
+    }
+
+    /// All tasks in the order of their places.
     pub fn tasks(&self) -> impl Iterator<Item = Task<'_>> {
-        (0..(self.flows.len() + self.computations.len()) as u32).map(|number| self.task(number))
+        (0..(self.flows.len() + self.computations.len()) as u32).map(|place| self.task(place))
     }
 
     /// Whether some task may wait for what ends at another host.
@@ -160,7 +198,7 @@ pub fn count_down(left: &mut [u32], task: u32) -> bool {
 }
 
 /// For each task those that wait for it, in the order of their numbers.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Successors {
     /// For each task the index of its first successor, and the number of them at the end; empty if no task waits.
     first: Vec<u32>,

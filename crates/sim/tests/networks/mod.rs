@@ -5,8 +5,8 @@ use shallows_cc::parameter::Values;
 use shallows_cc::port::{self, MarkAt, credit::CreditShaper};
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::{
-    Answer, Application, ClassOf, ClassSpec, Control, Discipline, FlowSpec, GoodputSpec, HostSpec, Limit, Marking,
-    Network, PACKET_KINDS, PacketKind, PortSpec, Progress, RecordSpec, Shaper, SharedSpec, Simulation, Wait,
+    Answer, ClassOf, ClassSpec, Control, Discipline, FlowSpec, GoodputSpec, HostSpec, Limit, Marking, Network,
+    PACKET_KINDS, PacketKind, PortSpec, Progress, RecordSpec, Shaper, SharedSpec, Simulation,
 };
 
 pub const MTU: Bytes = Bytes(1500);
@@ -70,19 +70,7 @@ pub fn control(name: &str) -> Control {
 }
 
 pub fn flow(src: u32, dst: u32, bytes: Bytes) -> FlowSpec {
-    FlowSpec {
-        src,
-        dst,
-        bytes,
-        start: Time::ZERO,
-        after: Vec::new(),
-        behind: Vec::new(),
-        wait: Wait::ALL,
-        stop: Time::MAX,
-        application: Application::EAGER,
-        class: 0,
-        control: 0,
-    }
+    FlowSpec::new(src, dst, bytes, Time::ZERO)
 }
 
 pub fn host() -> HostSpec {

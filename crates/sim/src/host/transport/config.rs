@@ -27,7 +27,7 @@ pub(crate) struct FlowEndpoint {
 }
 
 /// Parameters of a sender.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SenderConfig<'a> {
     pub bytes: Bytes,
     pub mss: Bytes,
@@ -52,7 +52,7 @@ pub struct SenderConfig<'a> {
 }
 
 /// Parameters of a receiver.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ReceiverConfig {
     pub bytes: Bytes,
     pub mss: Bytes,

@@ -5,7 +5,7 @@ use shallows_cc::sender::{Decision, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
 /// An algorithm and its newest decision.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Gate {
     pub control: Box<dyn Sender>,
     /// Payload that may be in flight: the smaller one of the congestion window and the receive window.
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     /// Algorithm that halves its rate after every frame.
-    #[derive(Debug)]
+    #[derive(Clone, Debug)]
     struct Halving(Rate);
 
     impl Sender for Halving {

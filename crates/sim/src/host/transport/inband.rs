@@ -12,7 +12,7 @@ use crate::packet::Slab;
 use crate::packet::header::{Header, TcpData};
 
 /// Request in the data of a sender.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum InbandRequest {
     Rates(rated::RateRequester),
     Int,
@@ -49,7 +49,7 @@ impl InbandRequest {
 }
 
 /// Answer in the acknowledgements of a receiver.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum InbandEcho {
     Rates(rated::RateEcho),
     Int(int::IntEcho),

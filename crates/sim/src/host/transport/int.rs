@@ -19,7 +19,7 @@ pub(crate) fn start(at: u32, packets: &mut Slab) {
 }
 
 /// INT stack of the newest data packet at a receiver.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct IntEcho(Vec<HopRecord>);
 
 impl IntEcho {

@@ -33,6 +33,7 @@ mod selective;
 mod sender;
 mod status;
 mod traits;
+mod waits;
 
 pub(crate) use config::{FlowEndpoint, ReceiverConfig, SenderConfig};
 pub(crate) use packet_sink::PacketSink;
@@ -40,3 +41,4 @@ pub(crate) use receiver::{FlowReceiver, reply_after_close};
 pub(crate) use sender::FlowSender;
 pub use status::{BlockedBy, Readiness, SenderState};
 pub(crate) use status::{ReceiverEvent, SendStatus};
+pub use waits::TotalWait;

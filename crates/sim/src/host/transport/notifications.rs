@@ -4,7 +4,7 @@ use shallows_cc::receiver::{Data, Receiver};
 use shallows_cc::units::Time;
 
 /// Notifications of one flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Notifications {
     receiver: Box<dyn Receiver>,
     /// When one is due, and whether a timer is set for it.

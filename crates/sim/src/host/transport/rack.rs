@@ -52,7 +52,7 @@ struct Departure {
 }
 
 /// The packets in flight with their times of departure, and what the RFC derives from them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Rack {
     /// Packets from `unacked` on.
     packets: VecDeque<Departure>,

@@ -8,7 +8,7 @@ use crate::host::transport::selective::Ranges;
 use crate::packet::header::Sack;
 
 /// Packets of one flow that have arrived. A receiver that accepts packets in order alone calls [`Self::append`] only.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Reassembly {
     pub(crate) message: Message,
     /// All packets below have arrived, and those in `out_of_order`.

@@ -18,7 +18,7 @@ use crate::packet::{Flags, PacketKind, Slab};
 use crate::spec::network::MIN_FRAME;
 
 /// Receiver of any transport. Functions that run for every packet match on it; all others use [`FlowReceiver::transport`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 // A separate tag, as in `AnySender`.
 #[repr(u8)]
 enum AnyReceiver {
@@ -29,7 +29,7 @@ enum AnyReceiver {
 }
 
 /// Receiving end of a flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct FlowReceiver {
     pub endpoint: FlowEndpoint,
     /// Whether hosts choose paths, so that answers carry the entropy value of the newest data, and that value.

@@ -20,7 +20,7 @@ use crate::packet::{Flags, PacketKind, Slab};
 use crate::spec::network::Retransmission;
 
 /// Sender of any transport. Functions that run for every packet match on it; all others use [`FlowSender::transport`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 // With a separate tag one comparison tells the variants apart; otherwise the tag would be stored in unused values of a field.
 #[repr(u8)]
 enum AnySender {
@@ -32,7 +32,7 @@ enum AnySender {
 }
 
 /// Sending end of a flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct FlowSender {
     pub endpoint: FlowEndpoint,
     /// Whether it is in its NIC's run queue.

@@ -8,6 +8,7 @@ use crate::host::transport::gate::Gate;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::reassembly::Reassembly;
 use crate::host::transport::status::{Readiness, ReceiverEvent, Responses, SendStatus};
+use crate::host::transport::waits::TotalWait;
 use crate::spec::network::Supply;
 
 /// Sending end of a transport.
@@ -35,6 +36,9 @@ pub trait TransportSender {
 
     /// Returns the numbers of retransmitted packets and of timeouts.
     fn repairs(&self) -> (u64, u64);
+
+    /// Returns the time waited for timeouts.
+    fn timeout_wait(&self) -> TotalWait;
 
     /// Returns the congestion window and pace, unless credits replace them.
     fn gate(&self) -> Option<&Gate> {

@@ -91,7 +91,7 @@ enum Trigger {
 }
 
 /// Link, and the spans in which its frames are recorded.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct WatchedLink {
     times: LinkTimes,
     from_host: bool,
@@ -100,7 +100,7 @@ struct WatchedLink {
 }
 
 /// Recorder of causes, with the tables that it has recorded.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Causes {
     /// Packets of watched flows.
     pub packets: Vec<PacketRow>,

@@ -8,7 +8,7 @@ use shallows_cc::units::Time;
 pub const NEVER: (Time, Time) = (Time::MAX, Time::MAX);
 
 /// Spans that have not ended, in order.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Spans {
     first: (Time, Time),
     later: VecDeque<(Time, Time)>,

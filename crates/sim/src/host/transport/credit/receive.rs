@@ -13,7 +13,7 @@ use crate::host::transport::traits::TransportReceiver;
 use crate::packet::header::{Credit, CreditData, Header};
 
 /// Receiver of one flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct CreditReceiver {
     algorithm: Box<dyn Credits>,
     rng: Rng,
@@ -136,7 +136,7 @@ mod tests {
     use shallows_cc::units::Bytes;
 
     /// Grants nothing of interest.
-    #[derive(Debug)]
+    #[derive(Clone, Debug)]
     struct Idle;
 
     impl Credits for Idle {

@@ -57,6 +57,11 @@ impl CreditRequest {
         self.deadline
     }
 
+    /// Returns the time without a credit or an answer after which [`Self::on_timer`] is due.
+    pub fn timeout(&self) -> Time {
+        self.timeout
+    }
+
     /// Data is available to send, for the first time or again.
     pub(crate) fn open(&mut self, now: Time) -> Action {
         match self.state {

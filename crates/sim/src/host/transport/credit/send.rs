@@ -15,6 +15,7 @@ use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::status::{BlockedBy, Readiness};
 use crate::host::transport::traits::TransportSender;
+use crate::host::transport::waits::{TotalWait, Waits};
 use crate::packet::header::{Credit, CreditData, Header};
 
 /// Credit that has arrived and whose frame has not left.
@@ -27,7 +28,7 @@ struct PendingCredit {
 }
 
 /// Sender of one flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CreditSender {
     control: Box<dyn Sender>,
     request: CreditRequest,
@@ -52,6 +53,7 @@ pub struct CreditSender {
     sent_bytes: u64,
     retransmits: u64,
     timeouts: u64,
+    waits: Waits,
     /// Credits that arrived when nothing was left to send.
     wasted: u64,
 }
@@ -77,6 +79,7 @@ impl CreditSender {
             sent_bytes: 0,
             retransmits: 0,
             timeouts: 0,
+            waits: Waits::default(),
             wasted: 0,
         }
     }
@@ -183,6 +186,7 @@ impl TransportSender for CreditSender {
         self.timer.expire(now);
         if self.request.deadline() <= now {
             self.timeouts += 1;
+            self.waits.add(now - self.request.timeout(), now);
             self.control_frame = self.request.on_timer(now);
         }
     }
@@ -202,6 +206,10 @@ impl TransportSender for CreditSender {
 
     fn repairs(&self) -> (u64, u64) {
         (self.retransmits, self.timeouts)
+    }
+
+    fn timeout_wait(&self) -> TotalWait {
+        self.waits.total()
     }
 
     fn has_drawn(&self) -> bool {

@@ -15,7 +15,7 @@ use crate::packet::header::{Header, RoceAnswer, RoceData};
 use crate::spec::network::{MIN_FRAME, Retransmission};
 
 /// Receiver of one flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RoceReceiver {
     notifications: Notifications,
     reassembly: Reassembly,
@@ -24,7 +24,7 @@ pub struct RoceReceiver {
 }
 
 /// Frames that a receiver accepts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Acceptance {
     /// The expected one.
     InOrder(Gap),
@@ -33,7 +33,7 @@ enum Acceptance {
 }
 
 /// What a receiver that accepts the expected frame alone knows of the other frames.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Gap {
     /// Sequence number of the frame that arrived last.
     newest: u32,

@@ -12,11 +12,12 @@ use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::status::{BlockedBy, Readiness};
 use crate::host::transport::traits::TransportSender;
+use crate::host::transport::waits::{TotalWait, Waits};
 use crate::packet::header::{Header, RoceAnswer, RoceData};
 use crate::spec::network::{MIN_FRAME, Supply};
 
 /// Sender of one flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct GoBackNSender {
     gate: Gate,
     pub(super) message: Message,
@@ -29,6 +30,7 @@ pub(crate) struct GoBackNSender {
     pub(super) timer: RetransmissionTimer,
     pub(super) retransmits: u64,
     pub(super) timeouts: u64,
+    waits: Waits,
 }
 
 /// Timer for a frame that requests an acknowledgement.
@@ -54,6 +56,7 @@ impl GoBackNSender {
             timer: RetransmissionTimer { backoff, deadline: Time::MAX, timer: LazyTimer::DISARMED },
             retransmits: 0,
             timeouts: 0,
+            waits: Waits::default(),
         }
     }
 
@@ -166,6 +169,7 @@ impl TransportSender for GoBackNSender {
             return;
         }
         self.timeouts += 1;
+        self.waits.add(now - self.timer.backoff.current(), now);
         let repeated = self.timer.backoff.fail();
         self.go_back(now, LossKind::Timeout, repeated);
         self.gate.decide();
@@ -186,6 +190,10 @@ impl TransportSender for GoBackNSender {
 
     fn repairs(&self) -> (u64, u64) {
         (self.retransmits, self.timeouts)
+    }
+
+    fn timeout_wait(&self) -> TotalWait {
+        self.waits.total()
     }
 
     #[inline]

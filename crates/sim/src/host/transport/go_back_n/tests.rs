@@ -21,7 +21,7 @@ const MSS: Bytes = Bytes(1000);
 const HEADER: Bytes = Bytes(48);
 
 /// Algorithm with a constant rate of 1 Gbps and segments of four packets.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Constant {
     at_once: bool,
     burst_rate: Option<Rate>,

@@ -14,11 +14,12 @@ use crate::host::transport::rack::{Rack, Tolerance};
 use crate::host::transport::selective::Arrivals;
 use crate::host::transport::status::{BlockedBy, Readiness};
 use crate::host::transport::traits::TransportSender;
+use crate::host::transport::waits::{TotalWait, Waits};
 use crate::packet::header::{Header, RoceAnswer, RoceData};
 use crate::spec::network::{MIN_FRAME, Supply};
 
 /// Sender of one flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct IrnSender {
     gate: Gate,
     message: Message,
@@ -37,6 +38,7 @@ pub struct IrnSender {
     timer: RetransmissionTimer,
     pub(super) retransmits: u64,
     pub(super) timeouts: u64,
+    waits: Waits,
 }
 
 impl IrnSender {
@@ -58,6 +60,7 @@ impl IrnSender {
             timer,
             retransmits: 0,
             timeouts: 0,
+            waits: Waits::default(),
         }
     }
 
@@ -182,6 +185,7 @@ impl TransportSender for IrnSender {
         }
         if self.timer.deadline(self.rack.in_flight) <= now {
             self.timeouts += 1;
+            self.waits.add(self.timer.since(), now);
             let repeated = self.timer.fail();
             self.rack.on_timeout(now, Time::ZERO);
             self.report_loss(now, LossKind::Timeout, repeated);
@@ -202,6 +206,10 @@ impl TransportSender for IrnSender {
 
     fn repairs(&self) -> (u64, u64) {
         (self.retransmits, self.timeouts)
+    }
+
+    fn timeout_wait(&self) -> TotalWait {
+        self.waits.total()
     }
 
     fn gate(&self) -> Option<&Gate> {

@@ -42,7 +42,7 @@ fn with_control(packets: u64, sprayed: bool, control: Box<dyn Sender>) -> IrnSen
 }
 
 /// Algorithm at 12 Gbps that counts the losses of which it is told, and notes whether the last acknowledgement came in a recovery.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Counting(Arc<AtomicU32>, Arc<AtomicBool>);
 
 impl Sender for Counting {

@@ -57,6 +57,11 @@ impl RetransmissionTimer {
         self.loss_timer.expire(now);
     }
 
+    /// Returns when the timer was started; [`Time::MAX`] if it is stopped.
+    pub fn since(&self) -> Time {
+        self.since.unwrap_or(Time::MAX)
+    }
+
     /// Stops the timer at a timeout and doubles the next one. Returns true if this is not the first in a row.
     pub fn fail(&mut self) -> bool {
         self.since = None;

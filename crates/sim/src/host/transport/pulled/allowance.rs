@@ -9,7 +9,7 @@ use crate::host::transport::gate::Gate;
 use crate::host::transport::status::{BlockedBy, Readiness};
 
 /// Permission to send, and what the sender may expect to be permitted.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Allowance {
     /// The window and pace of the flow's [`Gate`].
     Window,
@@ -95,7 +95,7 @@ fn readiness_in_window(now: Time, (in_flight, mss): (u32, Bytes), gate: &Gate) -
 }
 
 /// Pulls of one packet each.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PullCount {
     /// Packets that may leave without a pull.
     unsolicited: u64,
@@ -135,7 +135,7 @@ impl PullCount {
 }
 
 /// Credit in bytes. Amounts are counted from the start, so that a grant makes up for lost ones before it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Credit {
     /// `maxwnd`: the first credit, and the most that the sender asks for.
     window: i64,

@@ -6,7 +6,7 @@ use shallows_cc::receiver::Grants;
 use shallows_cc::units::Bytes;
 
 /// Pulls or credit that the host has not sent yet, and how much it has sent since the start.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Debt {
     /// Since the start: what packets have earned or asked for, and what the host has sent. Pulls, or bytes of credit.
     due: u64,

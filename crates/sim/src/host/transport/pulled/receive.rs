@@ -30,7 +30,7 @@ pub struct Pull {
 }
 
 /// Receiver of one flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct UnorderedReceiver {
     reassembly: Reassembly,
     debt: Debt,

@@ -11,7 +11,7 @@ use crate::host::value_set::Evidence;
 use crate::packet::header::Sack;
 
 /// State of one flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Recovery {
     reordering: Option<Time>,
     silence: Option<Time>,

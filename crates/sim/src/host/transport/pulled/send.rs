@@ -16,6 +16,7 @@ use crate::host::transport::pulled::allowance::Allowance;
 use crate::host::transport::pulled::recovery::Recovery;
 use crate::host::transport::status::{BlockedBy, Readiness};
 use crate::host::transport::traits::TransportSender;
+use crate::host::transport::waits::{TotalWait, Waits};
 use crate::host::value_set::Evidence;
 use crate::packet::header::{Header, PulledAnswer, PulledData, Sack};
 use crate::spec::network::{MIN_FRAME, Supply};
@@ -54,7 +55,7 @@ impl Sent {
 }
 
 /// Sender of one flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct UnorderedSender {
     gate: Gate,
     message: Message,
@@ -84,6 +85,7 @@ pub struct UnorderedSender {
     timeouts: u64,
     /// When the newest of these timeouts expired.
     timed_out: Time,
+    waits: Waits,
     /// Loss detection by selective acknowledgements, if the algorithm has it.
     recovery: Option<Box<Recovery>>,
 }
@@ -111,6 +113,7 @@ impl UnorderedSender {
             retransmits: 0,
             timeouts: 0,
             timed_out: Time::ZERO,
+            waits: Waits::default(),
             recovery: config.multipath.as_ref().map(|rules| Box::new(Recovery::new(rules))),
         }
     }
@@ -448,9 +451,13 @@ impl TransportSender for UnorderedSender {
         let in_flight = self.message.mss * u64::from(self.in_flight);
         let (mut packets, mut lost, mut repeated) = (0, Bytes::ZERO, true);
         let mut another = self.is_starved() && self.heard + self.timeout.initial <= now;
+        if another {
+            self.waits.add(self.heard, now);
+        }
         while let Some((_, seq)) = self.first_to_expire().filter(|&(expiry, _)| expiry <= now) {
             let packet = self.packets[(seq - self.base) as usize];
             another |= packet.at >= self.timed_out;
+            self.waits.add(packet.at, now);
             repeated &= packet.timeouts > 0;
             packets += 1;
             lost += self.message.payload(seq);
@@ -486,6 +493,10 @@ impl TransportSender for UnorderedSender {
 
     fn repairs(&self) -> (u64, u64) {
         (self.retransmits, self.timeouts)
+    }
+
+    fn timeout_wait(&self) -> TotalWait {
+        self.waits.total()
     }
 
     fn write(&mut self, supply: Supply) {
@@ -763,7 +774,7 @@ mod tests {
     }
 
     /// Window of two packets, and what its flow has told it.
-    #[derive(Debug, Default)]
+    #[derive(Clone, Debug, Default)]
     struct Told {
         acks: Arc<Mutex<Vec<Ack>>>,
         losses: Arc<Mutex<Vec<Loss>>>,

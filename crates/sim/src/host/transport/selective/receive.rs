@@ -19,7 +19,7 @@ use crate::packet::header::{Header, TcpAck, TcpData};
 const MAX_WINDOW: f64 = u16::MAX as f64;
 
 /// Receiver of one flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SelectiveReceiver {
     notification: Box<dyn Receiver>,
     reassembly: Reassembly,

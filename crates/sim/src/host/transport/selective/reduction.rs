@@ -18,7 +18,7 @@
 use shallows_cc::units::Bytes;
 
 /// Reduction of one flow, in packets.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Reduction {
     /// The reduction ends when everything below is acknowledged; `None` outside reductions.
     end: Option<u32>,

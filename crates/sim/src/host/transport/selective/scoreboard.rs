@@ -6,7 +6,7 @@ use crate::host::transport::rack::Rack;
 use crate::host::transport::selective::ranges::{Arrivals, Ranges};
 
 /// State of all packets, by sequence number.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Scoreboard {
     /// DupThresh: number of later packets that must arrive before a hole is lost.
     dup_thresh: u32,

@@ -34,12 +34,13 @@ use crate::host::transport::selective::scoreboard::Scoreboard;
 use crate::host::transport::selective::timeout::Timeout;
 use crate::host::transport::status::{BlockedBy, Readiness};
 use crate::host::transport::traits::TransportSender;
+use crate::host::transport::waits::{TotalWait, Waits};
 use crate::packet::Slab;
 use crate::packet::header::{Header, TcpAck, TcpData};
 use crate::spec::network::{LossDetection, MIN_FRAME, Supply};
 
 /// Sender of one flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SelectiveSender {
     pub(super) gate: Gate,
     pub(super) message: Message,
@@ -61,6 +62,7 @@ pub struct SelectiveSender {
     heard: Time,
     pub(super) retransmits: u64,
     pub(super) timeouts: u64,
+    waits: Waits,
 }
 
 impl SelectiveSender {
@@ -84,6 +86,7 @@ impl SelectiveSender {
             heard: Time::ZERO,
             retransmits: 0,
             timeouts: 0,
+            waits: Waits::default(),
         }
     }
 
@@ -294,6 +297,7 @@ impl TransportSender for SelectiveSender {
         }
         if self.timer.expire(now) {
             self.timeouts += 1;
+            self.waits.add(self.timer.since, now);
             let repeated = self.board.on_timeout(now, self.timer.srtt());
             if let Some(reduction) = &mut self.reduction {
                 reduction.stop();
@@ -318,6 +322,10 @@ impl TransportSender for SelectiveSender {
 
     fn repairs(&self) -> (u64, u64) {
         (self.retransmits, self.timeouts)
+    }
+
+    fn timeout_wait(&self) -> TotalWait {
+        self.waits.total()
     }
 
     #[inline]

@@ -18,6 +18,8 @@ pub(crate) struct Timeout {
     max: Time,
     /// When the timer expires; [`Time::MAX`] if it is stopped.
     pub deadline: Time,
+    /// When it was started last.
+    pub since: Time,
     timer: LazyTimer,
     /// Timer for the end of the reordering window of RACK.
     reordering: LazyTimer,
@@ -35,6 +37,7 @@ impl Timeout {
             min: host.rto_min,
             max: host.rto_max,
             deadline: Time::MAX,
+            since: Time::ZERO,
             timer: LazyTimer::DISARMED,
             reordering: LazyTimer::DISARMED,
         }
@@ -71,7 +74,7 @@ impl Timeout {
     #[inline]
     pub(crate) fn restart(&mut self, now: Time) {
         let doubled = self.timeout.max(self.min).0.saturating_mul(1 << self.backoff.min(30));
-        self.deadline = now + Time(doubled).min(self.max);
+        (self.since, self.deadline) = (now, now + Time(doubled).min(self.max));
     }
 
     /// Returns the smoothed round-trip time; zero before the first sample.

@@ -1,0 +1,522 @@
+//! Runs that a program drives: whatever slices they are cut into, and whichever copies replace them, they are the runs of their traces.
+//!
+//! `SHALLOWS_DRIVEN=200 cargo test --release -p shallows-sim --test networks driven` tries 200 random scenarios, each in about 1000 slices.
+
+use shallows_cc::port::MarkAt;
+use shallows_cc::rng::Rng;
+use shallows_cc::units::{Bytes, Rate, Time};
+use shallows_sim::{
+    Advance, Answer, Change, Completion, ComputationSpec, Fault, FlowReport, FlowSpec, Network, Progress, Simulation,
+    Wait,
+};
+
+use crate::networks::{control, fat_tree, flow, marking, run_open, star, until_done};
+use crate::soak::{Dice, number, scenario};
+
+/// A random scenario with computations and with acknowledgements that ride on data, whose flows are in the order in which a driver sends
+/// them: first those that wait and those for which others wait, which the driver knows at the beginning; their number comes with it.
+fn trace(number: u64) -> (Network, usize) {
+    let mut dice = Dice(Rng::new(number, 98));
+    let mut network = scenario(number);
+    network.host.piggyback = dice.chance(0.3);
+    if dice.chance(0.3) {
+        compute(&mut dice, &mut network);
+    }
+    let places = network.flows.len() as u32;
+    let waited_for = network.computations.iter().flat_map(|one| one.after.clone());
+    let waited_for = waited_for.chain(network.flows.iter().flat_map(|flow| flow.after.clone()));
+    let waited_for: Vec<_> = waited_for.filter(|&place| place < places).collect();
+    let is_known = |at: u32| !network.flows[at as usize].starts_by_itself() || waited_for.contains(&at);
+    let mut order: Vec<_> = (0..places).collect();
+    order.sort_by_key(|&at| (!is_known(at), if is_known(at) { Time::ZERO } else { network.flows[at as usize].start }));
+    let known = order.iter().filter(|&&at| is_known(at)).count();
+    let place = |old: &u32| order.iter().position(|at| at == old).map_or(*old, |new| new as u32);
+    let moved = |&at: &u32| {
+        let flow = network.flows[at as usize].clone();
+        FlowSpec { after: flow.after.iter().map(place).collect(), ..flow }
+    };
+    let flows = order.iter().map(moved).collect();
+    network.computations.iter_mut().for_each(|one| one.after = one.after.iter().map(place).collect());
+    network.flows = flows;
+    (network, known)
+}
+
+/// A chain of three computations behind the first flow, at the host where it arrives.
+fn compute(dice: &mut Dice, network: &mut Network) {
+    let flows = network.flows.len() as u32;
+    for at in 0..3 {
+        network.computations.push(ComputationSpec {
+            host: network.flows[0].dst,
+            duration: Time::from_nanos(dice.below(100_000)),
+            start: Time::from_nanos(dice.below(1000)),
+            processor: 0,
+            after: vec![if at == 0 { 0 } else { flows + at - 1 }],
+            behind: Vec::new(),
+            wait: Wait::ALL,
+        });
+    }
+}
+
+/// How a run is driven.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    domains: usize,
+    threads: usize,
+    /// Whether copies replace the run, of which some ran ahead.
+    copies: bool,
+}
+
+impl Way {
+    const fn plain(domains: usize, threads: usize) -> Self {
+        Self { domains, threads, copies: false }
+    }
+}
+
+/// What a driver does.
+enum Step {
+    Send(FlowSpec),
+    Change(Fault),
+}
+
+/// Drives a network in random slices. The first `known` flows are there from the beginning, the others join at their starts.
+fn drive(network: &Network, known: usize, way: Way, dice: &mut Dice) -> (Answer, Vec<Completion>) {
+    let (mut base, slices) = (network.clone(), number("SHALLOWS_DRIVEN", 0).min(1) * 900 + 100);
+    // The trace of a driven run has the numbers of the tasks that its request has.
+    let later = base.flows.split_off(known);
+    base.computations.iter_mut().flat_map(|one| &mut one.after).for_each(|place| {
+        *place = if *place as usize >= network.flows.len() { *place - later.len() as u32 } else { *place };
+    });
+    // The driver may change links in place of the request.
+    let (given, changes) =
+        base.faults.iter().partition(|fault| fault.at == Time::ZERO || network.seed.is_multiple_of(2));
+    base.faults = given;
+    let changes: Vec<Fault> = changes;
+    let changing = changes.iter().map(|fault| fault.link).collect();
+    let mut run = Simulation::open_with_changing(base, way.domains, changing).expect("a lawful network");
+    run.set_threads(way.threads);
+    let mut completions = Vec::new();
+    let mut slice = |run: &mut Simulation, limit: Time| {
+        let bits = dice.below(24);
+        let to = (run.clock() + Time::from_nanos(1 + dice.below(1 << bits))).min(limit);
+        let outcome = match dice.below(6) {
+            0 | 1 => run.advance_to_completion(to),
+            2 => run.advance_some(to, false, 1 + dice.below(100)),
+            _ => run.advance_to(to),
+        };
+        match outcome.expect("the time is not past") {
+            Advance::Reached => assert_eq!(run.clock(), to),
+            _ => assert!(run.is_over() || run.clock() <= to),
+        }
+        if way.copies && dice.chance(0.1) {
+            let mut ahead = run.clone();
+            if dice.chance(0.5) {
+                ahead.advance_to(run.clock() + Time::from_micros(100)).expect("the time is not past");
+                ahead = run.clone();
+            }
+            *run = ahead;
+        }
+        completions.extend(run.completions());
+    };
+    let sends = later.into_iter().map(|flow| (flow.start, Step::Send(flow)));
+    let steps = sends.chain(changes.into_iter().map(|fault| (fault.at, Step::Change(fault))));
+    let mut steps: Vec<_> = steps.collect();
+    steps.sort_by_key(|&(at, _)| at);
+    let last_send = steps.iter().rposition(|(_, step)| matches!(step, Step::Send(_)));
+    if last_send.is_none() {
+        run.close();
+    }
+    for (number, (at, step)) in steps.into_iter().enumerate() {
+        for _ in 0..slices {
+            if run.clock() < at && !run.is_over() {
+                slice(&mut run, at);
+            }
+        }
+        run.advance_to(at.max(run.clock())).expect("the time is not past");
+        match step {
+            Step::Send(flow) => assert!(run.send(flow).is_ok()),
+            Step::Change(fault) if !run.is_over() => {
+                assert_eq!(run.change_link(fault.link, fault.change), Ok(()));
+            }
+            Step::Change(_) => {}
+        }
+        if Some(number) == last_send {
+            run.close();
+        }
+    }
+    for _ in 0..slices {
+        if !run.is_over() {
+            slice(&mut run, Time(MAX));
+        }
+    }
+    while run.advance(1 << 20) == Progress::Running {}
+    completions.extend(run.completions());
+    (run.finish(), completions)
+}
+
+/// Compares all that a driven run returns with what the run of its trace returns.
+fn assert_the_same(ways: &[Way]) {
+    let from = number("SHALLOWS_SOAK_FROM", 0);
+    for number in from..from + number("SHALLOWS_DRIVEN", 16) {
+        let (network, known) = trace(number);
+        let expected = run_open(network.clone());
+        for &way in ways {
+            let (answer, completions) = drive(&network, known, way, &mut Dice(Rng::new(number, 99)));
+            let name = network.controls[0].algorithm.name;
+            assert_eq!(format!("{answer:#?}"), format!("{expected:#?}"), "{number} ({name}) {way:?}");
+            let finishes = |at: usize| completions.iter().filter(move |one| one.flow as usize == at && !one.at_sender);
+            for (at, flow) in expected.flows.iter().enumerate() {
+                let reported: Vec<_> = finishes(at).map(|one| one.at).collect();
+                let finished: Vec<_> = Some(flow.finish).filter(|&at| at < Time::MAX).into_iter().collect();
+                assert_eq!(reported, finished, "{number} ({name}) {way:?}: flow {at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_driven_run_is_the_run_of_its_trace() {
+    assert_the_same(&[Way::plain(1, 1)]);
+}
+
+#[test]
+fn a_driven_run_is_the_same_in_domains() {
+    assert_the_same(&[Way::plain(2, 1), Way::plain(3, 1)]);
+}
+
+#[test]
+fn a_copy_goes_on_as_the_original_does() {
+    assert_the_same(&[Way { copies: true, ..Way::plain(1, 1) }, Way { copies: true, ..Way::plain(3, 1) }]);
+}
+
+#[test]
+fn a_driven_run_is_the_same_on_threads() {
+    if number("SHALLOWS_DRIVEN", 0) > 0 {
+        assert_the_same(&[Way::plain(2, 2), Way::plain(3, 3)]);
+    }
+}
+
+/// Each completion sends the next flow, from its receiver on to a random host.
+fn closed_loop(number: u64, domains: usize, messages: usize) -> (Answer, Vec<FlowSpec>) {
+    let mut dice = Dice(Rng::new(number, 97));
+    let (mut network, hosts) = (until_done(fat_tree(4)), 16);
+    network.controls = vec![control("dctcp")];
+    let mut run = Simulation::open(network, domains).expect("a lawful network");
+    let mut sent: Vec<FlowSpec> = Vec::new();
+    let mut send = |run: &mut Simulation, src: u32| {
+        let dst = (src + 1 + dice.below(u64::from(hosts) - 1) as u32) % hosts;
+        let flow = FlowSpec { start: run.clock(), ..flow(src, dst, Bytes(1 + dice.below(20_000))) };
+        assert_eq!(run.send(flow.clone()), Ok(sent.len() as u32));
+        sent.push(flow);
+        sent.len()
+    };
+    (0..10).for_each(|src| assert!(send(&mut run, src) > 0));
+    let (mut done, mut count) = (0, 10);
+    while done < messages {
+        let stop = run.advance_to_completion(Time::from_secs_whole(1)).expect("the time is not past");
+        assert_eq!(stop, Advance::Completion, "{done} of {count}, {:?}", run.clock());
+        for one in run.completions().into_iter().filter(|one| !one.at_sender) {
+            assert_eq!(run.clock(), one.at + Time(1));
+            done += 1;
+            if count < messages {
+                let from = (one.flow * 7 + 3) % hosts;
+                count = send(&mut run, from);
+            }
+        }
+    }
+    run.close();
+    while run.advance(1 << 20) == Progress::Running {}
+    (run.finish(), sent)
+}
+
+#[test]
+fn a_closed_loop_is_the_run_of_its_trace() {
+    for number in 0..number("SHALLOWS_DRIVEN", 30).min(200) / 10 {
+        let (answer, sent) = closed_loop(number, 1, 200);
+        let mut network = until_done(fat_tree(4));
+        network.controls = vec![control("dctcp")];
+        network.flows = sent;
+        assert_eq!(format!("{answer:#?}"), format!("{:#?}", run_open(network)));
+        assert_eq!(format!("{answer:#?}"), format!("{:#?}", closed_loop(number, 3, 200).0));
+    }
+}
+
+/// Messages of 1 KB between 128 hosts, of which 100 are alive: each that completes sends the next one. Flows retire. Returns the rows of all
+/// flows that have not retired, and the rest of the answer.
+fn messages(count: u32, domains: usize, log: &mut dyn Log) -> Answer {
+    let network = fabric();
+    let (hosts, mut dice) = (network.hosts, Dice(Rng::new(1, 96)));
+    let mut run = Simulation::open(network, domains).expect("a lawful network");
+    let mut send = |run: &mut Simulation, src: u32, log: &mut dyn Log| {
+        let dst = (src + 1 + dice.below(u64::from(hosts) - 1) as u32) % hosts;
+        let message = FlowSpec { start: run.clock(), ..flow(src, dst, Bytes(1000)) };
+        log.sent(&message);
+        run.send(message).expect("a lawful flow");
+    };
+    (0..100).for_each(|src| send(&mut run, src, log));
+    let mut completed = 0;
+    while completed < count {
+        assert_eq!(run.advance_to_completion(Time(MAX)), Ok(Advance::Completion));
+        for one in run.completions().into_iter().filter(|one| !one.at_sender) {
+            completed += 1;
+            if run.flows().end < count {
+                send(&mut run, one.flow % hosts, log);
+            }
+        }
+        let rows = run.retire();
+        log.retired(&rows, run.flows().len());
+    }
+    run.close();
+    while run.advance(1 << 20) == Progress::Running {}
+    let (held, answer) = (run.flows().len(), run.finish());
+    assert_eq!((answer.problems.len(), answer.flows.len()), (0, held));
+    answer
+}
+
+fn fabric() -> Network {
+    let mut network = until_done(fat_tree(8));
+    network.controls = vec![control("dctcp")];
+    network
+}
+
+/// What a driver notes about its messages.
+trait Log {
+    fn sent(&mut self, message: &FlowSpec);
+    /// Rows of flows that have retired, and the number of those that have not.
+    fn retired(&mut self, rows: &[FlowReport], held: usize);
+}
+
+/// All messages and their rows.
+#[derive(Debug, Default)]
+struct All {
+    messages: Vec<FlowSpec>,
+    rows: Vec<FlowReport>,
+    most_held: usize,
+}
+
+impl Log for All {
+    fn sent(&mut self, message: &FlowSpec) {
+        self.messages.push(message.clone());
+    }
+
+    fn retired(&mut self, rows: &[FlowReport], held: usize) {
+        self.rows.extend_from_slice(rows);
+        self.most_held = self.most_held.max(held);
+    }
+}
+
+/// The tables of a run follow the flows that are alive: 100, and those of which a packet is left, up to the thousand that retire at once.
+#[test]
+fn a_flow_that_has_ended_retires() {
+    let drive = |domains| {
+        let mut all = All::default();
+        let answer = messages(6000, domains, &mut all);
+        assert!(all.rows.len() > 3000 && all.most_held < 3000, "{} held, {} retired", all.most_held, all.rows.len());
+        all.rows.extend(answer.flows);
+        (answer.fingerprint, all)
+    };
+    let (fingerprint, all) = drive(1);
+    let (in_domains, same) = drive(3);
+    assert_eq!((fingerprint, &all.rows), (in_domains, &same.rows));
+    let whole = run_open(Network { flows: all.messages, ..fabric() });
+    assert_eq!((fingerprint, all.rows), (whole.fingerprint, whole.flows));
+}
+
+/// Memory at each tenth of the messages.
+struct Memory {
+    sent: usize,
+    rows: usize,
+    every: usize,
+    bytes: Vec<u64>,
+}
+
+impl Log for Memory {
+    fn sent(&mut self, _: &FlowSpec) {
+        if self.sent.is_multiple_of(self.every) {
+            let pages = std::fs::read_to_string("/proc/self/statm").expect("Linux");
+            let resident = pages.split(' ').nth(1).expect("a second number");
+            self.bytes.push(resident.parse::<u64>().expect("a number of pages") * 4096);
+        }
+        self.sent += 1;
+    }
+
+    fn retired(&mut self, rows: &[FlowReport], _: usize) {
+        self.rows += rows.len();
+    }
+}
+
+/// `SHALLOWS_MESSAGES=1000000 cargo test --release -p shallows-sim --test networks memory_follows` alone: the memory of this process less
+/// than 64 MiB above that at the first message, and after the first tenth only the 8 B for the fingerprint of each.
+#[test]
+fn memory_follows_what_is_alive() {
+    let count = number("SHALLOWS_MESSAGES", 0);
+    if count > 0 {
+        let mut memory = Memory { sent: 0, rows: 0, every: count as usize / 10, bytes: Vec::new() };
+        let rest = messages(count as u32, 1, &mut memory).flows.len();
+        assert_eq!(memory.rows + rest, count as usize);
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        let above: Vec<_> = memory.bytes.iter().map(|&bytes| mib(bytes.saturating_sub(memory.bytes[0]))).collect();
+        println!("MiB above the first message: {above:.1?}");
+        let for_fingerprint = mib(8 * count);
+        assert!(above.iter().all(|&above| above < 64.0));
+        assert!(above[9] - above[1] < 2.0 * for_fingerprint + 1.0);
+    }
+}
+
+/// Flows that start later have other parameters: those of a second algorithm in the request of the trace. Both are `dctcp` over a full queue.
+#[test]
+fn an_algorithm_changes_for_flows_that_start_later() {
+    let slow = || {
+        let mut slow = control("dctcp");
+        slow.values.set("g", 1.0 / 256.0).expect("a lawful value");
+        slow
+    };
+    let network = || {
+        let mut network = until_done(marking(star(4), "step", MarkAt::Enqueue));
+        network.controls = vec![control("dctcp")];
+        network
+    };
+    let (now, later) = (Time::from_micros(100), Time::from_micros(150));
+    let mut flows = [(0, Time::ZERO), (1, later), (2, later)]
+        .map(|(src, start)| FlowSpec { start, ..flow(src, 3, Bytes(300_000)) });
+    let mut run = Simulation::open(network(), 1).expect("a lawful network");
+    assert_eq!(run.send_all(flows[..2].to_vec()), Ok(0..2));
+    assert_eq!(run.advance_to(now), Ok(Advance::Reached));
+    assert!(run.change_algorithm(1, slow()).unwrap_err().contains("expected one of 1 algorithms"));
+    assert!(run.change_algorithm(0, control("cubic")).unwrap_err().contains("expected parameters of dctcp"));
+    assert_eq!(run.change_algorithm(0, slow()), Ok(1));
+    flows[2].control = 1;
+    assert_eq!(run.send(flows[2].clone()), Ok(2));
+    run.close();
+    while run.advance(1000) == Progress::Running {}
+    let answer = run.finish();
+    flows[1].control = 1;
+    let trace = Network { flows: flows.to_vec(), controls: vec![control("dctcp"), slow()], ..network() };
+    assert_eq!(format!("{answer:?}"), format!("{:?}", run_open(trace.clone())));
+    let unchanged = Network { controls: vec![control("dctcp"), control("dctcp")], ..trace };
+    assert_ne!(answer.fingerprint, run_open(unchanged).fingerprint);
+}
+
+/// A link that was not named cannot change, and the sentence lists those that can.
+#[test]
+fn only_named_links_change() {
+    let mut network = until_done(star(3));
+    network.controls = vec![control("dctcp")];
+    let mut run = Simulation::open_with_changing(network.clone(), 1, vec![4, 2]).expect("a lawful network");
+    assert_eq!(run.change_link(4, Change::Loss(0.5)), Ok(()));
+    let mut refused = |link, change| run.change_link(link, change).expect_err("a mistake");
+    assert!(refused(3, Change::Loss(0.5)).ends_with("named at the opening, {2, 4}"));
+    assert!(refused(99, Change::Loss(0.5)).contains("expected one of 6 links"));
+    assert!(refused(2, Change::Loss(1.5)).contains("a share from 0 to 1"));
+    assert!(refused(2, Change::Down).contains("a link whose port has classes"));
+    assert!(Simulation::open_with_changing(network, 1, vec![6]).is_err());
+}
+
+/// A network that is open may be idle, and two flows may join at one time. 1460 B take 2 hops of 1.2 us at 10 Gbps and 2 delays.
+#[test]
+fn an_idle_network_stays_open() {
+    let mut network = until_done(star(3));
+    network.controls = vec![control("dctcp")];
+    let delay: Time = network.ports[..1].iter().map(|port| port.delay).sum::<Time>();
+    assert_eq!(network.ports[0].rate, Rate::from_gbps(10));
+    let mut run = Simulation::open(network, 1).expect("a lawful network");
+    let second = Time::from_secs_whole(1);
+    assert_eq!(run.advance_to(second), Ok(Advance::Reached));
+    assert_eq!(run.clock(), second);
+    let flows = [(0, 2), (1, 0)].map(|(src, dst)| FlowSpec { start: second, ..flow(src, dst, Bytes(1460)) });
+    assert_eq!(run.send_all(flows.to_vec()), Ok(0..2));
+    let expected = second + Time::from_nanos(2400) + delay * 2;
+    assert_eq!(run.advance_to(expected), Ok(Advance::Reached));
+    assert!(run.completions().is_empty());
+    assert_eq!(run.advance_to(expected + Time(1)), Ok(Advance::Reached));
+    let done = run.completions();
+    assert_eq!(
+        done.iter().map(|one| (one.at, one.flow, one.at_sender)).collect::<Vec<_>>(),
+        [(expected, 0, false), (expected, 1, false)]
+    );
+    assert!(run.is_open());
+    run.close();
+    while run.advance(1000) == Progress::Running {}
+    assert_eq!(run.finish().problems, Vec::<String>::new());
+}
+
+/// A flow in the other direction that starts when everything is over takes no acknowledgement: until then there is no data to ride on.
+#[test]
+fn acknowledgements_do_not_wait_for_a_flow_of_the_future() {
+    let run = |src: u32| {
+        let later = FlowSpec { start: Time::from_secs_whole(1), ..flow(src, 0, Bytes(1)) };
+        let mut network = until_done(star(3));
+        network.controls = vec![control("dctcp")];
+        network.host.piggyback = true;
+        network.flows = vec![flow(0, 1, Bytes(50_000)), later];
+        run_open(network).flows[0]
+    };
+    assert_eq!(run(1), run(2));
+}
+
+/// Each mistake is one sentence, and the run goes on as if there had been none.
+#[test]
+fn a_mistake_leaves_the_run_as_it_was() {
+    let network = || {
+        let mut network = until_done(star(3));
+        network.controls = vec![control("dctcp")];
+        network
+    };
+    let us = Time::from_micros;
+    let drive = |wrong: bool| {
+        let mut run = Simulation::open(network(), 1).expect("a lawful network");
+        let mut errors = Vec::new();
+        let mut note = |error: Result<(), String>| errors.push(error.expect_err("a mistake"));
+        run.advance_to(us(3)).expect("the future");
+        run.send(FlowSpec { start: us(3), ..flow(0, 1, Bytes(100_000)) }).expect("a lawful flow");
+        if wrong {
+            note(run.advance_to(us(2)).map(drop));
+            note(run.advance_to_completion(Time(MAX + 1)).map(drop));
+            let late = |flow| FlowSpec { start: us(3), ..flow };
+            for flow in [
+                flow(0, 1, Bytes(1)),
+                late(flow(3, 1, Bytes(1))),
+                late(flow(1, 1, Bytes(1))),
+                late(flow(0, 1, Bytes(0))),
+                late(flow(0, 1, Bytes(u64::MAX - 1))),
+                late(FlowSpec { control: 7, ..flow(0, 1, Bytes(1)) }),
+                late(FlowSpec { class: 7, ..flow(0, 1, Bytes(1)) }),
+                late(FlowSpec { after: vec![0], ..flow(0, 1, Bytes(1)) }),
+                FlowSpec { start: Time(MAX + 1), ..flow(0, 1, Bytes(1)) },
+            ] {
+                note(run.send_all(vec![late(self::flow(0, 2, Bytes(1))), flow]).map(drop));
+            }
+        }
+        run.advance_to_completion(Time(MAX)).expect("the future");
+        run.close();
+        if wrong {
+            note(run.send(FlowSpec { start: run.clock(), ..flow(0, 1, Bytes(1)) }).map(drop));
+        }
+        while run.advance(1000) == Progress::Running {}
+        (format!("{:?}", run.finish()), errors)
+    };
+    let (answer, errors) = drive(true);
+    assert_eq!(answer, drive(false).0);
+    let expected = [
+        "time 2us is in the past: expected 3us, the clock, or later",
+        "expected at most 1000000000000us, the longest simulated time",
+        "flows.start_ps[2] = 0us: expected 3us",
+        "flows.src[2] = 3: expected one of 3 hosts",
+        "flows.dst[2] = 1: expected another one of 3 hosts",
+        "flows.bytes[2] = 0: expected 1 to",
+        "flows.bytes[2] = 18446744073709551614: expected 1 to",
+        "flows.cc[2] = 7: expected one of 1 algorithms",
+        "flows.class[2] = 7: expected one of 1 classes",
+        "flows.after[2], flows.behind[2]: expected none",
+        "flows.start_ps[2] = 1000000000000000001: expected at most 1000000000000000000",
+        "the run is closed",
+    ];
+    assert_eq!(errors.len(), expected.len());
+    for (error, part) in errors.iter().zip(expected) {
+        assert!(error.contains(part), "{error}\nnot\n{part}");
+    }
+    let mut whole = Simulation::new(network()).expect("a lawful network");
+    assert!(whole.send(flow(0, 1, Bytes(1))).is_err() && whole.advance_to(us(1)).is_err());
+}
+
+/// The longest simulated time, 1e6 s, in picoseconds.
+const MAX: u64 = 1_000_000_000_000_000_000;
