@@ -87,7 +87,7 @@ def test_every_key_of_every_model_has_an_entry():
     for prefix, model in prefixes:
         if prefix in ("traffic", "traffic.collective"):
             continue  # parts of the kinds' own models
-        inherited = {"name", "cc", "priority", "class"} | {
+        inherited = {"name", "cc", "priority", "class", "route"} | {
             path.rpartition(".")[2] for path in entries if path.startswith("traffic.collective.")
         }
         for key in {field.alias or name for name, field in model.model_fields.items()} - {"kind"}:

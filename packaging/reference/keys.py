@@ -34,6 +34,7 @@ UNITS = {
     "Sizes": "distribution, file or size",
     "File": "file",
     "Columns": "columns of a table",
+    "Sequence[str]": "names of switches",
 }
 """The unit, or the form, of a key whose type has this name."""
 PLAIN = {int: "whole number", float: "number", bool: "`true` or `false`", str: "text", list: "list"}

@@ -50,6 +50,9 @@ WORLD = World(
             ("traffic.priority", "traffic.class", "classes", "pools"), "its ports have one class"
         ),
         "ports": "its ports are alike",
+        **dict.fromkeys(
+            ("traffic.route", "traffic.queue_pairs"), "its switches choose the path of each flow"
+        ),
         "traffic.exchange": "its flows always have something to send",
         "traffic.off": "its flows always have something to send",
     },
