@@ -1,7 +1,8 @@
 //! The packet simulator: a discrete-event simulation of every packet.
 //!
-//! [`Network`] describes what is simulated, [`Simulation`] runs it, and [`Answer`] holds the results. The names below are all that
-//! other crates use. Dependencies point one way: `engine` and `parallel` use `fabric` and `host`, which use `port` and `packet`;
+//! [`Network`] describes what is simulated, [`Simulation`] runs it, and [`Answer`] holds the results. [`Simulation::open`] starts a run that
+//! another program drives: it sends flows, advances to a time or to the next [`Completion`], observes links and flows, changes links and
+//! algorithms, and copies the run with `clone`. The names below are all that other crates use. Dependencies point one way: `engine` and `parallel` use `fabric` and `host`, which use `port` and `packet`;
 //! all use `spec`.
 
 mod arch;
@@ -20,6 +21,7 @@ mod spec;
 pub use engine::answer::{Answer, ComputationReport, FlowReport, GoodputTable, ProbeTable, QueueTable, Randomness};
 pub use engine::driven::Advance;
 pub use engine::ideal::ideal_path;
+pub use engine::observation::{FlowObservation, LinkObservation};
 pub use engine::real_time::{RealTimeDomain, Transit};
 pub use engine::simulation::{Progress, Simulation};
 pub use engine::snapshot::Snapshot;

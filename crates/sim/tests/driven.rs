@@ -396,6 +396,42 @@ fn an_algorithm_changes_for_flows_that_start_later() {
     assert_ne!(answer.fingerprint, run_open(unchanged).fingerprint);
 }
 
+/// Two flows into one port of 10 Gbps: what they deliver in each 100 us adds up to all bytes, the port is never faster than its link, and the
+/// queue that the driver sees is that of a snapshot. Observing changes nothing.
+#[test]
+fn a_driver_observes_queues_and_flows() {
+    let mut network = until_done(marking(star(3), "step", MarkAt::Enqueue));
+    network.controls = vec![control("dctcp")];
+    network.flows = [0, 1].map(|src| flow(src, 2, Bytes(1_000_000))).to_vec();
+    let expected = run_open(network.clone());
+    let port = network.ports.iter().position(|port| port.to == 2).expect("a link to host 2") as u32;
+    let mut run = Simulation::open(network, 1).expect("a lawful network");
+    run.close();
+    let (mut delivered, mut acks, mut seen, mut packets) = ([0, 0], 0, 0, 0);
+    while !run.is_over() {
+        run.advance_to(run.clock() + Time::from_micros(100)).expect("the future");
+        let [link] = run.observe_links(&[port]).expect("a link")[..] else { panic!("one row") };
+        assert_eq!(link.queue, run.snapshot(run.clock()).ports[port as usize].queue);
+        // 100 us carry 125,000 B, and a full frame has 1460 B of 1500 B.
+        assert!(link.delivered - packets <= 84);
+        packets = link.delivered;
+        let rows = run.observe_flows();
+        assert!(rows.iter().map(|row| row.delivered).sum::<u64>() <= 84 * 1460);
+        for row in rows {
+            delivered[row.flow as usize] += row.delivered;
+            acks += row.acks;
+            assert_eq!(row.acks > 0, row.srtt > Time::ZERO);
+            assert_eq!(row.finished, delivered[row.flow as usize] == 1_000_000);
+        }
+        seen += 1;
+    }
+    assert_eq!(delivered, [1_000_000; 2]);
+    // 685 packets each, and the acknowledgements of the last ones are still under way at the end.
+    assert!(seen > 16 && (1300..=1370).contains(&acks), "{seen}, {acks}");
+    assert!(run.observe_links(&[99]).is_err());
+    assert_eq!(format!("{:?}", run.finish()), format!("{expected:?}"));
+}
+
 /// A link that was not named cannot change, and the sentence lists those that can.
 #[test]
 fn only_named_links_change() {

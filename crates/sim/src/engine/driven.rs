@@ -20,6 +20,7 @@ use shallows_cc::units::Time;
 use crate::engine::answer::FlowReport;
 use crate::engine::audit;
 use crate::engine::ideal::ideal_time;
+use crate::engine::observation::Observed;
 use crate::engine::schedule::Task;
 use crate::engine::simulation::Simulation;
 use crate::fabric::route::Routes;
@@ -43,6 +44,7 @@ pub(crate) struct Driver {
     /// Completions that have not been reported.
     completions: Vec<Completion>,
     pub retired: Retired,
+    pub observed: Observed,
     /// The first flow that had not ended when this was last looked for.
     first_live: u32,
     /// That number from which on it is worth while to look for flows to retire.
@@ -99,6 +101,7 @@ impl Simulation {
             idle: (Arc::new(Network::bare()), Arc::new(Routes::default())),
             completions: Vec::new(),
             retired: Retired::default(),
+            observed: Observed::default(),
             first_live: 0,
             retire_from: RETIRED_AT_ONCE,
         };

@@ -11,7 +11,8 @@ use crate::host::transport::{FlowReceiver, FlowSender, SenderState};
 use crate::randomness::Randomness;
 
 impl Hosts {
-    pub(super) fn collect_sender_stats(&mut self, flow: u32) {
+    /// Copies the counters of a flow's sender, if it is active.
+    pub(crate) fn collect_sender_stats(&mut self, flow: u32) {
         if let Some(sender) = self.senders.get(flow) {
             let (transport, stats) = (sender.transport(), &mut self.sender_stats[flow as usize]);
             (stats.retransmits, stats.timeouts) = transport.repairs();
@@ -25,7 +26,8 @@ impl Hosts {
         }
     }
 
-    pub(super) fn collect_receiver_stats(&mut self, flow: u32) {
+    /// Copies the counters of a flow's receiver, if it is active.
+    pub(crate) fn collect_receiver_stats(&mut self, flow: u32) {
         if let Some(receiver) = self.receivers.get(flow).map(FlowReceiver::transport) {
             let stats = &mut self.receiver_stats[flow as usize];
             (stats.delivered, stats.credits) = (receiver.reassembly().delivered, receiver.credits());

@@ -109,6 +109,12 @@ impl RttStats {
         self.max = self.max.max(srtt);
     }
 
+    /// The number of samples since an earlier state, and their mean; zero without any.
+    pub(crate) fn since(&self, earlier: &Self) -> (u64, Time) {
+        let samples = self.samples - earlier.samples;
+        (samples, Time(((self.sum - earlier.sum) / u128::from(samples.max(1))) as u64))
+    }
+
     /// Mean of the samples; zero without any.
     pub fn mean(&self) -> Time {
         Time((self.sum / u128::from(self.samples.max(1))) as u64)

@@ -349,6 +349,14 @@ impl<O: Observer> ParallelNetwork<O> {
         self.domains.iter_mut().for_each(|domain| domain.hosts.collect_stats());
     }
 
+    /// Copies the counts of a flow to its statistics, if it is live.
+    pub(crate) fn settle_flow(&mut self, flow: u32) {
+        let spec = self.network.flow(flow);
+        let (src, dst) = (self.of_host(spec.src), self.of_host(spec.dst));
+        self.domains[src].hosts.collect_sender_stats(flow);
+        self.domains[dst].hosts.collect_receiver_stats(flow);
+    }
+
     /// The statistics of a flow's sender.
     pub fn sender(&self, flow: u32) -> &SenderStats {
         let domain = self.partition.of(self.network.flow(flow).src);
@@ -444,7 +452,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// Counts of what a link has carried, in all domains in which it arrived.
-    fn carried(&self, link: u32) -> Carried {
+    pub(crate) fn carried(&self, link: u32) -> Carried {
         self.domains.iter().map(|domain| domain.fabric.ports[link as usize].carried()).sum()
     }
 }

@@ -21,6 +21,13 @@ pub struct Carried {
     fingerprint: u64,
 }
 
+impl Carried {
+    /// Packets that have arrived at the end of the link.
+    pub(crate) const fn arrived(&self) -> u64 {
+        self.delivered - self.lost
+    }
+}
+
 impl std::iter::Sum for Carried {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
         all.fold(Self::default(), |sum, one| Self {
@@ -104,6 +111,11 @@ impl Port {
         } else {
             self.histogram.begin(sending);
         }
+    }
+
+    /// Packets dropped so far, and packets lost at the port because of faults of its link.
+    pub(crate) fn lost_here(&self) -> (u64, u64) {
+        (self.warmup.as_ref().map_or(0, |warmup| warmup.dropped) + self.counters.dropped, self.lost_at_port())
     }
 
     /// Reports the statistics of the `span` that ends now, in which the link carried `carried`.
