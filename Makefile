@@ -8,13 +8,15 @@ HEARTBEAT := $(PYTHON) packaging/heartbeat.py
 export VIRTUAL_ENV := $(CURDIR)/.venv
 # The build backend is packaging/backend.py, which calls maturin.
 export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
+# Without kept bytecode each process of pytest compiles all tests and packages anew: 12 s more of processor time for collection.
+unexport PYTHONDONTWRITEBYTECODE
 
 # The core for `make run` and for tests is built quickly; tests/test_fingerprints.py holds its fingerprints to those of the release
 # build, which the wheel, `make counts`, `make peers` and `make bench` use.
 PROFILE ?= quick
 
-.PHONY: run sweep build release test test-rust test-python lint papers kernel docs notebooks gallery site types thorough new-algorithm counts \
-    soak wheel wheels loom oldest-rust live nightly attack soak-attach mutants generated bench peers advisories audit-tools locks \
+.PHONY: run sweep build release test test-rust test-python lint papers kernel docs notebooks gallery site types thorough repository \
+    new-algorithm counts soak wheel wheels loom oldest-rust live nightly attack soak-attach mutants generated bench peers advisories audit-tools locks \
     clean
 
 # The first example: web-search traffic over the 192 servers of the DX paper, under DCTCP and under DX.
@@ -42,7 +44,11 @@ kernel: build .venv/test-ready
 
 # Tests with a browser, and those that tests/dear.txt names for this target: each takes more than a third of a second.
 thorough: build .venv/test-ready
-	$(BIN)/python -m pytest --numprocesses auto -m "thorough and not nightly"
+	$(BIN)/python -m pytest --numprocesses auto -m "thorough and not repository and not nightly"
+
+# Tests of the repository: the Makefile and its markers, bench, the gallery, links of pages, the search of the site, how a release is made.
+repository: build .venv/test-ready
+	$(BIN)/python -m pytest -m "repository and not nightly"
 
 # A type checker over users' programs.
 types: build .venv/lint-ready

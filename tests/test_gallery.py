@@ -5,12 +5,16 @@ import shlex
 import sys
 from pathlib import Path
 
+import pytest
+
 from shallows import plot
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "packaging"))
 
 import gallery
 from reference import commands
+
+pytestmark = pytest.mark.repository
 
 DRAWING = ("--plot", "--html", "--figure")
 ELSEWHERE = {

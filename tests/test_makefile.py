@@ -2,13 +2,22 @@
 
 import importlib.util
 import json
+import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
+from itertools import combinations
 from pathlib import Path
 
 import pytest
+from _pytest.mark.expression import Expression
+
+from nightly import PARTS
+
+pytestmark = pytest.mark.repository
 
 ROOT = Path(__file__).parent.parent
 HEARTBEAT = ROOT / "packaging" / "heartbeat.py"
@@ -28,6 +37,39 @@ def test_a_target_makes_the_environment_before_it_uses_it(target, tmp_path):
     uses = [i for i, line in enumerate(lines) if ".venv/bin/" in line]
     makes = [i for i, line in enumerate(lines) if line.endswith("-m venv .venv")]
     assert not uses or (makes and makes[0] < uses[0]), lines[uses[0]]
+
+
+def test_some_target_runs_each_test():
+    """Whatever markers a test has: those that no target asks for would leave it out in silence."""
+    options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+    asks = r"-m pytest[^\n&]*? -m (?:\"([^\"]+)\"|'([^']+)'|(\w+))(?= ?$)"
+    by_target = [max(found) for found in re.findall(asks, (ROOT / "Makefile").read_text(), re.M)]
+    by_night = [max(found) for part in PARTS.values() for found in re.findall(asks, part)]
+    assert len(by_target) == 5  # kernel, papers, repository, thorough, types
+    assert "kernel" in by_night
+    chosen = [shlex.split(options["addopts"])[-1], *by_target, *by_night]
+    markers = [marker.partition(":")[0] for marker in options["markers"]]
+    expressions = [Expression.compile(one) for one in chosen]
+    for count in range(len(markers) + 1):
+        for marked in combinations(markers, count):
+            assert any(one.evaluate(lambda name, marked=marked: name in marked) for one in expressions), (
+                marked
+            )
+
+
+def test_continuous_integration_runs_each_target_with_tests():
+    commands = re.findall(r"^([\w-]+):.*\n(?:\t.*\n)*?\t.*-m pytest", (ROOT / "Makefile").read_text(), re.M)
+    assert {"test-python", "repository", "thorough"} <= set(commands)
+    run = (ROOT / ".ci" / "run").read_text()
+    stages = set(re.findall(r"\bmake ([\w-]+)", run))
+    assert set(commands) - stages == {"soak-attach"}  # which make nightly has
+
+
+def test_the_bytecode_of_tests_is_kept():
+    show = ["make", "--eval", "show:; @echo [$${PYTHONDONTWRITEBYTECODE-}]", "show"]
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
+    said = subprocess.run(show, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    assert said.stdout == "[]\n"
 
 
 def test_a_silent_command_prints_its_time_and_keeps_its_status(capfd):

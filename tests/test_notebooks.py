@@ -151,7 +151,7 @@ ELSEWHERE = re.compile(r"`[^`]*`|\]\([^)]*\)|[Ss]ection [\d.]+|Type \d+|\b\d{4}\
 """Numbers in a text that are of code, links, papers and formats."""
 
 
-@pytest.mark.parametrize("name", notebooks.names())
+@pytest.mark.parametrize("name", CHECKS)
 def test_each_number_in_the_text_of_a_notebook_is_in_its_code_or_output(name):
     said, shown = set(), set()
     for cell in notebooks.read(name).cells:

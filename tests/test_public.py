@@ -6,6 +6,7 @@ from functools import cached_property
 import pytest
 
 import shallows as sh
+from each import each
 from shallows.base.literal import Builder
 
 
@@ -63,9 +64,9 @@ def lacks(thing):
     return missing
 
 
-@pytest.mark.parametrize("name", sorted(public()))
-def test_a_public_name_has_types_and_a_docstring(name):
-    assert lacks(public()[name]) == []
+@each(sorted(public().items()))
+def test_a_public_name_has_types_and_a_docstring(name, thing):
+    assert lacks(thing) == [], name
 
 
 def test_a_name_without_them_would_be_found():

@@ -16,6 +16,8 @@ sys.path.insert(0, str(ROOT / "packaging"))
 
 from reference import pages  # noqa: E402
 
+pytestmark = pytest.mark.repository
+
 OUTSIDE = [page for page in PAGES if page.parent.name != "docs" and page.stem != "CHANGELOG"]
 """Pages that are not of the site. The changelog of a release links to pages as they were."""
 WORKFLOW = "../../actions/workflows/ci.yml"

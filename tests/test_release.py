@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.repository
+
 ROOT = Path(__file__).parents[1]
 SPEC = importlib.util.spec_from_file_location("release", ROOT / "packaging" / "release.py")
 release = importlib.util.module_from_spec(SPEC)

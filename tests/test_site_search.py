@@ -10,6 +10,8 @@ import pytest
 
 import webdriver
 
+pytestmark = pytest.mark.repository
+
 ROOT = Path(__file__).parents[1]
 ANSWERS = {
     "RED ramp on spines only": "scenario-ports.html#a-red-ramp-on-the-spines-only",

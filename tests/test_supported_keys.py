@@ -4,10 +4,12 @@ The keys come from the scenario's own models: a new key without another value he
 """
 
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
 
+from each import each
 from shallows.errors import ScenarioError
 from shallows.scenario import HostTable, NetworkTable, RecordTable, Scenario, supported_keys
 from shallows.scenario.given import Given
@@ -126,8 +128,7 @@ def _plain(value):
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-@pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("key", list(keys()))
+@each(product(keys(), WORLDS))
 def test_a_key_changes_what_is_run_or_is_refused(key, world):
     memory = key in ("network.shared", "network.pfc")  # with these a port has no buffer of its own
     # Keys of a choice of paths need that choice, which other worlds refuse.
@@ -327,8 +328,7 @@ def kind_keys():
             )
 
 
-@pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize(("table", "kind", "key"), list(kind_keys()))
+@each((*key, world) for key, world in product(kind_keys(), WORLDS))
 def test_a_key_of_a_kind_changes_what_is_run_or_is_refused(table, kind, key, world):
     """The packet world refuses none; the others do so with a reason: the kind, or too much of it."""
     plain, other = {"kind": kind, **PLAIN_KINDS.get(kind, {})}, KIND_KEYS[table].get(kind, {}).get(key, 1)

@@ -12,10 +12,10 @@ import time
 import numpy as np
 import pandas
 import pytest
-from scipy.special import stdtrit
 
 import commands
 import shallows as sh
+from lazy import scipy
 from shallows.errors import ScenarioError
 from shallows.memory import bounds, needs
 from shallows.results.metrics import RUN_KEYS as NUMBERS
@@ -331,7 +331,7 @@ def test_students_interval_by_hand():
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.99])
 @pytest.mark.parametrize("freedom", [1, 1.3, 2, 2.5, 3, 4.4118, 9, 19, 99, 398])
 def test_students_quantile_is_scipys(freedom, confidence):
-    expected = stdtrit(freedom, (1 + confidence) / 2)
+    expected = scipy.special.stdtrit(freedom, (1 + confidence) / 2)
     assert statistics.student(freedom, confidence) == pytest.approx(expected, rel=1e-7)
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from each import each
 from shallows.errors import ScenarioError
 from shallows.scenario import Scenario
 from test_supported_keys import BASE, OTHER, asked
@@ -33,7 +34,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("beside", "key"), CASES)
+@each(CASES)
 def test_a_key_beside_others_changes_the_request_or_is_refused(beside, key):
     plain = Scenario(**(BASE | BESIDE[beside]))
     before = asked(plain, "packet")

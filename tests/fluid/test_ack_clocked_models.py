@@ -6,9 +6,9 @@ The linearisation here takes differences of the compiled equations and solves th
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
 
 import shallows as sh
+from lazy import scipy
 from shallows.fluid import Hpcc, Nscc, PowerTcp, Swift, ThetaPowerTcp
 from shallows.fluid.linear import linearise
 from shallows.fluid.model import Status
@@ -72,7 +72,7 @@ class Numeric:
         sizes = [np.log(abs(self.gain(omega))) for omega in omegas]
         for left, right, a, b in zip(omegas, omegas[1:], sizes, sizes[1:], strict=False):
             if a * b < 0:
-                at = brentq(lambda omega: np.log(abs(self.gain(omega))), left, right)
+                at = scipy.optimize.brentq(lambda omega: np.log(abs(self.gain(omega))), left, right)
                 found.append((np.degrees(np.angle(-self.gain(at, shortest)) - at * shortest), at))
         return min(found, default=(np.nan, np.nan))
 
