@@ -70,8 +70,8 @@ OTHER = {
     "hosts.timestamps": {"kind": "hardware"},
     "hosts.costs": [{"message": "1us"}],
     "traffic.0.priority": 1,
-    "traffic.0.route": ["s0"],
     "traffic.0.class": "bulk",
+    "traffic.0.route": ["s0"],
     "traffic.0.name": "tenant",
     "traffic.0.cc": {"name": "dctcp", "g": 0.5},
     "cc.receiver": {"kind": "inigo", "resolution": "1ms"},
@@ -300,8 +300,6 @@ KIND_KEYS = {
 """Another lawful value of every key of every kind; hosts are tried by `from` and `to` alike."""
 PAUSING = {"on": "2ms", "off": "1ms"}
 """Of keys that have no default."""
-ALIKE = {"route": ["s0"], "split": True}
-"""Another value of keys that several kinds of traffic have, over the switch of a star."""
 PLAIN_KINDS = {
     "incast": {"times": 3, "period": "2ms"},
     "leaf-spine": {"spines": 1},
@@ -333,11 +331,11 @@ def kind_keys():
 @each((*key, world) for key, world in product(kind_keys(), WORLDS))
 def test_a_key_of_a_kind_changes_what_is_run_or_is_refused(table, kind, key, world):
     """The packet world refuses none; the others do so with a reason: the kind, or too much of it."""
-    plain, others = {"kind": kind, **PLAIN_KINDS.get(kind, {})}, ALIKE | KIND_KEYS[table].get(kind, {})
-    other = others.get(key, 1)
+    plain, other = {"kind": kind, **PLAIN_KINDS.get(kind, {})}, KIND_KEYS[table].get(kind, {}).get(key, 1)
     plain |= PAUSING if key in PAUSING else {}
     if (kind, key) == ("incast", "load"):  # in place of the period
         plain = {"kind": kind, "times": 1}
+    other = {"route": ["s0"], "split": True}.get(key, other)
     plain |= {"queue_pairs": 2} if key == "split" else {}
     plain |= {"ep": 2} if kind == "training" and key in ("dispatch", "gini") else {}
     if "rate" in TOPOLOGIES.get(kind, Given).model_fields:

@@ -1,6 +1,7 @@
 """Estimates of the memory of a run in the packet world, and of what observes it.
 
-They are meant to be above the memory that is used, by less than a factor of two.
+They are meant to be above the memory that is used, by less than a factor of two. Packets in flight come on
+top: `packets` says for how many there is memory.
 """
 
 from collections.abc import Iterable
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 BASE_BYTES = 98_000_000
 """Memory of a process with everything loaded."""
-CORE_LINK_BYTES, NAMED_LINK_BYTES = 800, 2_700
+CORE_LINK_BYTES, NAMED_LINK_BYTES = 800, 2_000
 """Memory of a link in the core, with its port and classes, and in Python, with name, request and results."""
 ROUTE_BYTES, FLOW_BYTES, WAIT_BYTES, ROW_BYTES = 4, 900, 60, 50
 """Memory of the paths from a switch to hosts below the same switches, if switches choose by packet; of a

@@ -266,13 +266,8 @@ impl Hosts {
     // Not inlined, like `Nics::send`: otherwise both take registers of the main loop, and a hop takes 3 % more instructions.
     #[inline(never)]
     fn on_packet_for_receiver<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32, flow: u32, flags: Flags) {
-        let (receiver, begins) = match self.receivers.get_mut(flow) {
-            Some(receiver) => (receiver, false),
-            None => {
-                self.on_packet_without_receiver(fabric, at, flow);
-                let Some(receiver) = self.receivers.get_mut(flow) else { return };
-                (receiver, true)
-            }
+        let Some(receiver) = self.receivers.get_mut(flow) else {
+            return self.on_packet_without_receiver(fabric, at, flow, flags);
         };
         if let Some(arrived) = &mut self.arrived {
             arrived.insert(flow);
@@ -288,9 +283,6 @@ impl Hosts {
             }
         }
         self.on_receiver_event(fabric, endpoint, event);
-        if begins {
-            self.report_to_new_peer(fabric, flow, true);
-        }
     }
 
     /// Sends the responses of a receiver, directly through the port of its host, and sets its timer.
@@ -342,13 +334,15 @@ impl Hosts {
         fabric.enqueue_own(port, Incoming::local(at));
     }
 
-    /// Creates the receiver of a flow for its first packet, or answers a packet after the receiver has closed.
+    /// Creates the receiver of a flow for its first packet, which it handles, or answers a packet after the receiver has closed.
     #[cold]
-    fn on_packet_without_receiver<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32, flow: u32) {
+    fn on_packet_without_receiver<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32, flow: u32, flags: Flags) {
         if self.receiver_stats[flow as usize].finish == Time::MAX {
             let setup = Setup { network: &self.network, routes: &fabric.routes, nics: &self.nics };
             let receiver = setup.receiver(flow, fabric.now);
-            return self.receivers.insert(flow, receiver);
+            self.receivers.insert(flow, receiver);
+            self.on_packet_for_receiver(fabric, at, flow, flags);
+            return self.report_to_new_peer(fabric, flow, true);
         }
         let spec = self.network.flow(flow);
         let arrived = (fabric.packets.header(at), fabric.packets[at].flags.is_ce());

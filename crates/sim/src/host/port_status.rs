@@ -32,6 +32,7 @@ impl Hosts {
     }
 
     /// Tells the peer of a flow that begins at this host, which is its receiver if `back`, if any port of the host is down.
+    #[inline(never)]
     pub(super) fn report_to_new_peer<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32, back: bool) {
         if self.network.balancing != Balancing::Mrc {
             return;

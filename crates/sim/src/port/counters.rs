@@ -1,5 +1,7 @@
 //! Counters of a port.
 
+use std::ops::AddAssign;
+
 use shallows_cc::units::Time;
 
 /// Counters of a port, reset at the end of the warm-up.
@@ -33,6 +35,15 @@ pub(super) struct Late {
     pub sent_bytes: u64,
     pub sojourn: u128,
     pub marked: u64,
+}
+
+impl AddAssign for Late {
+    fn add_assign(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.sent_bytes += other.sent_bytes;
+        self.sojourn += other.sojourn;
+        self.marked += other.marked;
+    }
 }
 
 /// Counters of the warm-up that the audit needs, and of packets that leave after it or after the run.

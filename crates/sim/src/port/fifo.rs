@@ -77,7 +77,7 @@ impl Port {
         {
             self.counters.marked += 1;
             let (begins, _) = self.sending_of(&packets[at]);
-            self.late(now, begins).for_each(|late| late.marked += 1);
+            self.count_late([now, begins], || Late { marked: 1, ..Late::default() });
             return Enqueued::queued(true, enqueued.arrives);
         }
         enqueued
@@ -105,24 +105,33 @@ impl Port {
         }
         let sending = self.config.clock.time(length);
         let after = backlog + sending;
+        self.count_late([now, now + backlog], || Late {
+            sent: 1,
+            sent_bytes: length.0,
+            sojourn: after.0.into(),
+            marked: marked.into(),
+        });
         let arrives = self.transmit(now + after, at, packets);
         self.count(length, sending, backlog, after);
-        self.late(now, now + backlog).for_each(|late| {
-            late.sent += 1;
-            late.sent_bytes += length.0;
-            late.sojourn += u128::from(after.0);
-            late.marked += u64::from(marked);
-        });
         (Enqueued::queued(marked, arrives), queue)
     }
 
-    /// Returns the counters of packets like one that joins the queue and begins to be sent then, if that is after the warm-up or the run.
-    #[inline]
-    fn late(&mut self, now: Time, begins: Time) -> impl Iterator<Item = &mut Late> {
+    /// Counts apart what a packet adds to the counters, if it joins the queue and begins to be sent at times of which only the second is
+    /// after the warm-up, or after the run.
+    #[inline(always)]
+    fn count_late(&mut self, [joins, begins]: [Time; 2], late: impl FnOnce() -> Late) {
         let [from, to] = self.config.measured;
-        let is_late = [now < from && begins >= from, begins >= to];
-        let late = is_late.contains(&true).then(|| self.warmup.get_or_insert_default().late.iter_mut().zip(is_late));
-        late.into_iter().flatten().filter_map(|(late, is_late)| is_late.then_some(late))
+        if begins >= to || joins < from && begins >= from {
+            self.add_late([joins, begins], late());
+        }
+    }
+
+    #[cold]
+    fn add_late(&mut self, [joins, begins]: [Time; 2], late: Late) {
+        let [from, to] = self.config.measured;
+        let is_late = [joins < from && begins >= from, begins >= to];
+        let all = &mut self.warmup.get_or_insert_default().late;
+        all.iter_mut().zip(is_late).filter(|&(_, is_late)| is_late).for_each(|(sum, _)| *sum += late);
     }
 
     /// Puts a packet that has been sent at `end` onto the wire. Returns its arrival if the link was empty.

@@ -5,7 +5,7 @@ use shallows_cc::units::Time;
 use super::Port;
 use super::dispatch::extras;
 use crate::packet::Slab;
-use crate::port::class::ClassReport;
+use crate::port::class::{Class, ClassReport};
 use crate::port::clock::Clock;
 use crate::port::counters::{Counters, Warmup};
 use crate::port::histogram::Distribution;
@@ -172,21 +172,21 @@ impl Port {
     fn report_queued(&mut self, now: Time, packets: &Slab) -> Queued {
         let (_, scheduler) = extras(&mut self.extras);
         scheduler.stalls.close(now, scheduler.fast.work, self.busy_until, &mut self.histogram);
-        let mut classes = Vec::new();
-        for class in &scheduler.classes {
+        let of_class = |class: &Class| {
             let pausing = class.paused_since().map_or(Time::ZERO, |since| scheduler.stalls.waited(now, since));
             let mut report = ClassReport { paused: class.report.paused + pausing, ..class.report };
             for waiting in &class.queue {
                 let held = scheduler.stalls.waited(now, waiting.since);
                 report.area += u128::from(packets[waiting.packet].bytes().0) * u128::from(held.0);
             }
-            classes.push(report);
-        }
+            report
+        };
         Queued {
             stalled: scheduler.stalls.total,
             area: scheduler.area(now, self.config.clock, packets),
             packets: scheduler.classes.iter().map(|class| class.queue.len() as u64).sum(),
-            classes,
+            // Collected, so that millions of ports have no more space than they need.
+            classes: scheduler.classes.iter().map(of_class).collect(),
         }
     }
 }

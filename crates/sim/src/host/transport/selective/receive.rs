@@ -25,6 +25,8 @@ pub struct SelectiveReceiver {
     reassembly: Reassembly,
     reordering: ReorderingDepth,
     pending: Pending,
+    /// When the oldest of these arrived.
+    oldest_at: Time,
     ack_delay: Time,
     ack_length: Bytes,
     timestamps: Option<Box<TimestampModel>>,
@@ -44,8 +46,6 @@ struct Pending {
     newest: u32,
     newest_sent: Time,
     newest_at: Time,
-    /// When the oldest packet arrived.
-    oldest_at: Time,
 }
 
 impl Pending {
@@ -68,6 +68,7 @@ impl SelectiveReceiver {
             notification: config.notification,
             reordering: ReorderingDepth::default(),
             pending: Pending::default(),
+            oldest_at: Time::ZERO,
             ack_delay: config.ack_delay,
             ack_length: config.tcp_ack,
             timestamps: config.timestamps,
@@ -89,10 +90,9 @@ impl SelectiveReceiver {
             None => now - sent,
             Some(timestamps) => timestamps.data(sent, now),
         };
-        let Pending { samples, delay_sum, oldest_at, .. } = self.pending;
-        let oldest_at = if samples == 0 { now } else { oldest_at };
+        let Pending { samples, delay_sum, .. } = self.pending;
         let (samples, delay_sum) = (samples + 1, delay_sum + u128::from(delay.0));
-        let pending = Pending { samples, delay_sum, newest: seq, newest_sent: sent, newest_at: now, oldest_at };
+        let pending = Pending { samples, delay_sum, newest: seq, newest_sent: sent, newest_at: now };
         if in_order {
             self.reassembly.append(payload);
         } else {
@@ -100,6 +100,9 @@ impl SelectiveReceiver {
         }
         if reply.now.is_none() {
             self.pending = pending;
+            if samples == 1 {
+                self.oldest_at = now;
+            }
         }
         Responses::new(earlier, reply.now.map(|echo| self.acknowledge(now, echo, pending, out)))
     }
@@ -171,14 +174,14 @@ impl SelectiveReceiver {
 impl TransportReceiver for SelectiveReceiver {
     #[inline]
     fn arm_timer(&mut self, _now: Time) -> Option<Time> {
-        if self.pending.samples == 0 { None } else { self.timer.arm(self.pending.oldest_at + self.ack_delay) }
+        if self.pending.samples == 0 { None } else { self.timer.arm(self.oldest_at + self.ack_delay) }
     }
 
     // The timer for delayed acknowledgements. Packets that arrived after it was set, and an acknowledgement, wait for the next one.
     #[inline(always)]
     fn on_timer(&mut self, now: Time, out: &mut PacketSink<'_>) -> Responses {
         self.timer.expire(now);
-        let due = self.pending.samples > 0 && self.pending.oldest_at + self.ack_delay <= now;
+        let due = self.pending.samples > 0 && self.oldest_at + self.ack_delay <= now;
         let owed = due.then(|| self.notification.on_timer(now));
         Responses::new(None, owed.map(|echo| self.acknowledge_earlier(now, echo, out.reborrow())))
     }
