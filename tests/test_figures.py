@@ -363,6 +363,66 @@ def test_figures_of_many_random_sweeps_show_their_tables(seed):
     check_random_sweep(seed)
 
 
+def compared_at_random(rng):
+    """A comparison of one to four short runs: flows with or without ends, and with or without series."""
+    ccs = rng.sample(["dctcp", "dx", "reno", "cubic", "vegas", "swift"], rng.randint(1, 4))
+    traffic = rng.choice(
+        [
+            {"kind": "long-lived", "flows": rng.randint(1, 12), "stagger": "100us"},
+            {"kind": "incast", "size": rng.choice(["1KB", "20KB", "300KB"])},
+            {"kind": "poisson", "load": rng.choice([0.2, 0.7]), "sizes": "websearch",
+             "below": "200KB", "from": "h*", "to": "h*", "flows": rng.choice([3, 40, 200])},
+        ]
+    )  # fmt: skip
+    tables = {
+        "name": "by chance",
+        "seed": rng.randint(1, 100),
+        "duration": "2ms" if traffic["kind"] == "long-lived" else "until-done",
+        "cc": ccs[0],
+        "topology": {"kind": "star", "hosts": 5, "rate": rng.choice(["1Gbps", "10Gbps"]), "rtt": "40us"},
+        "traffic": [traffic],
+    }
+    if rng.random() < 0.7:
+        tables["record"] = {"queues": "10us", "probes": rng.choice(["off", "20us"])}
+    if rng.random() < 0.5:
+        tables["warmup"] = "200us" if traffic["kind"] == "long-lived" else "10us"
+    return sh.compare(sh.Scenario(**tables), cc=ccs)
+
+
+def check_random_comparison(seed):
+    """Every curve has points within its axes, each run is named where there are several, and no formula."""
+    compared = compared_at_random(random.Random(f"comparison {seed}"))
+    figure = compared.figure()
+    with figure.styled():
+        FigureCanvasAgg(figure).draw()
+    drawn = 0
+    for ax in figure.axes:
+        (left, right), (low, high) = sorted(ax.get_xlim()), sorted(ax.get_ylim())
+        for line in ax.lines:
+            if line.get_transform() != ax.transData:  # a threshold across the Axes
+                continue
+            points = finite_points(line)
+            within = [left <= x <= right and low <= y <= high for x, y in points]
+            assert all(within), (seed, ax.get_title(loc="left"), line.get_label())
+            drawn += bool(within)
+    assert drawn >= len(compared.runs)
+    said = {text.get_text() for text in figure.findobj(Text)}
+    assert not [text for text in said if "$" in text]
+    if len(compared.runs) > 1:
+        assert set(compared.runs) <= said
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_figure_of_a_random_comparison_shows_its_runs(seed):
+    check_random_comparison(seed)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(3, 150))
+def test_figures_of_many_random_comparisons_show_their_runs(seed):
+    check_random_comparison(seed)
+
+
 def test_later_panels_have_the_range_of_all():
     """Values 40 times as large in the second panel; a log axis begins below the smallest."""
     rows = [row | {"load": load, "queue_mean_pkt": row["queue_mean_pkt"] * load} for load in (1, 40)

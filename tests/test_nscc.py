@@ -169,8 +169,8 @@ LOST = ("seed", [1, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in 
 @pytest.mark.parametrize(*LOST)
 def test_lost_packets_are_sent_again_when_the_independent_simulation_does(cc, loss, seed):
     """Each packet is lost with a probability. The independent simulation, which loses the same copies of the
-    same packets, ends at the same time: within a frame or two of 328 ns, by the order of what happens in the
-    same picosecond.
+    same packets, ends in the same nanosecond. Probes of entropy values, which it does not have, delay MRC by
+    5 ns each.
     """
     run = sh.run(alone(cc, [{"link": "s0->h1", "kind": "loss", "value": loss}], seed))
     seen = record.of_run(run, np.arange(1))
@@ -186,7 +186,7 @@ def test_lost_packets_are_sent_again_when_the_independent_simulation_does(cc, lo
             copies[name] += 1
     assert len(same) == len(lost)
     (end,) = incast(rules(cc), 1, 8_000_000, kmin=20e3, kmax=80e3, lost=same)
-    assert run.flows.fct_us[0] == pytest.approx(end * 1e6, abs=0.7)
+    assert run.flows.fct_us[0] == pytest.approx(end * 1e6, abs=1e-3 if cc["name"] == "nscc" else 0.1)
 
 
 @pytest.mark.parametrize("balancing", ["packet", "reps", "bitmap"])

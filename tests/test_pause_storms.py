@@ -36,8 +36,8 @@ STORM = {"node": "h2", "kind": "pause-storm", "at": "5ms", "until": f"{5 + STORM
 
 
 def test_a_pause_storm_stops_victims_hop_by_hop():
-    """10 ms from 5 ms on. The link to h2 stops for all of it but the rest of a frame, and is busy from then on:
-    all hops hold data for it. The leaf holds 100 KB from the spine, 80 us at 10 Gbps; the spine 100 KB at
+    """10 ms from 5 ms on. The link to h2 stops for all of it but a frame, and is busy from then on, because
+    the hops hold data for it. The leaf holds 100 KB from the spine, 80 us at 10 Gbps; the spine 100 KB at
     20 Gbps from the other leaf, 40 us more; and that leaf 100 KB of each host, 80 us more. A hop resumes when
     it holds two frames less than that. So the victim to h3 loses 10 ms, less 80 us, and the two frames.
     """

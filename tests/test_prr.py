@@ -1,4 +1,4 @@
-"""Proportional rate reduction (RFC 6937): a cut of the window is spread over a round trip."""
+"""Proportional rate reduction (RFC 9937): a cut of the window is spread over a round trip."""
 
 import numpy as np
 import pytest
@@ -30,14 +30,14 @@ def fall(prr, cc):
 @pytest.mark.parametrize(("cc", "beta"), [("reno", 0.5), ("cubic", 0.7)])
 def test_the_queue_falls_in_proportion_to_the_cut(cc, beta):
     """20 Mbps send 1667 packets a second. A sender that is silent after a cut lets the queue fall by as many;
-    one that sends `beta` packets for each that is delivered (RFC 6937 §3) by 1 - beta of them.
+    one that sends `beta` packets for each that is delivered (RFC 9937 §6.2) by 1 - beta of them.
     """
     assert fall(False, cc) == pytest.approx(1667, rel=0.1)
     assert fall(True, cc) == pytest.approx((1 - beta) * 1667, rel=0.1)
 
 
 def test_many_losses_at_once_need_no_timeout_more():
-    """Slow start overshoots a buffer of 50 packets and loses more than half a window. RFC 6937 §3.1: the
+    """Slow start overshoots a buffer of 50 packets and loses more than half a window. RFC 9937 §6.2: the
     slow-start reduction bound sends at most one packet more than was delivered, so retransmissions are not
     lost again.
     """

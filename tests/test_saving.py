@@ -312,8 +312,9 @@ def spoil_summary(folder):
         (lambda folder: (folder / "ports.parquet").unlink(), "ports.parquet"),
         (lambda folder: (folder / "ports.parquet").write_bytes(b"PAR1 no"), "ports.parquet"),
         (lambda folder: os.truncate(folder / "ports.parquet", 300), "ports.parquet"),
-        (lambda folder: (folder / "scenario.toml").write_text("seed = 3"), "of another run"),
-        (spoil_summary, "of another run"),
+        (lambda folder: (folder / "scenario.toml").write_text("seed = 3"), "scenario.toml was changed"),
+        (spoil_summary, "summary.json or scenario.toml was changed"),
+        (shutil.rmtree, "no such folder"),
     ],
 )  # fmt: skip
 def test_a_spoilt_result_is_a_sentence(tmp_path, spoil, said):

@@ -69,6 +69,7 @@ OTHER = {
     "hosts.costs": [{"message": "1us"}],
     "traffic.0.priority": 1,
     "traffic.0.class": "bulk",
+    "traffic.0.route": ["s0"],
     "traffic.0.name": "tenant",
     "traffic.0.cc": {"name": "dctcp", "g": 0.5},
     "cc.receiver": {"kind": "inigo", "resolution": "1ms"},
@@ -334,6 +335,8 @@ def test_a_key_of_a_kind_changes_what_is_run_or_is_refused(table, kind, key, wor
     plain |= PAUSING if key in PAUSING else {}
     if (kind, key) == ("incast", "load"):  # in place of the period
         plain = {"kind": kind, "times": 1}
+    other = {"route": ["s0"], "split": True}.get(key, other)
+    plain |= {"queue_pairs": 2} if key == "split" else {}
     plain |= {"ep": 2} if kind == "training" and key in ("dispatch", "gini") else {}
     if "rate" in TOPOLOGIES.get(kind, Given).model_fields:
         plain["rate"] = "1Gbps"

@@ -2,6 +2,7 @@
 # Installs a wheel into an empty environment and uses it as its users do, in a folder of its own.
 set -euo pipefail
 wheel=$(realpath "$1")
+tests=$(dirname "$(realpath "$0")")
 python=${PYTHON:-python3}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -38,6 +39,7 @@ installed=$SECONDS
 megabytes=$(du -sm plot | cut -f 1)
 [ "$megabytes" -lt 350 ] || { echo "the environment has $megabytes MB"; exit 1; }
 plot/bin/shallows run dctcp-40 --plot --out figure > /dev/null
+"$tests"/moved.sh core/bin plot/bin
 test -s figure/figure.png
 echo "with figures: installed in $((installed - start)) s, the first figure in $((SECONDS - installed)) s," \
     "$megabytes MB"

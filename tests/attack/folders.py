@@ -8,22 +8,13 @@ from pathlib import Path
 
 from attack import state
 
-EVIL = """
-open({mark!r}, "w").write("executed")
-class Aimd:
-    def __init__(self, initial_window, line_rate): self.window = initial_window
-    def on_ack(self, now, ack): self.window += 1 / self.window
-    def on_loss(self, now, loss): self.window = max(self.window / 2, 1)
-    def decision(self): return self.window
-"""
 READ = [["report", "gift"], ["at", "gift", "20us"], ["why", "gift", "0", "--figure", "w.png"],
         ["export", "gift", "--csv", "csv"], ["report", "gift", "--html", "p.html"]]  # fmt: skip
 
 
 def attack(place: Path, dice: random.Random, count: int) -> Iterator[str]:
     """Read `count` bad folders with a random command; yield the harm and the command."""
-    (place / "small.toml").write_text(state.SCENARIO)
-    (place / "evil.py").write_text(EVIL.format(mark=str(place / "mark")))
+    state.begin(place, state.SCENARIO)
     for name, words in (("good", []), ("other", ["--seed", "2"]), ("code", ["--cc", "./evil.py:Aimd"])):
         status, said = state.run(place, ["run", "small.toml", "--out", name, *words])
         assert status == 0, said

@@ -17,18 +17,11 @@ import numpy as np
 
 import commands
 import shallows as sh
+from attack import state
 from shallows.results import disk, tables
 from shallows.results.run import _mark
 from shallows.sweeps import saved
 
-EVIL = """
-open({mark!r}, "w").write("executed")
-class Aimd:
-    def __init__(self, initial_window, line_rate): self.window = initial_window
-    def on_ack(self, now, ack): self.window += 1 / self.window
-    def on_loss(self, now, loss): self.window = max(self.window / 2, 1)
-    def decision(self): return self.window
-"""
 SCENARIO = {
     "name": "small",
     "duration": "1ms",
@@ -131,7 +124,7 @@ def _prepare(place: Path) -> None:
     """What the user has, and the whole results from which the forger starts."""
     import tomli_w
 
-    (place / "small.toml").write_text(tomli_w.dumps(SCENARIO))
+    state.begin(place, tomli_w.dumps(SCENARIO))
     (place / "precious").mkdir()
     (place / "precious" / "thesis.tex").write_text("years of work")
     scenario = sh.Scenario(**SCENARIO)
@@ -140,7 +133,6 @@ def _prepare(place: Path) -> None:
     sh.compare(scenario, ["dctcp", "reno"]).save(place / "compared", plot=False)
     for number in (1, 2):
         sh.sweep(scenario, over=OVER, workers=1, out=place / f"shard{number}", shard=(number, 2))
-    (place / "evil.py").write_text(EVIL.format(mark=str(place / "mark")))
 
 
 def _summary(place: Path, dice: random.Random) -> None:

@@ -29,6 +29,20 @@ size = "60KB"
 queues = "2us"
 probes = "20us"
 """
+EVIL = """
+open({mark!r}, "w").write("executed")
+class Aimd:
+    def __init__(self, initial_window, line_rate): self.window = initial_window
+    def on_ack(self, now, ack): self.window += 1 / self.window
+    def on_loss(self, now, loss): self.window = max(self.window / 2, 1)
+    def decision(self): return self.window
+"""
+
+
+def begin(place: Path, scenario: str) -> None:
+    """Write a scenario, and a class in Python that leaves the file `mark` if it runs."""
+    (place / "small.toml").write_text(scenario)
+    (place / "evil.py").write_text(EVIL.format(mark=str(place / "mark")))
 
 
 def start(place: Path, words: list[str], first: Callable[[], object] = int) -> "subprocess.Popen[str]":

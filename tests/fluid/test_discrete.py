@@ -67,3 +67,8 @@ def test_expresspass_fills_exactly_after_every_fall():
     run = expresspass_rounds.rounds([1e9, 2e9, 8e9], 20)
     np.testing.assert_allclose(run.rates_bps[2::2].sum(axis=1), 11e9)
     assert (run.rates_bps[1::2].sum(axis=1) > 11e9).all()
+
+
+def test_weights_of_expresspass_halve_in_each_second_round():
+    weights = expresspass_rounds.rounds([1e9, 9e9], 6).weights[:, 0]
+    assert weights == pytest.approx([0.5, 0.5, 0.25, 0.25, 0.125, 0.125, 0.0625])

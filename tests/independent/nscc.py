@@ -171,7 +171,8 @@ def incast(
     buffer, kmin, kmax: bytes of the port. lost: (flow, packet, copy) of what is lost on the port's link; the
     first copy is 0, and a probe is the packet None. down, reverse_down: (from, until) of the port's link, and
     of the receiver's. Packets that reach the port in the same picosecond do so in a random order: flows that
-    its link clocks stay in step, and else the same flow would find room each time.
+    its link clocks stay in step, and else the same flow would find room each time. A timer that expires when
+    an answer arrives comes first.
     """
     draw, tie, ties = random.Random(seed), itertools.count(), random.Random(f"{seed} ties")
     copies = Counter()
@@ -187,7 +188,7 @@ def incast(
     events = []
 
     def at(when, what, *rest):
-        rank = ties.random() if what == "port" else -1
+        rank = ties.random() if what == "port" else -1 - (what == "timer")
         heapq.heappush(events, (round(when * 1e12), rank, next(tie), when, what, rest))
 
     def is_down(span, now):
@@ -195,7 +196,7 @@ def incast(
 
     def send(now, flow):
         one = flows[flow]
-        packet = one.next() if nic[flow] <= now else None
+        packet = one.next() if nic[flow] <= now + SAME else None
         if packet is None:
             return
         nic[flow] = now + time(one.length(packet))
@@ -210,7 +211,7 @@ def incast(
 
     def serve(now):
         nonlocal free, queued
-        if free > now or not queue:
+        if free > now + SAME or not queue:
             return
         flow, packet, sent = queue.pop(0)
         length = ACK if packet is None else flows[flow].length(packet)

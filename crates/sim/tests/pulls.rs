@@ -3,7 +3,8 @@
 //! bytes; a permutation over a fat tree uses 95 % of it.
 
 use crate::networks::{
-    MTU, RATE, assert_ends_within, control, fat_tree, flow, last, run, run_open, scheduled, star, trimming, until_done,
+    MTU, RATE, assert_ends_after_timeouts, assert_ends_within, control, fat_tree, flow, last, run, run_open, scheduled,
+    star, trimming, until_done,
 };
 use shallows_cc::units::{Bytes, Time};
 use shallows_sim::{Answer, Balancing, Change, Fault, FlowSpec, Limit, Network, ideal_path, paths};
@@ -115,8 +116,9 @@ fn what_is_lost_is_sent_again() {
     assert_ends_within(&answer, 10.0..73.0);
 }
 
-/// Ports that do not cut drop instead, and only timeouts help: of 10 ms, and then 20, 40 and 80 for packets that are dropped again. The
-/// bytes take 2.4 ms.
+/// Ports that do not cut drop instead, and only timeouts help: k in a row take 10 (2^k - 1) ms, and the packets of a window leave within
+/// .1 ms. All missing packets leave together then, of which a buffer of 100 packets takes as many: each timeout after the first follows
+/// 100 drops fewer. The bytes take 2.4 ms, and the way .1 at most.
 #[test]
 fn without_trimming_flows_end_by_timeouts() {
     let mut network = Network { controls: vec![control("ndp")], ..star(21) };
@@ -124,7 +126,15 @@ fn without_trimming_flows_end_by_timeouts() {
         (0..20).map(|src| FlowSpec { start: Time::from_micros(1), ..flow(src, 20, Bytes(100 * MSS)) }).collect();
     let answer = run(until_done(network));
     assert!(dropped(&answer) > 0);
-    assert_ends_within(&answer, 10.0..155.0);
+    assert_ends_after_timeouts(&answer, |_| 2.4 + 0.1);
+    for flow in &answer.flows {
+        let waited = flow.timeout_wait.as_secs() * 1e3;
+        let in_a_row = (waited / 10.0 + 1.0).log2().floor();
+        let law = 10.0 * (in_a_row.exp2() - 1.0);
+        assert!((law..law + 0.1).contains(&waited), "{waited} ms are not {in_a_row} timeouts in a row");
+        assert!((in_a_row - 1.0) * 100.0 <= dropped(&answer) as f64, "{in_a_row} timeouts");
+    }
+    assert!(last(&answer) > Time::from_millis(10));
 }
 
 /// A path of ideal completion is that of the flow: what the other tests compare with.

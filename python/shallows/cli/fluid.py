@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 MISTAKE = 2
 
 app = App(
-    help="The fluid world: stability and steady state in milliseconds.",
+    help="The fluid world: stability and steady state, in seconds.",
 )
 
 ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="dcqcn, timely, dctcp, dx, …")]

@@ -4,9 +4,12 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
-from matplotlib.colors import TwoSlopeNorm
+from matplotlib.colors import Normalize
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from matplotlib.typing import LineStyleType
 from numpy.typing import ArrayLike
@@ -128,7 +131,7 @@ def line(axes: Axes, x: ArrayLike, y: ArrayLike, label: str | None = None, index
 
 
 def stability_map(axes: Axes, margin_map: MarginMap) -> QuadMesh:
-    """Phase margin over the two axes of a map: blue is stable, red is not, hatched where nothing rests.
+    """Phase margin over the two axes of a map: blue is stable, red is not; a legend names the rest.
 
     Returns the image, for a colour bar.
     """
@@ -137,34 +140,41 @@ def stability_map(axes: Axes, margin_map: MarginMap) -> QuadMesh:
     y_label, y_factor = axis_label(margin_map.model, y_name)
     x, y = x_values * x_factor, y_values * y_factor
     margin = np.where(margin_map.exists, margin_map.phase_margin_deg, np.nan).T
+    for name, axis in ((x_name, axes.xaxis), (y_name, axes.yaxis)):
+        if name == "flows":
+            axis.set_major_locator(MaxNLocator(integer=True))
     return _shaded(axes, x, y, margin, (x_label, y_label))
 
 
 def _shaded(axes: Axes, x: F64, y: F64, margin: F64, labels: tuple[str, str]) -> QuadMesh:
     finite = margin[np.isfinite(margin)]
-    # Each side of 0 has its own scale: a few degrees of margin show beside many that are missing.
-    ends = (min(finite.min(), -1), max(finite.max(), 1)) if finite.size else (-1, 1)
-    norm = TwoSlopeNorm(0, *ends)
+    named: list[Artist] = []
+    # One scale for both sides of 0: equal margins of either sign are equally dark.
+    most = max(float(np.abs(finite).max(initial=0.0)), 1.0)
+    norm = Normalize(-most, most)
     image = axes.pcolormesh(x, y, margin, cmap="RdBu", norm=norm, shading="nearest", rasterized=True)
     axes.grid(visible=False)
     missing = np.isnan(margin)
     if missing.any():
         axes.contourf(x, y, missing.astype(float), levels=[0.5, 1.5], colors="none", hatches=["////"])
+        named.append(Patch(facecolor="none", edgecolor="black", hatch="////", label="no fixed point"))
     if finite.size and finite.min() < 0 < finite.max():
         axes.contour(x, y, margin, levels=[0], colors="black", linewidths=1.6)
+        named.append(Line2D([], [], color="black", linewidth=1.6, label="margin 0"))
+    if named:
+        axes.legend(
+            handles=named, frameon=False, ncols=2, fontsize=7, loc="lower right", bbox_to_anchor=(1, 1)
+        )
     axes.set_xlabel(labels[0])
     axes.set_ylabel(labels[1])
     return image
 
 
 def margin_bar(axes: Axes, image: QuadMesh, label: str) -> None:
-    """The colour bar of a map, with a few values on either side of 0."""
-    sides = ((image.norm.vmin, 0), (0, image.norm.vmax))
-    ticks = np.unique(np.concatenate([MaxNLocator(4).tick_values(*side) for side in sides]))
-    within = ticks[(ticks >= image.norm.vmin) & (ticks <= image.norm.vmax)]
+    """The colour bar of a map."""
     figure = axes.get_figure()
     assert figure is not None, "these Axes have a figure"
-    figure.colorbar(image, ax=axes, label=label, ticks=within)
+    figure.colorbar(image, ax=axes, label=label, ticks=MaxNLocator(6))
 
 
 def trajectory(

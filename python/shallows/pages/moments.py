@@ -10,6 +10,7 @@ import numpy as np
 from shallows.errors import ScenarioError
 from shallows.faults import ASPECTS, changes
 from shallows.pages import pauses
+from shallows.results import mismatch
 from shallows.results.tables import Names
 from shallows.units import MOST_ROWS, NEVER, TIME
 
@@ -85,6 +86,7 @@ class Moments:
 
 def of_run(run: "Run", network: "Network") -> Moments:
     """The `Moments` of a run. Raises `ScenarioError` with the keys to write if it sampled no port."""
+    mismatch.refuse(run)
     queues = run.columns("queues")
     ports, bytes_ = queues["port"], np.asarray(queues["queue_bytes"])
     if not isinstance(ports, Names) or not len(bytes_):

@@ -153,14 +153,14 @@ def hidden_cycle(queue: "F64") -> int | None:
 
 
 def draw_thresholds(ax: "Axes", runs: Labelled) -> None:
-    """Draw the marking thresholds that all runs share, within the range of the data."""
+    """Draw the marking thresholds that all runs share, within the range of the data, and name them."""
     shared = [thresholds_pkt(run) for run, _ in runs]
     for value in shared[0] if all(one == shared[0] for one in shared) else ():
         if value <= 1.5 * ax.dataLim.y1:
             ax.axhline(value, color="#555555", linewidth=0.7, linestyle=(0, (1, 2)), zorder=1)
             ax.annotate(
-                f"marking {value:.3g}", (1, value), xycoords=("axes fraction", "data"), xytext=(-2, -1.5),
-                textcoords="offset points", ha="right", va="top", fontsize=6, color="#555555",
+                f"marking\n{value:.3g}", (1, value), xycoords=("axes fraction", "data"), xytext=(2, 0),
+                textcoords="offset points", ha="left", va="center", fontsize=6, color="#555555",
             )  # fmt: skip
 
 

@@ -119,6 +119,7 @@ def _nodes(ax: "Axes", net: "Network", tier: "NDArray[np.intp]", place: "F64") -
         for node in nodes if len(nodes) <= MOST_NAMES else nodes[:0]:
             ax.annotate(
                 titles[node], place[node], offset, textcoords="offset points", fontsize=5,
-                rotation=90 * turned, ha="center", va=side,
+                rotation=90 * turned, ha="center", va=side, zorder=4,
+                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.4},
             )  # fmt: skip
     ax.margins(0.02, 0.15)

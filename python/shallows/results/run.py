@@ -98,6 +98,8 @@ class Run:
             scenario_toml, summary = ((folder / name).read_text("utf-8") for name in TEXTS)
         except OSError as error:
             missing, expected = Path(error.filename).name, "a folder saved by a run"
+            if not folder.exists():
+                raise ScenarioError("no such folder", file=folder, expected=expected) from None
             if (folder / "comparison.csv").is_file():
                 several = sorted(str(path.parent) for path in folder.glob("*/summary.json"))
                 expected += f"; this is a comparison of several: {', '.join(several)}"
@@ -181,11 +183,20 @@ class Run:
         metadata, columns = disk.header(path, WHOLE)
         self._address = metadata.get("address")
         if metadata.get("run") != _mark(*self._texts, self._address or "", self._names()):
+            if self._marks() == {metadata.get("run")}:
+                texts = " or ".join(reversed(TEXTS))
+                expected = f"{texts} as the run saved it: all tables are of one run"
+                raise ScenarioError(f"{texts} was changed", file=self._folder, expected=expected)
             raise ScenarioError(
                 "of another run than summary.json and scenario.toml", file=path, expected=WHOLE
             )
         if columns != list(ALL_TABLES[name]):
             raise ScenarioError("columns", ", ".join(columns), ", ".join(ALL_TABLES[name]), file=path)
+
+    def _marks(self) -> set[str | None]:
+        """The digests in all tables: one, unless a table is of another run."""
+        tables = (self._folder / f"{name}.parquet" for name in self._names())
+        return {disk.header(table, WHOLE)[0].get("run") for table in tables}
 
     @cached_property
     def flows(self) -> "pandas.DataFrame":

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 SILENT_S = 10
+SAMPLE = 5
+"""Jobs whose pace tells the time left."""
 
 
 class Progress:
@@ -54,12 +56,15 @@ class Progress:
             self._bar.update(self._task, completed=self.done, state=state)
         elif self._lines and time.monotonic() - self.printed_at > SILENT_S:
             self.printed_at = time.monotonic()
-            text = f"{self.done} of {self.total} {self.unit}, {state}, {self._remaining()} left"
+            text = f"{self.done} of {self.total} {self.unit}, {state}{self._remaining()}"
             print(text, file=sys.stderr, flush=True)
 
     def _remaining(self) -> str:
+        """The time left at the pace of `SAMPLE` jobs or more: the first ones also start the workers."""
+        if self.done - self.first < SAMPLE:
+            return ""
         passed = time.monotonic() - self.began
-        return duration(passed * (self.total - self.done) / max(self.done - self.first, 1))
+        return f", {duration(passed * (self.total - self.done) / (self.done - self.first))} left"
 
 
 def _bar() -> "Bar":

@@ -45,7 +45,7 @@ def short_rto_max(answer: "Answer") -> list[str]:
     if not late.any():
         return []
     flow = int(np.argmax(np.where(late, round_trips, 0)))
-    limit, took = TIME.text(limit_ps), TIME.text(int(round_trips[flow]))
+    limit, took = TIME.text(limit_ps), f"{round_trips[flow] / 1e6:.9g}us"  # they may differ little
     return [
         f"hosts.rto_max = {limit} is over before an ack can come, {took} after its packet on the empty path "
         f"of flow {flow}: {late.sum()} of {len(late)} flows sent again what was not lost; write more than "
@@ -82,7 +82,7 @@ def _waits(answer: "Answer") -> str:
     """The longest smoothed round trip beside the retransmission timeouts, and what to write."""
     hosts = answer.scenario.hosts
     longest = about(1e6 * np.nanmax(answer.flow_columns["srtt_max_us"], initial=0.0))
-    least, first = (TIME.text(time) for time in (hosts.rto_min, hosts.rto_initial))
+    least, first = (TIME.about(time) for time in (hosts.rto_min, hosts.rto_initial))
     where = f"in smoothed round trips of up to {longest}, while"
     if not of_algorithms(answer.scenario, "hosts.rto_min").any():
         return f"{where} hosts.rto_initial = {first}; raise it to twice that"
@@ -218,7 +218,7 @@ def long_timeouts(answer: "Answer") -> list[str]:
         return []
     hosts, flow = answer.scenario.hosts, int(np.argmax(waited_us))
     key = "rto_min" if of_algorithms(answer.scenario, "hosts.rto_min")[flow] else "rto_initial"
-    timeout = f"hosts.{key} = {TIME.text(getattr(hosts, key) or 0)}"
+    timeout = f"hosts.{key} = {TIME.about(getattr(hosts, key) or 0)}"
     said = [
         f"{answer.scenario.flows.names[number]}: timeouts of {timeout} or more are at least {share:.0%} of "
         f"its time, {count} in all: prevent the losses, or write a shorter one"

@@ -17,13 +17,13 @@ FRAMES = 100
 def nothing_measured(answer: "Answer") -> list[str]:
     if answer.measured_ps:
         return []
-    ended, warmup = (TIME.text(int(time)) for time in (answer.ended_ps, answer.scenario.warmup_ps))
+    ended, warmup = (TIME.words(int(time)) for time in (answer.ended_ps, answer.scenario.warmup_ps))
     return [f"the run ended at {ended}, before its warm-up of {warmup} was over: nothing was measured"]
 
 
 def dead_paths(answer: "Answer") -> list[str]:
     """The run ended because only flows over links that are down were left."""
-    ended = TIME.text(int(answer.ended_ps))
+    ended = TIME.words(int(answer.ended_ps))
     return [f"the run ended at {ended}, because {problem}" for problem in answer.dead_paths]
 
 
@@ -34,7 +34,7 @@ def not_begun(answer: "Answer") -> list[str]:
     late = int(np.sum(endless & (flows.start_ps > answer.ended_ps)))
     if not late:
         return []
-    ended, count = TIME.text(int(answer.ended_ps)), int(np.sum(endless))
+    ended, count = TIME.words(int(answer.ended_ps)), int(np.sum(endless))
     return [
         f"{late} of {count} flows without an end had not begun when the run ended at {ended}, and count as "
         "cut off"
@@ -62,7 +62,7 @@ def coarse(answer: "Answer") -> list[str]:
     frames = int(answer.measured_ps) * int(host_links.min()) // (8 * 10**12 * answer.scenario.mtu)
     if frames >= FRAMES:
         return []
-    span = TIME.text(int(answer.measured_ps))
+    span = TIME.words(int(answer.measured_ps))
     return [
         f"only {span} were measured, in which a host link carries {frames} frames: a packet counts whole "
         "when it arrives, so goodput is coarse and may exceed the rate of the link"
@@ -78,6 +78,6 @@ def not_recorded(answer: "Answer") -> list[str]:
         ("probes", probes["time_ps"], 1),
     ):
         if len(times) * series >= MOST_ROWS:
-            until = TIME.text(int(times[-1]))
+            until = TIME.words(int(times[-1]))
             warnings.append(f"record.{key} stopped at {until}, with {MOST_ROWS} rows; the run continued")
     return warnings

@@ -47,4 +47,4 @@ def round_trip(network: "Network", mtu: int, forward: list[int], back: list[int]
 
 def about(time_ps: float) -> str:
     """A time in three digits."""
-    return TIME.text(int(float(f"{time_ps:.3g}")))
+    return TIME.about(time_ps)

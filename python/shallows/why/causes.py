@@ -24,11 +24,13 @@ CAUSES = {
     "window": Cause(
         "window", "a round trip over empty links before the window let the next frame go", "#55a868"
     ),
-    "cut": Cause("window, cut", "the same, until a window cut in a queue of others had regrown", "#2f7d46"),
-    "receiver": Cause("receiver", "the same, where it was the receiver that allowed no more", "#a9d4a0"),
+    "cut": Cause(
+        "window, cut", "as under window, until a window that a queue of others had cut had regrown", "#2f7d46"
+    ),
+    "receiver": Cause("receiver", "as under window, where the receiver allowed no more", "#a9d4a0"),
     "pace": Cause("pace", "the algorithm's pace, or its server's pacer, held the frame back", "#ccb974"),
     "pace_cut": Cause(
-        "pace, cut", "the same, until a pace that a queue of others had cut had regrown", "#8a7a3a"
+        "pace, cut", "as under pace, until a pace that a queue of others had cut had regrown", "#8a7a3a"
     ),
     "host": Cause("host", "the host took its time over a credit", "#e8d5a3"),
     "credit": Cause("credit or grant", "the flow waited to be called, or to be told a rate", "#d6c400"),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shallows.core.contract import U64
 from shallows.errors import ScenarioError
 from shallows.memory import needs
-from shallows.results import arrow, disk, store
+from shallows.results import arrow, disk, mismatch, store
 from shallows.results.tables import Column
 from shallows.scenario import port_request
 from shallows.traffic import addends
@@ -222,6 +222,7 @@ def of_flows(
     record = of_scenario(scenario, flows, spans, on_progress, fit)
     record.left_out = flows[len(record.flows) :]
     rerun.check(run, record.fingerprint)
+    mismatch.refuse_times(run, record.flows, record.finish_ps)
     return record
 
 

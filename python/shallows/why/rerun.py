@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from shallows.base.version import version
 from shallows.errors import ScenarioError
-from shallows.results import inputs
+from shallows.results import inputs, mismatch
 
 if TYPE_CHECKING:
     from shallows.core.contract import Request
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def scenario_of(run: "Run") -> "Scenario":
-    """The scenario of `run`; raises `ScenarioError` if a second run would differ."""
+    """The scenario of `run`; raises `ScenarioError` if a second run would differ, or if tables do not fit."""
     if run.summary["world"] != "packet":
         expected = 'a run of world "packet", the only one with repeatable runs'
         raise ScenarioError("world", run.summary["world"], expected)
@@ -21,6 +21,7 @@ def scenario_of(run: "Run") -> "Scenario":
         expected = "a complete run: an interrupted one cannot be repeated"
         raise ScenarioError("interrupted", True, expected)
     inputs.refuse_changed(run)
+    mismatch.refuse(run)
     return run.scenario
 
 

@@ -49,6 +49,8 @@ WORLD = World(
             "a fluid has one queue, first in, first out",
         ),
         "ports": "a fluid has one port",
+        "traffic.route": "a fluid has one queue",
+        "traffic.queue_pairs": "a fluid has one queue",
         "traffic.exchange": "a fluid's flows do not pause",
         "traffic.off": "a fluid's flows do not pause",
         "cc.receiver": "a fluid model has the receiver of its own algorithm",

@@ -50,6 +50,8 @@ WORLD = World(
             ("traffic.priority", "traffic.class", "classes", "pools"), "its ports have one class"
         ),
         "ports": "its ports are alike",
+        "traffic.route": "the tables of its routers choose paths",
+        "traffic.queue_pairs": "its flows take one path",
         "traffic.exchange": "its flows always have something to send",
         "traffic.off": "its flows always have something to send",
     },

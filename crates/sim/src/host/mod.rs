@@ -23,3 +23,4 @@ pub mod stats;
 pub(crate) mod timestamps;
 pub mod transport;
 mod value_set;
+pub mod waits;

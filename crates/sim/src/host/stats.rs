@@ -2,7 +2,7 @@
 
 use shallows_cc::units::Time;
 
-use crate::host::transport::TotalWait;
+use crate::host::waits::TotalWait;
 
 /// Result of one flow. Each field is a column of the results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

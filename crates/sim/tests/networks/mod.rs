@@ -5,8 +5,8 @@ use shallows_cc::parameter::Values;
 use shallows_cc::port::{self, MarkAt, credit::CreditShaper};
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::{
-    Answer, ClassOf, ClassSpec, Control, Discipline, FlowSpec, GoodputSpec, HostSpec, Limit, Marking, Network,
-    PACKET_KINDS, PacketKind, PortSpec, Progress, RecordSpec, Shaper, SharedSpec, Simulation,
+    Answer, ClassOf, ClassSpec, Control, Discipline, FlowReport, FlowSpec, GoodputSpec, HostSpec, Limit, Marking,
+    Network, PACKET_KINDS, PacketKind, PortSpec, Progress, RecordSpec, Shaper, SharedSpec, Simulation,
 };
 
 pub const MTU: Bytes = Bytes(1500);
@@ -266,6 +266,15 @@ pub fn last(answer: &Answer) -> Time {
 pub fn assert_ends_within(answer: &Answer, milliseconds: std::ops::Range<f64>) {
     let end = last(answer).as_secs() * 1e3;
     assert!(milliseconds.contains(&end), "the last flow ends after {end} ms, not {milliseconds:?}");
+}
+
+/// Panics unless each flow ends after its timeouts, and at most as many milliseconds later as `busy` says of it.
+pub fn assert_ends_after_timeouts(answer: &Answer, busy: impl Fn(&FlowReport) -> f64) {
+    for flow in &answer.flows {
+        let (took, waited) = [flow.finish - flow.start, flow.timeout_wait].map(|time| time.as_secs() * 1e3).into();
+        let most = waited + busy(flow);
+        assert!((waited..most).contains(&took), "a flow ends after {took} ms, not {waited} to {most}");
+    }
 }
 
 /// The link from its first leaf up to a spine.

@@ -33,7 +33,6 @@ mod selective;
 mod sender;
 mod status;
 mod traits;
-mod waits;
 
 pub(crate) use config::{FlowEndpoint, ReceiverConfig, SenderConfig};
 pub(crate) use packet_sink::PacketSink;
@@ -41,4 +40,3 @@ pub(crate) use receiver::{FlowReceiver, reply_after_close};
 pub(crate) use sender::FlowSender;
 pub use status::{BlockedBy, Readiness, SenderState};
 pub(crate) use status::{ReceiverEvent, SendStatus};
-pub use waits::TotalWait;

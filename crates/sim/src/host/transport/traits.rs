@@ -8,7 +8,7 @@ use crate::host::transport::gate::Gate;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::reassembly::Reassembly;
 use crate::host::transport::status::{Readiness, ReceiverEvent, Responses, SendStatus};
-use crate::host::transport::waits::TotalWait;
+use crate::host::waits::TotalWait;
 use crate::spec::network::Supply;
 
 /// Sending end of a transport.

@@ -12,7 +12,7 @@ use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::status::{BlockedBy, Readiness};
 use crate::host::transport::traits::TransportSender;
-use crate::host::transport::waits::{TotalWait, Waits};
+use crate::host::waits::{TotalWait, Waits};
 use crate::packet::header::{Header, RoceAnswer, RoceData};
 use crate::spec::network::{MIN_FRAME, Supply};
 

@@ -16,8 +16,8 @@ use crate::host::transport::pulled::allowance::Allowance;
 use crate::host::transport::pulled::recovery::Recovery;
 use crate::host::transport::status::{BlockedBy, Readiness};
 use crate::host::transport::traits::TransportSender;
-use crate::host::transport::waits::{TotalWait, Waits};
 use crate::host::value_set::Evidence;
+use crate::host::waits::{TotalWait, Waits};
 use crate::packet::header::{Header, PulledAnswer, PulledData, Sack};
 use crate::spec::network::{MIN_FRAME, Supply};
 

@@ -1,4 +1,4 @@
-//! Proportional rate reduction (RFC 9937): spreads a cut of the window over a round trip.
+//! Proportional rate reduction (RFC 9937 §6): spreads a cut of the window over a round trip.
 //!
 //! Without it a sender that has cut its window waits until as much has left the network, then sends a packet for each
 //! acknowledgement. With it the sender sends on in proportion: `target / flight` packets for each one delivered. Below the target
@@ -107,7 +107,7 @@ mod tests {
         acks.iter().map(after).collect()
     }
 
-    /// RFC 9937 §6.1, by hand: packet 0 of 20 is lost, and the SACK of packet 3 shows it. Packets 1 and 2 were selectively acknowledged
+    /// RFC 9937 §6.2, by hand: packet 0 of 20 is lost, and the SACK of packet 3 shows it. Packets 1 and 2 were selectively acknowledged
     /// before, so that RecoverFS is 18, and 18 packets are in flight before this one. ssthresh is 10: after n SACKs ceil(10 n / 18)
     /// packets have left, until 10 are in flight at the 15th.
     #[test]
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(sent, [1, 1, 0, 1, 0, 1, 0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 1]);
     }
 
-    /// RFC 9937 §6.1, by hand: packets 0 to 14 of 20 are lost, and the SACK of packet 17 shows it: 2 are in flight, below ssthresh = 10.
+    /// RFC 9937 §6.2, by hand: packets 0 to 14 of 20 are lost, and the SACK of packet 17 shows it: 2 are in flight, below ssthresh = 10.
     /// A packet leaves for each that is delivered while only SACKs arrive (CRB). Then each repair that arrives moves the cumulative
     /// acknowledgement, so that two leave (SSRB), until 10 are in flight. One that shows a further loss is not safe, and lets one leave.
     #[test]
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(series(18, 18, 10.0, &acks), [1, 1, 1, 2, 1, 2]);
     }
 
-    /// RFC 9937 §6.1, by hand: packets 0 to 6 of 20 are lost, and the SACK of packet 9 shows it: 10 are in flight, which is ssthresh. The first
+    /// RFC 9937 §6.2, by hand: packets 0 to 6 of 20 are lost, and the SACK of packet 9 shows it: 10 are in flight, which is ssthresh. The first
     /// repair leaves nevertheless (prr_out = sndcnt = 0), so that the next acknowledgement lets nothing leave. An acknowledgement
     /// without news changes nothing.
     #[test]

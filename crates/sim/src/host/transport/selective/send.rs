@@ -34,7 +34,7 @@ use crate::host::transport::selective::scoreboard::Scoreboard;
 use crate::host::transport::selective::timeout::Timeout;
 use crate::host::transport::status::{BlockedBy, Readiness};
 use crate::host::transport::traits::TransportSender;
-use crate::host::transport::waits::{TotalWait, Waits};
+use crate::host::waits::{TotalWait, Waits};
 use crate::packet::Slab;
 use crate::packet::header::{Header, TcpAck, TcpData};
 use crate::spec::network::{LossDetection, MIN_FRAME, Supply};

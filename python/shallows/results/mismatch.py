@@ -1,0 +1,56 @@
+"""Tables of a saved run that are not those of its scenario: their rows or names do not fit the network."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shallows.errors import ScenarioError
+from shallows.results.tables import Names
+from shallows.units import NEVER
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shallows.core.contract import U64
+    from shallows.results.run import Run
+
+
+def refuse(run: "Run") -> None:
+    """Raise `ScenarioError` unless `run` has a row for each flow and port, and samples of its ports alone.
+
+    Worlds other than that of packets have no rows of some flows and ports.
+    """
+    network = run.scenario.graph
+    rows_of = {"flows": run.scenario.flow_count, "ports": len(network.link_from)}
+    for table, rows in rows_of.items() if run.summary["world"] == "packet" else ():
+        found = len(np.asarray(run.columns(table)["start_us" if table == "flows" else "sent"]))
+        if found != rows:
+            raise _error(f"rows of {table}.parquet", found, f"{rows}, one for each of its scenario")
+    known = set(network.port_names)
+    for table in ("ports", "queues"):
+        ports = run.columns(table)["port"]
+        strange = [name for name in ports.names if name not in known] if isinstance(ports, Names) else []
+        if strange:
+            raise _error(f"port in {table}.parquet", strange[0], "a port of the network of its scenario")
+    ports, samples = run.columns("queues")["port"], len(np.asarray(run.columns("queues")["time_us"]))
+    if isinstance(ports, Names) and samples and samples % len(ports.names):
+        raise _error("rows of queues.parquet", samples, f"as many for each of its {len(ports.names)} ports")
+
+
+def refuse_times(run: "Run", flows: "Sequence[int]", finish_ps: "U64") -> None:
+    """Raise `ScenarioError` unless these flows of `run` ended when they did in its repetition."""
+    table, chosen = run.columns("flows"), np.asarray(flows, int)
+    start, fct = (np.asarray(table[name], float)[chosen] * 1e6 for name in ("start_us", "fct_us"))
+    again = np.where(finish_ps[chosen] == NEVER, np.nan, finish_ps[chosen].astype(float))
+    # Times in microseconds are floats: each of the two is rounded.
+    same = np.isclose(start + fct, again, rtol=1e-12, atol=1.0, equal_nan=True)
+    if not same.all():
+        flow = int(chosen[~same][0])
+        expected = f"{again[~same][0] / 1e6:g} us after the beginning, as in a repetition of the run"
+        raise _error(
+            f"end of flow {flow} in flows.parquet", f"{(start + fct)[~same][0] / 1e6:g} us", expected
+        )
+
+
+def _error(what: str, found: object, expected: str) -> ScenarioError:
+    return ScenarioError(what, found, f"{expected}: the table is of another run")
