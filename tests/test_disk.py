@@ -188,10 +188,14 @@ def test_a_table_cut_short_anywhere_is_a_sentence(saved):
 
 @pytest.fixture(scope="module")
 def with_all_tables(tmp_path_factory):
-    """A result with a fault and classes, which has every table."""
+    """A result with a fault, classes and queue pairs, which has every table."""
     scenario = sh.Scenario.from_toml(
         SCENARIO
         + """
+[[traffic]]
+kind = "all-gather"
+size = "40KB"
+queue_pairs = 2
 [[classes]]
 name = "bulk"
 [[faults]]

@@ -214,7 +214,7 @@ def test_the_marking_threshold_is_drawn():
     )
     ax = run.plot.queue_over_time()
     assert [line.get_ydata()[0] for line in ax.lines if len(set(line.get_ydata())) == 1][-1] == 20
-    assert "marking 20" in [text.get_text() for text in ax.texts]
+    assert "marking\n20" in [text.get_text() for text in ax.texts]
 
 
 def test_a_window_of_time_is_drawn_alone():

@@ -137,6 +137,8 @@ SPECIAL = {
     ("patched-timely", "burst_rate"): (SCENARIOS[0], {"burst": True}),
     ("patched-timely-pi", "burst_rate"): (SCENARIOS[0], {"burst": True}),
     # stages beyond F of timer and counter alike
+    ("dcqcn", "var_win"): (CROWD, {"has_win": True}),
+    ("dcqcn", "base_rtt"): (CROWD, {"has_win": True}),
     ("dcqcn", "r_hai"): (CROWD, {"f": 1, "b": "15KB", "t": "100us", "r_ai": "10Mbps"}),
 }
 """{(name, parameter): (tables, parameters)}: where it acts, and beside which others, if nowhere above."""

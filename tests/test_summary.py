@@ -358,7 +358,7 @@ def test_a_run_that_ends_before_its_warm_up_has_no_statistics():
     assert run.summary["network"]["sent"] == 0
     assert run.summary["network"]["dropped_in_warmup"] == 4
     assert run.summary["flows"]["goodput_gbps"] is None
-    assert any("before its warm-up of 100us" in warning for warning in warnings.of_run(run.answer))
+    assert any("before its warm-up of 100 us" in warning for warning in warnings.of_run(run.answer))
     assert run.ports.utilization.isna().all()
 
 

@@ -21,6 +21,7 @@ fn two_hosts() -> Value {
         "flows": {
             "src": [0], "dst": [1], "bytes": [u64::MAX], "start_ps": [0], "stop_ps": [u64::MAX], "class": [0], "cc": [0],
         },
+        "path_hashes": {"flow": [], "hash": []}, "routes": {"flow": [], "link": []},
         "computations": {"host": [], "duration_ps": [], "start_ps": [], "processor": []},
         "ccs": [{"name": "dctcp", "parameters": {"g": 0.125}}],
         "host": {

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shallows.results import recovery
 from shallows.scenario.ports import paused
 from shallows.traffic import Collective, Tasks, Training
 from shallows.units import NEVER, TIME
@@ -210,8 +211,11 @@ def dropped_in_spite_of_pauses(answer: "Answer") -> list[str]:
 def long_timeouts(answer: "Answer") -> list[str]:
     """Collectives, tasks and flows that spend most of their time in timeouts.
 
-    None where most timeouts follow no loss: those of packets that only wait delay nobody.
+    None where most timeouts follow no loss: those of packets that only wait delay nobody. None either where a
+    broken link ended the run: another sentence names it.
     """
+    if any(recovery.DEAD_PATH.search(problem) for problem in answer.answer["books"]["problems"]):
+        return []
     waited_us: F64 = answer.flow_columns["timeout_wait_us"]
     lost = _lost(answer)
     if not waited_us.any() or (lost is not None and answer.flow_columns["timeouts"].sum() > 2 * lost):
