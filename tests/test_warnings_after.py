@@ -321,6 +321,24 @@ TWO = [
 ]
 
 
+@pytest.mark.parametrize("weight", [None, 3])
+def test_a_flow_with_an_end_that_starves_below_strict_priority_is_named(weight):
+    """A weight orders neighbours that have one too: a class without comes after it all the same."""
+    first = {"name": "high"} | ({"weight": weight} if weight else {})
+    tables = [{"kind": "long-lived", "from": ["h0"], "to": "h2", "class": "high"}]
+    tables += [{"kind": "trace", "flows": [[1e-4, "h1", "h2", 1_000_000]], "class": "low"}]
+    star = {"kind": "star", "hosts": 3, "rate": "10Gbps", "rtt": "8us"}
+    run = sh.run(
+        sh.Scenario(
+            duration="5ms", cc="dctcp", topology=star, classes=[first, {"name": "low"}], traffic=tables
+        )
+    )
+    said = [warning for warning in run.summary["warnings"] if "below strict priority" in warning]
+    assert len(said) == 1
+    assert said[0].startswith("1 of 2 flows that have not ended")
+    assert "flow 1 of class low" in said[0]
+
+
 @pytest.mark.parametrize("cc", ["cubic", "nscc", "dctcp"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_class_that_starves_below_strict_priority_is_named(cc, weighted):

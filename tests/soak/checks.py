@@ -169,6 +169,12 @@ def _crowded(error, scenario):
     return said and (scenario.hosts.nic == "fifo" or scenario.network.buffer == NEVER)
 
 
+def _starved(error):
+    """Whether a run came to the longest time because strict priority leaves flows nothing, and says so."""
+    lasted = all("have not finished in the longest simulated time" in said for said in error.problems)
+    return lasted and any("below strict priority" in said for said in error.run.summary["warnings"])
+
+
 def _about_refusal(error, text, overrides):
     """What a message lacks: a sentence on what was expected, the key, or the value that stands there."""
     said = str(error)

@@ -370,7 +370,7 @@ def problem(text, world, oracles=tuple(DEAR), overrides=None, seed=0, seconds=ch
         return "refused", None if "expected at most" in str(error) else f"refusal without a sentence: {error}"
     except BooksError as error:
         lawful = "named" not in oracles and (
-            checks._collapsed(error, scenario) or checks._crowded(error, scenario)
+            checks._collapsed(error, scenario) or checks._crowded(error, scenario) or checks._starved(error)
         )
         return ("collapsed", None) if lawful else ("ran", f"books: {error}")
     except BaseException as error:

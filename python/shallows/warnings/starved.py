@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from shallows.algorithms.algorithm import Algorithm
     from shallows.core.contract import F64
     from shallows.results.answer import Answer
+    from shallows.scenario.ports import Queue
 
     Paths = Sequence[tuple[list[int], list[int]]]
     """The links of each flow, forward and back."""
@@ -54,10 +55,10 @@ def starved(answer: "Answer") -> list[str]:
 
 
 def starved_by_priority(answer: "Answer") -> list[str]:
-    """Flows without an end that a class of strict priority leaves hardly anything of a full link."""
+    """Flows that have not ended and get hardly anything of a full link, because another class goes first."""
     classes, queues = class_of_flows(answer.scenario), answer.scenario.queues
     # Whoever starves for half of the run starves.
-    its = _steady(answer, float(answer.warmup_ps) + float(answer.measured_ps) / 2)
+    its = _steady(answer, float(answer.warmup_ps) + float(answer.measured_ps) / 2, unfinished=True)
     if len(queues) < 2 or len(its) < 2:
         return []
     paths, used = paths_of(answer.scenario), answer.port_columns["utilization"]
@@ -69,7 +70,7 @@ def starved_by_priority(answer: "Answer") -> list[str]:
         flow = int(its[place])
         for link in (one for one in links[place].tolist() if used[one] >= FULL):
             before = {int(classes[its[other]]) for other in range(len(its)) if link in links[other]}
-            strict = [one for one in before if one < classes[flow] and queues[one].turn is None]
+            strict = [one for one in before if _goes_first(queues, one, int(classes[flow]))]
             if strict:
                 found.append((float(fair[place] - got[place]), place, link, min(strict)))
                 break
@@ -86,10 +87,15 @@ def starved_by_priority(answer: "Answer") -> list[str]:
         else f"classes[{first}].weight and those of the others"
     )
     return [
-        f"{len(found)} of {len(its)} flows without an end had less than a tenth of a fair share below strict "
-        f"priority: flow {flow} {of} {got[place]:.3g} of {fair[place]:.3g} Gbit/s at "
+        f"{len(found)} of {len(its)} flows that have not ended had less than a tenth of a fair share below "
+        f"strict priority: flow {flow} {of} {got[place]:.3g} of {fair[place]:.3g} Gbit/s at "
         f"{answer.network.port_names[link]}, which {before} uses first; write {key} to divide it"
     ]
+
+
+def _goes_first(queues: "Sequence[Queue]", one: int, other: int) -> bool:
+    """Whether the class `one` is served before the other: neighbours share in turns if all have weights."""
+    return one < other and any(queue.turn is None for queue in queues[one : other + 1])
 
 
 def judged(answer: "Answer") -> "NDArray[np.intp]":
@@ -99,11 +105,15 @@ def judged(answer: "Answer") -> "NDArray[np.intp]":
     return its if one_class else its[:0]
 
 
-def _steady(answer: "Answer", since_ps: float) -> "NDArray[np.intp]":
-    """The long flows that were there from a time on; none where they may take several paths."""
+def _steady(answer: "Answer", since_ps: float, *, unfinished: bool = False) -> "NDArray[np.intp]":
+    """Flows without an end that were there from a time on, and `unfinished` ones; none where they may take
+    several paths."""
     flows, scenario = answer.flow_columns, answer.scenario
     steady = np.array([table.kind == "long-lived" and not table.off for table in scenario.traffic])
-    its = np.flatnonzero(steady[flows["traffic"]] & (flows["start_us"] * 1e6 <= since_ps))
+    lasting = steady[flows["traffic"]]
+    if unfinished:
+        lasting |= np.isnan(flows["fct_us"]) & ~np.isnan(flows["bytes"])
+    its = np.flatnonzero(lasting & (flows["start_us"] * 1e6 <= since_ps))
     one_path = scenario.network.balancing == "flow" and not scenario.faults
     packets = answer.measured_ps and answer.network.is_nic.any() and long_enough(answer, TRIPS)
     return its if one_path and packets else its[:0]
