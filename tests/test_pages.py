@@ -110,6 +110,7 @@ def _command(words, monkeypatch):
     else:
         output = None
     if rest[0] == "live":  # nothing here touches this machine: only what would be asked of it is read
+        monkeypatch.setattr(live, "program", lambda: live.NAME)
         monkeypatch.setattr(live, "call", lambda *words, request=None: 0)
         monkeypatch.setattr(live, "ask", lambda request, word: _two_hosts())
         monkeypatch.setattr(cli_live, "_agreed_to_whole_host", lambda what: True)  # as at a terminal
