@@ -13,6 +13,7 @@ from shallows.printing.progress import Progress
 from shallows.printing.report import comparison_report, fit, print_parts, run_report
 from shallows.sweeps.comparison import run_all
 from shallows.sweeps.plans import Job
+from shallows.sweeps.report import plus_minus
 
 SCENARIO = Path(__file__).with_name("small.toml")
 
@@ -164,3 +165,18 @@ def test_the_time_of_each_tenant_is_in_the_table():
         assert times["b"] == pytest.approx(alone + 50, rel=0.02)
     table = comparison_report(comparison)[0]
     assert list(table.columns[0].cells) == ["a: completion (us)", "b: completion (us)"]
+
+
+@pytest.mark.parametrize(("begin", "known"), [("0s", False), ("100us", True)])
+def test_faults_of_which_no_recovery_is_known_have_no_row(scenario, capsys, begin, known):
+    """Before a fault at time zero there is no goodput to which flows could return."""
+    fault = {"link": "h0->s0", "kind": "down", "at": begin}
+    broken = scenario.replace({"duration": "2ms", "faults": [fault]})
+    print_parts(comparison_report(sh.compare(broken, ["reno", "dctcp"])))
+    assert ("faults[0]: recovery" in capsys.readouterr().out) == known
+
+
+def test_equal_values_have_no_interval():
+    """Sums of equal numbers differ in their last bits."""
+    assert plus_minus(237.248, 237.248 - 1e-13, 237.248 + 1e-13) == "237.248 ± 0.000"
+    assert plus_minus(14.3, 13.1, 15.5) == "14.3 ± 1.2"

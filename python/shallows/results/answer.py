@@ -279,9 +279,8 @@ class Answer:
         ports = self.answer["ports"]
         lost = ports["dropped"] + ports["dropped_in_warmup"] + ports["lost"]
         worst = max([*forward, *back], key=lambda link: int(lost[link]))
-        return (
-            f"; link {worst}, on the path of flow {flow}, lost {lost[worst]} packets" if lost[worst] else ""
-        )
+        packets = "1 packet" if lost[worst] == 1 else f"{lost[worst]} packets"
+        return f"; link {worst}, on the path of flow {flow}, lost {packets}" if lost[worst] else ""
 
     @property
     def dead_paths(self) -> list[str]:

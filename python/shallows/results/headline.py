@@ -202,7 +202,12 @@ def job_rows(summaries: "Sequence[Summary]") -> list[tuple[str, str, Sequence[Ma
 def fault_rows(summaries: "Sequence[Summary]") -> list[tuple[str, str, Sequence[Mapping[str, object]]]]:
     """Rows of a comparison: the recovery time of each fault."""
     of_runs = [{row["fault"]: row for row in summary["faults"]} for summary in summaries]
-    every = dict.fromkeys(number for faults in of_runs for number in faults)
+    every = dict.fromkeys(
+        number
+        for faults in of_runs
+        for number, row in faults.items()
+        if row["recovery_us"] is not None or "recovery_us" in bounds(row)
+    )
     return [
         (
             f"faults[{number}]: {BY_KEY['recovery_us'].title}",

@@ -34,7 +34,7 @@ NAMED = 20
 """Stranded flows that a summary names."""
 GROUPS = ("affected", "others")
 DEAD_PATH = re.compile(
-    r"cannot make progress: .*, on the path of flow \d+, (is down|loses all packets|lost \d+ packets)$"
+    r"cannot make progress: .*, on the path of flow \d+, (is down|loses all packets|lost \d+ packets?)$"
 )
 """A sentence about flows whose packets a link or port loses: all packets are accounted for."""
 STARVED = re.compile(r"cannot make progress: timers repeat, .* of flow (\d+)$")

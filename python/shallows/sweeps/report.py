@@ -114,6 +114,8 @@ def plus_minus(mean: float, low: float, high: float) -> str:
     if not math.isfinite(mean):
         return "-"
     half = (high - low) / 2
+    if half < 1e-9 * abs(mean):  # equal values, but for the rounding of their sums
+        half = 0.0
     if not math.isfinite(half):
         return f"{mean:.4g}"
     digits = min(max(1 - math.floor(math.log10(half)), 0), 6) if half > 0 else 3
