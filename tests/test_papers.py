@@ -93,14 +93,14 @@ def made_up(*bands, plot=None):
 def test_labels_of_a_figure_that_would_touch_are_left_out():
     """A sixteenth of a logarithmic axis from 4 to 1024 is a factor of 1.41: 64 touches 48."""
     plot, flows = Plot("flows", "queue (KB)", "points", x_log=True), [4, 16, 48, 64, 1024]
-    figure = made_up(within("a", 1, 2), plot=plot).figure
+    figure = made_up(within("a", 1, 2, reported=1.5), plot=plot).figure
     (axes,) = draw(figure, [{"series": {"a": [flows, flows]}}]).axes
     assert [label.get_text() for label in axes.get_xticklabels()] == ["4", "16", "48", "1024"]
 
 
 def test_the_papers_points_are_drawn_over_ours():
     plot = Plot("flows", "queue (KB)", "points", printed={"a": [(4, 1.5), (16, 2.5)]})
-    figure = made_up(within("a", 1, 2), plot=plot).figure
+    figure = made_up(within("a", 1, 2, reported=1.5), plot=plot).figure
     (axes,) = draw(figure, [{"series": {"a": [[4, 16], [1, 2]], "b": [[4, 16], [3, 4]]}}]).axes
     overlay = [line for line in axes.lines if line.get_marker() == "D"][-1]
     assert [tuple(point) for point in overlay.get_xydata()] == [(4, 1.5), (16, 2.5)]
@@ -190,10 +190,10 @@ def test_an_edited_file_is_measured_anew(tmp_path, monkeypatch, name):
     assert store.key(figure) != before
 
 
-def with_verdict(monkeypatch, folder, id_, verdict):
-    """Another verdict is on file for a claim."""
+def with_verdict(monkeypatch, folder, id_, verdict, passed=None):
+    """Another verdict is on file for a claim, and other sides of its bands."""
     content = recorded.load()
-    content["claims"][id_]["verdict"] = verdict
+    content["claims"][id_] |= {"verdict": verdict} | ({"passed": passed} if passed else {})
     monkeypatch.setattr(recorded, "FILE", folder / "recorded.json")
     recorded.save(content)
 
@@ -220,7 +220,7 @@ def test_a_claim_that_fails_is_printed_with_its_numbers_and_fails_no_report(tmp_
     value = measure(claim.figure, 1, True)["values"][metric]
     far = within(metric, value + 1, value + 2, reported=value + 1.5)
     monkeypatch.setattr(claim.figure, "claims", [replace(claim, bands=(far,), mutation=Mutation({}, metric))])
-    with_verdict(monkeypatch, tmp_path, "ED8", FAILS)
+    with_verdict(monkeypatch, tmp_path, "ED8", FAILS, [False])
     found = report(tmp_path, "ED8")
     assert found.exit_code == 0
     band = f"{value + 1:.4g} to {value + 2:.4g}"
@@ -229,7 +229,7 @@ def test_a_claim_that_fails_is_printed_with_its_numbers_and_fails_no_report(tmp_
 
 
 def test_quick_mode_leaves_on_file_what_full_mode_found():
-    claim, reach = made_up(within("a", 0, 10)), made_up_reach()
+    claim, reach = made_up(within("a", 0, 10, reported=5)), made_up_reach()
     full, quick = (judge(claim, [{"a": value}]) for value in (1, 11))
     far = extent(reach, [measure(reach, 1, True)["values"]])
     content, kept = recorded.record({}, [full, far], "full-commit", quick=False)
