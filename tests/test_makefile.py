@@ -66,7 +66,7 @@ def test_continuous_integration_runs_each_target_with_tests():
 
 
 def test_the_bytecode_of_tests_is_kept():
-    show = ["make", "--eval", "show:; @echo [$${PYTHONDONTWRITEBYTECODE-}]", "show"]
+    show = ["make", "--no-print-directory", "--eval", "show:; @echo [$${PYTHONDONTWRITEBYTECODE-}]", "show"]
     environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
     said = subprocess.run(show, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
     assert said.stdout == "[]\n"

@@ -60,6 +60,8 @@ class Traffics:
             table["priority"] = 1
         if self.maybe(0.15):
             table["cc"] = self.cc()
+        if len(self.wired.switch_names) == 1 and self.maybe(0.2):  # the way of all flows
+            table["route"] = [*self.wired.switch_names]
         return table
 
     def tasks(self, start):
