@@ -68,12 +68,12 @@ impl Simulation {
         let Some(driver) = &mut self.driver else { return Vec::new() };
         let before = std::mem::replace(&mut driver.observed, Observed { end: numbers.end, flows: BTreeMap::new() });
         let new = before.end.max(numbers.start)..numbers.end;
-        let none = (SenderStats::NONE, ReceiverStats::NONE);
+        let none = |flow| (flow, (SenderStats::NONE, ReceiverStats::NONE));
         let known = before.flows.into_iter().filter(|(flow, _)| numbers.contains(flow));
         let mut rows = Vec::new();
-        for (flow, (sent, received)) in known.chain(new.map(|flow| (flow, none))) {
+        for (flow, (sent, received)) in known.chain(new.map(none)) {
             self.domains.settle_flow(flow);
-            let (sender, receiver) = (*self.domains.sender(flow), *self.domains.receiver(flow));
+            let (sender, receiver) = (self.domains.sender(flow).clone(), *self.domains.receiver(flow));
             if sender.start < Time::MAX {
                 let (acks, srtt) = sender.rtt.since(&sent.rtt);
                 rows.push(FlowObservation {

@@ -197,7 +197,7 @@ impl RealTimeDomain {
         let hosts = self.simulation.domains.only_hosts();
         let (mut sender, mut receiver) = (SenderStats::NONE, ReceiverStats::NONE);
         if self.owns(spec.src) {
-            sender = hosts.sender_stats[flow as usize];
+            sender = hosts.sender_stats[flow as usize].clone();
         }
         if self.owns(spec.dst) {
             receiver = hosts.receiver_stats[flow as usize];

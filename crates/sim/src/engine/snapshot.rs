@@ -141,7 +141,7 @@ impl Snapshot {
 }
 
 fn flow_state<O: Observer>(domains: &mut ParallelNetwork<O>, now: Time, flow: u32) -> Option<FlowState> {
-    let (sent, received) = (*domains.sender(flow), *domains.receiver(flow));
+    let (sent, received) = (domains.sender(flow).clone(), *domains.receiver(flow));
     (sent.start < Time::MAX).then(|| FlowState {
         flow,
         start: sent.start,

@@ -102,7 +102,7 @@ pub(crate) struct OwnedTable<T> {
     entries: Vec<T>,
 }
 
-impl<T: Copy> OwnedTable<T> {
+impl<T: Clone> OwnedTable<T> {
     /// Creates an `entry` for each of `flows` flows that is `owned`.
     pub fn new(entry: T, flows: u32, owned: impl Fn(u32) -> bool) -> Self {
         let mut count = 0;
@@ -154,7 +154,7 @@ impl<T: Copy> OwnedTable<T> {
     }
 }
 
-impl<T: Copy> Index<usize> for OwnedTable<T> {
+impl<T: Clone> Index<usize> for OwnedTable<T> {
     type Output = T;
 
     fn index(&self, flow: usize) -> &T {
@@ -162,7 +162,7 @@ impl<T: Copy> Index<usize> for OwnedTable<T> {
     }
 }
 
-impl<T: Copy> IndexMut<usize> for OwnedTable<T> {
+impl<T: Clone> IndexMut<usize> for OwnedTable<T> {
     fn index_mut(&mut self, flow: usize) -> &mut T {
         let place = self.place(flow);
         &mut self.entries[place]

@@ -66,7 +66,7 @@ impl FlowReport {
 }
 
 /// Statistics that the sender of a flow keeps.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SenderStats {
     /// When the flow started; [`Time::MAX`] before that.
     pub start: Time,

@@ -1,5 +1,7 @@
 //! Time that a flow waits for timeouts.
 
+use std::sync::Arc;
+
 use shallows_cc::units::Time;
 
 /// Times in which a timer ran that expired in the end, from the event that started it last. Timers that ran at the same time, such as
@@ -8,11 +10,10 @@ use shallows_cc::units::Time;
 pub(crate) struct Waits {
     /// Spans that do not touch, in order: timeouts in a row are one span.
     spans: Vec<Span>,
-    total: Time,
 }
 
 /// Timeouts that follow each other or overlap.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Span {
     from: Time,
     /// When the first of them expired.
@@ -20,11 +21,11 @@ struct Span {
     until: Time,
 }
 
-/// Sum of the waits of a flow, and the last of them.
-#[derive(Clone, Copy, Debug)]
+/// Waits of a flow whose end its sender does not know.
+#[derive(Clone, Debug)]
 pub struct TotalWait {
-    total: Time,
-    last: Span,
+    /// `None` without a timeout, so that flows without them hold no memory.
+    spans: Option<Arc<[Span]>>,
 }
 
 impl Waits {
@@ -32,30 +33,28 @@ impl Waits {
     pub fn add(&mut self, from: Time, until: Time) {
         let mut span = Span { from, first: until, until };
         while let Some(last) = self.spans.pop_if(|last| last.until >= span.from) {
-            self.total -= last.until - last.from;
             span = Span { from: span.from.min(last.from), first: span.first.min(last.first), until };
         }
         self.spans.push(span);
-        self.total += span.until - span.from;
     }
 
-    /// Returns the sum.
+    /// Returns them.
     pub fn total(&self) -> TotalWait {
-        TotalWait { total: self.total, last: self.spans.last().copied().unwrap_or_default() }
+        TotalWait { spans: (!self.spans.is_empty()).then(|| self.spans.as_slice().into()) }
     }
 }
 
 impl TotalWait {
     /// No wait.
-    pub const NONE: Self =
-        Self { total: Time::ZERO, last: Span { from: Time::ZERO, first: Time::ZERO, until: Time::ZERO } };
+    pub const NONE: Self = Self { spans: None };
 
-    /// Returns the time waited before `finish`, when the receiver had every byte: a sender whose last acknowledgement is lost waits after
-    /// that. A timer that had not expired by then delayed nothing.
+    /// Returns the time waited before `finish`, when the receiver had every byte: a sender whose last acknowledgements are lost waits
+    /// after that. Timers of which none had expired by then delayed nothing.
     pub fn before(&self, finish: Time) -> Time {
-        let Span { from, first, until } = self.last;
-        let counted = if finish < first { from } else { until.min(finish) };
-        self.total - (until - counted)
+        let spans = self.spans.iter().flat_map(|spans| spans.iter());
+        spans
+            .filter(|span| span.first <= finish)
+            .fold(Time::ZERO, |sum, span| sum + (span.until.min(finish) - span.from))
     }
 }
 
@@ -79,6 +78,15 @@ mod tests {
         let totals = [10, 15, 20, 25, 38, 48];
         for (count, total) in (1..).zip(totals) {
             assert_eq!(waits(&spans[..count]).total().before(Time::MAX), MS(total));
+        }
+    }
+
+    /// Two timeouts after the end of the flow, apart from each other as where a copy waits for a pull: none of them counts.
+    #[test]
+    fn no_wait_after_the_flow_counts() {
+        let waits = waits(&[(0, 10), (20, 30), (40, 60)]).total();
+        for (finish, waited) in [(15, 10), (35, 20), (50, 20), (60, 40)] {
+            assert_eq!(waits.before(MS(finish)), MS(waited));
         }
     }
 
