@@ -9,7 +9,7 @@ import commands
 import shallows as sh
 from shallows.memory import bounds, needs
 from shallows.traffic.flows import Draws
-from shallows.why import walk
+from shallows.why import demand, walk
 
 GB = 10**9
 MACHINE = "MemTotal: 64000000 kB\nMemAvailable:   40000000 kB\n"
@@ -271,6 +271,14 @@ def test_why_ends_before_the_pieces_of_its_paths_fill_the_memory(watched, monkey
     monkeypatch.setattr(walk, "PIECE_BYTES", 10**12)
     with pytest.raises(sh.ScenarioError, match=r"20\.0 TB of memory for the paths of these flows: .*fewer"):
         run.why(list(range(10)))
+
+
+def test_why_ends_before_the_index_of_its_record_fills_the_memory(watched, monkeypatch):
+    """Pulls of credit before it is asked for stand in no table of the run."""
+    run = sh.Run.load(watched)
+    monkeypatch.setattr(demand, "INDEX_BYTES", {"hops": 10**12})
+    with pytest.raises(sh.ScenarioError, match=r"of memory for the index of the record of these flows"):
+        run.why([0])
 
 
 def test_why_refuses_flows_by_number_that_do_not_fit(watched, monkeypatch):

@@ -4,10 +4,11 @@ The record has rows for the packets of the flows, for their hops, and for every 
 they last. It exists in the core, as columns, and as an index to walk back.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shallows.core.contract import F64, U64
 from shallows.memory import bounds, needs
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 PACKET_BYTES, HOP_BYTES, FRAME_BYTES = 1000, 300, 400
 """Memory of a packet of a watched flow with its cause, of its hop, and of a frame on its links."""
+INDEX_BYTES = {"packets": 600, "hops": 150, "frames": 200}
+"""Of these, what the index needs, by row of the record's tables."""
 PATH_BYTES = 500
 """Memory of the path of a watched flow."""
 LEAST_FRAME = 84
@@ -48,6 +51,14 @@ def of_flows(
         total += FRAME_BYTES * float(after - before) + own[at] * (PACKET_BYTES + HOP_BYTES * hops)
         found.append(total)
     return found
+
+
+def of_index(tables: Mapping[str, Mapping[str, NDArray[np.generic]]]) -> float:
+    """Bytes of the index of a record with these tables, which may have more rows than were estimated.
+
+    Pulls of credit before it is asked for, for example, stand in no table of the run.
+    """
+    return sum(one * float(len(next(iter(tables[name].values())))) for name, one in INDEX_BYTES.items())
 
 
 def fitting(scenario: "Scenario", each: Sequence[float]) -> int:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shallows.why import stoppages
+from shallows.memory.check import check
+from shallows.why import demand, stoppages
 from shallows.why.record import DATA_LIKE
 from shallows.why.window_cuts import WindowCuts
 
@@ -41,10 +42,13 @@ class Frames(NamedTuple):
 
 
 class Index:
-    """Tables of a record, indexed for walking back."""
+    """Tables of a record, indexed for walking back. Raises `TooLargeError` before it fills the memory."""
 
     def __init__(self, record: "Record") -> None:
         tables = record.tables
+        check(
+            "the index of the record of these flows", demand.of_index(tables), "fewer flows, or shorter ones"
+        )
         self.record = record
         self.packets, self.causes, self.hops = (
             _lists(tables[name]) for name in ("packets", "causes", "hops")
