@@ -17,7 +17,7 @@ import shallows.fluid
 import shallows.plot
 import webdriver
 from shallows.sweeps.progress import Progress
-from validation import PAPERS, recorded, store
+from validation import PAPERS, recorded, store, witness
 from validation.claim import Mutation, Paper, Plot, within
 from validation.cli import app
 from validation.documentation import PAGES, ROOT, rendered
@@ -165,6 +165,42 @@ def test_claims_of_a_figure_share_its_measurements(tmp_path):
     bar = Progress(shown=False)
     survey(ones, store.Store(tmp_path), quick=True, threads=1, bar=bar)
     assert bar.done - bar.first == 1
+
+
+class Samples:
+    """A store that has the samples of made-up seeds, and notes which of them are asked for."""
+
+    def __init__(self, given):
+        self.given, self.asked = given, []
+
+    def find(self, job):
+        self.asked.append(given := seeds(measured(job.id), quick=True).index(job.seed))
+        return {"values": {"a": self.given[given]}, "series": {}, "ran": [], "used": []}
+
+
+@pytest.mark.parametrize(
+    ("first", "asked", "mean"), [(1.0, [0], 2.0), (1.00000001, [0], 2.0), (1.1, [0, 0, 1, 2], 3.7)]
+)
+def test_other_seeds_are_taken_from_the_file_while_the_first_one_gives_the_same(
+    monkeypatch, first, asked, mean
+):
+    """On file are 1, 2 and 3; now others give 4 and 6: (1.1 + 4 + 6) / 3 is 3.7. The file has 7 digits."""
+    claim = made_up(within("a", 0, 10, reported=5))
+    monkeypatch.setattr("validation.store.measured", lambda _: claim.figure)
+    monkeypatch.setitem(globals(), "measured", lambda _: claim.figure)
+    monkeypatch.setattr(type(claim.figure), "count", lambda figure, quick: 3)
+    monkeypatch.setattr(store, "key", lambda *_: "key")
+    before = survey([claim], Samples([1.0, 2.0, 3.0]), quick=True)
+    on_file = witness.entries({claim.figure.id: before[0][1]})
+    now = Samples([first, 4.0, 6.0])
+    ((found, _),) = survey([claim], now, quick=True, on_file=on_file)
+    assert (now.asked, round(found.estimates["a"].mean, 6)) == (asked, mean)
+    assert witness.moved(on_file, {claim.figure.id: before[0][1]}) == []
+
+
+def test_a_witness_is_for_quick_mode_alone(tmp_path):
+    result = CliRunner().invoke(app, ["report", "ED2", "--witness", "--store", str(tmp_path)])
+    assert (result.exit_code, "--quick beside it" in result.output) == (2, True)
 
 
 def test_the_key_of_a_measurement_covers_all_that_decides_it():

@@ -117,7 +117,7 @@ def run(
     """Measure claims, and print their bands."""
     from validation.reach import Extent
 
-    every = _survey(ids, store, quick, threads, seed_set, _changes(change))
+    every = _survey(ids, store, quick, threads, seed_set, change=_changes(change))
     if json_:
         from validation.recorded import of_claim
 
@@ -158,12 +158,7 @@ def _print_reach(found: "Extent") -> None:
 
 
 def _survey(
-    ids: Sequence[str] | None,
-    store: Path,
-    quick: bool,
-    threads: int | None,
-    seed_set: int = 0,
-    change: Mapping[str, str] | None = None,
+    ids: Sequence[str] | None, store: Path, quick: bool, threads: int | None, seed_set: int = 0, **more: Any
 ) -> "list[Outcome]":
     from shallows.sweeps.progress import Progress
     from validation.store import Store
@@ -172,7 +167,7 @@ def _survey(
     chosen = [*claims(ids), *reaches(ids)]
     kept = Store(store)
     with Progress(unit="measurements") as bar:
-        return survey(chosen, kept, quick=quick, threads=threads, change=change, seed_set=seed_set, bar=bar)
+        return survey(chosen, kept, quick=quick, threads=threads, seed_set=seed_set, bar=bar, **more)
 
 
 @app.command()
@@ -186,12 +181,19 @@ def report(
     record: Annotated[
         bool, typer.Option("--record", help="Record the findings, and update the documentation.")
     ] = False,
+    witness_: Annotated[
+        bool,
+        typer.Option(
+            "--witness",
+            help="Measure one seed of each figure, and all of those where it gives another sample than on file. With --quick.",
+        ),
+    ] = False,
 ) -> None:
     """Measure what is missing, write one self-contained HTML page, and print the claims that fail.
 
     The status is 1 if a verdict or the side of a band differs from the one on file.
     """
-    from validation import PAPERS, recorded
+    from validation import PAPERS, recorded, witness
     from validation.page import page
     from validation.reach import Extent
     from validation.verdict import FAILS
@@ -200,7 +202,10 @@ def report(
         raise sh.ScenarioError(
             "--seed-set", str(seed_set), "0 with --record: the file has that set's findings"
         )
-    every = _survey(ids, store, quick, threads, seed_set)
+    if witness_ and (record or seed_set or not quick):
+        raise sh.ScenarioError("--witness", "true", "--quick beside it, and neither --record nor --seed-set")
+    on_file = witness.load() if witness_ else None
+    every = _survey(ids, store, quick, threads, seed_set, on_file=on_file)
     results = {one.claim.id: (one, samples) for one, samples in every if not isinstance(one, Extent)}
     extents = [(one, samples) for one, samples in every if isinstance(one, Extent)]
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -210,6 +215,9 @@ def report(
 
         _record([finding for finding, _ in every], sh.__version__, quick)
         picture(results)
+        if quick:
+            rows = [row.id for paper in PAPERS for row in (*paper.figures, *paper.reaches)]
+            witness.save({**witness.load(), **witness.entries(_by_row(every))}, rows)
     findings = [finding for finding, _ in results.values()]
     verdicts = [finding.verdict for finding in findings]
     for finding in findings:
@@ -217,6 +225,8 @@ def report(
             _print(finding)
     counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
     print(f"{counts}: {out}")
+    if witness_ and (moved := witness.moved(on_file or {}, _by_row(every))):
+        print(f"first seeds unlike those on file, so that all seeds were measured: {', '.join(moved)}")
     changed = recorded.changed(recorded.load(), findings)
     for finding, before in changed:
         print(f"{finding.claim.id}: {finding.verdict}, on file: {before}")
@@ -224,6 +234,14 @@ def report(
             _print(finding)
     if changed:
         raise typer.Exit(1)
+
+
+def _by_row(every: "Sequence[Outcome]") -> "dict[str, list[Sample]]":
+    """The samples of each figure and reach, by its id."""
+    from validation.reach import Extent
+
+    rows = ((one.row if isinstance(one, Extent) else one.claim.figure, samples) for one, samples in every)
+    return {row.id: samples for row, samples in rows if samples}
 
 
 def _record(found: "Sequence[Finding | Extent]", commit: str, quick: bool) -> None:

@@ -1,17 +1,19 @@
 """Measures figures over their seeds, several at a time, and judges their claims."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
 import shallows as sh
 from shallows.sweeps import engine, executors
+from validation import witness
 from validation.claim import Claim, Figure, Measured
 from validation.reach import Extent, Reach, extent
 from validation.store import Measurement, Sample, Store
 from validation.verdict import Finding, judge
+from validation.witness import OnFile
 
 Outcome = tuple[Finding | Extent, list[Sample]]
 Results = Mapping[str, tuple[Finding, list[Sample]]]
@@ -70,24 +72,41 @@ def survey(
     change: Mapping[str, Any] | None = None,
     seed_set: int = 0,
     bar: engine.Watcher | None = None,
+    on_file: OnFile | None = None,
 ) -> list[Outcome]:
-    """The `Finding` of each claim and the `Extent` of each reach, with the samples of its figure.
+    """The `Finding` of each claim and the `Extent` of each reach, with the samples of its figure in the order of its seeds.
 
-    Samples in `store` are not measured again. seed_set: which of the disjoint sets of seeds.
+    Samples in `store` are not measured again. seed_set: which of the disjoint sets of seeds. on_file: the samples of quick mode on file,
+    which stand for those of a figure whose first seed gives the same as there.
     """
     rows: list[Measured] = [
         *figures([one for one in chosen if isinstance(one, Claim)]),
         *(one for one in chosen if isinstance(one, Reach)),
     ]
-    jobs = [Measurement.of(row, seed, quick, change) for row in rows for seed in seeds(row, quick, seed_set)]
+    wanted = {
+        row.id: [Measurement.of(row, seed, quick, change) for seed in seeds(row, quick, seed_set)]
+        for row in rows
+    }
     # Each measurement has a process: most of its time is Python.
     executor = partial(executors.local, workers=threads)
-    found = {(job.id, job.seed): sample for job, sample in engine.results(jobs, store, executor, bar)}
-    return [_outcome(one, found) for one in chosen]
+
+    def measured(jobs: Iterable[Measurement]) -> dict[tuple[str, int], Sample]:
+        return {(job.id, job.seed): sample for job, sample in engine.results([*jobs], store, executor, bar)}
+
+    samples: dict[str, list[Sample]] = {}
+    if on_file is not None:
+        for (id_, _), first in measured(jobs[0] for jobs in wanted.values()).items():
+            others = witness.others(on_file, id_, len(wanted[id_]), first)
+            if others is not None:
+                samples[id_] = [first, *others]
+    rest = {id_: jobs for id_, jobs in wanted.items() if id_ not in samples}
+    found = measured(job for jobs in rest.values() for job in jobs)
+    samples |= {id_: [found[id_, job.seed] for job in jobs] for id_, jobs in rest.items()}
+    return [_outcome(one, samples) for one in chosen]
 
 
-def _outcome(one: Claim | Reach, found: Mapping[tuple[str, int], Sample]) -> Outcome:
+def _outcome(one: Claim | Reach, found: Mapping[str, list[Sample]]) -> Outcome:
     row = one.figure if isinstance(one, Claim) else one
-    samples = [found[key] for key in sorted(found) if key[0] == row.id]
+    samples = found.get(row.id, [])
     values = [sample["values"] for sample in samples]
     return (extent(one, values) if isinstance(one, Reach) else judge(one, values)), samples
