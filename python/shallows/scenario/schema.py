@@ -10,9 +10,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from shallows.algorithms import catalog
-from shallows.algorithms.algorithm import NATIVE
 from shallows.algorithms.defaults import MARKING
 from shallows.algorithms.marking import RECOMMENDED, THRESHOLDS
+from shallows.algorithms.traits import NATIVE
 from shallows.core.rows import Parameter, Row
 from shallows.scenario import NetworkTable
 from shallows.scenario.given import Given
@@ -113,7 +113,7 @@ def _algorithm() -> Schema:
     every = [label for labels in names.values() for label in labels] + list(NATIVE)
     beside: Schema = {"receiver": {"$ref": "#/$defs/Receiver"}}
     tables = {name: (names[name], _table("name", names[name], row, beside)) for name, row in rows.items()}
-    tables["dcqcn"][1]["properties"] |= _of_nics()
+    tables[nic.ALGORITHM][1]["properties"] |= _of_nics()
     native = _table("name", list(NATIVE), None, beside)
     tables["native"] = (list(NATIVE), native)
     python: Schema = {"type": "string", "pattern": IN_PYTHON}
@@ -124,7 +124,7 @@ def _algorithm() -> Schema:
 
 
 def _of_nics() -> Schema:
-    """The settings of NICs that are parameters of `dcqcn`, by their names there."""
+    """The settings of NICs that are parameters of their algorithm, by their names there."""
     found: Schema = {}
     for one in nic.SETTINGS:
         if one.here:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shallows.algorithms.traits import LOSSES
 from shallows.units import ACK_BYTES, TIME
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def paths_of(scenario: "Scenario", flows: "U32 | None" = None) -> list[tuple[lis
     asked = request(scenario)
     for used, table in zip(scenario.flows.ccs, asked["ccs"], strict=True):
         if used.native:  # the core lacks a kernel's own algorithms, and no path depends on its sender
-            table["name"] = "reno"
+            table["name"] = LOSSES
     return _core.paths(asked, flows)
 
 

@@ -53,6 +53,8 @@ class TaskCounterfactual(NamedTuple):
     """The completion time in a run without it; None if that exceeds twice the original time."""
     cc: str = ""
     """The algorithm of the task."""
+    exact: bool = True
+    """True if it slows down for losses and marks alone."""
 
 
 class _Removal(NamedTuple):
@@ -90,9 +92,9 @@ def of_run(run: "Run", name: str, what: str, on_progress: "OnProgress | None" = 
     starts, finishes = times_without(removal.scenario, set(removal.flows), until, on_progress)
     first, last = int(starts[its.members].min()), int(finishes[its.members].max())
     ran = last - first if last < until else None
-    flows = scenario.flows
-    cc = flows.cc_names[int(flows.cc[its.flows.start])] if its.flows else ""
-    return TaskCounterfactual(its.name, what, end - begin, share or 0, expected, ran, cc)
+    used = scenario.flows.ccs[int(scenario.flows.cc[its.flows.start])] if its.flows else None
+    cc, exact = (used.label, used.traits["reacts_to_queues_alone"]) if used else ("", True)
+    return TaskCounterfactual(its.name, what, end - begin, share or 0, expected, ran, cc, exact)
 
 
 def _removal(scenario: "Scenario", task: "Task", what: str) -> _Removal:

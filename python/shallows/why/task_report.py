@@ -124,12 +124,11 @@ def _messages(path: "TaskPath") -> "Table":
 def of_without(found: "Iterable[TaskCounterfactual]") -> "list[Part]":
     """The completion times of a task without tenants and faults: predicted, and from runs."""
     columns = ["completion (us)", "its share of the path", "expected without", "ran without"]
-    table, algorithms = plain_table("without", columns), list[str]()
+    table, found = plain_table("without", columns), list(found)
     for one in found:
         ran = "no end" if one.ran_ps is None else us(one.ran_ps)
         table.add_row(one.what, us(one.completion_ps), us(one.share_ps), us(one.expected_ps), ran)
-        algorithms.append(one.cc)
-    return ["", table, *report.upper_bounds(algorithms)]
+    return ["", table, *report.upper_bounds(found)]
 
 
 def of_slack(path: "TaskPath", slack: "Mapping[int, int]") -> "list[Part]":
@@ -218,7 +217,9 @@ def as_json(
             }
             for message in path.messages
         ],
-        "without": [one._asdict() for one in without],
+        "without": [
+            {key: value for key, value in one._asdict().items() if key != "exact"} for one in without
+        ],
         "slack": None
         if slack is None
         else [
