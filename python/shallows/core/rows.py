@@ -2,6 +2,8 @@
 
 from typing import NotRequired, TypedDict
 
+from shallows.core.contract import At
+
 
 class Parameter(TypedDict):
     """A parameter in SI base units; all numbers are finite.
@@ -53,7 +55,7 @@ class Row(TypedDict):
 class MarkingRow(Row):
     """A kind of marking: the queue that it observes by default, and the feedback to senders."""
 
-    at: str
+    at: At
     tells: str
 
 

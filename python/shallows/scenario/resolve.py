@@ -158,7 +158,7 @@ def _inheriting(key: str, one: "TrafficClass", options: "NetworkTable") -> "Traf
         one = _changed(one, pfc=pfc, buffer=NEVER)
     if one.trimming is None and options.trimming and not one.pfc and not one.pool:
         one = _changed(one, trimming=options.trimming)
-    return one
+    return one.with_defaults_of(options)
 
 
 def _with_markings(draft: Draft, scale: "Scale") -> Draft:

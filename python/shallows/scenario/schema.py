@@ -5,7 +5,7 @@ of whole numbers; only `Scenario` checks what depends on several keys.
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel
 
@@ -13,6 +13,7 @@ from shallows.algorithms import catalog
 from shallows.algorithms.defaults import MARKING
 from shallows.algorithms.marking import RECOMMENDED, THRESHOLDS
 from shallows.algorithms.traits import NATIVE
+from shallows.core import contract
 from shallows.core.rows import Parameter, Row
 from shallows.scenario import NetworkTable
 from shallows.scenario.given import Given
@@ -163,7 +164,7 @@ def _marking() -> Schema:
     """ "none", or a table of a kind; without a kind it is a step."""
     tables: dict[str, tuple[list[str], Schema]] = {}
     for row in catalog.other_catalogs()["network.marking"]:
-        table = _table("kind", [row["name"]], row, {"at": {"enum": ["enqueue", "dequeue"]}})
+        table = _table("kind", [row["name"]], row, {"at": {"enum": [*get_args(contract.At)]}})
         if row["name"] == "step":
             table["required"] = []
         if row["name"] == "red":
