@@ -1,18 +1,27 @@
-"""Each fact stands once: the keys of a queue in one model, the values of an enumeration in one language."""
+"""Each fact stands once: the keys of a queue in one model, the values of an enumeration in one language, the
+text of a key or a column in one file.
+"""
 
 import ast
+import re
 from pathlib import Path
 from typing import Literal, get_args, get_origin
+
+import pytest
 
 import shallows as sh
 from shallows.base.table import Key, Table
 from shallows.core import contract
+from shallows.errors import ScenarioError
+from shallows.registry import explain, keys, results
+from shallows.results.tables import ALL_TABLES
 from shallows.scenario import queues
 from shallows.scenario.queues import PortTable, QueueKeys, QueueTable, TrafficClass
 from shallows.scenario.tables import HostTable, NetworkTable
 from shallows.units import OptionalCount
 
 PACKAGE = Path(sh.__file__).parent
+DOCS = Path(__file__).parents[1] / "docs"
 CHOICES = {
     name: frozenset(get_args(value))
     for name, value in vars(contract).items()
@@ -101,3 +110,67 @@ def test_a_key_reaches_the_core_with_its_unit():
 def dict_of(*keys):
     """A class with these annotations."""
     return type("Of", (), {"__annotations__": dict.fromkeys(keys, int)})
+
+
+def words(text):
+    """The words of a text, without the signs of Markdown."""
+    return re.sub(r"[^\w.]+", " ", explain.plain(text).lower()).strip()
+
+
+def test_each_table_of_keys_and_columns_stands_in_one_page():
+    pages = [path.read_text() for path in DOCS.glob("*.md")]
+    for registry in (keys, results):
+        marks = [name for page in pages for name in registry.MARK.findall(page)]
+        assert sorted(marks) == sorted(registry.tables())
+
+
+def test_no_table_of_a_page_has_the_text_of_a_key_or_a_column():
+    """Of texts of four words at least; docs/crossing.md has those of the core's request and answer."""
+    of_results = [row for table in results.tables().values() for row in table.rows]
+    texts = {words(row.meaning) for row in (*keys.rows(), *of_results)}
+    found = [
+        (path.name, cell)
+        for path in DOCS.glob("*.md")
+        if path.name != "crossing.md"
+        for line in path.read_text().splitlines()
+        if line.startswith("|")
+        for cell in map(words, line.split("|"))
+        if cell.count(" ") >= 3 and cell in texts
+    ]
+    assert not found
+
+
+def test_no_text_of_a_key_or_a_column_is_that_of_its_declaration():
+    """A row without a text has that of the model, so that the same words stand in one file."""
+    told = [(path, row.meaning) for row in keys.rows() if len(row.paths) == 1 for path in row.paths]
+    for path, meaning in told:
+        prefix, _, name = path.rpartition(".")
+        short = keys.description(keys.MODELS.get(prefix), name)
+        assert meaning == short or words(meaning) != words(short), path
+    for table in results.tables().values():
+        for row in table.rows:
+            if row.table != results.SUMMARY and len(row.names) == 1:
+                short = ALL_TABLES[row.table][row.names[0]].definition
+                assert row.meaning == short or words(row.meaning) != words(short), row
+
+
+def test_rows_of_results_are_columns_and_every_column_has_one():
+    for name, columns in ALL_TABLES.items():
+        assert sorted(one for row in results.tables()[name].rows for one in row.names) == sorted(columns)
+
+
+def test_a_name_is_found_by_its_path_and_by_the_end_of_it():
+    (watchdog,) = explain.explain("pfc.watchdog")
+    assert watchdog["name"] == "network.pfc.watchdog"
+    assert watchdog["default"] == "never"
+    assert watchdog["type"] == "time, ps to s"
+    assert "action = drop (detection_time)" in watchdog["meaning"]
+    assert explain.explain("network.pfc.watchdog") == [watchdog]
+    assert [one["name"] for one in explain.explain("flows.fct_us")] == ["flows.fct_us"]
+    assert explain.explain("busbw_gb_per_s")[0]["name"] == "summary.busbw_gb_per_s"
+    assert "traffic.size (incast)" in [one["name"] for one in explain.explain("size")]
+
+
+def test_an_unknown_name_is_an_error_with_one_like_it():
+    with pytest.raises(ScenarioError, match=r'NAME = "watchdg": expected a key .* did you mean "watchdog"'):
+        explain.explain("watchdg")

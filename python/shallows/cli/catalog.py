@@ -1,4 +1,4 @@
-"""`shallows scenarios`, `shallows cc` and `shallows schema`: what a user can choose from."""
+"""`shallows scenarios`, `cc`, `schema` and `explain`: what a user can choose from, and what it means."""
 
 import sys
 from collections.abc import Sequence
@@ -50,6 +50,22 @@ def schema() -> int:
     from shallows.scenario.schema import scenario_schema
 
     print(json.dumps(scenario_schema(), indent=2))  # the schema itself, as editors read it
+    return DONE
+
+
+@with_status
+def explain(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="Such as network.pfc.watchdog, pfc.watchdog or busbw_gb_per_s."),
+    ],
+    json_: Json = False,
+) -> int:
+    """Say what a key of a scenario, a column or a number of a result means: type, default, worlds, text."""
+    from shallows.registry import explain as registry
+
+    found = registry.explain(name)
+    _print("explanations", found, registry.page(found), json_)
     return DONE
 
 

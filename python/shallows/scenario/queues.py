@@ -161,7 +161,9 @@ class Trimming(Table, frozen=True):
         None,
         description="data packets that a port holds; by default 8, or twice the largest marking threshold",
     )
-    threshold: OptionalWireSize = Key(None, description="bytes of data that a port holds, in place of queue")
+    threshold: OptionalWireSize = Key(
+        None, description="bytes of data that a port holds, in place of `queue`"
+    )
     headers: WireSize = Key("16pkt", description="queue of headers, answers and pulls")
     ratio: Count = Key(10, description="headers sent per waiting data packet")
 
