@@ -11,12 +11,12 @@ import pytest
 
 from each import each
 from shallows.errors import ScenarioError
+from shallows.runner import WORLDS, prepare
 from shallows.scenario import HostTable, NetworkTable, RecordTable, Scenario, supported_keys
 from shallows.scenario.given import Given
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.worlds import fluid, kernel, packet, wire
-from shallows.worlds.runner import WORLDS, prepare
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "scenario-worlds.md"
 MODULES = {"packet": packet, "fluid": fluid, "kernel": kernel, "wire": wire}

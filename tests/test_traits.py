@@ -15,10 +15,9 @@ import shallows as sh
 from shallows import _core
 from shallows.algorithms import algorithm, defaults, traits
 from shallows.errors import ScenarioError
-from shallows.scenario import supported_keys
+from shallows.scenario import sprayed, supported_keys
 from shallows.settings import explain
 from shallows.units import Frame
-from shallows.warnings import sprayed
 from shallows.worlds import wire, wire_flow
 
 PACKAGE = Path(sh.__file__).parent
@@ -32,7 +31,7 @@ MAY_NAME = (
     ),  # fluid models and the grids over their parameters
     *("worlds/kernel.py", "worlds/kernel_programs.py", "cli/live.py"),  # programs of the kernel world
     *("worlds/kernel_distance.py",),  # measured distances
-    *("importers/", "settings/nic.py", "settings/mlx5.py", "cli/importing.py"),  # formats of others
+    *("importers/", "algorithms/nic.py", "settings/mlx5.py", "cli/importing.py"),  # formats of others
     *("algorithms/traits.py",),  # what the catalog lacks
 )
 """Files that may name algorithms, and why."""

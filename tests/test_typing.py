@@ -174,7 +174,7 @@ MISSPELT = {
 def test_misspelt_keys_of_requests_answers_and_summaries_are_refused(tmp_path):
     head = (
         "import shallows as sh\nfrom shallows.core.contract import Answer\n"
-        "from shallows.worlds.request import request as of\n\n"
+        "from shallows.scenario.request import request as of\n\n"
         'run = sh.run("x")\nrequest, summary = of(run.scenario), run.summary\n'
         "def told(answer: Answer) -> None:\n    print(answer)\n"
     )

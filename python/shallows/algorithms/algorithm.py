@@ -5,13 +5,12 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
-from shallows.algorithms import traits, user_algorithms
+from shallows.algorithms import nic, traits, user_algorithms
 from shallows.algorithms.parameters import read, text, within
 from shallows.algorithms.traits import NATIVE
-from shallows.base.literal import is_table
+from shallows.base.toml import is_table
 from shallows.core.rows import AlgorithmRow, Row, Traits
 from shallows.errors import ScenarioError, collect
-from shallows.settings import nic
 from shallows.units import Frame, did_you_mean
 
 if TYPE_CHECKING:

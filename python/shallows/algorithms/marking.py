@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple, cast, get_args
 
 import numpy as np
 
-from shallows.algorithms import defaults
+from shallows.algorithms import defaults, switch
 from shallows.algorithms.parameters import read, text
-from shallows.base.literal import is_table
+from shallows.base.toml import is_table
 from shallows.core import contract
 from shallows.errors import ScenarioError, collect
-from shallows.settings import switch
 from shallows.units import RATE, SIZE, did_you_mean
 
 if TYPE_CHECKING:

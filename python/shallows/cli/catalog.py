@@ -47,7 +47,7 @@ def schema() -> int:
     """Print the JSON Schema of a scenario file, with which editors complete and check it."""
     import json
 
-    from shallows.scenario.schema import scenario_schema
+    from shallows.registry.schema import scenario_schema
 
     print(json.dumps(scenario_schema(), indent=2))  # the schema itself, as editors read it
     return DONE
@@ -86,12 +86,12 @@ def cc(
     json_: Json = False,
 ) -> int:
     """List algorithms, receivers and markings, or show one: parts, parameters, presets, limits."""
-    from shallows.algorithms import catalog
+    from shallows.registry import catalog
 
     if on and not name:
         raise ScenarioError("--on", on, "the name of an algorithm or a marking before it")
     if on and name:
-        from shallows.algorithms import in_use
+        from shallows.registry import in_use
         from shallows.scenario import Scenario
 
         values = in_use.values(name, Scenario.load(on))

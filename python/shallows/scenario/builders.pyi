@@ -5,7 +5,8 @@ from typing import Any, Literal, Required, TypedDict
 
 from pydantic.fields import FieldInfo
 
-from shallows.base.literal import (
+from shallows.base.table import Table
+from shallows.scenario.literal import (
     CC,
     Algorithm,
     AnyMarking,
@@ -23,8 +24,7 @@ from shallows.base.literal import (
     TableLike,
     Time,
 )
-from shallows.base.literal import Graph as GraphLike
-from shallows.base.table import Table
+from shallows.scenario.literal import Graph as GraphLike
 
 __all__ = [
     "CC",
@@ -115,7 +115,7 @@ class Trimming(Builder):
     """`[network.trimming]`: switch ports trim packets to their headers instead of dropping them (NDP).
 
     queue: data packets that a port holds; by default 8, or twice the largest marking threshold
-    threshold: bytes of data that a port holds, in place of queue
+    threshold: bytes of data that a port holds, in place of `queue`
     headers: queue of headers, answers and pulls; default 16pkt
     ratio: headers sent per waiting data packet; default 10
     """

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shallows import faults
 from shallows.algorithms.defaults import distinct, distinct_rows
 from shallows.core import contract
+from shallows.scenario import faults
 from shallows.scenario.ports import PortGroups, Queue, class_numbers
 from shallows.units import NEVER
 

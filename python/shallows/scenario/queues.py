@@ -19,12 +19,12 @@ from pydantic import (
 )
 
 from shallows.algorithms import marking
+from shallows.algorithms import switch as names
 from shallows.algorithms.marking import Marking
-from shallows.base.literal import is_list, is_table
 from shallows.base.table import Key, Table
+from shallows.base.toml import is_list, is_table
 from shallows.core import contract
 from shallows.errors import ScenarioError
-from shallows.settings import switch as names
 from shallows.units import (
     NEVER,
     SIZE,
@@ -191,6 +191,10 @@ def _tables_of_defaults(table: Mapping[str, object], *keys: str) -> dict[str, ob
     """Replace true for these keys by tables of defaults."""
     defaults: dict[str, object] = {key: {} for key in keys if table.get(key) is True}
     return {**table, **defaults}
+
+
+MEMORY = {"buffer", "shared", "pfc"}
+"""Keys of `[network]` that say what a port may hold."""
 
 
 class QueueKeys(Table, frozen=True):

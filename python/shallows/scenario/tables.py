@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeGuard
 
 from pydantic import AfterValidator, WithJsonSchema, field_validator, model_validator
 
-from shallows.base.literal import is_list, is_table
 from shallows.base.table import Key, Table
+from shallows.base.toml import is_list, is_table
 from shallows.core import contract
 from shallows.errors import ScenarioError
 from shallows.scenario import queues

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shallows.base.literal import is_table
+from shallows.base.toml import is_table
+from shallows.scenario.headroom import headroom
 from shallows.scenario.ports import algorithms_by_marking, paused
-from shallows.settings.headroom import headroom
 from shallows.topology.routing import Routes
 from shallows.units import NEVER, RATE, SIZE
 

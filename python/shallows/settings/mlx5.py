@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shallows.algorithms import nic
 from shallows.base import names, texts
 from shallows.errors import ScenarioError
-from shallows.settings import mlx5_text, nic
+from shallows.settings import mlx5_text
 from shallows.settings.fragment import Fragment
 from shallows.settings.writing import Held, Notes, rounded
 from shallows.units import RATE, SIZE

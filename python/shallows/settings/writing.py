@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from shallows.base.literal import is_table
+from shallows.algorithms import nic
+from shallows.algorithms.nic import FAR
+from shallows.base.toml import is_table
 from shallows.errors import ScenarioError, collect
-from shallows.settings import nic
+from shallows.scenario.headroom import of_any_link
 from shallows.settings.fragment import Fragment, on
-from shallows.settings.headroom import of_any_link
-from shallows.settings.nic import FAR
 from shallows.units import RATE, SIZE, TIME
 
 if TYPE_CHECKING:

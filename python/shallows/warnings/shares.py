@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shallows.results.summary import jain
+from shallows.scenario.paths import paths_of, round_trip
 from shallows.units import NEVER
-from shallows.warnings.paths import paths_of, round_trip
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

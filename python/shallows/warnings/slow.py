@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shallows.scenario.paths import of_transport, paths_of
 from shallows.units import RATE
-from shallows.warnings.paths import of_transport, paths_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +32,7 @@ def slow_beside_free_links(answer: "Answer") -> list[str]:
     if scenario.network.balancing != "flow" or scenario.faults or not answer.network.is_nic.any():
         return []
     slowdown = answer.counted.least["slowdown"]  # of flows that were cut off, until then
-    slow = of_transport(answer, "roce") & (slowdown > SLOW) & (flows["retransmits"] == 0)
+    slow = of_transport(answer.scenario, "roce") & (slowdown > SLOW) & (flows["retransmits"] == 0)
     known = np.isfinite(slowdown)
     said: list[str] = []
     paths: list[tuple[list[int], list[int]]] = []

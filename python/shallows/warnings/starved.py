@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shallows.results import settling
+from shallows.scenario.paths import about, paths_of, round_trip
 from shallows.scenario.port_request import class_of_flows
-from shallows.warnings.paths import about, paths_of, round_trip
 from shallows.warnings.shares import full_queue_of_roce, long_enough
 
 if TYPE_CHECKING:

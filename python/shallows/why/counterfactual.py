@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shallows.core.contract import U64
-from shallows.traffic import addends
+from shallows.scenario import addends
 from shallows.traffic.predecessors import ancestors
 from shallows.why import rerun
 
 if TYPE_CHECKING:
+    from shallows.core.progress import OnProgress
     from shallows.scenario import Scenario
     from shallows.why.path import Path
-    from shallows.worlds.runner import OnProgress
 
 AFTERWARDS_PS = 1_000_000
 

@@ -6,7 +6,8 @@ Each row can be understood by itself: it names its message, port and tenant.
 from typing import TYPE_CHECKING, NamedTuple
 
 from shallows.printing.report import plain_table
-from shallows.why import report, task_choice
+from shallows.results import task_members
+from shallows.why import report
 from shallows.why.causes import CAUSES, WAITS
 from shallows.why.report import us
 
@@ -75,7 +76,7 @@ def waits(path: "TaskPath", pieces: "Iterable[Piece] | None" = None) -> dict[Wai
     for piece in path.pieces if pieces is None else pieces:
         if piece.flow is None and (piece.cause not in WAITS or piece.base):
             continue
-        behind = None if piece.flow is None else task_choice.of_flow(flows, piece.flow)
+        behind = None if piece.flow is None else task_members.of_flow(flows, piece.flow)
         wait = Wait(piece.cause, piece.port, behind)
         length, others = sums.get(wait, (0, set[int]()))
         sums[wait] = length + piece.length_ps, others if piece.flow is None else others | {piece.flow}
@@ -155,7 +156,7 @@ def title(path: "TaskPath", flow: int) -> str:
     if flow < len(flows):
         name = f"flow {report.flow_name(path.record)(flow)}"
     else:
-        host = path.record.scenario.graph.host_names[task_choice.hosts(flows, flow)[0]]
+        host = path.record.scenario.graph.host_names[task_members.hosts(flows, flow)[0]]
         name = f"computation {flow - len(flows)}: {host}"
     return name + (f", step {step}" if step is not None else "")
 
@@ -207,8 +208,8 @@ def as_json(
                 "flow": message.flow if message.flow < len(flows) else None,
                 "computation": message.flow - len(flows) if message.flow >= len(flows) else None,
                 "step": path.step(message.flow),
-                "source": hosts[task_choice.hosts(flows, message.flow)[0]],
-                "target": hosts[task_choice.hosts(flows, message.flow)[1]],
+                "source": hosts[task_members.hosts(flows, message.flow)[0]],
+                "target": hosts[task_members.hosts(flows, message.flow)[1]],
                 "bytes": int(flows.bytes[message.flow]) if message.flow < len(flows) else None,
                 "until": message.until,
                 "begin_ps": message.begin_ps,

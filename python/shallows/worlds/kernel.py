@@ -12,21 +12,21 @@ import numpy as np
 
 from shallows.core import answer as core_answer
 from shallows.errors import ScenarioError
+from shallows.scenario import request as packet_world
 from shallows.scenario.supported_keys import ALWAYS, World
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import NEVER, TIME
 from shallows.worlds import live, machine, real_time
-from shallows.worlds import request as packet_world
 from shallows.worlds.kernel_links import check_links
 from shallows.worlds.kernel_programs import PROGRAMS
 
 if TYPE_CHECKING:
     from shallows.algorithms.algorithm import Receiver
     from shallows.core.contract import Answer
+    from shallows.core.progress import OnProgress
     from shallows.results.run import Run
     from shallows.scenario import Scenario
-    from shallows.worlds.runner import OnProgress
 
 
 WORLD = World(

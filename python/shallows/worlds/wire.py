@@ -22,9 +22,9 @@ from shallows.worlds.kernel_links import fair_shares
 
 if TYPE_CHECKING:
     from shallows.core.contract import Answer
+    from shallows.core.progress import OnProgress
     from shallows.results.run import Run
     from shallows.scenario import Scenario
-    from shallows.worlds.runner import OnProgress
 
 
 WHY_NOT = {

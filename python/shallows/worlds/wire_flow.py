@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from shallows.algorithms.algorithm import Algorithm
     from shallows.core.contract import Control, Flows, Request
-    from shallows.worlds.runner import OnProgress
+    from shallows.core.progress import OnProgress
 
 ACCEPTS = 3
 """How often an opening is accepted, because the answer may be lost."""

@@ -9,16 +9,16 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from shallows.algorithms import catalog
+from shallows.algorithms import nic, switch
 from shallows.algorithms.defaults import MARKING
 from shallows.algorithms.marking import RECOMMENDED, THRESHOLDS
 from shallows.algorithms.traits import NATIVE
 from shallows.core import contract
 from shallows.core.rows import Parameter, Row
+from shallows.registry import catalog
 from shallows.scenario import NetworkTable
 from shallows.scenario.given import Given
 from shallows.scenario.queues import PortTable, TrafficClass
-from shallows.settings import nic, switch
 from shallows.sweeps.file import KEYS
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS

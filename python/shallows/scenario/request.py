@@ -4,13 +4,10 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from shallows import faults
 from shallows.core import contract
 from shallows.core.contract import Request
-from shallows.memory import needs
-from shallows.scenario import port_request
+from shallows.scenario import addends, faults, host_costs, needs, port_request
 from shallows.scenario.tables import FLOWLET_GAP, HostTable
-from shallows.traffic import addends, costs
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
@@ -34,7 +31,7 @@ def request(scenario: "Scenario") -> Request:
         "links": {
             "from": network.link_from,
             "to": network.link_to,
-            "rate_bps": costs.limited(scenario, network),
+            "rate_bps": host_costs.limited(scenario, network),
             "delay_ps": network.delay_ps,
             "buffer_bytes": of_ports.buffer_bytes,
             "marking": of_ports.marking,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shallows.core import contract
-from shallows.faults.model import Fault
+from shallows.scenario.faults.model import Fault
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
