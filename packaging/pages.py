@@ -5,7 +5,7 @@ import re
 from mkdocs.structure.files import File
 from reference import keys, notebooks, pages
 
-from shallows.registry import results
+from shallows.registry import results, worlds
 
 
 def on_files(files, config):
@@ -19,5 +19,5 @@ def on_page_markdown(markdown, page, **_):
     """Insert tables of keys and columns, and replace links to files of the repository by paths."""
     name = page.file.src_uri
     outside = r"\.\./" * (name.count("/") + 1)
-    markdown = notebooks.linked(results.expanded(keys.augmented(markdown)))
+    markdown = notebooks.linked(worlds.expanded(results.expanded(keys.augmented(markdown))))
     return re.sub(rf"(?<!!)\[([^\]]*)\]\({outside}([^)]*)\)", r"\1 (`\2` in the repository)", markdown)
