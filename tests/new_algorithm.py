@@ -149,7 +149,10 @@ def checked(copy: Path, whole: bool) -> None:
     if not whole:
         return
     cargo(copy, "test", "-p", "shallows-sim", "--test", "networks", "dumbbell")
-    tests = ["tests/test_supported_keys.py", "-k", "documents_tables"], ["tests/test_readme.py"]
+    tests = (
+        ["tests/test_supported_keys.py", "-k", "documents_tables"],
+        ["tests/test_readme.py", "-m", "repository"],
+    )
     for words in tests:
         subprocess.run(
             [sys.executable, "-m", "pytest", "-q", *words], cwd=copy, env=environment(copy), check=True
