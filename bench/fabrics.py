@@ -57,9 +57,9 @@ def once(sizes, until):
     """Run one fabric in this process, and print what was measured as JSON."""
     import shallows as sh
     from shallows import _core
-    from shallows.memory import needs
+    from shallows.runner import prepare
+    from shallows.scenario import needs
     from shallows.worlds import packet
-    from shallows.worlds.runner import prepare
 
     begun = time.process_time()
     made = prepare(sh.Scenario(**scenario(*sizes, until)), world="packet")

@@ -71,8 +71,8 @@ def count(case, core=None):
 
 def _request(case):
     """The request to the core, built here so that valgrind does not run Python's part."""
+    from shallows.runner import prepare
     from shallows.worlds import packet
-    from shallows.worlds.runner import prepare
 
     scenario = ROOT / "scenarios" / f"{case['scenario']}.toml"
     return packet.request(prepare(scenario, seed=None, overrides=case.get("set", {}), world="packet"))

@@ -23,7 +23,7 @@ from typing import Any, Literal, Required, TypedDict
 
 from pydantic.fields import FieldInfo
 
-from shallows.base.literal import (
+from shallows.scenario.literal import (
     CC,
     Algorithm,
     AnyMarking,
@@ -41,7 +41,7 @@ from shallows.base.literal import (
     Sizes,
     Time,
 )
-from shallows.base.literal import Graph as GraphLike
+from shallows.scenario.literal import Graph as GraphLike
 from shallows.base.table import Table
 """
 

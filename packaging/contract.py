@@ -11,7 +11,7 @@ Generated from crates/sim/src/spec and crates/contract by `make generated`: a ch
 """
 
 from collections.abc import Callable
-from typing import NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,14 +39,23 @@ BY_HAND = {
 }
 """A Python class is its number in the core."""
 KEYWORDS = {"from", "class", "global"}
+WIDTH = 110
+CHOICE = re.compile(r'"[\w-]+"( or "[\w-]+")+')
+"""A kind that is one of several texts: a `choice!` of the core, whose values a scenario takes from here."""
+MIXED = {("Fault", "change")}
+"""A key with texts and tables, whose kind has a name too."""
 
 
 def source(tables):
     """The text of the module; `tables` are those of the core, (name, fields) each."""
     names = [name for name, _ in tables]
     answers = set(names[names.index("Answer") : names.index("Run")])
-    text = [HEAD]
-    for name, fields in _ordered(dict(tables[: names.index("Run")])):
+    ordered = [*_ordered(dict(tables[: names.index("Run")]))]
+    choices = {
+        key: kind for name, fields in ordered for key, kind, _, _ in fields if _has_alias(name, key, kind)
+    }
+    text = [HEAD, "".join(_choice(_alias(key), kind) for key, kind in choices.items())]
+    for name, fields in ordered:
         pairs = [(key, _annotation(name, key, kind, may, answers)) for key, kind, may, _ in fields]
         text.append(_table(name, pairs))
     return "\n\n".join(text)
@@ -76,19 +85,36 @@ def _table(name, pairs):
 
 
 def _annotation(name, key, kind, optional, answers):
-    python = BY_HAND.get((name, key)) or _python(kind)
+    python = BY_HAND.get((name, key)) or (_alias(key) if _has_alias(name, key, kind) else _python(kind))
     if optional:
         python += " | None"
     return f"NotRequired[{python}]" if optional and name not in answers else python
+
+
+def _alias(key):
+    """The name of the values of a key that is one of several texts: `LossDetection` of `loss_detection`."""
+    return key.title().replace("_", "")
+
+
+def _has_alias(name, key, kind):
+    return bool(CHOICE.fullmatch(kind)) or (name, key) in MIXED
+
+
+def _choice(name, kind):
+    """The line of an alias, or three where it is too long for one."""
+    python = _python(kind)
+    line = f"{name} = {python}\n"
+    return line if len(line) <= WIDTH else line.replace("[", "[\n    ", 1).replace("]\n", "\n]\n")
 
 
 def _python(kind):
     if kind in PYTHON:
         return PYTHON[kind]
     if " or " in kind:
-        return " | ".join(dict.fromkeys(_python(one) for one in kind.split(" or ")))
-    if kind.startswith('"'):
-        return "str"
+        parts = kind.split(" or ")
+        texts = [one for one in parts if one.startswith('"')]
+        others = dict.fromkeys(_python(one) for one in parts if one not in texts)
+        return " | ".join([*([f"Literal[{', '.join(texts)}]"] if texts else []), *others])
     if kind.startswith("{"):
         _, value = kind.strip("{}").split(": ")
         return f"dict[str, {_python(value)}]"

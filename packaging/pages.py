@@ -5,6 +5,8 @@ import re
 from mkdocs.structure.files import File
 from reference import keys, notebooks, pages
 
+from shallows.registry import results, worlds
+
 
 def on_files(files, config):
     """Add the generated pages and pictures."""
@@ -14,8 +16,8 @@ def on_files(files, config):
 
 
 def on_page_markdown(markdown, page, **_):
-    """Expand tables of keys, and replace links to files of the repository, which the site lacks, by paths."""
+    """Insert tables of keys and columns, and replace links to files of the repository by paths."""
     name = page.file.src_uri
     outside = r"\.\./" * (name.count("/") + 1)
-    markdown = notebooks.linked(keys.augmented(name, markdown))
+    markdown = notebooks.linked(worlds.expanded(results.expanded(keys.augmented(markdown))))
     return re.sub(rf"(?<!!)\[([^\]]*)\]\({outside}([^)]*)\)", r"\1 (`\2` in the repository)", markdown)

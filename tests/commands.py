@@ -28,7 +28,7 @@ PRELOAD = [
     "shallows.sweeps.preload",
     "shallows.plot.kinds",
     "shallows.results.answer",
-    "shallows.pages.report",
+    "shallows.why.page",
     "shallows.why.report",
     "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_pdf",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import commands
-from shallows.algorithms import algorithm
+from shallows.algorithms import algorithm, traits
 
 DEAR = {
     test: target
@@ -77,7 +77,13 @@ def row(name, marking, parameters=(), presets=()):
     port = "" if marking == "none" else "step"
     tables = {"parameters": list(parameters), "presets": list(presets)}
     honours = ["hosts.acks_every", "hosts.rto_min", "cc.receiver"]
-    carried = {"transport": "tcp", "honours": honours, "draws": False, "trims": False}
+    carried = {
+        "transport": "tcp",
+        "honours": honours,
+        "draws": False,
+        "trims": False,
+        "traits": traits.UNKNOWN,
+    }
     return {"name": name, "marking": marking, "port": port, **carried, **tables}
 
 

@@ -20,13 +20,13 @@ from shallows.fluid.published import linearise_as_published
 from shallows.fluid.trajectory import trajectory as run
 from shallows.plot import topology
 from shallows.results.metrics import RUN_KEYS as NUMBERS
+from shallows.results.statistics import Interval
 from shallows.settings import advice_output, page
 from shallows.settings.advise import Advice, Candidate
 from shallows.settings.explain import explain
 from shallows.settings.margins import Worst
 from shallows.settings.trials import Metric, Trial
 from shallows.sweeps.result import Sweep
-from shallows.sweeps.statistics import Interval
 
 SMALL = Path(__file__).with_name("small.toml")
 RING = """

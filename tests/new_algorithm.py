@@ -1,7 +1,8 @@
 """Adds an algorithm to a copy of the repository, as CONTRIBUTING.md says, and runs it by its name.
 
-The algorithm is Reno under another name. Its steps are those of "Adding an algorithm"; what they changed has
-to be the files that the section names and no other, and the checks that the section speaks of have to pass.
+The algorithm is MRC under another name, with traits that all differ from Reno's, which is in no warning and
+no refusal. Its steps are those of "Adding an algorithm"; what they changed has to be the files that the
+section names and no other, and the checks that the section speaks of have to pass.
 
     .venv/bin/python tests/new_algorithm.py                 in crates/cc alone, as for a landing
     .venv/bin/python tests/new_algorithm.py --whole         with all crates, and a run by its name in Python
@@ -26,9 +27,27 @@ NUMBERS = "crates/sim/tests/algorithms.txt"
 """The numbers of an algorithm, which `crates/sim` writes."""
 OTHERS = ("contract", "live", "py", "sim", "wire")
 """The crates beside `cc`."""
-ROW = """    dummy: CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
-        "Reno under another name.", "tests/new_algorithm.py";
+ROW = """    dummy over UNORDERED choosing dummy: ANSWERS, Marking::Required("red");
+        "MRC under another name.", "tests/new_algorithm.py";
 """
+TRAITS = """pub const TRAITS: Traits = Traits {
+    reacts_to_load: true,
+    ..Traits::on_delays()
+        .least_rtt(LeastRtt::If("trims_lower_base"))
+        .returns_by_timer()
+        .has_target_queue()
+        .corrected_by("mrc")
+        .least_threshold(3, "tests/new_algorithm.py")
+        .step("step", "tests/new_algorithm.py")
+        .reference_gbps(10)
+};
+"""
+OWN = """    rate("step", "-", 40e6, 1.0..=1e12).follows("host_rate").meaning("a step").source("a choice"),
+    time("base_target", "-", 0.0, 0.0..=1.0).meaning("a target").source("a choice"),
+    time("per_hop", "-", 0.0, 0.0..=1.0).meaning("a target").source("a choice"),
+    time("fs_range", "-", 0.0, 0.0..=1.0).meaning("a target").source("a choice"),
+"""
+"""Parameters that the traits name."""
 
 
 def main() -> None:
@@ -83,13 +102,26 @@ def copied(copy: Path, whole: bool) -> None:
 def write(copy: Path) -> None:
     """Steps 1 to 3: the file, its name and its row, the script."""
     senders, scripts = copy / "crates/cc/src/sender", copy / "crates/cc/tests/scripts"
-    (senders / f"{NAME}.rs").write_text((senders / "reno.rs").read_text().replace("Reno", "Dummy"))
+    (senders / f"{NAME}.rs").write_text(source((senders / "mrc.rs").read_text()))
     table = (senders / "mod.rs").read_text()
     table = table.replace("pub mod dx;\n", f"pub mod {NAME};\npub mod dx;\n")
     (senders / "mod.rs").write_text(table.replace("    cubic: CLASSIC_ECHO", f"{ROW}    cubic: CLASSIC_ECHO"))
-    (scripts / f"{NAME}.txt").write_text(
-        (scripts / "reno.txt").read_text().replace("use reno", f"use {NAME}")
-    )
+    (scripts / f"{NAME}.txt").write_text((scripts / "mrc.txt").read_text().replace("use mrc", f"use {NAME}"))
+
+
+def source(text: str) -> str:
+    """The file of MRC with other traits. Fails if MRC's file has changed so that a part is not found."""
+    changes = {
+        "const OWN: &[Parameter] = &[\n": f"const OWN: &[Parameter] = &[\n{OWN}",
+        "{PRESETS, TRAITS, build}": "{PRESETS, build}",
+        "{Parameter, Values, flag, number, time}": "{Parameter, Values, flag, number, rate, time}",
+        "use crate::units::Time;\n": "use crate::traits::{LeastRtt, Traits};\nuse crate::units::Time;\n",
+        "/// Known differences.\n": f"/// What differs from Reno.\n{TRAITS}\n/// Known differences.\n",
+    }
+    for old, new in changes.items():
+        assert old in text, old
+        text = text.replace(old, new, 1)
+    return text
 
 
 def built(copy: Path) -> None:
@@ -117,14 +149,29 @@ def checked(copy: Path, whole: bool) -> None:
     if not whole:
         return
     cargo(copy, "test", "-p", "shallows-sim", "--test", "networks", "dumbbell")
-    tests = ["tests/test_supported_keys.py", "-k", "documents_tables"], ["tests/test_readme.py"]
+    tests = (
+        ["tests/test_supported_keys.py", "-k", "documents_tables"],
+        ["tests/test_readme.py", "-m", "repository"],
+    )
     for words in tests:
         subprocess.run(
             [sys.executable, "-m", "pytest", "-q", *words], cwd=copy, env=environment(copy), check=True
         )
-    told, reno = (ran(copy, name) for name in (NAME, "reno"))
-    if told["cc"] != [NAME] or told["fingerprint"] != reno["fingerprint"]:
-        sys.exit(f"a run of {NAME} is not one of Reno: {told}, {reno}")
+    told, like = (ran(copy, name) for name in (NAME, "mrc"))
+    if told["cc"] != [NAME] or told["fingerprint"] != like["fingerprint"]:
+        sys.exit(f"a run of {NAME} is not one of MRC: {told}, {like}")
+    traits = json.loads(
+        python(
+            copy,
+            "import json; from shallows import _core; rows = _core.catalog(); "
+            "print(json.dumps({row['name']: row['traits'] for row in rows}))",
+        )
+    )
+    # records and rates return over TCP and RoCE alone
+    own = {key: value for key, value in traits[NAME].items() if key != "reads_switches"}
+    pairs = {key: (value, traits["reno"][key]) for key, value in own.items()}
+    if alike := [key for key, (one, other) in pairs.items() if one == other]:
+        sys.exit(f"traits of {NAME} that are those of Reno: {', '.join(alike)}")
 
 
 def ran(copy: Path, name: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from shallows import cli
 from shallows.errors import ScenarioError
 from shallows.fluid import Dcqcn
 from shallows.fluid.maps import margin_map
+from shallows.results.statistics import Interval
 from shallows.settings import advice_output, corners, ranges, sonic_export
 from shallows.settings import advise as advising
 from shallows.settings.advise import Candidate, advise
@@ -22,7 +23,6 @@ from shallows.settings.corners import Corner
 from shallows.settings.disagreements import disagreements
 from shallows.settings.margins import Worst
 from shallows.settings.trials import Metric, Trial, drift, trials
-from shallows.sweeps.statistics import Interval
 
 FLOWS = np.arange(2, 65)
 PAPER = {

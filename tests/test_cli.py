@@ -256,7 +256,7 @@ def test_ctrl_c_is_heard_while_the_largest_fabric_is_set_up(tmp_path, after_s):
     assert "Traceback" not in errors
 
 
-@pytest.mark.parametrize("module", ["typer", "shallows.cli.run", "shallows.worlds.runner"])
+@pytest.mark.parametrize("module", ["typer", "shallows.cli.run", "shallows.runner"])
 def test_ctrl_c_while_python_loads_is_one_line(tmp_path, module):
     code = (
         "import sys\n"

@@ -100,6 +100,7 @@ JSON = {
     ("results", "diff", "saved", "other"): "results-diff",
     ("scenarios",): "scenarios",
     ("scenarios", "dctcp-40"): "scenario",
+    ("explain", "pfc.watchdog"): "explanations",
     ("cc",): "algorithms",
     ("cc", "dctcp"): "algorithm",
     ("cc", "dctcp", "--on", "small.toml"): "values",

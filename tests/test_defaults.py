@@ -11,10 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 from shallows import _core, cli
-from shallows.algorithms import catalog, defaults, in_use
+from shallows.algorithms import defaults
 from shallows.algorithms.defaults import Scale
 from shallows.base import limits
 from shallows.errors import ScenarioError
+from shallows.registry import catalog, in_use
 from shallows.scenario import Scenario
 from shallows.units import NEVER
 

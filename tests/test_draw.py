@@ -6,8 +6,8 @@ from typer.testing import CliRunner
 
 from shallows import cli
 from shallows.plot import topology
+from shallows.runner import run
 from shallows.scenario import Scenario
-from shallows.worlds.runner import run
 
 RAILS = {"kind": "rail-optimised", "servers": 2, "gpus": 3, "spines": 2}
 

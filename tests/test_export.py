@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 import shallows as sh
 from shallows import cli
-from shallows.algorithms import catalog
 from shallows.errors import ScenarioError
+from shallows.registry import catalog
 from trace_queries import ask
 
 

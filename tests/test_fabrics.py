@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import shallows as sh
+from shallows.algorithms import nic, switch
 from shallows.algorithms.algorithm import choose
-from shallows.settings import nic, switch
 from shallows.units import Frame
 
 PAGE = Path(__file__).parents[1] / "docs" / "fabrics.md"

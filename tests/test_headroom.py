@@ -3,7 +3,7 @@
 import pytest
 
 import shallows as sh
-from shallows.settings.headroom import PAUSE, headroom
+from shallows.scenario.headroom import PAUSE, headroom
 from shallows.settings.sonic import PS_PER_METRE
 
 SENDERS, KILOBYTE, CYCLES, ACKS_EVERY = 2, 1000, 6, 100

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import shallows as sh
 import webdriver
 from shallows import cli
-from shallows.pages.chart import chart
+from shallows.html.chart import chart
 
 SMALL = str(Path(__file__).with_name("small.toml"))
 

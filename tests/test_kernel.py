@@ -17,9 +17,9 @@ import pytest
 import commands
 import shallows as sh
 from shallows.errors import BooksError, ScenarioError
+from shallows.runner import prepare
 from shallows.worlds import kernel, live, machine
 from shallows.worlds.packet import request
-from shallows.worlds.runner import prepare
 from shallows.worlds.spread import half_width
 
 pytestmark = pytest.mark.kernel

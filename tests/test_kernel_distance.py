@@ -8,10 +8,10 @@ import pytest
 import kernel_scenarios
 import shallows as sh
 from shallows.errors import BooksError, ScenarioError
+from shallows.runner import prepare
 from shallows.scenario import Scenario
 from shallows.worlds import kernel
 from shallows.worlds.kernel_distance import Distance, beyond, distance, table
-from shallows.worlds.runner import prepare
 from test_kernel import needs_kernel, run_live
 
 pytestmark = pytest.mark.kernel

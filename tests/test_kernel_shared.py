@@ -11,10 +11,10 @@ import pytest
 
 import shallows as sh
 from shallows.errors import ScenarioError
+from shallows.runner import prepare
 from shallows.scenario import Scenario
 from shallows.worlds import kernel, live
 from shallows.worlds.kernel_distance import distance
-from shallows.worlds.runner import prepare
 from test_kernel import COMMAND, cli, group, in_real_time, namespace, needs_kernel, run_live
 
 __all__ = ["group", "namespace"]
@@ -162,7 +162,7 @@ def cli_in(place, *words):
 
 
 def test_warnings_that_fail_do_not_lose_the_run(monkeypatch):
-    from shallows.worlds import runner
+    from shallows import runner
 
     def broken(_):
         raise KeyError("bbr")

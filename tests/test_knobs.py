@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import shallows as sh
-from shallows.algorithms import catalog
 from shallows.errors import ScenarioError
+from shallows.registry import catalog
 
 FAST = {"kind": "dumbbell", "hosts": 4, "rate": "10Gbps", "edge_rate": "40Gbps", "rtt": "40us"}
 LONG, INCAST = (

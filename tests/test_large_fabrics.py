@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import shallows as sh
-from shallows.memory import needs
+from shallows.scenario import needs
 
 BENCH = Path(__file__).parents[1] / "bench"
 

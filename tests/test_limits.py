@@ -245,7 +245,7 @@ def test_connections_are_open_from_the_start():
     ],
 )
 def test_the_fluid_world_refuses_what_it_has_not(tables, expected):
-    from shallows.worlds.runner import prepare
+    from shallows.runner import prepare
 
     said_in_limits("It has no noise, no losses, no flows that end, and one queue.")
     base = {"topology": FABRIC, "traffic": [LONG], "duration": "10ms", "cc": "dctcp"}

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
+from shallows.runner import run
 from shallows.scenario import Scenario
-from shallows.worlds.runner import run
 
 RACK, IRN = {"loss_detection": "rack"}, {"retransmission": "selective"}
 ALGORITHMS = (

@@ -7,7 +7,8 @@ import pytest
 
 import commands
 import shallows as sh
-from shallows.memory import bounds, needs
+from shallows.memory import bounds
+from shallows.scenario import needs
 from shallows.traffic.flows import Draws
 from shallows.why import demand, walk
 
@@ -187,7 +188,7 @@ def test_a_process_with_a_limit_refuses_and_is_not_killed(tmp_path):
 REQUEST = """
 import re, resource
 import shallows as sh
-from shallows.memory import needs
+from shallows.scenario import needs
 from shallows.worlds.packet import check
 
 def used(what):

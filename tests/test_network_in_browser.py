@@ -8,7 +8,8 @@ import pytest
 
 import shallows as sh
 import webdriver
-from shallows.pages import moments, report, topology
+from shallows.pages import moments, topology
+from shallows.why import page as report
 from shallows.why.pauses import Pauses
 from shallows.why.record import of_scenario
 from slope import ODD, data, paused, recorded, scenario

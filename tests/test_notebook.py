@@ -8,7 +8,7 @@ import pytest
 
 import fake_packet_run as fake
 import shallows as sh
-from shallows.algorithms import catalog
+from shallows.registry import catalog
 from shallows.scenario import examples
 
 

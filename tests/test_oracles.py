@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import shallows as sh
-from shallows.faults import Fault
 from shallows.scenario import HostTable, NetworkTable, RecordTable
+from shallows.scenario.faults import Fault
 from shallows.scenario.given import Given
 from shallows.scenario.queues import Pauses, Pool, Shared, TrafficClass, Trimming
 from shallows.topology import KINDS as TOPOLOGIES

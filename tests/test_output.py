@@ -164,7 +164,7 @@ WRITERS = {
     "export/pcap.py": "fills a file of the writer",
     "export/perfetto.py": "fills a file of the writer",
     "cli/fluid_output.py": "fills a file of the writer",
-    "pages/chart.py": "draws into memory",
+    "html/chart.py": "draws into memory",
     "plot/__init__.py": "draws into memory",
     "sweeps/result.py": "fills a file of the writer",
     "sweeps/shards.py": "copies files of runs between folders that are open already",

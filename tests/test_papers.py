@@ -36,12 +36,12 @@ PUBLIC = {
     "shallows.fluid.linear",
     "shallows.fluid.published",
     "shallows.fluid.trajectory",
-    "shallows.pages.chart",
-    "shallows.pages.document",
+    "shallows.html.chart",
+    "shallows.html.document",
     "shallows.sweeps.engine",
     "shallows.sweeps.executors",
     "shallows.sweeps.progress",
-    "shallows.sweeps.statistics",
+    "shallows.results.statistics",
 }
 """Modules that the documentation names, beside `shallows`, `.fluid` and `.plot`, which list their names."""
 
@@ -75,9 +75,9 @@ def test_claims_use_what_users_have():
 
 
 def test_an_import_of_an_internal_module_is_found():
-    text = "import shallows.worlds.runner\nfrom shallows import Run, examples\n"
+    text = "import shallows.runner\nfrom shallows import Run, examples\n"
     text += "from shallows.fluid import Dcqcn, red\n"
-    assert private(text) == ["shallows.worlds.runner", "shallows.examples", "shallows.fluid.red"]
+    assert private(text) == ["shallows.runner", "shallows.examples", "shallows.fluid.red"]
     assert private("def f():\n    from shallows.worlds import packet") == ["shallows.worlds.packet"]
 
 

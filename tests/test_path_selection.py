@@ -7,9 +7,9 @@ import pytest
 
 import shallows as sh
 from shallows.errors import ScenarioError
+from shallows.runner import run
 from shallows.scenario import Scenario
 from shallows.scenario.tables import BY_HOST
-from shallows.worlds.runner import run
 from test_reordering import BY_FRAME, BY_TIME, crossing
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from shallows import _core
-from shallows.algorithms import catalog
 from shallows.errors import ScenarioError
+from shallows.registry import catalog
+from shallows.runner import run
 from shallows.scenario import Scenario
 from shallows.worlds.packet import request
-from shallows.worlds.runner import run
 
 LEFT, RIGHT = [f"h{i}" for i in range(4)], [f"h{i}" for i in range(4, 8)]
 TWO_LEAVES = {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 4}

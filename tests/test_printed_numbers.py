@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import shallows as sh
 from shallows import cli
 from shallows.scenario import Scenario
-from shallows.warnings import before
+from shallows.scenario import doubts as before
 from shallows.why import task_report
 
 ROOT = Path(__file__).parents[1]

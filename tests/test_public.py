@@ -7,7 +7,7 @@ import pytest
 
 import shallows as sh
 from each import each
-from shallows.base.literal import Builder
+from shallows.scenario.literal import Builder
 
 
 def public():

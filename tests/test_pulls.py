@@ -10,8 +10,8 @@ import pytest
 
 import shallows as sh
 from shallows.printing.report import run_report
+from shallows.runner import prepare
 from shallows.why import record, walk
-from shallows.worlds.runner import prepare
 
 CCS = ("ndp", "rccc")
 STAR = {

@@ -11,6 +11,7 @@ import pytest
 
 import shallows as sh
 from shallows import _core
+from shallows.algorithms.algorithm import traits_of
 from shallows.errors import ScenarioError
 from shallows.printing.report import run_report
 from shallows.worlds import live, machine, packet, real_time
@@ -231,6 +232,6 @@ def test_a_folder_that_others_can_enter_is_refused(wrong, tmp_path, monkeypatch)
 
 
 def test_an_unknown_algorithm_may_measure_delays():
-    assert not real_time.measures_delays("dctcp")
+    assert not traits_of("dctcp")["reacts_to_delay"]
     for name in ("dx", "swift", "nscc", "mrc", "Aimd", "one of next year"):
-        assert real_time.measures_delays(name)
+        assert traits_of(name)["reacts_to_delay"]

@@ -3,9 +3,9 @@
 import pytest
 
 from shallows.results.summary import jain
+from shallows.runner import run as run_scenario
 from shallows.scenario import Scenario
 from shallows.worlds import packet
-from shallows.worlds.runner import run as run_scenario
 
 # Frames of ns-3's point-to-point links: payload of 1448 B, 54 B of headers.
 NS3_FRAMES = {"mtu": "1502B", "header": "54B"}

@@ -13,13 +13,13 @@ from typer.testing import CliRunner
 
 import shallows as sh
 from shallows import cli
-from shallows.base.literal import Builder
 from shallows.cli import status
 from shallows.results.metrics import METRICS
 from shallows.results.tables import TABLES
+from shallows.runner import WORLDS
 from shallows.scenario.builders import MODELS
 from shallows.scenario.given import Given
-from shallows.worlds.runner import WORLDS
+from shallows.scenario.literal import Builder
 from test_public import members
 
 ROOT = Path(__file__).parents[1]
@@ -169,7 +169,7 @@ def ids_of_names():
 
 def test_names_have_the_ids_that_mkdocstrings_gives_them():
     ids = ids_of_names()
-    assert ids["run"] == "shallows.worlds.runner.run"
+    assert ids["run"] == "shallows.runner.run"
     assert ids["Run.figure"] == "shallows.runs.Run.figure"
     assert ids["Poisson"] == "shallows.Poisson"
     assert ids["plot.queue_cdf"] == "shallows.plot.queue_cdf"

@@ -2,8 +2,8 @@
 
 import pytest
 
+from shallows.runner import run
 from shallows.scenario import Scenario
-from shallows.worlds.runner import run
 
 BY_TIME = {"loss_detection": "rack"}
 

@@ -57,7 +57,7 @@ def test_every_kind_of_the_core_has_a_type_in_python():
     key = lambda name, kind, optional=False: [(name, kind, optional, "")]  # noqa: E731
     rest = [("Answer", key("x", "Books", True)), ("Books", key("closed", "bool")), ("Run", [])]
     cases = {
-        '"down" or "up" or {"rate_bps": u64} or {"loss": f64}': "str | dict[str, int] | dict[str, float]",
+        '"down" or {"rate_bps": u64} or {"loss": f64}': 'Literal["down"] | dict[str, int] | dict[str, float]',
         "[Class]": "list[Class]",
         "[[u32]]": "U32",
         "{str: u8}": "dict[str, int]",

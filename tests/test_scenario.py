@@ -13,6 +13,7 @@ from shallows import scenario as scenarios
 from shallows.algorithms import algorithm
 from shallows.algorithms.marking import Marking
 from shallows.errors import ScenarioError
+from shallows.registry import keys
 from shallows.scenario import Scenario
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
@@ -489,8 +490,8 @@ PAGES = Path(__file__).parent.parent / "docs"
 
 
 def documentation():
-    """The page of scenarios, and the pages of their tables."""
-    return "".join(page.read_text() for page in sorted(PAGES.glob("scenario*.md")))
+    """The page of scenarios, and the pages of their tables, as on the site."""
+    return "".join(keys.expanded(page.read_text()) for page in sorted(PAGES.glob("scenario*.md")))
 
 
 @pytest.mark.parametrize("kind", [*TOPOLOGIES, *TRAFFICS])

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from shallows import cli
 from shallows.errors import ScenarioError
+from shallows.registry.schema import scenario_schema
 from shallows.scenario import Scenario, examples
-from shallows.scenario.schema import scenario_schema
 
 SCHEMA = scenario_schema()
 CHECK = Draft202012Validator(SCHEMA)

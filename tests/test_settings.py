@@ -7,11 +7,12 @@ import json
 import pytest
 
 import shallows as sh
+from shallows.algorithms import switch
+from shallows.scenario.headroom import headroom
 from shallows.scenario.queues import Pauses, Shared
-from shallows.settings import config_db, mlx5, sonic, sonic_export, switch
+from shallows.settings import config_db, mlx5, sonic, sonic_export
 from shallows.settings.explain import explain
 from shallows.settings.fragment import on as with_settings
-from shallows.settings.headroom import headroom
 from shallows.settings.reading import read_all
 
 BASE = {

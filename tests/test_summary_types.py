@@ -8,7 +8,7 @@ import pytest
 
 import shallows as sh
 from shallows.results import contents
-from shallows.worlds.runner import in_world, prepare
+from shallows.runner import in_world, prepare
 
 TASK = {"kind": "tasks", "tasks": [{"name": "a", "from": 0, "to": 1, "size": "10MB"}]}
 RUNS = {

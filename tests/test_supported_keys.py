@@ -11,12 +11,13 @@ import pytest
 
 from each import each
 from shallows.errors import ScenarioError
+from shallows.registry import worlds
+from shallows.runner import WORLDS, prepare
 from shallows.scenario import HostTable, NetworkTable, RecordTable, Scenario, supported_keys
 from shallows.scenario.given import Given
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.worlds import fluid, kernel, packet, wire
-from shallows.worlds.runner import WORLDS, prepare
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "scenario-worlds.md"
 MODULES = {"packet": packet, "fluid": fluid, "kernel": kernel, "wire": wire}
@@ -383,7 +384,7 @@ def test_pauses_are_refused_where_no_world_supports_them(key):
 
 def test_the_documents_tables_are_the_declarations():
     models = {"network": NetworkTable, "hosts": HostTable, "record": RecordTable}
-    text = DOCUMENT.read_text()
+    text = worlds.expanded(DOCUMENT.read_text())
     for table in (
         supported_keys.world_table([MODULES[world].WORLD for world in WORLDS], models),
         supported_keys.transport_table(),

@@ -17,10 +17,11 @@ import commands
 import shallows as sh
 from lazy import scipy
 from shallows.errors import ScenarioError
-from shallows.memory import bounds, needs
+from shallows.memory import bounds
+from shallows.results import statistics
 from shallows.results.metrics import RUN_KEYS as NUMBERS
-from shallows.scenario import examples
-from shallows.sweeps import executors, plans, statistics
+from shallows.scenario import examples, needs
+from shallows.sweeps import executors, plans
 from shallows.sweeps.jobs import Saved, place_of
 from shallows.sweeps.report import sweep_report
 

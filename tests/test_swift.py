@@ -17,8 +17,8 @@ import math
 import pytest
 
 from independent import swift
+from shallows.runner import run
 from shallows.scenario import Scenario
-from shallows.worlds.runner import run
 
 # Google's values, in microseconds and packets.
 RANGE, LEAST, MOST = 100, 0.1, 256

@@ -5,10 +5,10 @@ import random
 import numpy as np
 import pytest
 
-from shallows import _core
+from shallows import _core, runner
 from shallows.errors import ScenarioError
 from shallows.scenario import Scenario, examples
-from shallows.worlds import packet, runner
+from shallows.worlds import packet
 
 THREADS = (2, 3, 4, 8)
 

@@ -9,10 +9,10 @@ import pytest
 
 from lazy import networkx
 from shallows.scenario import Scenario
+from shallows.scenario.request import request
 from shallows.topology import KINDS, graph_table, read_graph
 from shallows.topology.routing import Routes, path_counts
 from shallows.units import Frame
-from shallows.worlds.request import request
 
 FRAME = {"frame": Frame(1500, 1460)}
 

@@ -459,7 +459,7 @@ ENTRIES = {
     "sweeps/comparison.py": "`compare` and its command: cc and overrides",
     "sweeps/plans.py": "`by_user` of swept keys",
     "sweeps/running.py": "`sweep` and its command: cc, over and overrides",
-    "worlds/runner.py": "`run`: cc and overrides; a dict of tables",
+    "runner.py": "`run`: cc and overrides; a dict of tables",
 }
 """The only files of the package that trust a name, and whose it is."""
 

@@ -153,6 +153,37 @@ def test_a_key_that_a_summary_does_not_have_is_refused(tmp_path):
             (("part", "flwos"), ("number", "fct_p98"))] == [True, True]  # fmt: skip
 
 
+MISSPELT = {
+    'request["balancng"]': "balancng",
+    'request["flows"]["byts"]': "byts",
+    'request["host"]["loss_detecton"]': "loss_detecton",
+    'request["disciplines"][0]["classes"][0]["quantum"]': "quantum",
+    'request["host"]["nic"] = "fiar"': "fiar",
+    'request["links"]["rate"]': "rate",
+    'answer["ports"]["markd"]': "markd",
+    'answer["flows"]["finish"]': "finish",
+    'answer["classes"]["largest"]': "largest",
+    'summary["bottleneck"]["queue_mean"]': "queue_mean",
+    'summary["flows"]["goodput"]': "goodput",
+    'summary["job"]["busbw"]': "job",
+}
+"""A misspelt key of a request, of columns of an answer, or of a summary, and its word in the complaint."""
+
+
+@pytest.mark.types
+def test_misspelt_keys_of_requests_answers_and_summaries_are_refused(tmp_path):
+    head = (
+        "import shallows as sh\nfrom shallows.core.contract import Answer\n"
+        "from shallows.scenario.request import request as of\n\n"
+        'run = sh.run("x")\nrequest, summary = of(run.scenario), run.summary\n'
+        "def told(answer: Answer) -> None:\n    print(answer)\n"
+    )
+    programs = {f"wrong_{i}": f"{head}    {line}\n" for i, line in enumerate(MISSPELT)}
+    said = complaints(tmp_path, programs)
+    for (line, word), messages in zip(MISSPELT.items(), said.values(), strict=True):
+        assert any(word in message for message in messages), f"{line}: {messages}"
+
+
 @pytest.mark.types
 def test_a_program_that_uses_all_of_the_public_interface_passes_in_strict_mode(tmp_path):
     assert complaints(tmp_path, {"stranger": STRANGER}, "strict") == {"stranger": []}

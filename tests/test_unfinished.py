@@ -7,10 +7,10 @@ import pytest
 import shallows as sh
 from shallows.errors import ScenarioError
 from shallows.printing.report import print_parts
+from shallows.results.statistics import UNFINISHED
 from shallows.settings.advise import advise
 from shallows.settings.trials import Metric
 from shallows.sweeps.report import sweep_report
-from shallows.sweeps.statistics import UNFINISHED
 
 BURST = {
     "duration": "300us",

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import shallows as sh
+from shallows.algorithms.algorithm import choose
 from shallows.errors import ScenarioError
+from shallows.units import Frame
 from shallows.why import index, pauses, record, report, stoppages, walk
+from shallows.why.counterfactual import Counterfactual
 from shallows.why.stoppages import Stoppage
 
 US = 1_000_000
@@ -674,9 +677,35 @@ def test_flows_without_an_end_can_be_left_out():
     assert cost.ran_ps / US == pytest.approx(15.2, **ABOUT)
 
 
+class Mine:
+    """A class that does not say whether it reacts to delays."""
+
+    def __init__(self, initial_window, line_rate):
+        pass
+
+    def on_ack(self, now, ack):
+        pass
+
+    def on_loss(self, now, loss):
+        pass
+
+    def decision(self):
+        return 1.0
+
+
+class Told(Mine):
+    """A class that says so."""
+
+    reacts_to_delay = False
+
+
 @pytest.mark.parametrize(
-    ("names", "said"), [(["dctcp", "reno@x", "dcqcn"], []), (["dctcp", "dx", "Mine"], ["dx, Mine"])]
+    ("names", "said"), [(["dctcp", "reno@linux", "dcqcn", Told], []), (["dctcp", "dx", Mine], ["dx, Mine"])]
 )
 def test_only_algorithms_of_marks_and_losses_have_exact_predictions(names, said):
     """An incast under DX was expected to take 5,002 us without the others, and took 1,714."""
-    assert [line.split(" with ")[1].split(", which")[0] for line in report.upper_bounds(names)] == said
+    used = [choose(name, Frame(1500, 1460)) for name in names]
+    found = [
+        Counterfactual(0, 0, [], 0, 0, 0, one.label, one.traits["reacts_to_queues_alone"]) for one in used
+    ]
+    assert [line.split(" with ")[1].split(", which")[0] for line in report.upper_bounds(found)] == said

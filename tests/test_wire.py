@@ -15,8 +15,8 @@ import shallows as sh
 from shallows import _core
 from shallows.algorithms import user_algorithms
 from shallows.errors import BooksError, ScenarioError
+from shallows.runner import prepare
 from shallows.worlds import packet, real_time, wire
-from shallows.worlds.runner import prepare
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the wire world needs Linux")
 

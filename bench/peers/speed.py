@@ -45,8 +45,8 @@ def pairs(work, times=3):
     """Medians over some pairs of runs; `ratio` is the median of the ratios."""
     import ns3
 
+    from shallows.runner import prepare
     from shallows.worlds import packet
-    from shallows.worlds.runner import prepare
 
     settings = {"network.header": f"{ns3.HEADER}B", **WORK[work]}
     scenario = prepare(SCENARIOS / f"{work}.toml", seed=None, overrides=settings, world="packet")
@@ -70,8 +70,8 @@ def pairs(work, times=3):
 
 def _gain(work, times):
     """Speed of two threads relative to one over a whole example: the median of some pairs."""
+    from shallows.runner import prepare
     from shallows.worlds import packet
-    from shallows.worlds.runner import prepare
 
     request = packet.request(prepare(SCENARIOS / f"{work}.toml", seed=None, overrides={}, world="packet"))
     return median(_in_shallows(request, 1)["wall"] / _in_shallows(request, 2)["wall"] for _ in range(times))

@@ -1,6 +1,6 @@
 """The page of algorithms, markings and receivers, from the catalog of the core."""
 
-from shallows.algorithms import catalog
+from shallows.registry import catalog
 
 TITLES = {"network.marking": "Markings", "cc.receiver": "Receivers"}
 

@@ -1,18 +1,9 @@
 """The page of columns and numbers of a result, from the tables and metrics of the package."""
 
+from shallows.registry.results import PARTS
 from shallows.results.metrics import METRICS
-from shallows.results.tables import TABLES
+from shallows.results.tables import ALL_TABLES
 
-PARTS = {
-    "": "the summary itself",
-    "bottleneck": "`bottleneck`",
-    "network": "`network`",
-    "flows": "`flows`",
-    "traffic": "`traffic.N`",
-    "size": "`size.CLASS`",
-    "job": "`traffic.N` of a collective or tasks",
-    "faults": "`faults.N`",
-}
 HEAD = """\
 # Columns and numbers
 
@@ -24,7 +15,7 @@ From this page you look up a column of a table, or a number of a summary and of 
 def page():
     """Every column and every number, each below a heading of its own, as Markdown."""
     lines = [HEAD]
-    for table, columns in TABLES.items():
+    for table, columns in ALL_TABLES.items():
         lines += [f"## {table}.parquet", "", f"Columns of the [table `{table}`](results.md).", ""]
         for name, column in columns.items():
             lines += [f"### `{name}` {{ #{table}.{name} }}", "", f"{_sentence(column.definition)}", ""]

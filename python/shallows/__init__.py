@@ -78,13 +78,13 @@ if TYPE_CHECKING:
     from shallows import why as why
     from shallows.algorithms.user_algorithms import register
     from shallows.errors import BooksError, ScenarioError
+    from shallows.runner import run
     from shallows.runs import Run
     from shallows.scenario import Scenario
     from shallows.scenario.builders import *  # noqa: F403
     from shallows.sweeps.comparison import Comparison, compare
     from shallows.sweeps.result import Sweep
     from shallows.sweeps.running import sweep
-    from shallows.worlds.runner import run
 
     __all__ += builders.__all__
     __version__: str
@@ -98,7 +98,7 @@ _MODULES = {
     "Sweep": "shallows.sweeps.result",
     "compare": "shallows.sweeps.comparison",
     "register": "shallows.algorithms.user_algorithms",
-    "run": "shallows.worlds.runner",
+    "run": "shallows.runner",
     "sweep": "shallows.sweeps.running",
 }
 """The module of each public name; the tables of a scenario are those of `shallows.scenario.builders`."""

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack, overload
 
 from shallows.results import run as data
-from shallows.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,7 +31,7 @@ class Run(data.Run):
     @classmethod
     def of(cls, run: data.Run) -> Self:
         """The same run with the methods of this class."""
-        return cls(run.scenario_toml, run.summary, run.scenarios, run.blocks, run.answer)
+        return cls(run.scenario_toml, run.summary, run.blocks, run.answer)
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> Self:
@@ -40,7 +39,7 @@ class Run(data.Run):
 
         Raises `ScenarioError` if the folder holds no result, or files of different runs.
         """
-        return cls.saved(folder, Scenario)
+        return cls.saved(folder)
 
     @overload
     def why(self, flow: int, *, task: None = None, **options: "Unpack[WhyOptions]") -> "FlowPath": ...
@@ -81,7 +80,7 @@ class Run(data.Run):
 
         `paths` are critical paths to show, such as `run.why(slowest=10)`.
         """
-        from shallows.pages import report
+        from shallows.why import page as report
 
         return report.write(file, report.of_run(self, paths))
 

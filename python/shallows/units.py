@@ -249,7 +249,7 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
 
 @dataclass(frozen=True)
 class TypeName:
-    """The Python type of a key, by its name in `shallows.base.literal`: metadata of a field type."""
+    """The Python type of a key, by its name in `shallows.scenario.literal`: metadata of a field type."""
 
     type: str
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import tomli_w
 
 from shallows.base import limits
-from shallows.scenario.schema import scenario_schema
+from shallows.registry.schema import scenario_schema
 from soak import oracles
 
 UNITS = {"s": (limits.TIME, "ps"), "bps": (limits.RATE, "bps"), "B": (limits.SIZE, "B")}

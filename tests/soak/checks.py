@@ -9,9 +9,9 @@ import numpy as np
 
 import shallows as sh
 from shallows.memory import TooLargeError
+from shallows.scenario.doubts import offered
+from shallows.scenario.request import request
 from shallows.units import NEVER
-from shallows.warnings.before import offered
-from shallows.worlds.request import request
 
 EXCERPT = re.compile(r" *\d* \|")
 STRANGE = re.compile(r"\b(nan|inf|None)\b| -\d")

@@ -8,7 +8,7 @@ import random
 
 import tomli_w
 
-from shallows.algorithms import catalog
+from shallows.registry import catalog
 
 ALGORITHMS = [row for row in catalog.algorithms() if row["name"] != "fixed"]
 ONE_WAY = ("credit",)

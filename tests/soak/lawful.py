@@ -12,7 +12,7 @@ import tomli_w
 
 import shallows as sh
 from shallows.errors import ScenarioError
-from shallows.worlds.runner import prepare
+from shallows.runner import prepare
 from soak import by_schema, failures, oracles, scenarios, transports
 
 FLAVOURS = {scenarios: 5, transports: 2, failures: 2, by_schema: 1}

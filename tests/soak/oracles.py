@@ -22,11 +22,11 @@ import shallows as sh
 from shallows import plot
 from shallows.errors import BooksError, ScenarioError
 from shallows.memory import TooLargeError
-from shallows.pages import report as page_of
 from shallows.printing import report as printed
+from shallows.registry.schema import scenario_schema
 from shallows.results.metrics import is_metric
-from shallows.scenario.schema import scenario_schema
-from shallows.worlds.runner import in_world, prepare
+from shallows.runner import in_world, prepare
+from shallows.why import page as page_of
 from soak import checks
 
 

@@ -12,7 +12,7 @@ from typing import get_args
 
 import tomli_w
 
-from shallows.algorithms import catalog
+from shallows.registry import catalog
 from shallows.scenario.tables import BY_HOST, NetworkTable
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS

@@ -11,6 +11,7 @@ use crate::receiver::ecn_echo::{Accurate, Classic};
 use crate::receiver::granting::Granting;
 use crate::receiver::{CreditPath, Credits, Receiver};
 use crate::sender::{Decision, Path, Sender};
+use crate::traits::Traits;
 use crate::units::{Bytes, Rate, Time};
 
 pub use crate::sender::ALGORITHMS;
@@ -230,6 +231,8 @@ pub struct Algorithm {
     pub not_modelled: &'static [&'static str],
     /// Lines of its source that it reads in its own way.
     pub deviations: &'static [Deviation],
+    /// What its law is to those who run and explain it.
+    pub traits: Traits,
     /// The reaction point.
     pub sender: fn(&Values, &Path) -> Box<dyn Sender>,
     /// The notification point.
@@ -280,18 +283,25 @@ impl Algorithm {
         self.is_loss_based() || self.is_roce()
     }
 
+    /// Returns whether it slows down for losses and marks of queues alone, and not for delays, the load of links or missing credits. So
+    /// the packets in front of a packet name the flows that slow its flow down.
+    #[must_use]
+    pub fn reacts_to_queues_alone(&self) -> bool {
+        let Traits { reacts_to_delay, reacts_to_load, .. } = self.traits;
+        !reacts_to_delay && !reacts_to_load && self.transport.leave == SendControl::InWindow
+    }
+
     /// Returns the keys of a scenario that act on its flows, of those that do not act on every flow. These are the keys of
     /// its transport, without the initial window if its sender has its own, without gaps if it does not fill queues, and over RoCE without
     /// timestamps if it does not use delays.
     #[must_use]
     pub fn honours(&self) -> Vec<&'static str> {
         let own_window = self.after(10, Time::ZERO) == self.after(11, Time::ZERO);
-        let no_delay = self.after(10, Time::from_micros(30)) == self.after(10, Time::from_millis(3));
         let acts = |key: &&str| match *key {
             "hosts.initial_window" => !own_window,
             "hosts.gap" => self.fills_queues(),
             "hosts.piggyback" => !matches!(self.marking, Marking::Records(_)),
-            "hosts.timestamps" => self.transport.reliability != Reliability::GoBackN || !no_delay,
+            "hosts.timestamps" => self.transport.reliability != Reliability::GoBackN || self.traits.reacts_to_delay,
             _ => true,
         };
         self.transport.honours.iter().copied().filter(acts).collect()
@@ -347,6 +357,7 @@ macro_rules! algorithms {
             presets: $module::PRESETS,
             not_modelled: $module::NOT_MODELLED,
             deviations: algorithms!(@deviations $($module $list)?),
+            traits: $module::TRAITS,
             sender: $module::build,
             receiver: $crate::catalog::$receiver,
             marking: $marking,
@@ -372,6 +383,8 @@ pub(crate) use algorithms;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameter::Unit;
+    use crate::traits::LeastRtt;
 
     /// The algorithms that toss coins: CDG backs off with a probability, HULL chooses the flows that it paces, DX and Swift
     /// dither fractions of a packet, and ExpressPass varies the spacing of credits.
@@ -381,11 +394,63 @@ mod tests {
         assert_eq!(drawing, ["hull", "cdg", "dx", "swift", "swift-roce", "expresspass"]);
     }
 
+    /// Round trips that grow by 20 us with each acknowledgement change decisions of senders that react to delays, and of no others. A
+    /// packet in 500 is marked, without which some react to no delay. `sent_at`, which ends rounds, stays the same.
+    #[test]
+    fn senders_that_react_to_delays_say_so() {
+        let decisions = |row: &Algorithm, growth: Time| -> Vec<_> {
+            let mut sender = row.example(10, 1);
+            let acknowledged = |n| {
+                let (now, rtt) =
+                    (Time::from_millis(100) + Time::from_micros(10) * n, Time::from_micros(50) + growth * n);
+                let marked = if n % 500 == 0 { EXAMPLE_MSS } else { Bytes::ZERO };
+                let delays = Ack {
+                    sent_at: now - Time::from_micros(500),
+                    rtt,
+                    one_way_delay: rtt,
+                    samples: 1,
+                    ..Ack::default()
+                };
+                let packets =
+                    Ack { acked: EXAMPLE_MSS, marked, in_flight: EXAMPLE_MSS * 20, window_limited: true, ..delays };
+                sender.decide_on(now, &packets)
+            };
+            (1..=2000).map(acknowledged).collect()
+        };
+        let differs = |row: &&Algorithm| decisions(row, Time::ZERO) != decisions(row, Time::from_micros(20));
+        let said: Vec<_> = ALGORITHMS.iter().filter(|row| row.traits.reacts_to_delay).map(|row| row.name).collect();
+        let seen: Vec<_> = ALGORITHMS.iter().filter(differs).map(|row| row.name).collect();
+        assert_eq!(seen, said);
+    }
+
+    /// What traits name exists: parameters of the row, a flag where one decides, and another algorithm.
+    #[test]
+    fn traits_name_parameters_and_algorithms_that_exist() {
+        for row in ALGORITHMS {
+            let unit = |name: &str| row.parameters.iter().find(|one| one.name == name).map(|one| one.unit);
+            let traits = row.traits;
+            if let LeastRtt::If(flag) | LeastRtt::Unless(flag) = traits.least_rtt {
+                assert_eq!(unit(flag), Some(Unit::Flag), "{}", row.name);
+            }
+            assert!(traits.step.is_none_or(|(step, _)| unit(step) == Some(Unit::Rate)), "{}", row.name);
+            assert!(traits.corrected_by.is_none_or(|name| find(name).is_some()), "{}", row.name);
+            let target = ["base_target", "per_hop", "fs_range"];
+            assert!(!traits.has_target_queue || target.iter().all(|name| unit(name).is_some()), "{}", row.name);
+            assert!(
+                traits.reference_bps.is_none() || row.parameters.iter().any(|one| one.follows.is_some()),
+                "{}",
+                row.name
+            );
+        }
+    }
+
     /// A flow that waits for rates needs ports that offer them, a flow that waits for credits needs a receiver that sends them,
     /// and records return in the acknowledgements of TCP and RoCE.
     #[test]
     fn the_parts_of_a_row_go_together() {
         for row in ALGORITHMS {
+            let loads = matches!(row.marking, Marking::Rates(_) | Marking::Records(_));
+            assert!(!loads || row.traits.reacts_to_load, "{}", row.name);
             let rates = matches!(row.marking, Marking::Rates(_));
             assert_eq!(row.transport.leave == SendControl::AtRates, rates, "{}", row.name);
             assert_eq!(row.transport.leave == SendControl::OnCredits, row.credits.is_some(), "{}", row.name);

@@ -18,6 +18,7 @@ pub const ALPHA: Parameter = Parameter {
     max: 1.0,
     meaning: "weight of a new difference of round trips",
     source: "CoNEXT 2016, footnote 4: 0.875",
+    follows: None,
 };
 
 /// `delta`.
@@ -30,6 +31,7 @@ pub const DELTA: Parameter = Parameter {
     max: 1e12,
     meaning: "additive increase",
     source: "CoNEXT 2016 §4.2: 10 Mbps",
+    follows: Some("host_rate"),
 };
 
 /// `T_low`.
@@ -42,6 +44,7 @@ pub const T_LOW: Parameter = Parameter {
     max: 1e3,
     meaning: "round trip below which the rate only grows",
     source: "CoNEXT 2016, footnote 4: 50 us",
+    follows: Some("round_trip"),
 };
 
 /// `T_high`.
@@ -54,6 +57,7 @@ pub const T_HIGH: Parameter = Parameter {
     max: 1e3,
     meaning: "round trip above which the rate only falls",
     source: "CoNEXT 2016, footnote 4: 500 us",
+    follows: Some("round_trip"),
 };
 
 /// `D_minRTT`.
@@ -66,6 +70,7 @@ pub const D_MIN_RTT: Parameter = Parameter {
     max: 1e3,
     meaning: "divides the gradient, and is the least time between updates",
     source: "CoNEXT 2016, footnote 4: 20 us",
+    follows: Some("round_trip"),
 };
 
 /// Bursts.
@@ -78,6 +83,7 @@ pub const BURST: Parameter = Parameter {
     max: 1.0,
     meaning: "a segment leaves in one burst, and the pace only spaces segments",
     source: "off, as CoNEXT 2016 Figs. 8, 9 and 12; SIGCOMM 2015 §5 does it",
+    follows: None,
 };
 
 /// Rate of a burst.
@@ -90,6 +96,7 @@ pub const BURST_RATE: Parameter = Parameter {
     max: 1e13,
     meaning: "rate at which a burst leaves, if it exceeds the flow's own; 0: the rate of the link",
     source: "0, as CoNEXT 2016 Fig. 10; its footnote 6: TIMELY sends bursts at less than line rate (SIGCOMM 2015 §5)",
+    follows: None,
 };
 
 /// `R(0)`.
@@ -102,6 +109,7 @@ pub const START_RATE: Parameter = Parameter {
     max: 1e13,
     meaning: "rate of a new flow; 0: C/(N+1), where N flows of the same sender are active",
     source: "SIGCOMM 2015 §4: C/(N+1)",
+    follows: None,
 };
 
 /// The least rate.
@@ -114,6 +122,7 @@ pub const MIN_RATE: Parameter = Parameter {
     max: 1e12,
     meaning: "least rate",
     source: "a choice: 0.1 % of 10 Gbps",
+    follows: Some("host_rate"),
 };
 
 /// Smoothed change of the round trip in units of `D_minRTT`, with one sample for each completed segment.

@@ -19,5 +19,6 @@ pub mod receiver;
 pub mod rng;
 pub mod round;
 pub mod sender;
+pub mod traits;
 pub mod units;
 pub mod window;

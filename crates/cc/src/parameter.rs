@@ -55,6 +55,8 @@ pub struct Parameter {
     pub meaning: &'static str,
     /// Source of the default.
     pub source: &'static str,
+    /// The rule by which the default follows the network, by its name in `shallows.algorithms.defaults`.
+    pub follows: Option<&'static str>,
 }
 
 /// A share, a gain or a count with its default and its allowed values.
@@ -96,7 +98,7 @@ pub const fn flag(name: &'static str, symbol: &'static str, default: bool) -> Pa
 impl Parameter {
     const fn new(name: &'static str, symbol: &'static str, default: f64, lawful: RangeInclusive<f64>) -> Self {
         let (min, max) = (*lawful.start(), *lawful.end());
-        Self { name, symbol, unit: Unit::One, default, min, max, meaning: "", source: "" }
+        Self { name, symbol, unit: Unit::One, default, min, max, meaning: "", source: "", follows: None }
     }
 
     /// Adds what it does, in a sentence.
@@ -109,6 +111,12 @@ impl Parameter {
     #[must_use]
     pub const fn source(self, source: &'static str) -> Self {
         Self { source, ..self }
+    }
+
+    /// Adds the rule by which its default follows the network.
+    #[must_use]
+    pub const fn follows(self, rule: &'static str) -> Self {
+        Self { follows: Some(rule), ..self }
     }
 }
 

@@ -7,6 +7,7 @@ use shallows_cc::deviation::Deviation;
 use shallows_cc::parameter::{Parameter, Preset};
 use shallows_cc::port::{Feedback, MECHANISMS, MarkAt, Mechanism};
 use shallows_cc::receiver::{AlternateReceiver, SUBSTITUTES};
+use shallows_cc::traits::LeastRtt;
 
 /// The algorithms, a dict each.
 #[pyfunction]
@@ -33,12 +34,37 @@ fn row<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, PyDic
     row.set_item("trims", algorithm.transport.reliability == Reliability::Unordered)?;
     row.set_item("honours", algorithm.honours())?;
     row.set_item("draws", algorithm.draws())?;
+    row.set_item("traits", traits(py, algorithm)?)?;
     row.set_item("source", algorithm.source)?;
     row.set_item("not_modelled", algorithm.not_modelled)?;
     row.set_item("deviations", deviations(py, algorithm.deviations)?)?;
     row.set_item("parameters", parameters(py, algorithm.parameters)?)?;
     let presets: PyResult<Vec<_>> = algorithm.presets.iter().map(|p| preset(py, p)).collect();
     row.set_item("presets", presets?)?;
+    Ok(row)
+}
+
+/// What the law of an algorithm, and the parts beside its congestion point, are to those who run and explain it.
+fn traits<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, PyDict>> {
+    let (row, traits) = (PyDict::new(py), algorithm.traits);
+    row.set_item("reacts_to_delay", traits.reacts_to_delay)?;
+    row.set_item("reacts_to_queues_alone", algorithm.reacts_to_queues_alone())?;
+    row.set_item("reads_switches", matches!(algorithm.marking, Marking::Rates(_) | Marking::Records(_)))?;
+    row.set_item("chooses_paths", algorithm.multipath.is_some())?;
+    // whether it is so, and the flag that makes it otherwise
+    let least_rtt = match traits.least_rtt {
+        LeastRtt::Always => (true, None),
+        LeastRtt::Unless(flag) => (true, Some(flag)),
+        LeastRtt::If(flag) => (false, Some(flag)),
+        LeastRtt::Never => (false, None),
+    };
+    row.set_item("least_rtt", least_rtt)?;
+    row.set_item("returns_by_timer", traits.returns_by_timer)?;
+    row.set_item("has_target_queue", traits.has_target_queue)?;
+    row.set_item("corrected_by", traits.corrected_by)?;
+    row.set_item("least_threshold", traits.least_threshold)?;
+    row.set_item("step", traits.step)?;
+    row.set_item("reference_bps", traits.reference_bps)?;
     Ok(row)
 }
 
@@ -113,6 +139,7 @@ fn parameter<'py>(py: Python<'py>, parameter: &Parameter) -> PyResult<Bound<'py,
     row.set_item("max", parameter.max)?;
     row.set_item("meaning", parameter.meaning)?;
     row.set_item("source", parameter.source)?;
+    row.set_item("rule", parameter.follows)?;
     Ok(row)
 }
 

@@ -3,14 +3,14 @@
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
-from shallows.algorithms import user_algorithms
+from shallows.algorithms import nic, traits, user_algorithms
 from shallows.algorithms.parameters import read, text, within
-from shallows.base.literal import is_table
-from shallows.core.rows import AlgorithmRow, Row
+from shallows.algorithms.traits import NATIVE
+from shallows.base.toml import is_table
+from shallows.core.rows import AlgorithmRow, Row, Traits
 from shallows.errors import ScenarioError, collect
-from shallows.settings import nic
 from shallows.units import Frame, did_you_mean
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ LINUX = "linux"
 modelled: that Linux acknowledges each of the first packets of a connection, and after a pause (quick
 acknowledgements).
 """
-
-LEAST_THRESHOLD = {"dctcp": (7, "DCTCP, SIGCOMM 2010 eq. 13")}
-"""Least step thresholds of algorithms, as their papers give them."""
 
 
 @cache
@@ -55,6 +52,15 @@ class Receiver:
     def table(self, mtu: int | None) -> dict[str, object]:
         """The `receiver` table of a scenario that describes this receiver, with every parameter."""
         return {"kind": self.kind, **_texts(_named(self.kind, receivers()), self.parameters, mtu)}
+
+
+class PublishedStep(NamedTuple):
+    """The parameter that sets how fast a flow takes free bandwidth, and its bit/s for a rate in the paper."""
+
+    key: str
+    step: float
+    rate: float
+    source: str
 
 
 @dataclass(frozen=True)
@@ -98,7 +104,7 @@ class Algorithm:
     @property
     def transport(self) -> str:
         """The transport of its flows: "tcp", "rated", "roce", "credit", "pulled" or "unordered"."""
-        return "tcp" if self.user_class or self.native else _row(self.name)["transport"]
+        return "tcp" if self.user_class or self.native else row_of(self.name)["transport"]
 
     @property
     def supported_keys(self) -> frozenset[str]:
@@ -106,7 +112,7 @@ class Algorithm:
         if self.user_class or self.native:
             keys = {key for row in catalog() if row["transport"] == "tcp" for key in row["honours"]}
             return frozenset(keys - {"hosts.gap"} if self.needs_marking else keys)
-        return frozenset(_row(self.name)["honours"])
+        return frozenset(row_of(self.name)["honours"])
 
     def with_defaults(self, frame: Frame) -> "Algorithm":
         """The same algorithm with every parameter at its default."""
@@ -119,7 +125,7 @@ class Algorithm:
             return bool(getattr(self.user_class, "ecn", False))
         if self.native:
             return False
-        marking = _row(self.name)["marking"]
+        marking = row_of(self.name)["marking"]
         return marking == "required" or bool(self.parameters.get(marking))
 
     @property
@@ -127,26 +133,48 @@ class Algorithm:
         """True if the algorithm is nothing without marks; Reno with ECN has losses too."""
         if self.user_class or self.native:
             return self.needs_marking
-        return _row(self.name)["marking"] == "required"
+        return row_of(self.name)["marking"] == "required"
 
     @property
     def congestion_point(self) -> str | None:
         """The kind of marking that it needs at ports; None if it needs none."""
         if not self.needs_marking:
             return None
-        return "step" if self.user_class else _row(self.name)["port"]
+        return "step" if self.user_class else row_of(self.name)["port"]
 
     @property
     def least_threshold(self) -> tuple[int, str] | None:
         """(n, source): a step threshold below 1/n of the bandwidth-delay product leaves the link idle."""
-        return LEAST_THRESHOLD.get(self.name)
+        return self.traits["least_threshold"]
+
+    @property
+    def traits(self) -> Traits:
+        """What the algorithm is to those who run and explain it."""
+        if self.user_class:
+            return traits.of_class(self.user_class)
+        return NATIVE[self.name] if self.native else row_of(self.name)["traits"]
+
+    @property
+    def published_step(self) -> "PublishedStep | None":
+        """How fast its flows take free bandwidth in its paper; None where its catalog row does not say."""
+        if not (self.traits["step"] and self.traits["reference_bps"]):
+            return None
+        key, source = self.traits["step"]
+        step = next(one["default"] for one in row_of(self.name)["parameters"] if one["name"] == key)
+        return PublishedStep(key, step, self.traits["reference_bps"], source)
+
+    @property
+    def takes_least_rtt(self) -> bool:
+        """True if its base round trip is the smallest that a flow measured, which a queue may be part of."""
+        usual, flag = self.traits["least_rtt"]
+        return usual != bool(flag and self.parameters.get(flag))
 
     @property
     def credits(self) -> tuple[int, int, int, int] | None:
         """Bytes of a credit, bytes of a burst, queued credits and the jitter of switches in picoseconds, for
         ports with a class of credits; else None.
         """
-        if self.user_class or self.native or _row(self.name)["port"] != "credit":
+        if self.user_class or self.native or row_of(self.name)["port"] != "credit":
             return None
         size, burst, queue = (int(self.parameters[key]) for key in ("credit", "credit_burst", "credit_queue"))
         return size, burst * size, queue, round(self.parameters["switch_jitter"] * 1e12)
@@ -154,12 +182,12 @@ class Algorithm:
     @property
     def trims(self) -> bool:
         """True if switch ports shall trim its packets instead of dropping them."""
-        return not (self.user_class or self.native) and _row(self.name)["trims"]
+        return not (self.user_class or self.native) and row_of(self.name)["trims"]
 
     @property
     def draws(self) -> bool:
         """True if its flows draw random numbers from the seed. What a class draws itself is not known."""
-        return not (self.user_class or self.native) and _row(self.name)["draws"]
+        return not (self.user_class or self.native) and row_of(self.name)["draws"]
 
     @property
     def pacer(self) -> dict[str, float] | None:
@@ -173,7 +201,7 @@ class Algorithm:
         receiver = {"receiver": self.receiver.table(mtu)} if self.receiver else {}
         if self.user_class:
             return {"name": self.name, **self.parameters, **receiver}
-        texts = {} if self.native else _texts(_row(self.name), self.parameters, mtu)
+        texts = {} if self.native else _texts(row_of(self.name), self.parameters, mtu)
         return {"name": self.label, **texts, **receiver}
 
     def to_core(self) -> "Control":
@@ -182,7 +210,7 @@ class Algorithm:
         receiver: ReceiverToCore | None = {"kind": used.kind, "parameters": used.parameters} if used else None
         if self.user_class:
             # Packets and acks are those of the algorithm that it replaces.
-            row = "dctcp" if self.needs_marking else "fixed"
+            row = traits.MARKED if self.needs_marking else traits.UNMARKED
             made = partial(self.user_class, **self.parameters)
             return {"name": row, "parameters": {}, "user_algorithm": made, "receiver": receiver}
         return {"name": self.name, "parameters": self.parameters, "receiver": receiver}
@@ -208,7 +236,7 @@ def choose(table: object, frame: Frame, folder: Path = Path()) -> Algorithm:
     if table["name"] in NATIVE:
         return _of_the_kernel(table, frame)
     name, _, preset = table["name"].partition("@")
-    row = _row(name)
+    row = row_of(name)
     values = {p["name"]: float(p["default"]) for p in row["parameters"]}
     values |= _preset(row, preset, table["name"])
     given = _parameters(row, table, frame)
@@ -217,12 +245,12 @@ def choose(table: object, frame: Frame, folder: Path = Path()) -> Algorithm:
 
 
 def _parameters(row: AlgorithmRow, table: dict[str, object], frame: Frame) -> dict[str, float]:
-    """The parameters that a table sets, in SI base units; `dcqcn` also takes a NIC's names for them."""
+    """The parameters that a table sets, in SI base units; that of NICs also takes their names for them."""
     known = {p["name"]: p for p in row["parameters"]}
     values: dict[str, float] = {}
 
     def take(key: str, value: object) -> None:
-        translated = nic.parameter(key, value) if row["name"] == "dcqcn" and key not in known else None
+        translated = nic.parameter(key, value) if row["name"] == nic.ALGORITHM and key not in known else None
         name, number = translated or (key, read(row, key, value, frame))
         within(known[name], number, key, value, frame)
         if name in values:
@@ -232,9 +260,6 @@ def _parameters(row: AlgorithmRow, table: dict[str, object], frame: Frame) -> di
     set_ = {key: value for key, value in table.items() if key not in ("name", "receiver")}
     collect(partial(take, key, value) for key, value in set_.items())
     return values
-
-
-NATIVE = ("bbr",)
 
 
 def _of_class(
@@ -281,12 +306,19 @@ def _texts(row: Row, parameters: dict[str, float], mtu: int | None) -> dict[str,
     return {key: text(value, units[key], mtu) for key, value in parameters.items()}
 
 
+def traits_of(name: str) -> Traits:
+    """The traits of an algorithm by its name; those of a class are not known by its name."""
+    rows = {row["name"]: row["traits"] for row in catalog()}
+    return rows.get(name) or NATIVE.get(name) or traits.UNKNOWN
+
+
 def in_catalog(name: object) -> str:
     """`name`, if the catalog has it; raises `ScenarioError` for anything else, such as a class in a file."""
-    return _row(str(name))["name"]
+    return row_of(str(name))["name"]
 
 
-def _row(name: str) -> AlgorithmRow:
+def row_of(name: str) -> AlgorithmRow:
+    """The row of the catalog with this name. Raises `ScenarioError` for an unknown one."""
     return _named(name, catalog())
 
 

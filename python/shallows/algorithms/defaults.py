@@ -7,16 +7,18 @@ Gbps for TIMELY. docs/scenario-defaults.md has the rules as a table.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from shallows.algorithms.algorithm import row_of
 from shallows.base import limits
 from shallows.units import ACK_BYTES, NEVER
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
+    from shallows.core.rows import AlgorithmRow, Parameter, Row
     from shallows.topology import Network
 
 GBPS = 10**9
@@ -258,7 +260,6 @@ def buffer(scale: Scale, largest_threshold: int, allowed: float = 0) -> int:
     return min(least, limits.SIZE.most)
 
 
-SWIFT = ("swift", "swift-roce")
 SWIFT_BASE_S, SWIFT_SHARE = 25e-6, 4
 """The least default target of Swift, and the part of the empty round trip that it adds (swift.rs)."""
 
@@ -287,8 +288,6 @@ def pause_threshold(scale: Scale) -> int:
     return max(round(PAUSE * scale.fastest / MEMORY_RATE), PAUSE, 5 * scale.frame)
 
 
-UET = ("nscc", "mrc")
-"""Algorithms over the ports of Ultra Ethernet."""
 UET_RAMP = 0.2, 0.8
 """Ends of the ramp for NSCC in bandwidth-delay products; packets are trimmed at one (UE 1.0.3)."""
 UET_LAST_HOP = 1.5
@@ -347,41 +346,50 @@ def rto_initial(rto_min_ps: int, *, of_tcp: bool) -> int:
     return rto_min_ps if of_tcp else max(RTO_INITIAL_PS, rto_min_ps)
 
 
-_RATE = Rule("the host's rate", lambda value, ratio, _: value * ratio)
-_TIME = Rule("the host's rate, inversely", lambda value, ratio, _: value / ratio)
-_SLOW_TIME = Rule("the host's rate below 10 Gbps, inversely", lambda value, ratio, _: value / min(1.0, ratio))
-"""Times of slow links only: at 100 Mbps a frame takes as long as 100 frames at 10 Gbps."""
-_COUNTED = Rule("the host's rate above 40 Gbps", lambda value, ratio, _: value * max(1.0, ratio))
-"""Bytes that are sent in a time, which stays the same on faster links."""
-_ROUND_TRIP = Rule(
-    "the longest round trip, and the host's rate below 10 Gbps, inversely",
-    lambda value, ratio, scale: value / min(1.0, ratio) + _longer_s(scale),
-)
-"""Round trips of TIMELY: longer by what the network's round trip exceeds the 20 us of its paper."""
-_BURST = Rule(
-    "the host's rate below 10 Gbps",
-    lambda value, ratio, scale: max(value * min(1.0, ratio), min(value, scale.frame)),
-)
-"""Bytes of a burst, shorter on slow links, where it would take as long as many round trips."""
-_DELAY_AS_QUEUE = Rule(
-    "the longest round trip, and the host's rate above 10 Gbps",
-    lambda value, ratio, scale: value * max(1.0, ratio) + scale.host_bps / 8 * _longer_s(scale),
-)
-"""Bytes that a delay of TIMELY, which follows `_ROUND_TRIP`, is at the rate of the host."""
-_LONGEST = Rule("the longest round trip", lambda _value, _ratio, scale: min(scale.rtt_ps / 1e12, MOST_RTT_S))
-_GAIN = Rule("the host's rate above 10 Gbps, inversely", lambda value, ratio, _: value / max(1.0, ratio))
-"""A gain per bit of `_DELAY_AS_QUEUE`."""
-_GAIN_PER_SECOND = Rule("the host's rate", lambda value, ratio, _: value / max(1.0, ratio) * min(1.0, ratio))
-"""A gain per bit and second, smaller on slow links, whose round trips are longer."""
-
-
-def _all(rule: Rule, *names: str) -> dict[str, Rule]:
-    return dict.fromkeys(names, rule)
-
-
 def _longer_s(scale: Scale) -> float:
     """Seconds by which the longest round trip exceeds that of TIMELY's paper."""
     return max(0.0, scale.rtt_ps / 1e12 - TIMELY_RTT_S)
+
+
+MOST_RTT_S = 10.0
+"""The longest base round trip that NSCC takes."""
+TIMELY_RTT_S = 20e-6
+"""D_minRTT, the least round trip in TIMELY's network (CoNEXT 2016, footnote 4)."""
+RULES = {
+    "host_rate": Rule("the host's rate", lambda value, ratio, _: value * ratio),
+    "host_time": Rule("the host's rate, inversely", lambda value, ratio, _: value / ratio),
+    # at 100 Mbps a frame takes as long as 100 frames at 10 Gbps
+    "slow_host_time": Rule(
+        "the host's rate below 10 Gbps, inversely", lambda value, ratio, _: value / min(1.0, ratio)
+    ),
+    # bytes that are sent in a time, which stays the same on faster links
+    "fast_host": Rule("the host's rate above 40 Gbps", lambda value, ratio, _: value * max(1.0, ratio)),
+    # longer by what the network's round trip exceeds the 20 us of TIMELY's paper
+    "round_trip": Rule(
+        "the longest round trip, and the host's rate below 10 Gbps, inversely",
+        lambda value, ratio, scale: value / min(1.0, ratio) + _longer_s(scale),
+    ),
+    # bytes, fewer on slow links, where a burst would take as long as many round trips
+    "burst": Rule(
+        "the host's rate below 10 Gbps",
+        lambda value, ratio, scale: max(value * min(1.0, ratio), min(value, scale.frame)),
+    ),
+    # bytes that a delay which follows "round_trip" is at the rate of the host
+    "delay_as_queue": Rule(
+        "the longest round trip, and the host's rate above 10 Gbps",
+        lambda value, ratio, scale: value * max(1.0, ratio) + scale.host_bps / 8 * _longer_s(scale),
+    ),
+    "longest_round_trip": Rule(
+        "the longest round trip", lambda _value, _ratio, scale: min(scale.rtt_ps / 1e12, MOST_RTT_S)
+    ),
+    # per bit of "delay_as_queue"
+    "gain": Rule("the host's rate above 10 Gbps, inversely", lambda value, ratio, _: value / max(1.0, ratio)),
+    # per bit and second, smaller on slow links, whose round trips are longer
+    "gain_per_second": Rule(
+        "the host's rate", lambda value, ratio, _: value / max(1.0, ratio) * min(1.0, ratio)
+    ),
+}
+"""The rules that rows of the catalog name, for parameters whose defaults follow the network."""
 
 
 def of_10g(rate_bps: int) -> float:
@@ -389,59 +397,31 @@ def of_10g(rate_bps: int) -> float:
     return rate_bps / (10 * GBPS)
 
 
-MOST_RTT_S = 10.0
-"""The longest base round trip that NSCC takes."""
-TIMELY_RTT_S = 20e-6
-"""D_minRTT, the least round trip in TIMELY's network (CoNEXT 2016, footnote 4)."""
-_TIMELY = (
-    _all(_RATE, "delta", "min_rate") | _all(_ROUND_TRIP, "t_low", "t_high", "d_min_rtt") | _all(_BURST, "seg")
-)
-_HOST_PI = {"q_ref": _DELAY_AS_QUEUE, "k1": _GAIN, "k2": _GAIN_PER_SECOND}
-_DCQCN = (
-    _all(_RATE, "r_ai", "r_hai", "min_rate") | _all(_SLOW_TIME, "t", "tau", "tau_prime") | {"b": _COUNTED}
-)
-_HULL = {"beta": _RATE, "period": _TIME, "idle": _SLOW_TIME}
+RATIOS = {40 * GBPS: ratio, 10 * GBPS: of_10g}
+"""How far quantities follow the host's rate, by the rate at which they are those of the paper."""
 
 
-@dataclass(frozen=True)
-class Family:
-    """Algorithms whose parameters follow the network alike.
-
-    ratio: of the host's rate to that of the paper, where it is 1: `at`; None if it is nowhere.
-    """
-
-    ratio: Callable[[int], float]
-    at: str | None
-    rules: Mapping[str, Rule]
-
-
-PARAMETERS: dict[str, Family] = {
-    "dcqcn": Family(ratio, "40 Gbps", _DCQCN),
-    "timely": Family(of_10g, "10 Gbps", _TIMELY),
-    "patched-timely": Family(of_10g, "10 Gbps", _TIMELY),
-    "patched-timely-pi": Family(of_10g, "10 Gbps", _TIMELY | _HOST_PI),
-    "hull": Family(of_10g, "10 Gbps", _HULL),
-    "gap": Family(of_10g, "10 Gbps", {"target": _SLOW_TIME}),
-    **dict.fromkeys(UET, Family(of_10g, None, {"base_rtt": _LONGEST})),
-}
-"""By algorithm, the parameters whose defaults follow the network."""
-
-
-def follows(name: str, parameter: str) -> tuple[str, str | None] | None:
+def follows(row: "Row", parameter: "Parameter") -> tuple[str, str | None] | None:
     """What the default of an algorithm's or marking's parameter follows, and where it is the catalog's value.
 
     None where it follows nothing.
     """
-    family = PARAMETERS.get(name)
-    if family and parameter in family.rules:
-        return family.rules[parameter].follows, family.at
-    rule = MARKING.get(name, {}).get(parameter)
-    return (rule.follows, rule.at) if rule else None
+    if rule := parameter.get("rule"):
+        reference = _reference(row)
+        return RULES[rule].follows, f"{reference // GBPS} Gbps" if reference else None
+    of_port = MARKING.get(row["name"], {}).get(parameter["name"])
+    return (of_port.follows, of_port.at) if of_port else None
 
 
 def parameter(algorithm: str, name: str, value: float, scale: Scale) -> float:
-    """The default of a parameter in a network, from `value`, that of its paper."""
-    family = PARAMETERS.get(algorithm)
-    if family is None or name not in family.rules or not scale.host_bps:
+    """The default of an algorithm's parameter in a network, from `value`, that of its paper."""
+    row = row_of(algorithm)
+    rule = next(one.get("rule") for one in row["parameters"] if one["name"] == name)
+    if not rule or not scale.host_bps:
         return value
-    return float(f"{family.rules[name].value(value, family.ratio(scale.host_bps), scale):.6g}")
+    of_rate = RATIOS.get(_reference(row) or 0, of_10g)
+    return float(f"{RULES[rule].value(value, of_rate(scale.host_bps), scale):.6g}")
+
+
+def _reference(row: "Row") -> int | None:
+    return cast("AlgorithmRow", row)["traits"]["reference_bps"]

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast, get_args
 
 import numpy as np
 
-from shallows.algorithms import defaults
+from shallows.algorithms import defaults, switch
 from shallows.algorithms.parameters import read, text
-from shallows.base.literal import is_table
+from shallows.base.toml import is_table
+from shallows.core import contract
 from shallows.errors import ScenarioError, collect
-from shallows.settings import switch
 from shallows.units import RATE, SIZE, did_you_mean
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Marking:
     """
 
     kind: str
-    at: str
+    at: contract.At
     parameters: dict[str, float | ByRate | None]
     cells: Cells | None = None
 
@@ -204,9 +204,9 @@ def choose(table: dict[str, object], frame: "Frame") -> Marking:
     cells = _cells(row, table["cell"], frame) if "cell" in table else None
     set_ = {key: value for key, value in table.items() if key not in ("kind", "at", "cell", *recommended)}
     collect(partial(take, key, value) for key, value in set_.items())
-    at = table.get("at", row["at"])
-    if at not in ("enqueue", "dequeue"):
-        raise ScenarioError("at", at, '"enqueue" or "dequeue"')
+    at = cast("contract.At", table.get("at", row["at"]))
+    if at not in get_args(contract.At):
+        raise ScenarioError("at", at, " or ".join(f'"{one}"' for one in get_args(contract.At)))
     chosen = Marking(row["name"], at, values, cells)
     _check_combinations(chosen, row)
     return chosen

@@ -1,7 +1,7 @@
 """Base of the tables of a scenario: models with exact integers that refuse unknown keys."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -39,12 +39,18 @@ class Table(BaseModel, frozen=True):
         """This table with the defaults that depend on the network, by key: `{"network.buffer": 375000}`."""
         return self
 
-    def to_core(self, of: type) -> dict[str, object]:
+    def to_core(self, of: type, but: Container[str] = ()) -> dict[str, object]:
         """The keys of `of`, a table of the core's request, from this table's keys of the same names.
 
-        A key of the request ends in its unit, as `stack_ps` does for `stack`.
+        A key of the request ends in its unit, as `stack_ps` does for `stack`. `but` are keys that the caller
+        makes.
         """
-        return {key: getattr(self, _UNIT.sub("", key)) for key in of.__annotations__}
+        return {key: getattr(self, name) for key, name in self.names_in_core(of, but).items()}
+
+    @classmethod
+    def names_in_core(cls, of: type, but: Container[str] = ()) -> dict[str, str]:
+        """The name of each key of `of` without its unit."""
+        return {key: _UNIT.sub("", key) for key in of.__annotations__ if key not in but}
 
     def __dir__(self) -> Iterable[str]:
         """Its own attributes, for completion: not the methods of pydantic and of all tables."""

@@ -38,6 +38,7 @@ COMMANDS = {
     "import": "importing:import_files",
     "fit": "fitting:fit",
     "schema": "catalog:schema",
+    "explain": "catalog:explain",
     "live": "live:app",
     "wire": "wire:app",
 }
@@ -61,6 +62,7 @@ SUMMARIES = {
     "import": "Read files of other simulators as a scenario",
     "fit": "Find costs of hosts from a table of measured times",
     "schema": "Print the JSON Schema of a scenario, for editors",
+    "explain": "Say what a key, a column or a number means",
     "live": "Linux TCP under eBPF on this machine; needs root",
     "wire": "A flow between two machines over UDP",
 }

@@ -1,4 +1,4 @@
-"""`shallows scenarios`, `shallows cc` and `shallows schema`: what a user can choose from."""
+"""`shallows scenarios`, `cc`, `schema` and `explain`: what a user can choose from, and what it means."""
 
 import sys
 from collections.abc import Sequence
@@ -47,9 +47,25 @@ def schema() -> int:
     """Print the JSON Schema of a scenario file, with which editors complete and check it."""
     import json
 
-    from shallows.scenario.schema import scenario_schema
+    from shallows.registry.schema import scenario_schema
 
     print(json.dumps(scenario_schema(), indent=2))  # the schema itself, as editors read it
+    return DONE
+
+
+@with_status
+def explain(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="Such as network.pfc.watchdog, pfc.watchdog or busbw_gb_per_s."),
+    ],
+    json_: Json = False,
+) -> int:
+    """Say what a key of a scenario, a column or a number of a result means: type, default, worlds, text."""
+    from shallows.registry import explain as registry
+
+    found = registry.explain(name)
+    _print("explanations", found, registry.page(found), json_)
     return DONE
 
 
@@ -70,12 +86,12 @@ def cc(
     json_: Json = False,
 ) -> int:
     """List algorithms, receivers and markings, or show one: parts, parameters, presets, limits."""
-    from shallows.algorithms import catalog
+    from shallows.registry import catalog
 
     if on and not name:
         raise ScenarioError("--on", on, "the name of an algorithm or a marking before it")
     if on and name:
-        from shallows.algorithms import in_use
+        from shallows.registry import in_use
         from shallows.scenario import Scenario
 
         values = in_use.values(name, Scenario.load(on))

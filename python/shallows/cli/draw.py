@@ -49,10 +49,11 @@ def draw(
 def _page(what: str, out: Path) -> int:
     """Write the page of a result's network over time."""
     from shallows.errors import ScenarioError
-    from shallows.pages import moments, report, topology
+    from shallows.pages import moments, topology
     from shallows.results import files
     from shallows.runs import Run
     from shallows.scenario import Scenario
+    from shallows.why import page as report
 
     files.check(out, files.PAGE)
     if not Path(what).is_dir():

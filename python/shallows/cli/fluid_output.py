@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallows.base import streams
-from shallows.base.literal import is_list, is_table
+from shallows.base.toml import is_list, is_table
 from shallows.cli.output import print_json
 from shallows.errors import ScenarioError
 from shallows.results import files

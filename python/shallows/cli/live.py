@@ -10,8 +10,6 @@ from shallows.cli.output import Json, print_json
 from shallows.cli.parsing import App
 from shallows.cli.settings import at_least, settings
 
-# Timestamps of ordinary hosts vary by this much; without it DX takes the noise for queueing.
-ON_A_HOST = {"dx": {"headroom": "30us"}}
 EXAMPLE = "headroom=30us"
 
 app = App(
@@ -81,7 +79,7 @@ def _two_hosts(cc: str, seconds: float, rate: str, set_: list[str] | None) -> Ca
     from shallows.algorithms.algorithm import choose
     from shallows.errors import ScenarioError
     from shallows.units import RATE, Frame
-    from shallows.worlds import live, machine
+    from shallows.worlds import kernel_programs, live, machine
 
     there = shutil.which("iperf3") is not None
     if not there:
@@ -89,7 +87,7 @@ def _two_hosts(cc: str, seconds: float, rate: str, set_: list[str] | None) -> Ca
             "no iperf3 on the PATH (Debian's package iperf3): using a built-in traffic source",
             file=sys.stderr,
         )
-    parameters = {**ON_A_HOST.get(cc, {}), **settings(set_, EXAMPLE)}
+    parameters = {**kernel_programs.on_a_host(cc), **settings(set_, EXAMPLE)}
     control = choose({"name": cc, **parameters}, Frame(1500, 1460)).to_core()
     try:
         rate_bps = int(RATE.amount(rate))
@@ -178,6 +176,7 @@ def _attachment(
     from shallows.errors import ScenarioError
     from shallows.units import Frame
     from shallows.worlds.kernel import check_receiver
+    from shallows.worlds.kernel_programs import OWN, on_a_host
 
     if cc is None and receiver is None:
         raise ScenarioError("NAME", None, "an algorithm, or --receiver inigo, or both")
@@ -186,7 +185,7 @@ def _attachment(
     of_receiver = {
         key.removeprefix("receiver."): value for key, value in parameters.items() if key not in own
     }
-    table: dict[str, object] = {"name": cc or "cubic", **ON_A_HOST.get(cc or "", {}), **own}
+    table: dict[str, object] = {"name": cc or OWN, **on_a_host(cc or OWN), **own}
     if receiver:
         table["receiver"] = {"resolution": "1ms", **of_receiver, "kind": receiver}
     chosen = choose(table, Frame(1500, 1460))

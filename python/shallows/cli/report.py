@@ -90,10 +90,10 @@ def write(result: "Run | Comparison", file: Path) -> None:
     """Write the page of a `Run` or a `Comparison`, with the critical paths of its slowest flows."""
     import sys
 
-    from shallows.memory import needs
-    from shallows.pages.report import SLOWEST
     from shallows.printing.progress import Progress
     from shallows.runs import Run
+    from shallows.scenario import needs
+    from shallows.why.page import SLOWEST
 
     runs = [result] if isinstance(result, Run) else result.runs.values()
     needs.check_page(run.scenario for run in runs if run.summary["world"] == "packet")

@@ -93,7 +93,7 @@ def run(
     from shallows.printing.progress import PREPARING, Progress, report_if_slow
     from shallows.printing.report import run_report
     from shallows.results import paths
-    from shallows.worlds.runner import in_world, prepare
+    from shallows.runner import in_world, prepare
 
     window = _window(since, until)
     if plot or window:
@@ -135,10 +135,10 @@ def compare(
     trust: Trust = False,
 ) -> int:
     """Run SCENARIO under several algorithms, or in several worlds: one table, one figure, a folder a run."""
-    from shallows.memory.needs import check_runs
     from shallows.printing.progress import PREPARING, Progress, report_if_slow
     from shallows.printing.report import comparison_report
     from shallows.results import paths
+    from shallows.scenario.needs import check_runs
     from shallows.sweeps.comparison import Comparison, prepare_all, run_all
 
     window = _window(since, until)

@@ -4,13 +4,23 @@ Generated from crates/sim/src/spec and crates/contract by `make generated`: a ch
 """
 
 from collections.abc import Callable
-from typing import NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 U16, U32, U64 = NDArray[np.uint16], NDArray[np.uint32], NDArray[np.uint64]
 F64, Flags = NDArray[np.float64], NDArray[np.bool_]
+
+
+Nic = Literal["fair", "fifo"]
+LossDetection = Literal["duplicate-acks", "rack"]
+Retransmission = Literal["go-back-n", "selective"]
+Change = Literal["down", "up", "drain", "undrain", "pause", "resume"] | dict[str, int] | dict[str, float]
+At = Literal["enqueue", "dequeue"]
+Balancing = Literal[
+    "flow", "packet", "queue", "round-robin", "flowlet", "oblivious", "bitmap", "reps", "plb", "mrc"
+]
 
 
 class Datagrams(TypedDict):
@@ -205,7 +215,7 @@ class Timestamps(TypedDict):
 
 
 class Host(TypedDict):
-    nic: str
+    nic: Nic
     initial_window_bytes: int
     rto_min_ps: int
     rto_max_ps: int
@@ -213,8 +223,8 @@ class Host(TypedDict):
     ack_delay_ps: int
     prr: bool
     segment: int
-    loss_detection: str
-    retransmission: str
+    loss_detection: LossDetection
+    retransmission: Retransmission
     gap: float
     option_bytes: int
     poll_ps: int
@@ -300,7 +310,7 @@ Flows = TypedDict(
 class Fault(TypedDict):
     time_ps: int
     link: int
-    change: str | dict[str, int] | dict[str, float]
+    change: Change
 
 
 class Shared(TypedDict):
@@ -354,7 +364,7 @@ class Discipline(TypedDict):
 
 class Marking(TypedDict):
     kind: str
-    at: str
+    at: At
     parameters: dict[str, float]
 
 
@@ -380,7 +390,7 @@ class Request(TypedDict):
     disciplines: list[Discipline]
     classes: list[TrafficClass]
     pools: list[Shared]
-    balancing: str
+    balancing: Balancing
     entropies: int
     flowlet_gap_ps: int
     faults: list[Fault]

@@ -2,11 +2,14 @@
 
 from typing import NotRequired, TypedDict
 
+from shallows.core.contract import At
+
 
 class Parameter(TypedDict):
     """A parameter in SI base units; all numbers are finite.
 
-    follows, default_at: what the default follows, and the network on which it is `default`, where it does.
+    rule: the name of the rule by which the default follows the network, if it does. follows, default_at: in
+    words what it follows, and the network on which it is `default`.
     """
 
     name: str
@@ -17,6 +20,7 @@ class Parameter(TypedDict):
     max: float
     meaning: str
     source: str
+    rule: NotRequired[str | None]
     follows: NotRequired[str]
     default_at: NotRequired[str | None]
 
@@ -51,8 +55,30 @@ class Row(TypedDict):
 class MarkingRow(Row):
     """A kind of marking: the queue that it observes by default, and the feedback to senders."""
 
-    at: str
+    at: At
     tells: str
+
+
+class Traits(TypedDict):
+    """What an algorithm is to those who run and explain it (crates/cc/src/traits.rs).
+
+    reads_switches: whether packets bring it rates or records of ports. least_rtt: whether its base round trip
+    is the smallest that a flow measured, and the flag that makes it otherwise. step: the parameter that sets
+    how fast a flow takes free bandwidth, and the source of its default. corrected_by: the algorithm to use
+    instead, if its flows have no shares to which they return.
+    """
+
+    reacts_to_delay: bool
+    reacts_to_queues_alone: bool
+    reads_switches: bool
+    chooses_paths: bool
+    least_rtt: tuple[bool, str | None]
+    returns_by_timer: bool
+    has_target_queue: bool
+    corrected_by: str | None
+    least_threshold: tuple[int, str] | None
+    step: tuple[str, str] | None
+    reference_bps: int | None
 
 
 class AlgorithmRow(Row):
@@ -66,4 +92,5 @@ class AlgorithmRow(Row):
     trims: bool
     honours: list[str]
     draws: bool
+    traits: Traits
     not_modelled: list[str]

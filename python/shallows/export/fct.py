@@ -28,7 +28,7 @@ from shallows.results import files
 from shallows.topology.routing import Routes
 
 if TYPE_CHECKING:
-    from shallows.runs import Run
+    from shallows.results.run import Run
 
 KIND = files.Kind("flow completion times", (), (".txt",))
 """An export replaces no file: those of the simulator have the same form."""

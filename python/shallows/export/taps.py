@@ -11,17 +11,16 @@ from numpy.typing import NDArray
 
 from shallows.core.contract import F64, U64, Answer, Flags
 from shallows.errors import ScenarioError
-from shallows.memory import needs
-from shallows.traffic import addends
+from shallows.scenario import addends, needs
 from shallows.units import NEVER, TIME
 from shallows.why import rerun, selection, stoppages
 from shallows.why.snapshot import within
 from shallows.why.stoppages import Stoppage
 
 if TYPE_CHECKING:
+    from shallows.core.progress import OnProgress
     from shallows.results.run import Run
     from shallows.scenario import Scenario
-    from shallows.worlds.runner import OnProgress
 
 MOST_FRAMES = 1_000_000
 """The most frames in a file: viewers open no more."""

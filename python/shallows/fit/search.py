@@ -195,7 +195,7 @@ def _smallest(scenario: "Scenario") -> float:
 
 def _timed(scenario: "Scenario", size: float) -> tuple[float, int]:
     """The time in us that the first table takes for a size, and the messages that follow each other."""
-    from shallows.worlds.runner import run
+    from shallows.runner import run
 
     if "size" not in type(scenario.traffic[0]).model_fields:
         expected = "a kind with a size, such as all-reduce or incast, whose times were measured"

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import NoReturn, cast
 
 from shallows.base import limits, names, texts
-from shallows.base.literal import is_list, is_table
+from shallows.base.toml import is_list, is_table
 from shallows.errors import ScenarioError
 from shallows.importers import protobuf
 from shallows.importers.collectives import COLLECTIVES, EXPANDED, Collective

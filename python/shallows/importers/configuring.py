@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.importers import hpcc_config
 from shallows.importers.content import Fabric, Notes, Settings
-from shallows.settings.fragment import MEMORY
+from shallows.scenario.queues import MEMORY
 from shallows.units import RATE, SIZE, TIME
 
 if TYPE_CHECKING:

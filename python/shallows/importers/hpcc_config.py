@@ -26,12 +26,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from shallows.algorithms.algorithm import choose
+from shallows.algorithms.nic import BYTE_RESET_OFF
 from shallows.base import limits
 from shallows.errors import ScenarioError
 from shallows.importers.content import Parts, Reference, Settings
 from shallows.importers.hpcc import RATES, quantity
 from shallows.importers.source import Source, Word
-from shallows.settings.nic import BYTE_RESET_OFF
 from shallows.units import RATE, SIZE, TIME, Frame
 
 

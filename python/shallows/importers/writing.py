@@ -14,7 +14,7 @@ import tomli_w
 
 from shallows import memory
 from shallows.base import names
-from shallows.base.literal import is_table
+from shallows.base.toml import is_table
 from shallows.errors import ScenarioError
 from shallows.importers import configuring
 from shallows.importers.formats import read_all

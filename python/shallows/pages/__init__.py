@@ -1,1 +1,1 @@
-"""Self-contained HTML pages of a run, a comparison, critical paths, and the papers."""
+"""Pages of results, and the page of a network over the time of a run, in a browser."""

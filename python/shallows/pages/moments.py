@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shallows.errors import ScenarioError
-from shallows.faults import ASPECTS, changes
 from shallows.pages import pauses
 from shallows.results import mismatch
 from shallows.results.tables import Names
+from shallows.scenario.faults import ASPECTS, changes
 from shallows.units import MOST_ROWS, NEVER, TIME
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shallows.core.contract import F64, U64, Flags
-    from shallows.faults.changes import LinkChange
     from shallows.results.run import Run
     from shallows.scenario import Scenario
+    from shallows.scenario.faults.changes import LinkChange
     from shallows.topology import Network
 
 MOST_MOMENTS = 240

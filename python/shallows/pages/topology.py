@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shallows.base import names
+from shallows.html.document import beside, document
+from shallows.html.palette import QUEUE, UTILIZATION, style
 from shallows.pages import moments, pauses
-from shallows.pages.document import beside, document
 from shallows.pages.drawing import PAUSED, RING, Drawing
 from shallows.pages.moments import Moments
-from shallows.pages.palette import QUEUE, UTILIZATION, style
 from shallows.units import MOST_ROWS
 
 if TYPE_CHECKING:

@@ -19,15 +19,15 @@ from shallows.results.contents import (
 from shallows.results.inputs import LIMIT
 from shallows.results.metrics import BY_KEY
 from shallows.results.summary import FEW, bounds, is_of_few, value
+from shallows.scenario.supported_keys import REAL_TIME
 from shallows.units import SIZE, TIME
-from shallows.worlds import REAL_TIME
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.style import StyleType
     from rich.table import Table
 
-    from shallows.sweeps.comparison import Comparison, Distance
+    from shallows.results.compared import Compared, Distance
 
     Part = str | Table
     """A text or a table of a report."""
@@ -241,7 +241,7 @@ def _stranded(row: FaultNumbers) -> list[str]:
     return [f"stranded    by faults[{row['fault']}], as {row['stranded_because']}: flow {named}"]
 
 
-def comparison_report(comparison: "Comparison") -> "list[Part]":
+def comparison_report(comparison: "Compared") -> "list[Part]":
     """The table of a comparison, and slowdown by flow size if flows finished."""
     rows = comparison.rows
     shown = [row for row in ROWS if any(_or_bound(r, row[0]) is not None for r in rows)]
@@ -264,7 +264,7 @@ def comparison_report(comparison: "Comparison") -> "list[Part]":
     return [*_answers(comparison), *sizes, table, *lines, *_distances(comparison.distances)]
 
 
-def _answers(comparison: "Comparison") -> "list[Table]":
+def _answers(comparison: "Compared") -> "list[Table]":
     """Completion times and bandwidths of each collective and task, and the recovery from each fault."""
     from shallows.results.tenants import completion_us
 

@@ -30,9 +30,9 @@ from shallows.traffic import NO_FLOW
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
-    from shallows.faults.goodput import Record
     from shallows.results.contents import Unsettled
     from shallows.scenario import Scenario
+    from shallows.scenario.faults.goodput import Record
     from shallows.topology import Network
     from shallows.traffic import Flows
 
@@ -272,7 +272,7 @@ class Answer:
         if not match:
             return ""
         from shallows import _core
-        from shallows.worlds.request import request
+        from shallows.scenario.request import request
 
         flow = int(match[1])
         ((forward, back),) = _core.paths(request(self.scenario), np.array([flow], np.uint32))

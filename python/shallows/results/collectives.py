@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from shallows.core.contract import U64
 from shallows.results import least
-from shallows.traffic import Collective, addends
+from shallows.scenario import addends
+from shallows.traffic import Collective
 from shallows.units import NEVER
 
 if TYPE_CHECKING:

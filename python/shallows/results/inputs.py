@@ -19,7 +19,7 @@ import tomli_w
 
 from shallows.algorithms import trust
 from shallows.base import texts
-from shallows.base.literal import is_list, is_table
+from shallows.base.toml import is_list, is_table
 from shallows.errors import ScenarioError
 
 if TYPE_CHECKING:

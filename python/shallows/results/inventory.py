@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TypedDict
 
-from shallows.base.literal import is_list, is_table
+from shallows.base.toml import is_list, is_table
 from shallows.base.version import version
 from shallows.errors import ScenarioError
 from shallows.results import shape, store

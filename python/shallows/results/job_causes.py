@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from shallows.results import task_members
 from shallows.results.least import Ports
 from shallows.results.summary import bounds
-from shallows.traffic import addends
+from shallows.scenario import addends
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from shallows.core.contract import F64
     from shallows.results.answer import Answer
-    from shallows.why.task_choice import Task
+    from shallows.results.task_members import Task
 
     Numbers = NDArray[np.intp]
 
@@ -105,8 +106,6 @@ def _job(answer: "Answer", row: dict[str, Any]) -> "Task":
 
     What has not ended lasts until the end of the run, and what has not begun ends before everything.
     """
-    from shallows.why import task_choice
-
     flows, columns = answer.scenario.flows, answer.answer["flows"]
     computed = answer.answer["computations"]
     start, finish = (
@@ -117,24 +116,23 @@ def _job(answer: "Answer", row: dict[str, Any]) -> "Task":
     finish = np.where(finish.view(np.uint64) == NEVER, answer.ended_ps, finish)
     start, finish = np.where(begun, start, np.iinfo(np.int64).max), np.where(begun, finish, -1)
     name = flows.names[int(row["traffic"])]
-    table, groups = task_choice.groups(flows, name)
+    table, groups = task_members.groups(flows, name)
     group = int(row.get("group", 0))
-    computations = task_choice.computations(flows, table) if "group" not in row else range(0)
-    delay_ps = task_choice.first_delay_ps(answer.scenario, table)
-    return task_choice.Task(name, table, group, groups[group], computations, start, finish, delay_ps)
+    computations = task_members.computations(flows, table) if "group" not in row else range(0)
+    delay_ps = task_members.first_delay_ps(answer.scenario, table)
+    return task_members.Task(name, table, group, groups[group], computations, start, finish, delay_ps)
 
 
 def _path(answer: "Answer", job: "Task") -> tuple[list[Part], int]:
     """The messages on the path of a job, the last one first, and when its first task was ready to start."""
-    from shallows.why import task
-
     flows, parts = answer.scenario.flows, list[Part]()
     number, end_ps = job.last, int(job.finish_ps[job.last])
     while True:
         begin_ps = int(job.start_ps[number])
         if number < len(flows):
             parts.append(Part(number, begin_ps, end_ps))
-        edges = [edge for edge in task.waited_for(flows, job, number) if job.start_ps[edge.flow] < begin_ps]
+        before = task_members.waited_for(flows, job, number)
+        edges = [edge for edge in before if job.start_ps[edge.flow] < begin_ps]
         if not edges:
             return parts, begin_ps - (job.first_delay_ps if number < len(flows) else 0)
         # Of several the results do not say which was the last: of those that were sent, the last that began.
@@ -355,7 +353,7 @@ class _Traffic:
 
 def _paths(answer: "Answer", flows: "Numbers") -> list[list[int]]:
     """The links of these flows, before any failure; none where packets may take several paths."""
-    from shallows.warnings.paths import paths_of
+    from shallows.scenario.paths import paths_of
 
     if answer.scenario.network.balancing != "flow" or not answer.network.is_nic.any():
         return [[] for _ in flows]
@@ -367,7 +365,7 @@ def _faults(answer: "Answer") -> dict[int, list[tuple[int, int, float]]]:
 
     It is 0 while the link was down, and flows still used it: until switches take other paths.
     """
-    from shallows.faults import Change, changes
+    from shallows.scenario.faults import Change, changes
 
     spans: dict[int, list[tuple[int, int, float]]] = {}
     since: dict[tuple[int, str], tuple[int, float]] = {}

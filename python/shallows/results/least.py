@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shallows import _core
-from shallows.traffic import costs, offered
+from shallows.scenario import host_costs
+from shallows.traffic import offered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,7 +65,7 @@ class Ports(NamedTuple):
         host: "NDArray[np.integer]",
     ) -> "Ports":
         network, flows = scenario.graph, scenario.flows
-        inside, rate = network.in_server, costs.limited(scenario, network).astype(float)
+        inside, rate = network.in_server, host_costs.limited(scenario, network).astype(float)
         fastest, count = np.zeros(2 * network.hosts), np.zeros(2 * network.hosts, np.int64)
         place = host_of[at_host].astype(np.int64) + network.hosts * inside[at_host]
         np.maximum.at(fastest, place, rate[at_host])

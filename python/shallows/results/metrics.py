@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shallows.base.literal import is_list
+from shallows.base.toml import is_list
 from shallows.errors import ScenarioError
 from shallows.results import jobs
 from shallows.results.summary import PERCENTILES

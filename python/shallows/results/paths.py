@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from shallows.base import names
 from shallows.results import store
 from shallows.results.address import address
-from shallows.worlds import REAL_TIME
+from shallows.scenario.supported_keys import REAL_TIME
 
 if TYPE_CHECKING:
     from shallows.scenario import Scenario

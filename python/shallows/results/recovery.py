@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallows import faults
 from shallows.algorithms.defaults import Scale
 from shallows.core.contract import F64
 from shallows.results.summary import Counted, known
 from shallows.results.tables import Names
+from shallows.scenario import faults
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from shallows.core.contract import Answer, Flags
-    from shallows.faults import Fault
-    from shallows.faults.goodput import Record
     from shallows.results.tables import Block
     from shallows.scenario import Scenario
+    from shallows.scenario.faults import Fault
+    from shallows.scenario.faults.goodput import Record
     from shallows.topology import Network
 
 ROUND_TRIPS = 10

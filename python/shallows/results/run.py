@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 
-from shallows.base.literal import is_table
+from shallows.base.toml import is_table
 from shallows.errors import BooksError, ScenarioError
 from shallows.results import arrow, disk, inputs, paths, shape, store, tables
 from shallows.results.contents import Summary
 from shallows.results.summary import Counted
 from shallows.results.tables import ALL_TABLES, OPTIONAL
+from shallows.scenario import Scenario
 from shallows.units import TIME
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     import pyarrow
 
     from shallows.results.answer import Answer
-    from shallows.scenario import Scenario
 
 Blocks = Mapping[str, Callable[[], Iterable[tables.Block]]]
 
@@ -47,7 +47,7 @@ class Run:
     `computations`, `queues`, `probes`, `ports`, `classes`, `messages`, `goodput` and `queue_histograms` are
     pandas tables, built when first used; `ALL_TABLES` names their columns with unit and definition.
 
-    `scenarios` is the class `Scenario`, which reads `scenario_toml`. `blocks` maps the name of a table to a
+    `blocks` maps the name of a table to a
     function that yields it in blocks: dicts of equally long columns (numpy arrays, NaN for a missing value,
     or `Names`). `answer` is the answer of the world; None for a run that was loaded from a folder.
     """
@@ -56,14 +56,12 @@ class Run:
         self,
         scenario_toml: str,
         summary: Summary,
-        scenarios: "type[Scenario]",
         blocks: Blocks,
         answer: "Answer | None" = None,
     ) -> None:
         self.answer = answer
         self.scenario_toml = scenario_toml
         self.summary = summary
-        self.scenarios = scenarios
         self.blocks = blocks
         self._columns: dict[str, tables.Block] = {}
         self._folder = Path()
@@ -75,10 +73,10 @@ class Run:
         """The run of an answer of a world, which took `wall_s` of real time."""
         scenario = answer.scenario
         summary = cast(Summary, {"world": world, **answer.summary(wall_s)})
-        return cls(scenario.to_toml(), summary, type(scenario), answer.blocks(), answer)
+        return cls(scenario.to_toml(), summary, answer.blocks(), answer)
 
     @classmethod
-    def saved(cls, folder: str | PathLike[str], scenarios: "type[Scenario]") -> Self:
+    def saved(cls, folder: str | PathLike[str]) -> Self:
         """The run saved in `folder`. Tables are read when first used.
 
         Raises `ScenarioError` if the folder holds no result, or files of different runs.
@@ -89,11 +87,11 @@ class Run:
         store.restore(folder)
         for _ in range(ATTEMPTS - 1):
             with suppress(ScenarioError):  # another run may have replaced the folder in the meantime
-                return cls._loaded(folder, scenarios)
-        return cls._loaded(folder, scenarios)
+                return cls._loaded(folder)
+        return cls._loaded(folder)
 
     @classmethod
-    def _loaded(cls, folder: Path, scenarios: "type[Scenario]") -> Self:
+    def _loaded(cls, folder: Path) -> Self:
         try:
             scenario_toml, summary = ((folder / name).read_text("utf-8") for name in TEXTS)
         except OSError as error:
@@ -116,21 +114,19 @@ class Run:
             file = folder / "summary.json"
             raise ScenarioError("not a summary", file=file, expected="one that a run saved") from None
         try:
-            run = cls._checked(folder, scenario_toml, summary, read, scenarios)
+            run = cls._checked(folder, scenario_toml, summary, read)
         except ScenarioError as error:
             raise shape.of_version(read, error) from None
         return run
 
     @classmethod
-    def _checked(
-        cls, folder: Path, scenario_toml: str, summary: str, read: object, scenarios: "type[Scenario]"
-    ) -> Self:
+    def _checked(cls, folder: Path, scenario_toml: str, summary: str, read: object) -> Self:
         """The run of these texts and the tables beside them, all as a run saved them."""
         try:
             shape.check(read, Summary)
         except ScenarioError as error:
             raise error.in_file(folder / "summary.json") from None
-        run = cls(scenario_toml, cast(Summary, read), scenarios, {})
+        run = cls(scenario_toml, cast(Summary, read), {})
         run._folder, run._texts = folder, (scenario_toml, summary)
         for name in ALL_TABLES:
             if not run._lacks(name):
@@ -251,7 +247,7 @@ class Run:
     @cached_property
     def scenario(self) -> "Scenario":
         """The `Scenario` of this run, every default resolved."""
-        return self.scenarios.from_toml(self.scenario_toml, file=self._file)
+        return Scenario.from_toml(self.scenario_toml, file=self._file)
 
     @property
     def interrupted(self) -> bool:

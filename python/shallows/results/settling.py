@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shallows.faults.goodput import MOST, Record
+from shallows.scenario.faults.goodput import MOST, Record
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def of_answer(answer: "Answer") -> "list[Unsettled]":
 
 def _busiest(answer: "Answer") -> "F64":
     """For each flow the utilization of the busiest link that it may use, after the warm-up."""
-    from shallows.warnings.paths import paths_of
+    from shallows.scenario.paths import paths_of
 
     used: F64 = answer.port_columns["utilization"]
     if answer.scenario.network.balancing != "flow":

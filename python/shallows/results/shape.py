@@ -6,7 +6,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from shallows.base.literal import is_list, is_table
+from shallows.base.toml import is_list, is_table
 from shallows.base.version import version
 from shallows.errors import ScenarioError
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Thread
 
 from shallows.base import texts
-from shallows.base.literal import is_table
+from shallows.base.toml import is_table
 from shallows.errors import ScenarioError
 from shallows.results import inputs
 from shallows.results.tables import ALL_TABLES

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shallows.base.literal import is_list, is_table
+from shallows.base.toml import is_list, is_table
 
 if TYPE_CHECKING:
     from shallows.results.contents import Summary

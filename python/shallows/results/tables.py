@@ -71,7 +71,7 @@ TABLES = {
     "queues": {
         "time_us": Column("float64", "us", "when the sample was taken"),
         "port": Column("name", "", "egress port, as from->to"),
-        "queue_pkt": Column("float64", "full frames", "queue_bytes / mtu"),
+        "queue_pkt": Column("float64", "full frames", "`queue_bytes` / mtu"),
         "queue_bytes": Column("uint32", "B", "frames waiting plus what is left of the one being sent"),
     },
     "probes": {

@@ -12,10 +12,11 @@ from keyword import iskeyword
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from shallows.base.literal import CC, Builder, Marking, is_list, is_table
 from shallows.base.table import Table
+from shallows.base.toml import is_list, is_table
 from shallows.errors import ScenarioError
-from shallows.faults import Fault
+from shallows.scenario.faults import Fault
+from shallows.scenario.literal import CC, Builder, Marking
 from shallows.scenario.queues import Pauses, Pool, PortTable, Shared, TrafficClass, Trimming
 from shallows.scenario.tables import HostTable, NetworkTable, RecordTable, TimestampTable
 from shallows.topology import KINDS as TOPOLOGY_KINDS

@@ -5,7 +5,8 @@ from typing import Any, Literal, Required, TypedDict
 
 from pydantic.fields import FieldInfo
 
-from shallows.base.literal import (
+from shallows.base.table import Table
+from shallows.scenario.literal import (
     CC,
     Algorithm,
     AnyMarking,
@@ -23,8 +24,7 @@ from shallows.base.literal import (
     TableLike,
     Time,
 )
-from shallows.base.literal import Graph as GraphLike
-from shallows.base.table import Table
+from shallows.scenario.literal import Graph as GraphLike
 
 __all__ = [
     "CC",
@@ -115,7 +115,7 @@ class Trimming(Builder):
     """`[network.trimming]`: switch ports trim packets to their headers instead of dropping them (NDP).
 
     queue: data packets that a port holds; by default 8, or twice the largest marking threshold
-    threshold: bytes of data that a port holds, in place of queue
+    threshold: bytes of data that a port holds, in place of `queue`
     headers: queue of headers, answers and pulls; default 16pkt
     ratio: headers sent per waiting data packet; default 10
     """
@@ -197,16 +197,16 @@ class Network(Builder):
 
     mtu: a full frame on the wire: one pkt; default 1500B
     header: header bytes of a frame; the size of an ack; default 40B
-    buffer: of each switch port; by default 375KB, or more for a longer path or a larger threshold
     shared: one memory for the ports of each switch, instead of buffer
-    pfc: whether switches pause links that bring too much data
-    trimming: whether ports trim packets to headers instead of dropping them; by default as cc needs
-    marking: "none" or a table of a kind and its keys; by default as the algorithms need
     balancing: choice among equal paths, by switches or by hosts; mrc if all traffic is of mrc; default flow
     entropies: entropy values of a flow, a power of two up to 65536, if hosts choose paths
     flowlet_gap: pause after which a flowlet begins; 100us with balancing = "flowlet"
     convergence: time that switches need to reroute after a link breaks or is repaired; default never
     delay_spread: each cable is longer by up to this share of its delay, at random; default 0.0
+    marking: how the queue marks: "none", or a table of a kind and its keys; by default as the algorithms need
+    trimming: whether ports trim packets to headers instead of dropping them; by default as cc needs
+    buffer: of the queue at a switch port; by default 375KB, or more for a longer path or a larger threshold
+    pfc: whether switches pause links that bring too much data
     """
 
     def __init__(
@@ -214,11 +214,7 @@ class Network(Builder):
         *,
         mtu: Size = "1500B",
         header: Size = "40B",
-        buffer: Size | None = None,
         shared: Shared | TableLike | Literal[False] | None = None,
-        pfc: Pauses | TableLike | bool | Literal[False] | None = None,
-        trimming: Trimming | TableLike | bool | Literal[False] | None = None,
-        marking: AnyMarking | None = None,
         balancing: Literal[
             "flow", "packet", "queue", "round-robin", "flowlet", "oblivious", "bitmap", "reps", "plb", "mrc"
         ] = "flow",
@@ -226,6 +222,10 @@ class Network(Builder):
         flowlet_gap: Time | None = None,
         convergence: Time = "never",
         delay_spread: float = 0.0,
+        marking: AnyMarking | None = None,
+        trimming: Trimming | TableLike | bool | Literal[False] | None = None,
+        buffer: Size | None = None,
+        pfc: Pauses | TableLike | bool | Literal[False] | None = None,
     ) -> None: ...
 
 class Hosts(Builder):
@@ -303,11 +303,11 @@ class TrafficClass(Builder):
 
     name: the name that traffic refers to; required
     weight: share of what the classes before it leave (DWRR); by default strict priority
-    marking: how its queue marks; by default as network.marking, or as its algorithms need
-    pfc: whether switches pause this class; by default as network.pfc
-    trimming: whether ports trim its packets; by default as network.trimming, or as cc needs
-    buffer: of its queue at a switch port; by default network.buffer, with a pool unlimited
     pool: the pool that holds its packets; by default it shares none
+    marking: how the queue marks: "none", or a table of a kind and its keys; by default as network.marking
+    trimming: whether ports trim packets to headers instead of dropping them; by default as network.trimming
+    buffer: of the queue at a switch port; by default as network.buffer
+    pfc: whether switches pause links that bring too much data; by default as network.pfc
     """
 
     def __init__(
@@ -315,11 +315,11 @@ class TrafficClass(Builder):
         *,
         name: str,
         weight: int | None = None,
+        pool: str | None = None,
         marking: AnyMarking | None = None,
-        pfc: Pauses | TableLike | bool | Literal[False] | None = None,
         trimming: Trimming | TableLike | bool | Literal[False] | None = None,
         buffer: Size | None = None,
-        pool: str | None = None,
+        pfc: Pauses | TableLike | bool | Literal[False] | None = None,
     ) -> None: ...
 
 class Pool(Builder):
@@ -342,9 +342,9 @@ class PortSettings(Builder):
     """A table of `[[ports]]`: other settings of some ports of switches, such as those of a tier.
 
     names: the ports, by name or pattern: "spine*->*", "*->h*" or ["s0->s1", "s1->s0"]; required
-    marking: how these queues mark; by default as elsewhere
     trimming: at which length these queues trim; keys that are not set are as elsewhere
-    buffer: of each of these queues; by default as elsewhere
+    marking: how the queue marks: "none", or a table of a kind and its keys; by default as elsewhere
+    buffer: of the queue at a switch port; by default as elsewhere
     class_: the class whose queues it changes; by default those of all
     """
 
@@ -352,8 +352,8 @@ class PortSettings(Builder):
         self,
         *,
         names: Ports,
-        marking: AnyMarking | None = None,
         trimming: Trimming | TableLike | bool | None = None,
+        marking: AnyMarking | None = None,
         buffer: Size | None = None,
         class_: str | None = None,
     ) -> None: ...

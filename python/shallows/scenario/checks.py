@@ -3,10 +3,9 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
-from shallows import faults
-from shallows.base.literal import is_list
+from shallows.base.toml import is_list
 from shallows.errors import ScenarioError, collect
-from shallows.scenario import port_checks, sizes
+from shallows.scenario import faults, port_checks, sizes
 from shallows.scenario.supported_keys import algorithms, refuse_unused_keys
 from shallows.units import MOST_ROWS, NEVER, TIME
 

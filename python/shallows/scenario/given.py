@@ -1,7 +1,7 @@
 """The tables of a scenario as written: validated, without defaults that depend on other tables."""
 
 from shallows.base.table import Key, Table
-from shallows.faults import Fault
+from shallows.scenario.faults import Fault
 from shallows.scenario.queues import Pool, PortTable, TrafficClass
 from shallows.scenario.tables import HostTable, NetworkTable, RecordTable
 from shallows.topology import Topology

@@ -17,10 +17,10 @@ from pydantic import ValidationError
 from shallows.algorithms import trust
 from shallows.algorithms.algorithm import Algorithm, choose
 from shallows.base import names, texts
-from shallows.base.literal import literal
 from shallows.errors import ScenarioError
 from shallows.scenario import checks, examples, places, raw, validation
 from shallows.scenario.given import Given
+from shallows.scenario.literal import literal
 from shallows.scenario.origin import Origin
 from shallows.scenario.overrides import by_user, copied, overridden
 from shallows.scenario.resolve import resolve
@@ -213,7 +213,7 @@ class Scenario(Resolved):
     @property
     def warnings(self) -> list[str]:
         """Warnings of a scenario that is valid but hardly what its author meant."""
-        from shallows.warnings.before import of_scenario
+        from shallows.scenario.doubts import of_scenario
 
         return of_scenario(self)
 

@@ -5,10 +5,11 @@ from typing import Any, cast
 
 from shallows.algorithms import trust
 from shallows.base import texts
-from shallows.base.literal import is_list, is_table, literal
 from shallows.base.table import Table
 from shallows.base.texts import DEEPEST, SHALLOW
+from shallows.base.toml import is_list, is_table
 from shallows.errors import NamedOverrides, ScenarioError
+from shallows.scenario.literal import literal
 from shallows.scenario.raw import check_depth
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS

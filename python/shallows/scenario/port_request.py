@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shallows import faults
 from shallows.algorithms.defaults import distinct, distinct_rows
 from shallows.core import contract
+from shallows.scenario import faults
 from shallows.scenario.ports import PortGroups, Queue, class_numbers
 from shallows.units import NEVER
 
@@ -84,7 +84,8 @@ class _Layout:
         first = [name for name, is_wanted in wanted.items() if is_wanted]
         pacer = is_nic and scenario.pacer is not None
         shares = not is_nic and (len(found) > 1 or any(queue.memory for queue in found))
-        return cls(first, pacer, not (first or classes or pacer or shares))
+        acts = not is_nic and any(queue.own.to_class() for queue in found)
+        return cls(first, pacer, not (first or classes or pacer or shares or acts))
 
 
 def to_core(scenario: "Scenario", network: "Network") -> PortRequest:
@@ -226,6 +227,8 @@ class _Port:
             limit = queue.trimming.threshold
             made["limit"] = {"bytes": limit} if limit else {"packets": queue.trimming.queue or 0}
             made["trims"] = True
+        if not self.is_nic:
+            made |= queue.own.to_class()
         if self.markings is not None and queue.marks and queue.marks.tells == "marks":
             (point,), _ = queue.marks.in_core(np.array([self.rate_bps], np.uint64))
             made["marking"] = _number(self.markings, point)

@@ -13,7 +13,7 @@ import numpy as np
 
 from shallows.algorithms.defaults import distinct_rows
 from shallows.errors import ScenarioError
-from shallows.scenario.queues import Pauses, PortTable, Shared, Trimming
+from shallows.scenario.queues import Pauses, PortTable, QueueTable, Shared, Trimming
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
@@ -49,23 +49,39 @@ class Memory:
 class Queue:
     """The queue of a class at every port; without `[[classes]]` that of all data, or of one priority.
 
-    key: of its table, "network" or "classes[2]". name: None without `[[classes]]`. turn: bytes that it sends
-    in a turn (DWRR), or None with strict priority. buffer: bytes that a port holds, unlimited with pauses or
-    a memory. memory: what it shares, whose key is `memory_key`; pool: its number in the request. algorithms:
-    those of its traffic.
+    key: of its table, "network" or "classes[2]", whose keys of a queue are `own`. name: None without
+    `[[classes]]`. turn: bytes that it sends in a turn (DWRR), or None with strict priority. memory: what it
+    shares, whose key is `memory_key`; pool: its number in the request. algorithms: those of its traffic.
     """
 
     key: str
+    own: QueueTable
     name: str | None
     turn: int | None
-    marking: "Marking | str"
-    buffer: int
-    pauses: Pauses | None
     memory: Memory | None
     memory_key: str
     pool: int | None
-    trimming: Trimming | None
     algorithms: "Sequence[Algorithm]"
+
+    @property
+    def marking(self) -> "Marking | str":
+        """How it marks, or "none"."""
+        return self.own.marking or "none"
+
+    @property
+    def buffer(self) -> int:
+        """Bytes that a port holds, unlimited with pauses or a memory."""
+        return self.own.buffer or NEVER
+
+    @property
+    def pauses(self) -> Pauses | None:
+        """When switches pause it; None if they do not."""
+        return self.own.pfc or None
+
+    @property
+    def trimming(self) -> Trimming | None:
+        """At which length it trims; None if it does not."""
+        return self.own.trimming or None
 
     @property
     def marks(self) -> "Marking | None":
@@ -97,13 +113,7 @@ class Queue:
         """This queue at the ports of a table of `[[ports]]`."""
         if self.name is not None and table.traffic_class not in (None, self.name):
             return self
-        trimming = self.trimming and table.trimming and self.trimming.merged(table.trimming)
-        return replace(
-            self,
-            marking=self.marking if table.marking is None else table.marking,
-            buffer=table.buffer or self.buffer,
-            trimming=trimming or self.trimming,
-        )
+        return replace(self, own=self.own.changed(table))
 
 
 def queues_of(scenario: "Draft") -> list[Queue]:
@@ -114,15 +124,12 @@ def queues_of(scenario: "Draft") -> list[Queue]:
     memory = Memory.of(options.shared) if options.shared else None
     all_data = Queue(
         key="network",
+        own=options,
         name=None,
         turn=None,
-        marking=options.marking or "none",
-        buffer=scenario.buffer,
-        pauses=options.pfc or None,
         memory=memory,
         memory_key="network.shared" if memory else "",
         pool=0 if memory else None,
-        trimming=options.trimming or None,
         algorithms=scenario.algorithms,
     )
     if not any(table.priority for table in scenario.traffic):
@@ -144,15 +151,12 @@ def _of_classes(scenario: "Draft") -> list[Queue]:
         found.append(
             Queue(
                 key=f"classes[{number}]",
+                own=one,
                 name=one.name,
                 turn=turn,
-                marking=one.marking or "none",
-                buffer=one.buffer or NEVER,
-                pauses=one.pfc or None,
                 memory=memory,
                 memory_key=key,
                 pool=place,
-                trimming=one.trimming or None,
                 algorithms=[algorithm for at, algorithm in used if at == number],
             )
         )

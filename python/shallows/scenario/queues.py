@@ -1,10 +1,10 @@
-"""Tables of queues: `[[classes]]`, `[[pools]]`, `[[ports]]`, and what `[network]` and classes both have.
+"""Tables of queues: `[[classes]]`, `[[pools]]`, `[[ports]]`, and the keys that they share with `[network]`.
 
-`scenario/ports.py` turns them into one list of queues.
+`QueueKeys` declares each key of a queue once. `scenario/ports.py` turns the tables into one list of queues.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar, cast
 
 from pydantic import (
     BeforeValidator,
@@ -19,12 +19,12 @@ from pydantic import (
 )
 
 from shallows.algorithms import marking
+from shallows.algorithms import switch as names
 from shallows.algorithms.marking import Marking
-from shallows.base.literal import is_list, is_table
 from shallows.base.table import Key, Table
+from shallows.base.toml import is_list, is_table
 from shallows.core import contract
 from shallows.errors import ScenarioError
-from shallows.settings import switch as names
 from shallows.units import (
     NEVER,
     SIZE,
@@ -161,7 +161,9 @@ class Trimming(Table, frozen=True):
         None,
         description="data packets that a port holds; by default 8, or twice the largest marking threshold",
     )
-    threshold: OptionalWireSize = Key(None, description="bytes of data that a port holds, in place of queue")
+    threshold: OptionalWireSize = Key(
+        None, description="bytes of data that a port holds, in place of `queue`"
+    )
     headers: WireSize = Key("16pkt", description="queue of headers, answers and pulls")
     ratio: Count = Key(10, description="headers sent per waiting data packet")
 
@@ -191,25 +193,103 @@ def _tables_of_defaults(table: Mapping[str, object], *keys: str) -> dict[str, ob
     return {**table, **defaults}
 
 
-class TrafficClass(Table, frozen=True):
+MEMORY = {"buffer", "shared", "pfc"}
+"""Keys of `[network]` that say what a port may hold."""
+
+
+class QueueKeys(Table, frozen=True):
+    """Keys of a queue: `[network]` has those of all, a class its own, `[[ports]]` those of some ports.
+
+    A key that is not set is as in the table before it. A key that the core's `Class` has by the same name,
+    with a unit, reaches the core without further code.
+    """
+
+    marking: AnyMarking = Key(
+        None,
+        description='how the queue marks: "none", or a table of a kind and its keys; '
+        "by default as the algorithms need",
+    )
+    trimming: OrFalse[Trimming] = Key(
+        None,
+        description="whether ports trim packets to headers instead of dropping them; by default as cc needs",
+    )
+    buffer: OptionalBuffer = Key(
+        None,
+        description="of the queue at a switch port; "
+        "by default 375KB, or more for a longer path or a larger threshold",
+    )
+
+    DEFAULTS: ClassVar[str] = ""
+    """What a key that another table declares is by default in this one, in words."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """State the defaults of this table in the descriptions of keys that another declares."""
+        super().__pydantic_init_subclass__(**kwargs)
+        for key, field in cls.model_fields.items() if cls.DEFAULTS else ():
+            if key not in cls.__annotations__:
+                what = (field.description or "").partition("; by default ")[0]
+                field.description = f"{what}; by default {cls.DEFAULTS.format(key=key)}"
+
+    def changed(self, table: "QueueKeys") -> Self:
+        """This table with the keys of a queue that `table`, of `[[ports]]`, sets."""
+        given = {key: value for key in QueueKeys.model_fields if (value := getattr(table, key)) is not None}
+        if table.trimming:
+            given["trimming"] = self.trimming and self.trimming.merged(table.trimming)
+        return self.model_copy(update=given)
+
+    def with_defaults_of(self, table: "QueueKeys") -> Self:
+        """This table with the keys of the core that it does not set as `table` has them."""
+        absent = {key for key in self.core_keys() if getattr(self, key) is None}
+        return self.model_copy(update={key: getattr(table, key) for key in absent}) if absent else self
+
+    @classmethod
+    def core_keys(cls) -> list[str]:
+        """The keys that the core has by the same names."""
+        return list(cls.names_in_core(contract.Class, but=_OF_PORTS).values())
+
+    def to_class(self) -> "contract.Class":
+        """The keys that are the core's by their names, of those that are set."""
+        named = self.to_core(contract.Class, but=_OF_PORTS)
+        return cast("contract.Class", {key: value for key, value in named.items() if value is not None})
+
+
+_OF_PORTS = frozenset(("limit", "shaper", "trims", "turn", "quantum_bytes", "marking"))
+"""Keys of the core's `Class` that `scenario/port_request.py` makes of several keys, or of the port."""
+
+
+class QueueTable(QueueKeys, frozen=True):
+    """Keys of a table that describes queues in full: `[network]`, or a class."""
+
+    pfc: OrFalse[Pauses] = Key(None, description="whether switches pause links that bring too much data")
+
+    def without_limit(self, memory: str | None, whose: str, key: str) -> Self:
+        """This table without a limit of its own if it has a memory, a key that is set, or pauses.
+
+        whose: the start of a sentence, "a port has no buffer". key: what stands before the name of a key.
+        Raises `ScenarioError` if it sets a limit.
+        """
+        other = memory or ("pfc" if self.pfc else None)
+        if other is None:
+            return self
+        if self.buffer is not None and self.buffer != NEVER:
+            why = f"{key}{other} is set, so that {whose} of its own"
+            raise ScenarioError("buffer", SIZE.text(self.buffer), f"no such key: {why}")
+        if memory and self.pfc and self.pfc.threshold:
+            where = f"{key}{memory}" if key.endswith(".") else f"a {memory}"
+            expected = f"no such key: with {where} the threshold follows from its alpha and the free memory"
+            raise ScenarioError("pfc.threshold", SIZE.text(self.pfc.threshold), expected)
+        return self.model_copy(update={"buffer": NEVER})
+
+
+class TrafficClass(QueueTable, frozen=True):
     """A table of `[[classes]]`: a traffic class, with a queue of its own at every port."""
+
+    DEFAULTS = "as network.{key}"
 
     name: Name = Key(description="the name that traffic refers to")
     weight: OptionalCount = Key(
         None, description="share of what the classes before it leave (DWRR); by default strict priority"
-    )
-    marking: AnyMarking = Key(
-        None, description="how its queue marks; by default as network.marking, or as its algorithms need"
-    )
-    pfc: OrFalse[Pauses] = Key(
-        None, description="whether switches pause this class; by default as network.pfc"
-    )
-    trimming: OrFalse[Trimming] = Key(
-        None,
-        description="whether ports trim its packets; by default as network.trimming, or as cc needs",
-    )
-    buffer: OptionalBuffer = Key(
-        None, description="of its queue at a switch port; by default network.buffer, with a pool unlimited"
     )
     pool: OptionalName = Key(None, description="the pool that holds its packets; by default it shares none")
 
@@ -219,19 +299,14 @@ class TrafficClass(Table, frozen=True):
         return _tables_of_defaults(table, "pfc", "trimming") if is_table(table) else table
 
     @model_validator(mode="after")
-    def _lossless(self) -> "TrafficClass":
+    def _lossless(self) -> Self:
         """With a pool or pauses the queue has no limit of its own."""
+        found = self.without_limit("pool" if self.pool else None, "its queue has no limit", "its ")
         other = "pool" if self.pool else "pfc" if self.pfc else None
-        if other and self.buffer is not None and self.buffer != NEVER:
-            why = f"its {other} is set, so that its queue has no limit of its own"
-            raise ScenarioError("buffer", SIZE.text(self.buffer), f"no such key: {why}")
-        if self.pool and self.pfc and self.pfc.threshold:
-            expected = "no such key: with a pool the threshold follows from its alpha and the free memory"
-            raise ScenarioError("pfc.threshold", SIZE.text(self.pfc.threshold), expected)
         if other and self.trimming:
             expected = f"false: its {other} is set, so that its queue is never full"
             raise ScenarioError("trimming", None, expected)
-        return self.model_copy(update={"buffer": NEVER}) if other else self
+        return found
 
 
 class Pool(Shared, frozen=True):
@@ -252,8 +327,10 @@ else:
     PortNames = Annotated[object, TypeName("Ports"), WithJsonSchema(_NAMES)]
 
 
-class PortTable(Table, frozen=True):
+class PortTable(QueueKeys, frozen=True):
     """A table of `[[ports]]`: other settings of some ports of switches, such as those of a tier."""
+
+    DEFAULTS = "as elsewhere"
 
     names: PortNames = Key(
         description='the ports, by name or pattern: "spine*->*", "*->h*" or ["s0->s1", "s1->s0"]'
@@ -261,11 +338,9 @@ class PortTable(Table, frozen=True):
     traffic_class: OptionalName = Key(
         None, alias="class", description="the class whose queues it changes; by default those of all"
     )
-    marking: AnyMarking = Key(None, description="how these queues mark; by default as elsewhere")
     trimming: Trimming | None = Key(
         None, description="at which length these queues trim; keys that are not set are as elsewhere"
     )
-    buffer: OptionalBuffer = Key(None, description="of each of these queues; by default as elsewhere")
 
     @field_validator("names", mode="before")
     @classmethod
@@ -292,10 +367,10 @@ class PortTable(Table, frozen=True):
 
     @model_validator(mode="after")
     def _changes_something(self) -> "PortTable":
-        if not (self.marking or self.trimming or self.buffer):
-            raise ScenarioError(
-                "marking", None, "one of marking, trimming and buffer: this table changes nothing"
-            )
+        if not any(getattr(self, key) for key in QueueKeys.model_fields):
+            *most, last = QueueKeys.model_fields
+            expected = f"one of {', '.join(most)} and {last}: this table changes nothing"
+            raise ScenarioError("marking", None, expected)
         return self
 
 

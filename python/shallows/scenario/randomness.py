@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from shallows import faults
-from shallows.worlds import REAL_TIME
+from shallows.scenario import faults
+from shallows.scenario.supported_keys import REAL_TIME
 
 if TYPE_CHECKING:
     from shallows.core.contract import Random

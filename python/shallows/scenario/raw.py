@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from shallows.base.limits import FRAME, INTEGER
-from shallows.base.literal import is_list, is_table, literal
 from shallows.base.texts import DEEPEST, SHALLOW
+from shallows.base.toml import is_list, is_table
 from shallows.errors import ScenarioError
+from shallows.scenario.literal import literal
 from shallows.scenario.tables import HostTable, NetworkTable
 from shallows.topology import graph_table, read_graph
 from shallows.units import SIZE, Frame

@@ -93,9 +93,10 @@ def _with_algorithms(draft: Draft, scale: "Scale") -> Draft:
 
 
 def _with_multipath(draft: Draft) -> Draft:
-    """With paths that hosts choose as MRC does, if all traffic is of MRC."""
+    """With paths that hosts choose as MRC does, if the algorithms of all traffic choose paths."""
     options = draft.network
-    if "balancing" in options.model_fields_set or any(used.name != "mrc" for used in draft.algorithms):
+    choose = all(used.traits["chooses_paths"] for used in draft.algorithms)
+    if "balancing" in options.model_fields_set or not choose:
         return draft
     return replace(draft, network=_changed(options, balancing="mrc"))
 
@@ -157,7 +158,7 @@ def _inheriting(key: str, one: "TrafficClass", options: "NetworkTable") -> "Traf
         one = _changed(one, pfc=pfc, buffer=NEVER)
     if one.trimming is None and options.trimming and not one.pfc and not one.pool:
         one = _changed(one, trimming=options.trimming)
-    return one
+    return one.with_defaults_of(options)
 
 
 def _with_markings(draft: Draft, scale: "Scale") -> Draft:
@@ -209,8 +210,8 @@ def _with_buffers(draft: Draft, scale: "Scale") -> Draft:
 
 
 def _allowed(scenario: "Draft", scale: "Scale") -> float:
-    """Bytes of queue that the target delay of Swift allows; 0 without Swift."""
-    targets = [used.parameters for used in scenario.algorithms if used.name in defaults.SWIFT]
+    """Bytes of queue that the largest target delay allows; 0 where no algorithm has one."""
+    targets = [used.parameters for used in scenario.algorithms if used.traits["has_target_queue"]]
     if not targets:
         return 0
     switches, sprayed = defaults.most_switches(scenario.graph), scenario.network.sprays

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from shallows.algorithms.algorithm import Algorithm
 from shallows.algorithms.marking import Marking
-from shallows.faults import Fault
 from shallows.scenario import supported_keys
+from shallows.scenario.faults import Fault
 from shallows.scenario.ports import Queue, marking_begins, queues_of
 from shallows.scenario.queues import AnyMarking, Pool, PortTable, TrafficClass
 from shallows.scenario.tables import HostTable, NetworkTable, RecordTable

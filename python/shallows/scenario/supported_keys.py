@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 
 KINDS = {"topology": TOPOLOGIES, "traffic": TRAFFICS}
+REAL_TIME = ("kernel", "wire")
+"""Worlds whose runs take as long as they say, and differ from one to the next."""
 ALWAYS = frozenset(
     ["name", "seed", "duration", "warmup", "cooldown", "cc", "traffic.cc", "traffic.name"]
     + [f"record.{key}" for key in ("queues", "probes", "ports", "flows")]

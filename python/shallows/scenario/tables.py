@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeGuard
 
 from pydantic import AfterValidator, WithJsonSchema, field_validator, model_validator
 
-from shallows.base.literal import is_list, is_table
 from shallows.base.table import Key, Table
+from shallows.base.toml import is_list, is_table
+from shallows.core import contract
 from shallows.errors import ScenarioError
 from shallows.scenario import queues
-from shallows.scenario.queues import AnyMarking, OrFalse, Pauses, Shared, Trimming
+from shallows.scenario.queues import OrFalse, QueueTable, Shared
 from shallows.traffic.costs import CostTable
 from shallows.units import (
     NEVER,
-    SIZE,
     TIME,
     Count,
     HeaderSize,
-    OptionalBuffer,
     OptionalCount,
     OptionalInterval,
     OptionalSmallCount,
@@ -45,29 +44,15 @@ def _share(value: float) -> float:
     return value
 
 
-class NetworkTable(Table, frozen=True):
+class NetworkTable(QueueTable, frozen=True):
     """`[network]`: what is true of every link and port."""
 
     mtu: HeaderSize = Key("1500B", description="a full frame on the wire: one pkt")
     header: HeaderSize = Key("40B", description="header bytes of a frame; the size of an ack")
-    buffer: OptionalBuffer = Key(
-        None,
-        description="of each switch port; by default 375KB, or more for a longer path or a larger threshold",
-    )
     shared: OrFalse[Shared] = Key(
         None, description="one memory for the ports of each switch, instead of buffer"
     )
-    pfc: OrFalse[Pauses] = Key(None, description="whether switches pause links that bring too much data")
-    trimming: OrFalse[Trimming] = Key(
-        None,
-        description="whether ports trim packets to headers instead of dropping them; by default as cc needs",
-    )
-    marking: AnyMarking = Key(
-        None, description='"none" or a table of a kind and its keys; by default as the algorithms need'
-    )
-    balancing: Literal[
-        "flow", "packet", "queue", "round-robin", "flowlet", "oblivious", "bitmap", "reps", "plb", "mrc"
-    ] = Key(
+    balancing: contract.Balancing = Key(
         "flow",
         description="choice among equal paths, by switches or by hosts; mrc if all traffic is of mrc",
     )
@@ -111,18 +96,7 @@ class NetworkTable(Table, frozen=True):
     @model_validator(mode="after")
     def _lossless(self) -> Self:
         """With shared memory or pauses, single ports have no limit of their own."""
-        other = "shared" if self.shared else "pfc" if self.pfc else None
-        if other is None:
-            return self
-        if self.buffer is not None and self.buffer != NEVER:
-            why = f"network.{other} is set, so that a port has no buffer of its own"
-            raise ScenarioError("buffer", SIZE.text(self.buffer), f"no such key: {why}")
-        if self.shared and self.pfc and self.pfc.threshold:
-            expected = (
-                "no such key: with network.shared the threshold follows from its alpha and the free memory"
-            )
-            raise ScenarioError("pfc.threshold", SIZE.text(self.pfc.threshold), expected)
-        return self.model_copy(update={"buffer": NEVER})
+        return self.without_limit("shared" if self.shared else None, "a port has no buffer", "network.")
 
     def filled_in(self, derived: Mapping[str, int]) -> Self:
         """This table with a buffer for the network."""
@@ -176,7 +150,7 @@ bursts and 1.6 us.
 class HostTable(Table, frozen=True):
     """`[hosts]`: NIC and transport of every host."""
 
-    nic: Literal["fair", "fifo"] = Key("fair", description="round robin over its flows, or one marked queue")
+    nic: contract.Nic = Key("fair", description="round robin over its flows, or one marked queue")
     initial_window: Payload = Key("10pkt", description="window before the first feedback")
     rto: Literal["datacenter", "internet"] = Key("datacenter", description="a preset for the times below")
     rto_min: OptionalInterval = Key(None, description="the shortest retransmission timeout")
@@ -202,10 +176,10 @@ class HostTable(Table, frozen=True):
         False, strict=True, description="whether acks ride on data that goes the other way between two hosts"
     )
     ack_jitter: Time = Key("0s", description="the longest random time for which a host holds back an ack")
-    loss_detection: Literal["duplicate-acks", "rack"] = Key(
+    loss_detection: contract.LossDetection = Key(
         "duplicate-acks", description="loss by three later packets (RFC 6675), or by time (RFC 8985)"
     )
-    retransmission: Literal["go-back-n", "selective"] = Key(
+    retransmission: contract.Retransmission = Key(
         "go-back-n", description="what RoCE sends again: all from the first loss on, or the losses (IRN)"
     )
     gap: Annotated[float, AfterValidator(_share)] = Key(

@@ -5,8 +5,8 @@ from typing import Any, cast, get_args
 
 from pydantic import ValidationError
 
-from shallows.base.literal import is_list, is_table
 from shallows.base.table import Table
+from shallows.base.toml import is_list, is_table
 from shallows.errors import ScenarioError, UnknownKeyError
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from shallows.printing.report import Part
+    from shallows.results.statistics import Interval
     from shallows.settings.advise import Advice, Candidate
-    from shallows.sweeps.statistics import Interval
 
 
 def report(advice: "Advice") -> "list[Part]":

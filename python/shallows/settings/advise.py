@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shallows.base.literal import is_table
+from shallows.base.toml import is_table
 from shallows.errors import ScenarioError
 from shallows.results.paths import ROOT
 from shallows.settings import tuning as tunings

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from shallows.base import limits, texts
-from shallows.base.literal import is_table
+from shallows.algorithms.switch import BYTES, MOST, PER_CENT, POWER, Number
+from shallows.base import texts
+from shallows.base.toml import is_table
 from shallows.errors import ScenarioError
 from shallows.settings import port_tables
 from shallows.units import did_you_mean
@@ -53,8 +54,6 @@ def ecn_fields(colour: str, name: str) -> list[str]:
 
 SHOWN, SHORT = 6, 60
 """Repeated keys that a sentence lists, and the most letters of each."""
-MOST = limits.SIZE.most
-"""The most bytes that a scenario can state."""
 
 
 @dataclass(frozen=True)
@@ -236,29 +235,6 @@ def _text(value: object) -> str:
     return value
 
 
-@dataclass(frozen=True)
-class Number:
-    """A whole number that a field takes, as a text or a number: its range, and what it counts."""
-
-    least: int
-    most: int
-    what: str
-    example: int
-
-    @property
-    def expected(self) -> str:
-        """What an error says of its values."""
-        return f'{self.what}, a whole number from {self.least} to {self.most}, such as "{self.example}"'
-
-    def __call__(self, value: object) -> int:
-        """The number. Raises `ValueError`."""
-        if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,20}", value):
-            value = int(value)
-        if isinstance(value, bool) or not isinstance(value, int) or not self.least <= value <= self.most:
-            raise ValueError(self.expected)
-        return value
-
-
 def _one_of(*words: str) -> Callable[[object], str]:
     def parse(value: object) -> str:
         if value not in words:
@@ -295,9 +271,6 @@ def _metres(value: object) -> float:
     return float(match[1])
 
 
-BYTES = Number(0, MOST, "bytes", 1_048_576)
-PER_CENT = Number(0, 100, "per cent", 5)
-POWER = Number(-8, 8, "a power of two as its exponent", -1)
 WEIGHT = Number(1, 100, "a weight", 15)
 _SPEED = Number(1, 10**7, "Mbit/s", 100_000)
 _CLASS = Number(0, 15, "a class, queue or group", 3)

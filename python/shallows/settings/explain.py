@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shallows.base.literal import is_table
+from shallows.base.toml import is_table
+from shallows.scenario.headroom import headroom
 from shallows.scenario.ports import algorithms_by_marking, paused
-from shallows.settings.headroom import headroom
 from shallows.topology.routing import Routes
 from shallows.units import NEVER, RATE, SIZE
 
@@ -293,23 +293,21 @@ def _stability(ports: Sequence[PortExplanation]) -> list[str]:
 
 def _tuned_elsewhere(scenario: "Scenario", ports: Sequence[PortExplanation]) -> list[str]:
     """Steps of an algorithm that are another share of the rate than in its paper."""
-    published = {
-        "dcqcn": {"r_ai": (40e6, 40e9, "SIGCOMM 2015")},
-        "timely": {"delta": (10e6, 10e9, "SIGCOMM 2015")},
-        "patched-timely": {"delta": (10e6, 10e9, "CoNEXT 2016")},
-    }
     remarks: list[str] = []
     for used in dict.fromkeys(one.name for one in scenario.algorithms):
         algorithm: Algorithm = next(one for one in scenario.algorithms if one.name == used)
-        for key, (step, rate, source) in published.get(used, {}).items():
-            for port in ports:
-                factor = algorithm.parameters[key] / port.rate_bps / (step / rate)
-                if 1 / TUNED <= factor <= TUNED:
-                    continue
-                times = f"{factor:.3g} times" if factor > 1 else f"1/{1 / factor:.3g} of"
-                remarks.append(
-                    f"{RATE.text(port.rate_bps)}: cc.{key} = {algorithm.table(None)[key]} is {times} the "
-                    f"share of the rate in {source} ({RATE.text(round(step))} at {RATE.text(round(rate))}): "
-                    "it is tuned for another rate"
-                )
+        published = algorithm.published_step
+        if published is None:
+            continue
+        for port in ports:
+            factor = algorithm.parameters[published.key] / port.rate_bps / (published.step / published.rate)
+            if 1 / TUNED <= factor <= TUNED:
+                continue
+            times = f"{factor:.3g} times" if factor > 1 else f"1/{1 / factor:.3g} of"
+            step, rate = (RATE.text(round(one)) for one in (published.step, published.rate))
+            remarks.append(
+                f"{RATE.text(port.rate_bps)}: cc.{published.key} = "
+                f"{algorithm.table(None)[published.key]} is {times} the share of the rate in "
+                f"{published.source} ({step} at {rate}): it is tuned for another rate"
+            )
     return remarks

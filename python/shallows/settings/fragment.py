@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from shallows.base.literal import is_list, is_table
+from shallows.base.toml import is_list, is_table
+from shallows.scenario.queues import MEMORY
 
 if TYPE_CHECKING:
     from shallows.scenario import Scenario
-
-MEMORY = {"buffer", "shared", "pfc"}
-"""Keys of `network` that say what a port may hold."""
 
 
 @dataclass(frozen=True)

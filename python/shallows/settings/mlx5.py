@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shallows.algorithms import nic
 from shallows.base import names, texts
 from shallows.errors import ScenarioError
-from shallows.settings import mlx5_text, nic
+from shallows.settings import mlx5_text
 from shallows.settings.fragment import Fragment
 from shallows.settings.writing import Held, Notes, rounded
 from shallows.units import RATE, SIZE
@@ -49,7 +50,7 @@ def _translated(found: dict[str, int], left: list[str]) -> Fragment:
     from shallows.units import Frame
 
     known = {one.name: one for one in nic.SETTINGS if one.name in found}
-    cc: dict[str, object] = {"name": "dcqcn"}
+    cc: dict[str, object] = {"name": nic.ALGORITHM}
     for name, one in known.items():
         if one.here:
             cc[name] = found[name]
@@ -98,7 +99,7 @@ def commands(scenario: "Scenario") -> Commands:
 
     Raises `ScenarioError` without such an algorithm, and for parameters that the NIC cannot hold.
     """
-    used = [one for one in scenario.algorithms if one.name == "dcqcn"]
+    used = [one for one in scenario.algorithms if one.name == nic.ALGORITHM]
     if not used:
         labels = ", ".join(dict.fromkeys(one.label for one in scenario.algorithms))
         raise ScenarioError("cc.name", labels, "dcqcn: these NICs have no settings for other algorithms")

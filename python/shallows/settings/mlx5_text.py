@@ -8,8 +8,8 @@ path`. A line with the name of a setting that has none of these forms is an erro
 import re
 from collections.abc import Iterator
 
+from shallows.algorithms import nic
 from shallows.errors import ScenarioError
-from shallows.settings import nic
 
 _ECHO = re.compile(r"echo\s+(?:-n\s+)?(\S+)\s*(?:>>?|\|\s*(?:sudo\s+)?tee(?:\s+-a)?)\s*([^\s;&|]+)")
 _ASSIGNED = re.compile(r"([\w.]+)=([^\s=;&|]+)")

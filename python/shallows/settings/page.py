@@ -119,8 +119,8 @@ def _colour(key: str) -> str:
 
 def page(explanation: "Explanation") -> str:
     """One HTML file with the tables and the figure."""
-    from shallows.pages.chart import chart
-    from shallows.pages.document import document, html, section
+    from shallows.html.chart import chart
+    from shallows.html.document import document, html, section
     from shallows.plot import Drawing
 
     figure = Drawing((7.0, 0.8 + 1.4 * len(explanation.ports)))

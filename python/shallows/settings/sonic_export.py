@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from shallows.errors import ScenarioError
+from shallows.scenario.headroom import of_any_link
 from shallows.settings import config_db, sonic
 from shallows.settings.config_db import (
     BYTES,
@@ -19,7 +20,6 @@ from shallows.settings.config_db import (
     Number,
 )
 from shallows.settings.fragment import Fragment
-from shallows.settings.headroom import of_any_link
 from shallows.settings.tiers import of_tier
 from shallows.settings.writing import Held, Notes, rounded
 from shallows.units import NEVER, SIZE, TIME

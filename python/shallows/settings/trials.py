@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shallows.errors import ScenarioError
-from shallows.sweeps import statistics
-from shallows.sweeps.statistics import Interval
+from shallows.results import statistics
+from shallows.results.statistics import Interval
 
 if TYPE_CHECKING:
     from shallows.results.run import Run

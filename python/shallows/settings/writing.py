@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from shallows.base.literal import is_table
+from shallows.algorithms import nic
+from shallows.algorithms.nic import FAR
+from shallows.base.toml import is_table
 from shallows.errors import ScenarioError, collect
+from shallows.scenario.headroom import of_any_link
 from shallows.settings.fragment import Fragment, on
-from shallows.settings.headroom import of_any_link
-from shallows.settings.nic import FAR
 from shallows.units import RATE, SIZE, TIME
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def _values(scenario: "Scenario", order: "Scenario") -> dict[str, Any]:
         if queue.turn is not None:
             table["weight"] = queue.turn // scenario.mtu
     tables["network"]["marking"] = _marking(scenario, scenario.network.marking)
-    used = [one for one in scenario.algorithms if one.name == "dcqcn"]
+    used = [one for one in scenario.algorithms if one.name == nic.ALGORITHM]
     cc = used[0].table(None) | {"name": used[0].name} if used else {}
     numbered: dict[str, Any] = {}
     for name, known in (("classes", order.classes), ("pools", order.pools)):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Never, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Never, Self, Unpack
 
 import numpy as np
 
@@ -20,13 +20,14 @@ from shallows.base import extras, names
 from shallows.errors import BooksError, NamedOverrides, ScenarioError
 from shallows.results import inputs, paths, store
 from shallows.results.bottlenecks import bottlenecks
-from shallows.results.contents import Bottleneck, Count, Number, Summary
+from shallows.results.compared import Distance, Row
+from shallows.results.contents import Bottleneck, Summary
+from shallows.runner import World, in_world, prepare, refuse_unknown
 from shallows.scenario import fitting
 from shallows.scenario.overrides import by_user
+from shallows.scenario.supported_keys import REAL_TIME
 from shallows.sweeps import engine, executors
 from shallows.sweeps.plans import Job
-from shallows.worlds import REAL_TIME
-from shallows.worlds.runner import World, in_world, prepare, refuse_unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,52 +35,10 @@ if TYPE_CHECKING:
 
     from shallows.plot import FigureOptions
     from shallows.printing.progress import Progress
+    from shallows.runner import Given
     from shallows.runs import Run
     from shallows.scenario import Scenario
     from shallows.why.paths import Paths
-    from shallows.worlds.runner import Given
-
-
-class Row(TypedDict):
-    """A row of the table of a comparison."""
-
-    cc: str
-    port: str
-    utilization: Number
-    queue_mean_pkt: Number
-    queue_p99_pkt: Number
-    delay_mean_us: Number
-    backlog_p99_us: Number
-    dropped: Count
-    goodput_gbps: Number
-    jain: Number
-    offered: int
-    finished: int
-    completed: int
-    unfinished: int
-    more_than: dict[str, float]
-    fct_mean_us: Number
-    fct_p99_us: Number
-    slowdown_p50: Number
-    slowdown_p99: Number
-    timeouts: int
-    drain_s: Number
-    drain_share: Number
-
-
-class Distance(TypedDict):
-    """The difference of a quantity between two worlds; None where it is unknown."""
-
-    cc: str
-    world: str
-    than: str
-    quantity: str
-    value: float | None
-    reference: float | None
-    difference: float | None
-    percent: float | None
-    half_width: float | None
-    reference_half_width: float | None
 
 
 def compare(
@@ -349,7 +308,7 @@ class Comparison:
 
         `paths` are `{label: run.why(slowest=10)}`, for a page with critical paths.
         """
-        from shallows.pages import report
+        from shallows.why import page as report
 
         return report.write(file, report.of_comparison(self, paths))
 

@@ -16,8 +16,8 @@ from shallows.errors import ScenarioError
 from shallows.plot.drawing import CHARACTER_IN, Drawing, legend_above, small_print
 from shallows.plot.style import MORE_THAN, look
 from shallows.results.metrics import label
+from shallows.results.statistics import UNFINISHED
 from shallows.sweeps.report import estimate, follows
-from shallows.sweeps.statistics import UNFINISHED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

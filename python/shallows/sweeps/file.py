@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shallows.base import texts
-from shallows.base.literal import is_table
+from shallows.base.toml import is_table
 from shallows.errors import ScenarioError
 from shallows.scenario.examples import find
 from shallows.scenario.origin import Origin

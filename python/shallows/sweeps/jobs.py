@@ -16,9 +16,9 @@ from shallows.results.address import Address
 from shallows.results.contents import Summary
 from shallows.results.metrics import RUN_KEYS, number
 from shallows.results.summary import bounds
+from shallows.runner import in_world
 from shallows.runs import Run
 from shallows.sweeps.engine import LostProcessError
-from shallows.worlds.runner import in_world
 
 if TYPE_CHECKING:
     from shallows.sweeps.plans import Job

@@ -11,8 +11,8 @@ from shallows.algorithms.user_algorithms import labels
 from shallows.base import texts
 from shallows.errors import ScenarioError
 from shallows.results.address import address
+from shallows.runner import prepare
 from shallows.scenario import overrides as changes
-from shallows.worlds.runner import prepare
 
 if TYPE_CHECKING:
     from shallows.scenario import Scenario

@@ -4,7 +4,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self
 
-from shallows.base.literal import is_table
+from shallows.base.toml import is_table
 from shallows.printing.progress import count, duration, shows_bars
 
 if TYPE_CHECKING:

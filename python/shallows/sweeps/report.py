@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.base import texts
 from shallows.printing.report import MORE_THAN, finished, plain_table
+from shallows.results import statistics
 from shallows.results.metrics import COMPLETION, OF_JOBS, label
 from shallows.scenario import randomness
-from shallows.sweeps import statistics
 
 if TYPE_CHECKING:
     from shallows.printing.report import Part

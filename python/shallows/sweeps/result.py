@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from shallows.base import names, texts
 from shallows.errors import BooksError, ScenarioError
-from shallows.results import arrow, store
+from shallows.results import arrow, statistics, store
 from shallows.results import metrics as known
 from shallows.results.address import Address
 from shallows.results.metrics import PART, RUN_KEYS, is_metric
 from shallows.results.summary import bounds, is_of_few
 from shallows.runs import Run
-from shallows.sweeps import saved, statistics
+from shallows.sweeps import saved
 from shallows.sweeps.jobs import name_of, part_of
 
 if TYPE_CHECKING:

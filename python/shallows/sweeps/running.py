@@ -12,10 +12,11 @@ from shallows.algorithms import trust
 from shallows.base import names
 from shallows.base.version import version
 from shallows.errors import ScenarioError
-from shallows.memory.needs import check_runs
 from shallows.results import inventory, store
 from shallows.results.metrics import resolved
 from shallows.results.paths import ROOT
+from shallows.runner import World, given, refuse_unknown
+from shallows.scenario.needs import check_runs
 from shallows.scenario.overrides import by_user
 from shallows.sweeps import plans
 from shallows.sweeps.engine import results
@@ -23,16 +24,15 @@ from shallows.sweeps.executors import performed, usable_cores
 from shallows.sweeps.file import of_file, share_of
 from shallows.sweeps.jobs import SET_ASIDE, Saved, place_of
 from shallows.sweeps.result import Sweep, listed
-from shallows.worlds.runner import World, given, refuse_unknown
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from shallows.runner import Given
     from shallows.scenario import Scenario
     from shallows.sweeps.plans import Job, Plan
     from shallows.sweeps.progress import Progress
     from shallows.sweeps.saved import About
-    from shallows.worlds.runner import Given
 
 FIRST_SEEDS = 5
 

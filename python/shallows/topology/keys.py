@@ -5,8 +5,8 @@ from typing import Annotated, Self
 from pydantic import model_validator
 
 from shallows.base.limits import ENTITIES
-from shallows.base.literal import is_list
 from shallows.base.table import Key, Table
+from shallows.base.toml import is_list
 from shallows.errors import ScenarioError
 from shallows.units import Rate
 

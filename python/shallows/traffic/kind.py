@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 import numpy as np
 from pydantic import BeforeValidator, PlainSerializer
 
-from shallows.base.literal import is_list
 from shallows.base.table import Key, Table
+from shallows.base.toml import is_list
 from shallows.core.contract import U32
 from shallows.errors import ScenarioError
 from shallows.traffic.flows import Drawn, Draws

@@ -6,8 +6,8 @@ import numpy as np
 from pydantic import field_validator, model_validator
 
 from shallows.base import limits
-from shallows.base.literal import is_list
 from shallows.base.table import Key
+from shallows.base.toml import is_list
 from shallows.core.contract import F64, U32, U64
 from shallows.errors import ScenarioError
 from shallows.traffic.flows import NO_FLOW, Application, Drawn, Draws, Load, full

@@ -7,8 +7,8 @@ import numpy as np
 from pydantic import BeforeValidator
 
 from shallows.base import limits
-from shallows.base.literal import is_list, is_table
 from shallows.base.table import Key
+from shallows.base.toml import is_list, is_table
 from shallows.core.contract import U32
 from shallows.errors import ScenarioError
 from shallows.traffic import workloads

@@ -12,8 +12,8 @@ from pydantic import BeforeValidator, model_validator
 
 from shallows.base import limits
 from shallows.base import texts as reader
-from shallows.base.literal import is_list, is_table
 from shallows.base.table import Key
+from shallows.base.toml import is_list, is_table
 from shallows.errors import ScenarioError
 from shallows.traffic.flows import Drawn, Draws, full
 from shallows.traffic.kind import Columns, Kind, file_of, rows_of

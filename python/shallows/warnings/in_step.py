@@ -3,7 +3,7 @@
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
-from shallows.warnings.paths import about, of_transport, paths_of, round_trip
+from shallows.scenario.paths import about, of_transport, paths_of, round_trip
 from shallows.warnings.starved import FULL, judged
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def in_step(answer: "Answer") -> list[str]:
     1 % longer. At ports that drop, the one that is cut more often may also have the shorter round trip.
     """
     its = judged(answer)
-    its = its[of_transport(answer, "tcp")[its]][:MOST].tolist()
+    its = its[of_transport(answer.scenario, "tcp")[its]][:MOST].tolist()
     for how in _watched(answer) if len(its) > 1 else ():
         for short, long in _pairs(answer, its, how):
             times, rates = (answer.flow_columns[key] for key in ("srtt_mean_us", "goodput_gbps"))

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shallows.scenario.paths import about, paths_of, round_trip
 from shallows.units import NEVER, RATE, SIZE
-from shallows.warnings.paths import about, paths_of, round_trip
 
 if TYPE_CHECKING:
     from shallows.results.answer import Answer
@@ -71,7 +71,7 @@ def _idle_link(answer: "Answer", link: int, flows: list[int], paths: Any) -> lis
 
 def _step(scenario: "Scenario", link: int) -> int | None:
     """The queue length in bytes above which the port of a link marks every packet, if it has one."""
-    from shallows.worlds.request import request
+    from shallows.scenario.request import request
 
     asked = request(scenario)
     number = int(asked["links"]["marking"][link])

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shallows.results import recovery
+from shallows.scenario.paths import about, of_algorithms, of_transport, paths_of, round_trip
 from shallows.scenario.ports import paused
 from shallows.traffic import Collective, Tasks, Training
 from shallows.units import NEVER, TIME
 from shallows.warnings import starved
-from shallows.warnings.paths import about, of_algorithms, of_transport, paths_of, round_trip
 
 if TYPE_CHECKING:
     from shallows.algorithms.algorithm import Algorithm
@@ -70,7 +70,7 @@ def _lost(answer: "Answer") -> int | None:
 
 def spurious_timeouts(answer: "Answer") -> list[str]:
     """More timeouts than lost packets: queueing was taken for loss."""
-    lost, credit = _lost(answer), of_transport(answer, "credit")
+    lost, credit = _lost(answer), of_transport(answer.scenario, "credit")
     timeouts = int(answer.flow_columns["timeouts"][~credit].sum())
     if lost is None or timeouts <= lost or short_rto_max(answer) or len(answer.answer["deadlock"]["links"]):
         return []
@@ -162,7 +162,7 @@ def _far_above_losses(answer: "Answer", again: int, sent: str) -> list[str]:
     said = f"{sent}, and {lost} were lost"
     if _several_paths(answer):
         return [f"{said}: packets took several paths, and hosts took reordered ones for lost"]
-    if of_transport(answer, "roce").any():
+    if of_transport(answer.scenario, "roce").any():
         key = "pfc of its class" if answer.scenario.classes else "network.pfc"
         instead = "" if paused(answer.scenario) else f"; {key} = true prevents losses"
         return [f"{said}: receivers of RoCE discard what follows a loss{instead}"]
@@ -183,7 +183,7 @@ def _mostly_dropped(answer: "Answer") -> list[str]:
     dropped = int(ports["dropped"].sum() + ports["dropped_in_warmup"].sum())
     arrived = float(answer.answer["flows"]["delivered_bytes"].sum()) / answer.scenario.frame.payload
     enough = max(RESENT_PACKETS, RESENT_SHARE * (dropped + arrived))
-    if dropped < enough or of_transport(answer, "credit").any():
+    if dropped < enough or of_transport(answer.scenario, "credit").any():
         return []
     marks = answer.scenario.network.marking != "none" and not ports["marked"].any()
     why = ": ports that mark drop packets that are not ECN-capable" if marks else ""

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shallows.scenario.paths import about
 from shallows.units import MOST_ROWS, TIME
-from shallows.warnings.paths import about
 
 if TYPE_CHECKING:
     from shallows.results.answer import Answer

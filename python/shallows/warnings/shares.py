@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shallows.results.summary import jain
+from shallows.scenario.paths import paths_of, round_trip
 from shallows.units import NEVER
-from shallows.warnings.paths import paths_of, round_trip
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,7 +71,7 @@ def base_with_queue(answer: "Answer") -> list[str]:
     late: dict[int, tuple[float, float]] = {}
     for flow, base_us in last.items():
         used: Algorithm = answer.scenario.flows.ccs[int(answer.scenario.flows.cc[flow])]
-        if not _takes_least_rtt(used):
+        if not used.takes_least_rtt:
             continue
         path = paths[flow]
         empty_us = round_trip(network, mtu, *path) / 1e6
@@ -87,11 +87,6 @@ def base_with_queue(answer: "Answer") -> list[str]:
         f"path of {empty_us:.1f} us: they joined a queue that stayed, and get more than their share; let "
         'flows start further apart, or set hosts.initial_window = "2pkt" or traffic.exchange'
     ]
-
-
-def _takes_least_rtt(used: "Algorithm") -> bool:
-    """True if the base RTT of a flow is the smallest that it measured: not given, and never raised."""
-    return "base_rtt" not in used.parameters and not used.parameters.get("dilation")
 
 
 def _equal(answer: "Answer", its: "Flags") -> bool:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shallows.scenario.paths import of_transport, paths_of
 from shallows.units import RATE
-from shallows.warnings.paths import of_transport, paths_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +32,7 @@ def slow_beside_free_links(answer: "Answer") -> list[str]:
     if scenario.network.balancing != "flow" or scenario.faults or not answer.network.is_nic.any():
         return []
     slowdown = answer.counted.least["slowdown"]  # of flows that were cut off, until then
-    slow = of_transport(answer, "roce") & (slowdown > SLOW) & (flows["retransmits"] == 0)
+    slow = of_transport(answer.scenario, "roce") & (slowdown > SLOW) & (flows["retransmits"] == 0)
     known = np.isfinite(slowdown)
     said: list[str] = []
     paths: list[tuple[list[int], list[int]]] = []
@@ -55,8 +55,8 @@ def slow_beside_free_links(answer: "Answer") -> list[str]:
 def _why(answer: "Answer", number: int) -> str:
     """How slowly the rate of an algorithm returns after a cut, and what to write."""
     used = answer.scenario.flows.ccs[number]
-    given = used.parameters
-    if used.name != "timely" or given["keep"]:
+    given, instead = used.parameters, used.traits["corrected_by"]
+    if instead is None or given["keep"]:
         pauses = ", or pauses hold them" if answer.answer["ports"]["pauses"].any() else ""
         return f": their rates return slowly after cuts{pauses}"
     rate = int(answer.network.rate_bps[answer.network.is_nic].max())
@@ -64,7 +64,7 @@ def _why(answer: "Answer", number: int) -> str:
     return (
         f": a gradient cuts the rate to as little as cc.min_rate = {least}, and it returns by cc.delta = "
         f"{step} an update, {rate / given['delta']:.0f} updates to the rate of a host; set cc.keep = 0.5 and "
-        "cc.hai = 5 as the authors of TIMELY do, or use patched-timely (page rates)"
+        f"cc.hai = 5 as the authors of {used.name.upper()} do, or use {instead} (page rates)"
     )
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shallows.results import settling
+from shallows.scenario.paths import about, paths_of, round_trip
 from shallows.scenario.port_request import class_of_flows
-from shallows.warnings.paths import about, paths_of, round_trip
 from shallows.warnings.shares import full_queue_of_roce, long_enough
 
 if TYPE_CHECKING:
@@ -142,8 +142,8 @@ def _why(answer: "Answer", flow: int, port: int, settles: str) -> str:
             "those of others are dropped (page credits): write cc.jitter = 1"
         )
     dropped, before = (int(answer.answer["ports"][of][port]) for of in ("dropped", "dropped_in_warmup"))
-    if used.name == "timely" and not dropped:
-        return "; TIMELY has no point to which shares return (page rates): use patched-timely"
+    if (instead := used.traits["corrected_by"]) and not dropped:
+        return f"; {used.name.upper()} has no point to which shares return (page rates): use {instead}"
     if settles and not dropped:
         return settles
     return _full_queue(answer, used, dropped + before) if dropped + before else ""

@@ -18,8 +18,8 @@ from shallows.why.snapshot import Snapshot
 from shallows.why.task import TaskPath
 
 if TYPE_CHECKING:
+    from shallows.core.progress import OnProgress
     from shallows.results.run import Run
-    from shallows.worlds.runner import OnProgress
 
 __all__ = [
     "CAUSES",

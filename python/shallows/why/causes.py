@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from shallows.traffic.addends import ADDENDS
+from shallows.scenario.addends import ADDENDS
 
 
 class Cause(NamedTuple):

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shallows.core.contract import U64
-from shallows.traffic import addends
+from shallows.scenario import addends
 from shallows.traffic.predecessors import ancestors
 from shallows.why import rerun
 
 if TYPE_CHECKING:
+    from shallows.core.progress import OnProgress
     from shallows.scenario import Scenario
     from shallows.why.path import Path
-    from shallows.worlds.runner import OnProgress
 
 AFTERWARDS_PS = 1_000_000
 
@@ -37,6 +37,8 @@ class Counterfactual(NamedTuple):
     """Its completion time without the culprits; None likewise."""
     cc: str = ""
     """Its algorithm."""
+    exact: bool = True
+    """True if its algorithm slows down for losses and marks alone, whose queues name the flows in them."""
 
     @property
     def expected_ps(self) -> int:
@@ -54,8 +56,9 @@ def of_path(path: "Path", scenario: "Scenario", on_progress: "OnProgress | None"
     everybody = set(range(scenario.flow_count)) - needed
     alone = _completion(scenario, path, everybody, on_progress)
     ran = _completion(scenario, path, set(culprits) - needed, on_progress)
-    cc = scenario.flows.cc_names[int(scenario.flows.cc[path.flow])]
-    return Counterfactual(path.flow, path.fct_ps, list(culprits), sum(culprits.values()), alone, ran, cc)
+    used = scenario.flows.ccs[int(scenario.flows.cc[path.flow])]
+    exact, share = used.traits["reacts_to_queues_alone"], sum(culprits.values())
+    return Counterfactual(path.flow, path.fct_ps, list(culprits), share, alone, ran, used.label, exact)
 
 
 def _completion(

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallows.core.contract import F64, U64
-from shallows.memory import bounds, needs
+from shallows.memory import bounds
+from shallows.scenario import needs
 
 if TYPE_CHECKING:
     from shallows.results.run import Run

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
+    from shallows.core.progress import OnProgress
     from shallows.results.run import Run
     from shallows.why.counterfactual import Counterfactual
-    from shallows.worlds.runner import OnProgress
 
 
 Key = TypeVar("Key")
@@ -82,7 +82,7 @@ class Paths(Mapping[int, path.Path]):
 
         `costs` are values of `counterfactuals()` to include.
         """
-        from shallows.pages import report
+        from shallows.why import page as report
 
         return report.write(file, report.of_paths(self, costs))
 

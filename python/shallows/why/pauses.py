@@ -61,7 +61,7 @@ class Pauses:
     def victims(self) -> dict[int, int]:
         """`{flow: ps}`: flows stopped by a pause whose root they do not pass, the longest first."""
         from shallows import _core
-        from shallows.worlds.request import request
+        from shallows.scenario.request import request
 
         start, finish = (self._times(column) for column in (self.record.start_ps, self.record.finish_ps))
         ways = [set(forward) for forward, _ in _core.paths(request(self.record.scenario))]

@@ -2,15 +2,14 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from shallows.why import task_choice
+from shallows.results import task_members
 from shallows.why.record import DATA_LIKE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from shallows.traffic import Flows
+    from shallows.results.task_members import Task
     from shallows.why.index import Index
-    from shallows.why.task_choice import Task
 
 
 class Turn(NamedTuple):
@@ -22,22 +21,16 @@ class Turn(NamedTuple):
     """Its number as a task, after those of all flows."""
 
 
-def waits_behind_others(flows: "Flows", task: "Task", number: int) -> bool:
-    """True if a computation of another task kept the processor busy until this one started."""
-    busy = task_choice.before_on_processor(flows, task, number)
-    return busy is not None and busy not in task.computations
-
-
 def turns(index: "Index", task: "Task", number: int) -> list[Turn]:
     """What kept the processor busy while a computation of the task was ready, in order.
 
     None unless another task's was the last. Nothing before the beginning of the task.
     """
     flows, found = index.record.scenario.flows, list[Turn]()
-    if not waits_behind_others(flows, task, number):
+    if not task_members.waits_behind_others(flows, task, number):
         return found
     ready, now = max(_ready_ps(index, task, number), task.begin_ps), number
-    while (busy := task_choice.before_on_processor(flows, task, now)) is not None:
+    while (busy := task_members.before_on_processor(flows, task, now)) is not None:
         end = int(task.start_ps[now])
         if end <= ready:
             break
@@ -56,15 +49,15 @@ def wait_ps(index: "Index", task: "Task", number: int, besides: "Iterable[int]" 
 def _ready_ps(index: "Index", task: "Task", number: int) -> int:
     """When the last of the predecessors that a computation needs had ended, plus its delay."""
     flows = index.record.scenario.flows
-    enough = task_choice.needs(flows, number)
+    enough = task_members.needs(flows, number)
     ends = sorted(ended for _, ended in ends_of(index, task, number))
     last = ends[enough - 1 if enough else -1] if ends else 0
-    return last + task_choice.delay_ps(flows, number)
+    return last + task_members.delay_ps(flows, number)
 
 
 def ends_of(index: "Index", task: "Task", number: int) -> list[tuple[int, int]]:
     """Each predecessor of a task, and when it had ended for it: received, acknowledged, sent or computed."""
-    after, behind = task_choice.predecessors(index.record.scenario.flows, number)
+    after, behind = task_members.predecessors(index.record.scenario.flows, number)
     ends = [(other, _ended(index, task, other, number)) for other in after]
     return ends + [(other, index.packets["left_ps"][index.last_data(other)]) for other in behind]
 
@@ -72,8 +65,8 @@ def ends_of(index: "Index", task: "Task", number: int) -> list[tuple[int, int]]:
 def _ended(index: "Index", members: "Task", other: int, number: int) -> int:
     """When a predecessor had ended at the host of a task."""
     flows = index.record.scenario.flows
-    hosts, _ = task_choice.hosts(flows, number)
-    source, target = task_choice.hosts(flows, other)
+    hosts, _ = task_members.hosts(flows, number)
+    source, target = task_members.hosts(flows, other)
     return (
         int(members.finish_ps[other]) if target == hosts or source != hosts else _acknowledged(index, other)
     )

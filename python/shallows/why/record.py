@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 
 from shallows.core.contract import U64
 from shallows.errors import ScenarioError
-from shallows.memory import needs
 from shallows.results import arrow, disk, mismatch, store
 from shallows.results.tables import Column
-from shallows.scenario import port_request
-from shallows.traffic import addends
+from shallows.scenario import addends, needs, port_request
 from shallows.units import NEVER
 from shallows.why import demand, rerun
 
@@ -26,9 +24,9 @@ if TYPE_CHECKING:
     from pyarrow import Table
 
     from shallows.core.contract import Answer
+    from shallows.core.progress import OnProgress
     from shallows.results.run import Run
     from shallows.scenario import Scenario
-    from shallows.worlds.runner import OnProgress
 
 NONE = 2**32 - 1
 """The number for no packet, flow, link or cause."""

@@ -16,14 +16,13 @@ if TYPE_CHECKING:
     from shallows.why.counterfactual import Counterfactual
     from shallows.why.paths import Paths
     from shallows.why.record import Record
+    from shallows.why.task_counterfactual import TaskCounterfactual
 
 K = TypeVar("K")
 
 MOST = 5
 """The most culprits of each kind in a report."""
 
-OF_MARKS = ("fixed", "reno", "cubic", "dctcp", "dcqcn")
-"""Algorithms that slow down for marks and losses alone, which name the flows in that queue."""
 NAMED = 20
 """Flows left out that a report names."""
 
@@ -57,20 +56,17 @@ def of_path(one: "Path", record: "Record") -> "list[Part]":
 def of_without(found: "Iterable[Counterfactual]") -> "list[Part]":
     """The cost of other flows according to each path, and the completion times without them."""
     columns = ["fct (us)", "behind others", "of flows", "alone", "expected without", "ran without"]
-    table = plain_table("flow", columns)
+    table, found = plain_table("flow", columns), list(found)
     for one in found:
         alone, ran = ("no end" if ps is None else us(ps) for ps in (one.alone_ps, one.ran_ps))
         numbers = [us(one.fct_ps), us(one.share_ps), str(len(one.culprits)), alone]
         table.add_row(str(one.flow), *numbers, us(one.expected_ps), ran)
-    return ["", table, *upper_bounds(one.cc for one in found)]
+    return ["", table, *upper_bounds(found)]
 
 
-def upper_bounds(algorithms: "Iterable[str]") -> list[str]:
-    """That times are upper bounds, if one of these algorithms may slow down for what names no flow.
-
-    An algorithm that is not known, such as a class in Python, may do so.
-    """
-    names = list(dict.fromkeys(name for name in algorithms if name.partition("@")[0] not in OF_MARKS))
+def upper_bounds(found: "Iterable[Counterfactual | TaskCounterfactual]") -> list[str]:
+    """That times are upper bounds, if algorithms may slow down for what names no flow."""
+    names = list(dict.fromkeys(one.cc for one in found if not one.exact))
     if not names:
         return []
     return [

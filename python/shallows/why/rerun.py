@@ -27,7 +27,7 @@ def scenario_of(run: "Run") -> "Scenario":
 
 def request(scenario: "Scenario", probe_interval_ps: int = 0) -> "Request":
     """The request of a second pass, which samples nothing over time except senders on demand."""
-    from shallows.worlds.request import request
+    from shallows.scenario.request import request
 
     whole = request(scenario)
     whole["record"]["queue_interval_ps"] = 0

@@ -2,14 +2,15 @@
 
 from typing import TYPE_CHECKING
 
+from shallows.results import task_members
 from shallows.why import processors, record, task_choice
 from shallows.why.index import Index
 
 if TYPE_CHECKING:
+    from shallows.core.progress import OnProgress
     from shallows.results.run import Run
+    from shallows.results.task_members import Task
     from shallows.traffic import Flows
-    from shallows.why.task_choice import Task
-    from shallows.worlds.runner import OnProgress
 
 
 def of_run(run: "Run", name: str, on_progress: "OnProgress | None" = None) -> dict[int, int]:
@@ -23,12 +24,12 @@ def of_run(run: "Run", name: str, on_progress: "OnProgress | None" = None) -> di
     end = int(its.finish_ps[its.last])
     index = Index(record.of_flows(run, dict.fromkeys(its.flows, end), its.start_ps, on_progress))
     latest = {task: end - int(its.finish_ps[task]) for task in its.members}
-    for task in reversed(task_choice.in_order(flows, its)):
+    for task in reversed(task_members.in_order(flows, its)):
         begun = int(its.start_ps[task]) + latest[task]
-        busy = task_choice.before_on_processor(flows, its, task)
+        busy = task_members.before_on_processor(flows, its, task)
         if busy in latest:
             latest[busy] = min(latest[busy], begun - int(its.finish_ps[busy]))
-        ready = begun - task_choice.delay_ps(flows, task) - processors.wait_ps(index, its, task)
+        ready = begun - task_members.delay_ps(flows, task) - processors.wait_ps(index, its, task)
         for other, ended in processors.ends_of(index, its, task):
             # Of several that are enough, one that ended later was not needed.
             if ended <= ready - latest[task]:
@@ -41,7 +42,7 @@ def is_lower_bound(flows: "Flows", task: "Task") -> bool:
 
     def spares(number: int) -> bool:
         """True if the task needs some of its predecessors and not all."""
-        needs = task_choice.needs(flows, number)
-        return 0 < needs < sum(map(len, task_choice.predecessors(flows, number)))
+        needs = task_members.needs(flows, number)
+        return 0 < needs < sum(map(len, task_members.predecessors(flows, number)))
 
     return any(spares(number) for number in task.members)

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallows.base.literal import literal
 from shallows.core.contract import Answer
 from shallows.errors import ScenarioError
-from shallows.memory import needs
-from shallows.traffic import addends
+from shallows.scenario import addends, needs
+from shallows.scenario.literal import literal
 from shallows.units import NEVER, TIME
 from shallows.why import rerun
 from shallows.why.record import NONE
@@ -22,9 +21,9 @@ from shallows.why.record import NONE
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from shallows.core.progress import OnProgress
     from shallows.results.run import Run
     from shallows.scenario import Scenario
-    from shallows.worlds.runner import OnProgress
 
 STATES = ("to come", "blocked", "paced", "ready", "finished")
 """States of a flow: not begun; waits for `waits_for`; waits for its pace; waits for the NIC; done."""

@@ -7,10 +7,12 @@ message the packets (`walk`). So its pieces touch each other, and their sum is t
 
 from os import PathLike
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from shallows.results import task_members
+from shallows.results.task_members import Edge, Until
 from shallows.why import processors, record, rerun, task_choice, task_pauses, walk
 from shallows.why.index import Index
 from shallows.why.path import Path, Piece, sums
@@ -21,22 +23,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
+    from shallows.core.progress import OnProgress
     from shallows.results.run import Run
+    from shallows.results.task_members import Task
     from shallows.traffic import Flows
     from shallows.why.record import Record
-    from shallows.why.task_choice import Task
     from shallows.why.task_counterfactual import TaskCounterfactual
-    from shallows.worlds.runner import OnProgress
-
-Until = Literal["received", "acknowledged", "sent", "computed"]
-
-
-class Edge(NamedTuple):
-    """A task that another may have waited for last: until received, acknowledged, sent or computed."""
-
-    flow: int
-    until: Until
-    end_ps: int
 
 
 class Message(NamedTuple):
@@ -87,7 +79,7 @@ class TaskPath(Path):
         """Picoseconds behind flows of each traffic table (and group of collectives), the largest first."""
         flows = self.record.scenario.flows
         waits = ((piece.flow, piece) for piece in self.pieces)
-        return sums((task_choice.of_flow(flows, flow), piece) for flow, piece in waits if flow is not None)
+        return sums((task_members.of_flow(flows, flow), piece) for flow, piece in waits if flow is not None)
 
     def table(self) -> "DataFrame":
         """Every piece of the path as a pandas table, for other groupings."""
@@ -100,14 +92,14 @@ class TaskPath(Path):
                 "task": self.name,
                 "message": message.flow,
                 "step": self.step(message.flow),
-                "source": hosts[task_choice.hosts(flows, message.flow)[0]],
-                "target": hosts[task_choice.hosts(flows, message.flow)[1]],
+                "source": hosts[task_members.hosts(flows, message.flow)[0]],
+                "target": hosts[task_members.hosts(flows, message.flow)[1]],
                 "begin_ps": piece.begin_ps,
                 "end_ps": piece.end_ps,
                 "cause": piece.cause,
                 "port": None if piece.port is None else ports[piece.port],
                 "behind_flow": piece.flow,
-                "behind_task": None if piece.flow is None else task_choice.of_flow(flows, piece.flow),
+                "behind_task": None if piece.flow is None else task_members.of_flow(flows, piece.flow),
                 "kind": piece.kind,
                 "seq": piece.seq,
                 "base": piece.base,
@@ -160,7 +152,7 @@ class TaskPath(Path):
 
         `costs` are values of `counterfactual()`, and `slack` that of `slack()`, to include.
         """
-        from shallows.pages import report
+        from shallows.why import page as report
 
         return report.write(file, report.of_task(self, costs, slack))
 
@@ -191,50 +183,6 @@ def of_run(run: "Run", name: str, on_progress: "OnProgress | None" = None) -> Ta
     return TaskPath(run, task, messages, kept, round(next(ideals, 0) * 1e6))
 
 
-def waited_for(flows: "Flows", task: "Task", number: int) -> list[Edge]:
-    """The tasks of which one was the last that `number` waited for; none if it started by itself.
-
-    There are several only if the results do not say which: they have no times of acknowledgements and of the
-    last data sent, nor when a computation was ready that waited for those of other tasks. An edge of one of
-    these may have ended before `end_ps`.
-    """
-    if processors.waits_behind_others(flows, task, number):
-        return _all_edges(flows, task, number)
-    busy = task_choice.before_on_processor(flows, task, number)
-    if busy is not None:
-        return [Edge(busy, "computed", int(task.finish_ps[busy]))]
-    ready = int(task.start_ps[number]) - task_choice.delay_ps(flows, number)
-    after, behind = task_choice.predecessors(flows, number)
-    hosts, _ = task_choice.hosts(flows, number)
-
-    def ends_here(other: int) -> bool:
-        source, target = task_choice.hosts(flows, other)
-        return hosts in (target,) or source != hosts
-
-    ended = [other for other in after if ends_here(other) and task.finish_ps[other] == ready]
-    if ended:
-        return [Edge(ended[0], "received" if ended[0] < len(flows) else "computed", ready)]
-    acknowledged = [Edge(other, "acknowledged", ready) for other in after if not ends_here(other)]
-    return acknowledged + [Edge(other, "sent", ready) for other in behind]
-
-
-def _all_edges(flows: "Flows", task: "Task", number: int) -> list[Edge]:
-    """All predecessors of a task, each with the latest time at which it may have ended."""
-    after, behind = task_choice.predecessors(flows, number)
-    hosts, _ = task_choice.hosts(flows, number)
-    start = int(task.start_ps[number])
-
-    def until(other: int) -> Until:
-        source, target = task_choice.hosts(flows, other)
-        if other >= len(flows):
-            return "computed"
-        return "received" if target == hosts or source != hosts else "acknowledged"
-
-    return [Edge(other, until(other), start) for other in after] + [
-        Edge(other, "sent", start) for other in behind
-    ]
-
-
 def _last_edge(flows: "Flows", task: "Task") -> Edge:
     until: Until = "received" if task.last < len(flows) else "computed"
     return Edge(task.last, until, int(task.finish_ps[task.last]))
@@ -245,7 +193,7 @@ def candidates(flows: "Flows", task: "Task") -> dict[int, int]:
     ends = {task.last: int(task.finish_ps[task.last])}
     left = [task.last]
     while left:
-        for edge in waited_for(flows, task, left.pop()):
+        for edge in task_members.waited_for(flows, task, left.pop()):
             if edge.flow not in ends:
                 left.append(edge.flow)
             ends[edge.flow] = max(ends.get(edge.flow, 0), edge.end_ps)
@@ -263,7 +211,7 @@ def messages_of(index: Index, task: "Task") -> list[Message]:
             pieces = [Piece(start, edge.end_ps, "computation", None, None, "data", 0)] * (start < edge.end_ps)
         else:
             pieces = _UNTIL[edge.until](index, edge.flow, edge.end_ps)
-        before = waited_for(flows, task, edge.flow)
+        before = task_members.waited_for(flows, task, edge.flow)
         turns = processors.turns(index, task, edge.flow)
         if turns:
             before = _needed(index, task, edge.flow, before)
@@ -286,7 +234,7 @@ def _needed(index: Index, task: "Task", number: int, edges: list[Edge]) -> list[
     ends = processors.ends_of(index, task, number)
     known = (edge._replace(end_ps=end) for edge, (_, end) in zip(edges, ends, strict=True))
     ended = sorted(known, key=lambda edge: edge.end_ps)
-    enough = task_choice.needs(index.record.scenario.flows, number) or len(ended)
+    enough = task_members.needs(index.record.scenario.flows, number) or len(ended)
     return ended[enough - 1 : enough]
 
 

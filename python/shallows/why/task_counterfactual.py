@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shallows.errors import ScenarioError
-from shallows.scenario import port_checks
-from shallows.traffic import addends
+from shallows.results import task_members
+from shallows.scenario import addends, port_checks
 from shallows.why import processors, record, rerun, task, task_choice, walk
 from shallows.why.causes import OWN
 from shallows.why.counterfactual import times_without
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from shallows.core.progress import OnProgress
     from shallows.results.run import Run
+    from shallows.results.task_members import Task
     from shallows.scenario import Scenario
     from shallows.why.path import Piece
-    from shallows.why.task_choice import Task
-    from shallows.worlds.runner import OnProgress
 
 
 MOST = 1000
@@ -53,6 +53,8 @@ class TaskCounterfactual(NamedTuple):
     """The completion time in a run without it; None if that exceeds twice the original time."""
     cc: str = ""
     """The algorithm of the task."""
+    exact: bool = True
+    """True if it slows down for losses and marks alone."""
 
 
 class _Removal(NamedTuple):
@@ -90,9 +92,9 @@ def of_run(run: "Run", name: str, what: str, on_progress: "OnProgress | None" = 
     starts, finishes = times_without(removal.scenario, set(removal.flows), until, on_progress)
     first, last = int(starts[its.members].min()), int(finishes[its.members].max())
     ran = last - first if last < until else None
-    flows = scenario.flows
-    cc = flows.cc_names[int(flows.cc[its.flows.start])] if its.flows else ""
-    return TaskCounterfactual(its.name, what, end - begin, share or 0, expected, ran, cc)
+    used = scenario.flows.ccs[int(scenario.flows.cc[its.flows.start])] if its.flows else None
+    cc, exact = (used.label, used.traits["reacts_to_queues_alone"]) if used else ("", True)
+    return TaskCounterfactual(its.name, what, end - begin, share or 0, expected, ran, cc, exact)
 
 
 def _removal(scenario: "Scenario", task: "Task", what: str) -> _Removal:
@@ -220,8 +222,8 @@ class _Messages:
         """Of each message looked at: the time until it was sent, and the costs until then and in all."""
         self._waited: dict[int, tuple[int, int]] = {}
         """Of each computation: how long it waited for other tasks, and would have without the tenant."""
-        self._predecessors = task_choice.all_predecessors(self._flows, task)
-        self._order = task_choice.in_order(self._flows, task)
+        self._predecessors = task_members.all_predecessors(self._flows, task)
+        self._order = task_members.in_order(self._flows, task)
 
     def first(self) -> dict[int, int]:
         """The messages to look at first, each with the last time at which it counts."""
@@ -231,7 +233,7 @@ class _Messages:
         slowest = np.argsort(-self._beyond_ps, kind="stable")[:MOST]
         found = {self._first + at: int(finish[self._first + at]) for at in slowest.tolist()}
         for number in self._task.computations:
-            if processors.waits_behind_others(self._flows, self._task, number):
+            if task_members.waits_behind_others(self._flows, self._task, number):
                 every = (other for pairs in self._predecessors[number] for other in pairs)
                 found |= dict.fromkeys((other for other in every if other in self._task.flows), end)
         return found
@@ -261,15 +263,15 @@ class _Messages:
             before = [(ends[other], other) for other in after if other in ends]
             before += [(sent[other], other) for other in behind if other in sent]
             # The last of the predecessors that it needs; 0 is all.
-            enough = task_choice.needs(flows, number) or len(before)
+            enough = task_members.needs(flows, number) or len(before)
             waited, waits = self._waited.get(number, (0, 0))
             begin, last_of[number] = start - waited, None
             if before:
                 begin, last_of[number] = sorted(before)[:enough][-1]
-                begin += task_choice.delay_ps(flows, number)
+                begin += task_members.delay_ps(flows, number)
             begin += waits
             if number >= len(flows):
-                busy = task_choice.before_on_processor(flows, task, number)
+                busy = task_members.before_on_processor(flows, task, number)
                 if busy is not None and ends.get(busy, 0) > begin:
                     begin, last_of[number] = ends[busy], busy
                 ends[number] = begin + finish - start

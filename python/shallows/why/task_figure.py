@@ -7,7 +7,8 @@ import numpy as np
 
 from shallows.plot import Drawing
 from shallows.plot.drawing import Box, fill, wrap_title
-from shallows.why import task_choice, task_report
+from shallows.results import task_members
+from shallows.why import task_report
 from shallows.why.causes import CAUSES
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def boxes(path: "TaskPath") -> Iterator[tuple[float, float, float, float, str]]:
     rows = _rows(path)
     flows = path.record.scenario.flows
     for message in path.messages:
-        row = rows[task_choice.hosts(flows, message.flow)[0]]
+        row = rows[task_members.hosts(flows, message.flow)[0]]
         pieces = message.pieces if len(path.pieces) <= MOST_PIECES else _stepped(path, message.pieces)
         title = task_report.title(path, message.flow)
         for begin, end, cause in _joined(pieces):
@@ -66,7 +67,7 @@ def boxes(path: "TaskPath") -> Iterator[tuple[float, float, float, float, str]]:
 def _rows(path: "TaskPath") -> dict[int, int]:
     """The row of each host of the task."""
     flows, members = path.record.scenario.flows, path.task.flows
-    computes = {task_choice.hosts(flows, number)[0] for number in path.task.computations}
+    computes = {task_members.hosts(flows, number)[0] for number in path.task.computations}
     ranks = {*flows.src[members].tolist(), *flows.dst[members].tolist(), *computes}
     return {rank: row for row, rank in enumerate(sorted(ranks))}
 
@@ -77,7 +78,7 @@ def _draw_messages(ax: "Axes", path: "TaskPath", rows: "Mapping[int, int]") -> N
     begin, end = (
         (times[members] - path.start_ps) / 1e6 for times in (path.task.start_ps, path.task.finish_ps)
     )
-    row = np.array([rows[task_choice.hosts(flows, number)[0]] for number in members])
+    row = np.array([rows[task_members.hosts(flows, number)[0]] for number in members])
     boxes = [(*box, at - 0.42, at + 0.42) for *box, at in zip(begin, end, row, strict=True)]
     fill(ax, boxes, "#dddddd", edgecolors="#ffffff", linewidths=0.5)
     ax.plot([], [], color="#dddddd", linewidth=6, label="message or computation")
@@ -85,7 +86,7 @@ def _draw_messages(ax: "Axes", path: "TaskPath", rows: "Mapping[int, int]") -> N
 
 def _draw_path(ax: "Axes", path: "TaskPath", rows: "Mapping[int, int]") -> None:
     flows = path.record.scenario.flows
-    at = [rows[task_choice.hosts(flows, message.flow)[0]] for message in path.messages]
+    at = [rows[task_members.hosts(flows, message.flow)[0]] for message in path.messages]
     sums = path.by_cause()
     boxes: dict[str, list[Box]] = {cause: [] for cause in CAUSES if cause in sums}
     for message, row in zip(path.messages, at, strict=True):

@@ -6,7 +6,8 @@ Each row can be understood by itself: it names its message, port and tenant.
 from typing import TYPE_CHECKING, NamedTuple
 
 from shallows.printing.report import plain_table
-from shallows.why import report, task_choice
+from shallows.results import task_members
+from shallows.why import report
 from shallows.why.causes import CAUSES, WAITS
 from shallows.why.report import us
 
@@ -75,7 +76,7 @@ def waits(path: "TaskPath", pieces: "Iterable[Piece] | None" = None) -> dict[Wai
     for piece in path.pieces if pieces is None else pieces:
         if piece.flow is None and (piece.cause not in WAITS or piece.base):
             continue
-        behind = None if piece.flow is None else task_choice.of_flow(flows, piece.flow)
+        behind = None if piece.flow is None else task_members.of_flow(flows, piece.flow)
         wait = Wait(piece.cause, piece.port, behind)
         length, others = sums.get(wait, (0, set[int]()))
         sums[wait] = length + piece.length_ps, others if piece.flow is None else others | {piece.flow}
@@ -124,12 +125,11 @@ def _messages(path: "TaskPath") -> "Table":
 def of_without(found: "Iterable[TaskCounterfactual]") -> "list[Part]":
     """The completion times of a task without tenants and faults: predicted, and from runs."""
     columns = ["completion (us)", "its share of the path", "expected without", "ran without"]
-    table, algorithms = plain_table("without", columns), list[str]()
+    table, found = plain_table("without", columns), list(found)
     for one in found:
         ran = "no end" if one.ran_ps is None else us(one.ran_ps)
         table.add_row(one.what, us(one.completion_ps), us(one.share_ps), us(one.expected_ps), ran)
-        algorithms.append(one.cc)
-    return ["", table, *report.upper_bounds(algorithms)]
+    return ["", table, *report.upper_bounds(found)]
 
 
 def of_slack(path: "TaskPath", slack: "Mapping[int, int]") -> "list[Part]":
@@ -156,7 +156,7 @@ def title(path: "TaskPath", flow: int) -> str:
     if flow < len(flows):
         name = f"flow {report.flow_name(path.record)(flow)}"
     else:
-        host = path.record.scenario.graph.host_names[task_choice.hosts(flows, flow)[0]]
+        host = path.record.scenario.graph.host_names[task_members.hosts(flows, flow)[0]]
         name = f"computation {flow - len(flows)}: {host}"
     return name + (f", step {step}" if step is not None else "")
 
@@ -208,8 +208,8 @@ def as_json(
                 "flow": message.flow if message.flow < len(flows) else None,
                 "computation": message.flow - len(flows) if message.flow >= len(flows) else None,
                 "step": path.step(message.flow),
-                "source": hosts[task_choice.hosts(flows, message.flow)[0]],
-                "target": hosts[task_choice.hosts(flows, message.flow)[1]],
+                "source": hosts[task_members.hosts(flows, message.flow)[0]],
+                "target": hosts[task_members.hosts(flows, message.flow)[1]],
                 "bytes": int(flows.bytes[message.flow]) if message.flow < len(flows) else None,
                 "until": message.until,
                 "begin_ps": message.begin_ps,
@@ -218,7 +218,9 @@ def as_json(
             }
             for message in path.messages
         ],
-        "without": [one._asdict() for one in without],
+        "without": [
+            {key: value for key, value in one._asdict().items() if key != "exact"} for one in without
+        ],
         "slack": None
         if slack is None
         else [

@@ -2,8 +2,5 @@
 
 A world is a module with `run(scenario, on_progress=None) -> Run`. If it cannot express every scenario, it
 also has `check(scenario)`, which raises `ScenarioError` before anything runs. To add a world, write its
-module here and name it in `shallows.worlds.runner.WORLDS`.
+module here and name it in `shallows.runner.WORLDS`.
 """
-
-REAL_TIME = ("kernel", "wire")
-"""Worlds whose runs take as long as they say, and differ from one to the next."""

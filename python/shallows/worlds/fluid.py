@@ -24,13 +24,13 @@ from shallows.worlds.fluid_path import shared_path
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from shallows.core.progress import OnProgress
     from shallows.fluid.model import Model
     from shallows.fluid.trajectory import Flows
     from shallows.results.run import Run
     from shallows.scenario import Scenario
     from shallows.worlds.fluid_models import Row
     from shallows.worlds.fluid_path import Path
-    from shallows.worlds.runner import OnProgress
 
 
 WORLD = World(

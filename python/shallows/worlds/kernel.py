@@ -12,20 +12,21 @@ import numpy as np
 
 from shallows.core import answer as core_answer
 from shallows.errors import ScenarioError
+from shallows.scenario import request as packet_world
 from shallows.scenario.supported_keys import ALWAYS, World
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import NEVER, TIME
 from shallows.worlds import live, machine, real_time
-from shallows.worlds import request as packet_world
 from shallows.worlds.kernel_links import check_links
+from shallows.worlds.kernel_programs import PROGRAMS
 
 if TYPE_CHECKING:
     from shallows.algorithms.algorithm import Receiver
     from shallows.core.contract import Answer
+    from shallows.core.progress import OnProgress
     from shallows.results.run import Run
     from shallows.scenario import Scenario
-    from shallows.worlds.runner import OnProgress
 
 
 WORLD = World(
@@ -55,14 +56,7 @@ WORLD = World(
         "traffic.exchange": "its flows always have something to send",
         "traffic.off": "its flows always have something to send",
     },
-    parameters={
-        "dctcp": ("g", "alpha", "min_window"),
-        "dx": ("headroom",),
-        "inigo": ("threshold", "g", "alpha", "sub_window", "increase", "samples", "dilation"),
-        "reno": ("ecn",),
-        "cubic": ("ecn",),
-        "bbr": (),
-    },
+    parameters={name: program.parameters for name, program in PROGRAMS.items()},
     limits={
         "topology": "one cable a host, one shortest path between hosts; 64 hosts, 1 Gbps at the bottleneck",
         "network.marking": "not `rcp`, `int`",
@@ -84,8 +78,9 @@ def check(scenario: "Scenario") -> None:
     WORLD.refuse(scenario)
     for used in scenario.flows.ccs:
         check_receiver(used.receiver)
-    if sum(used.name == "dx" for used in scenario.flows.ccs) > 1:
-        expected = "one set of parameters of dx: two would both put timestamps into a packet"
+    stamping = [used.name for used in scenario.flows.ccs if PROGRAMS[used.name].stamps]
+    if len(stamping) > 1:
+        expected = f"one set of parameters of {stamping[0]}: two would both put timestamps into a packet"
         raise ScenarioError("cc.headroom", None, f"{expected} of the kernel world")
     if scenario.hosts.acks_every not in (1, 2):
         expected = "1 or 2: Linux hosts acknowledge every packet, or every other one, of all flows"

@@ -7,7 +7,7 @@ import numpy as np
 from shallows.errors import ScenarioError
 from shallows.topology.routing import Routes, path_counts
 from shallows.units import RATE
-from shallows.worlds.real_time import measures_delays
+from shallows.worlds.kernel_programs import PROGRAMS
 
 if TYPE_CHECKING:
     from shallows.core.contract import F64
@@ -70,19 +70,20 @@ def _slow_enough(network: "Network", paths: Paths) -> None:
 def _own_links_not_full(scenario: "Scenario", paths: Paths, limits: list[set[int]]) -> None:
     """No flow of an algorithm that measures delays is limited by its host's own link, where it waits too.
 
-    Flows share links fairly, except those of dx where there are several bottlenecks: a flow that crosses one
-    of them takes nearly all of it.
+    Flows share links fairly, except those of programs that favour short paths where there are several
+    bottlenecks.
     """
     network, flows = scenario.graph, scenario.flows
     several = len(set[int]().union(*limits)) > 1
     for path, number, limited in zip(paths, flows.cc.tolist(), limits, strict=True):
-        name, rates_bps = flows.ccs[int(number)].name, network.rate_bps[path]
-        unfair = name == "dx" and several and rates_bps[0] <= rates_bps[1:].min(initial=rates_bps[0])
-        if measures_delays(name) and (path[0] in limited or unfair):
+        used, rates_bps = flows.ccs[int(number)], network.rate_bps[path]
+        unfair = PROGRAMS[used.name].favours_short_paths and several
+        unfair = unfair and rates_bps[0] <= rates_bps[1:].min(initial=rates_bps[0])
+        if used.traits["reacts_to_delay"] and (path[0] in limited or unfair):
             link, rate = network.port_names[path[0]], RATE.text(int(rates_bps[0]))
             expected = (
                 f"hosts whose own link is faster than the bottleneck: {link} ({rate}) limits a flow"
-                f" of {name}, which takes its wait in the host for a queue. Write a kind with a higher"
+                f" of {used.name}, which takes its wait in the host for a queue. Write a kind with a higher"
                 " topology.edge_rate (dumbbell, multi-bottleneck), more senders, or an algorithm without"
                 " delays"
             )

@@ -20,7 +20,7 @@ from shallows.base import names
 from shallows.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from shallows.worlds.runner import OnProgress
+    from shallows.core.progress import OnProgress
 
 NAME = "real-time.lock"
 LOOK_S = 0.1

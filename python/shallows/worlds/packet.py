@@ -4,20 +4,19 @@ import time
 from typing import TYPE_CHECKING
 
 from shallows.errors import ScenarioError
-from shallows.faults import goodput
-from shallows.memory import needs
 from shallows.results import settling
+from shallows.scenario import addends, needs
+from shallows.scenario.faults import goodput
+from shallows.scenario.request import request
 from shallows.scenario.supported_keys import ALWAYS, World
 from shallows.scenario.tables import HostTable, NetworkTable
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
-from shallows.traffic import addends
-from shallows.worlds.request import request
 
 if TYPE_CHECKING:
+    from shallows.core.progress import OnProgress
     from shallows.results.run import Run
     from shallows.scenario import Scenario
-    from shallows.worlds.runner import OnProgress
 
 
 WORLD = World(

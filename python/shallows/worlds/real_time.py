@@ -16,20 +16,6 @@ if TYPE_CHECKING:
 Ask = Callable[[int], "Answer"]
 """Runs once; the argument counts the attempts, from 0. `interrupted`: a signal came meanwhile."""
 
-WITHOUT_DELAYS = frozenset(
-    (
-        *("fixed", "reno", "cubic", "dctcp", "hull", "hpcc", "hpcc-roce", "powertcp", "dcqcn"),
-        *("ndp", "rccc", "rcp", "expresspass"),
-        "bbr",  # it takes the least round trip alone, which waits in a host do not change
-    )
-)
-"""Algorithms that do not react to how long packets wait."""
-
-
-def measures_delays(name: str) -> bool:
-    """Whether an algorithm may measure delays, to which a machine adds some: an unknown one may."""
-    return name not in WITHOUT_DELAYS
-
 
 def median_run(scenario: "Scenario", ask: Ask, world: str, *, repeats: int, attempts: int) -> "Run":
     """The median of `repeats` accepted runs by the mean queue at the bottleneck, with their spread.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from shallows.sweeps import statistics
+from shallows.results import statistics
 
 if TYPE_CHECKING:
     from shallows.results.contents import Summary

@@ -8,6 +8,7 @@ import platform
 from functools import cache
 from typing import TYPE_CHECKING
 
+from shallows.algorithms.algorithm import traits_of
 from shallows.base.garbage import uncollected
 from shallows.errors import ScenarioError
 from shallows.scenario.supported_keys import ALWAYS, World
@@ -18,13 +19,12 @@ from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import NEVER, RATE, TIME
 from shallows.worlds import machine, packet, real_time
 from shallows.worlds.kernel_links import fair_shares
-from shallows.worlds.real_time import measures_delays
 
 if TYPE_CHECKING:
     from shallows.core.contract import Answer
+    from shallows.core.progress import OnProgress
     from shallows.results.run import Run
     from shallows.scenario import Scenario
-    from shallows.worlds.runner import OnProgress
 
 
 WHY_NOT = {
@@ -52,8 +52,6 @@ WORLD = World(
     why=WHY_NOT,
     limits={"duration": "a time", "classes": "without `pfc` and `pool`"},
 )
-MULTIPATH = ("mrc",)
-"""Algorithms that choose a path for each packet, and probe paths."""
 RUNS = 3
 ATTEMPTS = 5
 SHORTEST_RTT = 500_000_000
@@ -92,7 +90,7 @@ def check(scenario: "Scenario") -> None:
 
 def check_algorithm(key: str, name: str, label: str) -> None:
     """Raise `ScenarioError` for an algorithm that sends one flow over many paths."""
-    if name in MULTIPATH:
+    if traits_of(name)["chooses_paths"]:
         expected = f"an algorithm with one path for a flow, such as nscc: {WHY_NOT['network.balancing']}"
         raise ScenarioError(key, label, expected)
 
@@ -103,7 +101,7 @@ def _check_round_trips(scenario: "Scenario") -> None:
     flows = scenario.flows
     for src, dst, number in zip(flows.src.tolist(), flows.dst.tolist(), flows.cc.tolist(), strict=True):
         used = flows.ccs[int(number)]
-        if not measures_delays(used.name):
+        if not used.traits["reacts_to_delay"]:
             continue
         rtt = int(delays[routes.path(src, dst)].sum() + delays[routes.path(dst, src)].sum())
         if rtt < SHORTEST_RTT:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from shallows.algorithms.algorithm import traits_of
 from shallows.base import names
 from shallows.errors import ScenarioError
 from shallows.units import NEVER, Frame
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from shallows.algorithms.algorithm import Algorithm
     from shallows.core.contract import Control, Flows, Request
-    from shallows.worlds.runner import OnProgress
+    from shallows.core.progress import OnProgress
 
 ACCEPTS = 3
 """How often an opening is accepted, because the answer may be lost."""
@@ -89,11 +90,8 @@ def control(used: "Algorithm") -> dict[str, object]:
 
 def check_algorithm(key: str, name: str, label: str) -> None:
     """Raise `ScenarioError` for an algorithm that needs something of switches that real ones do not have."""
-    from shallows.algorithms.algorithm import catalog
-
     wire.check_algorithm(key, name, label)
-    row = next((row for row in catalog() if row["name"] == name), None)
-    if row and row["port"] in ("rcp", "int"):
+    if traits_of(name)["reads_switches"]:
         expected = "an algorithm without rates or records of switches; `--world wire` emulates them"
         raise ScenarioError(key, label, expected)
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 
 from shallows.base import names
-from shallows.base.literal import is_table
+from shallows.base.toml import is_table
 from shallows.errors import ScenarioError
 
 Address = tuple[str, int]

@@ -20,6 +20,7 @@ use crate::parameter::{Parameter, Preset, Values, flag, number};
 use crate::rng::Rng;
 use crate::round::Round;
 use crate::sender::{Decision, Path, Sender};
+use crate::traits::Traits;
 use crate::units::Time;
 use crate::window::Window;
 
@@ -58,6 +59,9 @@ pub const PRESETS: &[Preset] = &[
         source: "the Inigo paper's experiments loaded it with use_tolerance=1 (mininet-tests repository)",
     },
 ];
+
+/// What its law is to those who run and explain it.
+pub const TRAITS: Traits = Traits::on_delays();
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &[

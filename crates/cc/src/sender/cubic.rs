@@ -16,6 +16,7 @@ use crate::event::{Ack, Loss, LossKind};
 use crate::parameter::{Parameter, Preset, Values, flag, number};
 use crate::round::Round;
 use crate::sender::{Decision, Path, Sender};
+use crate::traits::Traits;
 use crate::units::{Bytes, Time};
 use crate::window::Window;
 
@@ -37,6 +38,9 @@ pub const PRESETS: &[Preset] = &[
     Preset { name: "linux", values: &[], source: "Linux tcp_cubic.c, 4.x and later" },
     Preset { name: "rfc9438", values: &[("hystart", 0.0)], source: "RFC 9438 without HyStart" },
 ];
+
+/// What its law is to those who run and explain it.
+pub const TRAITS: Traits = Traits::on_queues();
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &[

@@ -24,34 +24,35 @@ use crate::deviation::{Deviation, deviation};
 use crate::event::{Ack, Loss};
 use crate::parameter::{Parameter, Preset, Values, bytes, flag, number, rate, time};
 use crate::sender::{Decision, Path, Segments, Sender};
+use crate::traits::Traits;
 use crate::units::{Bytes, Rate, Time};
 
 /// In the order of the papers.
 pub const PARAMETERS: &[Parameter] = &[
     number("g", "g", 1.0 / 256.0, 1e-6..=1.0).meaning("gain of alpha").source("SIGCOMM 2015 §5: 1/256"),
     number("alpha", "alpha(0)", 1.0, 0.0..=1.0).meaning("alpha of a new flow").source("CoNEXT 2016, Appendix B: 1"),
-    time("tau", "tau", 50e-6, 1e-6..=1.0)
+    time("tau", "tau", 50e-6, 1e-6..=1.0).follows("slow_host_time")
         .meaning("least time between two notifications of a flow, at its receiver")
         .source("SIGCOMM 2015 §5: 50 us"),
     flag("sampled", "-", false)
         .meaning("the receiver looks every tau whether there was a mark, instead of answering one at once")
         .source("off, as SIGCOMM 2015 §3.1 says; the fluid model and ns3-rdma have it on"),
-    time("tau_prime", "tau'", 55e-6, 1e-6..=1.0)
+    time("tau_prime", "tau'", 55e-6, 1e-6..=1.0).follows("slow_host_time")
         .meaning("alpha decays each time this passes without a notification")
         .source("SIGCOMM 2015 §5: 55 us"),
-    time("t", "T", 55e-6, 1e-6..=1.0).meaning("timer of rate increases").source("SIGCOMM 2015 §5: 55 us"),
-    bytes("b", "B", 10e6, 1e3..=1e15).meaning("byte counter of rate increases").source("SIGCOMM 2015 §5: 10 MB"),
+    time("t", "T", 55e-6, 1e-6..=1.0).follows("slow_host_time").meaning("timer of rate increases").source("SIGCOMM 2015 §5: 55 us"),
+    bytes("b", "B", 10e6, 1e3..=1e15).follows("fast_host").meaning("byte counter of rate increases").source("SIGCOMM 2015 §5: 10 MB"),
     number("f", "F", 5.0, 0.0..=1e6)
         .meaning("increases, of the timer or of the byte counter, that end fast recovery")
         .source("SIGCOMM 2015 §3.1: 5"),
-    rate("r_ai", "R_AI", 40e6, 1.0..=1e12).meaning("additive step of the target").source("SIGCOMM 2015 §5: 40 Mbps"),
-    rate("r_hai", "R_HAI", 200e6, 1.0..=1e12)
+    rate("r_ai", "R_AI", 40e6, 1.0..=1e12).follows("host_rate").meaning("additive step of the target").source("SIGCOMM 2015 §5: 40 Mbps"),
+    rate("r_hai", "R_HAI", 200e6, 1.0..=1e12).follows("host_rate")
         .meaning("step of the target in hyper increase, for each stage beyond F")
         .source("github.com/bobzhuyb/ns3-rdma: 200 Mbps"),
     flag("clamp", "-", true)
         .meaning("every notification moves the target, instead of the first after an increase alone")
         .source("on, as SIGCOMM 2015 Fig. 7; NICs (clamp_tgt_rate) and the HPCC simulator have it off"),
-    rate("min_rate", "R_min", 10e6, 1e3..=1e12)
+    rate("min_rate", "R_min", 10e6, 1e3..=1e12).follows("host_rate")
         .meaning("least rate")
         .source("a choice: the papers say nothing, ns3-rdma takes 100 Mbps"),
     flag("has_win", "HAS_WIN", false)
@@ -102,6 +103,9 @@ pub const PRESETS: &[Preset] = &[
                  of Li et al., SIGCOMM 2019 §5.1; it has no byte counter",
     },
 ];
+
+/// What its law is to those who run and explain it.
+pub const TRAITS: Traits = Traits::on_queues().returns_by_timer().step("r_ai", "SIGCOMM 2015").reference_gbps(40);
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &[

@@ -21,6 +21,7 @@ use crate::event::{Ack, Loss, LossKind};
 use crate::parameter::{Parameter, Preset, Values, flag, number, packets};
 use crate::round::Round;
 use crate::sender::{Decision, Path, Sender};
+use crate::traits::Traits;
 use crate::units::{Bytes, Time};
 use crate::window::Window;
 
@@ -44,6 +45,9 @@ pub const PRESETS: &[Preset] = &[
                  marks too (public in ns2-xpass, tcp-full.cc)",
     },
 ];
+
+/// What its law is to those who run and explain it.
+pub const TRAITS: Traits = Traits::on_queues().least_threshold(7, "DCTCP, SIGCOMM 2010 eq. 13");
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &[

@@ -23,6 +23,7 @@ use crate::parameter::{Parameter, Preset, Values, flag, time};
 use crate::rng::Rng;
 use crate::round::Round;
 use crate::sender::{Decision, Path, Sender};
+use crate::traits::{LeastRtt, Traits};
 use crate::units::{Bytes, Time};
 use crate::window::Window;
 
@@ -53,6 +54,9 @@ pub const PRESETS: &[Preset] = &[
         source: "the same scripts, several hops: two packets at each of three",
     },
 ];
+
+/// What its law is to those who run and explain it.
+pub const TRAITS: Traits = Traits::on_delays().least_rtt(LeastRtt::Always);
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &[

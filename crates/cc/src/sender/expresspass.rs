@@ -12,6 +12,7 @@ use crate::event::{Ack, Loss};
 use crate::parameter::{Parameter, Preset, Values, bytes, flag, number, time};
 use crate::rng::Rng;
 use crate::sender::{Decision, Path, Sender};
+use crate::traits::Traits;
 use crate::units::{Bytes, Time};
 
 /// In the order of the paper.
@@ -105,6 +106,9 @@ pub const PRESETS: &[Preset] = &[
         source: "SIGCOMM 2017 §5, Fig. 14a and 14b: the same over the testbed's switch, whose pacer moves gaps by up to 0.7 us",
     },
 ];
+
+/// What its law is to those who run and explain it.
+pub const TRAITS: Traits = Traits::on_queues();
 
 /// Known differences, beside those in the headers of both files.
 pub const NOT_MODELLED: &[&str] = &[

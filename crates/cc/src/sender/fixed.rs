@@ -10,6 +10,7 @@
 use crate::event::{Ack, Loss};
 use crate::parameter::{Parameter, Preset, Values, packets};
 use crate::sender::{Decision, Path, Sender};
+use crate::traits::Traits;
 use crate::units::{Bytes, Time};
 
 /// Its one parameter.
@@ -19,6 +20,9 @@ pub const PARAMETERS: &[Parameter] = &[packets("window", "W", 1.0, 1.0..=1e6)
 
 /// None.
 pub const PRESETS: &[Preset] = &[];
+
+/// What its law is to those who run and explain it.
+pub const TRAITS: Traits = Traits::on_queues();
 
 /// Nothing is left out.
 pub const NOT_MODELLED: &[&str] = &[];

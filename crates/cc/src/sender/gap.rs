@@ -24,11 +24,12 @@ use crate::event::{Ack, Loss, LossKind};
 use crate::parameter::{Parameter, Preset, Values, flag, number, time};
 use crate::round::Round;
 use crate::sender::{Decision, Path, Sender};
+use crate::traits::{LeastRtt, Traits};
 use crate::units::{Bytes, Rate, Time};
 
 /// None of them is the poster's.
 pub const PARAMETERS: &[Parameter] = &[
-    time("target", "T", 4e-6, 1e-9..=1.0)
+    time("target", "T", 4e-6, 1e-9..=1.0).follows("slow_host_time")
         .meaning("queueing delay at which the gap stays as it is")
         .source("our choice: three packets at 10 Gbps"),
     number("gain", "kappa", 0.1, 1e-6..=10.0)
@@ -50,6 +51,9 @@ pub const PRESETS: &[Preset] = &[Preset {
     values: &[("channel", 1.0)],
     source: "the poster §3: a high priority channel only for base RTT measurement",
 }];
+
+/// What its law is to those who run and explain it.
+pub const TRAITS: Traits = Traits::on_delays().least_rtt(LeastRtt::Unless("channel")).reference_gbps(10);
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &[

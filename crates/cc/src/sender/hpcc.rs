@@ -23,6 +23,7 @@ use crate::event::{Ack, HopRecord, Loss};
 use crate::parameter::{Parameter, Preset, Values, bytes, number, time};
 use crate::round::Round;
 use crate::sender::{Decision, Path, Segments, Sender};
+use crate::traits::Traits;
 use crate::units::{Bytes, Rate, Time};
 
 /// In the order of the paper.
@@ -50,6 +51,9 @@ pub const PRESETS: &[Preset] = &[
         source: "the simulations of the paper (run.py: MI_THRESH 0; its authors, issue 24 of their repository)",
     },
 ];
+
+/// What its law is to those who run and explain it.
+pub const TRAITS: Traits = Traits::on_load();
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &[

@@ -20,6 +20,7 @@ use crate::pacer::{Pacer, PacerSpec};
 use crate::parameter::{Parameter, Preset, Values, bytes, flag, number, time};
 use crate::rng::Rng;
 use crate::sender::{Decision, Path, Sender};
+use crate::traits::Traits;
 use crate::units::{Bytes, Rate, Time};
 
 /// DCTCP's, then the pacer's.
@@ -36,15 +37,18 @@ pub const PARAMETERS: &[Parameter] = &[
         .meaning("weight of the newest period in the pacer's rate")
         .source("NSDI 2012 §6: 0.125"),
     number("beta", "beta", 3000.0, 0.0..=1e9)
+        .follows("host_rate")
         .meaning("bit/s by which a waiting bit raises the pacer's rate each period")
         .source("the authors' ns-2 scripts for 10 Gbps: 3000 (testbed, 1 Gbps: 16)"),
     time("period", "T_r", 7.2e-6, 1e-9..=1.0)
+        .follows("host_time")
         .meaning("how often the pacer's rate is updated")
         .source("the authors' ns-2 scripts for 10 Gbps: 7.2 us (testbed: 64 us)"),
     number("associate", "p_a", 0.125, 0.0..=1.0)
         .meaning("probability that a marked acknowledgement makes its flow a paced one")
         .source("NSDI 2012 §6: 0.125"),
     time("idle", "T_i", 1e-3, 0.0..=1e3)
+        .follows("slow_host_time")
         .meaning("how long a flow is paced after that")
         .source("the authors' ns-2 scripts for 10 Gbps: 1 ms (testbed: 10 ms)"),
     number("least_rate", "-", 0.01, 1e-4..=1.0)
@@ -68,6 +72,9 @@ pub const PRESETS: &[Preset] = &[
         source: "NSDI 2012 §6, 1 Gbps testbed; marking = { kind = \"phantom\", threshold = \"1KB\" } goes with it",
     },
 ];
+
+/// What its law is to those who run and explain it.
+pub const TRAITS: Traits = Traits::on_load().reference_gbps(10);
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &["The bucket of a flow's own pacer: its packets leave one by one."];

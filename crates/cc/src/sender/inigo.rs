@@ -28,6 +28,7 @@ use crate::event::{Ack, Loss, LossKind};
 use crate::parameter::{Parameter, Preset, Values, flag, number, packets};
 use crate::round::Round;
 use crate::sender::{Decision, Path, Sender};
+use crate::traits::{LeastRtt, Traits};
 use crate::units::{Bytes, Time};
 use crate::window::Window;
 
@@ -83,6 +84,9 @@ pub const PRESETS: &[Preset] = &[
         source: "Algorithm 5: one answer a window, one packet more a window",
     },
 ];
+
+/// What its law is to those who run and explain it.
+pub const TRAITS: Traits = Traits::on_delays().least_rtt(LeastRtt::Unless("dilation"));
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &["The cut is made at once, not packet by packet (Linux's CWR state)."];

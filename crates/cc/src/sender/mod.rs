@@ -1,7 +1,7 @@
 //! Reaction points, which set the window and the pace of a sender, and the table of all algorithms.
 //!
-//! Each algorithm has a file with `PARAMETERS`, `PRESETS`, `NOT_MODELLED`, `build` and, where it is compared line by line with its
-//! paper, `DEVIATIONS`. The state is a struct with a field for each symbol of the paper; parameters are a type of their own. To add
+//! Each algorithm has a file with `PARAMETERS`, `PRESETS`, `TRAITS`, `NOT_MODELLED`, `build` and, where it is compared line by line with
+//! its paper, `DEVIATIONS`. The state is a struct with a field for each symbol of the paper; parameters are a type of their own. To add
 //! one, write the file, its row here and an event script in `tests/scripts`, as CONTRIBUTING.md describes.
 
 pub mod cdg;

@@ -18,7 +18,7 @@
 use crate::multipath::Multipath;
 use crate::parameter::{Parameter, Values, flag, number, time};
 use crate::sender::nscc;
-pub use crate::sender::nscc::{PRESETS, build};
+pub use crate::sender::nscc::{PRESETS, TRAITS, build};
 use crate::units::Time;
 
 /// Source of values that the public descriptions leave open.

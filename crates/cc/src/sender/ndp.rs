@@ -14,6 +14,7 @@
 use crate::event::{Ack, Loss};
 use crate::parameter::{Parameter, Preset, Values, flag, packets};
 use crate::sender::{Decision, Path, Sender};
+use crate::traits::Traits;
 use crate::units::{Bytes, Time};
 
 /// In the order of the table above.
@@ -37,6 +38,9 @@ const QUEUES: f64 = 16.0;
 /// Variants.
 pub const PRESETS: &[Preset] =
     &[Preset { name: "htsim", values: &[("window", 15.0)], source: "csg-htsim 841d9e7, main_ndp.cpp: cwnd = 15" }];
+
+/// What its law is to those who run and explain it.
+pub const TRAITS: Traits = Traits::on_queues();
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &[

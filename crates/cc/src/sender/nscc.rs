@@ -37,6 +37,7 @@
 use crate::event::{Ack, Loss};
 use crate::parameter::{Parameter, Preset, Values, bytes, flag, number, packets, time};
 use crate::sender::{Decision, Path, Sender};
+use crate::traits::Traits;
 use crate::units::{Bytes, Time};
 
 /// Source of most defaults.
@@ -48,7 +49,7 @@ const REFERENCE_TARGET_S: f64 = 12e-6;
 
 /// In the order of the specification, those of the implementations last.
 pub const PARAMETERS: &[Parameter] = &[
-    time("base_rtt", "config_base_rtt", 0.0, 0.0..=10.0)
+    time("base_rtt", "config_base_rtt", 0.0, 0.0..=10.0).follows("longest_round_trip")
         .meaning("round trip of a full packet over the longest empty path; 0: over the flow's own path")
         .source(UE),
     flag("trimming", "-", true)
@@ -118,6 +119,9 @@ pub const PRESETS: &[Preset] = &[
         source: "Radonux/asteria-ns3, nscc-window.cc",
     },
 ];
+
+/// What its law is to those who run and explain it.
+pub const TRAITS: Traits = Traits::on_delays();
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &[

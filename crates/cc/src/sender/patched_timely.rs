@@ -25,6 +25,7 @@ use crate::event::{Ack, Loss};
 use crate::gradient::{self, Gradient, Sample, Shared};
 use crate::parameter::{Parameter, Preset, Values, bytes, flag, number, time};
 use crate::sender::{Decision, Path, Segments, Sender};
+use crate::traits::{LeastRtt, Traits};
 use crate::units::{Bytes, Rate, Time};
 
 /// `beta`.
@@ -32,8 +33,10 @@ pub const BETA: Parameter =
     number("beta", "beta", 0.008, 1e-9..=1.0).meaning("multiplicative decrease").source("CoNEXT 2016 §4.3: 0.008");
 
 /// `Seg`.
-pub const SEG: Parameter =
-    bytes("seg", "Seg", 16e3, 1.0..=1e9).meaning("payload acknowledged as one").source("CoNEXT 2016 §4.3: 16 KB");
+pub const SEG: Parameter = bytes("seg", "Seg", 16e3, 1.0..=1e9)
+    .follows("burst")
+    .meaning("payload acknowledged as one")
+    .source("CoNEXT 2016 §4.3: 16 KB");
 
 /// `dw/dg`.
 pub const WEIGHT_SLOPE: Parameter = number("weight_slope", "dw/dg", 2.0, 1e-6..=1e6)
@@ -83,6 +86,10 @@ pub const PRESETS: &[Preset] = &[
                  empty path is our choice",
     },
 ];
+
+/// What its law is to those who run and explain it.
+pub const TRAITS: Traits =
+    Traits::on_delays().least_rtt(LeastRtt::If("subtract_min_rtt")).step("delta", "CoNEXT 2016").reference_gbps(10);
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &["Losses: it has no reaction to them; the transport repairs them."];

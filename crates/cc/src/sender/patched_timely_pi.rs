@@ -13,6 +13,7 @@
 //! Same as the paper: the branches of eq. 29, the weight of eq. 30, eq. 32, and the error, which is "the difference between
 //! the measured delay and some desired delay": the absolute round trip, as in Algorithm 2. `DEVIATIONS` has the rest.
 
+pub use super::patched_timely::TRAITS;
 use super::patched_timely::{BASE_RTT, BETA, BaseRtt, SEG, SUBTRACT_MIN_RTT, WEIGHT_SLOPE, weight};
 use crate::deviation::{Deviation, deviation};
 use crate::event::{Ack, Loss};
@@ -32,12 +33,15 @@ pub const PARAMETERS: &[Parameter] = &[
     SEG,
     WEIGHT_SLOPE,
     bytes("q_ref", "q_ref", 300e3, 0.0..=1e15)
+        .follows("delay_as_queue")
         .meaning("the queue it settles at")
         .source("CoNEXT 2016 §5.2: 300 KB; its Fig. 19 ends at 343.75 KB"),
     number("k1", "K_1", 2.5e-7, 0.0..=1.0)
+        .follows("gain")
         .meaning("gain on the change of the error, per bit")
         .source("a choice: settles in the fluid model"),
     number("k2", "K_2", 5e-6, 0.0..=1e3)
+        .follows("gain_per_second")
         .meaning("gain on the error, per bit and second")
         .source("a choice: 20 times K_1"),
     number("p", "p(0)", 0.0, -1e3..=1e3)

@@ -26,6 +26,7 @@ use crate::parameter::{Parameter, Preset, Values, number};
 use crate::power::{self, Law};
 use crate::round::Round;
 use crate::sender::{Decision, Path, Segments, Sender};
+use crate::traits::Traits;
 use crate::units::{Bytes, Time};
 
 /// In the order of the paper, the floors last.
@@ -58,6 +59,9 @@ pub const PRESETS: &[Preset] = &[
         source: "inet-tub/ns3-datacenter 6ddb4a4, rdma-hw.cc: beta is 150 Mbps times tau, here that of 25 Gbps hosts",
     },
 ];
+
+/// What its law is to those who run and explain it.
+pub const TRAITS: Traits = Traits::on_load();
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &[

@@ -26,6 +26,7 @@
 use crate::event::{Ack, Loss};
 use crate::parameter::{Parameter, Preset, Values, bytes, flag, number, packets};
 use crate::sender::{Decision, Path, Sender};
+use crate::traits::Traits;
 use crate::units::{Bytes, Time};
 
 /// In the order of the table above.
@@ -61,6 +62,9 @@ pub const PRESETS: &[Preset] = &[
         source: "Olteanu et al., NSDI 2022; csg-htsim 841d9e7, eqds.cpp: 512-byte quanta, eight to a pull of one packet",
     },
 ];
+
+/// What its law is to those who run and explain it.
+pub const TRAITS: Traits = Traits::on_queues();
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &[

@@ -14,6 +14,7 @@
 use crate::event::{Ack, Loss};
 use crate::parameter::{Parameter, Preset, Values};
 use crate::sender::{Decision, Path, Sender};
+use crate::traits::Traits;
 use crate::units::{Bytes, Rate, Time};
 
 /// None: they are the port's.
@@ -21,6 +22,9 @@ pub const PARAMETERS: &[Parameter] = &[];
 
 /// None.
 pub const PRESETS: &[Preset] = &[];
+
+/// What its law is to those who run and explain it.
+pub const TRAITS: Traits = Traits::on_load();
 
 /// What rcp-host.cc has beside.
 pub const NOT_MODELLED: &[&str] = &["a rate of zero, at which a sender may give up"];

@@ -12,6 +12,7 @@
 use crate::event::{Ack, Loss, LossKind};
 use crate::parameter::{Parameter, Preset, Values, flag};
 use crate::sender::{Decision, Path, Sender};
+use crate::traits::Traits;
 use crate::units::Time;
 use crate::window::Window;
 
@@ -22,6 +23,9 @@ pub const PARAMETERS: &[Parameter] = &[flag("ecn", "ECT", false)
 
 /// None: the RFCs fix the rest.
 pub const PRESETS: &[Preset] = &[Preset { name: "linux", values: &[], source: "Linux tcp_cong.c" }];
+
+/// What its law is to those who run and explain it.
+pub const TRAITS: Traits = Traits::on_queues();
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &[

@@ -45,6 +45,7 @@ use crate::parameter::{Parameter, Preset, Values, flag, number, packets, time};
 use crate::rng::Rng;
 use crate::round::Round;
 use crate::sender::{Decision, Path, Segments, Sender};
+use crate::traits::Traits;
 use crate::units::{Bytes, Rate, Time};
 
 /// Source of the defaults.
@@ -120,6 +121,9 @@ const OF_HTSIM: Preset = Preset {
     ],
     source: "Broadcom/csg-htsim, swift.cpp (its authors' guesses); it has no endpoint window",
 };
+
+/// What its law is to those who run and explain it.
+pub const TRAITS: Traits = Traits::on_delays().has_target_queue();
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &[

@@ -1,7 +1,7 @@
 //! Swift over RoCE: [`swift`](super::swift) without the endpoint window. Receivers acknowledge every packet at once, so that no time
 //! passes in hosts.
 
-pub use super::swift::{NOT_MODELLED, OF_FABRIC as PARAMETERS, PRESETS_OF_FABRIC as PRESETS};
+pub use super::swift::{NOT_MODELLED, OF_FABRIC as PARAMETERS, PRESETS_OF_FABRIC as PRESETS, TRAITS};
 use crate::parameter::Values;
 use crate::sender::swift::with_endpoint;
 use crate::sender::{Path, Sender};

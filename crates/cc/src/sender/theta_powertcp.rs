@@ -16,6 +16,7 @@ use crate::parameter::{Parameter, Preset, Values};
 use crate::power::{self, Law};
 use crate::round::Round;
 use crate::sender::{Decision, Path, Segments, Sender};
+use crate::traits::Traits;
 use crate::units::{Bytes, Time};
 
 /// In the order of the paper, the floors last.
@@ -27,6 +28,9 @@ pub const PRESETS: &[Preset] = &[
     Preset { name: "nsdi2022", values: &[], source: "Addanki et al., NSDI 2022, Algorithm 2" },
     Preset { name: "linux", values: &[("gamma", 921.0 / 1024.0)], source: "inet-tub/powertcp-linux, powertcp.c" },
 ];
+
+/// What its law is to those who run and explain it.
+pub const TRAITS: Traits = Traits::on_delays();
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &[

@@ -18,6 +18,7 @@ use crate::event::{Ack, Loss};
 use crate::gradient::{self, Gradient, Sample, Shared};
 use crate::parameter::{Parameter, Preset, Values, bytes, number};
 use crate::sender::{Decision, Path, Segments, Sender};
+use crate::traits::Traits;
 use crate::units::{Bytes, Rate, Time};
 
 /// In the order of the paper.
@@ -29,6 +30,7 @@ pub const PARAMETERS: &[Parameter] = &[
     gradient::T_HIGH,
     gradient::D_MIN_RTT,
     bytes("seg", "Seg", 64e3, 1.0..=1e9)
+        .follows("burst")
         .meaning("payload acknowledged as one")
         .source("CoNEXT 2016 §4: 16 to 64 KB; the authors' fluid model takes 64"),
     number("hai", "N", 1.0, 1.0..=1e3)
@@ -68,6 +70,10 @@ pub const PRESETS: &[Preset] = &[
         source: "github.com/bobzhuyb/ns3-rdma, branch timely, its defaults for 10 Gbps",
     },
 ];
+
+/// What its law is to those who run and explain it.
+pub const TRAITS: Traits =
+    Traits::on_delays().corrected_by("patched-timely").step("delta", "SIGCOMM 2015").reference_gbps(10);
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &[

@@ -19,6 +19,7 @@ use crate::event::{Ack, Loss, LossKind};
 use crate::parameter::{Parameter, Preset, Values, flag, packets, time};
 use crate::round::Round;
 use crate::sender::{Decision, Path, Sender};
+use crate::traits::{LeastRtt, Traits};
 use crate::units::Time;
 use crate::window::Window;
 
@@ -48,6 +49,9 @@ pub const PRESETS: &[Preset] = &[
         source: "Linux tcp_vegas.c: 2, 4, 1",
     },
 ];
+
+/// What its law is to those who run and explain it.
+pub const TRAITS: Traits = Traits::on_delays().least_rtt(LeastRtt::Always);
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &[

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import field_validator, model_validator
 
 from shallows.base.limits import LINK_RATE
-from shallows.base.literal import is_table
 from shallows.base.table import Key, Table
+from shallows.base.toml import is_table
 from shallows.errors import ScenarioError
 from shallows.units import RATE, TIME, OptionalInterval, OptionalTime, Time, did_you_mean
 

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shallows.algorithms.traits import LOSSES
 from shallows.units import ACK_BYTES, TIME
 
 if TYPE_CHECKING:
     from shallows.core.contract import U32, Flags
-    from shallows.results.answer import Answer
     from shallows.scenario import Scenario
     from shallows.topology import Network
 
@@ -18,21 +18,21 @@ def of_algorithms(scenario: "Scenario", key: str) -> "Flags":
     return np.array([key in used.supported_keys for used in scenario.flows.ccs])[scenario.flows.cc]
 
 
-def of_transport(answer: "Answer", transport: str) -> "Flags":
+def of_transport(scenario: "Scenario", transport: str) -> "Flags":
     """The flows with this transport."""
-    flows = answer.scenario.flows
+    flows = scenario.flows
     return np.array([used.transport == transport for used in flows.ccs])[flows.cc]
 
 
 def paths_of(scenario: "Scenario", flows: "U32 | None" = None) -> list[tuple[list[int], list[int]]]:
     """The links of the path of each of these flows, by default all, forward and back."""
     from shallows import _core
-    from shallows.worlds.request import request
+    from shallows.scenario.request import request
 
     asked = request(scenario)
     for used, table in zip(scenario.flows.ccs, asked["ccs"], strict=True):
         if used.native:  # the core lacks a kernel's own algorithms, and no path depends on its sender
-            table["name"] = "reno"
+            table["name"] = LOSSES
     return _core.paths(asked, flows)
 
 

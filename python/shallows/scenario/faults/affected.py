@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from shallows.faults.changes import of_links
+from shallows.scenario.faults.changes import of_links
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

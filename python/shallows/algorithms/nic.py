@@ -12,6 +12,9 @@ from fractions import Fraction
 
 from shallows.errors import ScenarioError
 
+ALGORITHM = "dcqcn"
+"""The algorithm of NVIDIA's NICs, whose settings these are."""
+
 FRACTION = 1024
 """The denominator of shares, which have ten bits."""
 BYTE_RESET_OFF = 10**15

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shallows.traffic import costs
+from shallows.scenario import host_costs
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _fixed(scenario: "Scenario") -> "U64":
 
 ADDENDS = (
     Addend("delay", in_fct=False, in_ideal=True, of_flows=_fixed),
-    Addend("cost", in_fct=True, in_ideal=False, of_flows=costs.of_flows),
+    Addend("cost", in_fct=True, in_ideal=False, of_flows=host_costs.of_flows),
 )
 
 

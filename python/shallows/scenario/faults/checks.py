@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from shallows.errors import ScenarioError, collect
-from shallows.faults.changes import ASPECTS, flaps
-from shallows.faults.model import LEAST_RATE_BPS, Fault
+from shallows.scenario.faults.changes import ASPECTS, flaps
+from shallows.scenario.faults.model import LEAST_RATE_BPS, Fault
 from shallows.units import NEVER, RATE, TIME
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 
 from shallows.algorithms.defaults import Scale
-from shallows.faults import affected
+from shallows.scenario.faults import affected
 
 if TYPE_CHECKING:
     from shallows.core.contract import U32, Request

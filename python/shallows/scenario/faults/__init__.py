@@ -1,8 +1,8 @@
 """`[[faults]]`: changes of links and nodes during a run, and the flows that they affect."""
 
-from shallows.faults.changes import ASPECTS, Change, changes, of_links, scheduled_links, to_core
-from shallows.faults.checks import check
-from shallows.faults.model import LEAST_RATE_BPS, Fault
+from shallows.scenario.faults.changes import ASPECTS, Change, changes, of_links, scheduled_links, to_core
+from shallows.scenario.faults.checks import check
+from shallows.scenario.faults.model import LEAST_RATE_BPS, Fault
 
 __all__ = [
     "ASPECTS",

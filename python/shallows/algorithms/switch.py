@@ -1,11 +1,43 @@
 """Names of SONiC that scenarios accept for their own keys, and the texts that these keys take."""
 
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
+from shallows.base import limits
 from shallows.errors import ScenarioError
-from shallows.settings.config_db import BYTES, PER_CENT, POWER
 from shallows.units import SIZE
 
+MOST = limits.SIZE.most
+"""The most bytes that a scenario can state."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A whole number that a field takes, as a text or a number: its range, and what it counts."""
+
+    least: int
+    most: int
+    what: str
+    example: int
+
+    @property
+    def expected(self) -> str:
+        """What an error says of its values."""
+        return f'{self.what}, a whole number from {self.least} to {self.most}, such as "{self.example}"'
+
+    def __call__(self, value: object) -> int:
+        """The number. Raises `ValueError`."""
+        if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,20}", value):
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or not self.least <= value <= self.most:
+            raise ValueError(self.expected)
+        return value
+
+
+BYTES = Number(0, MOST, "bytes", 1_048_576)
+PER_CENT = Number(0, 100, "per cent", 5)
+POWER = Number(-8, 8, "a power of two as its exponent", -1)
 Rule = tuple[str, Callable[[object], int], Callable[[int], object]]
 """The key here, how a value there is read, and the value here."""
 

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shallows.algorithms.marking import lacks_marks
-from shallows.faults import changes
+from shallows.scenario import headroom, sprayed
+from shallows.scenario.faults import changes
+from shallows.scenario.paths import paths_of
 from shallows.scenario.ports import paused
-from shallows.settings import headroom
 from shallows.topology.fabrics import RailOptimised
 from shallows.traffic import Collective, Training
 from shallows.traffic import offered as offered_load
 from shallows.traffic.kinds import Incast
 from shallows.traffic.poisson import Poisson
 from shallows.units import NEVER, SIZE, TIME
-from shallows.warnings import sprayed
-from shallows.warnings.paths import paths_of
 
 if TYPE_CHECKING:
     from shallows.core.contract import F64, Flags

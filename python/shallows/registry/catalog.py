@@ -58,7 +58,7 @@ def _following(row: R) -> R:
     from shallows.algorithms import defaults
 
     def marked(parameter: Parameter) -> Parameter:
-        found = defaults.follows(row["name"], parameter["name"])
+        found = defaults.follows(row, parameter)
         if not found:
             return parameter
         what, at = found

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from inspect import Parameter
 from keyword import iskeyword
 from os import PathLike, fspath
-from typing import Any, ClassVar, Protocol, TypeGuard, cast
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 
@@ -156,13 +156,3 @@ def _listed(array: Array) -> object:
     if array.dtype.names:
         return {name: array[name].tolist() for name in array.dtype.names}
     return array.tolist()
-
-
-def is_table(value: object) -> TypeGuard[dict[str, Any]]:
-    """True for a table of TOML."""
-    return isinstance(value, dict)
-
-
-def is_list(value: object) -> TypeGuard[list[Any]]:
-    """True for a list of TOML."""
-    return isinstance(value, list)

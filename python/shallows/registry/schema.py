@@ -5,19 +5,20 @@ of whole numbers; only `Scenario` checks what depends on several keys.
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from shallows.algorithms import catalog
-from shallows.algorithms.algorithm import NATIVE
+from shallows.algorithms import nic, switch
 from shallows.algorithms.defaults import MARKING
 from shallows.algorithms.marking import RECOMMENDED, THRESHOLDS
+from shallows.algorithms.traits import NATIVE
+from shallows.core import contract
 from shallows.core.rows import Parameter, Row
+from shallows.registry import catalog
 from shallows.scenario import NetworkTable
 from shallows.scenario.given import Given
 from shallows.scenario.queues import PortTable, TrafficClass
-from shallows.settings import nic, switch
 from shallows.sweeps.file import KEYS
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
@@ -113,7 +114,7 @@ def _algorithm() -> Schema:
     every = [label for labels in names.values() for label in labels] + list(NATIVE)
     beside: Schema = {"receiver": {"$ref": "#/$defs/Receiver"}}
     tables = {name: (names[name], _table("name", names[name], row, beside)) for name, row in rows.items()}
-    tables["dcqcn"][1]["properties"] |= _of_nics()
+    tables[nic.ALGORITHM][1]["properties"] |= _of_nics()
     native = _table("name", list(NATIVE), None, beside)
     tables["native"] = (list(NATIVE), native)
     python: Schema = {"type": "string", "pattern": IN_PYTHON}
@@ -124,7 +125,7 @@ def _algorithm() -> Schema:
 
 
 def _of_nics() -> Schema:
-    """The settings of NICs that are parameters of `dcqcn`, by their names there."""
+    """The settings of NICs that are parameters of their algorithm, by their names there."""
     found: Schema = {}
     for one in nic.SETTINGS:
         if one.here:
@@ -163,7 +164,7 @@ def _marking() -> Schema:
     """ "none", or a table of a kind; without a kind it is a step."""
     tables: dict[str, tuple[list[str], Schema]] = {}
     for row in catalog.other_catalogs()["network.marking"]:
-        table = _table("kind", [row["name"]], row, {"at": {"enum": ["enqueue", "dequeue"]}})
+        table = _table("kind", [row["name"]], row, {"at": {"enum": [*get_args(contract.At)]}})
         if row["name"] == "step":
             table["required"] = []
         if row["name"] == "red":

@@ -9,23 +9,22 @@ from typing import TYPE_CHECKING, Any, Literal, Never
 from shallows import warnings
 from shallows.base import extras
 from shallows.base.version import version
+from shallows.core.progress import OnProgress
 from shallows.errors import NamedOverrides, ScenarioError
 from shallows.results import run as data
 from shallows.results import store
 from shallows.runs import Run
 from shallows.scenario import randomness
-from shallows.worlds import REAL_TIME
+from shallows.scenario.supported_keys import REAL_TIME
 
 if TYPE_CHECKING:
-    from shallows.base.literal import Algorithm
     from shallows.scenario import Scenario
+    from shallows.scenario.literal import Algorithm
 
     Given = Scenario | Mapping[str, object] | str | PathLike[str]
 
 World = Literal["packet", "fluid", "kernel", "wire"]
 WORLDS: tuple[World, ...] = ("packet", "fluid", "kernel", "wire")
-OnProgress = Callable[[int, int, int], None]
-"""Callback of a running world: simulated picoseconds, packet-hops, finished flows."""
 
 
 def run(
@@ -88,7 +87,7 @@ def refuse_unknown(unknown: Mapping[str, object], function: Callable[..., object
 
 def with_cc(cc: "Algorithm") -> dict[str, object]:
     """The override for an algorithm: a name or a class keeps the rest of the table, a table replaces it."""
-    from shallows.base.literal import literal
+    from shallows.scenario.literal import literal
 
     given = literal(cc)
     return {"cc.name": given} if isinstance(given, str) else {"cc": given}

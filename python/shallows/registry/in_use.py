@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from shallows.algorithms import catalog, defaults, marking
+from shallows.algorithms import defaults, marking
 from shallows.algorithms.algorithm import choose
 from shallows.errors import ScenarioError
+from shallows.registry import catalog
 from shallows.scenario import supported_keys
 from shallows.scenario.ports import algorithms_by_marking
 from shallows.scenario.resolve import of_network

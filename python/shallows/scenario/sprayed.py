@@ -13,6 +13,7 @@ from shallows.scenario.ports import algorithms_by_marking
 from shallows.units import RATE, SIZE
 
 if TYPE_CHECKING:
+    from shallows.algorithms.algorithm import Algorithm
     from shallows.algorithms.marking import Marking
     from shallows.core.contract import U64
     from shallows.scenario import Scenario
@@ -26,7 +27,7 @@ SHARE = 0.9
 
 
 def short_ramps(scenario: "Scenario") -> list[str]:
-    """Ramps for DCQCN at hosts above 40 Gbps, the rate of its paper.
+    """Ramps for rates that return by timer, as DCQCN's, at hosts above 40 Gbps, the rate of its paper.
 
     There so many packets leave between two increases by timer that hardly any may be marked.
     """
@@ -34,8 +35,9 @@ def short_ramps(scenario: "Scenario") -> list[str]:
     if not _by_chance(scenario) or defaults.Scale.of(network, scenario.mtu).host_bps <= FAST:
         return []
     found: list[str] = []
-    for key, marking, names in _markings(scenario, "red"):
-        if "dcqcn" not in names:
+    for key, marking, algorithms in _markings(scenario, "red"):
+        names = _names(one for one in algorithms if one.traits["returns_by_timer"])
+        if not names:
             continue
         begins = _begins(marking, "kmin", network.rate_bps[~network.is_nic])
         wanted = {rate: defaults.sprayed_kmin(rate, scenario.mtu) for rate in begins}
@@ -44,7 +46,7 @@ def short_ramps(scenario: "Scenario") -> list[str]:
             instead = (
                 f"{key}.kmin = {_value(wanted)} and {key}.kmax = {_value(wanted, defaults.SPRAYED_KMAX)}"
             )
-            found.append(_is_short(scenario, f"{key}.kmin", short[0], "dcqcn", instead))
+            found.append(_is_short(scenario, f"{key}.kmin", short[0], names, instead))
     return found
 
 
@@ -58,13 +60,13 @@ def short_steps(scenario: "Scenario") -> list[str]:
     between = set(network.rate_bps[inner].tolist())
     least = defaults.SPRAYED_FRAMES * scenario.mtu
     found: list[str] = []
-    for key, marking, names in _markings(scenario, "step"):
+    for key, marking, algorithms in _markings(scenario, "step"):
         begins = _begins(marking, "threshold", network.rate_bps[~network.is_nic])
         short = [rate for rate in begins if rate in between and begins[rate] < SHARE * least]
         if short:
             wanted = {rate: max(size, least) for rate, size in begins.items()}
             instead = f"{key}.threshold = {_value(wanted)}"
-            found.append(_is_short(scenario, f"{key}.threshold", short[0], ", ".join(names), instead))
+            found.append(_is_short(scenario, f"{key}.threshold", short[0], _names(algorithms), instead))
     return found
 
 
@@ -75,13 +77,17 @@ def _by_chance(scenario: "Scenario") -> bool:
     return scenario.network.balancing in CHANCE and has_cycle
 
 
-def _markings(scenario: "Scenario", kind: str) -> "Iterable[tuple[str, Marking, list[str]]]":
+def _names(algorithms: "Iterable[Algorithm]") -> str:
+    return ", ".join(dict.fromkeys(one.name for one in algorithms))
+
+
+def _markings(scenario: "Scenario", kind: str) -> "Iterable[tuple[str, Marking, list[Algorithm]]]":
     """The markings of this kind, by their keys, with the algorithms whose data they mark."""
     for key, (marking, algorithms) in algorithms_by_marking(scenario).items():
         if isinstance(marking, str) or marking.kind != kind:
             continue
-        if names := list(dict.fromkeys(one.name for one in algorithms if one.congestion_point == kind)):
-            yield key, marking, names
+        if marked := [one for one in algorithms if one.congestion_point == kind]:
+            yield key, marking, marked
 
 
 def _begins(marking: "Marking", key: str, rates: "U64") -> dict[int, int]:

@@ -43,7 +43,7 @@ def document(
 @cache
 def beside(name: str) -> str:
     """The text of a file of this package, such as `page.css`."""
-    return files("shallows.pages").joinpath(name).read_text("utf-8")
+    return files("shallows.html").joinpath(name).read_text("utf-8")
 
 
 def section(key: str, title: str, *parts: str) -> str:

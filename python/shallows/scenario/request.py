@@ -1,22 +1,20 @@
 """The request of a scenario to the core (docs/crossing.md)."""
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from shallows import faults
 from shallows.core import contract
 from shallows.core.contract import Request
-from shallows.memory import needs
-from shallows.scenario import port_request
+from shallows.scenario import addends, faults, host_costs, needs, port_request
 from shallows.scenario.tables import FLOWLET_GAP, HostTable
-from shallows.traffic import addends, costs
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
     from shallows.scenario import Scenario
     from shallows.traffic.computations import Computations, Waits
+    from shallows.traffic.flows import Application
+    from shallows.traffic.predecessors import Predecessors
 
 
 def request(scenario: "Scenario") -> Request:
@@ -27,13 +25,13 @@ def request(scenario: "Scenario") -> Request:
     needs.check_request(scenario)
     network, options = scenario.graph, scenario.network
     of_ports = port_request.to_core(scenario, network)
-    asked: dict[str, object] = {
+    return {
         "hosts": network.hosts,
         "nodes": network.nodes,
         "links": {
             "from": network.link_from,
             "to": network.link_to,
-            "rate_bps": costs.limited(scenario, network),
+            "rate_bps": host_costs.limited(scenario, network),
             "delay_ps": network.delay_ps,
             "buffer_bytes": of_ports.buffer_bytes,
             "marking": of_ports.marking,
@@ -71,10 +69,9 @@ def request(scenario: "Scenario") -> Request:
         },
         "max_packets": needs.packets(scenario),
     }
-    return cast(Request, asked)
 
 
-def _flows(scenario: "Scenario") -> dict[str, object]:
+def _flows(scenario: "Scenario") -> contract.Flows:
     """Columns of the flows; dependencies and pauses only where there are some."""
     flows = scenario.flows
     return {
@@ -83,28 +80,47 @@ def _flows(scenario: "Scenario") -> dict[str, object]:
         "bytes": np.where(flows.bytes == 0, np.uint64(NEVER), flows.bytes),
         "start_ps": addends.to_core(scenario),
         "stop_ps": flows.stop_ps,
-        "after": asdict(flows.after) if len(flows.after) else None,
-        "behind": asdict(flows.behind) if len(flows.behind) else None,
-        "application": asdict(flows.application) if flows.application else None,
+        "after": _pairs(flows.after),
+        "behind": _pairs(flows.behind),
+        "application": _application(flows.application),
         "wait": _wait(flows.wait),
         "class": port_request.class_of_flows(scenario),
         "cc": flows.cc,
     }
 
 
-def _computations(all_: "Computations") -> dict[str, object]:
+def _pairs(all_: "Predecessors") -> contract.Predecessors | None:
+    return {"flow": all_.flow, "predecessor": all_.predecessor} if len(all_) else None
+
+
+def _application(all_: "Application | None") -> contract.Applications | None:
+    if all_ is None:
+        return None
+    times: contract.Applications = {
+        "first_bytes": all_.first_bytes,
+        "resume_ps": all_.resume_ps,
+        "on_ps": all_.on_ps,
+        "off_ps": all_.off_ps,
+    }
+    return times
+
+
+def _computations(all_: "Computations") -> contract.Computations:
     return {
-        **{key: getattr(all_, key) for key in ("host", "duration_ps", "start_ps", "processor")},
-        "after": asdict(all_.after) if len(all_.after) else None,
-        "behind": asdict(all_.behind) if len(all_.behind) else None,
+        "host": all_.host,
+        "duration_ps": all_.duration_ps,
+        "start_ps": all_.start_ps,
+        "processor": all_.processor,
+        "after": _pairs(all_.after),
+        "behind": _pairs(all_.behind),
         "wait": _wait(all_.wait),
     }
 
 
-def _wait(wait: "Waits | None") -> dict[str, object] | None:
+def _wait(wait: "Waits | None") -> contract.Waits | None:
     return {"needs": wait.needs, "global": wait.everywhere} if wait and wait.used() else None
 
 
-def _host(hosts: "HostTable") -> dict[str, object]:
-    stamps = hosts.timestamps and hosts.timestamps.to_core(contract.Timestamps)
-    return {**hosts.to_core(contract.Host), "timestamps": stamps}
+def _host(hosts: "HostTable") -> contract.Host:
+    stamps = hosts.timestamps and cast(contract.Timestamps, hosts.timestamps.to_core(contract.Timestamps))
+    return {**cast(contract.Host, hosts.to_core(contract.Host)), "timestamps": stamps}

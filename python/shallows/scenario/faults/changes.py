@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shallows.faults.model import Fault
+from shallows.core import contract
+from shallows.scenario.faults.model import Fault
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ ASPECTS = {
     "pause-storm": "pauses",
 }
 """What each kind changes of a link. Faults that change different things may overlap."""
-LinkChange = str | dict[str, int] | dict[str, float]
+LinkChange = contract.Change
 """A change of a link, as in a request to the core."""
 
 

@@ -1,0 +1,1 @@
+"""Documents and charts in HTML."""

@@ -1,0 +1,196 @@
+"""Pages of results: a run, a comparison, or the critical paths of some flows.
+
+Texts are those of the command line; figures are those of `shallows.plot` and `shallows.why.figure`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shallows import plot
+from shallows.base import names
+from shallows.html.chart import Box, chart, colour
+from shallows.html.document import document, html, section
+from shallows.printing.report import comparison_report, run_report
+from shallows.results import files
+from shallows.why import figure as why_figure
+from shallows.why import report as why_report
+from shallows.why import task_figure, task_report
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from shallows.results.compared import Compared
+    from shallows.results.run import Run
+    from shallows.why.counterfactual import Counterfactual
+    from shallows.why.path import Path as FlowPath
+    from shallows.why.paths import Paths
+    from shallows.why.record import Record
+    from shallows.why.task import TaskPath
+    from shallows.why.task_counterfactual import TaskCounterfactual
+
+Parts = dict[str, tuple[str, str]]
+"""Sections of a page: {id: (title, HTML)}."""
+SLOWEST = 10
+"""Slowest flows of each run in its page."""
+ONE_BY_ONE = 3
+"""How many of them have a section each; in a comparison only the slowest of each run."""
+MOST_PATHS = 20
+"""The most paths with a section each, of flows that were asked for."""
+
+
+def of_run(run: "Run", paths: "Paths | None" = None) -> str:
+    """The page of a `Run`, with the paths of its slowest flows where `paths` (`Paths`) has some."""
+    text, *rest = run_report(run.summary)
+    title, _, lines = str(text).partition("\n")
+    parts = {
+        "summary": ("Summary", html([lines, *rest])),
+        "figures": ("Figures", _figures([run], None)),
+        **_paths({"": paths} if paths else {}, ONE_BY_ONE),
+        **_source([run]),
+    }
+    return _page(title, parts)
+
+
+def of_comparison(comparison: "Compared", paths: "Mapping[str, Paths] | None" = None) -> str:
+    """The page of a `Comparison`; `paths` are `{label: Paths}` of the slowest flows of its runs."""
+    runs, labels = list(comparison.runs.values()), list(comparison.runs)
+    first = runs[0].summary
+    title = f"{first['name']}: {', '.join(labels)}, seed {first['seed']}"
+    parts = {
+        "summary": ("Summary", html(comparison_report(comparison))),
+        "figures": ("Figures", _figures(runs, labels)),
+        **_paths(paths or {}, 1),
+        **_source(runs),
+    }
+    return _page(title, parts)
+
+
+def of_paths(paths: "Paths", costs: "Sequence[Counterfactual]" = ()) -> str:
+    """The page of some flows of a run: where their time went, and the cost of other flows."""
+    scenario = paths.record.scenario
+    parts = _paths({"": paths}, MOST_PATHS)
+    if costs:
+        parts["costs"] = ("Cost of other flows", html(why_report.of_without(costs)))
+    flows = f"flow {next(iter(paths))}" if len(paths) == 1 else f"{len(paths)} flows"
+    return _page(f"{scenario.name}: time of {flows}", parts)
+
+
+def of_task(
+    path: "TaskPath", costs: "Sequence[TaskCounterfactual]" = (), slack: "Mapping[int, int] | None" = None
+) -> str:
+    """The page of the critical path of a task: its waterfall, causes, waits and messages."""
+    heading, *rest = task_report.of_task(path)
+    title = str(heading)
+    boxes = {0: task_figure.boxes(path)}
+    drawn = _both("task", title, path, task_figure.waterfall, boxes)
+    parts = {"time": ("Where the time went", drawn + html(rest))}
+    if costs:
+        parts["without"] = ("Without tenants or faults", html(task_report.of_without(costs)))
+    if slack is not None:
+        parts["slack"] = ("Slack", html(task_report.of_slack(path, slack)))
+    return _page(title, {**parts, **_source([path.run])})
+
+
+def write(file: str | PathLike[str], page: str) -> Path:
+    """Write a page to `file`, making folders on the way; return its path."""
+    return files.write_text(file, page)
+
+
+def _page(title: str, parts: Parts) -> str:
+    links = {key: name for key, (name, _) in parts.items()}
+    sections = [section(key, name, body) for key, (name, body) in parts.items()]
+    return document(title, links, [f"<h1>{names.html(title)}</h1>", *sections])
+
+
+def _figures(runs: "Sequence[Run]", labels: Sequence[str] | None) -> str:
+    """Every figure that these runs have data for, and what their lines mean."""
+    drawn: list[str] = []
+    for number, panel in enumerate(plot.panels(runs, labels)):
+        meaning = (panel.__doc__ or "").split("\n")[0]
+        shown = chart(plot.single(panel, runs, labels), f"figure-{number}", meaning)
+        drawn.append(f'<figure>{shown}<figcaption class="soft">{names.html(meaning)}</figcaption></figure>')
+    key = _key(labels) if labels else ""
+    hint = '<p class="soft">Move the pointer over a figure to read its values.</p>'
+    return f'{hint}{key}<div class="grid">{"".join(drawn)}</div>'
+
+
+def _key(labels: Sequence[str]) -> str:
+    """The colour and dash of each run."""
+    shown: list[str] = []
+    for i, label in enumerate(labels):
+        look = plot.look(i)
+        dash: tuple[float, ...] = () if isinstance(look["linestyle"], str) else look["linestyle"][1]
+        dashes = f' stroke-dasharray="{" ".join(str(2 * length) for length in dash)}"' if dash else ""
+        style = f"stroke: {colour(look['color'])}"
+        line = f'<line x1="0" x2="32" y1="6" y2="6" stroke-width="2.5"{dashes} style="{style}"/>'
+        shown.append(
+            f'<span><svg viewBox="0 0 32 12" aria-hidden="true">{line}</svg>{names.html(label)}</span>'
+        )
+    return f'<div class="key">{"".join(shown)}</div>'
+
+
+def _paths(by_label: "Mapping[str, Paths]", most: int) -> Parts:
+    """Sections on critical paths: all together, then `most` of each run one by one."""
+    by_label = {label: paths for label, paths in by_label.items() if len(paths)}
+    if not by_label:
+        return {}
+    together = [*_together(by_label)]
+    one_by_one = "".join(
+        _article(one, paths.record, label)
+        for label, paths in by_label.items()
+        for one in list(paths.values())[:most]
+    )
+    parts = {"time": ("Where the time went", "".join(together))} if together else {}
+    return {**parts, "paths": ("The slowest flows" if together else "Where the time went", one_by_one)}
+
+
+def _together(by_label: "Mapping[str, Paths]") -> Iterator[str]:
+    for label, paths in by_label.items():
+        if len(paths) > 1:
+            heading = f"{label}: " if label else ""
+            yield f"<article><h3>{names.html(heading)}the {len(paths)} flows together</h3>"
+            yield html(why_report.of_paths(paths))
+            if len(paths) >= why_figure.DECILES:
+                yield _both(f"tail-{label}", "Causes", paths, why_figure.tail)
+            yield "</article>"
+
+
+def _article(one: "FlowPath", record: "Record", label: str) -> str:
+    """One flow: where its time went, and the path of its bytes."""
+    heading, *rest = why_report.of_path(one, record)
+    title = f"{label}, {heading}" if label else str(heading)
+    boxes, draw = {0: why_figure.boxes(one, record)}, partial(why_figure.waterfall, record=record)
+    shown = _both(f"path-{label}-{one.flow}", title, one, draw, boxes)
+    return f"<article><h3>{names.html(title)}</h3>{shown}{html(rest)}</article>"
+
+
+def _both(
+    key: str,
+    title: str,
+    what: object,
+    draw: "Callable[..., Figure]",
+    boxes: Mapping[int, Iterable[Box]] | None = None,
+) -> str:
+    """A figure twice: for wide windows and for phones."""
+    sizes = {"broad": why_figure.BROAD, "narrow": why_figure.NARROW}
+    return "".join(
+        chart(draw(what, size=size), f"{key}-{kind}", title, boxes, kind) for kind, size in sizes.items()
+    )
+
+
+def _source(runs: "Sequence[Run]") -> Parts:
+    """The facts that are needed to reproduce the numbers."""
+    shown: list[str] = []
+    for run in runs:
+        summary = run.summary
+        world = f"{', '.join(summary['cc'])}, {summary['world']} world"
+        line = f"{world}: shallows {summary['version']}, seed {summary['seed']}"
+        line += f", fingerprint {summary['fingerprint']}" if summary["fingerprint"] else ""
+        file = (
+            f"<details><summary>scenario.toml</summary><pre>{names.html(run.scenario_toml)}</pre></details>"
+        )
+        shown.append(f'<p class="soft">{names.html(line)}</p>{file}')
+    return {"source": ("Reproduction", "".join(shown))}

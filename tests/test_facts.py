@@ -1,0 +1,176 @@
+"""Each fact stands once: the keys of a queue in one model, the values of an enumeration in one language, the
+text of a key or a column in one file.
+"""
+
+import ast
+import re
+from pathlib import Path
+from typing import Literal, get_args, get_origin
+
+import pytest
+
+import shallows as sh
+from shallows.base.table import Key, Table
+from shallows.core import contract
+from shallows.errors import ScenarioError
+from shallows.registry import explain, keys, results
+from shallows.results.tables import ALL_TABLES
+from shallows.scenario import queues
+from shallows.scenario.queues import PortTable, QueueKeys, QueueTable, TrafficClass
+from shallows.scenario.tables import HostTable, NetworkTable
+from shallows.units import OptionalCount
+
+PACKAGE = Path(sh.__file__).parent
+DOCS = Path(__file__).parents[1] / "docs"
+CHOICES = {
+    name: frozenset(get_args(value))
+    for name, value in vars(contract).items()
+    if get_origin(value) is Literal and name not in vars(queues)
+}
+"""The enumerations of the core's request."""
+
+
+def groups(path):
+    """The sets of texts that a module writes in a `Literal`, a tuple, a list or a set, and their lines."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Tuple | ast.List | ast.Set):
+            texts = {str(one.value) for one in node.elts if isinstance(one, ast.Constant)}
+            yield node.lineno, texts
+
+
+def test_the_values_of_an_enumeration_of_the_core_stand_in_no_module():
+    assert CHOICES["LossDetection"] == {"duplicate-acks", "rack"}
+    assert len(CHOICES) == 5
+    found = [
+        f"{path.relative_to(PACKAGE)}:{line}: {name}"
+        for path in PACKAGE.rglob("*.py")
+        if path.name != "contract.py"
+        for line, texts in groups(path)
+        for name, values in CHOICES.items()
+        if texts >= values
+    ]
+    # the fluid model of DCQCN names the choices of a parameter of its own
+    assert [one for one in found if not one.startswith("fluid/")] == []
+
+
+def test_a_scenario_takes_the_values_of_an_enumeration_from_the_core():
+    for model, key in ((HostTable, "nic"), (HostTable, "loss_detection"), (HostTable, "retransmission")):
+        assert frozenset(get_args(model.model_fields[key].annotation)) in CHOICES.values()
+    assert frozenset(get_args(NetworkTable.model_fields["balancing"].annotation)) in CHOICES.values()
+
+
+def declared(model):
+    """The keys that a class of tables declares itself."""
+    return set(model.__annotations__) & set(model.model_fields)
+
+
+def test_each_key_of_a_queue_is_declared_once():
+    """`trimming` of ports alone has another type: false would differ from no key nowhere."""
+    assert issubclass(NetworkTable, QueueTable)
+    assert issubclass(TrafficClass, QueueTable)
+    assert issubclass(PortTable, QueueKeys)
+    of_queues = declared(QueueKeys) | declared(QueueTable)
+    assert of_queues >= {"marking", "trimming", "buffer", "pfc"}
+    assert of_queues & (declared(NetworkTable) | declared(TrafficClass)) == set()
+    assert of_queues & declared(PortTable) == {"trimming"}
+
+
+def test_the_text_of_a_key_says_what_it_is_by_default_in_each_table():
+    texts = [model.model_fields["buffer"].description for model in (NetworkTable, TrafficClass, PortTable)]
+    what = "of the queue at a switch port; by default "
+    assert [text.removeprefix(what) for text in texts] == [
+        "375KB, or more for a longer path or a larger threshold",
+        "as network.buffer",
+        "as elsewhere",
+    ]
+
+
+class Turning(QueueTable, frozen=True):
+    """A table with a key that the core's class has by the same name."""
+
+    turn: OptionalCount = Key(None, description="as in the core")
+
+
+def test_a_key_that_the_core_has_reaches_it_by_its_name(monkeypatch):
+    """No code but the declaration of `turn` above names it; elsewhere a queue has no such key."""
+    monkeypatch.setattr(queues, "_OF_PORTS", queues._OF_PORTS - {"turn"})
+    assert Turning().to_class() == {}
+    assert Turning(turn=3).to_class() == {"turn": 3}
+    assert Turning().with_defaults_of(Turning(turn=4)).to_class() == {"turn": 4}
+    assert Turning(turn=3).with_defaults_of(Turning(turn=4)).to_class() == {"turn": 3}
+
+
+def test_a_key_reaches_the_core_with_its_unit():
+    class Stated(Table, frozen=True):
+        stack: OptionalCount = Key(None, description="a time")
+
+    assert Stated(stack=2).to_core(dict_of("stack_ps", "noise_ps"), but={"noise_ps"}) == {"stack_ps": 2}
+
+
+def dict_of(*keys):
+    """A class with these annotations."""
+    return type("Of", (), {"__annotations__": dict.fromkeys(keys, int)})
+
+
+def words(text):
+    """The words of a text, without the signs of Markdown."""
+    return re.sub(r"[^\w.]+", " ", explain.plain(text).lower()).strip()
+
+
+def test_each_table_of_keys_and_columns_stands_in_one_page():
+    pages = [path.read_text() for path in DOCS.glob("*.md")]
+    for registry in (keys, results):
+        marks = [name for page in pages for name in registry.MARK.findall(page)]
+        assert sorted(marks) == sorted(registry.tables())
+
+
+def test_no_table_of_a_page_has_the_text_of_a_key_or_a_column():
+    """Of texts of four words at least; docs/crossing.md has those of the core's request and answer."""
+    of_results = [row for table in results.tables().values() for row in table.rows]
+    texts = {words(row.meaning) for row in (*keys.rows(), *of_results)}
+    found = [
+        (path.name, cell)
+        for path in DOCS.glob("*.md")
+        if path.name != "crossing.md"
+        for line in path.read_text().splitlines()
+        if line.startswith("|")
+        for cell in map(words, line.split("|"))
+        if cell.count(" ") >= 3 and cell in texts
+    ]
+    assert not found
+
+
+def test_no_text_of_a_key_or_a_column_is_that_of_its_declaration():
+    """A row without a text has that of the model, so that the same words stand in one file."""
+    told = [(path, row.meaning) for row in keys.rows() if len(row.paths) == 1 for path in row.paths]
+    for path, meaning in told:
+        prefix, _, name = path.rpartition(".")
+        short = keys.description(keys.MODELS.get(prefix), name)
+        assert meaning == short or words(meaning) != words(short), path
+    for table in results.tables().values():
+        for row in table.rows:
+            if row.table != results.SUMMARY and len(row.names) == 1:
+                short = ALL_TABLES[row.table][row.names[0]].definition
+                assert row.meaning == short or words(row.meaning) != words(short), row
+
+
+def test_rows_of_results_are_columns_and_every_column_has_one():
+    for name, columns in ALL_TABLES.items():
+        assert sorted(one for row in results.tables()[name].rows for one in row.names) == sorted(columns)
+
+
+def test_a_name_is_found_by_its_path_and_by_the_end_of_it():
+    (watchdog,) = explain.explain("pfc.watchdog")
+    assert watchdog["name"] == "network.pfc.watchdog"
+    assert watchdog["default"] == "never"
+    assert watchdog["type"] == "time, ps to s"
+    assert "action = drop (detection_time)" in watchdog["meaning"]
+    assert explain.explain("network.pfc.watchdog") == [watchdog]
+    assert [one["name"] for one in explain.explain("flows.fct_us")] == ["flows.fct_us"]
+    assert explain.explain("busbw_gb_per_s")[0]["name"] == "summary.busbw_gb_per_s"
+    assert "traffic.size (incast)" in [one["name"] for one in explain.explain("size")]
+
+
+def test_an_unknown_name_is_an_error_with_one_like_it():
+    with pytest.raises(ScenarioError, match=r'NAME = "watchdg": expected a key .* did you mean "watchdog"'):
+        explain.explain("watchdg")
