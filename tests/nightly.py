@@ -1,14 +1,18 @@
 """`make nightly`: the checks that take longer than a landing may, with their results in docs/nightly.md.
 
     python tests/nightly.py [PART ...]
+    python tests/nightly.py --due
 
-All parts run, also after one that fails. A part that did not run keeps its row of an earlier night.
+All parts run, also after one that fails. A part that did not run keeps its row of an earlier night. A part
+may take `MOST_S`: it is then interrupted, and where it keeps its state, the next night goes on from there.
+`--due` names the parts that failed, were interrupted, are older than `OLD_DAYS` or never ran.
 """
 
 import re
 import subprocess
 import sys
 import time
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,13 +44,18 @@ PARTS = {
     f"{PYTHON} tests/advisories.py .venv/advisories/bin/pip-audit target/advisories/bin/cargo-audit",
 }
 """The command of each part. Random parts draw a new seed and print it."""
-SKIPPED = 77
-"""The exit status of a part that could not run here; its last line says why."""
+SKIPPED, INTERRUPTED = 77, 124
+"""The exit statuses of a part that could not run here, by its last line, and of one that took too long."""
+MOST_S = 150 * 60
+"""Seconds that a part may take at a time."""
+OLD_DAYS = 14
+"""Days after which a result on file is old."""
 HEAD = """# Nightly checks
 
 After reading this page you know when the checks that take longer than a landing last ran, and what they
-found. `make nightly` writes it; `make nightly NIGHTLY="soak attack"` runs some parts. The last column is the
-last line that a part printed.
+found. `make nightly` writes it; `make nightly NIGHTLY="soak attack"` runs some parts. A part is interrupted
+after 150 minutes, and goes on the next time where it keeps its state. The last column is the last line that a
+part printed. Continuous integration ends with the parts that did not pass, or are older than 14 days, in red.
 
 | part | commit | date | result | minutes | last line |
 |---|---|---|---|---|---|
@@ -67,18 +76,39 @@ def main(names: list[str]) -> int:
     for name in names or PARTS:
         status, seconds, last = ran(PARTS[name])
         failed += [name] if status not in (0, SKIPPED) else []
-        result = {0: "passed", SKIPPED: "skipped"}.get(status, f"failed ({status})")
-        date = time.strftime("%Y-%m-%d", time.gmtime())
-        rows[name] = f"{commit} | {date} | {result} | {seconds / 60:.0f} | {last}"
+        result = {0: "passed", SKIPPED: "skipped", INTERRUPTED: "interrupted"}.get(
+            status, f"failed ({status})"
+        )
+        rows[name] = f"{commit} | {datetime.now(UTC).date()} | {result} | {seconds / 60:.0f} | {last}"
         PAGE.write_text(HEAD + "".join(f"| {part} | {rows[part]} |\n" for part in PARTS if part in rows))
         print(f"nightly: {name} {result} after {seconds:.0f} s", flush=True)
     return bool(failed)
 
 
-def ran(command: str) -> tuple[int, float, str]:
-    """(status, seconds, the last line that is not empty) of a shell command, whose output is shown."""
+def due(page: str, today: date) -> list[str]:
+    """A line for each part whose result on `page` is not a recent pass or skip, with the reason."""
+    rows, lines = dict(ROW.findall(page)), list[str]()
+    for part in PARTS:
+        if part not in rows:
+            lines.append(f"{part}: never ran")
+            continue
+        commit, day, result, *_ = rows[part].split(" | ")
+        age = (today - date.fromisoformat(day)).days
+        if result not in ("passed", "skipped"):
+            lines.append(f"{part}: {result} on {day} at {commit}")
+        elif age > OLD_DAYS:
+            lines.append(f"{part}: {result} {age} days ago at {commit}")
+    return lines
+
+
+def ran(command: str, most_s: float = MOST_S) -> tuple[int, float, str]:
+    """(status, seconds, the last line that is not empty) of a shell command, whose output is shown.
+
+    After `most_s` it gets SIGINT, as by Ctrl-C, and a minute later SIGKILL.
+    """
     started, last = time.monotonic(), ""
-    process = subprocess.Popen(command, shell=True, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    limited = ["timeout", "--signal=INT", "--kill-after=60", str(most_s), "sh", "-c", command]
+    process = subprocess.Popen(limited, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     for line in process.stdout:
         print(line, end="", flush=True)
@@ -92,4 +122,7 @@ def output(*command: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    if sys.argv[1:] == ["--due"]:
+        print(*due(PAGE.read_text(), datetime.now(UTC).date()), sep="\n")
+    else:
+        sys.exit(main(sys.argv[1:]))
