@@ -36,12 +36,12 @@ PUBLIC = {
     "shallows.fluid.linear",
     "shallows.fluid.published",
     "shallows.fluid.trajectory",
-    "shallows.html.chart",
-    "shallows.html.document",
+    "shallows.pages.chart",
+    "shallows.pages.document",
     "shallows.sweeps.engine",
     "shallows.sweeps.executors",
     "shallows.sweeps.progress",
-    "shallows.results.statistics",
+    "shallows.sweeps.statistics",
 }
 """Modules that the documentation names, beside `shallows`, `.fluid` and `.plot`, which list their names."""
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from shallows.html.chart import chart
-from shallows.html.document import document
+from shallows.pages.chart import chart
+from shallows.pages.document import document
 from validation.claim import CLASSES, READ
 from validation.figures import draw, draw_reach
 from validation.verdict import CANNOT, FAILS, HOLDS, SHAPE, VERDICTS
