@@ -2,6 +2,7 @@
 
 import re
 import resource
+import tracemalloc
 
 import pytest
 
@@ -10,7 +11,7 @@ import shallows as sh
 from shallows.memory import bounds
 from shallows.scenario import needs
 from shallows.traffic.flows import Draws
-from shallows.why import demand, walk
+from shallows.why import demand, index, walk
 
 GB = 10**9
 MACHINE = "MemTotal: 64000000 kB\nMemAvailable:   40000000 kB\n"
@@ -280,6 +281,25 @@ def test_why_ends_before_the_index_of_its_record_fills_the_memory(watched, monke
     monkeypatch.setattr(demand, "INDEX_BYTES", {"hops": 10**12})
     with pytest.raises(sh.ScenarioError, match=r"of memory for the index of the record of these flows"):
         run.why([0])
+
+
+@pytest.mark.parametrize("name", ["ndp-incast", "short-flows"])
+def test_an_index_needs_the_memory_that_is_foreseen(name, monkeypatch):
+    """Between .7 and 1.1 of the estimate, as tracemalloc counts what Python allocates."""
+    made, shares = index.Index.__init__, []
+
+    def counted(self, record):
+        tracemalloc.start()
+        made(self, record)
+        needed, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        shares.append(needed / demand.of_index(record.tables))
+
+    monkeypatch.setattr(index.Index, "__init__", counted)
+    run = sh.run(name)
+    run.why(run.flows.flow[run.flows.fct_us.notna()].tolist()[:5])
+    assert len(shares) == 1
+    assert 0.7 < shares[0] < 1.1
 
 
 def test_why_refuses_flows_by_number_that_do_not_fit(watched, monkeypatch):

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 PACKET_BYTES, HOP_BYTES, FRAME_BYTES = 1000, 300, 400
 """Memory of a packet of a watched flow with its cause, of its hop, and of a frame on its links."""
-INDEX_BYTES = {"packets": 600, "hops": 150, "frames": 200}
-"""Of these, what the index needs, by row of the record's tables."""
+INDEX_BYTES = {"packets": 1000, "hops": 270, "frames": 200}
+"""Memory of the index by row of the record's tables, which was seen to need 0.75 to 1 times as much."""
 PATH_BYTES = 500
 """Memory of the path of a watched flow."""
 LEAST_FRAME = 84
