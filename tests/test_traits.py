@@ -8,16 +8,20 @@ import ast
 import copy
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import shallows as sh
+from least_algorithm import Least
 from shallows import _core
 from shallows.algorithms import algorithm, defaults, traits
 from shallows.errors import ScenarioError
 from shallows.scenario import sprayed, supported_keys
 from shallows.settings import explain
 from shallows.units import Frame
+from shallows.warnings import slow
 from shallows.worlds import wire, wire_flow
 
 PACKAGE = Path(sh.__file__).parent
@@ -173,28 +177,15 @@ def test_buffers_have_room_for_a_target_queue(reno):
 def test_a_class_says_what_it_reacts_to():
     """What a class does not say counts as what asks for more care."""
 
-    class Silent:
-        def __init__(self, initial_window, line_rate):
-            pass
-
-        def on_ack(self, now, ack):
-            pass
-
-        def on_loss(self, now, loss):
-            pass
-
-        def decision(self):
-            return 1.0
-
-    class Told(Silent):
+    class Told(Least):
         reacts_to_delay = False
         takes_least_rtt = False
 
-    class Given(Silent):
+    class Given(Least):
         def __init__(self, initial_window, line_rate, *, base_rtt="50us"):
             pass
 
-    silent, told, given = (algorithm.choose(one, Frame(1500, 1460)) for one in (Silent, Told, Given))
+    silent, told, given = (algorithm.choose(one, Frame(1500, 1460)) for one in (Least, Told, Given))
     alone = [one.traits["reacts_to_queues_alone"] for one in (silent, told, given)]
     assert alone == [False, True, False]
     assert [one.traits["reacts_to_delay"] for one in (silent, told, given)] == [True, False, True]
@@ -215,3 +206,13 @@ def test_rates_that_return_by_timer_need_long_ramps_for_sprayed_packets(reno):
     assert not warned()
     row["traits"]["returns_by_timer"] = True
     assert re.search('flow of reno; write .*kmin = "400KB"', warned()[0])
+
+
+@pytest.mark.parametrize("given", [{}, {"keep": 0.5}])
+def test_advice_for_gradients_is_for_algorithms_that_have_their_parameters(reno, given):
+    """Reno has no `keep`: whatever corrects it, the warning names no parameter that it lacks."""
+    row = reno(corrected_by="patched-timely")
+    row["parameters"] += [{**row["parameters"][0], "name": key, "unit": "1"} for key in given]
+    one = scenario(cc={"name": "reno", **given})
+    answer = SimpleNamespace(scenario=one, answer={"ports": {"pauses": np.zeros(1)}}, network=one.graph)
+    assert slow._why(answer, 0) == ": their rates return slowly after cuts"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import shallows as sh
+from least_algorithm import Least
 from shallows.algorithms.algorithm import choose
 from shallows.errors import ScenarioError
 from shallows.units import Frame
@@ -677,30 +678,14 @@ def test_flows_without_an_end_can_be_left_out():
     assert cost.ran_ps / US == pytest.approx(15.2, **ABOUT)
 
 
-class Mine:
-    """A class that does not say whether it reacts to delays."""
-
-    def __init__(self, initial_window, line_rate):
-        pass
-
-    def on_ack(self, now, ack):
-        pass
-
-    def on_loss(self, now, loss):
-        pass
-
-    def decision(self):
-        return 1.0
-
-
-class Told(Mine):
-    """A class that says so."""
+class Told(Least):
+    """A class that says that delays change nothing."""
 
     reacts_to_delay = False
 
 
 @pytest.mark.parametrize(
-    ("names", "said"), [(["dctcp", "reno@linux", "dcqcn", Told], []), (["dctcp", "dx", Mine], ["dx, Mine"])]
+    ("names", "said"), [(["dctcp", "reno@linux", "dcqcn", Told], []), (["dctcp", "dx", Least], ["dx, Least"])]
 )
 def test_only_algorithms_of_marks_and_losses_have_exact_predictions(names, said):
     """An incast under DX was expected to take 5,002 us without the others, and took 1,714."""

@@ -12,6 +12,7 @@ import pytest
 
 import commands
 import shallows as sh
+from least_algorithm import Least
 from shallows import _core
 from shallows.algorithms import user_algorithms
 from shallows.errors import BooksError, ScenarioError
@@ -54,20 +55,8 @@ def test_flows_complete_and_the_books_close(cc):
     assert answer["fingerprint"] is None
 
 
-class Two:
-    """Two packets in flight, always."""
-
-    def __init__(self, initial_window, line_rate):
-        pass
-
-    def on_ack(self, now, ack):
-        pass
-
-    def on_loss(self, now, loss):
-        pass
-
-    def decision(self):
-        return 2.0
+class Two(Least):
+    window = 2.0
 
 
 def test_an_algorithm_of_a_python_class_sends_datagrams(monkeypatch):

@@ -56,7 +56,7 @@ def _why(answer: "Answer", number: int) -> str:
     """How slowly the rate of an algorithm returns after a cut, and what to write."""
     used = answer.scenario.flows.ccs[number]
     given, instead = used.parameters, used.traits["corrected_by"]
-    if instead is None or given["keep"]:
+    if instead is None or given.get("keep", 1.0):
         pauses = ", or pauses hold them" if answer.answer["ports"]["pauses"].any() else ""
         return f": their rates return slowly after cuts{pauses}"
     rate = int(answer.network.rate_bps[answer.network.is_nic].max())
