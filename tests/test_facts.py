@@ -171,6 +171,15 @@ def test_a_name_is_found_by_its_path_and_by_the_end_of_it():
     assert "traffic.size (incast)" in [one["name"] for one in explain.explain("size")]
 
 
+def test_the_name_of_a_table_has_its_keys_and_columns():
+    names = [one["name"] for one in explain.explain("network")]
+    assert {"network.mtu", "network.buffer", "summary.network"} <= set(names)
+    assert "network.pfc.watchdog" not in names
+    columns = {one["name"] for one in explain.explain("flows")}
+    assert columns >= {f"flows.{key}" for key in ALL_TABLES["flows"]}
+    assert "duration" in [one["name"] for one in explain.explain("scenario")]
+
+
 def test_an_unknown_name_is_an_error_with_one_like_it():
     with pytest.raises(ScenarioError, match=r'NAME = "watchdg": expected a key .* did you mean "watchdog"'):
         explain.explain("watchdg")

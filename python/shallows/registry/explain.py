@@ -26,7 +26,10 @@ class Explanation(TypedDict):
 
 
 def explain(name: str) -> list[Explanation]:
-    """Every key, column and number with this name, or whose path ends in it. Raises `ScenarioError`."""
+    """Every key, column and number with this name, whose path ends in it, or in a table with this name.
+
+    Raises `ScenarioError` if there is none.
+    """
     found = [_of_key(row) for row in keys.find(name)] + [
         _of_result(full, row) for full, row in results.find(name)
     ]
@@ -34,7 +37,7 @@ def explain(name: str) -> list[Explanation]:
         known = [path for row in keys.rows() for path in row.paths]
         known += [one for table in results.tables().values() for row in table.rows for one in row.names]
         ends = [path.rpartition(".")[2] for path in known]
-        expected = "a key of a scenario, or a column or a number of a result"
+        expected = "a key of a scenario, or a column or a number of a result (`shallows cc` has algorithms)"
         raise ScenarioError("NAME", name, expected + did_you_mean(name, [*known, *ends]))
     return found
 

@@ -147,9 +147,10 @@ def rows() -> Iterable[Key]:
 
 
 def find(name: str) -> list[Key]:
-    """The rows of a key, by its path or the end of it: `network.pfc.watchdog`, `pfc.watchdog`."""
+    """The rows of a key, by its path or the end of it (`pfc.watchdog`), or of a table (`network`)."""
     ends = f".{name}"
     whole = [row for row in rows() if name in row.paths or name in map(as_written, row.paths)]
+    whole += [row for row in rows() if (row.paths[0].rpartition(".")[0] or TOP) == name]
     return whole or [row for row in rows() if any(path.endswith(ends) for path in row.paths)]
 
 

@@ -70,7 +70,7 @@ def _row(table: str, row: dict[str, Any]) -> Row:
 def find(name: str) -> list[tuple[str, Row]]:
     """(full name, row) of a column, a key of the summary or a number: `fct_us`, `flows.fct_us`.
 
-    A number comes with the rows of the summary that speak of it.
+    A number comes with the rows of the summary that speak of it. The name of a table has all its columns.
     """
     rows = [row for table in tables().values() for row in table.rows]
     found = [(f"{row.table}.{one}", row) for row in rows for one in row.names]
@@ -78,7 +78,9 @@ def find(name: str) -> list[tuple[str, Row]]:
         (f"{SUMMARY}.{one.key}", Row(SUMMARY, (one.key,), None, f"{one.title}: {_where(one.parts)}"))
         for one in METRICS
     ]
-    known = [(full, row) for full, row in (*found, *numbers) if name in (full, full.partition(".")[2])]
+    named = ((full, row) for full, row in (*found, *numbers) if name in (full, full.partition(".")[2]))
+    columns = ((full, row) for full, row in found if row.table == name)
+    known = [*named, *columns]
     shown = {row.meaning for _, row in known}
     speak = [row for row in tables()[SUMMARY].rows if f"`{name}`" in row.meaning and row.meaning not in shown]
     return known + [(f"{SUMMARY}.{row.names[0]}", row) for row in speak if known]
