@@ -8,12 +8,15 @@ may take `MOST_S`: it is then interrupted, and where it keeps its state, the nex
 `--due` names the parts that failed, were interrupted, are older than `OLD_DAYS` or never ran.
 """
 
+import os
 import re
+import signal
 import subprocess
 import sys
 import time
 from datetime import UTC, date, datetime
 from pathlib import Path
+from threading import Timer
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "nightly.md"
@@ -26,10 +29,10 @@ PARTS = {
     "rust": "SHALLOWS_SOAK=10000 SHALLOWS_DOMAINS=2000 cargo test --release --package shallows-sim soak",
     "driven": "SHALLOWS_DRIVEN=200 cargo test --release --package shallows-sim driven"
     " && SHALLOWS_MESSAGES=1000000 cargo test --release --package shallows-sim memory_follows",
-    "oracles": "make soak SOAK_SECONDS=9000 SOAK='--grammar lawful --count 5000 --why"
+    "oracles": "make soak SOAK_SECONDS=8400 SOAK='--grammar lawful --count 5000 --why"
     " --state ../results/soak/lawful.json'",
-    "soak": "make soak SOAK_SECONDS=9000 SOAK='--count 5000 --state ../results/soak/scenarios.json'",
-    "soak-schema": "make soak SOAK_SECONDS=9000 SOAK='--count 2000 --grammar schema'",
+    "soak": "make soak SOAK_SECONDS=8400 SOAK='--count 5000 --state ../results/soak/scenarios.json'",
+    "soak-schema": "make soak SOAK_SECONDS=8400 SOAK='--count 2000 --grammar schema'",
     "attack": "make attack ATTACK='--kills 500 --seconds 36000 --state ../results/attack.json'",
     "attach": "make soak-attach",
     "new-algorithm": f"{PYTHON} tests/new_algorithm.py --whole",
@@ -45,9 +48,11 @@ PARTS = {
 }
 """The command of each part. Random parts draw a new seed and print it."""
 SKIPPED, INTERRUPTED = 77, 124
-"""The exit statuses of a part that could not run here, by its last line, and of one that took too long."""
+"""The exit status of a part that could not run here, as its last line says; one that was interrupted."""
 MOST_S = 150 * 60
 """Seconds that a part may take at a time."""
+LAST_S = 60
+"""Seconds from its interrupt until a part that has not ended is killed."""
 OLD_DAYS = 14
 """Days after which a result on file is old."""
 HEAD = """# Nightly checks
@@ -104,16 +109,33 @@ def due(page: str, today: date) -> list[str]:
 def ran(command: str, most_s: float = MOST_S) -> tuple[int, float, str]:
     """(status, seconds, the last line that is not empty) of a shell command, whose output is shown.
 
-    After `most_s` it gets SIGINT, as by Ctrl-C, and a minute later SIGKILL.
+    After `most_s` it gets SIGINT, as by Ctrl-C, and a minute later SIGKILL; all its processes do.
     """
     started, last = time.monotonic(), ""
-    limited = ["timeout", "--signal=INT", "--kill-after=60", str(most_s), "sh", "-c", command]
-    process = subprocess.Popen(limited, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    for line in process.stdout:
-        print(line, end="", flush=True)
-        last = line.strip() or last
-    return process.wait(), time.monotonic() - started, last.replace("|", "/")[:120]
+    process = subprocess.Popen(
+        command, shell=True, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    ends = [
+        Timer(most_s, os.killpg, (process.pid, signal.SIGINT)),
+        Timer(most_s + LAST_S, os.killpg, (process.pid, signal.SIGKILL)),
+    ]
+    try:
+        for end in ends:
+            end.start()
+        assert process.stdout is not None
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            last = line.strip() or last
+        status = process.wait()
+    except KeyboardInterrupt:
+        os.killpg(process.pid, signal.SIGINT)
+        process.wait()
+        raise
+    finally:
+        for end in ends:
+            end.cancel()
+    seconds = time.monotonic() - started
+    return INTERRUPTED if seconds >= most_s else status, seconds, last.replace("|", "/")[:120]
 
 
 def output(*command: str) -> str:
@@ -123,6 +145,7 @@ def output(*command: str) -> str:
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--due"]:
-        print(*due(PAGE.read_text(), datetime.now(UTC).date()), sep="\n")
+        for line in due(PAGE.read_text(), datetime.now(UTC).date()):
+            print(line)
     else:
         sys.exit(main(sys.argv[1:]))

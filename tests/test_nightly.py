@@ -1,6 +1,11 @@
 """The table of nightly checks: what is due, and what takes longer than it may."""
 
+import os
+import signal
+import subprocess
+import sys
 from datetime import date
+from pathlib import Path
 
 import pytest
 
@@ -50,3 +55,20 @@ def test_a_part_has_its_status_its_last_line_and_an_end(command, status, last):
     found, seconds, line = nightly.ran(command, most_s=0.2)
     assert (found, line) == (status, last)
     assert seconds < 10
+
+
+def test_ctrl_c_ends_the_processes_of_a_part():
+    """The part has a process group of its own, to which the terminal sends nothing."""
+    code = "import nightly; nightly.ran('echo $$; exec sleep 60')"
+    night = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parent,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    part = int(night.stdout.readline())
+    night.send_signal(signal.SIGINT)
+    assert night.wait(20) != 0
+    with pytest.raises(ProcessLookupError):
+        os.kill(part, 0)
