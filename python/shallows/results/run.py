@@ -47,9 +47,9 @@ class Run:
     `computations`, `queues`, `probes`, `ports`, `classes`, `messages`, `goodput` and `queue_histograms` are
     pandas tables, built when first used; `ALL_TABLES` names their columns with unit and definition.
 
-    `blocks` maps the name of a table to a
-    function that yields it in blocks: dicts of equally long columns (numpy arrays, NaN for a missing value,
-    or `Names`). `answer` is the answer of the world; None for a run that was loaded from a folder.
+    `blocks` maps the name of a table to a function that yields it in blocks: dicts of equally long columns
+    (numpy arrays, NaN for a missing value, or `Names`). `answer` is the answer of the world; None for a run
+    that was loaded from a folder.
     """
 
     def __init__(

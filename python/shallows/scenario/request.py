@@ -96,13 +96,12 @@ def _pairs(all_: "Predecessors") -> contract.Predecessors | None:
 def _application(all_: "Application | None") -> contract.Applications | None:
     if all_ is None:
         return None
-    times: contract.Applications = {
+    return {
         "first_bytes": all_.first_bytes,
         "resume_ps": all_.resume_ps,
         "on_ps": all_.on_ps,
         "off_ps": all_.off_ps,
     }
-    return times
 
 
 def _computations(all_: "Computations") -> contract.Computations:

@@ -14,7 +14,7 @@ Each is longer by a random share, uniform up to `spread`. `pcie` bounds the rate
 budget that sending and receiving share is not modelled.
 """
 
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 from pydantic import model_validator
 
@@ -22,9 +22,6 @@ from shallows.base.table import Key, Table
 from shallows.errors import ScenarioError
 from shallows.traffic.kind import Ends
 from shallows.units import OptionalRate, Time
-
-if TYPE_CHECKING:
-    pass
 
 PRESETS = {"nccl": {"step": 11_000_000}}
 """Costs in ps. nccl: the middle of the 10 to 12 us that a step takes in NCCL's data path, whatever the sizes
