@@ -153,7 +153,7 @@ def class_of_flows(scenario: "Scenario") -> "U32":
     if not scenario.classes:
         priority = scenario.flows.priority
         return 1 - priority if priority.any() else priority
-    return np.array(class_numbers(scenario), np.uint32)[scenario.flows.group]
+    return np.array(class_numbers(scenario.settled), np.uint32)[scenario.flows.group]
 
 
 def _schedule(
