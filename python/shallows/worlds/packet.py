@@ -15,7 +15,7 @@ from shallows.traffic import KINDS as TRAFFICS
 
 if TYPE_CHECKING:
     from shallows.core.progress import OnProgress
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
     from shallows.scenario import Scenario
 
 
@@ -51,7 +51,7 @@ def check(scenario: "Scenario") -> None:
         raise ScenarioError(_KEYS.get(key, key), value, expected)
 
 
-def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: int | None = 1) -> "Run":
+def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: int | None = 1) -> "RunData":
     """Simulate every packet of `scenario` and return its `Run`.
 
     `on_progress(now_ps, packet_hops, flows_finished)` is called a few times a second; a `KeyboardInterrupt`
@@ -60,7 +60,7 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: 
     """
     from shallows import _core
     from shallows.results.answer import Answer
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
 
     needs.check_run(scenario)
     started = time.perf_counter()
@@ -70,4 +70,4 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: 
     answer = _core.simulate(asked, on_progress, threads)
     answer["flows"]["start_ps"] = addends.from_core(scenario, answer["flows"]["start_ps"])
     wall_s = time.perf_counter() - started
-    return Run.from_answer(Answer(scenario, scenario.graph, scenario.flows, answer, record), wall_s)
+    return RunData.from_answer(Answer(scenario, scenario.graph, scenario.flows, answer, record), wall_s)
