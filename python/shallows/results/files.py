@@ -41,6 +41,7 @@ SAVED_BY_IMPORT = "# Saved by shallows import."
 SAVED_BY_FIT = "# Saved by shallows fit."
 _SAVED = (SAVED_BY_ADVISE, SAVED_BY_IMPORT, SAVED_BY_FIT)
 SCENARIO = Kind("a scenario", tuple(mark.encode() for mark in _SAVED), (".toml",))
+REQUEST = Kind("a request", (b'{"kind": "request"',), (".json",))
 MEASURED = Kind("what an end of a flow has seen", (b'"kind": "wire"',), (".json",))
 CAPTURE = Kind("a capture", (b"\x04\x00\x08\x00shallows",))
 TRACE = Kind("a trace", (b"\x05ports", b"ports of Shallows"))
