@@ -180,7 +180,7 @@ def in_world(
     return noted
 
 
-def described(result: data.Run, scenario: "Scenario", world: str = "packet") -> Run:
+def described(result: data.RunData, scenario: "Scenario", world: str = "packet") -> Run:
     """A run of a world as a public `Run`, with its warnings and its sources of random numbers."""
     run = Run.of(result)
     if run.answer is not None:
