@@ -13,6 +13,7 @@
 
 mod bursts;
 mod config;
+mod counted;
 mod credit;
 mod gate;
 mod go_back_n;
