@@ -15,6 +15,7 @@
 
 mod bursts;
 mod config;
+mod counted;
 mod credit;
 mod delivery;
 mod gate;
