@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # build, which the wheel, `make counts`, `make peers` and `make bench` use.
 PROFILE ?= quick
 
-.PHONY: run sweep build release test test-rust test-python lint papers kernel docs notebooks gallery site types thorough repository \
+.PHONY: run sweep build release test test-rust test-python lint papers kernel docs notebooks gallery site types thorough repository suites \
     new-algorithm counts soak wheel wheels loom oldest-rust live nightly attack soak-attach mutants generated bench peers advisories audit-tools locks \
     clean
 
@@ -42,9 +42,14 @@ test-python: build .venv/test-ready
 kernel: build .venv/test-ready
 	$(BIN)/python -m pytest -m "kernel and not nightly"
 
-# Tests with a browser, and those that tests/dear.txt names for this target: each takes more than a third of a second.
+# Tests with a browser, and the cheapest of those that `make test` leaves out (tests/suites.py).
 thorough: build .venv/test-ready
 	$(BIN)/python -m pytest --numprocesses auto -m "thorough and not repository and not nightly"
+
+# Measures the processor time of all tests that `make test`, `make thorough` and `make nightly` divide, or of those of some files:
+# SUITES="tests/test_why.py". Commit tests/processor_times.txt.
+suites: build .venv/test-ready
+	$(BIN)/python -m pytest --measure --numprocesses auto $(SUITES)
 
 # Tests of the repository: the Makefile and its markers, bench, the gallery, links of pages, the search of the site, how a release is made.
 repository: build .venv/test-ready
@@ -181,7 +186,7 @@ oldest-rust:
 	oldest=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); \
 	if rustup run "$$oldest" rustc --version || rustup toolchain install "$$oldest" --profile minimal; then \
 	    CFLAGS=-O0 rustup run "$$oldest" cargo check --locked --workspace --target-dir target/oldest; \
-	else echo "Rust $$oldest cannot be installed here: only $$(rustc --version) was tested"; fi
+	else echo "skipped: Rust $$oldest cannot be installed here, only $$(rustc --version) was tested"; fi
 
 # The notebooks of docs/notebooks with their outputs, for readers without a kernel. Two minutes.
 notebooks: build .venv/test-ready
