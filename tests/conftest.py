@@ -2,6 +2,8 @@
 
 import os
 import signal
+from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +30,9 @@ def pytest_collection_modifyitems(config, items):
     """Dear tests are for `make thorough` and `make nightly`, and those with a browser are all dear."""
     measures, rows = config.getoption("--measure"), suites.on_file()
     for item in items:
+        for mark in filter(item.get_closest_marker, suites.BY_FILE):
+            if f"mark.{mark}" not in source(item.path):
+                raise pytest.UsageError(f"{item.nodeid}: expected pytest.mark.{mark} in its file")
         if any(map(item.get_closest_marker, suites.MARKED)):
             continue
         if "browser" in item.fixturenames:
@@ -40,6 +45,9 @@ def pytest_collection_modifyitems(config, items):
     gone = suites.without_test(rows, () if parts or measures else [item.nodeid for item in items])
     if gone and not measures:
         raise pytest.UsageError(f"{suites.TIMES.name} names no test: {gone[0]}; {suites.remedy(gone[0])}")
+
+
+source = cache(Path.read_text)
 
 
 @pytest.fixture(autouse=True, scope="session")

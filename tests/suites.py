@@ -26,6 +26,8 @@ STEADY = 1.5
 FAST = "fast"
 MARKED = ("kernel", "nightly", "paper", "repository", "thorough", "types")
 """Marks that name the suite of a test, whatever it takes."""
+BY_FILE = ("kernel", "paper", "repository", "types")
+"""Marks that stand in the file of their tests, so that a target for them imports no other files."""
 
 
 class Row(NamedTuple):
