@@ -184,7 +184,6 @@ generated: build .venv/lint-ready
 	$(BIN)/python packaging/contract.py
 	$(BIN)/python packaging/crossing.py
 	$(BIN)/python packaging/builders.py
-	$(BIN)/python packaging/tables.py
 
 # Adding an algorithm as CONTRIBUTING.md says edits only the files that it names.
 new-algorithm: .venv/test-ready
