@@ -48,7 +48,7 @@ def picture(results: "Results") -> None:
     with figure.styled():
         for axes, (id_, title) in zip(figure.subplots(1, len(PICTURED)), PICTURED.items(), strict=True):
             finding, samples = results[id_]
-            draw_on(axes, finding.claim.figure, samples)
+            draw_on(axes, finding.claim.figure.plots[0], samples[0]["series"])
             axes.set_title(title)
     figure.savefig(PICTURE, dpi=110, metadata={"Software": None})
 
@@ -117,7 +117,7 @@ def _figures(paper: "Paper", content: "Content") -> str:
 
 def _figure(figure: "Figure", content: "Content") -> str:
     parts = [f"## {figure.name}: {figure.title}\n"]
-    if figure.plot is not None:
+    if figure.plots:
         parts.append(f"![{figure.title}](../figures/papers/{figure.id}.png)\n")
     if figure.setting:
         ports = ", ".join(f"`{port}`" for port in sorted({port for port in figure.runs.values() if port}))
