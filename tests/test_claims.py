@@ -19,11 +19,11 @@ KEPT = store.Store(ROOT / "results" / "papers")
 IDS = [
     f"{paper}{n}"
     for paper, last, gone in (
-        ("DX", 35, (34,)),
-        ("XP", 19, ()),
-        ("PO", 3, ()),
-        ("ED", 38, (35,)),
-        ("IN", 28, (13, 14, 25)),
+        ("DX", 38, (34,)),
+        ("XP", 21, ()),
+        ("PO", 4, ()),
+        ("ED", 41, (35,)),
+        ("IN", 29, (13, 14, 25)),
     )
     for n in range(1, last + 1)
     if n not in gone
