@@ -1,4 +1,4 @@
-"""`python -m validation list | run | report | hosts | draw`: five papers, claim by claim."""
+"""`python -m validation list | run | report | settings | hosts | draw`: five papers, claim by claim."""
 
 import json
 import sys
@@ -309,6 +309,32 @@ def mutations(
         one.tested is False for one in outcomes
     ):
         raise typer.Exit(1)
+
+
+@app.command()
+def settings(
+    ids: Ids = None,
+    draw_: Annotated[int, typer.Option("--draw", min=0, help="How many to draw; all if 0.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(help="What draws them; a new one, which is printed, if absent.")
+    ] = None,
+) -> None:
+    """Print settings of figures, and for each number the sentence of the paper, or why it has this value."""
+    from secrets import randbelow
+
+    from validation.settings import draw, explained, load
+    from validation.survey import claims, figures
+
+    chosen = [figure for figure in figures(claims(ids)) if figure.setting]
+    if draw_:
+        seed = randbelow(10**6) if seed is None else seed
+        print(f"seed {seed}")
+        chosen = draw(chosen, draw_, seed)
+    known = load()
+    for figure in chosen:
+        print(f"\n{figure.paper.short}, {figure.name}: {figure.setting}")
+        for number, row in explained(figure, known).items():
+            print(f"  {number}: {row.source if row else 'no row of settings.toml'}")
 
 
 @app.command()
