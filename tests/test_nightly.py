@@ -64,7 +64,8 @@ def test_a_part_has_its_status_its_last_line_and_an_end(command, status, last):
 
 def test_ctrl_c_ends_the_processes_of_a_part():
     """The part has a process group of its own, to which the terminal sends nothing."""
-    code = "import nightly; nightly.ran('echo $$; exec sleep 60', 60)"
+    hears = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # in the background too
+    code = f"{hears}; import nightly; nightly.ran('echo $$; exec sleep 60', 60)"
     night = subprocess.Popen(
         [sys.executable, "-c", code],
         cwd=Path(__file__).parent,
