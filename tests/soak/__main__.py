@@ -84,7 +84,7 @@ def _soak(options, state, workers, numbers, busy):
                     state.save(min([following, *busy.values()]))
                 if sum(counts.values()) % 500 == 0:
                     print(f"\r{sum(counts.values())} {dict(counts)}", end="", file=sys.stderr)
-            over = options.seconds and time.monotonic() - began > options.seconds
+            over = options.seconds is not None and time.monotonic() - began > options.seconds
             if worker not in busy and not over and (number := next(numbers, None)) is not None:
                 busy[worker], following = number, number + 1
                 worker.give(options.grammar, seed, number, options.patience, options.why)
