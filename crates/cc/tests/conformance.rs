@@ -72,6 +72,7 @@ impl Life {
             window_limited: self.chance(0.7),
             recovering: self.chance(0.1),
             entropy: 0,
+            delivery: None,
         }
     }
 

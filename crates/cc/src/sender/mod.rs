@@ -33,7 +33,7 @@ pub mod vegas;
 use std::fmt::Debug;
 
 use crate::catalog::{Algorithm, Marking, algorithms};
-use crate::event::{Ack, HopRecord, Loss};
+use crate::event::{Ack, HopRecord, Loss, LostPacket};
 use crate::units::{Bytes, Rate, Time};
 
 algorithms! {
@@ -171,6 +171,24 @@ pub trait Sender: Debug + Send + dyn_clone::DynClone {
     fn on_sent(&mut self, _now: Time, _sent: Bytes) -> bool {
         false
     }
+
+    /// Returns whether it asks for delivery-rate samples ([`Ack::delivery`]) and for the three events below, which cost memory for each
+    /// packet in flight. The transport asks once, before the first packet. Only those with cumulative and selective acknowledgements
+    /// take samples.
+    fn samples_delivery(&self) -> bool {
+        false
+    }
+
+    /// Handles the loss of a packet: called for each one, before [`Self::on_loss`] and before [`Self::on_ack`].
+    fn on_packet_lost(&mut self, _now: Time, _lost: &LostPacket) {}
+
+    /// Takes back the losses since the last window reduction or timeout: every packet that was thought lost has arrived without its
+    /// retransmission. Called before [`Self::on_ack`].
+    fn on_spurious_loss(&mut self, _now: Time) {}
+
+    /// Handles the departure of the first packet after an idle time: the application had no data, and nothing was in flight. Called before
+    /// the pace of that packet is computed.
+    fn on_restart(&mut self, _now: Time) {}
 
     /// Handles the least rate that the ports on the path offer. Called only if ports offer rates.
     fn on_offer(&mut self, _now: Time, _rate: Rate) {}
