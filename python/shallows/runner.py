@@ -155,7 +155,7 @@ def in_world(
     A world in real time runs `repeats` times; the packet world uses up to `threads` threads. A bug gets a
     note with scenario, seed and version, to be reported.
     """
-    simulate: Callable[..., data.Run] = _module(world).run
+    simulate: Callable[..., data.RunData] = _module(world).run
     if repeats is not None and world not in REAL_TIME:
         raise ScenarioError("repeats", repeats, "no repeats: this world is deterministic")
     if threads is not None and threads not in range(1, 1001):
@@ -180,7 +180,7 @@ def in_world(
     return noted
 
 
-def described(result: data.Run, scenario: "Scenario", world: str = "packet") -> Run:
+def described(result: data.RunData, scenario: "Scenario", world: str = "packet") -> Run:
     """A run of a world as a public `Run`, with its warnings and its sources of random numbers."""
     run = Run.of(result)
     if run.answer is not None:

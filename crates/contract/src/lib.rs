@@ -8,6 +8,7 @@
 mod value;
 
 pub mod answer;
+pub mod file;
 pub mod lateness;
 pub mod live;
 mod samples;

@@ -42,6 +42,7 @@ SAVED_BY_FIT = "# Saved by shallows fit."
 SAVED_BY_DRIVEN = "# Saved by an open network."
 _SAVED = (SAVED_BY_ADVISE, SAVED_BY_IMPORT, SAVED_BY_FIT, SAVED_BY_DRIVEN)
 SCENARIO = Kind("a scenario", tuple(mark.encode() for mark in _SAVED), (".toml",))
+REQUEST = Kind("a request", (b'{"kind": "request"',), (".json",))
 MEASURED = Kind("what an end of a flow has seen", (b'"kind": "wire"',), (".json",))
 CAPTURE = Kind("a capture", (b"\x04\x00\x08\x00shallows",))
 TRACE = Kind("a trace", (b"\x05ports", b"ports of Shallows"))

@@ -65,7 +65,7 @@ def _check_cooldown(scenario: "Scenario") -> None:
 
 
 def _check_receivers(scenario: "Scenario") -> None:
-    for where, used in algorithms(scenario):
+    for where, used in algorithms(scenario.settled):
         if not used.receiver:
             continue
         if scenario.hosts.timestamps:

@@ -151,7 +151,7 @@ def _traffic_classes(scenario: "Scenario") -> "tuple[list[contract.TrafficClass]
 def class_of_tables(scenario: "Scenario") -> "U32":
     """For each traffic table, the number of the class of its flows."""
     if scenario.classes:
-        return np.array(class_numbers(scenario), np.uint32)
+        return np.array(class_numbers(scenario.settled), np.uint32)
     priority = np.array([table.priority for table in scenario.traffic], np.uint32)
     return 1 - priority if priority.any() else priority
 

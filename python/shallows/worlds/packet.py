@@ -16,7 +16,7 @@ from shallows.traffic import KINDS as TRAFFICS
 if TYPE_CHECKING:
     from shallows.core.contract import Answer as CoreAnswer
     from shallows.core.progress import OnProgress
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
     from shallows.scenario import Scenario
     from shallows.scenario.faults.goodput import Record
 
@@ -53,7 +53,7 @@ def check(scenario: "Scenario") -> None:
         raise ScenarioError(_KEYS.get(key, key), value, expected)
 
 
-def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: int | None = 1) -> "Run":
+def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: int | None = 1) -> "RunData":
     """Simulate every packet of `scenario` and return its `Run`.
 
     `on_progress(now_ps, packet_hops, flows_finished)` is called a few times a second; a `KeyboardInterrupt`
@@ -73,10 +73,10 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: 
 
 def of_answer(
     scenario: "Scenario", answer: "CoreAnswer", wall_s: float, record: "Record | None" = None
-) -> "Run":
+) -> "RunData":
     """The run of `scenario`, of which `answer` is the core's, and `record` the samples that it has."""
     from shallows.results.answer import Answer
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
 
     answer["flows"]["start_ps"] = addends.from_core(scenario, answer["flows"]["start_ps"])
-    return Run.from_answer(Answer(scenario, scenario.graph, scenario.flows, answer, record), wall_s)
+    return RunData.from_answer(Answer(scenario, scenario.graph, scenario.flows, answer, record), wall_s)
