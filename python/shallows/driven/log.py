@@ -3,8 +3,12 @@
 from array import array
 from collections.abc import Sequence
 from copy import copy
+from itertools import chain
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from shallows.core.contract import U64
 from shallows.errors import ScenarioError
 from shallows.traffic import Driven
 from shallows.traffic.trace import NUMBER
@@ -13,34 +17,46 @@ from shallows.units import TIME
 if TYPE_CHECKING:
     from shallows.scenario import Scenario
 
+_COLUMNS = ("table", "src", "dst", "bytes", "start_ps")
+
 
 class Log:
-    """The messages so far, as columns, and the scenario that they were added to."""
+    """The messages so far, and the scenario that they are added to.
+
+    The rows are in one array, which grows by whole rows, so that an interrupt leaves no part of one.
+    """
 
     def __init__(self, scenario: "Scenario") -> None:
         self.scenario = scenario
-        self._columns = {name: array("Q") for name in ("table", "start_ps", "src", "dst", "bytes")}
+        self._rows = array("Q")
 
     def __len__(self) -> int:
-        return len(self._columns["table"])
+        return len(self._rows) // len(_COLUMNS)
 
     def copied(self) -> "Log":
         """The same log, to which other messages can be added."""
         made = copy(self)
-        made._columns = {name: column[:] for name, column in self._columns.items()}
+        made._rows = self._rows[:]
         return made
 
     def add(self, table: int, rows: "Sequence[tuple[int, int, int, int]]") -> None:
         """Add messages of a traffic table: source, target, bytes, start in ps."""
-        for src, dst, size, start_ps in rows:
-            values = {"table": table, "start_ps": start_ps, "src": src, "dst": dst, "bytes": size}
-            for name, value in values.items():
-                self._columns[name].append(value)
+        self._rows.extend(array("Q", chain.from_iterable((table, *row) for row in rows)))
+
+    def cut(self, count: int) -> None:
+        """Keep the first messages alone."""
+        del self._rows[count * len(_COLUMNS) :]
+
+    def columns(self) -> dict[str, U64]:
+        """Table, source, target, bytes and start in ps of all messages."""
+        rows = np.array(self._rows, np.uint64).reshape(-1, len(_COLUMNS))
+        return dict(zip(_COLUMNS, rows.T, strict=True))
 
     def row(self, at: int) -> tuple[int, int, int, int]:
         """Source, target, bytes and start in ps of a message."""
-        columns = self._columns
-        return columns["src"][at], columns["dst"][at], columns["bytes"][at], columns["start_ps"][at]
+        width = len(_COLUMNS)
+        _, src, dst, size, start_ps = self._rows[at * width : (at + 1) * width]
+        return src, dst, size, start_ps
 
     def as_scenario(self, ended_ps: int | None = None) -> "Scenario":
         """The scenario whose run is the same, which ends at `ended_ps` if that is given.
@@ -49,20 +65,26 @@ class Log:
         """
         if not len(self) and not len(self.scenario.flows):
             raise ScenarioError("traffic", "no message", "one message or more: send one before")
-        traffic = self.scenario.tables["traffic"]
+        traffic, columns = self.scenario.tables["traffic"], self.columns()
         for number, table in enumerate(self.scenario.traffic):
             if isinstance(table, Driven):
-                traffic[number] = {**traffic[number], "flows": self._flows(number)}
+                traffic[number] = {**traffic[number], "flows": self._flows(columns, number)}
         changes: dict[str, object] = {"traffic": traffic}
         if ended_ps is not None:
             changes["duration"] = TIME.text(ended_ps)
         return self.scenario.changed(changes)
 
-    def _flows(self, table: int) -> dict[str, object]:
+    def _flows(self, columns: dict[str, U64], table: int) -> dict[str, object]:
         """The columns of a table."""
-        columns, hosts = self._columns, self.scenario.graph.host_names
-        at = [row for row, of in enumerate(columns["table"]) if of == table]
-        start = [f"{ps // 10**12}.{ps % 10**12:012d}" for ps in (columns["start_ps"][row] for row in at)]
-        src, dst = ([hosts[columns[name][row]] for row in at] for name in ("src", "dst"))
-        size = [columns["bytes"][row] for row in at]
-        return {"start_s": start, "src": src, "dst": dst, "bytes": size, NUMBER: at}
+        hosts = self.scenario.graph.host_names
+        at = np.flatnonzero(columns["table"] == table)
+        start, src, dst, size = (
+            [int(one) for one in columns[key][at]] for key in ("start_ps", *_COLUMNS[1:4])
+        )
+        return {
+            "start_s": [f"{ps // 10**12}.{ps % 10**12:012d}" for ps in start],
+            "src": [hosts[host] for host in src],
+            "dst": [hosts[host] for host in dst],
+            "bytes": size,
+            NUMBER: [int(one) for one in at],
+        }

@@ -4,6 +4,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from operator import index
 from os import PathLike
 from pathlib import Path
@@ -119,7 +120,8 @@ class OpenNetwork:
         self._first = len(scenario.flows)
         self._tables = Tables.of(scenario)
         self._messages: dict[int, Message] = {}
-        self._undelivered: deque[Message] = deque()
+        self._reported: deque[tuple[int, int, bool]] = deque()
+        self._undelivered: dict[int, Message] = {}
         self._callbacks = 0
         self._thread = threading.get_ident()
         self._state: Literal["open", "closing", "closed"] = "open"
@@ -328,11 +330,18 @@ class OpenNetwork:
     def _message(self, number: int) -> Message:
         """The message of a number; a new one for another flow of the scenario."""
         if number not in self._messages:
-            flows, names = self.scenario.flows, self.scenario.graph.host_names
-            ends = names[int(flows.src[number])], names[int(flows.dst[number])]
-            size, start_ps = int(flows.bytes[number]), int(flows.start_ps[number])
-            self._messages[number] = Message(self, number, ends, size, start_ps)
+            self._messages[number] = self._made(number, None)
         return self._messages[number]
+
+    def _made(self, number: int, on_done: OnDone | None) -> Message:
+        """A new message for the flow of this number."""
+        flows, names = self.scenario.flows, self.scenario.graph.host_names
+        if number < self._first:
+            columns = (flows.src, flows.dst, flows.bytes, flows.start_ps)
+            src, dst, size, start_ps = (int(column[number]) for column in columns)
+        else:
+            src, dst, size, start_ps = self._log.row(number - self._first)
+        return Message(self, number, (names[src], names[dst]), size, start_ps, on_done)
 
     @property
     def queues(self) -> "pandas.DataFrame":
@@ -355,10 +364,10 @@ class OpenNetwork:
         self._check_open()
         columns = self._core.flows()
         of, names = self.scenario.flows, self.scenario.graph.host_names
-        sent = np.array([self._log.row(at)[:3] for at in range(len(self._log))], np.uint64).reshape(-1, 3)
+        sent = self._log.columns()
         src, dst, size = (
-            np.concatenate([base.astype(np.uint64), mine])
-            for base, mine in zip((of.src, of.dst, of.bytes), sent.T, strict=True)
+            np.concatenate([base.astype(np.uint64), sent[key]])
+            for base, key in ((of.src, "src"), (of.dst, "dst"), (of.bytes, "bytes"))
         )
         start, finish = (
             np.where(columns[key] == NEVER, np.nan, columns[key]) for key in ("start_ps", "finish_ps")
@@ -395,7 +404,8 @@ class OpenNetwork:
         copy = OpenNetwork.__new__(OpenNetwork)
         vars(copy).update(vars(self), _core=self._copied_core(), _log=self._log.copied())
         copy._messages = {number: one.copied(copy) for number, one in self._messages.items()}
-        copy._undelivered = deque(one.copied(copy) for one in self._undelivered)
+        copy._undelivered = {number: one.copied(copy) for number, one in self._undelivered.items()}
+        copy._reported = deque(self._reported)
         return copy
 
     def transfers(
@@ -565,18 +575,20 @@ class OpenNetwork:
         if not ready:
             return []
         how = self._tables.in_core(table)
+        before = len(self._log)
         try:
+            self._log.add(table, ready)
             first = self._core.send([(*row, *how) for row in ready])
-        except ValueError as error:
-            raise ScenarioError("message", None, str(error)) from None
-        self._log.add(table, ready)
-        names = self.scenario.graph.host_names
-        made = [
-            Message(self, number, (names[src], names[dst]), size, start_ps, on_done)
-            for number, (src, dst, size, start_ps) in enumerate(ready, start=first)
-        ]
-        self._messages.update((message.number, message) for message in made)
+        except BaseException as error:
+            # After an interrupt the core may have the messages or not.
+            self._log.cut(len(self._core.flows()["start_ps"]) - self._first)
+            if isinstance(error, ValueError):
+                raise ScenarioError("message", None, str(error)) from None
+            raise
+        assert first == self._first + before, "the log has the messages of the core"
+        made = [self._made(number, on_done) for number in range(first, first + len(ready))]
         self._callbacks += len(made) if on_done else 0
+        self._messages.update((message.number, message) for message in made)
         return made
 
     def _target(self, duration: Time | None, until: object, limit: Time | None, clock_ps: int) -> int:
@@ -608,21 +620,26 @@ class OpenNetwork:
         return min(self.scenario.duration, limits.TIME.most)
 
     def _collect(self) -> None:
-        """Note the completions that the core reports."""
-        for at_ps, number, at_sender in self._core.completions():
+        """Note the completions that the core reports. An interrupt loses none, and notes none twice."""
+        # No step of Python lies between the call of the core and the growth of the list.
+        self._reported.extend(chain.from_iterable(map(type(self._core).completions, (self._core,))))
+        while self._reported:
+            at_ps, number, at_sender = self._reported[0]
             message = self._message(number)
             if at_sender:
                 message.known = True
                 self._messages.pop(number)
-            else:
+            elif not message.done:
+                self._undelivered[number] = message
                 message.finish(at_ps)
-                self._undelivered.append(message)
+            self._reported.popleft()
 
     def _delivered(self) -> list[Message]:
         """Report messages that are done: call their callbacks and return them. An exception loses none."""
         done: list[Message] = []
         while self._undelivered:
-            message = self._undelivered.popleft()
+            number, message = next(iter(self._undelivered.items()))
+            del self._undelivered[number]
             done.append(message)
             if message.on_done:
                 self._callbacks -= 1
