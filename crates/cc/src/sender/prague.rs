@@ -416,7 +416,7 @@ impl Law {
         self.wait = self.constants.wait_at(self.rate);
         let alpha = i128::from(self.alpha);
         let held = self.held();
-        *held -= narrow(i128::from(*held) * alpha >> (ONE_BITS + 1));
+        *held -= narrow((i128::from(*held) * alpha) >> (ONE_BITS + 1));
         self.state = State::InReduction;
         self.reduction_mark = Mark { at: now, sent: counts.sent };
     }
