@@ -24,6 +24,7 @@ LAYERS = (
     ("export",),
     ("runs",),
     ("runner",),
+    ("driven",),
     ("sweeps",),
     ("settings",),
     ("fit",),

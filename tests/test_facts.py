@@ -53,6 +53,26 @@ def test_the_values_of_an_enumeration_of_the_core_stand_in_no_module():
     assert [one for one in found if not one.startswith("fluid/")] == []
 
 
+def test_no_type_is_any_in_disguise():
+    """A union with `Any` is `Any` for a checker, under another name too."""
+    found = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}"
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if is_union_with_any(node)
+    ]
+    assert not found
+    assert is_union_with_any(ast.parse("float | Any", mode="eval").body)
+    assert is_union_with_any(ast.parse("'str | Any'", mode="eval").body)
+
+
+def is_union_with_any(node):
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return re.search(r"\| Any\b|\bAny \|", node.value) is not None
+    sides = [node.left, node.right] if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr) else []
+    return any(isinstance(side, ast.Name) and side.id == "Any" for side in sides)
+
+
 def test_a_scenario_takes_the_values_of_an_enumeration_from_the_core():
     for model, key in ((HostTable, "nic"), (HostTable, "loss_detection"), (HostTable, "retransmission")):
         assert frozenset(get_args(model.model_fields[key].annotation)) in CHOICES.values()

@@ -180,4 +180,4 @@ def test_the_soak_draws_every_key():
     }
     for number in range(2000):
         left -= set(_keys("", scenarios.Draw(random.Random(f"keys/{number}")).tables()))
-    assert left == {("", "name"), ("traffic.trace", "file")}
+    assert left == {("", "name"), ("traffic.trace", "file"), ("traffic.driven", "file")}

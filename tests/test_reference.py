@@ -135,10 +135,6 @@ def test_a_message_ends_with_the_page(option, page):
     assert (ROOT / "docs" / f"{page}.md").exists()
 
 
-def test_sources_are_of_keys_that_exist():
-    assert set(keys.SOURCES) <= {path for _, paths, *_ in ROWS for path in paths}
-
-
 def test_every_column_and_number_of_a_result_has_an_entry():
     page = pages()["columns.md"]
     for table, columns in TABLES.items():

@@ -163,6 +163,13 @@ def test_set_reads_toml_and_leaves_the_original_alone():
     assert scenario.traffic[0].flows == 4
 
 
+@pytest.mark.parametrize("name", ["seed", "network", "given", "flow_count"])
+def test_no_attribute_of_a_scenario_can_be_set(name):
+    scenario = Scenario.load("dctcp-40")
+    with pytest.raises(AttributeError):
+        setattr(scenario, name, getattr(scenario, name))
+
+
 def test_naming_another_algorithm_drops_the_parameters_of_the_former():
     scenario = read()
     assert scenario.set("cc.name", "vegas@ns-2").cc.parameters == {"alpha": 1.0}

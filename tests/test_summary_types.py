@@ -51,19 +51,32 @@ def test_so_has_one_of_the_fluid_world():
     assert list(mistyped(json.loads(run.summary_json()), contents.Summary, "summary")) == []
 
 
+def test_a_number_is_read_by_its_name_and_one_that_is_missing_is_an_error():
+    run = of_world("packet", **RUNS["flows"])
+    assert run.number("queue_mean_pkt") == run.summary["bottleneck"]["queue_mean_pkt"]
+    assert run.number("traffic.1.offered") == run.summary["traffic"][1]["offered"]
+    assert run.number("size.more.completed") == run.summary["flows_by_size"][-1]["count"]
+    with pytest.raises(sh.ScenarioError, match='did you mean "fct_p9'):
+        run.number("fct_p98_us")
+    lone = of_world("packet", **RUNS["slow start"])
+    assert lone.summary["flows"]["fct_p99_us"] is None
+    with pytest.raises(sh.ScenarioError, match='number = "fct_p99_us": expected one that this run has'):
+        lone.number("fct_p99_us")
+
+
 def test_a_missing_key_another_key_and_another_type_are_found():
     row = {"traffic": 1, "stated": 0.5, "realised": "x", "on": "links"}
     assert list(mistyped(row, contents.Load, "load")) == ["load: ['of', 'on']", "load.realised = 'x'"]
     assert list(mistyped(None, contents.Load, "load")) == ["load = None"]
     assert list(mistyped([True, 1.5, None], list[int], "a")) == ["a.0 = True", "a.1 = 1.5", "a.2 = None"]
-    assert list(mistyped([1, None], list[contents.Number], "a")) == []
+    assert list(mistyped([1, None], list[float | None], "a")) == []
 
 
 def mistyped(value, kind, where):
-    """Places whose value has other keys or another type than `kind`; `Any` in a union means None alone."""
+    """Places whose value has other keys or another type than `kind`."""
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
-        (known,) = (part for part in parts if part is not typing.Any)
+        (known,) = (part for part in parts if part is not types.NoneType)
         yield from () if value is None else mistyped(value, known, where)
     elif not right(value, kind, origin, parts):
         yield f"{where} = {value!r}"

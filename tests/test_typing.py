@@ -66,7 +66,7 @@ sh.register("mine", Mine)
 missing: list[str] = [key for key in ("duration", "warmup") if key not in scenario.tables]
 run: sh.Run = sh.run({"duration": "1ms", **scenario.tables}, cc="dctcp", seed=2)
 again: sh.Run = sh.Run.load(run.save("results/one", plot=True))
-mean_us: float = again.summary["flows"]["fct_mean_us"] if len(again.flows) else 0.0
+mean_us: float = again.number("fct_mean_us") if len(again.flows) else 0.0
 path: why.Path = run.why(812)
 paths: why.Paths = run.why(slowest=10)
 task: why.TaskPath = why.of_run(run, task="all-reduce")
@@ -77,7 +77,7 @@ page: Path = run.html("page.html", paths)
 plot.figure([run, again], labels=["a", "b"], size=3.33).savefig("two.pdf")
 axes = run.plot.queue_over_time()
 comparison: sh.Comparison = sh.compare(scenario, cc=["dctcp", Mine])
-best: str = min(comparison.runs, key=lambda label: comparison.runs[label].summary["flows"]["fct_p99_us"])
+best: str = min(comparison.runs, key=lambda label: comparison.runs[label].number("fct_p99_us"))
 sweep: sh.Sweep = sh.sweep("dctcp-40", cc="dx", over={"traffic.0.load": [0.2, 0.4]}, seeds=3, workers=2)
 model: fluid.Model = fluid.MODELS["dctcp"]()
 fragment: settings.Fragment = settings.read([Path("config_db.json")])
@@ -146,11 +146,27 @@ def test_right_forms_pass_and_mistakes_are_refused(tmp_path):
 @pytest.mark.types
 def test_a_key_that_a_summary_does_not_have_is_refused(tmp_path):
     keys = {"right": ("flows", "fct_p99_us"), "part": ("flwos", "fct_p99_us"), "number": ("flows", "fct_p98")}
-    text = 'import shallows as sh\nprint(sh.Run.load("x").summary["{}"]["{}"] / 2)\n'
+    text = 'import shallows as sh\nprint(sh.Run.load("x").summary["{}"]["{}"])\n'
     said = complaints(tmp_path, {name: text.format(*of) for name, of in keys.items()}, "strict")
     assert said.pop("right") == []
     assert [any(word in message for message in said[name]) for name, word in
             (("part", "flwos"), ("number", "fct_p98"))] == [True, True]  # fmt: skip
+
+
+@pytest.mark.types
+def test_a_number_that_a_run_may_lack_is_a_float_or_none(tmp_path):
+    key = 'run.summary["flows"]["fct_p99_us"]'
+    lines = {
+        "unasked": f"print({key} / 2)",
+        "asked": f"fct_us = {key}\nprint(0 if fct_us is None else fct_us / 2)",
+        "helper": 'print(run.number("fct_p99_us") / 2)',
+    }
+    programs = {
+        name: f'import shallows as sh\nrun = sh.Run.load("x")\n{line}\n' for name, line in lines.items()
+    }
+    said = complaints(tmp_path, programs, "strict")
+    assert len(said.pop("unasked")) == 1
+    assert said == {"asked": [], "helper": []}
 
 
 MISSPELT = {

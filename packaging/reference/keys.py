@@ -1,18 +1,15 @@
 """Keys of a scenario on the site: the tables of docs/scenario*.md with unit, source and worlds of each key.
 
-The pages have marks in the place of their tables, whose rows are those of `shallows.registry.keys`. The
-source of a default comes from sources.toml or docs/scenario-defaults.md.
+The pages have marks in the place of their tables, whose rows are those of `shallows.registry.keys`.
 """
 
 import re
-import tomllib
 from pathlib import Path
 
 from shallows.registry import keys as registry
 from shallows.scenario.builders import MODELS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-SOURCES = tomllib.loads(Path(__file__).with_name("sources.toml").read_text("utf-8"))
 PAGES = [
     "scenario.md",
     *(
@@ -57,7 +54,7 @@ def _facts(name):
         if title != "default" and "·" in default:
             default = f"{default} ({title})"
         default = re.sub("^,", "none,", default) or "none"
-        yield list(row.paths), default, row.meaning, row.unit, _source(row.paths[0], row.default), row.worlds
+        yield list(row.paths), default, row.meaning, row.unit, row.source or _source(row), row.worlds
 
 
 def _entries(name):
@@ -78,10 +75,9 @@ def _entries(name):
 OFF = {"", "none", "never", '`"never"`', '`"off"`', '`"unlimited"`', '`"0s"`', "`0`", "`false`", "`[]`"}
 
 
-def _source(path, default):
-    """Where the default comes from."""
-    if path in SOURCES:
-        return SOURCES[path]
+def _source(row):
+    """Where the default comes from, if no paper, standard or product says it."""
+    path, default = row.paths[0], row.default
     if "*required*" in default or default == "required":
         return "required"
     if path in _following() or "follows the network" in default:

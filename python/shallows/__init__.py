@@ -21,6 +21,7 @@ Running
     run          one scenario, from a file or a `Scenario`, with overrides
     compare      the same scenario under several algorithms: one table, one figure
     sweep        hundreds of runs: algorithms, swept keys and seeds, with intervals over seeds
+    open         a network that the calling program drives: it sends messages and advances the time
     register     a name for an algorithm written in Python, for use as `cc`
 
 Writing a scenario
@@ -56,11 +57,13 @@ from typing import TYPE_CHECKING
 __all__ = [
     "BooksError",
     "Comparison",
+    "OpenNetwork",
     "Run",
     "Scenario",
     "ScenarioError",
     "Sweep",
     "compare",
+    "open",
     "plot",
     "register",
     "run",
@@ -77,6 +80,8 @@ if TYPE_CHECKING:
     from shallows import settings as settings
     from shallows import why as why
     from shallows.algorithms.user_algorithms import register
+    from shallows.driven import OpenNetwork as OpenNetwork
+    from shallows.driven import open as open
     from shallows.errors import BooksError, ScenarioError
     from shallows.runner import run
     from shallows.runs import Run
@@ -97,6 +102,8 @@ _MODULES = {
     "ScenarioError": "shallows.errors",
     "Sweep": "shallows.sweeps.result",
     "compare": "shallows.sweeps.comparison",
+    "OpenNetwork": "shallows.driven",
+    "open": "shallows.driven",
     "register": "shallows.algorithms.user_algorithms",
     "run": "shallows.runner",
     "sweep": "shallows.sweeps.running",

@@ -72,6 +72,43 @@ def tap(
 ) -> tuple[Answer, dict[str, Any]]:
     """The answer to a request, and every frame at the ports that are tapped."""
 
+class OpenRun:
+    """A run at time zero that messages may join. Errors of the core are `ValueError`.
+
+    A call during another one, or after the end, is a `RuntimeError`. `changing` are links that may change.
+    """
+
+    def __init__(self, request: Request, changing: list[int]) -> None: ...
+    def state(self) -> tuple[int, bool, int]:
+        """The clock in ps, whether the run has ended, and how many flows with an end have not completed."""
+
+    def send(self, messages: list[tuple[int, int, int, int, int, int]]) -> int:
+        """Add messages: source, target, bytes, start in ps, class, algorithm; the number of the first."""
+
+    def advance(self, to_ps: int, stops: bool) -> bool:
+        """Execute everything before a time, or until a flow completes if it `stops`; whether one has."""
+
+    def completions(self) -> list[tuple[int, int, bool]]:
+        """Completions since the last call: time in ps, flow, and whether it is known to the sender."""
+
+    def links(self, links: list[int]) -> dict[str, NDArray[Any]]:
+        """Links at the clock: queue_bytes, and packets delivered, lost and dropped."""
+
+    def flows(self) -> dict[str, NDArray[Any]]:
+        """All flows so far: start_ps, finish_ps, delivered_bytes, retransmits, timeouts."""
+
+    def observe(self) -> dict[str, NDArray[Any]]:
+        """What each flow has done since the last call."""
+
+    def fork(self) -> OpenRun:
+        """A copy."""
+
+    def close(self, at_clock: bool) -> None:
+        """Let no further message join. The run ends at the clock, or as its request says."""
+
+    def finish(self, on_progress: Callable[[int, int, int], None] | None = None) -> Answer:
+        """Run what is left; the answer."""
+
 def check(request: Request) -> tuple[str, str, str] | None:
     """The first mistake in a request: its key, its value and what was expected; None if it can run."""
 

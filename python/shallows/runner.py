@@ -54,11 +54,9 @@ def run(
     or flows are unaccounted for, `shallows._core.Bug` for a broken invariant.
     """
     from shallows.printing.progress import Progress
-    from shallows.scenario.overrides import by_user
 
     refuse_unknown(unknown, run)
-    changes = by_user(NamedOverrides({} if cc is None else with_cc(cc), "cc") | named(overrides))
-    prepared = prepare(scenario, seed=seed, overrides=changes, world=world)
+    prepared = prepare(scenario, seed=seed, overrides=changes(cc, overrides), world=world)
     if out is not None:
         store.check_replaceable(out, prepared.file)
     with Progress(shown=progress) as bar:
@@ -83,6 +81,13 @@ def refuse_unknown(unknown: Mapping[str, object], function: Callable[..., object
         else:
             expected = f"one of the keywords {', '.join(known)}{near}"
         raise ScenarioError(word, value, expected)
+
+
+def changes(cc: "Algorithm | None", overrides: Mapping[str, object] | None) -> NamedOverrides:
+    """The overrides of a calling program: an algorithm, and single keys."""
+    from shallows.scenario.overrides import by_user
+
+    return by_user(NamedOverrides({} if cc is None else with_cc(cc), "cc") | named(overrides))
 
 
 def with_cc(cc: "Algorithm") -> dict[str, object]:
@@ -120,15 +125,19 @@ def prepare(
     seed: int | None = None,
     overrides: Mapping[str, object] | None = None,
     world: str = "packet",
+    driven: bool = False,
 ) -> "Scenario":
     """The `Scenario` of `scenario` (see `run`) with `overrides` applied.
 
-    Raises `ScenarioError` if it is wrong, or `world` cannot express it.
+    Raises `ScenarioError` if it is wrong, `world` cannot express it, or it has no flow and is not `driven`.
     """
     changes = named(overrides)
     if seed is not None:
         changes = changes | NamedOverrides({"seed": seed}, "seed")
     prepared = given(scenario, changes)
+    if not driven and not len(prepared.flows):
+        expected = "one message or more: shallows.open runs this scenario, and the calling program sends them"
+        raise prepared.origin.locate(ScenarioError("traffic", "no message", expected))
     module = _module(world)
     if hasattr(module, "check"):
         try:
@@ -146,7 +155,7 @@ def in_world(
     A world in real time runs `repeats` times; the packet world uses up to `threads` threads. A bug gets a
     note with scenario, seed and version, to be reported.
     """
-    simulate: Callable[..., data.Run] = _module(world).run
+    simulate: Callable[..., data.RunData] = _module(world).run
     if repeats is not None and world not in REAL_TIME:
         raise ScenarioError("repeats", repeats, "no repeats: this world is deterministic")
     if threads is not None and threads not in range(1, 1001):
@@ -159,19 +168,25 @@ def in_world(
 
     def noted(scenario: "Scenario", on_progress: OnProgress | None) -> Run:
         try:
-            run = Run.of(simulate(scenario, on_progress, **how))
+            run = simulate(scenario, on_progress, **how)
         except RuntimeError as bug:
             if type(bug).__name__ != "Bug":  # raised by an algorithm of the user
                 raise
             bug.add_note(f"scenario {scenario.name}, seed {scenario.seed}, version {version()}")
             bug.add_note("Please report it with these lines and this scenario:\n" + scenario.to_toml())
             raise
-        if run.answer is not None:
-            run.summary["warnings"] = [*_warnings(run), *_module(world).WORLD.notes(scenario)]
-            run.summary["random"] = randomness.settings(scenario, run.answer.answer["random"], world)
-        return run
+        return described(run, scenario, world)
 
     return noted
+
+
+def described(result: data.RunData, scenario: "Scenario", world: str = "packet") -> Run:
+    """A run of a world as a public `Run`, with its warnings and its sources of random numbers."""
+    run = Run.of(result)
+    if run.answer is not None:
+        run.summary["warnings"] = [*_warnings(run), *_module(world).WORLD.notes(scenario)]
+        run.summary["random"] = randomness.settings(scenario, run.answer.answer["random"], world)
+    return run
 
 
 def _warnings(run: Run) -> list[str]:

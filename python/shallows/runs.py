@@ -1,4 +1,7 @@
-"""Public `Run`: the data of a run, with one-line methods for `why`, `export`, `pages` and `plot`."""
+"""Public `Run`: the data of a run, with one-line methods for `why`, `export`, `pages` and `plot`.
+
+It is a subclass of `results.run.RunData`, so that the functions of the layers below take it as it is.
+"""
 
 from os import PathLike
 from pathlib import Path
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from shallows.why import Paths, Snapshot, TaskPath
 
 
-class Run(data.Run):
+class Run(data.RunData):
     """A finished (or interrupted) run.
 
     `summary` is the dict of `summary.json`, `scenario_toml` the scenario with every default. `flows`,
@@ -29,8 +32,8 @@ class Run(data.Run):
     """
 
     @classmethod
-    def of(cls, run: data.Run) -> Self:
-        """The same run with the methods of this class."""
+    def of(cls, run: data.RunData) -> Self:
+        """The run with this data."""
         return cls(run.scenario_toml, run.summary, run.blocks, run.answer)
 
     @classmethod
@@ -40,6 +43,16 @@ class Run(data.Run):
         Raises `ScenarioError` if the folder holds no result, or files of different runs.
         """
         return cls.saved(folder)
+
+    def number(self, name: str) -> float:
+        """A number of the summary by its name, such as "queue_mean_pkt" or "traffic.0.slowdown_p99".
+
+        Names are those of `shallows sweep --metric`. Raises `ScenarioError` for one that this run does not
+        have: in `summary` it is None, or its table is missing.
+        """
+        from shallows.results import metrics
+
+        return metrics.known(self.summary, metrics.resolved(name, self.scenario.tables))
 
     @overload
     def why(self, flow: int, *, task: None = None, **options: "Unpack[WhyOptions]") -> "FlowPath": ...

@@ -121,7 +121,8 @@ class Draw(Traffics):
         if self.maybe(0.6):
             tables["hosts"] = self.hosts(tables["cc"])
         seconds = self.packets * 1500 * 8 / max(self.bps, 1e6)
-        tables["traffic"] = [self.traffic(seconds) for _ in range(self.one((1, 1, 2, 3)))]
+        traffic = [self.traffic(seconds) for _ in range(self.one((1, 1, 2, 3)))]
+        tables["traffic"] = sorted(traffic, key=lambda table: table["kind"] == "driven")
         if self.maybe(0.15):
             tables |= self.classes(tables["traffic"])
         if self.maybe(0.1):

@@ -165,16 +165,18 @@ class Traffics:
                 "below": "1MB",
             },
             "trace": {"flows": [self.row(seconds) for _ in range(self.random.randint(1, 30))]},
+            "driven": {"flows": self.messages(seconds)},
         }[kind]
-        need = {"poisson": {"sizes", "load", "below"}, "trace": {"flows"}}.get(kind, set())
+        listed = {"trace": {"flows"}, "driven": {"flows"}}
+        need = ({"poisson": {"sizes", "load", "below"}} | listed).get(kind, set())
         table = {key: value for key, value in table.items() if key in need or self.maybe(0.7)}
         if kind == "shuffle":
             table.setdefault("size", "10KB")
-        if self.maybe(0.15) and kind not in ("incast", "trace"):
+        if self.maybe(0.15) and kind not in ("incast", *listed):
             table["from"], table["to"] = ([host] for host in self.pair())
             if self.maybe(0.3):
                 table[self.one(("from", "to"))] = self.one(("h*", "h[0-2]", "h?", ["h0", "h*1"]))
-        if self.maybe() and kind not in ("poisson", "trace"):
+        if self.maybe() and kind not in ("poisson", *listed):
             table["jitter"] = self.one(("0s", self.time(1e-12, 1e-4)))
         if self.maybe(0.3) and kind == "incast":
             table["from"] = self.one(("h*", list(self.pair())))
@@ -215,6 +217,14 @@ class Traffics:
         """A line of a trace."""
         src, dst = self.pair()
         return [self.random.uniform(0, seconds), src, dst, self.random.randint(1, 10**5)]
+
+    def messages(self, seconds):
+        """The columns of a driven table, whose numbers no other table has."""
+        rows = [self.row(seconds) for _ in range(self.random.randint(1, 30))]
+        columns = dict(
+            zip(("start_s", "src", "dst", "bytes"), map(list, zip(*rows, strict=True)), strict=True)
+        )
+        return columns | {"number": self.random.sample(range(2**32), len(rows))}
 
     def pair(self):
         """Two hosts, where there are two."""

@@ -38,6 +38,64 @@ pub struct Ack {
     /// Entropy value of the newest data packet it covers; zero unless hosts choose paths, and over transports that acknowledge
     /// several packets at once.
     pub entropy: u16,
+    /// Rate at which data was delivered, for an algorithm that asks for it ([`crate::sender::Sender::samples_delivery`]) over a transport
+    /// with cumulative and selective acknowledgements; none if it covers no packet for the first time.
+    pub delivery: Option<DeliverySample>,
+}
+
+/// Delivery-rate sample of an acknowledgement (draft-ietf-ccwg-bbr §4.1), taken of the packet that left last among those that it covers
+/// for the first time. The names of the draft are in brackets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeliverySample {
+    /// Payload delivered since the start of the flow when that packet left (`RS.prior_delivered`).
+    pub prior_delivered: Bytes,
+    /// When that had been delivered, or when the packet left if nothing was in flight before it (`RS.prior_time`).
+    pub prior_time: Time,
+    /// Payload delivered since then (`RS.delivered`).
+    pub delivered: Bytes,
+    /// Time that this took: the longer one of sending it and of its acknowledgements (`RS.interval`).
+    pub interval: Time,
+    /// Whether `interval` is shorter than the shortest round trip, so that no rate follows from it: an acknowledgement of an earlier copy
+    /// of a packet looks so.
+    pub implausible: bool,
+    /// Whether the application had no data to send during some of this time (`RS.is_app_limited`).
+    pub app_limited: bool,
+    /// Payload in flight just after the packet had left, itself included (`RS.tx_in_flight`).
+    pub in_flight: Bytes,
+    /// Payload found lost since the packet left (`RS.lost`).
+    pub lost: Bytes,
+}
+
+impl DeliverySample {
+    /// Payload delivered since the start of the flow (`C.delivered`).
+    #[must_use]
+    pub fn total(&self) -> Bytes {
+        self.prior_delivered + self.delivered
+    }
+
+    /// The rate of payload (`RS.delivery_rate`), if the sample gives one.
+    #[must_use]
+    pub fn rate(&self) -> Option<Rate> {
+        // 8e12: bits in a byte, and picoseconds in a second.
+        let bits = u128::from(self.delivered.0) * 8_000_000_000_000;
+        let rate = bits.checked_div(u128::from(self.interval.0)).filter(|_| !self.implausible)?;
+        Some(Rate(u64::try_from(rate).unwrap_or(u64::MAX)))
+    }
+}
+
+/// A packet that is newly known to be lost. The names of draft-ietf-ccwg-bbr are in brackets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LostPacket {
+    /// Its payload.
+    pub bytes: Bytes,
+    /// Payload in flight just after it had left, itself included (`P.tx_in_flight`).
+    pub in_flight: Bytes,
+    /// Payload found lost since it left, itself included (`C.lost - P.lost`).
+    pub lost: Bytes,
+    /// Whether the flow was limited by its application when it left (`P.is_app_limited`).
+    pub app_limited: bool,
+    /// Payload delivered since the start of the flow (`C.delivered`), with that of the acknowledgement that shows the loss.
+    pub delivered: Bytes,
 }
 
 /// How a loss was detected.
@@ -62,6 +120,19 @@ pub struct Loss {
     pub lost: Bytes,
     /// A timeout with nothing acknowledged since the one before: the threshold is held (RFC 5681 §3.1).
     pub repeated: bool,
+}
+
+/// Packets of a flow since its start, each transmission counted by itself. The counters wrap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets that have arrived.
+    pub received: u32,
+    /// Those of them that were marked.
+    pub ce: u32,
+    /// Packets that the receiver misses. It falls when one of them arrives after all.
+    pub lost: u32,
+    /// Packets that the sender has sent.
+    pub sent: u32,
 }
 
 /// Record that a port wrote into a packet as it began to leave (in-band network telemetry).

@@ -62,6 +62,7 @@ impl Follower for Catalogued {
                     window_limited: !line.has("idle"),
                     recovering: line.has("recovering"),
                     entropy: 0,
+                    delivery: None,
                 };
                 sender.on_ack(now, &ack);
             }

@@ -3,6 +3,7 @@
 mod answer;
 mod catalog;
 mod disk;
+mod driven;
 mod moment;
 mod observed;
 mod raised;
@@ -365,6 +366,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(watch, module)?)?;
     module.add_function(wrap_pyfunction!(at, module)?)?;
     module.add_function(wrap_pyfunction!(tap, module)?)?;
+    module.add_class::<driven::OpenRun>()?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(paths, module)?)?;
     module.add_function(wrap_pyfunction!(flows_over, module)?)?;

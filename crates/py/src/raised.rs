@@ -133,6 +133,11 @@ impl Raised {
         self.0.closed.store(true, Ordering::Release);
     }
 
+    /// Whether no algorithm is called any more.
+    pub fn is_closed(&self) -> bool {
+        self.0.closed.load(Ordering::Acquire)
+    }
+
     /// Raises `KeyboardInterrupt` in the call of another thread that goes on, if there is one. It acts between two steps of Python.
     pub fn interrupt(&self, py: Python<'_>) {
         let caller = self.0.caller.load(Ordering::Acquire);

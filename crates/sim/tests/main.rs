@@ -3,6 +3,7 @@
 mod application;
 mod classes;
 mod credit;
+mod delivery;
 mod dependencies;
 mod driven;
 mod dumbbell;

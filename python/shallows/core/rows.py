@@ -78,6 +78,7 @@ class Traits(TypedDict):
     corrected_by: str | None
     least_threshold: tuple[int, str] | None
     step: tuple[str, str] | None
+    ect1: bool
     reference_bps: int | None
 
 

@@ -28,7 +28,7 @@ from shallows.results import files
 from shallows.topology.routing import Routes
 
 if TYPE_CHECKING:
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
 
 KIND = files.Kind("flow completion times", (), (".txt",))
 """An export replaces no file: those of the simulator have the same form."""
@@ -36,12 +36,12 @@ PORT, SERVICE = 10_000, 100
 """The first port of a sender, and the port of the first traffic table."""
 
 
-def write(run: "Run", path: Path) -> Path:
+def write(run: "RunData", path: Path) -> Path:
     """Write the finished flows of `run` in the order of their ends; return the path."""
     return files.write_text(path, text(run), KIND)
 
 
-def text(run: "Run") -> str:
+def text(run: "RunData") -> str:
     """A line for each finished flow."""
     network, frame, flows = run.scenario.graph, run.scenario.frame, run.flows
     header = frame.wire - frame.payload

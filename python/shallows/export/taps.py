@@ -19,7 +19,7 @@ from shallows.why.stoppages import Stoppage
 
 if TYPE_CHECKING:
     from shallows.core.progress import OnProgress
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
     from shallows.scenario import Scenario
 
 MOST_FRAMES = 1_000_000
@@ -169,7 +169,7 @@ class TapOptions(TypedDict, total=False):
 
 
 def of_run(
-    run: "Run",
+    run: "RunData",
     ports: Sequence[str] | None = None,
     *,
     flows: Sequence[int] | None = None,
@@ -213,7 +213,7 @@ def of_run(
     return Taps(scenario, span, drawn.tolist(), numbers, answer, seen)
 
 
-def _frames(run: "Run", scenario: "Scenario", links: NDArray[Any], span: tuple[int, int]) -> float:
+def _frames(run: "RunData", scenario: "Scenario", links: NDArray[Any], span: tuple[int, int]) -> float:
     """Frames of the taps, at most: those of the run, or what the ports can send in the span."""
     if scenario.warmup:  # its frames are not counted
         return MOST_FRAMES

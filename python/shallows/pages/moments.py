@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shallows.core.contract import F64, U64, Flags
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
     from shallows.scenario import Scenario
     from shallows.scenario.faults.changes import LinkChange
     from shallows.topology import Network
@@ -84,7 +84,7 @@ class Moments:
         return {one.link for one in self.down if one.from_us < end and one.until_us > begin}
 
 
-def of_run(run: "Run", network: "Network") -> Moments:
+def of_run(run: "RunData", network: "Network") -> Moments:
     """The `Moments` of a run. Raises `ScenarioError` with the keys to write if it sampled no port."""
     mismatch.refuse(run)
     queues = run.columns("queues")
@@ -142,7 +142,7 @@ def _sending(queue: "U64", times_us: "F64", links: "NDArray[np.intp]", changed: 
     return sending
 
 
-def faults(run: "Run", network: "Network") -> list[Fault]:
+def faults(run: "RunData", network: "Network") -> list[Fault]:
     """Each change of a link and its time in a run, in order of the beginnings; see `Fault`."""
     if not run.scenario.faults:
         return []
@@ -184,7 +184,7 @@ def rate(bps: float) -> str:
     return f"{bps:.6g} bit/s"
 
 
-def _error(run: "Run", network: "Network", links: "NDArray[np.intp]", sending: "Flags") -> float | None:
+def _error(run: "RunData", network: "Network", links: "NDArray[np.intp]", sending: "Flags") -> float | None:
     """How far the samples after the warm-up are from the exact utilization, at the worst port.
 
     Ports whose rate changes are left out: their exact utilization refers to their own rate.
@@ -207,7 +207,7 @@ def _error(run: "Run", network: "Network", links: "NDArray[np.intp]", sending: "
     return float(apart.max()) if len(apart) else None
 
 
-def _unrecorded(run: "Run") -> ScenarioError:
+def _unrecorded(run: "RunData") -> ScenarioError:
     """The error for a run without samples of its ports, with what to write."""
     sampling = _sampling(run.scenario)
     if run.folder is None:
@@ -220,7 +220,7 @@ def _unrecorded(run: "Run") -> ScenarioError:
     return ScenarioError("no samples of ports", file=run.folder, expected=expected)
 
 
-def how_to_run(scenario: "Scenario", file: Path, out: str, run: "Run | None" = None) -> str:
+def how_to_run(scenario: "Scenario", file: Path, out: str, run: "RunData | None" = None) -> str:
     """The command that runs a scenario's file, in the world of `run`, and samples all ports often enough."""
     world = ["--world", run.summary["world"]] if run and run.summary["world"] != "packet" else []
     sets = [word for key, value in _sampling(scenario).items() for word in ("--set", f"{key}={value}")]

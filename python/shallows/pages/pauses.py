@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shallows.core.contract import F64, Flags
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
 
 
-def has_some(run: "Run") -> bool:
+def has_some(run: "RunData") -> bool:
     """True if ports were paused in a run, or may have been in its warm-up, whose pauses are not counted."""
     if np.asarray(run.columns("ports")["pauses"], float).any():
         return True
     return bool(paused(run.scenario)) and run.scenario.warmup > 0
 
 
-def at_samples(run: "Run", links: "NDArray[np.intp]", times_us: "F64") -> "Flags | None":
+def at_samples(run: "RunData", links: "NDArray[np.intp]", times_us: "F64") -> "Flags | None":
     """Whether a pause kept each port from sending at each sample, [P, T].
 
     The scenario runs again for this. None if that cannot say it: the run cannot be repeated, or the scenario

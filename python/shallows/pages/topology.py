@@ -18,7 +18,7 @@ from shallows.units import MOST_ROWS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
     from shallows.topology import Network
 
 ROWS = 8
@@ -31,7 +31,7 @@ CLOSE = 0.02
 """The largest error of the utilization of a port that needs no warning."""
 
 
-def network(run: "Run") -> str:
+def network(run: "RunData") -> str:
     """The page (HTML) of the network of a `Run` over time; `pages.report.write` writes it to a file.
 
     The colour of each half of a cable is the utilization of the port at that end, from 0 to 1: the share of
@@ -127,7 +127,7 @@ def _times(shown: Moments) -> list[str]:
     return [f"{begin} to {end} {unit}" for begin, end in pairwise(texts)]
 
 
-def _source(run: "Run") -> str:
+def _source(run: "RunData") -> str:
     summary = run.summary
     world = f"{', '.join(summary['cc'])}, {summary['world']} world"
     line = f"{world}: shallows {summary['version']}, seed {summary['seed']}"
@@ -193,7 +193,7 @@ def _table(packed: _Packed, net: "Network", shown: Moments, moment: int) -> str:
     )
 
 
-def _notes(run: "Run", net: "Network", shown: Moments) -> list[str]:
+def _notes(run: "RunData", net: "Network", shown: Moments) -> list[str]:
     """What the picture shows and how far it can be trusted, in HTML."""
     total, many = int(shown.samples.sum()), int(shown.samples[0])
     notes = [
@@ -233,7 +233,7 @@ def _notes(run: "Run", net: "Network", shown: Moments) -> list[str]:
     return [*notes, *_caveats(run, shown)]
 
 
-def _caveats(run: "Run", shown: Moments) -> list[str]:
+def _caveats(run: "RunData", shown: Moments) -> list[str]:
     """Ports that seem to be sending and are not, or the reverse."""
     notes: list[str] = []
     if shown.paused is not None:

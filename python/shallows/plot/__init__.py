@@ -40,7 +40,7 @@ from shallows.results.files import save_figure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
 
 __all__ = [
     "COLOURS",
@@ -87,7 +87,7 @@ class FigureOptions(TypedDict, total=False):
 
 
 def figure(
-    runs: "Run | Sequence[Run]",
+    runs: "RunData | Sequence[RunData]",
     labels: Sequence[str] | None = None,
     *,
     size: float | tuple[float, float] | None = None,
@@ -150,14 +150,14 @@ def _width(size: float | tuple[float, float] | None, panels: int) -> tuple[float
     return width, 1 if width < COLUMN_IN else columns
 
 
-def panels(runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> list[Panel]:
+def panels(runs: "RunData | Sequence[RunData]", labels: Sequence[str] | None = None) -> list[Panel]:
     """The `PANELS` for which these runs have data; of several worlds those of `OF_WORLDS`."""
     named = labelled(runs, labels)
     worlds = {run.summary["world"] for run, _ in named}
     return [panel for panel in (PANELS if len(worlds) == 1 else OF_WORLDS) if _has_data(panel, named)]
 
 
-def single(panel: Panel, runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> Drawing:
+def single(panel: Panel, runs: "RunData | Sequence[RunData]", labels: Sequence[str] | None = None) -> Drawing:
     """A matplotlib Figure of one panel alone."""
     drawing = Drawing((4.2, 2.8))
     named = labelled(runs, labels)
@@ -177,7 +177,7 @@ def _name_runs(drawing: Drawing, named: Labelled) -> None:
 class Plots:
     """Figures of a run: `run.plot.queue_cdf()` draws on the given Axes, or on new ones, which it returns."""
 
-    def __init__(self, run: "Run") -> None:
+    def __init__(self, run: "RunData") -> None:
         self._run = run
 
     def __getattr__(self, name: str) -> "Callable[..., Axes]":

@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shallows.core.contract import F64, U32
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
 
 RATE_BINS = 80
 GOODPUT_BINS = 200
 SERIES = ("queues", "probes", "goodput")
 """Tables with a sample of a time in each row."""
-Labelled = list[tuple["Run", str]]
+Labelled = list[tuple["RunData", str]]
 """Runs with their labels in a figure."""
 
 
-def labelled(runs: "Run | Sequence[Run]", labels: Sequence[str] | None) -> Labelled:
+def labelled(runs: "RunData | Sequence[RunData]", labels: Sequence[str] | None) -> Labelled:
     """`[(run, label)]`, from one run or several."""
     several = list(runs) if isinstance(runs, Sequence) else [runs]
     labels = labels or [", ".join(run.summary["cc"]) for run in several]
@@ -35,7 +35,7 @@ def labelled(runs: "Run | Sequence[Run]", labels: Sequence[str] | None) -> Label
 class Excerpt:
     """A run whose samples are those of a window of time, for figures: from `since_us` to `until_us`."""
 
-    def __init__(self, run: "Run", since_us: float, until_us: float) -> None:
+    def __init__(self, run: "RunData", since_us: float, until_us: float) -> None:
         self._run, self.window_us = run, (since_us, until_us)
 
     def __getattr__(self, name: str) -> object:
@@ -55,7 +55,7 @@ def excerpts(runs: Labelled, since: str | None, until: str | None) -> Labelled:
         raise ScenarioError(
             "until", until, f"a time after {since or 'the start'}, and before the end of the run"
         )
-    cut = [(cast("Run", Excerpt(run, begin, end)), label) for run, label in runs]
+    cut = [(cast("RunData", Excerpt(run, begin, end)), label) for run, label in runs]
     if not any(len(table_columns(run, table)["time_us"]) for run, _ in cut for table in SERIES):
         raise ScenarioError(
             "since", since, "a window of time with samples; record.queues sets how often they come"
@@ -70,7 +70,7 @@ def _time_us(key: str, text: str) -> float:
         raise ScenarioError(key, text, str(error)) from None
 
 
-def table_columns(run: "Run", table: str) -> "dict[str, NDArray[Any]]":
+def table_columns(run: "RunData", table: str) -> "dict[str, NDArray[Any]]":
     """The columns of a table as numpy arrays, text as objects."""
     columns = {
         name: values.texts() if isinstance(values, Names) else values
@@ -89,7 +89,7 @@ def window_ms(runs: Labelled) -> tuple[float, float] | None:
     return (first.window_us[0] / 1e3, first.window_us[1] / 1e3) if isinstance(first, Excerpt) else None
 
 
-def thresholds_pkt(run: "Run") -> list[float]:
+def thresholds_pkt(run: "RunData") -> list[float]:
     """Thresholds of the marking in full frames, where all ports have the same; empty without marking."""
     network = tomllib.loads(run.scenario_toml).get("network", {})
     marking = network.get("marking", {})
@@ -109,7 +109,7 @@ def at_bottlenecks(named: Labelled, table: str) -> Iterator[tuple[int, str, str,
             yield i, label, port, columns
 
 
-def _of_port(run: "Run", table: str, bottleneck: str) -> "tuple[dict[str, NDArray[Any]], str | None]":
+def _of_port(run: "RunData", table: str, bottleneck: str) -> "tuple[dict[str, NDArray[Any]], str | None]":
     """The rows of `table` for `bottleneck`, or else for the recorded port with the longest queue."""
     columns = table_columns(run, table)
     recorded = set(columns["port"])
@@ -124,7 +124,7 @@ def _of_port(run: "Run", table: str, bottleneck: str) -> "tuple[dict[str, NDArra
     return {name: values[rows] for name, values in columns.items()}, port
 
 
-def goodput_of_faults(run: "Run") -> "dict[str, tuple[F64, F64]]":
+def goodput_of_faults(run: "RunData") -> "dict[str, tuple[F64, F64]]":
     """Times (ms) and goodput (Gbit/s) of the flows of a run's first fault, and of the others if any.
 
     The first fault is the first of the summary. Each value is the mean of an interval; there are at most
@@ -171,20 +171,20 @@ def decision(runs: Labelled) -> str:
     return "window_pkt" if all("window_pkt" in names for names in named) else "rate_gbps"
 
 
-def decisions(run: "Run", what: str) -> "tuple[F64, U32, F64]":
+def decisions(run: "RunData", what: str) -> "tuple[F64, U32, F64]":
     """Times (ms), flows and values of a run's probes of that name."""
     probes = table_columns(run, "probes")
     rows = probes["name"] == what
     return probes["time_us"][rows] / 1e3, probes["flow"][rows], probes["value"][rows]
 
 
-def flow_labels(run: "Run", flows: "U32") -> list[str]:
+def flow_labels(run: "RunData", flows: "U32") -> list[str]:
     """Labels of flows, with their algorithms if there are several."""
     cc = table_columns(run, "flows")["cc"][flows]
     several = len(set(cc)) > 1
     return [f"flow {one}, {name}" if several else f"flow {one}" for one, name in zip(flows, cc, strict=True)]
 
 
-def unlabelled(labelled: Labelled) -> "tuple[list[Run], list[str]]":
+def unlabelled(labelled: Labelled) -> "tuple[list[RunData], list[str]]":
     """The runs and their labels, apart."""
     return [run for run, _ in labelled], [label for _, label in labelled]

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from shallows.core.contract import F64
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
 
 Panel = Callable[..., bool]
 """`(ax, runs, labels=None)`, which returns whether there were data."""
@@ -62,7 +62,9 @@ DECISIONS = {"window_pkt": ("Windows", "packets"), "rate_gbps": ("Rates", "Gbit/
 """Title and unit of what senders decide."""
 
 
-def queue_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
+def queue_over_time(
+    ax: "Axes", runs: "RunData | Sequence[RunData]", labels: Sequence[str] | None = None
+) -> bool:
     """Queue of the bottleneck (full frames) over time: mean, and range as a band, where samples are dense."""
     dense = False
     drawn: dict[int, str] = {}
@@ -76,7 +78,9 @@ def queue_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[st
     return bool(drawn)
 
 
-def queue_cycles(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
+def queue_cycles(
+    ax: "Axes", runs: "RunData | Sequence[RunData]", labels: Sequence[str] | None = None
+) -> bool:
     """The last `CYCLES` cycles of the bottleneck's queue, where `queue_over_time` hides them in its bins."""
     named = labelled(runs, labels)
     series = [columns for _, _, _, columns in at_bottlenecks(named, "queues")]
@@ -87,7 +91,9 @@ def queue_cycles(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] 
     return _close_up(ax, named, CYCLES * longest)
 
 
-def queue_close_up(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
+def queue_close_up(
+    ax: "Axes", runs: "RunData | Sequence[RunData]", labels: Sequence[str] | None = None
+) -> bool:
     """Queue of the bottleneck at the end of the run, every sample drawn."""
     return _close_up(ax, labelled(runs, labels), CLOSE_UP)
 
@@ -110,7 +116,9 @@ def _close_up(ax: "Axes", named: Labelled, samples: int) -> bool:
     return bool(drawn)
 
 
-def goodput_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
+def goodput_over_time(
+    ax: "Axes", runs: "RunData | Sequence[RunData]", labels: Sequence[str] | None = None
+) -> bool:
     """Goodput over time of the flows of a fault; for one run, of the others too. Faults are shaded."""
     named = labelled(runs, labels)
     drawn = False
@@ -134,7 +142,7 @@ def goodput_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[
     return drawn
 
 
-def queue_cdf(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
+def queue_cdf(ax: "Axes", runs: "RunData | Sequence[RunData]", labels: Sequence[str] | None = None) -> bool:
     """Share of the time after the warm-up in which the bottleneck's queue was at most this long: exact."""
     drawn: dict[int, str] = {}
     named = labelled(runs, labels)
@@ -151,7 +159,9 @@ def queue_cdf(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | N
     return bool(drawn)
 
 
-def windows_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
+def windows_over_time(
+    ax: "Axes", runs: "RunData | Sequence[RunData]", labels: Sequence[str] | None = None
+) -> bool:
     """Windows (or rates, if a run has no windows) of the probed flows over time.
 
     One run with few flows shows each flow; otherwise each run shows its flows' mean and range.
@@ -176,7 +186,7 @@ def windows_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[
 
 
 def windows_of_each_flow(
-    ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None, *, of: int
+    ax: "Axes", runs: "RunData | Sequence[RunData]", labels: Sequence[str] | None = None, *, of: int
 ) -> bool:
     """Windows (or rates) of each flow of the run `of` over time: who joins, and what the others give up."""
     named = labelled(runs, labels)
@@ -202,7 +212,9 @@ def join_apart(runs: Labelled) -> bool:
     return True
 
 
-def rates_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
+def rates_over_time(
+    ax: "Axes", runs: "RunData | Sequence[RunData]", labels: Sequence[str] | None = None
+) -> bool:
     """Goodput of the probed flows over time: a line each if there are few, else their mean and range.
 
     Every point is the mean over a time bin, because a sender's samples are bursty.
@@ -223,7 +235,9 @@ def rates_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[st
     return drawn
 
 
-def slowdown_by_size(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
+def slowdown_by_size(
+    ax: "Axes", runs: "RunData | Sequence[RunData]", labels: Sequence[str] | None = None
+) -> bool:
     """Median and 99th percentile of the slowdown by flow size, for each size or in bins of many flows.
 
     No bin extends over several size classes of the summary.
@@ -270,7 +284,7 @@ def _edges(sizes: "F64") -> "F64":
     return np.union1d(equal, [end for end in SIZE_BINS if end is not None])
 
 
-def fct_cdf(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
+def fct_cdf(ax: "Axes", runs: "RunData | Sequence[RunData]", labels: Sequence[str] | None = None) -> bool:
     """Share of the flows with an end that are known to have completed within this time."""
     drawn = False
     for i, (run, label) in enumerate(labelled(runs, labels)):
@@ -287,7 +301,9 @@ def fct_cdf(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | Non
     return drawn
 
 
-def goodput_by_flow(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
+def goodput_by_flow(
+    ax: "Axes", runs: "RunData | Sequence[RunData]", labels: Sequence[str] | None = None
+) -> bool:
     """Goodput of each flow without an end after the warm-up, smallest first.
 
     For one run, algorithms differ by colour.
@@ -317,7 +333,9 @@ def goodput_by_flow(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[st
     return drawn
 
 
-def queues_by_port(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
+def queues_by_port(
+    ax: "Axes", runs: "RunData | Sequence[RunData]", labels: Sequence[str] | None = None
+) -> bool:
     """Mean queue of every port with a queue, largest first: how long queues are in the whole network."""
     drawn = False
     for i, (run, label) in enumerate(labelled(runs, labels)):

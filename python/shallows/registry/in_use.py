@@ -30,7 +30,9 @@ def values(name: str, scenario: "Scenario") -> Values:
     scale = defaults.Scale.of(scenario.graph, scenario.mtu)
     used: Values = {}
     if "cc" in found:
-        algorithms = {key: one for key, one in supported_keys.algorithms(scenario) if one.name == name}
+        algorithms = {
+            key: one for key, one in supported_keys.algorithms(scenario.settled) if one.name == name
+        }
         algorithms = algorithms or {"cc": of_network(choose(name, scenario.frame), scale)}
         used |= {key: one.parameters for key, one in algorithms.items()}
     if "network.marking" in found:

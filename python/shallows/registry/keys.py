@@ -84,13 +84,17 @@ TOP = "scenario"
 
 @dataclass(frozen=True)
 class Key:
-    """One key, or several of one row: the paths, and in Markdown the default, the meaning and the unit."""
+    """One key, or several of one row: the paths, and in Markdown the default, the meaning and the unit.
+
+    source: where the default comes from, if a paper, a standard or a product says it.
+    """
 
     paths: tuple[str, ...]
     default: str
     meaning: str
     unit: str
     worlds: str
+    source: str
 
 
 @dataclass(frozen=True)
@@ -129,10 +133,10 @@ def _row(prefix: str, row: dict[str, Any]) -> Key:
     model = MODELS[prefix]
     paths = tuple(f"{prefix}.{name}".lstrip(".") for name in names)
     if not paths:
-        return Key(paths, row.get("default", ""), row["text"], "", "")
+        return Key(paths, row.get("default", ""), row["text"], "", "", "")
     unit = OF_NO_MODEL.get(paths[0]) or " and ".join(dict.fromkeys(unit_of(model, name) for name in names))
     text = row.get("text") or description(model, names[0])
-    return Key(paths, row.get("default", ""), text, unit, worlds(paths[0]))
+    return Key(paths, row.get("default", ""), text, unit, worlds(paths[0]), row.get("source", ""))
 
 
 def description(model: type[Table] | None, key: str) -> str:

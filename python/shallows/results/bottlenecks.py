@@ -8,10 +8,10 @@ from shallows.results.contents import Bottleneck
 from shallows.results.summary import BOTTLENECK_KEYS, shared_bottleneck
 
 if TYPE_CHECKING:
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
 
 
-def bottlenecks(runs: "Iterable[Run]") -> list[Bottleneck]:
+def bottlenecks(runs: "Iterable[RunData]") -> list[Bottleneck]:
     """The statistics of one port in each run, as `bottleneck` in a summary.
 
     The port is the bottleneck that queues most in all runs. Runs without a common port keep their own.
@@ -26,7 +26,7 @@ def bottlenecks(runs: "Iterable[Run]") -> list[Bottleneck]:
     ]
 
 
-def _by_port(run: "Run") -> dict[str, Any]:
+def _by_port(run: "RunData") -> dict[str, Any]:
     """{port: its row of the table of ports}; None where there is no value."""
     columns = run.columns("ports")
     shown = {key: columns[key] for key in ("port", *BOTTLENECK_KEYS)}

@@ -2,12 +2,10 @@
 
 from typing import TYPE_CHECKING, Protocol, TypedDict
 
-from shallows.results.contents import Count, Number
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
 
 
 class Row(TypedDict):
@@ -15,26 +13,26 @@ class Row(TypedDict):
 
     cc: str
     port: str
-    utilization: Number
-    queue_mean_pkt: Number
-    queue_p99_pkt: Number
-    delay_mean_us: Number
-    backlog_p99_us: Number
-    dropped: Count
-    goodput_gbps: Number
-    jain: Number
+    utilization: float | None
+    queue_mean_pkt: float | None
+    queue_p99_pkt: float | None
+    delay_mean_us: float | None
+    backlog_p99_us: float | None
+    dropped: int | None
+    goodput_gbps: float | None
+    jain: float | None
     offered: int
     finished: int
     completed: int
     unfinished: int
     more_than: dict[str, float]
-    fct_mean_us: Number
-    fct_p99_us: Number
-    slowdown_p50: Number
-    slowdown_p99: Number
+    fct_mean_us: float | None
+    fct_p99_us: float | None
+    slowdown_p50: float | None
+    slowdown_p99: float | None
     timeouts: int
-    drain_s: Number
-    drain_share: Number
+    drain_s: float | None
+    drain_share: float | None
 
 
 class Distance(TypedDict):
@@ -56,7 +54,7 @@ class Compared(Protocol):
     """Runs of one scenario, and how they differ."""
 
     @property
-    def runs(self) -> "Mapping[str, Run]":
+    def runs(self) -> "Mapping[str, RunData]":
         """The runs by their labels."""
         ...
 

@@ -1,43 +1,36 @@
 """The types of `summary.json`, so that editors and type checkers know its keys.
 
-docs/results.md has their meanings. A number that a run does not have is None; so that a program need not ask
-for it each time, its type is `float | Any`, as for `MaybeNone` of typeshed.
+docs/results.md has their meanings. A number that a run does not have is None; `Run.number` is for programs
+that do not want to ask for it each time.
 """
 
-from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from shallows.core import contract
-
-Number: TypeAlias = float | Any
-"""A number, or None."""
-Count: TypeAlias = int | Any
-"""A whole number, or None."""
-Text: TypeAlias = str | Any
-"""A text, or None."""
 
 
 class Threads(TypedDict):
     """`threads`."""
 
-    count: Count
-    domains: Count
-    gain: Number
+    count: int | None
+    domains: int | None
+    gain: float | None
 
 
 class Bottleneck(TypedDict):
     """`bottleneck`."""
 
     port: str
-    utilization: Number
-    queue_mean_pkt: Number
-    queue_p50_pkt: Number
-    queue_p99_pkt: Number
-    queue_max_pkt: Number
-    delay_mean_us: Number
-    backlog_p99_us: Number
-    marked: Count
-    dropped: Count
-    paused_us: Number
+    utilization: float | None
+    queue_mean_pkt: float | None
+    queue_p50_pkt: float | None
+    queue_p99_pkt: float | None
+    queue_max_pkt: float | None
+    delay_mean_us: float | None
+    backlog_p99_us: float | None
+    marked: int | None
+    dropped: int | None
+    paused_us: float | None
 
 
 class NetworkCounts(TypedDict):
@@ -57,16 +50,16 @@ class NetworkCounts(TypedDict):
 class Completion(TypedDict):
     """Completion times and slowdowns of flows, and lower bounds of those that are unknown, by their keys."""
 
-    fct_mean_us: Number
-    fct_p50_us: Number
-    fct_p95_us: Number
-    fct_p99_us: Number
-    fct_p999_us: Number
-    slowdown_mean: Number
-    slowdown_p50: Number
-    slowdown_p95: Number
-    slowdown_p99: Number
-    slowdown_p999: Number
+    fct_mean_us: float | None
+    fct_p50_us: float | None
+    fct_p95_us: float | None
+    fct_p99_us: float | None
+    fct_p999_us: float | None
+    slowdown_mean: float | None
+    slowdown_p50: float | None
+    slowdown_p95: float | None
+    slowdown_p99: float | None
+    slowdown_p999: float | None
     more_than: dict[str, float]
 
 
@@ -78,8 +71,8 @@ class FlowNumbers(Completion):
     cut_off: int
     not_begun: int
     lost: int
-    goodput_gbps: Number
-    jain: Number
+    goodput_gbps: float | None
+    jain: float | None
     completed: int
     unfinished: int
     retransmits: int
@@ -101,7 +94,7 @@ class Input(TypedDict):
 class SizeNumbers(Completion):
     """A row of `flows_by_size`."""
 
-    below_bytes: Count
+    below_bytes: int | None
     count: int
     unfinished: int
 
@@ -115,18 +108,18 @@ class TrafficNumbers(Completion):
     cc: str
     offered: int
     finished: int
-    completion_us: Number
-    goodput_gbps: Number
-    goodput_least_gbps: Number
-    goodput_most_gbps: Number
-    jain: Number
+    completion_us: float | None
+    goodput_gbps: float | None
+    goodput_least_gbps: float | None
+    goodput_most_gbps: float | None
+    jain: float | None
     completed: int
     unfinished: int
     exchanges: int
     exchanges_unfinished: int
-    exchange_mean_us: Number
-    exchange_p50_us: Number
-    exchange_p99_us: Number
+    exchange_mean_us: float | None
+    exchange_p50_us: float | None
+    exchange_p99_us: float | None
 
 
 class Load(TypedDict):
@@ -145,19 +138,19 @@ class FaultNumbers(TypedDict):
     name: str
     kind: str
     at_us: float
-    until_us: Number
+    until_us: float | None
     links: int
     affected: int
-    before_gbps: Number
-    lowest_gbps: Number
-    during_gbps: Number
-    after_gbps: Number
-    recovery_us: Number
-    inflation_p50: Number
-    inflation_p99: Number
+    before_gbps: float | None
+    lowest_gbps: float | None
+    during_gbps: float | None
+    after_gbps: float | None
+    recovery_us: float | None
+    inflation_p50: float | None
+    inflation_p99: float | None
     stranded: int
     stranded_flows: list[str]
-    stranded_because: Text
+    stranded_because: str | None
     more_than: dict[str, float]
 
 
@@ -167,15 +160,15 @@ class JobNumbers(TypedDict):
     traffic: int
     name: str
     kind: str
-    completion_us: Number
-    ideal_us: Number
+    completion_us: float | None
+    ideal_us: float | None
     ideal_is_bound: bool
-    slowdown: Number
-    last_rank: Text
-    spread_us: Number
-    cause: Text
-    cause_us: Number
-    cause_port: Text
+    slowdown: float | None
+    last_rank: str | None
+    spread_us: float | None
+    cause: str | None
+    cause_us: float | None
+    cause_port: str | None
     more_than: dict[str, float]
 
 
@@ -185,9 +178,9 @@ class CollectiveNumbers(JobNumbers):
     group: int
     ranks: int
     size_bytes: int
-    steps_us: list[float] | Any
-    algbw_gb_per_s: Number
-    busbw_gb_per_s: Number
+    steps_us: list[float] | None
+    algbw_gb_per_s: float | None
+    busbw_gb_per_s: float | None
 
 
 class Step(TypedDict):
@@ -201,12 +194,12 @@ class Step(TypedDict):
 class TaskNumbers(JobNumbers):
     """A row of `tasks`."""
 
-    computation_us: Number
-    exposed_us: Number
-    exposed_share: Number
-    slowest_host: Text
-    slowest_ratio: Number
-    steps: list[Step] | Any
+    computation_us: float | None
+    exposed_us: float | None
+    exposed_share: float | None
+    slowest_host: str | None
+    slowest_ratio: float | None
+    steps: list[Step] | None
 
 
 class Unsettled(TypedDict):
@@ -239,22 +232,22 @@ class Summary(TypedDict):
     name: str
     seed: int
     version: str
-    fingerprint: Text
+    fingerprint: str | None
     code: NotRequired[dict[str, str]]
     inputs: NotRequired[list[Input]]
     cc: list[str]
     duration_s: float
     warmup_s: float
-    cooldown_at_s: Number
-    drain_s: Number
-    drain_share: Number
+    cooldown_at_s: float | None
+    drain_s: float | None
+    drain_share: float | None
     interrupted: NotRequired[bool]
     interrupted_at_s: NotRequired[float]
     wall_s: float
     threads: Threads
     events: int
-    packet_hops: Count
-    packet_hops_per_s: Number
+    packet_hops: int | None
+    packet_hops_per_s: float | None
     bottleneck: Bottleneck
     network: NetworkCounts
     flows: FlowNumbers
@@ -265,7 +258,7 @@ class Summary(TypedDict):
     collectives: list[CollectiveNumbers]
     unsettled: list[Unsettled]
     tasks: list[TaskNumbers]
-    random: list[str] | Any
+    random: list[str] | None
     warnings: list[str]
     books: Books
     lateness: NotRequired[Lateness]

@@ -67,11 +67,12 @@ CAUSES = {
 def _cause(summary: "Summary", table: int, number: Number) -> list[str]:
     """The largest cause in the group of a job that has lost most, a line of its own."""
     rows = [row for row in (*summary["collectives"], *summary["tasks"]) if row["traffic"] == table]
-    rows = [row for row in rows if row["cause"]]
-    if not rows:
+    causes = [(row["cause_us"] or 0.0, row["cause"], row["cause_port"]) for row in rows]
+    known = [(time_us, cause, port) for time_us, cause, port in causes if cause]
+    if not known:
         return []
-    row = max(rows, key=lambda row: row["cause_us"])
-    said = CAUSES[row["cause"]].format(time=number(row["cause_us"], "us"), port=row["cause_port"])
+    time_us, cause, port = max(known, key=lambda one: one[0])
+    said = CAUSES[cause].format(time=number(time_us, "us"), port=port)
     return [f"            largest cause beyond the ideal: {said}"]
 
 
@@ -139,9 +140,9 @@ def _shares(summary: "Summary", number: Number) -> list[str]:
     told: list[str] = []
     for row in rows[:MOST]:
         count, ends = row["offered"], (row["goodput_least_gbps"], row["goodput_most_gbps"])
-        each = "" if count == 1 else f", each {number(ends[0], 'Gbit/s')} to {number(ends[1], 'Gbit/s')}"
+        least, most, total = (number(one or 0.0, "Gbit/s") for one in (*ends, row["goodput_gbps"]))
+        each = "" if count == 1 else f", each {least} to {most}"
         fair = f", Jain {row['jain']:.3f}" if count > 1 and row["jain"] is not None else ""
-        total = number(row["goodput_gbps"], "Gbit/s")
         told.append(f"shares      {row['name']}: {_flows(count)}, {total} in all{each}{fair}")
     return told
 

@@ -24,7 +24,7 @@ from shallows.errors import ScenarioError
 
 if TYPE_CHECKING:
     from shallows.results.contents import Input
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
     from shallows.scenario import Scenario
 
 LIMIT = 64 * 2**20
@@ -70,14 +70,14 @@ def described(scenario_toml: str, folder: Path = Path()) -> "list[Input]":
     return found
 
 
-def changed(run: "Run") -> str | None:
+def changed(run: "RunData") -> str | None:
     """The name of a file that is not as the run read it, or is not there; None if all are."""
     now = {row["name"]: row["sha256"] for row in described(run.scenario_toml, run.folder or Path())}
     rows = run.summary.get("inputs", [])
     return next((row["name"] for row in rows if now.get(row["name"]) != row["sha256"]), None)
 
 
-def relative(run: "Run", folder: Path, limit: int) -> tuple[str, "list[Input]", dict[str, bytes]]:
+def relative(run: "RunData", folder: Path, limit: int) -> tuple[str, "list[Input]", dict[str, bytes]]:
     """(scenario as TOML with relative paths, rows of `summary["inputs"]`, contents of copies) for a folder.
 
     A file that has changed since the run read it has no copy.
@@ -109,7 +109,7 @@ def relative(run: "Run", folder: Path, limit: int) -> tuple[str, "list[Input]", 
     return tomli_w.dumps(tables), list(rows.values()), copies
 
 
-def trust_copies(folder: Path, run: "Run") -> None:
+def trust_copies(folder: Path, run: "RunData") -> None:
     """Record the copies of code that this process ran, so that its user can run them again."""
     for table, key in _slots(tomllib.loads(run.scenario_toml)):
         path, mark, _ = _parts(table[key])
@@ -135,7 +135,7 @@ def copies_in(folder: Path, rows: object) -> set[str]:
     return found
 
 
-def refuse_changed(run: "Run") -> None:
+def refuse_changed(run: "RunData") -> None:
     """Raise `ScenarioError` for a file that is not as the run read it."""
     name = changed(run)
     if name:

@@ -178,6 +178,17 @@ def number(summary: "Summary", name: str) -> tuple[Mapping[str, object], str]:
     return (summary.get(where) or _NONE) if where else summary, key
 
 
+def known(summary: "Summary", name: str) -> float:
+    """A metric of a summary. Raises `ScenarioError` if the run does not have it."""
+    row, key = number(summary, name)
+    value = row.get(key)
+    if not isinstance(value, int | float):
+        raise ScenarioError(
+            "number", name, "one that this run has: in its summary it is None, or its table is missing"
+        )
+    return value
+
+
 def resolved(name: str, tables: Mapping[str, object]) -> str:
     """The full name of a metric that is written as reports print it: "busbw", "recovery" or "queue_mean".
 

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shallows.core.contract import U64
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
 
 
-def refuse(run: "Run") -> None:
+def refuse(run: "RunData") -> None:
     """Raise `ScenarioError` unless `run` has a row for each flow and port, and samples of its ports alone.
 
     Worlds other than that of packets have no rows of some flows and ports.
@@ -37,7 +37,7 @@ def refuse(run: "Run") -> None:
         raise _error("rows of queues.parquet", samples, f"as many for each of its {len(ports.names)} ports")
 
 
-def refuse_times(run: "Run", flows: "Sequence[int]", finish_ps: "U64") -> None:
+def refuse_times(run: "RunData", flows: "Sequence[int]", finish_ps: "U64") -> None:
     """Raise `ScenarioError` unless these flows of `run` ended when they did in its repetition."""
     table, chosen = run.columns("flows"), np.asarray(flows, int)
     start, fct = (np.asarray(table[name], float)[chosen] * 1e6 for name in ("start_us", "fct_us"))

@@ -1,6 +1,6 @@
 """A run as data: its scenario, its summary and its tables, in memory or in a folder.
 
-`shallows.Run` (`shallows.runs`) is a subclass whose further methods call `why`, `export`, `pages` and `plot`.
+The public `Run` (`shallows.runs`) offers the analyses of it.
 
 The tables of a new run stay in the columns of the core. They are joined, or converted to pandas or Arrow,
 only when used, and are written in batches, so that a run with millions of samples needs no more memory to be
@@ -40,8 +40,8 @@ TEXTS = ("scenario.toml", "summary.json")
 WHOLE = "a table as its run saved it"
 
 
-class Run:
-    """A finished (or interrupted) run.
+class RunData:
+    """The data of a finished (or interrupted) run.
 
     `summary` is the dict of `summary.json`, `scenario_toml` the scenario with every default. `flows`,
     `computations`, `queues`, `probes`, `ports`, `classes`, `messages`, `goodput` and `queue_histograms` are

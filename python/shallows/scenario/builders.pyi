@@ -34,6 +34,7 @@ __all__ = [
     "Broadcast",
     "Costs",
     "DragonflyPlus",
+    "Driven",
     "Dumbbell",
     "FatTree",
     "Fault",
@@ -1175,25 +1176,52 @@ class Trace(Builder):
     A flow waits until earlier ones, named by their `id`, have finished at its source (`after`) or have sent
     their data from there (`behind`), and starts `start_s` later.
 
-    file: a CSV file with the columns start_s,src,dst,bytes and perhaps id,after,behind
-    flows: these columns themselves, instead of a file
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
     route: the switches that the data of its flows passes, in order; by default switches choose
     class_: its traffic class, by name; by default the last of [[classes]]
+    file: a CSV file with the columns start_s,src,dst,bytes and perhaps id,after,behind
+    flows: these columns themselves, instead of a file
     """
 
     def __init__(
         self,
         *,
-        file: File | None = None,
-        flows: Columns | None = None,
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
         route: Sequence[str] | None = None,
         class_: str | None = None,
+        file: File | None = None,
+        flows: Columns | None = None,
+    ) -> None: ...
+
+class Driven(Builder):
+    """Messages that a program sends while it drives the run (`shallows.open`), none before.
+
+    The results of such a run have them in this table, so that their scenario is the log of the run. Messages
+    of several tables are sent in the order of the column `number`.
+
+    name: name in results; by default its kind, numbered if used again
+    cc: the algorithm; by default the scenario's
+    priority: 1: its packets are sent before those of 0; default 0
+    route: the switches that the data of its flows passes, in order; by default switches choose
+    class_: its traffic class, by name; by default the last of [[classes]]
+    file: a CSV file with the columns start_s,src,dst,bytes and perhaps id,after,behind
+    flows: these columns themselves, instead of a file
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+        cc: Algorithm | None = None,
+        priority: Literal[0, 1] = 0,
+        route: Sequence[str] | None = None,
+        class_: str | None = None,
+        file: File | None = None,
+        flows: Columns | None = None,
     ) -> None: ...
 
 Topology = (
@@ -1224,6 +1252,7 @@ Traffic = (
     | Tasks
     | Training
     | Trace
+    | Driven
 )
 
 class Tables(TypedDict, total=False):

@@ -7,6 +7,7 @@ from shallows.base.toml import is_list
 from shallows.errors import ScenarioError, collect
 from shallows.scenario import faults, port_checks, sizes
 from shallows.scenario.supported_keys import algorithms, refuse_unused_keys
+from shallows.traffic import Driven
 from shallows.units import MOST_ROWS, NEVER, TIME
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ _PROBE_NAMES = 6  # the most probes of an algorithm besides window, rate and RTT
 def check(scenario: "Scenario") -> None:
     """Raise `ScenarioError` for the tables that do not fit together, with all mistakes."""
     sizes.check_links(scenario)  # first: the others divide by the rates of links
-    if not len(scenario.flows):
+    if not len(scenario.flows) and not any(isinstance(table, Driven) for table in scenario.traffic):
         expected = "one message or more: computations alone send nothing"
         raise ScenarioError("traffic", "computations only", expected)
     checks = (
@@ -40,11 +41,11 @@ def _check_times(scenario: "Scenario") -> None:
         raise ScenarioError("warmup", TIME.text(scenario.warmup), expected)
     _check_cooldown(scenario)
     flows = scenario.flows
-    if scenario.duration == NEVER and not flows.bytes.any():
+    if scenario.duration == NEVER and len(flows) and not flows.bytes.any():
         raise ScenarioError("duration", "until-done", 'a time such as "1s", because no flow has an end')
-    for i in range(len(scenario.traffic)):
+    for i, table in enumerate(scenario.traffic):
         first = flows.first_start_ps(i)
-        if first >= scenario.duration:
+        if first >= scenario.duration and not isinstance(table, Driven):
             expected = f"a start before the end of the run at {TIME.text(scenario.duration)}"
             raise ScenarioError(f"traffic[{i}]", f"first start at {TIME.text(first)}", expected)
 
@@ -64,7 +65,7 @@ def _check_cooldown(scenario: "Scenario") -> None:
 
 
 def _check_receivers(scenario: "Scenario") -> None:
-    for where, used in algorithms(scenario):
+    for where, used in algorithms(scenario.settled):
         if not used.receiver:
             continue
         if scenario.hosts.timestamps:
@@ -87,7 +88,9 @@ def _check_recorded_flows(scenario: "Scenario") -> None:
 
 
 def _check_rows(scenario: "Scenario") -> None:
-    ends = scenario.duration if scenario.duration != NEVER else int(scenario.flows.start_ps.max()) + 1
+    ends = (
+        scenario.duration if scenario.duration != NEVER else int(scenario.flows.start_ps.max(initial=0)) + 1
+    )
     record, ports = scenario.record, len(scenario.graph.recorded_ports)
     probes = len(scenario.probed_flows) * _PROBE_NAMES
     wanted = {

@@ -255,7 +255,7 @@ def _pauses_before_marks(scenario: "Scenario") -> list[str]:
     """Pauses of a link that come before a port marks the same data."""
     found: dict[str, str] = {}
     for queue in paused(scenario):
-        (key, begins), marks = queue.pauses_begin(), queue.marking_begins(scenario)
+        (key, begins), marks = queue.pauses_begin(), queue.marking_begins(scenario.graph)
         if queue.marks and marks >= begins:
             texts = [SIZE.text(size, scenario.mtu) for size in (begins, marks)]
             found[key] = (

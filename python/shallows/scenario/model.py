@@ -5,17 +5,21 @@ units. Every mistake is a `ScenarioError` with file, key, value and what was exp
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from tomllib import TOMLDecodeError
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Never, Self, TypeVar, Unpack, overload
 
+import numpy as np
 import tomli_w
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from shallows.algorithms import trust
 from shallows.algorithms.algorithm import Algorithm, choose
+from shallows.algorithms.marking import Marking
 from shallows.base import names, texts
 from shallows.errors import ScenarioError
 from shallows.scenario import checks, examples, places, raw, validation
@@ -23,59 +27,93 @@ from shallows.scenario.given import Given
 from shallows.scenario.literal import literal
 from shallows.scenario.origin import Origin
 from shallows.scenario.overrides import by_user, copied, overridden
+from shallows.scenario.ports import Queue, queues_of
 from shallows.scenario.resolve import resolve
 from shallows.scenario.resolved import Resolved
-from shallows.units import did_you_mean
+from shallows.traffic import Flows, draw
+from shallows.units import NEVER, Frame, did_you_mean
 
 if TYPE_CHECKING:
     from shallows.scenario.builders import Tables
 
 
-class Scenario(Resolved):
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What a scenario holds: its tables as read, as validated and with every default, and their origin."""
+
+    tables: dict[str, Any]
+    given: Given
+    settled: Resolved
+    origin: Origin
+
+
+class _Settled(Generic[_Value]):
+    """An attribute of a scenario: one of its tables with every default."""
+
+    def __init__(self, read: Callable[[Resolved], _Value]) -> None:
+        self._read = read
+
+    @overload
+    def __get__(self, scenario: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, scenario: "Scenario", owner: type) -> _Value: ...
+    def __get__(self, scenario: "Scenario | None", owner: type) -> _Value | Self:
+        return self if scenario is None else self._read(scenario.settled)
+
+    def __set__(self, scenario: "Scenario", value: Never) -> None:
+        raise AttributeError("a scenario does not change: its methods set and replace return another one")
+
+
+class Scenario:
     """One run: network, hosts, algorithms and traffic. Immutable; `set` returns a changed one.
 
     `Scenario(duration="1s", topology=Dumbbell(hosts=4), cc="dctcp", traffic=[LongLived()])`: the keywords are
     the tables of a scenario file, as builders (`shallows.Star`) or as dicts; `topology` may also be a
     networkx graph. Everything is checked at once, including the flows. Raises `ScenarioError`.
 
-    Its attributes are the tables with every default (`Resolved`); `given` has them as written.
+    Its attributes are the tables with every default, which `settled` holds; `given` has them as written.
 
     What a program passes to `Scenario`, `from_tables`, `set` and `replace`, and as overrides, names its own
     classes, whose code runs. This package itself uses `made` and `changed`, which trust no name more than it
     was (`algorithms.trust`).
     """
 
-    given: Given
-    origin: Origin
-    _tables: dict[str, Any]
+    name = _Settled(lambda tables: tables.name)
+    seed = _Settled(lambda tables: tables.seed)
+    duration = _Settled(lambda tables: tables.duration)
+    warmup = _Settled(lambda tables: tables.warmup)
+    cooldown = _Settled(lambda tables: tables.cooldown)
+    topology = _Settled(lambda tables: tables.topology)
+    network = _Settled(lambda tables: tables.network)
+    hosts = _Settled(lambda tables: tables.hosts)
+    cc = _Settled(lambda tables: tables.cc)
+    traffic = _Settled(lambda tables: tables.traffic)
+    faults = _Settled(lambda tables: tables.faults)
+    classes = _Settled(lambda tables: tables.classes)
+    pools = _Settled(lambda tables: tables.pools)
+    ports = _Settled(lambda tables: tables.ports)
+    record = _Settled(lambda tables: tables.record)
+    frame = _Settled(lambda tables: tables.frame)
+    graph = _Settled(lambda tables: tables.graph)
 
     def __init__(self, /, *, file: str | None = None, **tables: "Unpack[Tables]") -> None:
-        self._fill(tables, file, by_program=True)
+        self._hold(tables, Origin(file), by_program=True)
 
-    def _fill(self, tables: Mapping[str, Any], file: str | None, *, by_program: bool) -> None:
+    def _hold(self, tables: Mapping[str, Any], origin: Origin, *, by_program: bool) -> None:
         """Read and check the tables, which the calling program has written or not."""
         try:
-            folder = Path(file).parent if file else Path()
+            folder = Path(origin.file).parent if origin.file else Path()
             read = raw.read(tables, folder)
             if by_program:
                 read = trust.named(read, folder, key="")
-            frame, wrong = raw.frame_or_default(read)
-
-            def algorithm(table: object) -> Algorithm:
-                return choose(table, frame, folder)
-
-            context: dict[str, object] = {"frame": frame, "folder": folder, "algorithm": algorithm}
-            try:
-                given = Given.model_validate(read, context=context)
-            except ValidationError as error:
-                others = validation.all_errors(error, read, Given)
-                raise ScenarioError.together([wrong, others] if wrong else [others]) from None
-            if wrong:
-                raise wrong
-            vars(self).update(vars(resolve(given, frame)), given=given, origin=Origin(file), _tables=read)
+            given, frame = _given(read, folder)
+            self._parts = _Parts(read, given, resolve(given, frame), origin)
             checks.check(self)
         except ScenarioError as error:
-            raise error.in_file(file) from None
+            raise error.in_file(origin.file) from None
 
     @classmethod
     def key_names(cls) -> list[str]:
@@ -135,10 +173,9 @@ class Scenario(Resolved):
                 known = f"a known key ({', '.join(cls.key_names())})"
                 raise ScenarioError("file", tables["file"], known)
             scenario = cls.__new__(cls)
-            scenario._fill(tables, origin.file, by_program=False)
+            scenario._hold(tables, origin, by_program=False)
         except ScenarioError as error:
             raise origin.locate(error) from None
-        vars(scenario)["origin"] = origin
         return scenario
 
     def to_toml(self) -> str:
@@ -148,8 +185,8 @@ class Scenario(Resolved):
     def resolved(self) -> dict[str, Any]:
         """The tables of a scenario file, with every default."""
         context = {"frame": self.frame}
-        settled = Given.model_construct(**{key: getattr(self, key) for key in Given.model_fields})
-        tables = settled.model_dump(by_alias=True, exclude_none=True, context=context)
+        filled_in = Given.model_construct(**{key: getattr(self, key) for key in Given.model_fields})
+        tables = filled_in.model_dump(by_alias=True, exclude_none=True, context=context)
         if not any("hosts.rto_min" in used.supported_keys for used in self.algorithms):
             del tables["hosts"]["rto_min"]  # it acts on no flow, and follows from the network
         for table, key in (
@@ -178,27 +215,42 @@ class Scenario(Resolved):
 
     def changed(self, overrides: Mapping[str, object]) -> "Scenario":
         """Like `replace`, with overrides that the calling program has not written."""
-        return self.made(self._tables, self.origin, overrides)
+        return self.made(self._parts.tables, self.origin, overrides)
 
     def deferred(self, overrides: Mapping[str, object]) -> "Callable[[], Scenario]":
         """A picklable function without arguments that returns what `changed` would."""
-        return partial(_rebuild, self._tables, self.origin, trust.ran(), overrides)
+        return partial(_rebuild, self._parts.tables, self.origin, trust.ran(), overrides)
 
     def __reduce__(self) -> tuple[object, ...]:
         unchanged: dict[str, object] = {}
-        return _rebuild, (self._tables, self.origin, trust.ran(), unchanged)
+        return _rebuild, (self._parts.tables, self.origin, trust.ran(), unchanged)
 
     def __repr__(self) -> str:
         """The Python expression for what was given."""
         from shallows.scenario.builders import to_source
 
-        return to_source({"file": self.file, **self._tables})
+        return to_source({"file": self.file, **self._parts.tables})
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Scenario) and self.to_toml() == other.to_toml()
 
     def __hash__(self) -> int:
         return hash(self.to_toml())
+
+    @property
+    def given(self) -> Given:
+        """Its tables as written, validated."""
+        return self._parts.given
+
+    @property
+    def settled(self) -> Resolved:
+        """Its tables with every default."""
+        return self._parts.settled
+
+    @property
+    def origin(self) -> Origin:
+        """The file or the overrides that its keys come from."""
+        return self._parts.origin
 
     @property
     def file(self) -> str | None:
@@ -208,7 +260,7 @@ class Scenario(Resolved):
     @property
     def tables(self) -> dict[str, Any]:
         """Its tables as given, without defaults."""
-        return copied(self._tables)
+        return copied(self._parts.tables)
 
     @property
     def warnings(self) -> list[str]:
@@ -216,6 +268,114 @@ class Scenario(Resolved):
         from shallows.scenario.doubts import of_scenario
 
         return of_scenario(self)
+
+    @property
+    def mtu(self) -> int:
+        """Bytes of a full frame on the wire."""
+        return self.settled.mtu
+
+    @property
+    def buffer(self) -> int:
+        """Bytes that a switch port holds without `[[classes]]`; unlimited with pauses or a memory."""
+        return self.settled.buffer
+
+    @property
+    def algorithms(self) -> list[Algorithm]:
+        """The algorithm of each traffic table."""
+        return self.settled.algorithms
+
+    @property
+    def marking_begins(self) -> int:
+        """Bytes of queue at which the last switch port begins to mark."""
+        return self.settled.marking_begins
+
+    @property
+    def marking(self) -> Marking | None:
+        """The marking of `[network]`; None without one, and with "none"."""
+        chosen = self.network.marking
+        return chosen if isinstance(chosen, Marking) else None
+
+    @property
+    def warmup_ps(self) -> int:
+        """Picoseconds left out of the summary."""
+        return self.warmup
+
+    @property
+    def last_arrival_ps(self) -> int | None:
+        """When the last flow of open-loop traffic arrives; None without such traffic."""
+        flows = self.flows
+        its = np.array([one is not None for one in flows.offered])[flows.group]
+        return min(int(flows.start_ps[its].max()), self.duration) if its.any() else None
+
+    @property
+    def cooldown_ps(self) -> int | None:
+        """Picoseconds from which on starting flows are not in statistics; None if all are."""
+        last = self.last_arrival_ps if self.cooldown else None
+        return None if last is None else last - self.cooldown
+
+    @property
+    def duration_ps(self) -> int | None:
+        """When the run ends, in picoseconds; None if it ends with its flows."""
+        return None if self.duration == NEVER else self.duration
+
+    @property
+    def flow_count(self) -> int:
+        """The number of flows."""
+        return len(self.flows)
+
+    @cached_property
+    def queues(self) -> list[Queue]:
+        """The queue of each class at every port; of all data without `[[classes]]`."""
+        return queues_of(self.settled)
+
+    @cached_property
+    def flows(self) -> Flows:
+        """The `Flows` of all traffic tables."""
+        return draw(self.traffic, self.graph, self.seed, self.frame, self.cc)
+
+    @property
+    def probed_flows(self) -> NDArray[np.uint32]:
+        """The numbers of the flows whose senders are probed (u32)."""
+        wanted = self.record.flows
+        if isinstance(wanted, list):
+            return np.asarray(wanted, np.uint32)
+        count = len(self.flows) if wanted == "all" else min(wanted, len(self.flows))
+        return np.arange(count, dtype=np.uint32)
+
+    @property
+    def credits(self) -> tuple[int, int, int, int] | None:
+        """Bytes of a credit, bytes of a burst, queued credits and the jitter of switches in picoseconds, for
+        ports with a class of credits; else None.
+        """
+        return next((used.credits for used in self.algorithms if used.credits), None)
+
+    @property
+    def trims(self) -> bool:
+        """True if switch ports trim packets of some class."""
+        return any(queue.trimming for queue in self.queues)
+
+    @property
+    def pacer(self) -> dict[str, float] | None:
+        """Parameters of the pacer of every host, in SI base units; None without pacers."""
+        return next((used.pacer for used in self.algorithms if used.pacer), None)
+
+
+def _given(tables: dict[str, Any], folder: Path) -> tuple[Given, Frame]:
+    """The tables, validated, and the size of one "pkt". Raises `ScenarioError` with all mistakes."""
+    frame, wrong = raw.frame_or_default(tables)
+
+    def algorithm(table: object) -> Algorithm:
+        return choose(table, frame, folder)
+
+    context: dict[str, object] = {"frame": frame, "folder": folder, "algorithm": algorithm}
+    try:
+        given = Given.model_validate(tables, context=context)
+    except ValidationError as error:
+        others = validation.all_errors(error, tables, Given)
+        raise ScenarioError.together([wrong, others] if wrong else [others]) from None
+    if wrong:
+        raise wrong
+    return given, frame
 
 
 def _rebuild(

@@ -150,7 +150,7 @@ def _check_marking(scenario: "Scenario", queue: Queue) -> None:
             expected = f"{marking.tells(wanted)}, which {used.label} needs: {wanted}"
             raise ScenarioError(f"{key}.kind", queue.marks.kind, expected)
     _check_ramp(scenario, queue.marks, key)
-    begins, trimming = queue.marking_begins(scenario), queue.trimming
+    begins, trimming = queue.marking_begins(scenario.graph), queue.trimming
     holds = trimming.holds(scenario.mtu) if trimming else queue.buffer
     if begins >= holds:
         which = ("threshold" if trimming.threshold else "queue") if trimming else ""
@@ -234,7 +234,7 @@ def _check_credits(scenario: "Scenario") -> None:
 def _check_pacer(scenario: "Scenario") -> None:
     if not scenario.pacer:
         return
-    for where, used in algorithms(scenario):
+    for where, used in algorithms(scenario.settled):
         if used.pacer and used.pacer != scenario.pacer:
             expected = f"the same {', '.join(scenario.pacer)} for all flows that share a host's pacer"
             raise ScenarioError(where, used.label, expected)

@@ -148,12 +148,17 @@ def _traffic_classes(scenario: "Scenario") -> "tuple[list[contract.TrafficClass]
     return made, pools
 
 
+def class_of_tables(scenario: "Scenario") -> "U32":
+    """For each traffic table, the number of the class of its flows."""
+    if scenario.classes:
+        return np.array(class_numbers(scenario.settled), np.uint32)
+    priority = np.array([table.priority for table in scenario.traffic], np.uint32)
+    return 1 - priority if priority.any() else priority
+
+
 def class_of_flows(scenario: "Scenario") -> "U32":
-    """The traffic class of each flow."""
-    if not scenario.classes:
-        priority = scenario.flows.priority
-        return 1 - priority if priority.any() else priority
-    return np.array(class_numbers(scenario), np.uint32)[scenario.flows.group]
+    """For each flow, the number of its class."""
+    return class_of_tables(scenario)[scenario.flows.group]
 
 
 def _schedule(

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     from shallows.algorithms.algorithm import Algorithm
     from shallows.algorithms.marking import Marking
+    from shallows.scenario.model import Scenario
     from shallows.scenario.queues import TrafficClass
-    from shallows.scenario.resolved import Draft, Resolved
+    from shallows.scenario.resolved import Draft
     from shallows.scenario.tables import NetworkTable
     from shallows.topology import Network
 
@@ -88,9 +89,9 @@ class Queue:
         """Its marking; None if it has none."""
         return None if isinstance(self.marking, str) else self.marking
 
-    def marking_begins(self, scenario: "Draft") -> int:
+    def marking_begins(self, network: "Network") -> int:
         """Bytes at which the last switch port begins to mark it; 0 if no queue decides."""
-        rates = scenario.graph.rate_bps[~scenario.graph.is_nic]
+        rates = network.rate_bps[~network.is_nic]
         return self.marks.largest_threshold(rates) if self.marks else 0
 
     def longest(self, incoming: int, mtu: int) -> int:
@@ -183,7 +184,7 @@ def _turns(scenario: "Draft") -> list[int | None]:
 def marking_begins(scenario: "Draft", queue: Queue) -> int:
     """Bytes at which the last switch port begins to mark a queue, with the settings of `[[ports]]`."""
     everywhere = [queue, *(queue.changed(table) for table in scenario.ports)]
-    return max(one.marking_begins(scenario) for one in everywhere)
+    return max(one.marking_begins(scenario.graph) for one in everywhere)
 
 
 def algorithms_of_tables(
@@ -207,14 +208,14 @@ def class_numbers(scenario: "Draft") -> list[int]:
     ]
 
 
-def algorithms_by_marking(scenario: "Resolved") -> "dict[str, tuple[Marking | str, Sequence[Algorithm]]]":
+def algorithms_by_marking(scenario: "Scenario") -> "dict[str, tuple[Marking | str, Sequence[Algorithm]]]":
     """By its key the marking of the network or of each class, and the algorithms whose data it marks."""
     if not scenario.classes:
         return {"network.marking": (scenario.network.marking, scenario.algorithms)}
     return {f"{queue.key}.marking": (queue.marking, queue.algorithms) for queue in scenario.queues}
 
 
-def paused(scenario: "Resolved") -> list[Queue]:
+def paused(scenario: "Scenario") -> list[Queue]:
     """The queues that switches pause."""
     return [queue for queue in scenario.queues if queue.pauses]
 
@@ -231,7 +232,7 @@ class PortGroups:
     tables: list[list[PortTable]]
 
     @classmethod
-    def of(cls, scenario: "Resolved", network: "Network") -> "PortGroups":
+    def of(cls, scenario: "Scenario", network: "Network") -> "PortGroups":
         """The groups of a scenario. Raises `ScenarioError` for a name without a port."""
         of_link = np.zeros((len(network.is_nic), len(scenario.ports)), bool)
         matched: list[NDArray[np.intp]] = []
@@ -249,7 +250,7 @@ class PortGroups:
         ]
         return cls(matched, group, tables)
 
-    def queues(self, scenario: "Resolved") -> list[list[Queue]]:
+    def queues(self, scenario: "Scenario") -> list[list[Queue]]:
         """The queues of each group."""
         found: list[list[Queue]] = []
         for tables in self.tables:

@@ -50,7 +50,6 @@ def resolve(given: "Given", frame: "Frame") -> Resolved:
     draft = _with_trimming(draft)
     draft = _with_limits(draft, scale)
     draft = _with_timeouts(draft, scale)
-    draft = _with_timeouts(draft, scale)
     tables |= vars(draft) | {
         "network": ResolvedNetwork.made_of(draft.network),
         "hosts": ResolvedHosts.made_of(draft.hosts),

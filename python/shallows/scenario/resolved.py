@@ -1,25 +1,21 @@
-"""A scenario with every default: what a run, its checks and its results read.
+"""The tables of a scenario with every default, which a `Scenario` holds.
 
-A `Draft` is a scenario of which some defaults are absent; `scenario/resolve.py` makes a `Resolved` of it.
+A `Draft` has some of the defaults; `scenario/resolve.py` makes a `Resolved` of it.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from shallows.algorithms.algorithm import Algorithm
 from shallows.algorithms.marking import Marking
 from shallows.scenario import supported_keys
 from shallows.scenario.faults import Fault
-from shallows.scenario.ports import Queue, marking_begins, queues_of
+from shallows.scenario.ports import marking_begins, queues_of
 from shallows.scenario.queues import AnyMarking, Pool, PortTable, TrafficClass
 from shallows.scenario.tables import HostTable, NetworkTable, RecordTable
 from shallows.topology import Network, Topology
-from shallows.traffic import AlgorithmChoice, Flows, Traffic, draw
+from shallows.traffic import AlgorithmChoice, Traffic
 from shallows.units import NEVER, Buffer, Frame, Interval
 
 if TYPE_CHECKING:
@@ -106,73 +102,3 @@ class Resolved(Draft):
     network: ResolvedNetwork
     hosts: ResolvedHosts
     classes: Sequence[ResolvedClass]
-
-    @property
-    def marking(self) -> Marking | None:
-        """The marking of `[network]`; None without one, and with "none"."""
-        chosen = self.network.marking
-        return chosen if isinstance(chosen, Marking) else None
-
-    @property
-    def warmup_ps(self) -> int:
-        """Picoseconds left out of the summary."""
-        return self.warmup
-
-    @property
-    def last_arrival_ps(self) -> int | None:
-        """When the last flow of open-loop traffic arrives; None without such traffic."""
-        flows = self.flows
-        its = np.array([one is not None for one in flows.offered])[flows.group]
-        return min(int(flows.start_ps[its].max()), self.duration) if its.any() else None
-
-    @property
-    def cooldown_ps(self) -> int | None:
-        """Picoseconds from which on starting flows are not in statistics; None if all are."""
-        last = self.last_arrival_ps if self.cooldown else None
-        return None if last is None else last - self.cooldown
-
-    @property
-    def duration_ps(self) -> int | None:
-        """When the run ends, in picoseconds; None if it ends with its flows."""
-        return None if self.duration == NEVER else self.duration
-
-    @property
-    def flow_count(self) -> int:
-        """The number of flows."""
-        return len(self.flows)
-
-    @cached_property
-    def queues(self) -> list[Queue]:
-        """The queue of each class at every port; of all data without `[[classes]]`."""
-        return queues_of(self)
-
-    @cached_property
-    def flows(self) -> Flows:
-        """The `Flows` of all traffic tables."""
-        return draw(self.traffic, self.graph, self.seed, self.frame, self.cc)
-
-    @property
-    def probed_flows(self) -> NDArray[np.uint32]:
-        """The numbers of the flows whose senders are probed (u32)."""
-        wanted = self.record.flows
-        if isinstance(wanted, list):
-            return np.asarray(wanted, np.uint32)
-        count = len(self.flows) if wanted == "all" else min(wanted, len(self.flows))
-        return np.arange(count, dtype=np.uint32)
-
-    @property
-    def credits(self) -> tuple[int, int, int, int] | None:
-        """Bytes of a credit, bytes of a burst, queued credits and the jitter of switches in picoseconds, for
-        ports with a class of credits; else None.
-        """
-        return next((used.credits for used in self.algorithms if used.credits), None)
-
-    @property
-    def trims(self) -> bool:
-        """True if switch ports trim packets of some class."""
-        return any(queue.trimming for queue in self.queues)
-
-    @property
-    def pacer(self) -> dict[str, float] | None:
-        """Parameters of the pacer of every host, in SI base units; None without pacers."""
-        return next((used.pacer for used in self.algorithms if used.pacer), None)

@@ -91,14 +91,14 @@ class World:
         return self.why.get(key) or self.why[key.partition(".")[0]]
 
     def _refuse_algorithms(self, scenario: "Scenario") -> None:
-        for where, used in algorithms(scenario):
+        for where, used in algorithms(scenario.settled):
             if self.parameters is not None and used.name not in self.parameters:
                 expected = f"an algorithm of the {self.name} world: {', '.join(self.parameters)}"
                 raise ScenarioError(f"{where}.name", used.label, expected)
 
     def _refuse_parameters(self, scenario: "Scenario") -> None:
         honoured = self.parameters or {}
-        for where, used in algorithms(scenario) if honoured else ():
+        for where, used in algorithms(scenario.settled) if honoured else ():
             given, default = used.table(scenario.mtu), used.with_defaults(scenario.frame).table(scenario.mtu)
             for name in used.parameters:
                 if name not in honoured[used.name] and given[name] != default[name]:
@@ -155,7 +155,7 @@ def set_keys(scenario: "Scenario") -> Iterator[SetKey]:
             if getattr(table, key, None):
                 used, shown = table.cc or scenario.cc, _dumped(table, {"frame": scenario.frame})[key]
                 yield SetKey(f"traffic.{key}", f"traffic[{i}].{key}", shown, None, used)
-    for where, used in algorithms(scenario):
+    for where, used in algorithms(scenario.settled):
         if used.receiver:
             yield SetKey("cc.receiver", f"{where}.receiver", used.receiver.kind, None, used)
 
@@ -190,7 +190,7 @@ def _default(scenario: "Scenario", model: "type[Table]", values: dict[str, objec
     context = {"frame": scenario.frame}
     for rest in ({other: value for other, value in values.items() if other != key}, {}):
         try:
-            table = model.model_validate(rest, context=context).filled_in(scenario.derived)
+            table = model.model_validate(rest, context=context).filled_in(scenario.settled.derived)
             return _dumped(table, context).get(key)
         except (ScenarioError, ValidationError):
             continue  # the rest alone is not valid, such as dependent times without one of them
@@ -199,7 +199,7 @@ def _default(scenario: "Scenario", model: "type[Table]", values: dict[str, objec
 
 def refuse_unused_keys(scenario: "Scenario") -> None:
     """Raise `ScenarioError` for the keys that act only over transports that no flow uses."""
-    every = [used for _, used in algorithms(scenario)]
+    every = [used for _, used in algorithms(scenario.settled)]
     by_transport = transports()
     errors: list[ScenarioError] = []
     for one in set_keys(scenario):

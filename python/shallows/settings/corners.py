@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shallows.results.metrics import known
 from shallows.settings.disagreements import FAR, model_alone
 from shallows.settings.trials import DRIFT, GOODPUT, RECORDED, drift, swept
 from shallows.units import RATE, TIME
 
 if TYPE_CHECKING:
     from shallows.fluid.model import Model
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
     from shallows.scenario import Scenario
 
 SETTLES, SHORTEST_S, LONGEST_S = 2, 0.02, 0.3
@@ -124,13 +125,14 @@ def alone(scenario: "Scenario", cc: str, rate_bps: float, settles_s: float) -> "
     return scenario.made(flows, Origin(scenario.file))
 
 
-def _corner(run: "Run", flows: int, rtt_s: float) -> Corner:
-    port, model, mtu = run.summary["bottleneck"], model_alone(run.scenario), run.scenario.mtu
+def _corner(run: "RunData", flows: int, rtt_s: float) -> Corner:
+    summary, model, mtu = run.summary, model_alone(run.scenario), run.scenario.mtu
+    port, network = summary["bottleneck"], summary["network"]
     assert model is not None, "all flows of a dumbbell share one port"
     expected = model.fixed_point().queue_bytes
     return Corner(
-        flows, rtt_s, np.nan if expected is None else expected, port["queue_mean_pkt"] * mtu,
-        port["utilization"], run.summary["network"]["pauses"] + run.summary["network"]["dropped"],
+        flows, rtt_s, np.nan if expected is None else expected, known(summary, "queue_mean_pkt") * mtu,
+        known(summary, "utilization"), network["pauses"] + network["dropped"],
         _reason(model, port, mtu, drift(run)),
     )  # fmt: skip
 

@@ -10,10 +10,11 @@ import numpy as np
 
 from shallows.errors import ScenarioError
 from shallows.results import statistics
+from shallows.results.metrics import known
 from shallows.results.statistics import Interval
 
 if TYPE_CHECKING:
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
     from shallows.scenario import Scenario
 
 SHORT = 100_000
@@ -82,10 +83,10 @@ class Metric:
         short = (ending <= SHORT).any()
         return cls("p99 slowdown of flows up to 100 KB" if short else "p99 slowdown", True, bool(short))
 
-    def value(self, run: "Run") -> tuple[float, float, int]:
+    def value(self, run: "RunData") -> tuple[float, float, int]:
         """Its value in one run; if unfinished flows make it unknown, NaN, a lower bound and their number."""
         if not self.ends:
-            return float(run.summary["bottleneck"]["queue_mean_pkt"]) * run.scenario.mtu / 1e3, np.nan, 0
+            return known(run.summary, "queue_mean_pkt") * run.scenario.mtu / 1e3, np.nan, 0
         its = np.asarray(run.columns("flows")["bytes"], float) <= (SHORT if self.short else np.inf)
         counted = run.counted.among(its)
         value, least = counted.statistic("slowdown", partial(np.quantile, q=0.99))
@@ -112,7 +113,7 @@ def trials(
 def swept(
     scenario: "Scenario", over: Mapping[str | tuple[str, ...], Sequence[object] | str],
     seeds: int | Sequence[int], folder: Path, progress: bool,
-) -> "Iterator[Run]":  # fmt: skip
+) -> "Iterator[RunData]":  # fmt: skip
     """The runs of a sweep, by point and then by seed; those that `folder` holds are not repeated.
 
     Raises `ScenarioError` if a run fails, and KeyboardInterrupt, with what is saved, if the user ends it.
@@ -130,20 +131,20 @@ def swept(
     return done.runs()
 
 
-def _measured(run: "Run", metric: Metric) -> tuple[float, ...]:
-    network = run.summary["network"]
+def _measured(run: "RunData", metric: Metric) -> tuple[float, ...]:
+    network, goodput = run.summary["network"], run.summary["flows"]["goodput_gbps"]
     value, least, unfinished = metric.value(run)
     long = np.asarray(run.columns("flows")["bytes"], float) > SHORT
     longer, _ = run.counted.among(long).statistic("slowdown", np.mean)
     needed_s = max((row["needed_s"] for row in run.summary["unsettled"]), default=0.0)
     return (
         value, least, unfinished, needed_s, np.nan if longer is None else longer,
-        run.summary["flows"]["goodput_gbps"], network["pauses"], network["dropped"],
+        np.nan if goodput is None else goodput, network["pauses"], network["dropped"],
         np.nan if metric.ends else drift(run),
     )  # fmt: skip
 
 
-def drift(run: "Run") -> float:
+def drift(run: "RunData") -> float:
     """Change of the bottleneck's mean queue from the first to the second half of the measured time."""
     port = run.queues[run.queues["port"] == run.summary["bottleneck"]["port"]]
     queue = port["queue_bytes"][port["time_us"] * 1e6 >= run.scenario.warmup_ps].to_numpy()

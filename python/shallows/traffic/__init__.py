@@ -13,7 +13,7 @@ from shallows.traffic.kinds import Incast, LongLived, RequestResponse, Shuffle, 
 from shallows.traffic.poisson import Poisson
 from shallows.traffic.predecessors import Predecessors
 from shallows.traffic.tasks import Task, Tasks
-from shallows.traffic.trace import Trace
+from shallows.traffic.trace import Driven, Trace
 from shallows.traffic.training import Training
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Collective",
     "Drawn",
     "Draws",
+    "Driven",
     "Flows",
     "Kind",
     "Load",
@@ -50,6 +51,7 @@ KINDS = {
     "tasks": Tasks,
     "training": Training,
     "trace": Trace,
+    "driven": Driven,
 }
 
 Traffic = Annotated[
@@ -66,6 +68,7 @@ Traffic = Annotated[
     | Poisson
     | Tasks
     | Training
-    | Trace,
+    | Trace
+    | Driven,
     Key(discriminator="kind"),
 ]

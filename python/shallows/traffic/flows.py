@@ -6,7 +6,7 @@ purpose. Two algorithms therefore get the same arrivals, and another table does 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
-from itertools import chain, count
+from itertools import chain, count, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -110,7 +110,8 @@ class Drawn:
     `behind` has sent its data, or as `wait` says. `answers` has the request that each flow answers, or
     `NO_FLOW`. All have indices in the same table; those of `computations` follow the flows. `application` is
     None if flows never pause. `offered` are the mean rates of open-loop traffic; None if its flows adapt or
-    are a single batch. `messages` is None unless the flows are messages of a task.
+    are a single batch. `messages` is None unless the flows are messages of a task. `number` orders the
+    messages of a driven run; it is None for other flows.
     """
 
     src: U32
@@ -127,11 +128,12 @@ class Drawn:
     messages: Messages | None = None
     computations: Computations | None = None
     wait: Waits | None = None
+    number: U64 | None = None
 
 
 @dataclass(frozen=True)
 class Flows:
-    """All flows of a scenario, table after table.
+    """All flows of a scenario, table after table, and then the messages of a driven run in their order.
 
     Columns, one entry per flow: `src`, `dst`, `cc`, `group`, `priority`, `answers` (u32), `bytes`,
     `start_ps`, `stop_ps` (u64). `start_ps` of a `waiting` flow counts from the time when the last of its
@@ -223,12 +225,13 @@ def draw(
         key: np.concatenate([getattr(part, key) for part in drawn])
         for key in ("src", "dst", "bytes", "start_ps", "stop_ps")
     }
+    order = _order(drawn)
     first = np.cumsum([0, *counts])
     placed = places(counts, [len(part.computations or ()) for part in drawn])
     waits = [part.wait or Waits.default(count) for part, count in zip(drawn, counts, strict=True)]
     answers = [_placed(part.answers, len(part.src), at) for part, at in zip(drawn, first, strict=False)]
     return Flows(
-        **columns,
+        **{key: column[order] for key, column in columns.items()},
         after=Predecessors.stacked(
             at.pairs(part.after, at.first_flow) for part, at in zip(drawn, placed, strict=True)
         ),
@@ -238,9 +241,9 @@ def draw(
         computations=Computations.joined([part.computations for part in drawn], placed),
         wait=Waits.joined(waits) if any(part.wait for part in drawn) else None,
         answers=np.concatenate(answers).astype(np.uint32),
-        cc=np.repeat(np.array(cc, np.uint32), counts),
-        group=np.repeat(np.arange(len(tables), dtype=np.uint32), counts),
-        priority=np.repeat(np.array([table.priority for table in tables], np.uint32), counts),
+        cc=np.repeat(np.array(cc, np.uint32), counts)[order],
+        group=np.repeat(np.arange(len(tables), dtype=np.uint32), counts)[order],
+        priority=np.repeat(np.array([table.priority for table in tables], np.uint32), counts)[order],
         ccs=ccs,
         cc_names=_labels(ccs),
         names=names(tables),
@@ -251,6 +254,24 @@ def draw(
         application=_applications([part.application for part in drawn], counts),
         paths=Paths.stacked(paths),
     )
+
+
+def _order(drawn: Sequence[Drawn]) -> NDArray[np.intp]:
+    """The order of the flows of all tables: as listed, the messages of a driven run by their numbers.
+
+    Raises `ScenarioError` if other tables follow these, or two messages have one number.
+    """
+    listed = sum(len(part.src) for part in drawn if part.number is None)
+    numbers = [part.number for part in drawn if part.number is not None]
+    for i, (part, following) in enumerate(pairwise(drawn)):
+        if part.number is not None and following.number is None:
+            raise ScenarioError(f"traffic[{i}].kind", "driven", "tables of this kind behind all others")
+    number = np.concatenate(numbers) if numbers else full(0, 0)
+    order = np.argsort(number, kind="stable")
+    for place in np.flatnonzero(np.diff(number[order].astype(np.int64)) == 0)[:1]:
+        twice = f"a number of its own for each message; {number[order[place]]} is there twice"
+        raise ScenarioError("traffic.number", None, twice)
+    return np.concatenate([np.arange(listed), listed + order])
 
 
 def _paths(table: "Kind", network: "Network", drawn: Sequence[Drawn]) -> Iterable[Paths]:

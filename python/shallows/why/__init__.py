@@ -19,7 +19,7 @@ from shallows.why.task import TaskPath
 
 if TYPE_CHECKING:
     from shallows.core.progress import OnProgress
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
 
 __all__ = [
     "CAUSES",
@@ -42,23 +42,23 @@ class Options(choice.Choice, total=False):
 
 
 @overload
-def of_run(run: "Run", flow: int, *, task: None = None, **options: Unpack[Options]) -> Path: ...
+def of_run(run: "RunData", flow: int, *, task: None = None, **options: Unpack[Options]) -> Path: ...
 @overload
 def of_run(
-    run: "Run", flow: Iterable[int] | None = None, *, task: None = None, **options: Unpack[Options]
+    run: "RunData", flow: Iterable[int] | None = None, *, task: None = None, **options: Unpack[Options]
 ) -> Paths: ...
 @overload
-def of_run(run: "Run", flow: None = None, *, task: str, **options: Unpack[Options]) -> TaskPath: ...
+def of_run(run: "RunData", flow: None = None, *, task: str, **options: Unpack[Options]) -> TaskPath: ...
 @overload
 def of_run(
-    run: "Run",
+    run: "RunData",
     flow: int | Iterable[int] | None = None,
     *,
     task: str | None = None,
     **options: Unpack[Options],
 ) -> Path | Paths | TaskPath: ...
 def of_run(
-    run: "Run",
+    run: "RunData",
     flow: int | Iterable[int] | None = None,
     *,
     task: str | None = None,
@@ -77,7 +77,7 @@ def of_run(
     return paths.of_run(run, flow, **options)
 
 
-def at(run: "Run", time: str) -> Snapshot:
+def at(run: "RunData", time: str) -> Snapshot:
     """Every queue, window, rate and pause of a run at `time`, such as "3.2ms".
 
     The state includes everything that happens at or before the time. The scenario runs again for this.

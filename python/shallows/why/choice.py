@@ -8,7 +8,7 @@ from shallows.errors import ScenarioError
 from shallows.printing.report import SIZES
 
 if TYPE_CHECKING:
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
 
 
 class Choice(TypedDict, total=False):
@@ -19,7 +19,9 @@ class Choice(TypedDict, total=False):
     p99: bool
 
 
-def flows(run: "Run", *, slowest: int | None = None, size: str | None = None, p99: bool = False) -> list[int]:
+def flows(
+    run: "RunData", *, slowest: int | None = None, size: str | None = None, p99: bool = False
+) -> list[int]:
     """Numbers of finished flows of `run`, the slowest first: all, or of the class `size` ("< 10 KB").
 
     `slowest` limits their number, `p99` selects those at or above the 99th percentile of slowdown.

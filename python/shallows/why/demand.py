@@ -15,7 +15,7 @@ from shallows.memory import bounds
 from shallows.scenario import needs
 
 if TYPE_CHECKING:
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
     from shallows.scenario import Scenario
 
 PACKET_BYTES, HOP_BYTES, FRAME_BYTES = 1000, 300, 400
@@ -29,7 +29,7 @@ LEAST_FRAME = 84
 
 
 def of_flows(
-    run: "Run",
+    run: "RunData",
     scenario: "Scenario",
     flows: Sequence[int],
     spans: tuple[U64, U64],
@@ -70,7 +70,7 @@ def fitting(scenario: "Scenario", each: Sequence[float]) -> int:
     return int(np.searchsorted(np.asarray(each), left.amount - needs.of_run(scenario), side="right"))
 
 
-def _packets(run: "Run", scenario: "Scenario", flows: Sequence[int]) -> F64:
+def _packets(run: "RunData", scenario: "Scenario", flows: Sequence[int]) -> F64:
     """The packets of each flow in both directions."""
     table, chosen = run.columns("flows"), np.asarray(flows, int)
     size, again, credits = (
@@ -79,7 +79,7 @@ def _packets(run: "Run", scenario: "Scenario", flows: Sequence[int]) -> F64:
     return 2 * (np.ceil(size / scenario.frame.payload) + again) + credits
 
 
-def _sent(run: "Run", scenario: "Scenario") -> F64:
+def _sent(run: "RunData", scenario: "Scenario") -> F64:
     """The frames that each port sent, with full frames at its rate in the warm-up, which is not counted."""
     network = scenario.graph
     early = scenario.warmup * 1e-12 * network.rate_bps.astype(float) / (8 * scenario.mtu)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from shallows.results.compared import Compared
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
     from shallows.why.counterfactual import Counterfactual
     from shallows.why.path import Path as FlowPath
     from shallows.why.paths import Paths
@@ -41,7 +41,7 @@ MOST_PATHS = 20
 """The most paths with a section each, of flows that were asked for."""
 
 
-def of_run(run: "Run", paths: "Paths | None" = None) -> str:
+def of_run(run: "RunData", paths: "Paths | None" = None) -> str:
     """The page of a `Run`, with the paths of its slowest flows where `paths` (`Paths`) has some."""
     text, *rest = run_report(run.summary)
     title, _, lines = str(text).partition("\n")
@@ -105,7 +105,7 @@ def _page(title: str, parts: Parts) -> str:
     return document(title, links, [f"<h1>{names.html(title)}</h1>", *sections])
 
 
-def _figures(runs: "Sequence[Run]", labels: Sequence[str] | None) -> str:
+def _figures(runs: "Sequence[RunData]", labels: Sequence[str] | None) -> str:
     """Every figure that these runs have data for, and what their lines mean."""
     drawn: list[str] = []
     for number, panel in enumerate(plot.panels(runs, labels)):
@@ -181,7 +181,7 @@ def _both(
     )
 
 
-def _source(runs: "Sequence[Run]") -> Parts:
+def _source(runs: "Sequence[RunData]") -> Parts:
     """The facts that are needed to reproduce the numbers."""
     shown: list[str] = []
     for run in runs:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from shallows.core.progress import OnProgress
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
     from shallows.why.counterfactual import Counterfactual
 
 
@@ -96,7 +96,7 @@ class Paths(Mapping[int, path.Path]):
 
 
 def of_run(
-    run: "Run",
+    run: "RunData",
     flows: Iterable[int] | None = None,
     *,
     on_progress: "OnProgress | None" = None,

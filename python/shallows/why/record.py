@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from shallows.core.contract import Answer
     from shallows.core.progress import OnProgress
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
     from shallows.scenario import Scenario
 
 NONE = 2**32 - 1
@@ -170,7 +170,7 @@ def check_folder(folder: Path) -> None:
 
 
 def of_run(
-    run: "Run",
+    run: "RunData",
     flows: Sequence[int],
     on_progress: "OnProgress | None" = None,
     *,
@@ -196,7 +196,7 @@ def of_run(
 
 
 def of_flows(
-    run: "Run",
+    run: "RunData",
     ends: "Mapping[int, float]",
     start_ps: NDArray[np.generic],
     on_progress: "OnProgress | None" = None,

@@ -8,11 +8,11 @@ from shallows.results import inputs, mismatch
 
 if TYPE_CHECKING:
     from shallows.core.contract import Request
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
     from shallows.scenario import Scenario
 
 
-def scenario_of(run: "Run") -> "Scenario":
+def scenario_of(run: "RunData") -> "Scenario":
     """The scenario of `run`; raises `ScenarioError` if a second run would differ, or if tables do not fit."""
     if run.summary["world"] != "packet":
         expected = 'a run of world "packet", the only one with repeatable runs'
@@ -35,7 +35,7 @@ def request(scenario: "Scenario", probe_interval_ps: int = 0) -> "Request":
     return whole
 
 
-def check(run: "Run", fingerprint: str | None) -> None:
+def check(run: "RunData", fingerprint: str | None) -> None:
     """Raise `ScenarioError` if `fingerprint` is not that of `run`."""
     if fingerprint == run.summary["fingerprint"]:
         return

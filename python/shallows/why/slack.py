@@ -8,12 +8,12 @@ from shallows.why.index import Index
 
 if TYPE_CHECKING:
     from shallows.core.progress import OnProgress
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
     from shallows.results.task_members import Task
     from shallows.traffic import Flows
 
 
-def of_run(run: "Run", name: str, on_progress: "OnProgress | None" = None) -> dict[int, int]:
+def of_run(run: "RunData", name: str, on_progress: "OnProgress | None" = None) -> dict[int, int]:
     """Picoseconds of slack of each message and computation of the task `name` of `run`, from a second pass.
 
     Those after it are taken to last as long as they did, and to wait as long for computations of other tasks.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from shallows.core.progress import OnProgress
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
     from shallows.scenario import Scenario
 
 STATES = ("to come", "blocked", "paced", "ready", "finished")
@@ -154,7 +154,7 @@ def _known(values: NDArray[np.generic]) -> Any:
     return pandas.arrays.IntegerArray(values.astype(np.int64), values == NONE)
 
 
-def of_run(run: "Run", time: object, on_progress: "OnProgress | None" = None) -> "Snapshot":
+def of_run(run: "RunData", time: object, on_progress: "OnProgress | None" = None) -> "Snapshot":
     """The `Snapshot` of `run`, a `Run` of the packet world, at `time`, such as "3.2ms".
 
     Raises `ScenarioError` for a time outside of the run, for a run of another world, and if the second pass

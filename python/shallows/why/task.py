@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from shallows.core.progress import OnProgress
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
     from shallows.results.task_members import Task
     from shallows.traffic import Flows
     from shallows.why.record import Record
@@ -58,7 +58,7 @@ class TaskPath(Path):
     """The critical path of a task: `messages` in order of time, and the pieces of all of them."""
 
     def __init__(
-        self, run: "Run", task: "Task", messages: list[Message], record: "Record", ideal_ps: int
+        self, run: "RunData", task: "Task", messages: list[Message], record: "Record", ideal_ps: int
     ) -> None:
         self.run = run
         self.task, self.name, self.messages, self.record = task, task.name, messages, record
@@ -166,7 +166,7 @@ class TaskPath(Path):
         return task_figure.waterfall(self, size)
 
 
-def of_run(run: "Run", name: str, on_progress: "OnProgress | None" = None) -> TaskPath:
+def of_run(run: "RunData", name: str, on_progress: "OnProgress | None" = None) -> TaskPath:
     """The `TaskPath` of the task `name` of `run`, from a second pass that watches the messages on the way.
 
     Raises `ScenarioError` if there is no such task, if it has not finished, and if the second pass was not
@@ -178,7 +178,9 @@ def of_run(run: "Run", name: str, on_progress: "OnProgress | None" = None) -> Ta
     kept = record.of_flows(run, ends, task.start_ps, on_progress)
     index = Index(kept)
     rows = run.summary.get("collectives", [])
-    ideals = (row["ideal_us"] for row in rows if (row["traffic"], row["group"]) == (task.table, task.group))
+    ideals = (
+        row["ideal_us"] or 0 for row in rows if (row["traffic"], row["group"]) == (task.table, task.group)
+    )
     messages = task_pauses.named(index, messages_of(index, task))
     return TaskPath(run, task, messages, kept, round(next(ideals, 0) * 1e6))
 

@@ -10,13 +10,13 @@ from shallows.errors import ScenarioError
 from shallows.results.task_members import Task, computations, first_delay_ps, groups, of_flow
 
 if TYPE_CHECKING:
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
 
 EXACT_PS = 2**52
 """Times in tables are floating-point numbers in microseconds, exact in picoseconds up to this time."""
 
 
-def task(run: "Run", name: str) -> Task:
+def task(run: "RunData", name: str) -> Task:
     """The `Task` of this name: that of a table, or "NAME/GROUP"; of several groups the slowest.
 
     Raises `ScenarioError` if there is none, or if it has not finished.
@@ -36,7 +36,7 @@ def task(run: "Run", name: str) -> Task:
     return max(found, key=lambda one: int(one.finish_ps[one.last]) - one.begin_ps)
 
 
-def _times(run: "Run") -> tuple[NDArray[np.int64], NDArray[np.int64], Flags]:
+def _times(run: "RunData") -> tuple[NDArray[np.int64], NDArray[np.int64], Flags]:
     """When all tasks of a run started and ended, in picoseconds, and whether they have ended."""
     flows, computations = run.columns("flows"), run.columns("computations")
     start_us, fct_us = (np.asarray(flows[key], float) for key in ("start_us", "fct_us"))
@@ -51,7 +51,7 @@ def _times(run: "Run") -> tuple[NDArray[np.int64], NDArray[np.int64], Flags]:
     return start, finish, finished
 
 
-def _exact_times(run: "Run") -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _exact_times(run: "RunData") -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """When all tasks of a run started and ended, in picoseconds, from another run."""
     from shallows.why.counterfactual import AFTERWARDS_PS, times_without
     from shallows.why.rerun import scenario_of

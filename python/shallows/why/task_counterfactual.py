@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shallows.core.progress import OnProgress
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
     from shallows.results.task_members import Task
     from shallows.scenario import Scenario
     from shallows.why.path import Piece
@@ -67,7 +67,9 @@ class _Removal(NamedTuple):
     """The scenario without the fault. Flows stay in it, but start too late."""
 
 
-def of_run(run: "Run", name: str, what: str, on_progress: "OnProgress | None" = None) -> TaskCounterfactual:
+def of_run(
+    run: "RunData", name: str, what: str, on_progress: "OnProgress | None" = None
+) -> TaskCounterfactual:
     """The counterfactual of the task `name` of `run`; `what` is a tenant, or a fault by link, node or number.
 
     Runs the scenario twice: to watch messages of the task, and without `what`. Of a task of many messages it
@@ -204,7 +206,7 @@ class _Messages:
     Of a message that nobody looked at this is the time that it took, which is an upper bound.
     """
 
-    def __init__(self, run: "Run", task: "Task") -> None:
+    def __init__(self, run: "RunData", task: "Task") -> None:
         scenario = run.scenario
         self._flows, self._task = scenario.flows, task
         ideal_us = np.nan_to_num(np.asarray(run.columns("flows")["ideal_us"], float))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from shallows.core.progress import OnProgress
     from shallows.fluid.model import Model
     from shallows.fluid.trajectory import Flows
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
     from shallows.scenario import Scenario
     from shallows.worlds.fluid_models import Row
     from shallows.worlds.fluid_path import Path
@@ -71,7 +71,7 @@ MOST_VALUES = 16_000_000
 """The most numbers of a trajectory that are kept, 128 MB: longer ones are sampled."""
 
 
-def run(scenario: "Scenario", on_progress: "OnProgress | None" = None) -> "Run":
+def run(scenario: "Scenario", on_progress: "OnProgress | None" = None) -> "RunData":
     """Integrate the model of `scenario`'s algorithm and return its `Run`.
 
     `on_progress` is called as in the packet world, without packets or finished flows; a `KeyboardInterrupt`
@@ -79,7 +79,7 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None) -> "Run":
     """
     from shallows.fluid.trajectory import trajectory
     from shallows.results.answer import Answer
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
 
     path, model, classes, class_of = translate(scenario)
 
@@ -96,7 +96,7 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None) -> "Run":
     answer = FluidAnswer(scenario, path, fluid, class_of).columns()
     wall_s = time.perf_counter() - started
     results = Answer(scenario, path.network, scenario.flows, answer)
-    return Run.from_answer(results, wall_s, "fluid")
+    return RunData.from_answer(results, wall_s, "fluid")
 
 
 def check(scenario: "Scenario") -> None:

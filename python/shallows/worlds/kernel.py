@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from shallows.algorithms.algorithm import Receiver
     from shallows.core.contract import Answer
     from shallows.core.progress import OnProgress
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
     from shallows.scenario import Scenario
 
 
@@ -120,7 +120,9 @@ def check_receiver(receiver: "Receiver | None") -> None:
         raise ScenarioError("cc.receiver.tsecr", True, "false: a kernel's receiver has a clock of its own")
 
 
-def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: int | None = None) -> "Run":
+def run(
+    scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: int | None = None
+) -> "RunData":
     """Run `scenario` on this machine's kernel `repeats` times (`RUNS`) and return the median `Run`.
 
     The median is that of the mean queue at the bottleneck; `spread` in the summary has the differences. A run

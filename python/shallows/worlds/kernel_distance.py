@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shallows.algorithms import defaults
+from shallows.results.metrics import known
 
 if TYPE_CHECKING:
     from shallows.algorithms.algorithm import Algorithm
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
     from shallows.scenario import Scenario
 
 
@@ -102,18 +103,18 @@ def _row(used: "Algorithm") -> str:
     return "inigo, dilation = false" if plain else used.name
 
 
-def beyond(packet: "Run", kernel: "Run", most: Distance) -> list[str]:
+def beyond(packet: "RunData", kernel: "RunData", most: Distance) -> list[str]:
     """A sentence for each number of two runs of one scenario that differs by more than `most`."""
-    here, there = packet.summary["bottleneck"], kernel.summary["bottleneck"]
     found: list[str] = []
-    queues = here["queue_mean_pkt"], there["queue_mean_pkt"]
     if most.queue_pkt is not None:
+        queues = [known(run.summary, "queue_mean_pkt") for run in (packet, kernel)]
         allowed = max(most.queue_pkt, most.queue_share * max(queues))
         if abs(queues[0] - queues[1]) > allowed:
             found.append(f"queues of {queues[0]:.2f} and {queues[1]:.2f} packets, allowed are {allowed:.2f}")
-    used = here["utilization"], there["utilization"]
-    if most.utilization is not None and abs(used[0] - used[1]) > most.utilization:
-        found.append(f"utilisation of {used[0]:.3f} and {used[1]:.3f}, allowed are {most.utilization}")
+    if most.utilization is not None:
+        used = [known(run.summary, "utilization") for run in (packet, kernel)]
+        if abs(used[0] - used[1]) > most.utilization:
+            found.append(f"utilisation of {used[0]:.3f} and {used[1]:.3f}, allowed are {most.utilization}")
     payload = packet.scenario.frame.payload
     expected = (packet.summary["flows"]["goodput_gbps"] or 0) * (payload - most.header_bytes) / payload
     goodput = kernel.summary["flows"]["goodput_gbps"] or 0
@@ -124,7 +125,7 @@ def beyond(packet: "Run", kernel: "Run", most: Distance) -> list[str]:
     return found + _shares_beyond(packet, kernel, most)
 
 
-def _shares_beyond(packet: "Run", kernel: "Run", most: Distance) -> list[str]:
+def _shares_beyond(packet: "RunData", kernel: "RunData", most: Distance) -> list[str]:
     """A sentence for each traffic of several whose share of the goodput differs by more than allowed."""
     here, there = (_shares(run) for run in (packet, kernel))
     if most.goodput is None or len(here) < 2:
@@ -136,7 +137,7 @@ def _shares_beyond(packet: "Run", kernel: "Run", most: Distance) -> list[str]:
     ]
 
 
-def _shares(run: "Run") -> list[float]:
+def _shares(run: "RunData") -> list[float]:
     """The share of each traffic in the goodput of all; none where some traffic has no goodput."""
     goodputs = [row["goodput_gbps"] for row in run.summary["traffic"]]
     known = [goodput for goodput in goodputs if goodput is not None]

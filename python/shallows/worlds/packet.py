@@ -14,9 +14,11 @@ from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 
 if TYPE_CHECKING:
+    from shallows.core.contract import Answer as CoreAnswer
     from shallows.core.progress import OnProgress
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
     from shallows.scenario import Scenario
+    from shallows.scenario.faults.goodput import Record
 
 
 WORLD = World(
@@ -58,7 +60,7 @@ def check_catalog(scenario: "Scenario", why: str) -> None:
             raise ScenarioError("cc.name", used.label, f"an algorithm of the catalog: {why}")
 
 
-def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: int | None = 1) -> "Run":
+def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: int | None = 1) -> "RunData":
     """Simulate every packet of `scenario` and return its `Run`.
 
     `on_progress(now_ps, packet_hops, flows_finished)` is called a few times a second; a `KeyboardInterrupt`
@@ -66,8 +68,6 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: 
     as many as speed it up.
     """
     from shallows import _core
-    from shallows.results.answer import Answer
-    from shallows.results.run import Run
 
     needs.check_run(scenario)
     started = time.perf_counter()
@@ -75,6 +75,15 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: 
     record = goodput.record(scenario, asked)
     asked["record"]["goodput"] = record or settling.record(scenario)
     answer = _core.simulate(asked, on_progress, threads)
+    return of_answer(scenario, answer, time.perf_counter() - started, record)
+
+
+def of_answer(
+    scenario: "Scenario", answer: "CoreAnswer", wall_s: float, record: "Record | None" = None
+) -> "RunData":
+    """The run of `scenario`, of which `answer` is the core's, and `record` the samples that it has."""
+    from shallows.results.answer import Answer
+    from shallows.results.run import RunData
+
     answer["flows"]["start_ps"] = addends.from_core(scenario, answer["flows"]["start_ps"])
-    wall_s = time.perf_counter() - started
-    return Run.from_answer(Answer(scenario, scenario.graph, scenario.flows, answer, record), wall_s)
+    return RunData.from_answer(Answer(scenario, scenario.graph, scenario.flows, answer, record), wall_s)

@@ -10,14 +10,14 @@ from shallows.worlds.spread import spread
 
 if TYPE_CHECKING:
     from shallows.core.contract import Answer
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
     from shallows.scenario import Scenario
 
 Ask = Callable[[int], "Answer"]
 """Runs once; the argument counts the attempts, from 0. `interrupted`: a signal came meanwhile."""
 
 
-def median_run(scenario: "Scenario", ask: Ask, world: str, *, repeats: int, attempts: int) -> "Run":
+def median_run(scenario: "Scenario", ask: Ask, world: str, *, repeats: int, attempts: int) -> "RunData":
     """The median of `repeats` accepted runs by the mean queue at the bottleneck, with their spread.
 
     A run in which the machine was late is rejected and repeated, up to `attempts` times; if none is accepted,
@@ -28,7 +28,7 @@ def median_run(scenario: "Scenario", ask: Ask, world: str, *, repeats: int, atte
     `KeyboardInterrupt` if there is nothing to return.
     """
     from shallows.results.answer import Answer as Results
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
 
     started = time.perf_counter()
     series = _Series(scenario.duration, attempts)
@@ -39,7 +39,7 @@ def median_run(scenario: "Scenario", ask: Ask, world: str, *, repeats: int, atte
         raise series.signal or KeyboardInterrupt
     wall_s = (time.perf_counter() - started) / len(answers)
     runs = [
-        Run.from_answer(Results(scenario, scenario.graph, scenario.flows, answer), wall_s, world)
+        RunData.from_answer(Results(scenario, scenario.graph, scenario.flows, answer), wall_s, world)
         for answer in answers
     ]
     # A run that ended before its warm-up has measured nothing.

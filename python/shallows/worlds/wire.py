@@ -23,7 +23,7 @@ from shallows.worlds.kernel_links import fair_shares
 if TYPE_CHECKING:
     from shallows.core.contract import Answer
     from shallows.core.progress import OnProgress
-    from shallows.results.run import Run
+    from shallows.results.run import RunData
     from shallows.scenario import Scenario
 
 
@@ -112,7 +112,9 @@ def _check_round_trips(scenario: "Scenario") -> None:
             raise ScenarioError("topology.rtt", TIME.text(rtt), expected)
 
 
-def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: int | None = None) -> "Run":
+def run(
+    scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: int | None = None
+) -> "RunData":
     """Run `scenario` in real time `repeats` times (`RUNS`) and return the median `Run`.
 
     The median is that of the mean queue at the bottleneck; `spread` in the summary has the differences. A run

@@ -363,6 +363,31 @@ impl Simulation {
         reports
     }
 
+    /// The reports of all flows that have joined and have not been retired, so far.
+    pub fn reports(&mut self) -> Vec<FlowReport> {
+        self.flow_reports()
+    }
+
+    /// The number of flows with an end that have not completed. Those that start later count.
+    #[must_use]
+    pub fn unfinished(&self) -> usize {
+        self.domains.unfinished()
+    }
+
+    /// Lets no further flow join, and ends the run at the clock: the same as the run of a request with this duration.
+    ///
+    /// # Errors
+    /// That the run is not driven, or has ended.
+    pub fn close_at_clock(&mut self) -> Result<(), String> {
+        let clock = self.check_driven()?;
+        let driver = self.driver.as_mut().expect("the run is driven");
+        driver.until_done = false;
+        self.edit(|network| network.duration = clock);
+        self.schedule.set(clock, Task::End);
+        self.close();
+        Ok(())
+    }
+
     /// Lets no further flow join. The run ends as its request says. Closing a closed run has no effect.
     pub fn close(&mut self) {
         let Some(driver) = self.driver.as_mut().filter(|driver| driver.open) else { return };

@@ -284,7 +284,7 @@ impl<O: Observer> Simulation<O> {
         (answer, self.domains.into_observer())
     }
 
-    fn flow_reports(&mut self) -> Vec<FlowReport> {
+    pub(super) fn flow_reports(&mut self) -> Vec<FlowReport> {
         self.domains.settle();
         self.network.flow_numbers().map(|flow| self.flow_report(flow)).collect()
     }

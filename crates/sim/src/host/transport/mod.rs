@@ -8,12 +8,16 @@
 //!   credits ([`credit`]) or pulls ([`pulled`]) of the receiver;
 //! * whether data collects a record at every hop ([`int`]).
 //!
+//! An algorithm that asks for it gets delivery-rate samples ([`delivery`]) over selective acknowledgements.
+//!
 //! To add a transport, implement [`traits::TransportSender`] and [`traits::TransportReceiver`], add a variant to the enums in
 //! `sender.rs` and `receiver.rs`, and name it in [`shallows_cc::catalog::Reliability`] or [`shallows_cc::catalog::SendControl`].
 
 mod bursts;
 mod config;
+mod counted;
 mod credit;
+mod delivery;
 mod gate;
 mod go_back_n;
 mod inband;

@@ -114,6 +114,11 @@ impl Rack {
         self.lost.first().copied()
     }
 
+    /// Returns the lost packets that have not been sent again.
+    pub(crate) fn lost(&self) -> Vec<u32> {
+        self.lost.iter().copied().collect()
+    }
+
     /// Returns the number after the last lost packet; zero if there is none.
     pub(crate) fn lost_below(&self) -> u32 {
         self.lost.last().map_or(0, |&seq| seq + 1)

@@ -51,7 +51,7 @@ pub(crate) struct FlowSender {
 
 impl FlowSender {
     pub fn new(transport: &Transport, now: Time, endpoint: FlowEndpoint, config: SenderConfig<'_>) -> Self {
-        let request = InbandRequest::new(transport, config.has_int);
+        let request = InbandRequest::new(transport, &config);
         // Pairs that do not exist do not compile in the catalog.
         let sender = match (transport.reliability, transport.leave) {
             (Reliability::Unordered, leave) => AnySender::Unordered(UnorderedSender::new(config, leave)),

@@ -99,6 +99,15 @@ impl Scoreboard {
         (hole < self.lost_below).then_some(hole)
     }
 
+    /// Returns the lost packets that have not been retransmitted.
+    pub(crate) fn lost(&self) -> Vec<u32> {
+        if let Some(rack) = &self.rack {
+            return rack.lost();
+        }
+        let from = self.repaired_below.max(self.unacked);
+        (from..self.lost_below).filter(|&seq| self.sacked.holes_in(seq, seq + 1) > 0).collect()
+    }
+
     /// Counts a lost packet as retransmitted.
     pub fn repaired(&mut self, now: Time, seq: u32) {
         if let Some(rack) = &mut self.rack {

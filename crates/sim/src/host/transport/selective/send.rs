@@ -17,12 +17,13 @@
 //! With [`LossDetection::Rack`] packets are lost by time ([`crate::host::transport::rack`]), retransmissions included, and a timeout
 //! retransmits only what is due.
 
-use shallows_cc::event::{Ack, Loss, LossKind};
+use shallows_cc::event::{Ack, DeliverySample, Loss, LossKind};
 use shallows_cc::port::Ecn;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::host::stats::RttStats;
 use crate::host::transport::config::SenderConfig;
+use crate::host::transport::delivery::Delivery;
 use crate::host::transport::gate::Gate;
 use crate::host::transport::inband::InbandRequest;
 use crate::host::transport::message::Message;
@@ -60,6 +61,8 @@ pub struct SelectiveSender {
     reduction: Option<Box<Reduction>>,
     /// When the newest acknowledgement left the receiver.
     heard: Time,
+    /// Delivery-rate samples, if the algorithm asks for them.
+    delivery: Option<Box<Delivery>>,
     pub(super) retransmits: u64,
     pub(super) timeouts: u64,
     waits: Waits,
@@ -72,6 +75,7 @@ impl SelectiveSender {
         let tolerance = if config.sprayed { Tolerance::Sprayed } else { Tolerance::Adaptive };
         let rack = by_time.then(|| Box::new(Rack::new(tolerance)));
         Self {
+            delivery: config.control.samples_delivery().then(Delivery::new),
             gate: Gate::new(config.control),
             message: Message::new(config.bytes, config.mss),
             board: Scoreboard::new(dup_thresh, rack),
@@ -152,8 +156,8 @@ impl SelectiveSender {
     pub(crate) fn on_ack(&mut self, now: Time, packet: &TcpAck) {
         let unacked = self.board.unacked;
         let block = (packet.block > 0).then(|| (packet.block_from, packet.block_from + u32::from(packet.block)));
-        let newly_acked =
-            self.board.record_arrivals(now, Arrivals { cumulative: packet.cumulative, block }, packet.sent);
+        let arrivals = Arrivals { cumulative: packet.cumulative, block };
+        let newly_acked = self.board.record_arrivals(now, arrivals, packet.sent);
         self.heard = packet.left;
         if packet.window > 0 {
             self.gate.set_receive_window(Bytes(self.message.mss.0 * u64::from(packet.window) / 16));
@@ -163,6 +167,7 @@ impl SelectiveSender {
             self.restart_timer(now);
         }
         let lost = self.board.find_losses(now, self.timer.srtt());
+        let delivery = self.delivery.is_some().then(|| self.sample_delivery(now, arrivals, packet.sent)).flatten();
         if lost {
             self.report_loss(now, LossKind::FastRetransmit, false);
         }
@@ -179,6 +184,7 @@ impl SelectiveSender {
             in_flight: self.message.mss * u64::from(self.board.in_flight),
             window_limited: unacked < self.limited_below.min(self.board.unacked),
             recovering: self.board.recovering,
+            delivery,
             ..Ack::default()
         };
         let before = self.gate.window;
@@ -188,6 +194,54 @@ impl SelectiveSender {
         if self.reduction.is_some() {
             let safe = self.board.unacked > unacked && !self.board.found_losses;
             self.spread(newly_acked, safe, lost || answered);
+        }
+    }
+
+    /// Tells the algorithm of lost packets, and of losses that were none. Returns the delivery-rate sample of an acknowledgement whose newest
+    /// packet left at `answered`.
+    #[inline(never)]
+    fn sample_delivery(&mut self, now: Time, arrivals: Arrivals, answered: Time) -> Option<DeliverySample> {
+        self.delivery.as_mut()?.record_arrivals(now, arrivals, answered, &self.message);
+        self.report_lost_packets(now);
+        let delivery = self.delivery.as_mut()?;
+        if delivery.takes_back_losses() {
+            self.gate.control.on_spurious_loss(now);
+        }
+        delivery.sample()
+    }
+
+    /// Tells the algorithm of the packets that are newly known to be lost.
+    #[inline(never)]
+    fn report_lost_packets(&mut self, now: Time) {
+        let Some(delivery) = &mut self.delivery else { return };
+        for seq in self.board.lost() {
+            if let Some(lost) = delivery.on_lost(seq, self.board.next, &self.message) {
+                self.gate.control.on_packet_lost(now, &lost);
+            }
+        }
+    }
+
+    /// Notes that the application has no data, unless the window has no space.
+    #[inline(never)]
+    fn note_app_limited(&mut self) {
+        let in_flight = self.message.mss * u64::from(self.board.in_flight);
+        if let Some(delivery) = &mut self.delivery
+            && in_flight < self.gate.window
+        {
+            delivery.on_app_limited(in_flight);
+        }
+    }
+
+    /// Stamps a packet that leaves, while `before` packets are in flight; tells the algorithm if it ends an idle time.
+    #[inline(never)]
+    fn stamp(&mut self, now: Time, seq: u32, before: u32) {
+        let in_flight = self.message.mss * u64::from(self.board.in_flight);
+        if let Some(delivery) = &mut self.delivery {
+            if before == 0 && delivery.is_idle() {
+                self.gate.control.on_restart(now);
+                self.gate.decide();
+            }
+            delivery.on_sent(now, seq, (in_flight, before == 0));
         }
     }
 
@@ -234,6 +288,9 @@ impl TransportSender for SelectiveSender {
     #[inline(always)]
     fn readiness(&mut self, now: Time) -> Readiness {
         if self.board.next >= self.message.available && self.board.next_repair().is_none() {
+            if self.delivery.is_some() {
+                self.note_app_limited();
+            }
             return Readiness::Blocked(self.message.blocked_by());
         }
         let in_flight = u64::from(self.board.in_flight);
@@ -253,6 +310,7 @@ impl TransportSender for SelectiveSender {
 
     #[inline(always)]
     fn send(&mut self, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
+        let in_flight = self.board.in_flight;
         let seq = match self.board.next_repair() {
             Some(seq) => {
                 self.board.repaired(now, seq);
@@ -269,6 +327,9 @@ impl TransportSender for SelectiveSender {
                 self.board.sent(now)
             }
         };
+        if self.delivery.is_some() {
+            self.stamp(now, seq, in_flight);
+        }
         let length = (self.message.payload(seq) + header).max(MIN_FRAME);
         self.gate.advance_pacing(self.gate.next_paced.max(now), length);
         self.timer.start(now);
@@ -288,11 +349,15 @@ impl TransportSender for SelectiveSender {
 
     // A timeout retransmits everything that has not arrived, as the window allows (RFC 5681 §3.1).
     fn on_timer(&mut self, now: Time) {
-        if self.board.reordering_deadline() <= now && self.board.find_losses_by_time(now, self.timer.srtt(), false) {
-            self.report_loss(now, LossKind::FastRetransmit, false);
-            self.gate.decide();
-            if let Some(reduction) = &mut self.reduction {
-                reduction.begin(self.board.outstanding(), self.board.next);
+        if self.board.reordering_deadline() <= now {
+            let reduces = self.board.find_losses_by_time(now, self.timer.srtt(), false);
+            self.report_lost_packets(now);
+            if reduces {
+                self.report_loss(now, LossKind::FastRetransmit, false);
+                self.gate.decide();
+                if let Some(reduction) = &mut self.reduction {
+                    reduction.begin(self.board.outstanding(), self.board.next);
+                }
             }
         }
         if self.timer.expire(now) {
@@ -302,6 +367,7 @@ impl TransportSender for SelectiveSender {
             if let Some(reduction) = &mut self.reduction {
                 reduction.stop();
             }
+            self.report_lost_packets(now);
             self.report_loss(now, LossKind::Timeout, repeated);
             self.gate.decide();
         }

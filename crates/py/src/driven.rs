@@ -1,0 +1,216 @@
+//! A run that a Python program drives (`shallows_sim::engine::driven`). `shallows.driven` has the interface for users, and checks what it is
+//! given; errors here are those of the core.
+//!
+//! A call takes the run out of its place, works on it without the interpreter, and puts it back, so that no lock is held meanwhile. A call
+//! of another thread finds the place empty.
+
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use shallows_cc::units::{Bytes, Time};
+use shallows_contract::IntoValue;
+use shallows_contract::answer::Answer;
+use shallows_sim::{Advance, FlowSpec, Progress, Simulation};
+
+use crate::raised::{Ending, Leaf, Raised, among_calls};
+use crate::table::Table;
+use crate::{answer, awaited, guarded, request, set_up};
+
+/// Events after which a run looks for Ctrl-C: some milliseconds. Algorithms in Python may take a millisecond for each.
+const SLICE: u64 = 50_000;
+const SLICE_IN_PYTHON: u64 = 500;
+
+/// A message: source, target, bytes, start in ps, class and algorithm by their numbers in the request.
+type Message = (u32, u32, u64, u64, u32, u32);
+
+/// An open run.
+#[pyclass(frozen, module = "shallows._core")]
+#[derive(Debug)]
+pub struct OpenRun {
+    /// `None` while a call works on it, and after its end.
+    run: Leaf<Option<Box<Simulation>>>,
+    /// Exceptions of its algorithms.
+    raised: Raised,
+    /// True if it has algorithms in Python.
+    in_python: bool,
+    queue_ports: Vec<u32>,
+    mtu: Bytes,
+}
+
+#[pymethods]
+impl OpenRun {
+    /// The run of a request at time zero, which messages may join. `changing` are the links that may change.
+    #[new]
+    fn new(py: Python<'_>, request: &Bound<'_, PyDict>, changing: Vec<u32>) -> PyResult<Self> {
+        let raised = Raised::default();
+        let network = request::network(request, &raised)?;
+        let in_python = network.controls.iter().any(|control| control.user_algorithm.is_some());
+        let (queue_ports, mtu) = (network.record.ports.clone(), network.mtu);
+        let run = set_up(py, move || Simulation::open_with_changing(network, 1, changing))?;
+        let run = Leaf::new(Some(Box::new(run.map_err(PyValueError::new_err)?)));
+        Ok(Self { run, raised, in_python, queue_ports, mtu })
+    }
+
+    /// The time in ps before which everything has happened, whether the run has ended, and the number of messages with an end that have not
+    /// completed.
+    fn state(&self, py: Python<'_>) -> PyResult<(u64, bool, usize)> {
+        self.work(py, |run| (run.clock().0, run.is_over(), run.unfinished()))
+    }
+
+    /// Adds messages; returns the number of the first one.
+    fn send(&self, py: Python<'_>, messages: Vec<Message>) -> PyResult<u32> {
+        let flows = messages.into_iter().map(|(src, dst, bytes, start, class, control)| FlowSpec {
+            class,
+            control,
+            ..FlowSpec::new(src, dst, Bytes(bytes), Time(start))
+        });
+        let flows = flows.collect();
+        self.work(py, |run| run.send_all(flows))?.map(|numbers| numbers.start).map_err(PyValueError::new_err)
+    }
+
+    /// Executes everything before a time in ps, or until a message has completed if `stops`; returns whether one has. After Ctrl-C the clock
+    /// is behind the last event.
+    fn advance(&self, py: Python<'_>, to_ps: u64, stops: bool) -> PyResult<bool> {
+        let slice = if self.in_python { SLICE_IN_PYTHON } else { SLICE };
+        loop {
+            let advance = self.step(py, move |run| run.advance_some(Time(to_ps), stops, slice))?;
+            match advance.map_err(PyValueError::new_err)? {
+                Advance::Paused => py.check_signals()?,
+                advance => return Ok(advance == Advance::Completion),
+            }
+        }
+    }
+
+    /// The completions since the last call in the order of time: time in ps, number of the message, and whether its sender knows it, or else
+    /// its receiver.
+    fn completions(&self, py: Python<'_>) -> PyResult<Vec<(u64, u32, bool)>> {
+        let all = self.work(py, Simulation::completions)?;
+        Ok(all.into_iter().map(|one| (one.at.0, one.flow, one.at_sender)).collect())
+    }
+
+    /// The state of some links at the clock.
+    fn links<'py>(&self, py: Python<'py>, links: Vec<u32>) -> PyResult<Bound<'py, PyDict>> {
+        let rows = self.work(py, move |run| run.observe_links(&links))?.map_err(PyValueError::new_err)?;
+        let table = Table::new(py, &rows);
+        table.column("queue_bytes", &|row| row.queue.0)?;
+        table.column("delivered", &|row| row.delivered)?;
+        table.column("lost", &|row| row.lost)?;
+        table.column("dropped", &|row| row.dropped)?;
+        Ok(table.columns)
+    }
+
+    /// All flows so far, in the order of their numbers.
+    fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let rows = self.work(py, Simulation::reports)?;
+        let table = Table::new(py, &rows);
+        table.column("start_ps", &|row| row.start.0)?;
+        table.column("finish_ps", &|row| row.finish.0)?;
+        table.column("delivered_bytes", &|row| row.delivered)?;
+        table.column("retransmits", &|row| row.retransmits)?;
+        table.column("timeouts", &|row| row.timeouts)?;
+        Ok(table.columns)
+    }
+
+    /// What flows have done since the last call.
+    fn observe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let rows = self.work(py, Simulation::observe_flows)?;
+        let table = Table::new(py, &rows);
+        table.column("flow", &|row| row.flow)?;
+        table.column("delivered_bytes", &|row| row.delivered)?;
+        table.column("acks", &|row| row.acks)?;
+        table.column("srtt_ps", &|row| row.srtt.0)?;
+        table.column("retransmits", &|row| row.retransmits)?;
+        table.column("timeouts", &|row| row.timeouts)?;
+        table.column("finished", &|row| row.finished)?;
+        Ok(table.columns)
+    }
+
+    /// A copy, which goes on by itself.
+    fn fork(&self, py: Python<'_>) -> PyResult<Self> {
+        let copy = self.work(py, |run| Box::new(run.clone()))?;
+        let (raised, queue_ports) = (Raised::default(), self.queue_ports.clone());
+        Ok(Self { run: Leaf::new(Some(copy)), raised, in_python: self.in_python, queue_ports, mtu: self.mtu })
+    }
+
+    /// Lets no further message join. With `at_clock` the run ends at the clock, or else as its request says.
+    fn close(&self, py: Python<'_>, at_clock: bool) -> PyResult<()> {
+        let close = move |run: &mut Simulation| {
+            if at_clock {
+                return run.close_at_clock();
+            }
+            run.close();
+            Ok(())
+        };
+        self.work(py, close)?.map_err(PyValueError::new_err)
+    }
+
+    /// Runs a closed run to its end and returns its answer. After Ctrl-C it can go on.
+    #[pyo3(signature = (on_progress=None))]
+    fn finish<'py>(&self, py: Python<'py>, on_progress: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        let slice = if self.in_python { SLICE_IN_PYTHON } else { SLICE };
+        loop {
+            let step = move |run: &mut Simulation| {
+                let progress = run.advance(slice);
+                (progress, (run.now().0, run.packet_hops(), run.finished()))
+            };
+            let (progress, reached) = self.step(py, step)?;
+            if progress == Progress::Done {
+                break;
+            }
+            py.check_signals()?;
+            on_progress.as_ref().map_or(Ok(()), |hears| hears.call1(reached).map(drop))?;
+        }
+        let run = self.take()?;
+        let outcome = guarded(py, || run.finish())?;
+        answer::to_python(py, Answer::of(outcome, &self.queue_ports, self.mtu, false).into_value())
+    }
+}
+
+impl OpenRun {
+    fn take(&self) -> PyResult<Box<Simulation>> {
+        let missing = || PyRuntimeError::new_err("the network is in use by another call, or has ended");
+        self.run.with(Option::take).ok_or_else(missing)
+    }
+
+    fn put_back(&self, run: Box<Simulation>) {
+        self.run.with(move |place| *place = Some(run));
+    }
+
+    /// Works on the run where no algorithm is called.
+    fn work<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Simulation) -> T + Send) -> PyResult<T> {
+        let mut run = self.take()?;
+        let (result, run) = guarded(py, move || (work(&mut run), run))?;
+        self.put_back(run);
+        Ok(result)
+    }
+
+    /// Works on the run where algorithms may be called: those in Python on another thread, so that Ctrl-C does not interrupt one of them
+    /// unless it does not return ([`Ending`]). An exception of theirs ends the run.
+    fn step<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Simulation) -> T + Send + 'static,
+    ) -> PyResult<T> {
+        if !self.in_python {
+            return self.work(py, work);
+        }
+        let mut run = self.take()?;
+        let mut ending: Option<Ending> = None;
+        let hears = || match &ending {
+            Some(ending) => ending.press(py, &self.raised, || ()),
+            None => {
+                ending = py.check_signals().err().map(Ending::begin);
+                Ok(())
+            }
+        };
+        let (result, run) = awaited(py, move || among_calls(|| (work(&mut run), run)), hears)?;
+        if let Some(error) = self.raised.take() {
+            return Err(error);
+        }
+        if self.raised.is_closed() {
+            return Err(PyKeyboardInterrupt::new_err("while an algorithm in Python computed: the run is lost"));
+        }
+        self.put_back(run);
+        ending.map_or(Ok(result), |ending| Err(ending.why))
+    }
+}

@@ -1,0 +1,527 @@
+"""An open network: a run that the calling program drives."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import index
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex
+
+import numpy as np
+
+from shallows import runner
+from shallows.base import limits
+from shallows.driven.log import Log
+from shallows.driven.message import Message
+from shallows.errors import ScenarioError
+from shallows.results import tables
+from shallows.scenario import host_costs, needs, port_request
+from shallows.scenario.literal import literal
+from shallows.scenario.request import request
+from shallows.traffic import Driven
+from shallows.units import NEVER, SIZE, TIME, SizeQuantity, TimeQuantity, did_you_mean
+
+if TYPE_CHECKING:
+    import pandas
+
+    from shallows.core.contract import Request
+    from shallows.runner import Given
+    from shallows.runs import Run
+    from shallows.scenario import Scenario
+    from shallows.scenario.literal import Algorithm
+
+Time = str | TimeQuantity
+Size = str | SizeQuantity | int
+Host = int | str
+OnDone = Callable[[Message], object]
+
+
+def open(
+    scenario: "Given",
+    *,
+    cc: "Algorithm | None" = None,
+    seed: int | None = None,
+    overrides: Mapping[str, object] | None = None,
+) -> "OpenNetwork":
+    """Open the network of `scenario` at time zero, with the traffic that the scenario has.
+
+    The arguments are those of `shallows.run`. Messages belong to a traffic table of the kind `driven`, which
+    has their algorithm and class; a scenario without such a table gets one.
+
+    Raises `ScenarioError` for a wrong scenario, and for costs of hosts, which the program adds itself.
+    """
+    changes = runner.changes(cc, overrides)
+    prepared = runner.prepare(scenario, seed=seed, overrides=changes, driven=True)
+    if not any(isinstance(table, Driven) for table in prepared.traffic):
+        prepared = prepared.changed({"traffic": [*prepared.tables["traffic"], {"kind": "driven"}]})
+    _check_costs(prepared)
+    _check_empty(prepared)
+    return OpenNetwork(prepared)
+
+
+def _check_costs(scenario: "Scenario") -> None:
+    """Raise `ScenarioError` for costs of hosts that delay messages."""
+    costs = host_costs.by_host(scenario) if scenario.hosts.costs else {}
+    found = [key for key, of_hosts in costs.items() if key != "pcie" and of_hosts.any()]
+    if found or any(table.collectives for table in scenario.hosts.costs):
+        expected = "no costs of messages in a network that is driven: send each message when it is ready"
+        raise ScenarioError("hosts.costs", ", ".join(found), expected)
+
+
+def _check_empty(scenario: "Scenario") -> None:
+    """Raise `ScenarioError` for a scenario that already has messages of a driven run."""
+    for number, table in enumerate(scenario.traffic):
+        if isinstance(table, Driven) and (scenario.flows.group == number).any():
+            expected = "no messages: this is the log of a run. `shallows run` repeats it"
+            raise ScenarioError(f"traffic[{number}].flows", None, expected)
+
+
+class OpenNetwork:
+    """A network in which the calling program sends messages and advances the time.
+
+    `clock_ps` is a time before which everything has happened, and nothing at or after it. All methods are for
+    the thread that opened the network. After an error, Ctrl-C or an exception of a callback it goes on as if
+    the call had not been, or had ended at the clock.
+    """
+
+    def __init__(self, scenario: "Scenario") -> None:
+        from shallows import _core
+
+        needs.check_run(scenario)
+        asked: Request = request(scenario)
+        self._core = _core.OpenRun(asked, [])
+        self._log = Log(scenario)
+        self._first = len(scenario.flows)
+        self._classes: list[int] = port_request.class_of_tables(scenario).tolist()
+        used = [table.cc or scenario.cc for table in scenario.traffic]
+        self._controls = [next(at for at, one in enumerate(scenario.flows.ccs) if one == cc) for cc in used]
+        self._messages: dict[int, Message] = {}
+        self._undelivered: deque[Message] = deque()
+        self._callbacks = 0
+        self._thread = threading.get_ident()
+        self._state: Literal["open", "closing", "closed"] = "open"
+        self._ends_ps: int | None = None
+        self._started = time.perf_counter()
+
+    @property
+    def scenario(self) -> "Scenario":
+        """The scenario that was opened."""
+        return self._log.scenario
+
+    @property
+    def log(self) -> "Scenario":
+        """The scenario of everything that was sent so far, which repeats this run up to the clock."""
+        return self._log.as_scenario()
+
+    def save_log(self, file: str | PathLike[str]) -> Path:
+        """Write `log` to a file, so that `shallows run FILE` repeats the run; return its path."""
+        from shallows.results import files
+
+        text = f"{files.SAVED_BY_DRIVEN}\n{self.log.to_toml()}"
+        return files.write_text(file, text, files.SCENARIO)
+
+    @property
+    def clock_ps(self) -> int:
+        """Picoseconds since the start of the run, before which everything has happened."""
+        return self._state_of_core()[0]
+
+    @property
+    def clock_us(self) -> float:
+        """The clock in microseconds."""
+        return self.clock_ps / 1e6
+
+    @property
+    def ended(self) -> bool:
+        """True if the run has ended: at its duration, or by a problem that its results name."""
+        return self._state_of_core()[1]
+
+    @property
+    def unfinished(self) -> int:
+        """The number of flows with an end that are not done, also of those that start later."""
+        return self._state_of_core()[2]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the run without results. Closing a closed network has no effect."""
+        if self._state != "closed":
+            self._check_thread()
+            self._forget()
+
+    def send(
+        self,
+        src: Host,
+        dst: Host,
+        size: Size,
+        *,
+        start: Time | None = None,
+        on_done: OnDone | None = None,
+        traffic: str | None = None,
+        cc: "Algorithm | None" = None,
+    ) -> Message:
+        """Send a message from host `src` to host `dst`, by name or number, and return it.
+
+        `size` is its payload: "4MB", or bytes as a number. It starts at the clock, or at the time `start`. It
+        belongs to the driven table with the name `traffic`, or the algorithm `cc`; by default to the first.
+        `on_done(message)` is called once the receiver has every byte, with the clock just behind that.
+
+        Raises `ScenarioError` for an unknown host, a host to itself, a wrong size, or a time in the past.
+        """
+        table = self._table(traffic, cc)
+        return self._sent(table, [self._row(src, dst, size, start)], on_done)[0]
+
+    def send_all(
+        self,
+        messages: "Iterable[tuple[Host, Host, Size]]",
+        *,
+        start: Time | None = None,
+        on_done: OnDone | None = None,
+        traffic: str | None = None,
+        cc: "Algorithm | None" = None,
+    ) -> list[Message]:
+        """Send several messages (src, dst, size) in this order, all or, after an error, none; see `send`."""
+        table = self._table(traffic, cc)
+        return self._sent(table, [self._row(*message, start) for message in messages], on_done)
+
+    def advance(
+        self,
+        duration: Time | None = None,
+        *,
+        until: "Time | Message | Literal['completion'] | None" = None,
+        limit: Time | None = None,
+    ) -> list[Message]:
+        """Advance the clock by `duration`, such as "1ms", or until something; return what is done then.
+
+        `until` is a time, such as "5ms" since the start of the run; a message; or "completion", that of any
+        flow. A clock that advances to a time t stands before everything that happens at t. One that stops at
+        a completion stands 1 ps behind it. With a message or "completion" it stops at the time `limit` at
+        the latest.
+
+        Raises `ScenarioError` for a time in the past, for a message of another network, if nothing is on its
+        way that can complete, and if the run has ended.
+        """
+        clock_ps = self._check_running()
+        if (duration is None) == (until is None):
+            raise ScenarioError("until", until and str(until), "either a duration or until")
+        to_ps = self._target(duration, until, limit, clock_ps)
+        waited = until if isinstance(until, Message) else None
+        if waited is not None and waited.network is not self:
+            raise ScenarioError(
+                "until", str(waited), "a message of this network, not of another or of a copy"
+            )
+        if waited is not None and waited.done:
+            return self._delivered()
+        once = until == "completion"
+        if (once or waited) and not self._state_of_core()[2]:
+            raise ScenarioError("until", str(until), "a message under way: every flow with an end is done")
+        done = self._delivered()
+        while True:
+            stops = once or waited is not None or self._callbacks > 0
+            try:
+                stopped = self._core.advance(to_ps, stops)
+            except BaseException:
+                self._recover()
+                raise
+            self._collect()
+            done += self._delivered()
+            if not stopped or once or (waited is not None and waited.done):
+                break
+        if waited is not None and not waited.done and limit is None:
+            raise ScenarioError(
+                "until", str(waited), f"a message that completes before the run ends, {self._end()}"
+            )
+        return done
+
+    def message(self, number: int) -> Message:
+        """The message or other flow of this number, if it has an end and its sender does not know it yet.
+
+        Raises `ScenarioError` if there is none. A copy of a network has its own messages by these numbers.
+        """
+        if number not in self._messages and not 0 <= number < self._first:
+            raise ScenarioError("message", number, "the number of a message that is on its way")
+        return self._message(number)
+
+    def _message(self, number: int) -> Message:
+        """The message of a number; a new one for another flow of the scenario."""
+        if number not in self._messages:
+            flows, names = self.scenario.flows, self.scenario.graph.host_names
+            ends = names[int(flows.src[number])], names[int(flows.dst[number])]
+            size, start_ps = int(flows.bytes[number]), int(flows.start_ps[number])
+            self._messages[number] = Message(self, number, ends, size, start_ps)
+        return self._messages[number]
+
+    @property
+    def queues(self) -> "pandas.DataFrame":
+        """The recorded ports (`record.ports`) at the clock: port, queue_bytes (pandas)."""
+        links = self.scenario.graph.recorded_ports
+        return tables.frame(self._of_links(np.asarray(links), ("queue_bytes",)))
+
+    @property
+    def links(self) -> "pandas.DataFrame":
+        """All ports at the clock (pandas): queue_bytes, and packets delivered, lost and dropped so far."""
+        links = np.arange(len(self.scenario.graph.port_names))
+        return tables.frame(self._of_links(links, ("queue_bytes", "delivered", "lost", "dropped")))
+
+    @property
+    def flows(self) -> "pandas.DataFrame":
+        """All flows so far (pandas): hosts, bytes, start_us, fct_us, delivered_bytes, retransmits, timeouts.
+
+        A flow that has not started or not completed has NaN there; one without an end has 0 bytes.
+        """
+        self._check_open()
+        columns = self._core.flows()
+        of, names = self.scenario.flows, self.scenario.graph.host_names
+        sent = np.array([self._log.row(at)[:3] for at in range(len(self._log))], np.uint64).reshape(-1, 3)
+        src, dst, size = (
+            np.concatenate([base.astype(np.uint64), mine])
+            for base, mine in zip((of.src, of.dst, of.bytes), sent.T, strict=True)
+        )
+        start, finish = (
+            np.where(columns[key] == NEVER, np.nan, columns[key]) for key in ("start_ps", "finish_ps")
+        )
+        return tables.frame(
+            {
+                "flow": np.arange(len(src), dtype=np.uint32),
+                "src": tables.Names(src.astype(np.int64), names),
+                "dst": tables.Names(dst.astype(np.int64), names),
+                "bytes": size,
+                "start_us": start / 1e6,
+                "fct_us": (finish - start) / 1e6,
+                **{key: columns[key] for key in ("delivered_bytes", "retransmits", "timeouts")},
+            }
+        )
+
+    def observe(self) -> "pandas.DataFrame":
+        """What flows have done since the last call of `observe` (pandas), a row for each that was on its way.
+
+        Columns: flow, delivered_bytes, acks, srtt_us (mean over these acks; NaN without any), retransmits,
+        timeouts, finished.
+        """
+        self._check_open()
+        columns = self._core.observe()
+        srtt = columns.pop("srtt_ps").astype(float)
+        return tables.frame({**columns, "srtt_us": np.where(srtt > 0, srtt, np.nan) / 1e6})
+
+    def fork(self) -> "OpenNetwork":
+        """A copy of the network, which goes on by itself: snapshot and restore.
+
+        Its messages are `copy.message(number)`. Raises `ScenarioError` for an algorithm in Python, whose
+        state cannot be copied.
+        """
+        self._check_open()
+        for used in self.scenario.flows.ccs:
+            if used.user_class:
+                expected = "an algorithm of the catalog: the state of one in Python cannot be copied"
+                raise ScenarioError("cc.name", used.label, expected)
+        copy = OpenNetwork.__new__(OpenNetwork)
+        vars(copy).update(vars(self), _core=self._core.fork(), _log=self._log.copied())
+        copy._messages = {number: one.copied(copy) for number, one in self._messages.items()}
+        copy._undelivered = deque(one.copied(copy) for one in self._undelivered)
+        return copy
+
+    def run(self) -> "Run":
+        """Close the network, run what is left, and return the `Run`.
+
+        The run ends as its scenario says. One that ends with its flows, all of which are done, ends at the
+        clock. No callback is called any more. Raises `BooksError` if packets or flows are unaccounted for,
+        and `ScenarioError` if there is no flow. After Ctrl-C, `run` can be called again.
+        """
+        from shallows.worlds import packet
+
+        self._check_open()
+        if self._state == "open":
+            self._log.as_scenario()  # raises if there is no flow
+            self._close()
+        try:
+            answer = self._core.finish()
+        except BaseException:
+            self._recover()
+            raise
+        scenario = self._log.as_scenario(self._ends_ps)
+        for number, finish_ps in enumerate(answer["flows"]["finish_ps"].tolist()):
+            if number in self._messages and finish_ps != NEVER:
+                self._messages[number].finish(finish_ps)
+        self._forget()
+        data = packet.of_answer(scenario, answer, time.perf_counter() - self._started)
+        return runner.described(data, scenario).check_books()
+
+    def _close(self) -> None:
+        """Let no further message join. Where every flow is done, the run ends at the clock."""
+        clock_ps, ended, unfinished = self._state_of_core()
+        at_clock = self.scenario.duration == NEVER and not unfinished and not ended
+        if at_clock:
+            self._ends_ps = max(clock_ps, self.scenario.warmup + 1)
+            self._core.advance(self._ends_ps, False)
+        self._core.close(at_clock)
+        self._state = "closing"
+
+    def _forget(self) -> None:
+        """Leave the core, whose memory becomes free."""
+        self._state = "closed"
+        del self._core
+
+    def _check_thread(self) -> None:
+        if threading.get_ident() != self._thread:
+            raise ScenarioError("network", "used in another thread", "calls in the thread that opened it")
+
+    def _check_open(self) -> None:
+        """Raise `ScenarioError` for a closed network, or for a call of another thread."""
+        self._check_thread()
+        if self._state == "closed":
+            raise ScenarioError("network", "closed", "calls before close() and run()")
+
+    def _check_running(self) -> int:
+        """The clock. Raises `ScenarioError` if no further message may join."""
+        self._check_open()
+        clock_ps, ended, _ = self._core.state()
+        if self._state == "closing":
+            raise ScenarioError("network", "closed", "run(), which was interrupted, and nothing else")
+        if ended:
+            raise ScenarioError("network", "ended", f"run() for the results: the run has ended {self._end()}")
+        return clock_ps
+
+    def _end(self) -> str:
+        """A clause that says when the run ended."""
+        duration = self.scenario.duration
+        return "by a problem" if duration == NEVER else f"at its duration, {TIME.text(duration)}"
+
+    def _state_of_core(self) -> tuple[int, bool, int]:
+        self._check_open()
+        return self._core.state()
+
+    def _table(self, traffic: str | None, cc: "Algorithm | None") -> int:
+        """The number of the driven table with this name, or this algorithm. Raises `ScenarioError`."""
+        flows = self.scenario.flows
+        for number, (table, name) in enumerate(zip(self.scenario.traffic, flows.names, strict=True)):
+            used = table.cc or self.scenario.cc
+            named = used is not None and (literal(cc) in (used.label, used.name) or cc is used.user_class)
+            if isinstance(table, Driven) and traffic in (None, name) and (cc is None or named):
+                return number
+        driven = [
+            (name, (table.cc or self.scenario.cc))
+            for table, name in zip(self.scenario.traffic, flows.names, strict=True)
+            if isinstance(table, Driven)
+        ]
+        known = ", ".join(f'"{name}" with {used.label}' for name, used in driven if used)
+        expected = f'a table of traffic with kind = "driven": {known}'
+        key, value = ("traffic", traffic) if traffic is not None else ("cc", literal(cc))
+        raise ScenarioError(key, value, expected + did_you_mean(value, [name for name, _ in driven]))
+
+    def _row(self, src: Host, dst: Host, size: Size, start: Time | None) -> tuple[int, int, int, int | None]:
+        """Source, target, bytes and start in ps; None for the clock. Raises `ScenarioError`."""
+        ends: list[int] = []
+        for key, host in (("src", src), ("dst", dst)):
+            try:
+                ends.append(self.scenario.graph.host(host))
+            except ValueError as error:
+                raise ScenarioError(key, host, str(error)) from None
+        if ends[0] == ends[1]:
+            raise ScenarioError("dst", dst, "another host than src: a message to itself needs no network")
+        return ends[0], ends[1], self._bytes(size), None if start is None else _ps("start", start)
+
+    def _bytes(self, size: object) -> int:
+        frame = self.scenario.frame
+        most = min(limits.SIZE.most, limits.MESSAGE.most * frame.payload)
+        expected = f'a size from 1 B to {SIZE.text(most)}, such as "4MB", or bytes as a whole number'
+        if isinstance(size, bool) or not isinstance(size, SupportsIndex | str | SizeQuantity):
+            raise ScenarioError("size", str(size), expected)
+        try:
+            amount = index(size) if isinstance(size, SupportsIndex) else SIZE.parse(str(size), frame.wire)
+        except ValueError as error:
+            raise ScenarioError("size", size, str(error)) from None
+        if not 1 <= amount <= most:
+            raise ScenarioError("size", str(size), expected)
+        return amount
+
+    def _sent(
+        self, table: int, rows: "Sequence[tuple[int, int, int, int | None]]", on_done: OnDone | None
+    ) -> list[Message]:
+        clock_ps = self._check_running()
+        ready = [(src, dst, size, clock_ps if start is None else start) for src, dst, size, start in rows]
+        for *_, start_ps in ready:
+            if start_ps < clock_ps:
+                raise ScenarioError(
+                    "start", TIME.text(start_ps), f"the clock, {TIME.text(clock_ps)}, or later"
+                )
+        if not ready:
+            return []
+        how = self._classes[table], self._controls[table]
+        try:
+            first = self._core.send([(*row, *how) for row in ready])
+        except ValueError as error:
+            raise ScenarioError("message", None, str(error)) from None
+        self._log.add(table, ready)
+        names = self.scenario.graph.host_names
+        made = [
+            Message(self, number, (names[src], names[dst]), size, start_ps, on_done)
+            for number, (src, dst, size, start_ps) in enumerate(ready, start=first)
+        ]
+        self._messages.update((message.number, message) for message in made)
+        self._callbacks += len(made) if on_done else 0
+        return made
+
+    def _target(self, duration: Time | None, until: object, limit: Time | None, clock_ps: int) -> int:
+        """The time in ps at which the clock stops at the latest. Raises `ScenarioError`."""
+        most = min(self.scenario.duration, limits.TIME.most)
+        if duration is not None:
+            to_ps, key = clock_ps + _ps("duration", duration), "duration"
+        elif isinstance(until, Message) or until == "completion":
+            to_ps, key = most if limit is None else _ps("limit", limit), "limit"
+        else:
+            to_ps, key = _ps("until", until), "until"
+        if to_ps < clock_ps:
+            expected = f"the clock, {TIME.text(clock_ps)}, or later"
+            raise ScenarioError(key, TIME.text(to_ps), expected)
+        if to_ps > limits.TIME.most:
+            expected = f"at most {TIME.text(limits.TIME.most)} since the start, the longest simulated time"
+            raise ScenarioError(key, TIME.text(to_ps), expected)
+        return to_ps
+
+    def _recover(self) -> None:
+        """Note what was done before an interrupt. After an exception of an algorithm the run is lost."""
+        try:
+            self._collect()
+        except RuntimeError:
+            self._forget()
+
+    def _collect(self) -> None:
+        """Note the completions that the core reports."""
+        for at_ps, number, at_sender in self._core.completions():
+            message = self._message(number)
+            if at_sender:
+                message.known = True
+                self._messages.pop(number)
+            else:
+                message.finish(at_ps)
+                self._undelivered.append(message)
+
+    def _delivered(self) -> list[Message]:
+        """Report messages that are done: call their callbacks and return them. An exception loses none."""
+        done: list[Message] = []
+        while self._undelivered:
+            message = self._undelivered.popleft()
+            done.append(message)
+            if message.on_done:
+                self._callbacks -= 1
+                message.on_done(message)
+        return done
+
+    def _of_links(self, links: "np.ndarray[Any, Any]", keys: Sequence[str]) -> "tables.Block":
+        self._check_open()
+        columns = self._core.links(links.astype(int).tolist())
+        names = tables.Names(links.astype(np.int64), self.scenario.graph.port_names)
+        return {"port": names, **{key: columns[key] for key in keys}}
+
+
+def _ps(key: str, time: object) -> int:
+    """A time in picoseconds. Raises `ScenarioError`."""
+    try:
+        return TIME.parse(str(time) if isinstance(time, TimeQuantity) else time)
+    except ValueError as error:
+        raise ScenarioError(key, time if isinstance(time, str) else str(time), str(error)) from None

@@ -1,0 +1,358 @@
+"""Networks that a program drives: the run of the log is the same run, and wrong calls change nothing."""
+
+import os
+import random
+import signal
+import threading
+import time
+
+import pytest
+import tomli_w
+
+import shallows as sh
+from each import each
+from soak import scenarios
+
+STAR = {
+    "duration": "until-done",
+    "topology": {"kind": "star", "hosts": 4, "rate": "10Gbps", "rtt": "4us"},
+    "cc": "dctcp",
+    "traffic": [{"kind": "driven"}],
+}
+
+
+def fingerprint(run):
+    return run.summary["fingerprint"]
+
+
+def drive(network, dice, calls=40, wrong=()):
+    """Random calls; after each of them one of the `wrong` functions, which are to raise."""
+    hosts, duration = network.scenario.graph.hosts, network.scenario.duration
+    step_ps = min(duration, 10**9) // 50
+    for _ in range(calls):
+        if network.ended:
+            break
+        call = dice.random()
+        if call < 0.5:
+            src = dice.randrange(hosts)
+            dst = (src + dice.randint(1, hosts - 1)) % hosts
+            ahead = f"{network.clock_ps + dice.randrange(step_ps)}ps" if dice.random() < 0.2 else None
+            network.send(src, dst, dice.randint(1, 10**5), start=ahead)
+        elif call < 0.75:
+            to = min(network.clock_ps + dice.randrange(2 * step_ps), duration)
+            network.advance(until=f"{to}ps")
+        elif network.unfinished:
+            network.advance(until="completion", limit=f"{network.clock_ps + step_ps}ps")
+        if dice.random() < 0.1:
+            network.fork().advance(f"{step_ps}ps")
+            network = network.fork()
+        for one in wrong:
+            with pytest.raises(sh.ScenarioError):
+                one(network)
+    return network
+
+
+def drawn(number):
+    """A random scenario of the packet world, with a driven table of each of its algorithms."""
+    world, tables = scenarios.lawful(96, number, packets=5000)
+    tables.get("hosts", {}).pop("costs", None)
+    has_driven = any(table["kind"] == "driven" for table in tables["traffic"])
+    if world != "packet" or has_driven or "route" in str(tables["traffic"]):
+        return None
+    tables["traffic"] = [*tables["traffic"], {"kind": "driven"}]
+    try:
+        return sh.Scenario.from_toml(tomli_w.dumps(tables))
+    except sh.ScenarioError:  # it names code that is not trusted
+        return None
+
+
+@each([(number,) for number in range(60)])
+def test_the_run_of_the_log_is_the_same_run(number):
+    scenario = drawn(number)
+    if scenario is None or scenario.graph.hosts < 2:
+        return
+    network = drive(sh.open(scenario), random.Random(number))
+    run = network.run()
+    again = sh.run(run.scenario, threads=1)
+    assert fingerprint(run) == fingerprint(again)
+    assert (
+        run.answer.answer["flows"]["finish_ps"].tolist() == again.answer.answer["flows"]["finish_ps"].tolist()
+    )
+
+
+def test_a_completion_time_is_that_of_the_results_and_of_arithmetic():
+    """1460 B are 1500 B on two links of 10 Gbps, 1.2 us each, and 1 us long. The clock stops 1 ps behind."""
+    with sh.open(STAR) as network:
+        network.advance("3us")
+        message = network.send("h0", "h3", 1460)
+        assert not message.done
+        assert message.fct_us is None
+        assert message.start_us == 3
+        assert network.advance(until=message) == [message]
+        assert message.done
+        assert message.fct_us == 4.4
+        assert not message.known
+        assert network.clock_ps == 7_400_001
+        run = network.run()
+    assert run.flows["fct_us"].tolist() == [4.4]
+    assert run.summary["duration_s"] == pytest.approx(7.400001e-6)
+
+
+def test_messages_of_several_tables_keep_the_order_of_their_calls():
+    traffic = [
+        {"kind": "poisson", "sizes": "20KB", "load": 0.3, "load_of": "host", "flows": 20},
+        {"kind": "driven", "name": "slow", "cc": "cubic"},
+        {"kind": "driven", "name": "fast", "priority": 1},
+    ]
+    with sh.open({**STAR, "traffic": traffic}) as network:
+        for i in range(30):
+            network.send(i % 4, (i + 1) % 4, 30_000, traffic=("slow", "fast")[i % 2])
+            network.advance("7us")
+        network.send(0, 1, "1KB", cc="cubic")
+        run = network.run()
+    assert run.flows["traffic"].tolist() == [0] * 20 + [1, 2] * 15 + [1]
+    assert run.flows["cc"].tolist()[-3:] == ["cubic", "dctcp", "cubic"]
+    assert fingerprint(run) == fingerprint(sh.run(run.scenario))
+
+
+def test_callbacks_send_at_the_time_of_the_completion():
+    """An answer waits for the acknowledgement that left before it: 64 B, 51.2 ns. Then it takes 4.4 us."""
+    done = []
+
+    def answer(message):
+        done.append(network.clock_ps)
+        if len(done) < 5:
+            network.send(message.dst, message.src, 1460, on_done=answer)
+
+    with sh.open(STAR) as network:
+        network.send(0, 1, 1460, on_done=answer)
+        network.advance("1ms")
+        assert network.clock_ps == 10**9
+    assert done == [i * 4_400_000 + (i - 1) * 51_200 + 1 for i in range(1, 6)]
+
+
+def test_an_exception_in_a_callback_loses_no_message():
+    def fails(message):
+        raise KeyError(message.number)
+
+    with sh.open(STAR) as network:
+        messages = [network.send(src, 3, 1460, on_done=fails) for src in range(3)]
+        for count in (1, 2, 3):
+            with pytest.raises(KeyError):
+                network.advance("1ms")
+            assert sum(message.done for message in messages) == count
+        network.advance("1ms")
+        run = network.run()
+    assert fingerprint(run) == fingerprint(sh.run(run.scenario))
+
+
+def test_a_copy_has_the_same_future_and_does_not_change_the_original():
+    with sh.open(STAR) as network:
+        message = network.send(0, 3, "1MB")
+        network.advance("100us")
+        copy = network.fork()
+        copy.send(1, 3, "1MB")
+        same = network.fork()
+        for one in (copy, same, network):
+            one.advance(until=one.message(message.number))
+        fct = [one.run().flows["fct_us"][0] for one in (copy, same, network)]
+    assert fct[0] > fct[1] == fct[2] == message.fct_us
+
+
+def test_tables_show_the_clock():
+    """Two senders at 10 Gbps fill the port to h3, which sends 1,250 B a us."""
+    with sh.open({**STAR, "record": {"ports": "all"}}) as network:
+        network.send_all([(0, 3, "1MB"), (1, 3, "1MB")])
+        network.advance("200us")
+        queue = network.queues.set_index("port")["queue_bytes"]
+        links = network.links.set_index("port")
+        assert queue["s0->h3"] > 1500 == 1500
+        assert queue.drop("s0->h3").max() <= 1500
+        assert links["delivered"]["s0->h3"] <= 200 * 1250 / 1500
+        flows = network.flows
+        assert flows["src"].tolist() == ["h0", "h1"]
+        assert flows["fct_us"].isna().all()
+        assert flows["delivered_bytes"].sum() == links["delivered"]["s0->h3"] * 1460
+        seen = network.observe()
+        assert seen["delivered_bytes"].tolist() == flows["delivered_bytes"].tolist()
+        network.advance("200us")
+        assert network.observe()["delivered_bytes"].sum() < network.flows["delivered_bytes"].sum()
+
+
+def other_thread(network):
+    found = []
+
+    def call():
+        try:
+            network.send(0, 1, 1)
+        except sh.ScenarioError as error:
+            found.append(error)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+    raise found[0]
+
+
+WRONG = {
+    lambda network: network.advance(until="0ps"): "or later",
+    lambda network: network.advance("-1us"): "a time of 0 or more",
+    lambda network: network.advance("1000001s"): "at most",
+    lambda network: network.advance(): "either a duration or until",
+    lambda network: network.advance("1us", until="2us"): "either a duration or until",
+    lambda network: network.advance(until=sh.open(STAR).send(0, 1, 1)): "a message of this network",
+    lambda network: network.send("h9", "h0", 1): "src",
+    lambda network: network.send(0, 99, 1): "dst",
+    lambda network: network.send(1, "h1", 1): "another host than src",
+    lambda network: network.send(0, 1, 0): "a size from 1 B",
+    lambda network: network.send(0, 1, "0B"): "a size from 1 B",
+    lambda network: network.send(0, 1, 10**18): "a size from 1 B",
+    lambda network: network.send(0, 1, True): "a size from 1 B",
+    lambda network: network.send(0, 1, 1.5): "a size from 1 B",
+    lambda network: network.send(0, 1, "1parsec"): "a size with its unit",
+    lambda network: network.send(0, 1, 1, start="0ps"): "or later",
+    lambda network: network.send(0, 1, 1, cc="dctpc"): "a table of traffic",
+    lambda network: network.send(0, 1, 1, traffic="nobody"): "a table of traffic",
+    lambda network: network.send_all([(0, 1, 1), (0, 0, 1)]): "another host than src",
+    lambda network: network.message(10**6): "the number of a message",
+    other_thread: "the thread that opened it",
+}
+
+
+def test_a_wrong_call_is_one_error_and_the_network_goes_on():
+    def all_calls(wrong):
+        network = sh.open(STAR)
+        network.advance("1us")
+        return fingerprint(drive(network, random.Random(3), 20, wrong).run())
+
+    assert all_calls(()) == all_calls(WRONG)
+
+
+@each([(call,) for call in WRONG])
+def test_an_error_says_what_was_expected(call):
+    with sh.open(STAR) as network:
+        network.advance("1us")
+        with pytest.raises(sh.ScenarioError, match=WRONG[call]):
+            call(network)
+
+
+def test_calls_after_the_end_are_errors():
+    network = sh.open({**STAR, "duration": "1ms"})
+    network.send(0, 1, "10MB")
+    network.advance("2ms")
+    assert network.ended
+    for call in (lambda: network.advance("1us"), lambda: network.send(0, 1, 1)):
+        with pytest.raises(sh.ScenarioError, match="the run has ended at its duration, 1ms"):
+            call()
+    run = network.run()
+    assert run.flows["fct_us"].isna().all()
+    assert fingerprint(run) == fingerprint(sh.run(run.scenario))
+    for call in (network.run, network.fork, lambda: network.clock_ps, lambda: network.send(0, 1, 1)):
+        with pytest.raises(sh.ScenarioError, match="closed"):
+            call()
+    network.close()
+    with pytest.raises(sh.ScenarioError, match="one message or more"):
+        sh.open(STAR).run()
+    with pytest.raises(sh.ScenarioError, match="a message under way"):
+        sh.open(STAR).advance(until="completion")
+
+
+def test_a_message_that_cannot_complete_before_the_end_is_an_error():
+    with sh.open({**STAR, "duration": "1ms"}) as network:
+        message = network.send(0, 1, "10MB")
+        with pytest.raises(sh.ScenarioError, match="before the run ends"):
+            network.advance(until=message)
+
+
+def test_what_cannot_be_driven_is_refused():
+    with pytest.raises(sh.ScenarioError, match=r"shallows\.open"):
+        sh.run(STAR)
+    with pytest.raises(sh.ScenarioError, match=r"hosts\.costs"):
+        sh.open({**STAR, "hosts": {"costs": [{"message": "1us"}]}})
+    with sh.open(STAR) as network:
+        network.send(0, 1, 1)
+        log = network.log
+    with pytest.raises(sh.ScenarioError, match="the log of a run"):
+        sh.open(log)
+
+
+def test_after_an_interrupt_the_run_goes_on():
+    def run(interrupted):
+        with sh.open(STAR) as network:
+            network.send(0, 3, "1GB")
+            if interrupted:
+                timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+                timer.start()
+                with pytest.raises(KeyboardInterrupt):
+                    network.advance("1s")
+                assert 0 < network.clock_ps < 10**12
+            network.advance(until="50ms" if network.clock_us < 50_000 else f"{network.clock_ps}ps")
+            network.send(1, 3, "1MB", start="200ms")
+            return fingerprint(network.run())
+
+    assert run(True) == run(False)
+
+
+def test_other_threads_run_while_the_network_advances():
+    counted, stops = [0], threading.Event()
+
+    def count():
+        while not stops.is_set():
+            counted[0] += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    with sh.open(STAR) as network:
+        network.send(0, 3, "400MB")
+        thread.start()
+        before = counted[0]
+        network.advance("1s")
+        assert counted[0] > before + 20
+    stops.set()
+    thread.join()
+
+
+def test_an_algorithm_in_python_raises_and_is_not_copied():
+    class Fails:
+        def __init__(self, window, rate):
+            self.left = 5
+
+        def on_ack(self, now, ack):
+            self.left -= 1
+            if not self.left:
+                raise ZeroDivisionError
+
+        def on_loss(self, now, loss):
+            pass
+
+        def decision(self):
+            return 10
+
+    with sh.open({**STAR, "cc": Fails}) as network:
+        network.send(0, 1, "1MB")
+        with pytest.raises(sh.ScenarioError, match=r"Fails.*cannot be copied"):
+            network.fork()
+        with pytest.raises(ZeroDivisionError):
+            network.advance("1ms")
+
+
+def test_a_saved_log_repeats_the_run(tmp_path):
+    with sh.open(STAR) as network:
+        network.send(0, 1, "1MB")
+        network.advance("30us")
+        network.send(2, 1, "1MB", start="50us")
+        file = network.save_log(tmp_path / "log.toml")
+        run = network.run()
+    assert fingerprint(sh.run(file)) == fingerprint(run)
+    saved = run.save(tmp_path / "out")
+    assert fingerprint(sh.run(saved / "scenario.toml")) == fingerprint(run)
+    assert sh.Run.load(saved).why(1).fct_ps / 1e6 == pytest.approx(run.flows["fct_us"][1])
+    assert run.figure() is not None
+
+
+def test_a_log_of_a_stranger_runs_no_code(tmp_path):
+    (tmp_path / "mine.py").write_text("raise SystemExit('it ran')\n")
+    text = sh.Scenario.from_tables(STAR).to_toml().replace('name = "dctcp"', 'name = "mine.py:Mine"')
+    (tmp_path / "log.toml").write_text(text)
+    with pytest.raises(sh.ScenarioError, match="trust"):
+        sh.open(tmp_path / "log.toml")
