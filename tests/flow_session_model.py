@@ -61,7 +61,8 @@ class Model:
     """What a server should answer."""
 
     def __init__(self, request):
-        self.request, self.state = request, "new"
+        """`request` makes the request of the network with a number of hosts."""
+        self.request, self.state, self.hosts = request, "new", HOSTS
         self.flows, self.horizon, self.token, self.shown = [], None, None, set()
 
     def answer(self, body):
@@ -140,8 +141,9 @@ class Model:
             raise RefusedError("unsupported_authority")
         if asked["profile"] != PROFILE:
             raise RefusedError("unsupported_profile")
-        if asked["node_count"] != HOSTS:
-            raise RefusedError("node_count_mismatch")
+        self.hosts = asked["node_count"]
+        if self.hosts < 2:
+            raise RefusedError("refused_by_network")
         if asked["link_rate_bps"] != RATE:
             raise RefusedError("link_rate_mismatch")
         self.state, self.token = "open", -1
@@ -155,8 +157,8 @@ class Model:
             raise RefusedError("sequence_mismatch")
         for key in ("execution_id", "operation_id", "flow_id"):
             _check(asked, key)
-        _check(asked, "source", 0, HOSTS - 1)
-        _check(asked, "destination", 0, HOSTS - 1)
+        _check(asked, "source", 0, self.hosts - 1)
+        _check(asked, "destination", 0, self.hosts - 1)
         if asked["source"] == asked["destination"]:
             raise RefusedError("invalid_field")
         _check(asked, "tag", 0, 2**32 - 1)
@@ -210,7 +212,7 @@ class Model:
         nothing = np.zeros(len(self.flows), np.uint32)
         never = np.full(len(self.flows), 2**64 - 1, np.uint64)
         flows = {**columns, "stop_ps": never, "class": nothing, "cc": nothing}
-        return _core.simulate({**self.request, "flows": flows})["flows"]["finish_ps"].tolist()
+        return _core.simulate({**self.request(self.hosts), "flows": flows})["flows"]["finish_ps"].tolist()
 
     def is_quiet(self):
         """Whether all is quiet; None if only acknowledgements may be under way."""
@@ -237,7 +239,7 @@ class Model:
             "authority_counters": self._counters(),
             "completion_rows": rows,
             "quiescent": True,
-            "sq_high_watermarks": [self._most(host, ends) for host in range(HOSTS)],
+            "sq_high_watermarks": [self._most(host, ends) for host in range(self.hosts)],
             "through_sequence": len(self.flows),
         }
 

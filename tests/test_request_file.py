@@ -25,7 +25,7 @@ def written(scenario, *, traffic):
 def test_the_file_of_the_tests_in_c_is_current(tmp_path):
     """A change of the request after which the file of before cannot be read raises VERSION."""
     scenario = Scenario.load(ROOT / "examples/c/star.toml")
-    path = request_file.write(scenario, tmp_path / "star.json", traffic=False)
+    path = request_file.write(scenario, tmp_path / "star.json")
     assert path.read_bytes() == (ROOT / "crates/capi/tests/star.json").read_bytes()
 
 

@@ -1,6 +1,6 @@
 /* Sends two messages over the network of a request file, and prints when they arrive.
  *
- *     shallows request examples/c/star.toml --no-traffic --out star.json
+ *     shallows request examples/c/star.toml --out star.json
  *     cc -I crates/capi/include examples/c/transfers.c target/release/libshallows.a -lm -lpthread -ldl -o transfers
  *     ./transfers star.json
  */

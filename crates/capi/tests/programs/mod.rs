@@ -9,7 +9,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What `shallows request examples/c/star.toml --no-traffic` writes.
+/// What `shallows request examples/c/star.toml` writes.
 pub fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/star.json")
 }
