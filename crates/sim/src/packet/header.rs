@@ -354,6 +354,12 @@ impl Header {
         }
     }
 
+    /// Whether it answers an in-band request: for a rate, or for a record of every hop.
+    #[must_use]
+    pub const fn answers_request(&self) -> bool {
+        matches!(self, Self::RatedAck(..) | Self::RateAnswer { .. }) || self.has_int()
+    }
+
     /// Whether it is an acknowledgement that also pulls a packet.
     #[must_use]
     pub const fn is_pull(&self) -> bool {

@@ -10,13 +10,16 @@
 //!
 //! An algorithm that asks for it gets delivery-rate samples ([`delivery`]) over selective acknowledgements.
 //!
-//! To add a transport, implement [`traits::TransportSender`] and [`traits::TransportReceiver`], add a variant to the enums in
+//! The sender of every transport is a [`flow::Flow`]: what all keep ([`flow::Common`], [`position`]) and one [`flow::Reliability`].
+//!
+//! To add a transport, implement [`flow::Reliability`] and [`traits::TransportReceiver`], add a variant to the enums in
 //! `sender.rs` and `receiver.rs`, and name it in [`shallows_cc::catalog::Reliability`] or [`shallows_cc::catalog::SendControl`].
 
 mod bursts;
 mod config;
 mod credit;
 mod delivery;
+mod flow;
 mod gate;
 mod go_back_n;
 mod inband;
@@ -26,6 +29,7 @@ mod lazy_timer;
 mod message;
 mod notifications;
 mod packet_sink;
+mod position;
 mod pulled;
 mod rack;
 mod rated;

@@ -11,7 +11,7 @@ use crate::host::transport::status::{Readiness, ReceiverEvent, Responses, SendSt
 use crate::host::waits::TotalWait;
 use crate::spec::network::Supply;
 
-/// Sending end of a transport.
+/// Sending end of a flow.
 pub trait TransportSender {
     /// Returns whether the flow may send.
     fn readiness(&mut self, now: Time) -> Readiness;
@@ -41,14 +41,10 @@ pub trait TransportSender {
     fn timeout_wait(&self) -> TotalWait;
 
     /// Returns the congestion window and pace, unless credits replace them.
-    fn gate(&self) -> Option<&Gate> {
-        None
-    }
+    fn gate(&self) -> Option<&Gate>;
 
     /// Returns the congestion window and pace, unless credits replace them.
-    fn gate_mut(&mut self) -> Option<&mut Gate> {
-        None
-    }
+    fn gate_mut(&mut self) -> Option<&mut Gate>;
 
     /// Returns the time for a wake timer that the algorithm has newly asked for.
     #[inline]
@@ -57,39 +53,22 @@ pub trait TransportSender {
     }
 
     /// Makes data of the application available.
-    ///
-    /// # Panics
-    /// If the receiver decides when data is sent; [`crate::spec::network::Network::check`] refuses such flows.
-    fn write(&mut self, _supply: Supply) {
-        unreachable!("a flow that waits for credits or pulls has all its data at the start")
-    }
+    fn write(&mut self, supply: Supply);
 
     /// Returns true if the application will write more data.
-    fn app_limited(&self) -> bool {
-        false
-    }
+    fn app_limited(&self) -> bool;
 
     /// Returns the number of credits that arrived when nothing was left to send.
-    fn credits_wasted(&self) -> u64 {
-        0
-    }
+    fn credits_wasted(&self) -> u64;
 
     /// Returns true once the algorithm has drawn a random number.
-    fn has_drawn(&self) -> bool {
-        self.gate().is_some_and(|gate| gate.control.has_drawn())
-    }
+    fn has_drawn(&self) -> bool;
 
     /// Returns the smoothed round-trip times, if the transport computes them.
-    fn rtt(&self) -> RttStats {
-        RttStats::NONE
-    }
+    fn rtt(&self) -> RttStats;
 
-    /// Reports internal variables; `since` is the time since the last report.
-    fn probe(&mut self, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
-        if let Some(gate) = self.gate_mut() {
-            gate.probe(since, record);
-        }
-    }
+    /// Reports internal variables; `since` is the time since the last report, and `has_rates` says whether switches announce rates.
+    fn probe(&mut self, since: Time, has_rates: bool, record: &mut dyn FnMut(&'static str, f64));
 
     /// Returns the state after an event. A deadline that has passed, because fewer packets in flight have a shorter timeout, is now.
     #[inline(always)]

@@ -23,4 +23,4 @@ mod send;
 mod tests;
 
 pub use receive::RoceReceiver;
-pub(crate) use send::GoBackNSender;
+pub(crate) use send::GoBackN;

@@ -26,4 +26,4 @@ mod send;
 mod tests;
 mod timer;
 
-pub use send::IrnSender;
+pub use send::Irn;

@@ -27,4 +27,4 @@ mod send;
 
 pub(crate) use receive::{Pull, UnorderedReceiver};
 pub(crate) use recovery::Recovery;
-pub(crate) use send::UnorderedSender;
+pub(crate) use send::PerPacket;

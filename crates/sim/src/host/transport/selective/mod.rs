@@ -12,4 +12,4 @@ mod timeout;
 
 pub(crate) use ranges::{Arrivals, Ranges};
 pub(crate) use receive::SelectiveReceiver;
-pub use send::SelectiveSender;
+pub use send::Selective;

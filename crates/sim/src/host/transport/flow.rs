@@ -1,0 +1,357 @@
+//! The sender of a flow: what every sender keeps, and a reliability, which says what has arrived, what is lost and what leaves next.
+
+use std::fmt::Debug;
+
+use shallows_cc::event::DeliverySample;
+use shallows_cc::port::Ecn;
+use shallows_cc::units::{Bytes, Time};
+
+use crate::host::stats::RttStats;
+use crate::host::transport::config::SenderConfig;
+use crate::host::transport::delivery::Delivery;
+use crate::host::transport::gate::Gate;
+use crate::host::transport::inband::InbandRequest;
+use crate::host::transport::message::Message;
+use crate::host::transport::packet_sink::PacketSink;
+use crate::host::transport::position::Position;
+use crate::host::transport::pulled::Recovery;
+use crate::host::transport::selective::Arrivals;
+use crate::host::transport::status::Readiness;
+use crate::host::transport::traits::TransportSender;
+use crate::host::waits::{TotalWait, Waits};
+use crate::packet::Slab;
+use crate::spec::network::{MIN_FRAME, Supply};
+
+/// Retransmissions and timeouts of a flow.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Repairs {
+    pub retransmits: u64,
+    pub timeouts: u64,
+    pub waits: Waits,
+}
+
+impl Repairs {
+    /// Counts a timeout for which the flow has waited since then.
+    pub(crate) fn on_timeout(&mut self, since: Time, now: Time) {
+        self.timeouts += 1;
+        self.waits.add(since, now);
+    }
+}
+
+/// What the sender of a flow keeps, whatever its reliability.
+#[derive(Clone, Debug)]
+pub(crate) struct Common {
+    pub gate: Gate,
+    pub position: Position,
+    pub repairs: Repairs,
+    /// ECN field of its data.
+    pub ecn: Ecn,
+    /// Delivery-rate samples, if the algorithm asks for them.
+    delivery: Option<Box<Delivery>>,
+}
+
+impl Common {
+    fn new(config: SenderConfig<'_>) -> Self {
+        Self {
+            delivery: config.control.samples_delivery().then(Delivery::new),
+            gate: Gate::new(config.control),
+            position: Position::new(Message::new(config.bytes, config.mss)),
+            repairs: Repairs::default(),
+            ecn: config.ecn,
+        }
+    }
+
+    /// Returns the length of the frame of a packet; `header` is what it has besides its payload.
+    #[inline]
+    pub(crate) fn length(&self, seq: u32, header: Bytes) -> Bytes {
+        (self.position.message.payload(seq) + header).max(MIN_FRAME)
+    }
+
+    /// Returns the payload of so many full packets.
+    #[inline]
+    pub(crate) fn payload(&self, packets: u32) -> Bytes {
+        self.position.message.mss * u64::from(packets)
+    }
+
+    /// Returns what a flow waits for that has nothing to send, new or again, while so many packets are in flight.
+    #[inline]
+    pub(crate) fn has_no_data(&mut self, in_flight: u32) -> Readiness {
+        if self.delivery.is_some() {
+            self.note_app_limited(in_flight);
+        }
+        Readiness::Blocked(self.position.message.blocked_by())
+    }
+
+    /// Notes that the application has no data, unless the window has no space.
+    #[inline(never)]
+    fn note_app_limited(&mut self, in_flight: u32) {
+        let in_flight = self.payload(in_flight);
+        if let Some(delivery) = &mut self.delivery
+            && in_flight < self.gate.window
+        {
+            delivery.on_app_limited(in_flight);
+        }
+    }
+
+    /// Notes for delivery-rate samples that a packet leaves, before and after which so many are in flight.
+    #[inline]
+    pub(crate) fn stamp(&mut self, now: Time, seq: u32, (before, after): (u32, u32)) {
+        if self.delivery.is_some() {
+            self.stamp_delivery(now, seq, (before, after));
+        }
+    }
+
+    #[inline(never)]
+    fn stamp_delivery(&mut self, now: Time, seq: u32, (before, after): (u32, u32)) {
+        let in_flight = self.payload(after);
+        if let Some(delivery) = &mut self.delivery {
+            if before == 0 && delivery.is_idle() {
+                self.gate.control.on_restart(now);
+                self.gate.decide();
+            }
+            delivery.on_sent(now, seq, (in_flight, before == 0));
+        }
+    }
+
+    /// Returns the delivery-rate sample of an acknowledgement whose newest packet left at `answered`, and tells the algorithm of packets that
+    /// it shows to be `lost`, and of losses that were none.
+    #[inline]
+    pub(crate) fn sample_delivery(
+        &mut self,
+        now: Time,
+        arrivals: Arrivals,
+        answered: Time,
+        lost: impl FnOnce(&Position) -> Vec<u32>,
+    ) -> Option<DeliverySample> {
+        self.delivery.as_ref()?;
+        let lost = lost(&self.position);
+        self.take_sample(now, arrivals, answered, lost)
+    }
+
+    #[inline(never)]
+    fn take_sample(&mut self, now: Time, arrivals: Arrivals, answered: Time, lost: Vec<u32>) -> Option<DeliverySample> {
+        self.delivery.as_mut()?.record_arrivals(now, arrivals, answered, &self.position.message);
+        self.report_lost_packets(now, |_| lost);
+        let delivery = self.delivery.as_mut()?;
+        if delivery.takes_back_losses() {
+            self.gate.control.on_spurious_loss(now);
+        }
+        delivery.sample()
+    }
+
+    /// Tells the algorithm of those packets that are newly known to be lost, if it takes delivery-rate samples.
+    #[inline]
+    pub(crate) fn report_lost_packets(&mut self, now: Time, lost: impl FnOnce(&Position) -> Vec<u32>) {
+        let Some(delivery) = &mut self.delivery else { return };
+        for seq in lost(&self.position) {
+            if let Some(lost) = delivery.on_lost(seq, self.position.next, &self.position.message) {
+                self.gate.control.on_packet_lost(now, &lost);
+            }
+        }
+    }
+}
+
+/// How a transport detects and repairs losses, and what lets its packets leave. A part has the state that only its transport needs.
+pub(crate) trait Reliability: Clone + Debug {
+    /// Whether packets leave by the window and pace of the algorithm.
+    const HAS_GATE: bool = true;
+
+    /// Returns whether the flow may send.
+    fn readiness(&mut self, common: &mut Common, now: Time) -> Readiness;
+
+    /// Creates the next packet and returns its index; `header` is the length of a data frame without its payload.
+    fn send(&mut self, common: &mut Common, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32;
+
+    /// Handles a packet for the sender. Slot `at` is already free, but valid until the next insertion.
+    ///
+    /// # Panics
+    /// If the packet belongs to another transport.
+    fn on_packet(&mut self, common: &mut Common, now: Time, at: u32, packets: &Slab);
+
+    /// Returns the time for a new timer, if no earlier one is set.
+    fn arm_timer(&mut self, common: &Common) -> Option<Time>;
+
+    /// Handles a timer set by [`Self::arm_timer`]; the deadline may have moved since.
+    fn on_timer(&mut self, common: &mut Common, now: Time);
+
+    /// Returns the number of packets in flight, unless credits count them.
+    fn in_flight(&self, common: &Common) -> Option<u32>;
+
+    /// Returns the number after the last packet that leaves even if the flow is stopped.
+    #[inline]
+    fn begun(&self, common: &Common) -> u32 {
+        common.position.next
+    }
+
+    /// Handles the stop of a flow, whose message has been truncated.
+    fn on_stop(&mut self, _common: &mut Common, _now: Time) {}
+
+    /// Returns whether the sender knows that every byte has arrived.
+    #[inline]
+    fn done(&self, common: &Common) -> bool {
+        common.position.unacked == common.position.message.end
+    }
+
+    /// Returns the smoothed round-trip times, if the transport computes them.
+    fn rtt(&self) -> RttStats {
+        RttStats::NONE
+    }
+
+    /// Returns the number of credits that arrived when nothing was left to send.
+    fn credits_wasted(&self) -> u64 {
+        0
+    }
+
+    /// Returns whether the window says what may be in flight, for reports.
+    fn shows_window(&self) -> bool {
+        false
+    }
+
+    /// Reports internal variables; `since` is the time since the last report.
+    fn probe(&mut self, common: &mut Common, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
+        common.gate.probe(since, record);
+    }
+
+    /// Remembers the entropy value with which the packet `seq` has left.
+    #[inline]
+    fn remember(&mut self, _common: &Common, _seq: impl FnOnce() -> u32, _value: u16) {}
+
+    /// Returns whether it finds losses by selective acknowledgements of single packets.
+    #[inline]
+    fn has_recovery(&self) -> bool {
+        false
+    }
+
+    /// Returns the loss detection by selective acknowledgements of single packets, if it has it.
+    #[inline]
+    fn recovery(&mut self) -> Option<&mut Recovery> {
+        None
+    }
+}
+
+/// Sender of one flow.
+#[derive(Clone, Debug)]
+pub(crate) struct Flow<R> {
+    pub common: Common,
+    pub reliability: R,
+}
+
+impl<R: Reliability> Flow<R> {
+    pub(crate) fn new(reliability: R, config: SenderConfig<'_>) -> Self {
+        Self { reliability, common: Common::new(config) }
+    }
+
+    /// Returns the flow without the type of its reliability.
+    pub(crate) fn as_dyn(&self) -> &dyn TransportSender
+    where
+        R: 'static,
+    {
+        self
+    }
+
+    /// Returns the flow without the type of its reliability.
+    pub(crate) fn as_dyn_mut(&mut self) -> &mut dyn TransportSender
+    where
+        R: 'static,
+    {
+        self
+    }
+
+    /// Handles a packet for the sender, and what it answers to an in-band `request`. Slot `at` is already free, but valid until the next
+    /// insertion.
+    ///
+    /// # Panics
+    /// If the packet belongs to another transport.
+    #[inline(always)]
+    pub(crate) fn on_packet(&mut self, now: Time, (at, packets): (u32, &Slab), request: Option<&mut InbandRequest>) {
+        if let Some(request) = request
+            && packets.header(at).answers_request()
+        {
+            request.on_ack(now, packets.header(at), (at, packets), &mut self.common.gate);
+        }
+        self.reliability.on_packet(&mut self.common, now, at, packets);
+    }
+}
+
+impl<R: Reliability> TransportSender for Flow<R> {
+    #[inline(always)]
+    fn readiness(&mut self, now: Time) -> Readiness {
+        self.reliability.readiness(&mut self.common, now)
+    }
+
+    #[inline(always)]
+    fn send(&mut self, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
+        self.reliability.send(&mut self.common, now, header, out)
+    }
+
+    #[inline(always)]
+    fn arm_timer(&mut self) -> Option<Time> {
+        self.reliability.arm_timer(&self.common)
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        self.reliability.on_timer(&mut self.common, now);
+    }
+
+    fn stop(&mut self, now: Time) {
+        let begun = self.reliability.begun(&self.common);
+        self.common.position.message.truncate(begun);
+        self.reliability.on_stop(&mut self.common, now);
+    }
+
+    #[inline(always)]
+    fn done(&self) -> bool {
+        self.reliability.done(&self.common)
+    }
+
+    fn progress(&self) -> (u32, Option<u32>) {
+        (self.common.position.sent_below, self.reliability.in_flight(&self.common))
+    }
+
+    fn repairs(&self) -> (u64, u64) {
+        (self.common.repairs.retransmits, self.common.repairs.timeouts)
+    }
+
+    fn timeout_wait(&self) -> TotalWait {
+        self.common.repairs.waits.total()
+    }
+
+    #[inline]
+    fn gate(&self) -> Option<&Gate> {
+        R::HAS_GATE.then_some(&self.common.gate)
+    }
+
+    #[inline]
+    fn gate_mut(&mut self) -> Option<&mut Gate> {
+        R::HAS_GATE.then_some(&mut self.common.gate)
+    }
+
+    fn write(&mut self, supply: Supply) {
+        let begun = self.reliability.begun(&self.common);
+        self.common.position.message.write(supply, begun);
+    }
+
+    fn app_limited(&self) -> bool {
+        self.common.position.message.app_limited()
+    }
+
+    fn credits_wasted(&self) -> u64 {
+        self.reliability.credits_wasted()
+    }
+
+    fn has_drawn(&self) -> bool {
+        self.common.gate.control.has_drawn()
+    }
+
+    fn rtt(&self) -> RttStats {
+        self.reliability.rtt()
+    }
+
+    fn probe(&mut self, since: Time, has_rates: bool, record: &mut dyn FnMut(&'static str, f64)) {
+        // The window of a flow with explicit rates says only whether it has received one.
+        if self.reliability.shows_window() && !has_rates {
+            record("window_pkt", self.common.gate.window / self.common.position.message.mss);
+        }
+        self.reliability.probe(&mut self.common, since, record);
+    }
+}
