@@ -9,7 +9,7 @@ use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::status::Responses;
 use crate::host::transport::{int, rated};
 use crate::packet::Slab;
-use crate::packet::header::{Header, TcpData};
+use crate::packet::header::Header;
 
 /// Request in the data of a sender.
 #[derive(Clone, Debug)]
@@ -63,32 +63,21 @@ impl InbandEcho {
         }
     }
 
-    /// Records what a packet has collected, and returns its data. A request without data is answered at once. Slot `at` is
-    /// already free, but valid until the next insertion.
+    /// Records what a packet has collected. Returns the answer if it is a request without data. Slot `at` is already free, but valid until
+    /// the next insertion.
     ///
     /// # Panics
     /// If the packet carries another kind of request.
-    #[inline(never)]
-    pub fn record<'a>(
-        &mut self,
-        at: u32,
-        header: &'a Header,
-        out: &mut PacketSink<'_>,
-    ) -> Result<&'a TcpData, Responses> {
-        match (self, header) {
-            (Self::Int(echo), Header::IntData(data)) => {
-                echo.record(at, out.packets);
-                Ok(data)
+    pub fn record(&mut self, at: u32, out: &mut PacketSink<'_>) -> Option<Responses> {
+        match self {
+            Self::Rates(echo) => {
+                let header = *out.packets.header(at);
+                echo.record(&header, out).err()
             }
-            (Self::Rates(echo), _) => echo.record(header, out),
-            (Self::Int(_), _) => unreachable!("a packet of another transport: {header:?}"),
-        }
-    }
-
-    /// Records what a RoCE frame has collected.
-    pub(crate) fn record_frame(&mut self, at: u32, packets: &mut Slab) {
-        if let Self::Int(echo) = self {
-            echo.record(at, packets);
+            Self::Int(echo) => {
+                echo.record(at, out.packets);
+                None
+            }
         }
     }
 

@@ -11,8 +11,9 @@
 //! An algorithm that asks for it gets delivery-rate samples ([`delivery`]) over selective acknowledgements.
 //!
 //! The sender of every transport is a [`flow::Flow`]: what all keep ([`flow::Common`], [`position`]) and one [`flow::Reliability`].
+//! The receiver is an [`inflow::Inflow`]: what has arrived, and one [`inflow::Feedback`].
 //!
-//! To add a transport, implement [`flow::Reliability`] and [`traits::TransportReceiver`], add a variant to the enums in
+//! To add a transport, implement [`flow::Reliability`] and [`inflow::Feedback`], add a variant to the enums in
 //! `sender.rs` and `receiver.rs`, and name it in [`shallows_cc::catalog::Reliability`] or [`shallows_cc::catalog::SendControl`].
 
 mod bursts;
@@ -23,6 +24,7 @@ mod flow;
 mod gate;
 mod go_back_n;
 mod inband;
+mod inflow;
 mod int;
 mod irn;
 mod lazy_timer;

@@ -94,10 +94,10 @@ pub trait TransportSender {
     }
 }
 
-/// Receiving end of a transport.
+/// Receiving end of a flow.
 pub(crate) trait TransportReceiver {
     /// Returns the time for a new timer, if no earlier one is set.
-    fn arm_timer(&mut self, now: Time) -> Option<Time>;
+    fn arm_timer(&mut self) -> Option<Time>;
 
     /// Handles a timer set by [`Self::arm_timer`] and returns the packets that it sends.
     fn on_timer(&mut self, now: Time, out: &mut PacketSink<'_>) -> Responses;
@@ -108,39 +108,31 @@ pub(crate) trait TransportReceiver {
     /// Returns the data that has arrived.
     fn reassembly(&self) -> &Reassembly;
 
-    /// Returns the reordering depth in packets ([`super::reordering`]), if the receiver accepts packets out of order.
-    fn reordering(&self) -> u32 {
-        0
-    }
+    /// Returns the reordering depth in packets ([`super::reordering`]); zero if the receiver accepts packets in order alone.
+    fn reordering(&self) -> u32;
 
     /// Returns the number of credits sent.
-    fn credits(&self) -> u64 {
-        0
-    }
+    fn credits(&self) -> u64;
 
     /// Returns the errors of timestamps, if they are not exact.
-    fn timestamps(&self) -> Option<&TimestampModel> {
-        None
-    }
+    fn timestamps(&self) -> Option<&TimestampModel>;
 
     /// Returns true once the algorithm has drawn a random number.
-    fn has_drawn(&self) -> bool {
-        false
-    }
+    fn has_drawn(&self) -> bool;
 
     /// Reports internal variables, if the receiver is where the algorithm runs.
-    fn probe(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
+    fn probe(&self, record: &mut dyn FnMut(&'static str, f64));
 
     /// Handles a timer and returns what to do after it.
     #[inline(always)]
     fn expire(&mut self, now: Time, out: &mut PacketSink<'_>) -> ReceiverEvent {
         let responses = self.on_timer(now, out);
-        self.event(now, responses)
+        self.event(responses)
     }
 
     /// Returns what to do after an event.
     #[inline(always)]
-    fn event(&mut self, now: Time, responses: Responses) -> ReceiverEvent {
-        ReceiverEvent { responses, timer: self.arm_timer(now), complete: self.reassembly().complete() }
+    fn event(&mut self, responses: Responses) -> ReceiverEvent {
+        ReceiverEvent { responses, timer: self.arm_timer(), complete: self.reassembly().complete() }
     }
 }

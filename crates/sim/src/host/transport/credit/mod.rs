@@ -14,7 +14,7 @@ mod receive;
 mod request;
 mod send;
 
-pub(crate) use receive::CreditReceiver;
+pub(crate) use receive::CreditFeedback;
 pub(crate) use send::Credited;
 
 /// Length of a frame without payload: the minimum Ethernet frame with preamble and inter-frame gap.

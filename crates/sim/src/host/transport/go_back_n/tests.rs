@@ -7,9 +7,10 @@ use shallows_cc::rng::Rng;
 use shallows_cc::sender::{Decision, Segments, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
-use super::{GoBackN, RoceReceiver};
+use super::{GoBackN, RoceFeedback};
 use crate::host::timestamps::TimestampModel;
 use crate::host::transport::flow::Flow;
+use crate::host::transport::inflow::Inflow;
 use crate::host::transport::message::Message;
 use crate::host::transport::traits::TransportSender;
 use crate::host::transport::{PacketSink, Readiness, ReceiverConfig, SenderConfig};
@@ -61,9 +62,10 @@ impl Flow<GoBackN> {
     }
 }
 
-fn new_receiver(packets: u64) -> RoceReceiver {
+fn new_receiver(packets: u64) -> Inflow<RoceFeedback> {
     let notification = Silent::boxed(&Values::defaults(&[]), 1);
-    RoceReceiver::new(ReceiverConfig { notification, ..ReceiverConfig::sample(MSS * packets, MSS) })
+    let config = ReceiverConfig { notification, ..ReceiverConfig::sample(MSS * packets, MSS) };
+    Inflow::new(config, RoceFeedback::new)
 }
 
 fn send_one(sender: &mut Flow<GoBackN>, now: Time) -> RoceData {
@@ -74,10 +76,10 @@ fn send_one(sender: &mut Flow<GoBackN>, now: Time) -> RoceData {
 }
 
 /// Returns the answer to a frame.
-fn answer(receiver: &mut RoceReceiver, frame: RoceData) -> Option<Header> {
+fn answer(receiver: &mut Inflow<RoceFeedback>, frame: RoceData) -> Option<Header> {
     let mut packets = Slab::default();
     let out = &mut PacketSink { packets: &mut packets, flow: 0, path: 0 };
-    let at = receiver.on_data(Time::ZERO, &frame, false, out).now()?;
+    let at = receiver.feedback.on_data(&mut receiver.intake, Time::ZERO, (&frame, false), out).now()?;
     Some(*packets.header(at))
 }
 
@@ -119,13 +121,13 @@ fn round_trips_have_the_errors_of_their_timestamps() {
     let seen = |host_delay_removed| -> Vec<f64> {
         let model = TimestampModel::new(stamps(host_delay_removed), us(1), Rng::new(1, 1));
         let mut receiver = new_receiver(1000);
-        receiver.timestamps = Some(Box::new(model));
+        receiver.intake.timestamps = Some(Box::new(model));
         let round_trip = |seq| {
             let now = us(100 * u64::from(seq) + 20);
             let frame = RoceData { sent: now - us(20), seq, asks: true, has_int: false };
             let mut packets = Slab::default();
             let out = &mut PacketSink { packets: &mut packets, flow: 0, path: 0 };
-            let at = receiver.on_data(now, &frame, false, out).now().unwrap();
+            let at = receiver.feedback.on_data(&mut receiver.intake, now, (&frame, false), out).now().unwrap();
             let Header::RoceAck(answer) = *packets.header(at) else { panic!("no answer") };
             answer.round_trip(now + us(30)).as_micros()
         };
