@@ -214,7 +214,7 @@ pub(crate) trait Reliability: Clone + Debug {
 
     /// Remembers the entropy value with which the packet `seq` has left.
     #[inline]
-    fn remember(&mut self, _common: &Common, _seq: impl FnOnce() -> u32, _value: u16) {}
+    fn remember(&mut self, _seq: impl FnOnce() -> u32, _value: u16) {}
 
     /// Returns whether it finds losses by selective acknowledgements of single packets.
     #[inline]

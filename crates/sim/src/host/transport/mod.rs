@@ -11,7 +11,7 @@
 //! An algorithm that asks for it gets delivery-rate samples ([`delivery`]) over selective acknowledgements.
 //!
 //! The sender of every transport is a [`flow::Flow`]: what all keep ([`flow::Common`], [`position`]) and one [`flow::Reliability`].
-//! The receiver is an [`inflow::Inflow`]: what has arrived, and one [`inflow::Feedback`].
+//! Reliabilities that know each packet keep a [`ledger`]. The receiver is an [`inflow::Inflow`]: what has arrived, and one [`inflow::Feedback`].
 //!
 //! To add a transport, implement [`flow::Reliability`] and [`inflow::Feedback`], add a variant to the enums in
 //! `sender.rs` and `receiver.rs`, and name it in [`shallows_cc::catalog::Reliability`] or [`shallows_cc::catalog::SendControl`].
@@ -28,6 +28,7 @@ mod inflow;
 mod int;
 mod irn;
 mod lazy_timer;
+mod ledger;
 mod message;
 mod notifications;
 mod packet_sink;

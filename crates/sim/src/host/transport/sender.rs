@@ -118,7 +118,7 @@ impl FlowSender {
             let value = paths.next(now, self.endpoint.port);
             packets[at].set_entropy(value);
             let seq = || packets.header(at).numbers().0;
-            of_any!(&mut self.sender, flow => flow.reliability.remember(&flow.common, seq, value));
+            of_any!(&mut self.sender, flow => flow.reliability.remember(seq, value));
         }
         (at, status)
     }

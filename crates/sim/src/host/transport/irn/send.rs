@@ -47,12 +47,12 @@ impl Irn {
     fn deficit(&self, common: &Common) -> Option<Bytes> {
         let (position, window) = (&common.position, common.gate.window);
         let mss = position.message.mss;
-        let behind = if self.sprayed { self.rack.in_flight } else { position.outstanding() };
+        let behind = if self.sprayed { self.rack.in_flight() } else { position.outstanding() };
         if behind >= self.cap {
             return Some(mss * u64::from(behind + 1 - self.cap));
         }
-        let needed = Bytes(mss.0.saturating_mul(u64::from(self.rack.in_flight) + 1));
-        let waits = self.rack.in_flight > 0 && needed > window && !self.bursts.continue_at(position.next);
+        let needed = Bytes(mss.0.saturating_mul(u64::from(self.rack.in_flight()) + 1));
+        let waits = self.rack.in_flight() > 0 && needed > window && !self.bursts.continue_at(position.next);
         waits.then(|| needed - window)
     }
 
@@ -90,7 +90,7 @@ impl Irn {
                 one_way_delay: answer.delay,
                 samples: 1,
                 acked: std::mem::take(&mut self.unreported),
-                in_flight: common.payload(self.rack.in_flight),
+                in_flight: common.payload(self.rack.in_flight()),
                 recovering: common.position.unacked < self.recover,
                 ..Ack::default()
             };
@@ -123,7 +123,7 @@ impl Reliability for Irn {
     fn readiness(&mut self, common: &mut Common, now: Time) -> Readiness {
         if self.rack.first_lost().is_none() {
             if !common.position.has_data() {
-                return common.has_no_data(self.rack.in_flight);
+                return common.has_no_data(self.rack.in_flight());
             }
             if let Some(short) = self.deficit(common) {
                 return Readiness::Blocked(BlockedBy::Window(short));
@@ -157,7 +157,7 @@ impl Reliability for Irn {
     }
 
     fn arm_timer(&mut self, _common: &Common) -> Option<Time> {
-        self.timer.arm(self.rack.in_flight, self.rack.deadline)
+        self.timer.arm(self.rack.in_flight(), self.rack.deadline)
     }
 
     fn on_timer(&mut self, common: &mut Common, now: Time) {
@@ -165,7 +165,7 @@ impl Reliability for Irn {
         if self.rack.deadline <= now {
             self.find_losses(common, now);
         }
-        if self.timer.deadline(self.rack.in_flight) <= now {
+        if self.timer.deadline(self.rack.in_flight()) <= now {
             common.repairs.on_timeout(self.timer.since(), now);
             let repeated = self.timer.fail();
             self.rack.on_timeout(now, Time::ZERO);
@@ -174,7 +174,7 @@ impl Reliability for Irn {
     }
 
     fn in_flight(&self, _common: &Common) -> Option<u32> {
-        Some(self.rack.in_flight)
+        Some(self.rack.in_flight())
     }
 
     // A segment is always sent to its end.

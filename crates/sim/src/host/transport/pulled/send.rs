@@ -1,6 +1,6 @@
 //! Reliability packet by packet at the sender, which knows of each packet whether it has arrived, and sends as its allowance permits.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use shallows_cc::catalog::SendControl;
 use shallows_cc::event::{Ack, Loss, LossKind};
@@ -9,6 +9,7 @@ use shallows_cc::units::{Bytes, Time};
 use crate::host::transport::config::SenderConfig;
 use crate::host::transport::flow::{Common, Reliability};
 use crate::host::transport::lazy_timer::{LazyTimer, Timeout};
+use crate::host::transport::ledger::{Ledger, State};
 use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::pulled::allowance::Allowance;
@@ -22,42 +23,19 @@ use crate::packet::header::{Header, PulledAnswer, PulledData, Sack};
 /// each answer.
 const ANSWERED_KEPT: usize = 64;
 
-/// State of a packet that has been sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// On its way, and its answer likewise.
-    InFlight,
-    /// Known to be lost or trimmed: it is to be sent again.
-    Missing,
-    /// At the receiver.
-    Arrived,
-}
-
-/// A packet that has been sent.
+/// What is noted of a packet that has been sent.
 #[derive(Clone, Copy, Debug)]
-struct Sent {
-    /// When it left last.
-    at: Time,
-    state: State,
+struct Note {
     /// How often its timeout has expired.
     timeouts: u8,
     /// The entropy value with which it left, over connections that remember it.
     value: u16,
 }
 
-impl Sent {
-    const fn now(at: Time, timeouts: u8) -> Self {
-        Self { at, state: State::InFlight, timeouts, value: 0 }
-    }
-}
-
 /// Reliability and allowance of one flow.
 #[derive(Clone, Debug)]
 pub struct PerPacket {
-    /// The packets from the first on that has not arrived.
-    packets: VecDeque<Sent>,
-    missing: BTreeSet<u32>,
-    in_flight: u32,
+    ledger: Ledger<Note>,
     allowance: Allowance,
     /// Number of the next new packet when the window last blocked the flow; packets below count as limited by it.
     limited_below: u32,
@@ -83,9 +61,7 @@ impl PerPacket {
     pub(crate) fn new(config: &SenderConfig<'_>, leave: SendControl) -> Self {
         let (window, end) = (config.control.decision().window, Message::new(config.bytes, config.mss).end);
         Self {
-            packets: VecDeque::new(),
-            missing: BTreeSet::new(),
-            in_flight: 0,
+            ledger: Ledger::new(),
             allowance: Allowance::new(leave, window, (config.mss, end), config.grants),
             limited_below: 0,
             departures: VecDeque::new(),
@@ -109,7 +85,7 @@ impl PerPacket {
                 self.find_losses(common, now, answer.sent, answer.sack);
             }
             Header::PulledNack(answer) => {
-                if self.on_missing(common, answer.sent, answer.seq) {
+                if self.on_missing(answer.sent, answer.seq) {
                     self.allowance.on_trimmed(common.position.message.mss.0);
                     self.report_trim(common, now, &answer, entropy);
                 }
@@ -118,7 +94,7 @@ impl PerPacket {
             }
             Header::ProbeAck { sent, sack } => self.find_losses(common, now, sent, sack),
             Header::PulledData(PulledData { sent, seq, .. }) => {
-                if self.on_missing(common, sent, seq) {
+                if self.on_missing(sent, seq) {
                     self.allowance.on_returned();
                     self.report_trim(common, now, &PulledAnswer { sent, seq, ..PulledAnswer::default() }, entropy);
                 }
@@ -129,14 +105,8 @@ impl PerPacket {
     }
 
     fn on_ack(&mut self, common: &mut Common, now: Time, answer: &PulledAnswer, entropy: u16) {
-        let Some(index) = answer.seq.checked_sub(common.position.unacked) else { return };
-        let before = std::mem::replace(&mut self.packets[index as usize].state, State::Arrived);
-        match before {
-            State::Arrived => return,
-            State::InFlight => self.in_flight -= 1,
-            State::Missing => {
-                self.missing.remove(&answer.seq);
-            }
+        if answer.seq < self.ledger.first() || self.ledger.arrive(answer.seq) == State::Arrived {
+            return;
         }
         self.move_on(common);
         let acked = common.position.message.payload(answer.seq);
@@ -146,10 +116,8 @@ impl PerPacket {
 
     /// Forgets the packets before the first one that has not arrived.
     fn move_on(&mut self, common: &mut Common) {
-        while self.packets.front().is_some_and(|sent| sent.state == State::Arrived) {
-            self.packets.pop_front();
-            common.position.unacked += 1;
-        }
+        self.ledger.forget_arrived();
+        common.position.unacked = self.ledger.first();
     }
 
     /// Finds packets that are lost, or have arrived without their answers, by the answer to one that left at `sent`.
@@ -162,15 +130,15 @@ impl PerPacket {
     }
 
     fn resolve_overdue(&mut self, common: &mut Common, now: Time) {
-        let in_flight = common.payload(self.in_flight);
+        let in_flight = common.payload(self.ledger.in_flight());
         let mut lost = Bytes::ZERO;
-        while let Some((sent, seq)) = self.oldest(common)
+        while let Some((sent, seq)) = self.oldest()
             && let Some(arrived) = self.recovery.as_ref().and_then(|recovery| recovery.verdict(sent, seq))
         {
             if arrived {
                 self.on_covered(common, now, seq);
             } else {
-                self.lose(common, seq, Evidence::Acknowledgements);
+                self.lose(seq, Evidence::Acknowledgements);
                 lost += common.position.message.payload(seq);
             }
         }
@@ -183,31 +151,30 @@ impl PerPacket {
 
     /// Handles the arrival of a packet of which another answer tells.
     fn on_covered(&mut self, common: &mut Common, now: Time, seq: u32) {
-        self.packets[(seq - common.position.unacked) as usize].state = State::Arrived;
-        self.in_flight -= 1;
+        self.ledger.arrive(seq);
         self.move_on(common);
-        let (acked, in_flight) = (common.position.message.payload(seq), common.payload(self.in_flight));
+        let (acked, in_flight) = (common.position.message.payload(seq), common.payload(self.ledger.in_flight()));
         common.gate.on_ack(now, &Ack { acked, in_flight, ..Ack::default() });
     }
 
     /// Records the loss of a packet, of which the path selection is told.
-    fn lose(&mut self, common: &Common, seq: u32, evidence: Evidence) {
-        let value = self.packets[(seq - common.position.unacked) as usize].value;
-        self.set_missing(common, seq);
+    fn lose(&mut self, seq: u32, evidence: Evidence) {
+        let value = self.ledger.known(seq).note.value;
+        self.ledger.lose(seq);
         if let Some(recovery) = &mut self.recovery {
             recovery.on_lost(value, evidence);
         }
     }
 
     /// Records that the timeout of a packet has expired, and doubles it for this packet alone.
-    fn expire(&mut self, common: &Common, seq: u32) {
-        let packet = &mut self.packets[(seq - common.position.unacked) as usize];
-        if self.timeout.after(u32::from(packet.timeouts)) < self.timeout.max {
-            packet.timeouts += 1;
+    fn expire(&mut self, seq: u32) {
+        let note = self.ledger.note_mut(seq);
+        if self.timeout.after(u32::from(note.timeouts)) < self.timeout.max {
+            note.timeouts += 1;
         }
-        let lists = usize::from(packet.timeouts).max(self.repeats.len());
+        let lists = usize::from(note.timeouts).max(self.repeats.len());
         self.repeats.resize_with(lists, VecDeque::new);
-        self.lose(common, seq, Evidence::Timeout);
+        self.lose(seq, Evidence::Timeout);
     }
 
     /// Tells the algorithm of a packet that a port has trimmed. Where the receiver allows packets, it does not decide anew.
@@ -227,45 +194,33 @@ impl PerPacket {
             one_way_delay: answer.delay,
             samples: 1,
             marked: if answer.marked { common.position.message.payload(answer.seq) } else { Bytes::ZERO },
-            in_flight: common.payload(self.in_flight),
+            in_flight: common.payload(self.ledger.in_flight()),
             window_limited: answer.seq < self.limited_below,
-            recovering: !self.missing.is_empty(),
+            recovering: !self.ledger.missing().is_empty(),
             entropy,
             ..Ack::default()
         }
     }
 
     /// Records that the packet that left at `sent` is missing. Returns false if that is known, or no longer true.
-    fn on_missing(&mut self, common: &Common, sent: Time, seq: u32) -> bool {
-        self.is_in_flight(common, sent, seq) && {
-            self.set_missing(common, seq);
-            true
+    fn on_missing(&mut self, sent: Time, seq: u32) -> bool {
+        let new = self.ledger.is_in_flight(sent, seq);
+        if new {
+            self.ledger.lose(seq);
         }
-    }
-
-    /// Returns true if this packet has not been answered since it left at `sent`.
-    fn is_in_flight(&self, common: &Common, sent: Time, seq: u32) -> bool {
-        let index = seq.checked_sub(common.position.unacked).map(|index| index as usize);
-        let packet = index.and_then(|index| self.packets.get(index));
-        packet.is_some_and(|packet| packet.at == sent && packet.state == State::InFlight)
-    }
-
-    fn set_missing(&mut self, common: &Common, seq: u32) {
-        self.packets[(seq - common.position.unacked) as usize].state = State::Missing;
-        self.missing.insert(seq);
-        self.in_flight -= 1;
+        new
     }
 
     /// Returns the packet in flight that left first.
-    fn oldest(&mut self, common: &Common) -> Option<(Time, u32)> {
-        (0..=self.repeats.len()).filter_map(|timeouts| self.oldest_of(common, timeouts)).min()
+    fn oldest(&mut self) -> Option<(Time, u32)> {
+        (0..=self.repeats.len()).filter_map(|timeouts| self.oldest_of(timeouts)).min()
     }
 
     /// Returns the packet in flight that left first, of those whose timeout has expired so often.
     #[inline]
-    fn oldest_of(&mut self, common: &Common, timeouts: usize) -> Option<(Time, u32)> {
+    fn oldest_of(&mut self, timeouts: usize) -> Option<(Time, u32)> {
         while let Some(&(sent, seq)) = self.sent_after(timeouts).front() {
-            if self.is_in_flight(common, sent, seq) {
+            if self.ledger.is_in_flight(sent, seq) {
                 return Some((sent, seq));
             }
             self.sent_after(timeouts).pop_front();
@@ -280,10 +235,10 @@ impl PerPacket {
     }
 
     /// Returns the packet in flight whose timeout expires first, and when.
-    fn first_to_expire(&mut self, common: &Common) -> Option<(Time, u32)> {
+    fn first_to_expire(&mut self) -> Option<(Time, u32)> {
         let lists = 0..=self.repeats.len();
         let expiry = |timeouts| {
-            let (sent, seq) = self.oldest_of(common, timeouts)?;
+            let (sent, seq) = self.oldest_of(timeouts)?;
             Some((sent + self.timeout.after(timeouts as u32), seq))
         };
         let first = lists.filter_map(expiry).min();
@@ -295,7 +250,7 @@ impl PerPacket {
     fn spend_credit(&mut self, common: &Common, length: Bytes, header: Bytes) -> u64 {
         let Allowance::Credit(credit) = &mut self.allowance else { return 0 };
         let (next, end) = (common.position.next, common.position.message.end);
-        let left = u64::from(end - next) + self.missing.len() as u64;
+        let left = u64::from(end - next) + self.ledger.missing().len() as u64;
         let full = common.position.message.mss + header;
         // The last packet counts as a full one while it is not alone.
         let backlog = if left == 1 && next < end { common.length(next, header) } else { full * left };
@@ -303,7 +258,7 @@ impl PerPacket {
     }
 
     fn deadline(&mut self, common: &Common) -> Time {
-        let timeout = match self.first_to_expire(common) {
+        let timeout = match self.first_to_expire() {
             Some((expiry, _)) => expiry,
             None if self.is_starved(common) => self.heard + self.timeout.initial,
             None => Time::MAX,
@@ -314,28 +269,28 @@ impl PerPacket {
     #[inline]
     fn recovery_deadline(&self) -> Time {
         let recovery = self.recovery.as_ref();
-        recovery.map_or(Time::MAX, |recovery| recovery.deadline(self.heard, self.in_flight > 0))
+        recovery.map_or(Time::MAX, |recovery| recovery.deadline(self.heard, self.ledger.in_flight() > 0))
     }
 
     /// Returns true if a timer is pending that precedes any possible deadline. Finding the first packet to expire reads the lists of packets,
     /// which are seldom in the caches; it also shortens the list of departures, so that this list must not be long.
     #[inline]
     fn is_armed(&self) -> bool {
-        self.in_flight > 0
+        self.ledger.in_flight() > 0
             && self.timer.precedes(self.earliest_expiry.min(self.recovery_deadline()))
-            && self.departures.len() < ANSWERED_KEPT + 2 * self.packets.len()
+            && self.departures.len() < ANSWERED_KEPT + 2 * self.ledger.len() as usize
     }
 
     /// Returns true if only credit for which it believes to have asked can let it send: the packet that asked may have been lost, and
     /// a late answer to an earlier copy may have hidden that.
     fn is_starved(&self, common: &Common) -> bool {
         matches!(&self.allowance, Allowance::Credit(credit) if !credit.allows(true))
-            && self.in_flight == 0
+            && self.ledger.in_flight() == 0
             && self.has_data(common)
     }
 
     fn has_data(&self, common: &Common) -> bool {
-        !self.missing.is_empty() || common.position.has_data()
+        !self.ledger.missing().is_empty() || common.position.has_data()
     }
 }
 
@@ -343,9 +298,9 @@ impl Reliability for PerPacket {
     #[inline]
     fn readiness(&mut self, common: &mut Common, now: Time) -> Readiness {
         if !self.has_data(common) {
-            return common.has_no_data(self.in_flight);
+            return common.has_no_data(self.ledger.in_flight());
         }
-        let in_flight = (self.in_flight, common.position.message.mss);
+        let in_flight = (self.ledger.in_flight(), common.position.message.mss);
         let readiness = self.allowance.readiness(now, in_flight, &common.gate);
         if let Readiness::Blocked(BlockedBy::Window(_)) = readiness {
             self.limited_below = common.position.next;
@@ -356,21 +311,18 @@ impl Reliability for PerPacket {
     // Missing packets leave before new ones.
     #[inline(always)]
     fn send(&mut self, common: &mut Common, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
-        let (seq, timeouts) = if let Some(seq) = self.missing.pop_first() {
+        let (seq, timeouts) = if let Some(&seq) = self.ledger.missing().first() {
             common.repairs.retransmits += 1;
-            let packet = &mut self.packets[(seq - common.position.unacked) as usize];
-            *packet = Sent::now(now, packet.timeouts);
-            (seq, packet.timeouts)
+            (seq, self.ledger.known(seq).note.timeouts)
         } else {
-            self.packets.push_back(Sent::now(now, 0));
             (common.position.advance(), 0)
         };
-        if self.in_flight == 0
+        if self.ledger.in_flight() == 0
             && let Some(recovery) = &mut self.recovery
         {
             recovery.on_first_departure(now);
         }
-        self.in_flight += 1;
+        self.ledger.send(now, seq, Note { timeouts, value: 0 });
         self.sent_after(usize::from(timeouts)).push_back((now, seq));
         self.earliest_expiry = self.earliest_expiry.min(now + self.timeout.after(u32::from(timeouts)));
         let length = common.length(seq, header);
@@ -407,20 +359,20 @@ impl Reliability for PerPacket {
     // one timeout, because the next one counts only packets that leave after it.
     fn on_timer(&mut self, common: &mut Common, now: Time) {
         self.timer.expire(now);
-        let in_flight = common.payload(self.in_flight);
+        let in_flight = common.payload(self.ledger.in_flight());
         let (mut packets, mut lost, mut repeated) = (0, Bytes::ZERO, true);
         let mut another = self.is_starved(common) && self.heard + self.timeout.initial <= now;
         if another {
             common.repairs.waits.add(self.heard, now);
         }
-        while let Some((_, seq)) = self.first_to_expire(common).filter(|&(expiry, _)| expiry <= now) {
-            let packet = self.packets[(seq - common.position.unacked) as usize];
-            another |= packet.at >= self.timed_out;
-            common.repairs.waits.add(packet.at, now);
-            repeated &= packet.timeouts > 0;
+        while let Some((_, seq)) = self.first_to_expire().filter(|&(expiry, _)| expiry <= now) {
+            let packet = *self.ledger.known(seq);
+            another |= packet.left >= self.timed_out;
+            common.repairs.waits.add(packet.left, now);
+            repeated &= packet.note.timeouts > 0;
             packets += 1;
             lost += common.position.message.payload(seq);
-            self.expire(common, seq);
+            self.expire(seq);
         }
         if another {
             common.repairs.timeouts += 1;
@@ -434,12 +386,12 @@ impl Reliability for PerPacket {
             }
         }
         if let Some(recovery) = &mut self.recovery {
-            recovery.on_timer(now, self.heard, self.in_flight > 0);
+            recovery.on_timer(now, self.heard, self.ledger.in_flight() > 0);
         }
     }
 
     fn in_flight(&self, _common: &Common) -> Option<u32> {
-        Some(self.in_flight)
+        Some(self.ledger.in_flight())
     }
 
     fn shows_window(&self) -> bool {
@@ -447,9 +399,9 @@ impl Reliability for PerPacket {
     }
 
     #[inline]
-    fn remember(&mut self, common: &Common, seq: impl FnOnce() -> u32, value: u16) {
+    fn remember(&mut self, seq: impl FnOnce() -> u32, value: u16) {
         if self.recovery.is_some() {
-            self.packets[(seq() - common.position.unacked) as usize].value = value;
+            self.ledger.note_mut(seq()).value = value;
         }
     }
 
@@ -466,10 +418,12 @@ impl Reliability for PerPacket {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::sync::{Arc, Mutex};
 
     use super::*;
     use crate::host::transport::flow::Flow;
+    use crate::host::transport::position::Position;
     use crate::host::transport::pulled::allowance::PullCount;
     use crate::host::transport::traits::TransportSender;
     use crate::packet::Slab;
@@ -547,7 +501,8 @@ mod tests {
         let last = u64::from(u32::MAX);
         let mut flow = new_sender(u64::from(u32::MAX >> 1));
         let first = (u32::MAX >> 1) - 4;
-        (flow.common.position.unacked, flow.common.position.next) = (first, first);
+        flow.common.position = Position { unacked: first, next: first, sent_below: first, ..flow.common.position };
+        flow.reliability.ledger = Ledger::starting_at(first);
         flow.reliability.allowance = Allowance::Counted(PullCount::used(last, 3));
         flow.hear(US(1), &Header::Pull { left: US(0), number: last + 1 }, 0);
         assert_eq!(sends(&mut flow, US(1)), [(u32::MAX >> 1) - 4]);
@@ -651,7 +606,7 @@ mod tests {
         let mut longest = 0;
         for seq in 0..10_000 {
             let now = Time::from_nanos(u64::from(seq));
-            let sent = flow.reliability.packets[0].at;
+            let sent = flow.reliability.ledger.known(seq).left;
             flow.hear(now, &Header::PulledAck(answer(seq, sent, u64::from(seq) + 1)), 0);
             assert_eq!((sends(&mut flow, now).len(), flow.arm_timer()), (1, None));
             longest = longest.max(flow.reliability.departures.len());

@@ -66,7 +66,7 @@ impl Scoreboard {
 
     /// Returns how many of the packets sent are not acknowledged, not even selectively.
     pub(crate) fn outstanding(&self, position: &Position) -> u32 {
-        let sacked = self.rack.as_ref().map_or_else(|| self.sacked.count(), |rack| rack.arrived.count());
+        let sacked = self.rack.as_ref().map_or_else(|| self.sacked.count(), |rack| rack.arrived());
         position.outstanding() - sacked
     }
 
@@ -117,7 +117,7 @@ impl Scoreboard {
     /// Copies what RACK has counted.
     fn follow_rack(&mut self) {
         if let Some(rack) = &self.rack {
-            (self.in_flight, self.lost_below) = (rack.in_flight, rack.lost_below());
+            (self.in_flight, self.lost_below) = (rack.in_flight(), rack.lost_below());
         }
     }
 
