@@ -125,18 +125,25 @@ impl Common {
     ) -> Option<DeliverySample> {
         self.delivery.as_ref()?;
         let lost = lost(&self.position);
-        self.take_sample(now, arrivals, answered, lost)
+        self.record_delivery(now, arrivals, answered, lost);
+        self.take_sample()
     }
 
+    /// Does the same for packets about which the algorithm is not told now.
     #[inline(never)]
-    fn take_sample(&mut self, now: Time, arrivals: Arrivals, answered: Time, lost: Vec<u32>) -> Option<DeliverySample> {
-        self.delivery.as_mut()?.record_arrivals(now, arrivals, answered, &self.position.message);
+    pub(crate) fn record_delivery(&mut self, now: Time, arrivals: Arrivals, answered: Time, lost: Vec<u32>) {
+        let Some(delivery) = &mut self.delivery else { return };
+        delivery.record_arrivals(now, arrivals, answered, &self.position.message);
         self.report_lost_packets(now, |_| lost);
-        let delivery = self.delivery.as_mut()?;
-        if delivery.takes_back_losses() {
+        if self.delivery.as_mut().is_some_and(|delivery| delivery.takes_back_losses()) {
             self.gate.control.on_spurious_loss(now);
         }
-        delivery.sample()
+    }
+
+    /// Returns the delivery-rate sample of the packets that have been recorded since the last one.
+    #[inline]
+    pub(crate) fn take_sample(&mut self) -> Option<DeliverySample> {
+        self.delivery.as_mut()?.sample()
     }
 
     /// Tells the algorithm of those packets that are newly known to be lost, if it takes delivery-rate samples.

@@ -8,7 +8,7 @@
 //!   credits ([`credit`]) or pulls ([`pulled`]) of the receiver;
 //! * whether data collects a record at every hop ([`int`]).
 //!
-//! An algorithm that asks for it gets delivery-rate samples ([`delivery`]) over selective acknowledgements.
+//! An algorithm that asks for it gets delivery-rate samples ([`delivery`]), unless its flows wait for credits.
 //!
 //! The sender of every transport is a [`flow::Flow`]: what all keep ([`flow::Common`], [`position`]) and one [`flow::Reliability`].
 //! Reliabilities that know each packet keep a [`ledger`]. The receiver is an [`inflow::Inflow`]: what has arrived, and one [`inflow::Feedback`].

@@ -8,6 +8,7 @@ use crate::host::transport::config::SenderConfig;
 use crate::host::transport::flow::{Common, Reliability};
 use crate::host::transport::lazy_timer::{Backoff, LazyTimer};
 use crate::host::transport::packet_sink::PacketSink;
+use crate::host::transport::selective::Arrivals;
 use crate::host::transport::status::{BlockedBy, Readiness};
 use crate::packet::Slab;
 use crate::packet::header::{Header, RoceAnswer, RoceData};
@@ -53,6 +54,7 @@ impl GoBackN {
             Header::RoceNack(answer) => {
                 let acked = self.record_arrivals(common, now, answer.cumulative);
                 common.gate.acked += acked;
+                common.record_delivery(now, in_order(answer), answer.sent, Vec::new());
                 if answer.cumulative < common.position.next {
                     self.go_back(common, now, LossKind::FastRetransmit, false);
                 }
@@ -65,6 +67,7 @@ impl GoBackN {
 
     fn on_ack(&mut self, common: &mut Common, now: Time, answer: &RoceAnswer) {
         let acked = self.record_arrivals(common, now, answer.cumulative);
+        let delivery = common.sample_delivery(now, in_order(answer), answer.sent, |_| Vec::new());
         let ack = Ack {
             sent_at: answer.sent,
             rtt: answer.round_trip(now),
@@ -74,6 +77,7 @@ impl GoBackN {
             acked,
             in_flight: common.payload(common.position.outstanding()),
             recovering: common.position.next < common.position.sent_below,
+            delivery,
             ..Ack::default()
         };
         common.gate.on_ack(now, &ack);
@@ -105,8 +109,14 @@ impl GoBackN {
         let in_flight = common.payload(common.position.outstanding());
         common.position.next = common.position.unacked;
         self.timer.deadline = Time::MAX;
+        common.report_lost_packets(now, |position| (position.next..position.sent_below).collect());
         common.gate.control.on_loss(now, &Loss { kind, in_flight, repeated, ..Loss::default() });
     }
+}
+
+/// Returns the frames that an answer covers.
+const fn in_order(answer: &RoceAnswer) -> Arrivals {
+    Arrivals { cumulative: answer.cumulative, block: None }
 }
 
 impl Reliability for GoBackN {
@@ -124,9 +134,10 @@ impl Reliability for GoBackN {
 
     #[inline(always)]
     fn send(&mut self, common: &mut Common, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
-        let sent_below = common.position.sent_below;
+        let (sent_below, in_flight) = (common.position.sent_below, common.position.outstanding());
         let seq = common.position.advance();
         common.repairs.retransmits += u64::from(seq < sent_below);
+        common.stamp(now, seq, (in_flight, in_flight + 1));
         let length = common.length(seq, header);
         self.bursts.on_sent(now, length, self.bursts.continue_at(seq), &mut common.gate);
         let next = common.position.next;

@@ -80,6 +80,7 @@ impl Irn {
             common.position.unacked = answer.cumulative;
             self.timer.restart(now, common.position.outstanding() > 0);
         }
+        common.record_delivery(now, arrivals, answer.sent, Vec::new());
         let acked = common.position.message.payload_of(newly_acked, common.position.unacked);
         self.unreported += acked;
         if self.ends_segment(common, seq) {
@@ -92,6 +93,7 @@ impl Irn {
                 acked: std::mem::take(&mut self.unreported),
                 in_flight: common.payload(self.rack.in_flight()),
                 recovering: common.position.unacked < self.recover,
+                delivery: common.take_sample(),
                 ..Ack::default()
             };
             common.gate.on_ack(now, &ack);
@@ -106,8 +108,11 @@ impl Irn {
     /// Detects losses, and tells the algorithm once in each recovery.
     fn find_losses(&mut self, common: &mut Common, now: Time) {
         self.rack.adapt(false);
-        if self.rack.detect_losses(now, Time::ZERO, false) && common.position.unacked >= self.recover {
-            self.report_loss(common, now, LossKind::FastRetransmit, false);
+        if self.rack.detect_losses(now, Time::ZERO, false) {
+            common.report_lost_packets(now, |_| self.rack.lost());
+            if common.position.unacked >= self.recover {
+                self.report_loss(common, now, LossKind::FastRetransmit, false);
+            }
         }
     }
 
@@ -140,6 +145,7 @@ impl Reliability for Irn {
         let seq = repair.unwrap_or(common.position.next);
         let length = common.length(seq, header);
         let in_burst = repair.is_none() && self.bursts.continue_at(seq);
+        common.stamp(now, seq, (self.rack.in_flight(), self.rack.in_flight() + 1));
         self.bursts.on_sent(now, length, in_burst, &mut common.gate);
         self.rack.on_sent(now, seq);
         if repair.is_none() {
@@ -169,6 +175,7 @@ impl Reliability for Irn {
             common.repairs.on_timeout(self.timer.since(), now);
             let repeated = self.timer.fail();
             self.rack.on_timeout(now, Time::ZERO);
+            common.report_lost_packets(now, |_| self.rack.lost());
             self.report_loss(common, now, LossKind::Timeout, repeated);
         }
     }

@@ -14,6 +14,7 @@ use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::pulled::allowance::Allowance;
 use crate::host::transport::pulled::recovery::Recovery;
+use crate::host::transport::selective::Arrivals;
 use crate::host::transport::status::{BlockedBy, Readiness};
 use crate::host::value_set::Evidence;
 use crate::packet::Slab;
@@ -110,7 +111,9 @@ impl PerPacket {
         }
         self.move_on(common);
         let acked = common.position.message.payload(answer.seq);
-        let ack = Ack { acked, ..self.answered(common, now, answer, entropy) };
+        let arrivals = arrival(common, answer.seq);
+        let delivery = common.sample_delivery(now, arrivals, answer.sent, |_| Vec::new());
+        let ack = Ack { acked, delivery, ..self.answered(common, now, answer, entropy) };
         common.gate.on_ack(now, &ack);
     }
 
@@ -143,6 +146,7 @@ impl PerPacket {
             }
         }
         if lost > Bytes::ZERO {
+            self.report_missing(common, now);
             let loss = Loss { kind: LossKind::FastRetransmit, in_flight, lost, repeated: false };
             common.gate.control.on_loss(now, &loss);
             common.gate.decide();
@@ -151,10 +155,12 @@ impl PerPacket {
 
     /// Handles the arrival of a packet of which another answer tells.
     fn on_covered(&mut self, common: &mut Common, now: Time, seq: u32) {
+        let left = self.ledger.known(seq).left;
         self.ledger.arrive(seq);
         self.move_on(common);
+        let delivery = common.sample_delivery(now, arrival(common, seq), left, |_| Vec::new());
         let (acked, in_flight) = (common.position.message.payload(seq), common.payload(self.ledger.in_flight()));
-        common.gate.on_ack(now, &Ack { acked, in_flight, ..Ack::default() });
+        common.gate.on_ack(now, &Ack { acked, in_flight, delivery, ..Ack::default() });
     }
 
     /// Records the loss of a packet, of which the path selection is told.
@@ -177,9 +183,15 @@ impl PerPacket {
         self.lose(seq, Evidence::Timeout);
     }
 
+    /// Tells an algorithm that takes delivery-rate samples of the packets that are newly known to be missing.
+    fn report_missing(&self, common: &mut Common, now: Time) {
+        common.report_lost_packets(now, |_| self.ledger.missing().iter().copied().collect());
+    }
+
     /// Tells the algorithm of a packet that a port has trimmed. Where the receiver allows packets, it does not decide anew.
     fn report_trim(&mut self, common: &mut Common, now: Time, answer: &PulledAnswer, entropy: u16) {
         if matches!(self.allowance, Allowance::Window) {
+            self.report_missing(common, now);
             let trimmed = common.position.message.payload(answer.seq);
             let ack = Ack { trimmed, ..self.answered(common, now, answer, entropy) };
             common.gate.on_ack(now, &ack);
@@ -294,6 +306,11 @@ impl PerPacket {
     }
 }
 
+/// Returns the arrival of one packet, for delivery-rate samples.
+const fn arrival(common: &Common, seq: u32) -> Arrivals {
+    Arrivals { cumulative: common.position.unacked, block: Some((seq, seq + 1)) }
+}
+
 impl Reliability for PerPacket {
     #[inline]
     fn readiness(&mut self, common: &mut Common, now: Time) -> Readiness {
@@ -317,7 +334,9 @@ impl Reliability for PerPacket {
         } else {
             (common.position.advance(), 0)
         };
-        if self.ledger.in_flight() == 0
+        let in_flight = self.ledger.in_flight();
+        common.stamp(now, seq, (in_flight, in_flight + 1));
+        if in_flight == 0
             && let Some(recovery) = &mut self.recovery
         {
             recovery.on_first_departure(now);
@@ -381,6 +400,7 @@ impl Reliability for PerPacket {
         if another || packets > 0 {
             self.allowance.on_timeout(packets, another);
             if matches!(self.allowance, Allowance::Window) {
+                self.report_missing(common, now);
                 common.gate.control.on_loss(now, &Loss { kind: LossKind::Timeout, in_flight, lost, repeated });
                 common.gate.decide();
             }
