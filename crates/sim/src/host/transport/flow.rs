@@ -16,9 +16,8 @@ use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::position::Position;
 use crate::host::transport::pulled::Recovery;
 use crate::host::transport::selective::Arrivals;
-use crate::host::transport::status::Readiness;
-use crate::host::transport::traits::TransportSender;
-use crate::host::waits::{TotalWait, Waits};
+use crate::host::transport::status::{Readiness, SendStatus};
+use crate::host::waits::Waits;
 use crate::packet::Slab;
 use crate::spec::network::{MIN_FRAME, Supply};
 
@@ -248,22 +247,6 @@ impl<R: Reliability> Flow<R> {
         Self { reliability, common: Common::new(config) }
     }
 
-    /// Returns the flow without the type of its reliability.
-    pub(crate) fn as_dyn(&self) -> &dyn TransportSender
-    where
-        R: 'static,
-    {
-        self
-    }
-
-    /// Returns the flow without the type of its reliability.
-    pub(crate) fn as_dyn_mut(&mut self) -> &mut dyn TransportSender
-    where
-        R: 'static,
-    {
-        self
-    }
-
     /// Handles a packet for the sender, and what it answers to an in-band `request`. Slot `at` is already free, but valid until the next
     /// insertion.
     ///
@@ -278,87 +261,97 @@ impl<R: Reliability> Flow<R> {
         }
         self.reliability.on_packet(&mut self.common, now, at, packets);
     }
-}
 
-impl<R: Reliability> TransportSender for Flow<R> {
+    /// Returns whether the flow may send.
     #[inline(always)]
-    fn readiness(&mut self, now: Time) -> Readiness {
+    pub(crate) fn readiness(&mut self, now: Time) -> Readiness {
         self.reliability.readiness(&mut self.common, now)
     }
 
+    /// Creates the next packet and returns its index; `header` is the length of a data frame without its payload.
     #[inline(always)]
-    fn send(&mut self, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
+    pub(crate) fn send(&mut self, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
         self.reliability.send(&mut self.common, now, header, out)
     }
 
+    /// Returns the time for a new timer, if no earlier one is set.
     #[inline(always)]
-    fn arm_timer(&mut self) -> Option<Time> {
+    pub(crate) fn arm_timer(&mut self) -> Option<Time> {
         self.reliability.arm_timer(&self.common)
     }
 
-    fn on_timer(&mut self, now: Time) {
+    /// Handles a timer set by [`Self::arm_timer`]. Returns true if a timeout has expired.
+    pub(crate) fn on_timer(&mut self, now: Time) -> bool {
+        let timeouts = self.common.repairs.timeouts;
         self.reliability.on_timer(&mut self.common, now);
+        self.common.repairs.timeouts > timeouts
     }
 
-    fn stop(&mut self, now: Time) {
+    /// Sends no new data from now on.
+    pub(crate) fn stop(&mut self, now: Time) {
         let begun = self.reliability.begun(&self.common);
         self.common.position.message.truncate(begun);
         self.reliability.on_stop(&mut self.common, now);
     }
 
-    #[inline(always)]
-    fn done(&self) -> bool {
-        self.reliability.done(&self.common)
-    }
-
-    fn progress(&self) -> (u32, Option<u32>) {
-        (self.common.position.sent_below, self.reliability.in_flight(&self.common))
-    }
-
-    fn repairs(&self) -> (u64, u64) {
-        (self.common.repairs.retransmits, self.common.repairs.timeouts)
-    }
-
-    fn timeout_wait(&self) -> TotalWait {
-        self.common.repairs.waits.total()
-    }
-
-    #[inline]
-    fn gate(&self) -> Option<&Gate> {
-        R::HAS_GATE.then_some(&self.common.gate)
-    }
-
-    #[inline]
-    fn gate_mut(&mut self) -> Option<&mut Gate> {
-        R::HAS_GATE.then_some(&mut self.common.gate)
-    }
-
-    fn write(&mut self, supply: Supply) {
+    /// Makes data of the application available.
+    pub(crate) fn write(&mut self, supply: Supply) {
         let begun = self.reliability.begun(&self.common);
         self.common.position.message.write(supply, begun);
     }
 
-    fn app_limited(&self) -> bool {
-        self.common.position.message.app_limited()
+    /// Returns true if the sender knows that every byte has arrived.
+    #[inline(always)]
+    pub(crate) fn done(&self) -> bool {
+        self.reliability.done(&self.common)
     }
 
-    fn credits_wasted(&self) -> u64 {
-        self.reliability.credits_wasted()
+    /// Returns the number of the next new packet, and the packets in flight unless credits count them.
+    pub(crate) fn progress(&self) -> (u32, Option<u32>) {
+        (self.common.position.sent_below, self.reliability.in_flight(&self.common))
     }
 
-    fn has_drawn(&self) -> bool {
-        self.common.gate.control.has_drawn()
+    /// Returns the congestion window and pace, unless credits replace them.
+    #[inline]
+    pub(crate) fn gate(&self) -> Option<&Gate> {
+        R::HAS_GATE.then_some(&self.common.gate)
     }
 
-    fn rtt(&self) -> RttStats {
-        self.reliability.rtt()
+    /// Returns the congestion window and pace, unless credits replace them.
+    #[inline]
+    pub(crate) fn gate_mut(&mut self) -> Option<&mut Gate> {
+        R::HAS_GATE.then_some(&mut self.common.gate)
     }
 
-    fn probe(&mut self, since: Time, has_rates: bool, record: &mut dyn FnMut(&'static str, f64)) {
+    /// Reports internal variables; `since` is the time since the last report, and `has_rates` says whether switches announce rates.
+    pub(crate) fn probe(&mut self, since: Time, has_rates: bool, record: &mut dyn FnMut(&'static str, f64)) {
         // The window of a flow with explicit rates says only whether it has received one.
         if self.reliability.shows_window() && !has_rates {
             record("window_pkt", self.common.gate.window / self.common.position.message.mss);
         }
         self.reliability.probe(&mut self.common, since, record);
+    }
+
+    /// Returns the state after an event. A deadline that has passed, because fewer packets in flight have a shorter timeout, is now.
+    #[inline(always)]
+    pub(crate) fn status(&mut self, now: Time, queued: bool) -> SendStatus {
+        SendStatus {
+            readiness: if queued { None } else { Some(self.readiness(now)) },
+            timeout: self.arm_timer().map(|deadline| deadline.max(now)),
+            wake: self.gate_mut().and_then(Gate::arm_wake),
+        }
+    }
+
+    /// Returns the state after an event, or none if the flow is done.
+    #[inline(always)]
+    pub(crate) fn status_unless_done(&mut self, now: Time, queued: bool) -> Option<SendStatus> {
+        if self.done() { None } else { Some(self.status(now, queued)) }
+    }
+
+    /// Sends a packet and returns its index and the state after that.
+    #[inline(always)]
+    pub(crate) fn send_and_report(&mut self, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> (u32, SendStatus) {
+        let at = self.send(now, header, out);
+        (at, self.status(now, false))
     }
 }

@@ -11,8 +11,7 @@ use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::pulled::Pulls;
 use crate::host::transport::reassembly::Reassembly;
 use crate::host::transport::reordering::ReorderingDepth;
-use crate::host::transport::status::Responses;
-use crate::host::transport::traits::TransportReceiver;
+use crate::host::transport::status::{ReceiverEvent, Responses};
 use crate::packet::Flags;
 
 /// What the receiver of a flow keeps, whatever its feedback.
@@ -126,52 +125,21 @@ impl<F: Feedback> Inflow<F> {
         responses
     }
 
-    /// Returns the receiver without the type of its feedback.
-    pub(crate) fn as_dyn(&self) -> &dyn TransportReceiver
-    where
-        F: 'static,
-    {
-        self
-    }
-}
-
-impl<F: Feedback> TransportReceiver for Inflow<F> {
+    /// Returns the time for a new timer, if no earlier one is set.
     #[inline(always)]
-    fn arm_timer(&mut self) -> Option<Time> {
+    pub(crate) fn arm_timer(&mut self) -> Option<Time> {
         self.feedback.arm_timer()
     }
 
+    /// Handles a timer set by [`Self::arm_timer`] and returns the packets that it sends.
     #[inline(always)]
-    fn on_timer(&mut self, now: Time, out: &mut PacketSink<'_>) -> Responses {
+    pub(crate) fn on_timer(&mut self, now: Time, out: &mut PacketSink<'_>) -> Responses {
         self.feedback.on_timer(&mut self.intake, now, out)
     }
 
-    fn ack_pending(&self) -> bool {
-        self.feedback.ack_pending()
-    }
-
-    #[inline]
-    fn reassembly(&self) -> &Reassembly {
-        &self.intake.reassembly
-    }
-
-    fn reordering(&self) -> u32 {
-        self.intake.reordering.depth
-    }
-
-    fn credits(&self) -> u64 {
-        self.feedback.credits()
-    }
-
-    fn timestamps(&self) -> Option<&TimestampModel> {
-        self.intake.timestamps.as_deref()
-    }
-
-    fn has_drawn(&self) -> bool {
-        self.feedback.has_drawn()
-    }
-
-    fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
-        self.feedback.probe(record);
+    /// Returns what to do after an event.
+    #[inline(always)]
+    pub(crate) fn event(&mut self, responses: Responses) -> ReceiverEvent {
+        ReceiverEvent { responses, timer: self.arm_timer(), complete: self.intake.reassembly.complete() }
     }
 }

@@ -42,7 +42,6 @@ mod reordering;
 mod selective;
 mod sender;
 mod status;
-mod traits;
 
 pub(crate) use config::{FlowEndpoint, ReceiverConfig, SenderConfig};
 pub(crate) use packet_sink::PacketSink;

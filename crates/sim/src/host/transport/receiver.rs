@@ -7,18 +7,17 @@ use crate::host::transport::config::{FlowEndpoint, ReceiverConfig};
 use crate::host::transport::credit::{self, CreditFeedback};
 use crate::host::transport::go_back_n::RoceFeedback;
 use crate::host::transport::inband::InbandEcho;
-use crate::host::transport::inflow::{Feedback as _, Inflow};
+use crate::host::transport::inflow::{Feedback as _, Inflow, Intake};
 use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::pulled::{PerPacketFeedback, Pull, Pulls};
 use crate::host::transport::selective::SelectiveFeedback;
 use crate::host::transport::status::{ReceiverEvent, Responses};
-use crate::host::transport::traits::TransportReceiver;
 use crate::packet::header::{Header, PulledAnswer, RoceAnswer, RoceData, Sack, TcpAck};
 use crate::packet::{Flags, Slab};
 use crate::spec::network::MIN_FRAME;
 
-/// Receiver of any transport. Functions that run for every packet use [`of_any`]; all others use [`FlowReceiver::transport`].
+/// Receiver of any transport.
 #[derive(Clone, Debug)]
 // A separate tag, as in `AnySender`.
 #[repr(u8)]
@@ -113,7 +112,10 @@ impl FlowReceiver {
     #[inline(always)]
     pub(crate) fn on_timer(&mut self, now: Time, packets: &mut Slab) -> ReceiverEvent {
         let out = &mut PacketSink::new(self.endpoint, packets);
-        let event = of_any!(&mut self.receiver, inflow => inflow.expire(now, out));
+        let event = of_any!(&mut self.receiver, inflow => {
+            let responses = inflow.on_timer(now, out);
+            inflow.event(responses)
+        });
         if let Some(echo) = &self.echo {
             echo.attach(event.responses, packets);
         }
@@ -125,7 +127,8 @@ impl FlowReceiver {
 
     /// Returns true if every byte has arrived and nothing is left to send. [`reply_after_close`] then handles later packets.
     pub fn may_close(&self) -> bool {
-        self.transport().reassembly().complete() && !self.transport().ack_pending()
+        let pending = of_any!(&self.receiver, inflow => inflow.feedback.ack_pending());
+        self.intake().reassembly.complete() && !pending
     }
 
     #[inline]
@@ -175,9 +178,25 @@ impl FlowReceiver {
         Some(pull)
     }
 
-    /// Returns the receiving end of the transport.
-    pub(crate) fn transport(&self) -> &dyn TransportReceiver {
-        of_any!(&self.receiver, inflow => inflow.as_dyn())
+    /// Returns what every receiver keeps.
+    #[inline]
+    pub(crate) fn intake(&self) -> &Intake {
+        of_any!(&self.receiver, inflow => &inflow.intake)
+    }
+
+    /// Returns the number of credits sent.
+    pub(crate) fn credits(&self) -> u64 {
+        of_any!(&self.receiver, inflow => inflow.feedback.credits())
+    }
+
+    /// Returns true once the algorithm has drawn a random number.
+    pub(crate) fn has_drawn(&self) -> bool {
+        of_any!(&self.receiver, inflow => inflow.feedback.has_drawn())
+    }
+
+    /// Reports internal variables, if the receiver is where the algorithm runs.
+    pub(crate) fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        of_any!(&self.receiver, inflow => inflow.feedback.probe(record));
     }
 }
 

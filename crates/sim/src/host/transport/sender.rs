@@ -4,9 +4,11 @@ use shallows_cc::catalog::{Reliability, SendControl, Transport};
 use shallows_cc::units::{Bytes, Time};
 
 use crate::host::path_selection::PathSelection;
+use crate::host::stats::RttStats;
 use crate::host::transport::config::{FlowEndpoint, SenderConfig};
 use crate::host::transport::credit::Credited;
-use crate::host::transport::flow::{Flow, Reliability as _};
+use crate::host::transport::flow::{Common, Flow, Reliability as _};
+use crate::host::transport::gate::Gate;
 use crate::host::transport::go_back_n::GoBackN;
 use crate::host::transport::inband::InbandRequest;
 use crate::host::transport::irn::Irn;
@@ -14,13 +16,12 @@ use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::pulled::{PerPacket, Recovery};
 use crate::host::transport::selective::Selective;
 use crate::host::transport::status::{Readiness, SendStatus, SenderState};
-use crate::host::transport::traits::TransportSender;
 use crate::host::value_set::Verdict;
 use crate::packet::header::Header;
 use crate::packet::{Flags, PacketKind, Slab};
-use crate::spec::network::{MIN_FRAME, Retransmission};
+use crate::spec::network::{MIN_FRAME, Retransmission, Supply};
 
-/// Sender of any transport. Functions that run for every packet use [`of_any`]; all others use [`FlowSender::transport`].
+/// Sender of any transport.
 #[derive(Clone, Debug)]
 // With a separate tag one comparison tells the variants apart; otherwise the tag would be stored in unused values of a field.
 #[repr(u8)]
@@ -188,25 +189,23 @@ impl FlowSender {
     /// Returns the payload that the window allows in flight, if the flow has one.
     #[inline]
     pub(crate) fn window(&self) -> Option<Bytes> {
-        self.transport().gate().map(|gate| gate.window)
+        self.gate().map(|gate| gate.window)
     }
 
     /// Returns true if data goes through the hardware pacer of the host.
     pub fn goes_through_pacer(&self, now: Time) -> bool {
-        self.transport().gate().is_some_and(|gate| gate.control.goes_through_pacer(now))
+        self.gate().is_some_and(|gate| gate.control.goes_through_pacer(now))
     }
 
     /// Handles a wake timer, unless the algorithm has asked for another time since. Returns true if it was handled.
     pub(crate) fn on_wake(&mut self, now: Time) -> bool {
-        let gate = self.transport_mut().gate_mut().filter(|gate| gate.wake == now);
+        let gate = of_any!(&mut self.sender, flow => flow.gate_mut()).filter(|gate| gate.wake == now);
         gate.map(|gate| gate.on_wake(now)).is_some()
     }
 
     /// Handles a timer of kind `Timeout`.
     pub fn on_timer(&mut self, now: Time) {
-        let timeouts = self.transport().repairs().1;
-        self.transport_mut().on_timer(now);
-        let expired = self.transport().repairs().1 > timeouts;
+        let expired = of_any!(&mut self.sender, flow => flow.on_timer(now));
         let Some(paths) = &mut self.paths else { return };
         if expired {
             paths.on_timeout(now);
@@ -256,25 +255,55 @@ impl FlowSender {
 
     /// Returns the state for a snapshot.
     pub fn snapshot(&mut self, now: Time) -> SenderState {
-        let (next, in_flight) = self.transport().progress();
+        let (next, in_flight) = self.progress();
         let readiness = if self.queued { Readiness::Ready } else { self.readiness(now) };
         SenderState { next, in_flight, readiness }
     }
 
-    /// Returns the sending end of the transport.
-    pub(crate) fn transport(&self) -> &dyn TransportSender {
-        of_any!(&self.sender, flow => flow.as_dyn())
+    /// Returns what every sender keeps.
+    #[inline]
+    pub(crate) fn common(&self) -> &Common {
+        of_any!(&self.sender, flow => &flow.common)
     }
 
-    /// Returns the sending end of the transport.
-    pub(crate) fn transport_mut(&mut self) -> &mut dyn TransportSender {
-        of_any!(&mut self.sender, flow => flow.as_dyn_mut())
+    /// Returns the congestion window and pace, unless credits replace them.
+    #[inline]
+    fn gate(&self) -> Option<&Gate> {
+        of_any!(&self.sender, flow => flow.gate())
+    }
+
+    /// Makes data of the application available.
+    pub(crate) fn write(&mut self, supply: Supply) {
+        of_any!(&mut self.sender, flow => flow.write(supply));
+    }
+
+    /// Sends no new data from now on. Returns true if the sender knows that every byte has arrived.
+    pub(crate) fn stop(&mut self, now: Time) -> bool {
+        of_any!(&mut self.sender, flow => {
+            flow.stop(now);
+            flow.done()
+        })
+    }
+
+    /// Returns the number of the next new packet, and the packets in flight unless credits count them.
+    pub(crate) fn progress(&self) -> (u32, Option<u32>) {
+        of_any!(&self.sender, flow => flow.progress())
+    }
+
+    /// Returns the smoothed round-trip times, if the transport computes them.
+    pub(crate) fn rtt(&self) -> RttStats {
+        of_any!(&self.sender, flow => flow.reliability.rtt())
+    }
+
+    /// Returns the number of credits that arrived when nothing was left to send.
+    pub(crate) fn credits_wasted(&self) -> u64 {
+        of_any!(&self.sender, flow => flow.reliability.credits_wasted())
     }
 
     /// Reports internal variables; `since` is the time since the last report.
     pub fn probe(&mut self, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
         let has_rates = matches!(self.request.as_deref(), Some(InbandRequest::Rates(_)));
-        self.transport_mut().probe(since, has_rates, record);
+        of_any!(&mut self.sender, flow => flow.probe(since, has_rates, record));
         if let Some(values) = self.paths.as_mut().and_then(|paths| paths.values()) {
             values.probe(record);
         }

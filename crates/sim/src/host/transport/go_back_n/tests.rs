@@ -12,7 +12,6 @@ use crate::host::timestamps::TimestampModel;
 use crate::host::transport::flow::Flow;
 use crate::host::transport::inflow::Inflow;
 use crate::host::transport::message::Message;
-use crate::host::transport::traits::TransportSender;
 use crate::host::transport::{PacketSink, Readiness, ReceiverConfig, SenderConfig};
 use crate::packet::header::{Header, RoceAnswer, RoceData};
 use crate::packet::{PacketKind, Slab};

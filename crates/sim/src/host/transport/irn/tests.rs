@@ -11,7 +11,6 @@ use shallows_cc::units::{Bytes, Rate, Time};
 
 use super::Irn;
 use crate::host::transport::flow::Flow;
-use crate::host::transport::traits::TransportSender;
 use crate::host::transport::{PacketSink, Readiness, SenderConfig};
 use crate::packet::Slab;
 use crate::packet::header::{Header, RoceAnswer};

@@ -445,7 +445,6 @@ mod tests {
     use crate::host::transport::flow::Flow;
     use crate::host::transport::position::Position;
     use crate::host::transport::pulled::allowance::PullCount;
-    use crate::host::transport::traits::TransportSender;
     use crate::packet::Slab;
     use crate::spec::network::Network;
     use shallows_cc::catalog;

@@ -196,7 +196,6 @@ impl Feedback for SelectiveFeedback {
 mod tests {
     use super::*;
     use crate::host::transport::inflow::Inflow;
-    use crate::host::transport::traits::TransportReceiver;
     use crate::packet::Slab;
     use shallows_cc::parameter::Values;
     use shallows_cc::receiver::ecn_echo::Accurate;

@@ -6,10 +6,9 @@ use shallows_cc::sender::Path;
 use shallows_cc::units::{Bytes, Rate, Time};
 
 use super::Selective;
-use crate::host::transport::flow::Flow;
+use crate::host::transport::flow::{Flow, Reliability as _};
 use crate::host::transport::message::Message;
 use crate::host::transport::position::Position;
-use crate::host::transport::traits::TransportSender;
 use crate::host::transport::{PacketSink, Readiness, SenderConfig};
 use crate::packet::Slab;
 use crate::packet::header::TcpAck;
@@ -217,11 +216,11 @@ fn selective_acknowledgements_do_not_restart_the_timer() {
 #[test]
 fn smoothed_round_trips_have_a_mean_and_a_maximum() {
     let (mut sender, ms) = (reno(50), Time::from_millis);
-    assert_eq!((sender.rtt().mean(), sender.rtt().max), (Time::ZERO, Time::ZERO));
+    assert_eq!((sender.reliability.rtt().mean(), sender.reliability.rtt().max), (Time::ZERO, Time::ZERO));
     send_all(&mut sender, Time::ZERO);
     sender.on_ack(ms(2), &ack(1, (0, 0)));
     sender.on_ack(ms(10), &ack(2, (0, 0)));
-    assert_eq!((sender.rtt().mean(), sender.rtt().max), (Time::from_micros(2500), ms(3)));
+    assert_eq!((sender.reliability.rtt().mean(), sender.reliability.rtt().max), (Time::from_micros(2500), ms(3)));
 }
 
 /// RFC 6675 §4: of ten packets 3, 4, 5 and 7 arrived. Three packets after 0, 1 and 2 arrived, so these are lost; one after 6
