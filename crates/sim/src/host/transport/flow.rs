@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use shallows_cc::event::DeliverySample;
+use shallows_cc::event::Ack;
 use shallows_cc::port::Ecn;
 use shallows_cc::units::{Bytes, Time};
 
@@ -112,25 +112,24 @@ impl Common {
         }
     }
 
-    /// Returns the delivery-rate sample of an acknowledgement whose newest packet left at `answered`, and tells the algorithm of packets that
-    /// it shows to be `lost`, and of losses that were none.
+    /// Records for delivery-rate samples the arrivals that an acknowledgement reports, whose newest packet left at `answered`. Tells the
+    /// algorithm of packets that it shows to be `lost`, and of losses that were none.
     #[inline]
-    pub(crate) fn sample_delivery(
+    pub(crate) fn record_delivery(
         &mut self,
         now: Time,
         arrivals: Arrivals,
         answered: Time,
         lost: impl FnOnce(&Position) -> Vec<u32>,
-    ) -> Option<DeliverySample> {
-        self.delivery.as_ref()?;
-        let lost = lost(&self.position);
-        self.record_delivery(now, arrivals, answered, lost);
-        self.take_sample()
+    ) {
+        if self.delivery.is_some() {
+            let lost = lost(&self.position);
+            self.record_arrivals(now, arrivals, answered, lost);
+        }
     }
 
-    /// Does the same for packets about which the algorithm is not told now.
     #[inline(never)]
-    pub(crate) fn record_delivery(&mut self, now: Time, arrivals: Arrivals, answered: Time, lost: Vec<u32>) {
+    fn record_arrivals(&mut self, now: Time, arrivals: Arrivals, answered: Time, lost: Vec<u32>) {
         let Some(delivery) = &mut self.delivery else { return };
         delivery.record_arrivals(now, arrivals, answered, &self.position.message);
         self.report_lost_packets(now, |_| lost);
@@ -139,10 +138,13 @@ impl Common {
         }
     }
 
-    /// Returns the delivery-rate sample of the packets that have been recorded since the last one.
+    /// Adds to an acknowledgement the delivery-rate sample of the packets that have been recorded since the last one. Others keep it as it
+    /// is: to copy an empty sample would take time.
     #[inline]
-    pub(crate) fn take_sample(&mut self) -> Option<DeliverySample> {
-        self.delivery.as_mut()?.sample()
+    pub(crate) fn add_sample(&mut self, ack: &mut Ack) {
+        if let Some(delivery) = &mut self.delivery {
+            ack.delivery = delivery.sample();
+        }
     }
 
     /// Tells the algorithm of those packets that are newly known to be lost, if it takes delivery-rate samples.

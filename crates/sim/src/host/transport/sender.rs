@@ -137,8 +137,10 @@ impl FlowSender {
         }
         of_any!(&mut self.sender, flow => {
             flow.on_packet(now, (at, packets), self.request.as_deref_mut());
-            if let Some(paths) = &mut self.paths {
-                report_losses(now, flow.reliability.recovery(), paths);
+            if let Some(recovery) = flow.reliability.recovery()
+                && let Some(paths) = &mut self.paths
+            {
+                report_losses(now, recovery, paths);
             }
             flow.status_unless_done(now, queued)
         })
@@ -210,7 +212,9 @@ impl FlowSender {
         if expired {
             paths.on_timeout(now);
         }
-        report_losses(now, of_any!(&mut self.sender, flow => flow.reliability.recovery()), paths);
+        if let Some(recovery) = of_any!(&mut self.sender, flow => flow.reliability.recovery()) {
+            report_losses(now, recovery, paths);
+        }
     }
 
     /// Returns whether the flow sends nothing through this port of its host.
@@ -310,10 +314,9 @@ impl FlowSender {
     }
 }
 
-/// Tells the choice of paths of lost packets, and the transport when a value is to be probed, if it finds losses by itself.
+/// Tells the choice of paths of lost packets, and the transport when a value is to be probed.
 #[inline]
-fn report_losses(now: Time, recovery: Option<&mut Recovery>, paths: &mut PathSelection) {
-    let Some(recovery) = recovery else { return };
+fn report_losses(now: Time, recovery: &mut Recovery, paths: &mut PathSelection) {
     if recovery.has_lost() {
         recovery.take_lost().into_iter().for_each(|(value, evidence)| paths.on_lost(now, value, evidence));
     }

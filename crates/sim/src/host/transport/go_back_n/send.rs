@@ -54,7 +54,7 @@ impl GoBackN {
             Header::RoceNack(answer) => {
                 let acked = self.record_arrivals(common, now, answer.cumulative);
                 common.gate.acked += acked;
-                common.record_delivery(now, in_order(answer), answer.sent, Vec::new());
+                common.record_delivery(now, in_order(answer), answer.sent, |_| Vec::new());
                 if answer.cumulative < common.position.next {
                     self.go_back(common, now, LossKind::FastRetransmit, false);
                 }
@@ -67,8 +67,8 @@ impl GoBackN {
 
     fn on_ack(&mut self, common: &mut Common, now: Time, answer: &RoceAnswer) {
         let acked = self.record_arrivals(common, now, answer.cumulative);
-        let delivery = common.sample_delivery(now, in_order(answer), answer.sent, |_| Vec::new());
-        let ack = Ack {
+        common.record_delivery(now, in_order(answer), answer.sent, |_| Vec::new());
+        let mut ack = Ack {
             sent_at: answer.sent,
             rtt: answer.round_trip(now),
             host_delay: answer.host_delay(),
@@ -77,9 +77,9 @@ impl GoBackN {
             acked,
             in_flight: common.payload(common.position.outstanding()),
             recovering: common.position.next < common.position.sent_below,
-            delivery,
             ..Ack::default()
         };
+        common.add_sample(&mut ack);
         common.gate.on_ack(now, &ack);
     }
 

@@ -80,11 +80,11 @@ impl Irn {
             common.position.unacked = answer.cumulative;
             self.timer.restart(now, common.position.outstanding() > 0);
         }
-        common.record_delivery(now, arrivals, answer.sent, Vec::new());
+        common.record_delivery(now, arrivals, answer.sent, |_| Vec::new());
         let acked = common.position.message.payload_of(newly_acked, common.position.unacked);
         self.unreported += acked;
         if self.ends_segment(common, seq) {
-            let ack = Ack {
+            let mut ack = Ack {
                 sent_at: answer.sent,
                 rtt: answer.round_trip(now),
                 host_delay: answer.host_delay(),
@@ -93,9 +93,9 @@ impl Irn {
                 acked: std::mem::take(&mut self.unreported),
                 in_flight: common.payload(self.rack.in_flight()),
                 recovering: common.position.unacked < self.recover,
-                delivery: common.take_sample(),
                 ..Ack::default()
             };
+            common.add_sample(&mut ack);
             common.gate.on_ack(now, &ack);
         }
         self.find_losses(common, now);

@@ -112,8 +112,9 @@ impl PerPacket {
         self.move_on(common);
         let acked = common.position.message.payload(answer.seq);
         let arrivals = arrival(common, answer.seq);
-        let delivery = common.sample_delivery(now, arrivals, answer.sent, |_| Vec::new());
-        let ack = Ack { acked, delivery, ..self.answered(common, now, answer, entropy) };
+        common.record_delivery(now, arrivals, answer.sent, |_| Vec::new());
+        let mut ack = Ack { acked, ..self.answered(common, now, answer, entropy) };
+        common.add_sample(&mut ack);
         common.gate.on_ack(now, &ack);
     }
 
@@ -158,9 +159,11 @@ impl PerPacket {
         let left = self.ledger.known(seq).left;
         self.ledger.arrive(seq);
         self.move_on(common);
-        let delivery = common.sample_delivery(now, arrival(common, seq), left, |_| Vec::new());
+        common.record_delivery(now, arrival(common, seq), left, |_| Vec::new());
         let (acked, in_flight) = (common.position.message.payload(seq), common.payload(self.ledger.in_flight()));
-        common.gate.on_ack(now, &Ack { acked, in_flight, delivery, ..Ack::default() });
+        let mut ack = Ack { acked, in_flight, ..Ack::default() };
+        common.add_sample(&mut ack);
+        common.gate.on_ack(now, &ack);
     }
 
     /// Records the loss of a packet, of which the path selection is told.

@@ -104,6 +104,23 @@ impl SelectiveFeedback {
         Responses::new(earlier, reply.now.map(|echo| self.acknowledge(intake, now, (echo, pending), out)))
     }
 
+    /// Handles data with an in-band request.
+    #[inline(never)]
+    fn on_inband_data(
+        &mut self,
+        intake: &mut Intake,
+        now: Time,
+        (at, flags): (u32, Flags),
+        out: &mut PacketSink<'_>,
+    ) -> Responses {
+        match *out.packets.header(at) {
+            Header::IntData(data) | Header::RatedData(data, _) => {
+                self.on_data(intake, now, (&data, flags.is_ce()), out)
+            }
+            header => unreachable!("a packet of another transport: {header:?}"),
+        }
+    }
+
     /// Acknowledges packets that arrived before this event.
     #[inline(never)]
     fn acknowledge_earlier(&mut self, intake: &mut Intake, now: Time, echo: Echo, mut out: PacketSink<'_>) -> u32 {
@@ -165,12 +182,10 @@ impl Feedback for SelectiveFeedback {
         (at, flags): (u32, Flags),
         out: &mut PacketSink<'_>,
     ) -> Responses {
-        match *out.packets.header(at) {
-            Header::TcpData(data) | Header::IntData(data) | Header::RatedData(data, _) => {
-                self.on_data(intake, now, (&data, flags.is_ce()), out)
-            }
-            header => unreachable!("a packet of another transport: {header:?}"),
-        }
+        let Header::TcpData(data) = *out.packets.header(at) else {
+            return self.on_inband_data(intake, now, (at, flags), out);
+        };
+        self.on_data(intake, now, (&data, flags.is_ce()), out)
     }
 
     #[inline]

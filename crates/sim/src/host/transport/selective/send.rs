@@ -137,12 +137,12 @@ impl Selective {
             self.restart_timer(common, now);
         }
         let lost = self.board.find_losses(&common.position, now, self.timer.srtt());
-        let delivery = common.sample_delivery(now, arrivals, packet.sent, |position| self.board.lost(position));
+        common.record_delivery(now, arrivals, packet.sent, |position| self.board.lost(position));
         if lost {
             report_loss(common, now, LossKind::FastRetransmit, false);
         }
         let acked = common.position.message.payload_of(newly_acked, common.position.unacked);
-        let ack = Ack {
+        let mut ack = Ack {
             sent_at: packet.sent,
             rtt: packet.round_trip(now),
             host_delay: packet.host_delay(),
@@ -154,9 +154,9 @@ impl Selective {
             in_flight: common.payload(self.board.in_flight),
             window_limited: unacked < self.limited_below.min(common.position.unacked),
             recovering: self.board.recovering,
-            delivery,
             ..Ack::default()
         };
+        common.add_sample(&mut ack);
         let before = common.gate.window;
         common.gate.on_ack(now, &ack);
         let answered = packet.marked && common.gate.window < before;
@@ -164,6 +164,16 @@ impl Selective {
         if self.reduction.is_some() {
             let safe = common.position.unacked > unacked && !self.board.found_losses;
             self.spread(common, newly_acked, safe, lost || answered);
+        }
+    }
+
+    /// Handles a packet that answers an in-band request.
+    #[inline(never)]
+    fn on_inband_answer(&mut self, common: &mut Common, now: Time, header: &Header) {
+        match header {
+            Header::RatedAck(ack, _) | Header::IntAck(ack) => self.on_ack(common, now, ack),
+            Header::RateAnswer { .. } => {}
+            _ => unreachable!("a packet of another transport: {header:?}"),
         }
     }
 
@@ -268,10 +278,10 @@ impl Reliability for Selective {
 
     #[inline(always)]
     fn on_packet(&mut self, common: &mut Common, now: Time, at: u32, packets: &Slab) {
-        match packets.header(at) {
-            Header::TcpAck(ack) | Header::RatedAck(ack, _) | Header::IntAck(ack) => self.on_ack(common, now, ack),
-            Header::RateAnswer { .. } => {}
-            header => unreachable!("a packet of another transport: {header:?}"),
+        if let Header::TcpAck(ack) = packets.header(at) {
+            self.on_ack(common, now, ack);
+        } else {
+            self.on_inband_answer(common, now, packets.header(at));
         }
     }
 
