@@ -179,6 +179,184 @@ def test_tables_show_the_clock():
         assert network.observe()["delivered_bytes"].sum() < network.flows["delivered_bytes"].sum()
 
 
+FABRIC = STAR | {"topology": {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 2}}
+
+
+def with_calls(tables, calls, **options):
+    """The run of a network, and that of its log, after (time, function) in order; 4 long messages each."""
+    with sh.open(tables, **options) as network:
+        for src in range(4):
+            network.send(src, (src + 2) % 4, "3MB")
+        for time_us, call in calls:
+            network.advance(until=f"{time_us}us")
+            call(network)
+        network.send(0, 3, "100KB")
+        run = network.run()
+    assert fingerprint(run) == fingerprint(sh.run(run.scenario))
+    return run
+
+
+@each(
+    [
+        ("down", None),
+        ("slow", 0.2),
+        ("rate", "1Gbps"),
+        ("loss", 0.01),
+        ("bit-errors", 1e-6),
+        ("silent-drop", 0.5),
+        ("drain", None),
+    ]
+)
+def test_a_fault_at_the_clock_is_that_of_a_scenario(kind, value):
+    """The messages at time 0 and at 300 us as a trace, with the fault in the scenario."""
+    tables = FABRIC | {"network": {"convergence": "100us"}}
+    link = "leaf0->spine0"
+    call = lambda network: network.fault(kind, link=link, value=value)  # noqa: E731
+    run = with_calls(tables, [(300, call)], changes=[link])
+    rows = [[0, src, (src + 2) % 4, 3_000_000] for src in range(4)] + [["0.0003", 0, 3, 100_000]]
+    fault = {"kind": kind, "link": link, "at": "300us"} | ({} if value is None else {"value": value})
+    trace = tables | {"traffic": [{"kind": "trace", "flows": rows}], "faults": [fault]}
+    assert fingerprint(run) == fingerprint(sh.run(trace))
+    assert fingerprint(run) != fingerprint(with_calls(tables, [], changes=[link]))
+
+
+def test_a_link_comes_back_and_a_named_link_alone_changes_nothing():
+    calls = [(100, lambda network: network.fault("down", link="leaf0->spine0"))]
+    calls += [(400, lambda network: network.fault("up", link="leaf0->spine0"))]
+    run = with_calls(FABRIC | {"network": {"convergence": "50us"}}, calls, changes=["leaf0->*"])
+    assert [(one.kind, one.at) for one in run.scenario.faults] == [("down", 10**8), ("up", 4 * 10**8)]
+
+
+def test_a_threshold_acts_from_the_clock_on():
+    """The queue of a step at 100 packets is above 50 before, and at 5 packets below 50 after it is set."""
+    tables = STAR | {
+        "network": {"marking": {"kind": "step", "threshold": "100pkt"}},
+        "record": {"queues": "5us"},
+    }
+    tables |= {
+        "traffic": [{"kind": "long-lived", "from": [0, 1], "to": 3, "jitter": "0s"}, {"kind": "driven"}]
+    }
+    tables |= {"duration": "20ms"}
+    with sh.open(tables) as network:
+        network.send(2, 3, "1KB")
+        network.advance("10ms")
+        network.set("network.marking.threshold", "5pkt")
+        run = network.run()
+    queue = run.queues[run.queues["port"] == "s0->h3"].set_index("time_us")["queue_pkt"]
+    assert queue.loc[5_000:10_000].mean() > 50 > 20 > queue.loc[11_000:].mean()
+    again = sh.run(run.scenario)
+    assert fingerprint(run) == fingerprint(again)
+    assert again.queues.equals(run.queues)
+
+
+def test_a_ramp_and_a_port_with_classes_change_their_thresholds():
+    ramp = {"kind": "red", "kmin": "50pkt", "kmax": "100pkt", "pmax": 0.5}
+    calls = [(100, lambda network: network.set("network.marking.kmin", "2pkt"))]
+    calls += [(200, lambda network: network.set("network.marking.kmax", "60pkt"))]
+    calls += [(250, lambda network: network.fault("slow", link="s0->h3", value=0.5))]
+    tables = STAR | {"network": {"marking": ramp}}
+    assert fingerprint(with_calls(tables, calls, changes=["s0->h3"])) != fingerprint(with_calls(tables, []))
+
+
+def test_a_parameter_of_an_algorithm_holds_for_messages_that_are_sent_later():
+    """After the change the messages are those of a second table; the first message keeps what it has."""
+    with sh.open(STAR) as network:
+        network.send(0, 3, "3MB")
+        network.send(1, 3, "3MB")
+        network.advance("200us")
+        network.set("cc.g", 0.5)
+        network.send(2, 3, "3MB")
+        run = network.run()
+    assert run.flows["cc"].tolist() == ["dctcp", "dctcp", "dctcp-2"]
+    assert [used.parameters["g"] for used in run.scenario.flows.ccs][1] == 0.5
+    assert fingerprint(run) == fingerprint(sh.run(run.scenario))
+
+
+def test_a_named_table_has_parameters_of_its_own():
+    traffic = [{"kind": "driven", "name": "one"}, {"kind": "driven", "name": "two", "cc": "swift"}]
+    with sh.open({**STAR, "traffic": traffic}) as network:
+        network.send(0, 3, "1MB", traffic="two")
+        network.set("traffic.two.cc.beta", 0.5)
+        network.send(1, 3, "1MB", traffic="two")
+        network.send(2, 3, "1MB")
+        run = network.run()
+    assert run.flows["cc"].tolist() == ["swift", "swift-2", "dctcp"]
+    assert fingerprint(run) == fingerprint(sh.run(run.scenario))
+
+
+def test_what_cannot_be_set_is_refused_with_what_can():
+    with sh.open(STAR, changes=["s0->h1"]) as network:
+        network.send(0, 3, "1MB")
+        for call, expected in (
+            (lambda: network.set("network.buffer", "1MB"), r"network\.marking\.threshold.*cc\.g"),
+            (lambda: network.set("cc.gg", 1), "did you mean"),
+            (lambda: network.set("network.marking.threshold", "many"), "a size"),
+            (lambda: network.set("cc.g", 7), "cc.g"),
+            (lambda: network.fault("down", link="s0->h2"), "s0->h1"),
+            (lambda: network.fault("down", link="s9->h2"), "a port such as"),
+            (lambda: network.fault("flap", link="s0->h1"), "period"),
+            (lambda: network.fault("slow", link="s0->h1", value=2), "share"),
+        ):
+            with pytest.raises(sh.ScenarioError, match=expected):
+                call()
+        run = network.run()
+    assert not run.scenario.faults
+
+
+ROWS = [
+    ("0us", "h0", "h3", "1MB"),
+    ("10us", 1, 3, "1MB"),
+    ("5us", 3, 2, 1460, 0),
+    ("0us", 2, 0, "1KB", [1, 2]),
+]
+
+
+def test_transfers_end_when_those_of_a_whole_run_do():
+    """Without waits the same as a trace; with them a transfer starts its time after the last end."""
+    plain = [row[:4] for row in ROWS]
+    trace = [
+        [f"{row[0][:-2]}e-6", *row[1:3], size]
+        for row, size in zip(plain, (10**6, 10**6, 1460, 1000), strict=True)
+    ]
+    run = sh.run({**STAR, "traffic": [{"kind": "trace", "flows": trace}]})
+    expected = run.flows["start_us"] + run.flows["fct_us"]
+    assert sh.transfers(STAR, plain) == pytest.approx(expected.tolist(), abs=1e-9)
+    ends = sh.transfers(STAR, ROWS)
+    # Nothing follows before the end of the first. 1460 B take 4.4 us alone, 1000 B 2 x 832 ns and 2 us.
+    assert ends[0] == sh.transfers(STAR, ROWS[:2])[0]
+    assert ends[2] == pytest.approx(ends[0] + 5 + 4.4, abs=0.06)
+    assert ends[3] == pytest.approx(max(ends[1:3]) + 3.664, abs=0.06)
+
+
+def test_transfers_of_a_warm_network_leave_it_as_it_is():
+    with sh.open(STAR) as network:
+        network.send(0, 3, "10MB")
+        network.advance("1ms")
+        busy = network.transfers([("0us", 1, 3, "1MB")])
+        again = network.transfers([("0us", 1, 3, "1MB")])
+        assert busy == again
+        assert busy[0] - 1000 > 2 * 800
+        assert network.transfers([]) == []
+        run = network.run()
+    assert len(run.flows) == 1
+    cut = {**STAR, "duration": "1ms"}
+    assert sh.transfers(cut, [("0us", 0, 3, "10MB"), ("0us", 0, 1, 1, 0)]) == [None, None]
+
+
+@each(
+    [
+        ([("0us", 0, 3)], r"messages\[0\]"),
+        ([("0us", 0, 0, 1)], "another host"),
+        ([("-1us", 0, 1, 1)], "a time of 0 or more"),
+        ([("0us", 0, 1, 1, 0)], "earlier"),
+        ([("0us", 0, 1, 1), ("0us", 0, 1, 1, [2])], "earlier"),
+    ]
+)
+def test_wrong_transfers_are_errors(rows, expected):
+    with pytest.raises(sh.ScenarioError, match=expected):
+        sh.transfers(STAR, rows)
+
+
 def other_thread(network):
     found = []
 

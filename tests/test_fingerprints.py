@@ -61,6 +61,7 @@ def dumbbell(cc, marking=None, seed=1, port=None):
         "pools": [],
         "balancing": "flow",
         "faults": [],
+        "changing": [],
         "convergence_ps": 2**64 - 1,
         "entropies": 0,
         "flowlet_gap_ps": 0,

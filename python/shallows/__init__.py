@@ -22,6 +22,7 @@ Running
     compare      the same scenario under several algorithms: one table, one figure
     sweep        hundreds of runs: algorithms, swept keys and seeds, with intervals over seeds
     open         a network that the calling program drives: it sends messages and advances the time
+    transfers    when messages end in a network, without a program that drives it
     register     a name for an algorithm written in Python, for use as `cc`
 
 Writing a scenario
@@ -68,6 +69,7 @@ __all__ = [
     "register",
     "run",
     "sweep",
+    "transfers",
     "units",
 ]
 
@@ -82,6 +84,7 @@ if TYPE_CHECKING:
     from shallows.algorithms.user_algorithms import register
     from shallows.driven import OpenNetwork as OpenNetwork
     from shallows.driven import open as open
+    from shallows.driven import transfers as transfers
     from shallows.errors import BooksError, ScenarioError
     from shallows.runner import run
     from shallows.runs import Run
@@ -107,6 +110,7 @@ _MODULES = {
     "register": "shallows.algorithms.user_algorithms",
     "run": "shallows.runner",
     "sweep": "shallows.sweeps.running",
+    "transfers": "shallows.driven",
 }
 """The module of each public name; the tables of a scenario are those of `shallows.scenario.builders`."""
 _PUBLIC_MODULES = ("export", "fluid", "importers", "plot", "settings", "units", "why")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallows.core.contract import U32, Answer, Request
+from shallows.core.contract import U32, Answer, Change, Request
 from shallows.core.rows import AlgorithmRow, MarkingRow, Row
 
 class Bug(RuntimeError):  # noqa: N818 (its name in the core)
@@ -45,6 +45,12 @@ def host_stamps(count: int, interval_ns: int, polls: bool, answers: bool) -> lis
 def longest_gaps(seconds: float, at_least_ns: int) -> list[int]:
     """Gaps of at least so many ns between two readings of the clock, of a thread that does nothing else."""
 
+def flow_session(open: Callable[[str, int, int], Request | None], input: int, output: int) -> bool:
+    """Serve a session of another program over two descriptors; whether it was closed in order.
+
+    `open` makes the request of a profile for a seed and a number of hosts. Its `ValueError` is an answer.
+    """
+
 def watch(
     request: Request,
     watched: Mapping[str, object],
@@ -69,15 +75,21 @@ def tap(
 class OpenRun:
     """A run at time zero that messages may join. Errors of the core are `ValueError`.
 
-    A call during another one, or after the end, is a `RuntimeError`. `changing` are links that may change.
+    A call during another one, or after the end, is a `RuntimeError`.
     """
 
-    def __init__(self, request: Request, changing: list[int]) -> None: ...
+    def __init__(self, request: Request) -> None: ...
     def state(self) -> tuple[int, bool, int]:
         """The clock in ps, whether the run has ended, and how many flows with an end have not completed."""
 
     def send(self, messages: list[tuple[int, int, int, int, int, int]]) -> int:
         """Add messages: source, target, bytes, start in ps, class, algorithm; the number of the first."""
+
+    def extend(self, request: Request) -> None:
+        """Add the algorithms and markings that a request has besides those that are known."""
+
+    def change(self, links: list[int], change: Change) -> None:
+        """Change links at the clock."""
 
     def advance(self, to_ps: int, stops: bool) -> bool:
         """Execute everything before a time, or until a flow completes if it `stops`; whether one has."""

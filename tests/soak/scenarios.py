@@ -237,7 +237,18 @@ class Draw(Traffics):
     def fault(self, seconds):
         """A lawful one: no link becomes faster than it was."""
         at = self.random.randrange(len(self.wired.port_names))
-        kinds = ("down", "down", "up", "rate", "loss", "flap", "drain", "slow", "bit-errors", "silent-drop")
+        kinds = (
+            "down",
+            "up",
+            "rate",
+            "loss",
+            "flap",
+            "drain",
+            "slow",
+            "bit-errors",
+            "silent-drop",
+            "marking",
+        )
         link, kind = self.wired.port_names[at], self.one(kinds)
         table = {"link": link, "kind": kind, "at": self.one(("0s", self.time(seconds / 1e3, seconds)))}
         if kind == "rate":
@@ -255,7 +266,9 @@ class Draw(Traffics):
             )
             if self.maybe(0.5):
                 table["duty"] = self.one((0.01, 0.5, 0.9))
-        if kind not in ("up", "flap") and self.maybe(0.3):
+        if kind == "marking":
+            table["value"] = {self.one(("threshold", "kmin", "kmax")): self.one(("1pkt", "30KB", "90pkt"))}
+        if kind not in ("up", "flap", "marking") and self.maybe(0.3):
             table["until"] = self.time(1.1 * seconds, 2 * seconds)
         if self.maybe(0.3):
             table["link"] = table["link"].replace("->", "<->")
@@ -275,6 +288,8 @@ class Draw(Traffics):
                 table["entropies"] = self.one((1, 2, 64, 256))
             if table["balancing"] == "flowlet" and self.maybe(0.5):
                 table["flowlet_gap"] = self.time(1e-9, 1e-3)
+        if self.maybe(0.1):
+            table["changing"] = [self.one(self.wired.port_names), "s0->*"][: self.random.randint(1, 2)]
         if self.maybe(0.1):
             table["delay_spread"] = self.one((0.0, 0.01, 1.0))
         if self.maybe(0.1):

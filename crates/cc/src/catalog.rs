@@ -199,6 +199,9 @@ pub struct Notification {
 
 /// Marks echoed packet by packet.
 pub(crate) const ACCURATE_ECHO: Notification = Notification { name: "ecn echo (RFC 8257)", build: Accurate::boxed };
+/// The same, and counters of received, marked and lost packets.
+pub(crate) const PACKET_COUNTS: Notification =
+    Notification { name: "packet counts (udp_prague)", build: Accurate::boxed };
 /// Congestion notification packets.
 pub(crate) const CNP: Notification = Notification { name: "congestion notification (SIGCOMM 2015)", build: Cnp::boxed };
 /// Nothing beside the transport's own acknowledgements.
@@ -251,9 +254,10 @@ impl Algorithm {
     /// Returns the ECN field of its data.
     #[must_use]
     pub fn ecn(&self, values: &Values) -> Ecn {
+        let capable = if self.traits.ect1 { Ecn::Ect1 } else { Ecn::Ect0 };
         match self.marking {
-            Marking::Required(_) => Ecn::Ect0,
-            Marking::WhenFlag(flag, _) if values.flag(flag) => Ecn::Ect0,
+            Marking::Required(_) => capable,
+            Marking::WhenFlag(flag, _) if values.flag(flag) => capable,
             _ => Ecn::NotEct,
         }
     }
@@ -268,6 +272,12 @@ impl Algorithm {
     #[must_use]
     pub fn is_loss_based(&self) -> bool {
         self.receiver.name == CLASSIC_ECHO.name
+    }
+
+    /// Returns whether its receiver counts packets ([`crate::receiver::packet_counter`]).
+    #[must_use]
+    pub fn counts_packets(&self) -> bool {
+        self.receiver.name == PACKET_COUNTS.name
     }
 
     /// Returns whether it runs over RoCE.
@@ -300,7 +310,7 @@ impl Algorithm {
         let acts = |key: &&str| match *key {
             "hosts.initial_window" => !own_window,
             "hosts.gap" => self.fills_queues(),
-            "hosts.piggyback" => !matches!(self.marking, Marking::Records(_)),
+            "hosts.piggyback" => !matches!(self.marking, Marking::Records(_)) && !self.counts_packets(),
             "hosts.timestamps" => self.transport.reliability != Reliability::GoBackN || self.traits.reacts_to_delay,
             _ => true,
         };

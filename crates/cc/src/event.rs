@@ -122,6 +122,19 @@ pub struct Loss {
     pub repeated: bool,
 }
 
+/// Packets of a flow since its start, each transmission counted by itself. The counters wrap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets that have arrived.
+    pub received: u32,
+    /// Those of them that were marked.
+    pub ce: u32,
+    /// Packets that the receiver misses. It falls when one of them arrives after all.
+    pub lost: u32,
+    /// Packets that the sender has sent.
+    pub sent: u32,
+}
+
 /// Record that a port wrote into a packet as it began to leave (in-band network telemetry).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HopRecord {

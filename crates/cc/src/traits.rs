@@ -35,6 +35,8 @@ pub struct Traits {
     pub least_threshold: Option<(u32, &'static str)>,
     /// The parameter that sets how fast a flow takes free bandwidth, and the source of its default.
     pub step: Option<(&'static str, &'static str)>,
+    /// Whether its data has the code point ECT(1), the identifier of L4S (RFC 9331), and not ECT(0).
+    pub ect1: bool,
     /// The rate of hosts in bit/s at which defaults that follow the network are those of the catalog.
     pub reference_bps: Option<u64>,
 }
@@ -49,6 +51,7 @@ impl Traits {
         corrected_by: None,
         least_threshold: None,
         step: None,
+        ect1: false,
         reference_bps: None,
     };
 
@@ -104,6 +107,12 @@ impl Traits {
     #[must_use]
     pub const fn step(self, parameter: &'static str, source: &'static str) -> Self {
         Self { step: Some((parameter, source)), ..self }
+    }
+
+    /// Adds that its data has the code point ECT(1).
+    #[must_use]
+    pub const fn ect1(self) -> Self {
+        Self { ect1: true, ..self }
     }
 
     /// Adds the rate of hosts at which defaults that follow the network are those of the catalog.

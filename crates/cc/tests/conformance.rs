@@ -144,7 +144,9 @@ fn live_with_draws(
     mss: Bytes,
     [events, seed]: [u64; 2],
 ) -> (Vec<Decision>, Time, bool) {
+    let mut life = Life::new(events, mss);
     let path = Path {
+        now: life.now,
         mss,
         frame: mss + Bytes(40),
         initial_window: mss * 10,
@@ -154,7 +156,6 @@ fn live_with_draws(
         ..Path::default()
     };
     let mut sender = (row.sender)(values, &path);
-    let mut life = Life::new(events, mss);
     let mut decisions = vec![sender.decision()];
     for _ in 0..EVENTS {
         let decision = life.step(sender.as_mut(), row);

@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 use shallows_cc::units::{Bytes, Time};
 use shallows_contract::IntoValue;
 use shallows_contract::answer::Answer;
-use shallows_sim::{Advance, FlowSpec, Progress, Simulation};
+use shallows_sim::{Advance, Change, FlowSpec, Progress, Simulation};
 
 use crate::raised::{Ending, Leaf, Raised, among_calls};
 use crate::table::Table;
@@ -39,14 +39,14 @@ pub struct OpenRun {
 
 #[pymethods]
 impl OpenRun {
-    /// The run of a request at time zero, which messages may join. `changing` are the links that may change.
+    /// The run of a request at time zero, which messages may join.
     #[new]
-    fn new(py: Python<'_>, request: &Bound<'_, PyDict>, changing: Vec<u32>) -> PyResult<Self> {
+    fn new(py: Python<'_>, request: &Bound<'_, PyDict>) -> PyResult<Self> {
         let raised = Raised::default();
         let network = request::network(request, &raised)?;
         let in_python = network.controls.iter().any(|control| control.user_algorithm.is_some());
         let (queue_ports, mtu) = (network.record.ports.clone(), network.mtu);
-        let run = set_up(py, move || Simulation::open_with_changing(network, 1, changing))?;
+        let run = set_up(py, move || Simulation::open(network, 1))?;
         let run = Leaf::new(Some(Box::new(run.map_err(PyValueError::new_err)?)));
         Ok(Self { run, raised, in_python, queue_ports, mtu })
     }
@@ -66,6 +66,24 @@ impl OpenRun {
         });
         let flows = flows.collect();
         self.work(py, |run| run.send_all(flows))?.map(|numbers| numbers.start).map_err(PyValueError::new_err)
+    }
+
+    /// Adds the algorithms and markings that a request of this network has besides the known ones.
+    fn extend(&self, py: Python<'_>, request: &Bound<'_, PyDict>) -> PyResult<()> {
+        let mut network = request::network(request, &self.raised)?;
+        let extend = move |run: &mut Simulation| {
+            let (controls, markings) = run.known();
+            let controls = network.controls.split_off(controls.min(network.controls.len()));
+            run.extend(controls, network.markings.split_off(markings.min(network.markings.len())))
+        };
+        self.work(py, extend)?.map_err(PyValueError::new_err)
+    }
+
+    /// Changes links at the clock, as faults of a request at this time do.
+    fn change(&self, py: Python<'_>, links: Vec<u32>, change: &Bound<'_, PyAny>) -> PyResult<()> {
+        let change: Change = request::read(change)?;
+        let all = move |run: &mut Simulation| links.into_iter().try_for_each(|link| run.change_link(link, change));
+        self.work(py, all)?.map_err(PyValueError::new_err)
     }
 
     /// Executes everything before a time in ps, or until a message has completed if `stops`; returns whether one has. After Ctrl-C the clock

@@ -35,6 +35,12 @@ pub fn network(request: &Bound<'_, PyDict>, raised: &Raised) -> PyResult<Network
     Ok(network)
 }
 
+/// Reads a part of a request that has no algorithms.
+pub fn read<T: for<'de> Deserialize<'de>>(value: &Bound<'_, PyAny>) -> PyResult<T> {
+    let reader = Reader { value: value.clone(), classes: &RefCell::default() };
+    T::deserialize(reader).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
 /// One value of the request.
 struct Reader<'a, 'py> {
     value: Bound<'py, PyAny>,

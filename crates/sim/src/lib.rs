@@ -36,7 +36,7 @@ pub use observe::packet_log::PacketLog;
 pub use observe::record::Record;
 pub use observe::{Observer, OfManyPlaces};
 pub use packet::header::{
-    Credit, CreditData, Header, PulledAnswer, PulledData, RateQuery, RoceAnswer, RoceData, TcpAck, TcpData,
+    Counters, Credit, CreditData, Header, PulledAnswer, PulledData, RateQuery, RoceAnswer, RoceData, TcpAck, TcpData,
 };
 pub use packet::{Flags, PACKET_KINDS, Packet, PacketKind, Slab};
 pub use port::admission::{Incoming, Outcome};

@@ -147,6 +147,7 @@ fn require(holds: bool, otherwise: Rejection) -> Result<(), Rejection> {
 fn belongs(header: &Header, control: &Control, host: &HostSpec) -> bool {
     use Header as H;
     let (transport, has_int) = (control.algorithm.transport, control.asks_for_records());
+    let has_counts = control.counts_packets();
     match (transport.leave, transport.reliability) {
         (SendControl::OnCredits, _) => matches!(
             header,
@@ -165,6 +166,9 @@ fn belongs(header: &Header, control: &Control, host: &HostSpec) -> bool {
         }
         // An answer after the receiver has closed has no records.
         (_, Reliability::Selective { .. }) if has_int => matches!(header, H::IntData(_) | H::IntAck(_) | H::TcpAck(_)),
+        (_, Reliability::Selective { .. }) if has_counts => {
+            matches!(header, H::CountedData(..) | H::CountedAck(..) | H::TcpAck(_))
+        }
         (_, Reliability::Selective { .. }) => matches!(header, H::TcpData(_) | H::TcpAck(_)),
         (_, Reliability::GoBackN) => match header {
             H::RoceData(data) => data.has_int == has_int,
@@ -184,10 +188,10 @@ fn times(header: &Header, arrives: Time) -> Result<(), Rejection> {
     let lasts = |delay: Time, held: i64| delay <= longest && held.unsigned_abs() <= longest.0;
     let answer = |answer: &RoceAnswer| lasts(answer.delay, answer.held);
     let holds = match header {
-        Header::TcpData(data) | Header::IntData(data) => data.heard <= arrives,
+        Header::TcpData(data) | Header::IntData(data) | Header::CountedData(_, data) => data.heard <= arrives,
         Header::RatedData(data, query) => data.heard <= arrives && query.rtt <= arrives,
         Header::RateRequest { query, .. } => query.rtt <= arrives,
-        Header::TcpAck(ack) | Header::IntAck(ack) | Header::RatedAck(ack, _) => {
+        Header::TcpAck(ack) | Header::IntAck(ack) | Header::RatedAck(ack, _) | Header::CountedAck(_, ack) => {
             ack.left <= arrives && lasts(ack.delay, ack.held)
         }
         Header::RoceAck(one)
@@ -223,7 +227,7 @@ impl Flow<'_> {
         let sent = |number: u32| require(number < next, Rejection::Acknowledgement);
         let acked = |cumulative: u32| require(cumulative <= next, Rejection::Acknowledgement);
         match *header {
-            Header::TcpAck(ack) | Header::IntAck(ack) => tcp_ack(&ack, next),
+            Header::TcpAck(ack) | Header::IntAck(ack) | Header::CountedAck(_, ack) => tcp_ack(&ack, next),
             Header::RatedAck(ack, offered) => {
                 require(offered > Rate::ZERO, Rejection::Record)?;
                 tcp_ack(&ack, next)
@@ -279,7 +283,10 @@ impl Flow<'_> {
         let most = packets.min(delivered / mss.0 + MAX_PACKETS_AHEAD);
         let has = |seq: u32| require(u64::from(seq) < most, Rejection::Sequence);
         match *header {
-            Header::TcpData(data) | Header::RatedData(data, _) | Header::IntData(data) => has(data.seq),
+            Header::TcpData(data)
+            | Header::RatedData(data, _)
+            | Header::IntData(data)
+            | Header::CountedData(_, data) => has(data.seq),
             Header::RoceData(data) => has(data.seq),
             Header::RateRequest { .. } => Ok(()),
             Header::CreditRequest { next } | Header::CreditStop { next } => {

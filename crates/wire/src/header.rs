@@ -21,8 +21,8 @@ use shallows_cc::event::HopRecord;
 use shallows_cc::port::Ecn;
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::{
-    Credit, CreditData, Flags, Header, Packet, PacketKind, PulledAnswer, PulledData, RateQuery, RoceAnswer, RoceData,
-    TcpAck, TcpData,
+    Counters, Credit, CreditData, Flags, Header, Packet, PacketKind, PulledAnswer, PulledData, RateQuery, RoceAnswer,
+    RoceData, TcpAck, TcpData,
 };
 
 use crate::check::Rejection;
@@ -207,6 +207,7 @@ impl Reader<'_> {
 const TCP_DATA: usize = 21;
 const TCP_ACK: usize = 48;
 const QUERY: usize = 16;
+const COUNTERS: usize = 12;
 const ROCE_DATA: usize = 14;
 const ROCE_ANSWER: usize = 29;
 const PULLED_ANSWER: usize = 29;
@@ -239,6 +240,8 @@ fn length(kind: u8) -> Option<usize> {
         PULLED_ANSWER,
         PULLED_ANSWER,
         16,
+        TCP_DATA + 4,
+        TCP_ACK + COUNTERS,
     ];
     lengths.get(usize::from(kind)).copied()
 }
@@ -256,6 +259,14 @@ fn write(header: &Header, out: &mut Writer<'_>) -> u8 {
         }
         Header::TcpData(data) | Header::IntData(data) => tcp_data(&data, out),
         Header::TcpAck(ack) | Header::IntAck(ack) => tcp_ack(&ack, out),
+        Header::CountedData(number, data) => {
+            tcp_data(&data, out);
+            out.u32(number);
+        }
+        Header::CountedAck(Counters { received, ce, lost }, ack) => {
+            tcp_ack(&ack, out);
+            [received, ce, lost].into_iter().for_each(|count| out.u32(count));
+        }
         Header::RatedData(data, query) => {
             tcp_data(&data, out);
             rate_query(&query, out);
@@ -348,6 +359,8 @@ fn kind(header: &Header) -> u8 {
         Header::PulledAck(_) => 22,
         Header::PulledNack(_) => 23,
         Header::Pull { .. } => 24,
+        Header::CountedData(..) => 25,
+        Header::CountedAck(..) => 26,
     }
 }
 
@@ -381,6 +394,14 @@ fn read(kind: u8, from: &mut Reader<'_>) -> Option<Header> {
         22 => Header::PulledAck(read_pulled_answer(from)?),
         23 => Header::PulledNack(read_pulled_answer(from)?),
         24 => Header::Pull { left: from.time(), number: from.u64() },
+        25 => {
+            let data = read_tcp_data(from)?;
+            Header::CountedData(from.u32(), data)
+        }
+        26 => {
+            let ack = read_tcp_ack(from)?;
+            Header::CountedAck(Counters { received: from.u32(), ce: from.u32(), lost: from.u32() }, ack)
+        }
         _ => return None,
     })
 }

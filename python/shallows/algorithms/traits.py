@@ -20,6 +20,7 @@ UNKNOWN: Traits = {
     "corrected_by": None,
     "least_threshold": None,
     "step": None,
+    "ect1": False,
     "reference_bps": None,
 }
 """Traits of an algorithm of which nothing is known."""

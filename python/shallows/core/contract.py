@@ -394,6 +394,7 @@ class Request(TypedDict):
     entropies: int
     flowlet_gap_ps: int
     faults: list[Fault]
+    changing: U32
     convergence_ps: int
     flows: Flows
     path_hashes: PathHashes

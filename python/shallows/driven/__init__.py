@@ -11,6 +11,6 @@ this scenario, and the run that `run()` returns has it, so that everything that 
 """
 
 from shallows.driven.message import Message
-from shallows.driven.network import OpenNetwork, open
+from shallows.driven.network import OpenNetwork, open, transfers
 
-__all__ = ["Message", "OpenNetwork", "open"]
+__all__ = ["Message", "OpenNetwork", "open", "transfers"]

@@ -13,11 +13,14 @@ import numpy as np
 
 from shallows import runner
 from shallows.base import limits
+from shallows.base.toml import is_list
+from shallows.driven import settable
 from shallows.driven.log import Log
 from shallows.driven.message import Message
-from shallows.errors import ScenarioError
+from shallows.driven.settable import Tables
+from shallows.errors import NamedOverrides, ScenarioError
 from shallows.results import tables
-from shallows.scenario import host_costs, needs, port_request
+from shallows.scenario import host_costs, needs
 from shallows.scenario.literal import literal
 from shallows.scenario.request import request
 from shallows.traffic import Driven
@@ -26,7 +29,7 @@ from shallows.units import NEVER, SIZE, TIME, SizeQuantity, TimeQuantity, did_yo
 if TYPE_CHECKING:
     import pandas
 
-    from shallows.core.contract import Request
+    from shallows import _core
     from shallows.runner import Given
     from shallows.runs import Run
     from shallows.scenario import Scenario
@@ -41,19 +44,23 @@ OnDone = Callable[[Message], object]
 def open(
     scenario: "Given",
     *,
+    changes: Sequence[str] = (),
     cc: "Algorithm | None" = None,
     seed: int | None = None,
     overrides: Mapping[str, object] | None = None,
 ) -> "OpenNetwork":
     """Open the network of `scenario` at time zero, with the traffic that the scenario has.
 
-    The arguments are those of `shallows.run`. Messages belong to a traffic table of the kind `driven`, which
-    has their algorithm and class; a scenario without such a table gets one.
+    `changes` are the ports whose links `OpenNetwork.fault` may change, by name or pattern, such as "s0->*"
+    (`network.changing`). The other arguments are those of `shallows.run`. Messages belong to a traffic table
+    of the kind `driven`, which has their algorithm and class; a scenario without such a table gets one.
 
     Raises `ScenarioError` for a wrong scenario, and for costs of hosts, which the program adds itself.
     """
-    changes = runner.changes(cc, overrides)
-    prepared = runner.prepare(scenario, seed=seed, overrides=changes, driven=True)
+    by_caller = runner.changes(cc, overrides)
+    if changes:
+        by_caller = by_caller | NamedOverrides({"network.changing": list(changes)}, "changes")
+    prepared = runner.prepare(scenario, seed=seed, overrides=by_caller, driven=True)
     if not any(isinstance(table, Driven) for table in prepared.traffic):
         prepared = prepared.changed({"traffic": [*prepared.tables["traffic"], {"kind": "driven"}]})
     _check_costs(prepared)
@@ -78,6 +85,22 @@ def _check_empty(scenario: "Scenario") -> None:
             raise ScenarioError(f"traffic[{number}].flows", None, expected)
 
 
+def transfers(
+    scenario: "Given",
+    messages: "Iterable[Sequence[Any]]",
+    *,
+    cc: "Algorithm | None" = None,
+    seed: int | None = None,
+    overrides: Mapping[str, object] | None = None,
+) -> list[float | None]:
+    """When some messages (time, src, dst, size, after) end in the network of `scenario`.
+
+    See `OpenNetwork.transfers`; the other arguments are those of `open`.
+    """
+    with open(scenario, cc=cc, seed=seed, overrides=overrides) as network:
+        return network.transfers(messages)
+
+
 class OpenNetwork:
     """A network in which the calling program sends messages and advances the time.
 
@@ -90,13 +113,11 @@ class OpenNetwork:
         from shallows import _core
 
         needs.check_run(scenario)
-        asked: Request = request(scenario)
-        self._core = _core.OpenRun(asked, [])
+        self._asked = request(scenario)
+        self._core = _core.OpenRun(self._asked)
         self._log = Log(scenario)
         self._first = len(scenario.flows)
-        self._classes: list[int] = port_request.class_of_tables(scenario).tolist()
-        used = [table.cc or scenario.cc for table in scenario.traffic]
-        self._controls = [next(at for at, one in enumerate(scenario.flows.ccs) if one == cc) for cc in used]
+        self._tables = Tables.of(scenario)
         self._messages: dict[int, Message] = {}
         self._undelivered: deque[Message] = deque()
         self._callbacks = 0
@@ -238,6 +259,63 @@ class OpenNetwork:
             )
         return done
 
+    def fault(
+        self, kind: str, *, link: str | None = None, node: str | None = None, value: object = None
+    ) -> None:
+        """Change links at the clock, as a fault of the scenario with these keys does at that time.
+
+        A fault lasts until another one: "up" ends "down", the link's own rate "slow", and a loss of 0 a loss.
+        Raises `ScenarioError` for a link that was not named when the network was opened.
+        """
+        clock_ps = self._check_running()
+        keys = {"kind": kind, "link": link, "node": node, "value": literal(value)}
+        table = {key: one for key, one in keys.items() if one is not None} | {"at": TIME.text(clock_ps)}
+        number, tables = len(self.scenario.faults), self.scenario.tables
+        changed = self.scenario.changed({"faults": [*tables.get("faults", []), table]})
+        fault, names = changed.faults[number], changed.graph.port_names
+        if fault.kind == "flap":
+            raise ScenarioError("kind", "flap", "down, and up later: the program repeats them")
+        may_change = set(settable.links(self.scenario))
+        for at in fault.links(changed.graph):
+            if fault.kind != "marking" and at not in may_change:
+                known = ", ".join(names[one] for one in sorted(may_change)) or "there are none"
+                expected = f"a port that was named at the opening (shallows.open(changes=[…])): {known}"
+                raise ScenarioError("link" if link else "node", names[at], expected)
+        self._become(changed, "kind", kind)
+
+    def set(self, key: str, value: object) -> None:
+        """Set a parameter from the clock on.
+
+        `network.marking.threshold`, and kmin, kmax and pmax, set those of all ports of switches. `cc.g`, or
+        another parameter of the algorithm, holds for messages that are sent from now on, of all driven tables
+        without an algorithm of their own; `traffic.NAME.cc.g` is that of the driven table with this name.
+        Raises `ScenarioError` for another key, and for a value that would change anything else.
+        """
+        self._check_running()
+        known = settable.keys(self.scenario)
+        if key not in known:
+            expected = f"one of {', '.join(known)}{did_you_mean(key, known)}"
+            raise ScenarioError(key, str(value), expected)
+        if key.startswith("network.marking."):
+            return self.fault("marking", link="*->*", value={key.rpartition(".")[2]: value})
+        tables, replaced = settable.with_parameter(self.scenario, self._tables, key, literal(value))
+        self._become(self.scenario.changed({"traffic": tables}), key, value)
+        self._tables = self._tables.replaced(self.scenario, replaced)
+        return None
+
+    def _become(self, scenario: "Scenario", key: str, value: object) -> None:
+        """Go on in another scenario. Raises `ScenarioError` if more than faults and algorithms differ."""
+        asked = request(scenario)
+        settable.check_same(self._asked, asked, key, value)
+        self._core.extend(asked)
+        before = list(self._asked["faults"])
+        for one in asked["faults"]:
+            if one in before:
+                before.remove(one)
+            else:
+                self._core.change([one["link"]], one["change"])
+        self._log.scenario, self._asked = scenario, asked
+
     def message(self, number: int) -> Message:
         """The message or other flow of this number, if it has an end and its sender does not know it yet.
 
@@ -314,16 +392,56 @@ class OpenNetwork:
         Its messages are `copy.message(number)`. Raises `ScenarioError` for an algorithm in Python, whose
         state cannot be copied.
         """
-        self._check_open()
-        for used in self.scenario.flows.ccs:
-            if used.user_class:
-                expected = "an algorithm of the catalog: the state of one in Python cannot be copied"
-                raise ScenarioError("cc.name", used.label, expected)
         copy = OpenNetwork.__new__(OpenNetwork)
-        vars(copy).update(vars(self), _core=self._core.fork(), _log=self._log.copied())
+        vars(copy).update(vars(self), _core=self._copied_core(), _log=self._log.copied())
         copy._messages = {number: one.copied(copy) for number, one in self._messages.items()}
         copy._undelivered = deque(one.copied(copy) for one in self._undelivered)
         return copy
+
+    def transfers(
+        self,
+        messages: "Iterable[Sequence[Any]]",
+        *,
+        traffic: str | None = None,
+        cc: "Algorithm | None" = None,
+    ) -> list[float | None]:
+        """When some messages would end if they were sent from now on: microseconds since the start.
+
+        Each is (time, src, dst, size) or (time, src, dst, size, after). It starts at this time from the clock
+        on, such as "10us"; with `after`, the index of an earlier message or a list of these, at this time
+        from their last end on, but 1 ps later at least. None is for a message that does not end within the
+        run. The network stays as it is: this works on a copy. `traffic` and `cc` are those of `send`.
+        """
+        clock_ps = self._check_running()
+        rows = [self._transfer(number, message) for number, message in enumerate(messages)]
+        return _ends(
+            self._copied_core(),
+            rows,
+            (clock_ps, self._most()),
+            self._tables.in_core(self._table(traffic, cc)),
+        )
+
+    def _transfer(
+        self, number: int, message: "Sequence[Any]"
+    ) -> "tuple[tuple[int, int, int], int, list[int]]":
+        """(source, target, bytes), the time in ps, and the messages that it waits for."""
+        try:
+            after_ps, src, dst, size, *after = message
+            if len(after) > 1:
+                raise ValueError
+        except (TypeError, ValueError):
+            expected = "(time, src, dst, size), or with after as the fifth"
+            raise ScenarioError(f"messages[{number}]", str(message), expected) from None
+        row = self._row(src, dst, size, None)[:3]
+        given: object = after[0] if after else []
+        earlier = [*given] if is_list(given) else [given]
+        waits: list[int] = []
+        for one in earlier:
+            if isinstance(one, int) and not isinstance(one, bool) and 0 <= one < number:
+                waits.append(one)
+            else:
+                raise ScenarioError(f"messages[{number}].after", str(one), "the indices of earlier messages")
+        return row, _ps(f"messages[{number}].time", after_ps), waits
 
     def run(self) -> "Run":
         """Close the network, run what is left, and return the `Run`.
@@ -350,6 +468,15 @@ class OpenNetwork:
         self._forget()
         data = packet.of_answer(scenario, answer, time.perf_counter() - self._started)
         return runner.described(data, scenario).check_books()
+
+    def _copied_core(self) -> "_core.OpenRun":
+        """A copy of the run. Raises `ScenarioError` for an algorithm in Python."""
+        self._check_open()
+        for used in self.scenario.flows.ccs:
+            if used.user_class:
+                expected = "an algorithm of the catalog: the state of one in Python cannot be copied"
+                raise ScenarioError("cc.name", used.label, expected)
+        return self._core.fork()
 
     def _close(self) -> None:
         """Let no further message join. Where every flow is done, the run ends at the clock."""
@@ -397,21 +524,7 @@ class OpenNetwork:
 
     def _table(self, traffic: str | None, cc: "Algorithm | None") -> int:
         """The number of the driven table with this name, or this algorithm. Raises `ScenarioError`."""
-        flows = self.scenario.flows
-        for number, (table, name) in enumerate(zip(self.scenario.traffic, flows.names, strict=True)):
-            used = table.cc or self.scenario.cc
-            named = used is not None and (literal(cc) in (used.label, used.name) or cc is used.user_class)
-            if isinstance(table, Driven) and traffic in (None, name) and (cc is None or named):
-                return number
-        driven = [
-            (name, (table.cc or self.scenario.cc))
-            for table, name in zip(self.scenario.traffic, flows.names, strict=True)
-            if isinstance(table, Driven)
-        ]
-        known = ", ".join(f'"{name}" with {used.label}' for name, used in driven if used)
-        expected = f'a table of traffic with kind = "driven": {known}'
-        key, value = ("traffic", traffic) if traffic is not None else ("cc", literal(cc))
-        raise ScenarioError(key, value, expected + did_you_mean(value, [name for name, _ in driven]))
+        return self._tables.find(self.scenario, traffic, cc)
 
     def _row(self, src: Host, dst: Host, size: Size, start: Time | None) -> tuple[int, int, int, int | None]:
         """Source, target, bytes and start in ps; None for the clock. Raises `ScenarioError`."""
@@ -451,7 +564,7 @@ class OpenNetwork:
                 )
         if not ready:
             return []
-        how = self._classes[table], self._controls[table]
+        how = self._tables.in_core(table)
         try:
             first = self._core.send([(*row, *how) for row in ready])
         except ValueError as error:
@@ -468,7 +581,7 @@ class OpenNetwork:
 
     def _target(self, duration: Time | None, until: object, limit: Time | None, clock_ps: int) -> int:
         """The time in ps at which the clock stops at the latest. Raises `ScenarioError`."""
-        most = min(self.scenario.duration, limits.TIME.most)
+        most = self._most()
         if duration is not None:
             to_ps, key = clock_ps + _ps("duration", duration), "duration"
         elif isinstance(until, Message) or until == "completion":
@@ -489,6 +602,10 @@ class OpenNetwork:
             self._collect()
         except RuntimeError:
             self._forget()
+
+    def _most(self) -> int:
+        """The latest time in ps that the run can reach."""
+        return min(self.scenario.duration, limits.TIME.most)
 
     def _collect(self) -> None:
         """Note the completions that the core reports."""
@@ -517,6 +634,39 @@ class OpenNetwork:
         columns = self._core.links(links.astype(int).tolist())
         names = tables.Names(links.astype(np.int64), self.scenario.graph.port_names)
         return {"port": names, **{key: columns[key] for key in keys}}
+
+
+def _ends(
+    core: "_core.OpenRun",
+    rows: "Sequence[tuple[tuple[int, int, int], int, list[int]]]",
+    span: tuple[int, int],
+    how: tuple[int, int],
+) -> list[float | None]:
+    """The ends in microseconds of messages in a run that has their clock and its end as `span`."""
+    ends: list[float | None] = [None] * len(rows)
+    left = {number: set(after) for number, (_, _, after) in enumerate(rows) if after}
+    numbers: dict[int, int] = {}
+
+    def send(ready: "Sequence[int]", now_ps: int, clock_ps: int) -> None:
+        sent = [(*rows[one][0], max(now_ps + rows[one][1], clock_ps), *how) for one in ready]
+        if sent:
+            numbers.update(enumerate(ready, start=core.send(sent)))
+
+    by_number: dict[int, int] = {}
+    send([number for number, (_, _, after) in enumerate(rows) if not after], span[0], span[0])
+    while len(by_number) < len(numbers) and core.advance(span[1], True):
+        for at_ps, number, at_sender in core.completions():
+            if at_sender or number not in numbers:
+                continue
+            done = by_number[number] = numbers[number]
+            ends[done] = at_ps / 1e6
+            for after in left.values():
+                after.discard(done)
+            ready = [one for one, after in left.items() if not after]
+            send(ready, at_ps, core.state()[0])
+            for one in ready:
+                del left[one]
+    return ends
 
 
 def _ps(key: str, time: object) -> int:

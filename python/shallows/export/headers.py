@@ -179,7 +179,7 @@ class Headers:
 
     def _ip(self, row: Row, inside: object, protocol: int) -> bytes:
         src, dst, forward, *_ = self._ends(row)
-        ecn = 3 if row["ce"] else 2 if row["ect"] else 0
+        ecn = 3 if row["ce"] else 1 if row["ect1"] else 2 if row["ect"] else 0
         ends = [struct.pack(">I", 10 << 24 | host + 1) for host in ((src, dst) if forward else (dst, src))]
         packet = dpkt.ip.IP(src=ends[0], dst=ends[1], p=protocol, tos=ecn, df=1, data=inside)
         return bytes(packet)

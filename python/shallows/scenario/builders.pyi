@@ -204,6 +204,7 @@ class Network(Builder):
     flowlet_gap: pause after which a flowlet begins; 100us with balancing = "flowlet"
     convergence: time that switches need to reroute after a link breaks or is repaired; default never
     delay_spread: each cable is longer by up to this share of its delay, at random; default 0.0
+    changing: ports whose links a program may change while it drives the run, by name or pattern
     marking: how the queue marks: "none", or a table of a kind and its keys; by default as the algorithms need
     trimming: whether ports trim packets to headers instead of dropping them; by default as cc needs
     buffer: of the queue at a switch port; by default 375KB, or more for a longer path or a larger threshold
@@ -223,6 +224,7 @@ class Network(Builder):
         flowlet_gap: Time | None = None,
         convergence: Time = "never",
         delay_spread: float = 0.0,
+        changing: Sequence[str] | None = None,
         marking: AnyMarking | None = None,
         trimming: Trimming | TableLike | bool | Literal[False] | None = None,
         buffer: Size | None = None,
@@ -367,7 +369,7 @@ class Fault(Builder):
     node: in place of a link: a switch or host, or a pattern such as "spine*"
     at: when it begins; default 0s
     until: when it ends; by default it lasts
-    value: the rate, such as "2.5Gbps"; the share that is left or lost; or the bit error rate
+    value: a rate such as "2.5Gbps", a share that is left or lost, a bit error rate, or parameters
     period: flap: from one failure to the next
     duty: flap: the share of the period that links are down; 0.5
     """
@@ -376,7 +378,17 @@ class Fault(Builder):
         self,
         *,
         kind: Literal[
-            "down", "up", "flap", "drain", "rate", "slow", "loss", "bit-errors", "silent-drop", "pause-storm"
+            "down",
+            "up",
+            "flap",
+            "drain",
+            "rate",
+            "slow",
+            "loss",
+            "bit-errors",
+            "silent-drop",
+            "pause-storm",
+            "marking",
         ],
         link: str | None = None,
         node: str | None = None,

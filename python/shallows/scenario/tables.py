@@ -6,7 +6,7 @@ Pydantic models with exact integers as fields (picoseconds, bytes, bits per seco
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeGuard
 
-from pydantic import AfterValidator, WithJsonSchema, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema, field_validator, model_validator
 
 from shallows.base.table import Key, Table
 from shallows.base.toml import is_list, is_table
@@ -44,6 +44,20 @@ def _share(value: float) -> float:
     return value
 
 
+def _port_list(value: object) -> object:
+    if value is not None and not (is_list(value) and all(isinstance(one, str) for one in value)):
+        raise ValueError('a list of the names of ports, such as ["s0->h1", "h1->s0"]')
+    return value
+
+
+if TYPE_CHECKING:
+    PortList = list[str] | None
+else:
+    PortList = Annotated[
+        object, TypeName("Sequence[str]"), BeforeValidator(_port_list, json_schema_input_type=list[str])
+    ]
+
+
 class NetworkTable(QueueTable, frozen=True):
     """`[network]`: what is true of every link and port."""
 
@@ -67,6 +81,10 @@ class NetworkTable(QueueTable, frozen=True):
     )
     delay_spread: Annotated[float, AfterValidator(_share)] = Key(
         0.0, strict=True, description="each cable is longer by up to this share of its delay, at random"
+    )
+
+    changing: PortList = Key(
+        None, description="ports whose links a program may change while it drives the run, by name or pattern"
     )
 
     @model_validator(mode="before")

@@ -13,6 +13,7 @@ pub mod ecn_echo;
 pub mod expresspass;
 pub(crate) mod granting;
 pub mod inigo;
+pub mod packet_counter;
 
 /// A data packet as the receiver sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

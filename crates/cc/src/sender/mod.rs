@@ -21,6 +21,7 @@ pub mod nscc;
 pub mod patched_timely;
 pub mod patched_timely_pi;
 pub mod powertcp;
+pub mod prague;
 pub mod rccc;
 pub mod rcp;
 pub mod reno;
@@ -33,7 +34,7 @@ pub mod vegas;
 use std::fmt::Debug;
 
 use crate::catalog::{Algorithm, Marking, algorithms};
-use crate::event::{Ack, HopRecord, Loss, LostPacket};
+use crate::event::{Ack, Counts, HopRecord, Loss, LostPacket};
 use crate::units::{Bytes, Rate, Time};
 
 algorithms! {
@@ -47,6 +48,9 @@ algorithms! {
         "Keeps one to three packets of its own in the queue.", "Brakmo and Peterson, IEEE JSAC 13(8), 1995";
     dctcp: ACCURATE_ECHO, Marking::Required("step");
         "Cuts in proportion to the share of marked packets.", "RFC 8257; Alizadeh et al., SIGCOMM 2010";
+    prague with DEVIATIONS: PACKET_COUNTS, Marking::Required("step");
+        "Cuts in proportion to the share of marked packets, and grows as if its round trip were a reference or more; paced.",
+        "L4STeam/udp_prague; draft-briscoe-iccrg-prague-congestion-control";
     hull: ACCURATE_ECHO, Marking::Required("phantom");
         "DCTCP on marks of a virtual queue, so that the real one stays empty; paced.", "Alizadeh et al., NSDI 2012";
     hpcc: ACCURATE_ECHO, Marking::Records("int");
@@ -200,6 +204,9 @@ pub trait Sender: Debug + Send + dyn_clone::DynClone {
     /// Handles the records of all hops in the newest acknowledged packet, before [`Self::on_ack`]. Called only if ports write
     /// records.
     fn on_records(&mut self, _now: Time, _hops: &[HopRecord]) {}
+
+    /// Handles the counters of packets in an acknowledgement, before [`Self::on_ack`]. Called only if the receiver counts packets.
+    fn on_counts(&mut self, _now: Time, _counts: &Counts) {}
 
     /// Returns how long the host takes to answer a credit. Called only by transports that send on credits.
     fn answer_time(&mut self) -> Time {

@@ -27,7 +27,7 @@ use crate::fabric::route::Routes;
 use crate::host::hosts::Completion;
 use crate::spec::check::MAX_TIME;
 use crate::spec::fault::{Change, Fault};
-use crate::spec::network::{Balancing, Control, FlowSpec, Network};
+use crate::spec::network::{Balancing, Control, FlowSpec, Marking, Network};
 use crate::spec::task::Numbering;
 
 /// The number of flows that are retired together, so that a look at all packets in flight pays.
@@ -62,7 +62,7 @@ impl Simulation {
     /// # Errors
     /// See [`Simulation::new`].
     pub fn open_with_changing(mut network: Network, domains: usize, changing: Vec<u32>) -> Result<Self, String> {
-        network.changing = changing;
+        network.changing.extend(changing);
         let mut run = Self::parted(network, domains)?;
         let driver = Driver {
             clock: Time::ZERO,
@@ -262,7 +262,7 @@ impl Simulation {
             (self.network.faults.partition_point(|fault| fault.at <= clock), Fault { at: clock, link, change });
         self.network.check_fault(place, &fault)?;
         let may_change = self.network.changing_links();
-        if !may_change.contains(&link) {
+        if change.is_of_link() && !may_change.contains(&link) {
             return Err(format!(
                 "link {link} may not change: expected one that was named at the opening, {may_change:?}"
             ));
@@ -301,6 +301,25 @@ impl Simulation {
                 .for_each(|(flow, _)| flow.control = new);
         });
         Ok(new)
+    }
+
+    /// Adds algorithms and markings, which take the next numbers in the request.
+    ///
+    /// # Errors
+    /// That the run is not driven, or has ended.
+    pub fn extend(&mut self, controls: Vec<Control>, markings: Vec<Marking>) -> Result<(), String> {
+        self.check_driven()?;
+        self.edit(|network| {
+            network.controls.extend(controls);
+            network.markings.extend(markings);
+        });
+        Ok(())
+    }
+
+    /// The numbers of algorithms and of markings in the request.
+    #[must_use]
+    pub fn known(&self) -> (usize, usize) {
+        (self.network.controls.len(), self.network.markings.len())
     }
 
     /// The clock of a run that is driven and has not ended.

@@ -145,7 +145,8 @@ impl<O: Observer> Simulation<O> {
             Change::Down | Change::Up => {
                 fault.at.0.checked_add(self.network.convergence.0).map(Time).filter(|&at| at != Time::MAX)
             }
-            Change::Rate(_) | Change::Loss(_) | Change::BitErrors(_) | Change::Pause | Change::Resume => None,
+            Change::Rate(_) | Change::Loss(_) | Change::BitErrors(_) => None,
+            Change::Pause | Change::Resume | Change::Marking(_) => None,
         }
     }
 

@@ -141,6 +141,12 @@ impl<O: Observer> Fabric<O> {
         let port = &self.ports[number as usize];
         let sent_by = port.idle_until(self.now).unwrap_or(port.busy_until());
         self.observer.link_changed(self.now, number, fault.change, sent_by);
+        if let Change::Marking(marking) = fault.change {
+            let (marking, mtu) = (&self.network.markings[marking as usize], self.network.mtu);
+            let rate = self.network.ports[number as usize].rate;
+            self.ports[number as usize].remark((self.now, mtu), rate, marking, &mut self.packets);
+            return;
+        }
         if !self.ports[number as usize].is_scheduled() {
             return;
         }

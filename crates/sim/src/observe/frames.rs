@@ -63,7 +63,7 @@ pub struct Frames {
 
 impl Frames {
     /// Names of the bits of `FrameRow::bits`, from the least significant one on.
-    pub const BITS: [&str; 5] = ["ect", "ce", "ece", "cwr", "asks"];
+    pub const BITS: [&str; 6] = ["ect", "ce", "ece", "cwr", "asks", "ect1"];
 
     /// Creates a recorder for a run of this network.
     ///
@@ -124,7 +124,8 @@ fn bits(packet: &Packet, header: &Header) -> u8 {
     let ece = header.tcp_ack().is_some_and(|ack| ack.marked);
     let cwr = header.tcp_data().is_some_and(|data| data.window_reduced);
     let asks = matches!(header, Header::RoceData(RoceData { asks: true, .. }));
-    let all = [packet.flags.ecn() != Ecn::NotEct, packet.flags.is_ce(), ece, cwr, asks];
+    let ecn = packet.flags.ecn();
+    let all = [ecn != Ecn::NotEct, packet.flags.is_ce(), ece, cwr, asks, ecn == Ecn::Ect1];
     all.into_iter().zip(0..).map(|(yes, bit)| u8::from(yes) << bit).sum()
 }
 
@@ -199,7 +200,7 @@ mod tests {
     use crate::packet::header::{RoceAnswer, TcpAck, TcpData};
     use shallows_cc::units::Bytes;
 
-    /// ECT and CE of the port, ECE of an acknowledgement: 1 + 2, 4, and 1 + 16 of a frame that asks.
+    /// ECT and CE of the port, ECE of an acknowledgement: 1 + 2, 4, 1 + 16 of a frame that asks, and 1 + 32 of ECT(1).
     #[test]
     fn flags_are_a_sum_of_bits() {
         let data = |header| (Packet::new(0, Bytes(1500), Ecn::Ect0, &header), header);
@@ -210,7 +211,9 @@ mod tests {
         let asks = Header::RoceData(RoceData { asks: true, ..RoceData::default() });
         let traced = Header::IntAck(TcpAck { marked: true, ..TcpAck::default() });
         let bare = Header::RoceAck(RoceAnswer::default());
-        let of = [marked, answer(ack), answer(traced), data(asks), answer(bare)];
-        assert_eq!(of.map(|(packet, header)| bits(&packet, &header)), [3, 4, 4, 17, 0]);
+        let mut scalable = data(Header::TcpData(TcpData::default()));
+        scalable.0.flags = scalable.0.flags.with_ecn(Ecn::Ect1);
+        let of = [marked, answer(ack), answer(traced), data(asks), answer(bare), scalable];
+        assert_eq!(of.map(|(packet, header)| bits(&packet, &header)), [3, 4, 4, 17, 0, 33]);
     }
 }

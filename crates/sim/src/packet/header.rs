@@ -80,6 +80,17 @@ pub struct RateQuery {
     pub offered: Rate,
 }
 
+/// Counters of a receiver, which wrap.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counters {
+    /// Packets that have arrived.
+    pub received: u32,
+    /// Those of them that were marked.
+    pub ce: u32,
+    /// Packets that are missing.
+    pub lost: u32,
+}
+
 /// Data sent for a credit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CreditData {
@@ -126,6 +137,10 @@ pub enum Header {
     IntData(TcpData),
     /// Acknowledgement with the records of the newest data.
     IntAck(TcpAck),
+    /// Data with the number of this transmission. The short part comes first, so that the header of an acknowledgement fills a cache line.
+    CountedData(u32, TcpData),
+    /// Acknowledgement with the counters of the receiver.
+    CountedAck(Counters, TcpAck),
     /// Request for a rate without payload.
     RateRequest {
         /// Departure from the sending host.
@@ -237,12 +252,14 @@ impl Header {
             | Self::TcpData(_)
             | Self::RatedData(..)
             | Self::IntData(_)
+            | Self::CountedData(..)
             | Self::RoceData(_)
             | Self::CreditData(_)
             | Self::PulledData(_) => PacketKind::Data,
             Self::TcpAck(_)
             | Self::RatedAck(..)
             | Self::IntAck(_)
+            | Self::CountedAck(..)
             | Self::RoceAck(_)
             | Self::SelectiveAck { .. }
             | Self::CreditAck { .. }
@@ -274,10 +291,13 @@ impl Header {
             Self::TcpData(TcpData { seq, .. })
             | Self::RatedData(TcpData { seq, .. }, _)
             | Self::IntData(TcpData { seq, .. })
+            | Self::CountedData(_, TcpData { seq, .. })
             | Self::RoceData(RoceData { seq, .. })
             | Self::PulledData(PulledData { seq, .. }) => (seq, 0),
             Self::PulledAck(answer) | Self::PulledNack(answer) => (answer.seq, answer.pulled as u32),
-            Self::TcpAck(ack) | Self::RatedAck(ack, _) | Self::IntAck(ack) => (ack.block_from, ack.cumulative),
+            Self::TcpAck(ack) | Self::RatedAck(ack, _) | Self::IntAck(ack) | Self::CountedAck(_, ack) => {
+                (ack.block_from, ack.cumulative)
+            }
             Self::SelectiveAck { answer, seq } | Self::SelectiveNack { answer, seq } => (seq, answer.cumulative),
             Self::RoceAck(RoceAnswer { cumulative, .. })
             | Self::RoceNack(RoceAnswer { cumulative, .. })
@@ -307,6 +327,8 @@ impl Header {
             Self::TcpData(TcpData { sent, .. })
             | Self::RatedData(TcpData { sent, .. }, _)
             | Self::IntData(TcpData { sent, .. })
+            | Self::CountedData(_, TcpData { sent, .. })
+            | Self::CountedAck(_, TcpAck { sent, .. })
             | Self::TcpAck(TcpAck { sent, .. })
             | Self::IntAck(TcpAck { sent, .. })
             | Self::RatedAck(TcpAck { sent, .. }, _)
@@ -340,7 +362,9 @@ impl Header {
     #[must_use]
     pub const fn tcp_data(&self) -> Option<&TcpData> {
         match self {
-            Self::TcpData(data) | Self::RatedData(data, _) | Self::IntData(data) => Some(data),
+            Self::TcpData(data) | Self::RatedData(data, _) | Self::IntData(data) | Self::CountedData(_, data) => {
+                Some(data)
+            }
             _ => None,
         }
     }
@@ -349,15 +373,15 @@ impl Header {
     #[must_use]
     pub const fn tcp_ack(&self) -> Option<&TcpAck> {
         match self {
-            Self::TcpAck(ack) | Self::RatedAck(ack, _) | Self::IntAck(ack) => Some(ack),
+            Self::TcpAck(ack) | Self::RatedAck(ack, _) | Self::IntAck(ack) | Self::CountedAck(_, ack) => Some(ack),
             _ => None,
         }
     }
 
-    /// Whether it answers an in-band request: for a rate, or for a record of every hop.
+    /// Whether it answers an in-band request: for a rate, for a record of every hop, or for counts of packets.
     #[must_use]
     pub const fn answers_request(&self) -> bool {
-        matches!(self, Self::RatedAck(..) | Self::RateAnswer { .. }) || self.has_int()
+        matches!(self, Self::RatedAck(..) | Self::RateAnswer { .. } | Self::CountedAck(..)) || self.has_int()
     }
 
     /// Whether it is an acknowledgement that also pulls a packet.

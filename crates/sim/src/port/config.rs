@@ -48,6 +48,14 @@ impl PortConfig {
         self.keep_common(|length| !step.marks(length));
     }
 
+    /// Sets another step, in a network with this `mtu`.
+    pub(super) fn change_marking(&mut self, step: Step, mtu: Bytes) {
+        let (buffer, drops) = (self.buffer, self.drops);
+        self.common = [mtu, MIN_FRAME].map(|length| (length, self.clock.time(length)));
+        self.keep_common(|length| length <= buffer);
+        self.set_marking(step, drops);
+    }
+
     fn keep_common(&mut self, keep: impl Fn(Bytes) -> bool) {
         for common in self.common.iter_mut().filter(|common| !keep(common.0)) {
             *common = (Bytes::ZERO, Time::ZERO);

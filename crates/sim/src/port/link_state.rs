@@ -112,7 +112,8 @@ impl Port {
             | Change::Loss(_)
             | Change::BitErrors(_)
             | Change::Pause
-            | Change::Resume => {}
+            | Change::Resume
+            | Change::Marking(_) => {}
         }
         scheduler.update_eligible();
         scheduler.invalidate_next();

@@ -62,6 +62,12 @@ impl Marker {
         }
     }
 
+    /// Judges by another point of the same mechanism, whose state is the queue.
+    pub fn set_point(&mut self, point: Box<dyn CongestionPoint>) {
+        self.threshold = point.never_marks_up_to().map_or(Bytes::ZERO, |longest| Bytes(longest.0.saturating_add(1)));
+        self.point = point;
+    }
+
     /// Tells the point of a packet that arrives, whether or not it is accepted; `queue` is the length of the queue with it.
     #[inline(always)]
     pub(crate) fn observe_arrival(&mut self, now: Time, at: u32, queue: Bytes, packets: &Slab) {

@@ -164,10 +164,30 @@ impl Port {
         self.with_fast_path()
     }
 
-    /// The same port, after a change of its parts: whether deliveries need checks, and which frames are only counted.
+    /// Marks by other parameters of its mechanism, whose state is the queue, from `now` on. `mtu` is that of the network.
+    pub fn remark(&mut self, (now, mtu): (Time, Bytes), rate: Rate, marking: &Marking, packets: &mut Slab) {
+        self.close(now, packets);
+        self.flush_counts();
+        match self.marker() {
+            Some(marker) => marker.set_point(marking.point(rate)),
+            None => {
+                let step = marking.on_joining(rate).expect("a port without a marker has a step");
+                Arc::make_mut(&mut self.config).change_marking(step, mtu);
+            }
+        }
+        self.update_fast_path();
+    }
+
+    /// The same port, after a change of its parts.
     fn with_fast_path(mut self) -> Self {
+        self.update_fast_path();
+        self
+    }
+
+    /// Works out whether deliveries need checks, and which frames are only counted.
+    fn update_fast_path(&mut self) {
         let marks_at_dequeue = self.marks_at_dequeue();
-        let Some(PortExtras { scheduler, marker, loss_model }) = self.extras.as_deref_mut() else { return self };
+        let Some(PortExtras { scheduler, marker, loss_model }) = self.extras.as_deref_mut() else { return };
         self.link.has_checks = marks_at_dequeue || loss_model.is_some();
         scheduler.has_markers = marker.is_some() || scheduler.classes.iter().any(|class| class.marker.is_some());
         let PortConfig { clock, marking, .. } = *self.config;
@@ -185,7 +205,6 @@ impl Port {
                 has_room && unmarked && markers.iter().flatten().all(|marker| marker.is_below_threshold(queue))
             })
         });
-        self
     }
 
     /// The same port, which shares its fixed properties with a port in `known` that has equal ones.

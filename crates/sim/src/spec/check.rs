@@ -358,6 +358,15 @@ impl Network {
                     "a link that leads to a host, which sends the pauses"
                 );
             }
+            Change::Marking(number) => {
+                let known = (port.marking, self.markings.get(number as usize));
+                let may_follow = match known {
+                    (Some(old), Some(new)) => self.markings[old as usize].may_become(new),
+                    _ => false,
+                };
+                let expected = "a step, or a ramp without an average, like the marking of the port";
+                ensure!(may_follow, "faults[{at}].change", format!("{change:?}"), "{expected}");
+            }
             Change::Down | Change::Up | Change::Drain | Change::Undrain => {}
         }
         let interrupts = matches!(change, Change::Down | Change::Up | Change::Rate(_) | Change::Pause | Change::Resume);

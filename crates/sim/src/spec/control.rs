@@ -167,6 +167,12 @@ impl Control {
         matches!(self.algorithm.marking, Marking::Records(_))
     }
 
+    /// True if its receivers count packets. A receiver that replaces them reports what it marks instead.
+    #[must_use]
+    pub fn counts_packets(&self) -> bool {
+        self.algorithm.counts_packets() && self.receiver.is_none() && self.user_algorithm.is_none()
+    }
+
     /// The source of credits of a flow that starts now; none if it needs no credits. `frame` is a full frame.
     #[must_use]
     pub fn credits(&self, now: Time, line_rate: Rate, frame: Bytes) -> Option<Box<dyn Credits>> {

@@ -6,6 +6,9 @@
 //! ([`crate::port::loss_model`]) and is possible at any port: a share of all packets, or of all bits, so that long packets are lost
 //! more often.
 //!
+//! An operator changes the parameters by which a port marks. The state of a step and of a ramp is the queue, so that the next packet is
+//! judged by the new ones.
+//!
 //! A host that sends pauses without an end (a broken NIC, or a tester) pauses the link that leads to it until it resumes it: the frames
 //! that hosts of this network never send by themselves. They take no time on the link.
 //!
@@ -50,11 +53,22 @@ pub enum Change {
     /// The other end of the link ends these pauses.
     #[serde(rename = "resume")]
     Resume,
+    /// The port of the link marks by other parameters: an index into the markings of the request.
+    #[serde(rename = "marking")]
+    Marking(u32),
+}
+
+impl Change {
+    /// Whether the link changes, and not only how its port marks: such a link needs another port.
+    #[must_use]
+    pub const fn is_of_link(self) -> bool {
+        !matches!(self, Self::Marking(_))
+    }
 }
 
 impl Kind for Change {
     fn kind() -> String {
-        r#""down" or "up" or "drain" or "undrain" or {"rate_bps": u64} or {"loss": f64} or {"bit_errors": f64} or "pause" or "resume""#
+        r#""down" or "up" or "drain" or "undrain" or {"rate_bps": u64} or {"loss": f64} or {"bit_errors": f64} or "pause" or "resume" or {"marking": u32}"#
             .to_owned()
     }
 }
@@ -69,7 +83,8 @@ request! {
         link: u32,
         /// The change: the link goes down or comes up, routes avoid it or no longer do, it sends at this rate (at most its own), or
         /// loses packets at random: this share of all, or those with a changed bit if it changes this share of all bits. A
-        /// loss of either kind replaces the one before. Or the host at its end pauses its lossless classes, or resumes them.
+        /// loss of either kind replaces the one before. Or the host at its end pauses its lossless classes, or resumes them. Or its port
+        /// marks as this row of `markings` says, which has the kind of the one before: a step, or a ramp without an average.
         change: Change,
     }
 }

@@ -92,6 +92,8 @@ request! {
         flowlet_gap: Time = "flowlet_gap_ps",
         /// Changes of links, in order of time.
         faults: Vec<Fault>,
+        /// Links with which something may happen although `faults` does not name them: a program that drives the run changes them.
+        changing: Vec<u32>,
         /// How long after a link has gone down or come up switches change their paths; `2**64-1` is never.
         convergence: Time = "convergence_ps",
         /// Flows, an entry each.
@@ -110,7 +112,7 @@ request! {
         ccs: Vec<ControlSpec>,
         /// Settings of all hosts.
         host: HostSpec,
-        /// A full frame on the wire.
+        /// `network.mtu`.
         mtu: Bytes = "mtu_bytes",
         /// The part of a frame that is not payload.
         header: Bytes = "header_bytes",
@@ -129,8 +131,6 @@ request! {
     } {
         /// The algorithms that `ccs` names; [`Network::resolve`] finds them.
         controls: Vec<Control>,
-        /// Links with which something may happen in a driven run although `faults` does not name them.
-        changing: Vec<u32>,
         /// The number of the first of `flows`: those before it have been retired from a driven run.
         first_flow: u32,
     }
@@ -153,12 +153,13 @@ impl Network {
     #[inline]
     #[must_use]
     pub fn links_change(&self) -> bool {
-        !(self.faults.is_empty() && self.changing.is_empty())
+        self.faults.iter().any(|fault| fault.change.is_of_link()) || !self.changing.is_empty()
     }
 
     /// The links to which something may happen.
     pub(crate) fn changing_links(&self) -> BTreeSet<u32> {
-        self.faults.iter().map(|fault| fault.link).chain(self.changing.iter().copied()).collect()
+        let of_faults = self.faults.iter().filter(|fault| fault.change.is_of_link()).map(|fault| fault.link);
+        of_faults.chain(self.changing.iter().copied()).collect()
     }
 
     /// A flow by its number.

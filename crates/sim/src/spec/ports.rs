@@ -97,6 +97,15 @@ impl Marking {
         self.point(Rate::from_gbps(1)).judges_heads()
     }
 
+    /// Whether a port may mark as another row from some time on: by other parameters of a mechanism whose state is the queue.
+    #[must_use]
+    pub fn may_become(&self, other: &Self) -> bool {
+        let is_same = (self.mechanism.name, self.at, self.drops()) == (other.mechanism.name, other.at, other.drops());
+        let [here, there] = [self, other].map(|one| one.point(Rate::from_gbps(1)));
+        let states = [&here, &there].iter().any(|point| point.next_wake().is_some() || point.averages());
+        is_same && !states && matches!(self.mechanism.name, "step" | "red")
+    }
+
     /// The threshold, if the mechanism only compares the queue that a packet joins with one.
     #[must_use]
     pub fn on_joining(&self, rate: Rate) -> Option<Step> {

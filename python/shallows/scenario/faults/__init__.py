@@ -1,6 +1,14 @@
 """`[[faults]]`: changes of links and nodes during a run, and the flows that they affect."""
 
-from shallows.scenario.faults.changes import ASPECTS, Change, changes, of_links, scheduled_links, to_core
+from shallows.scenario.faults.changes import (
+    ASPECTS,
+    Change,
+    changes,
+    changing_links,
+    of_links,
+    scheduled_links,
+    to_core,
+)
 from shallows.scenario.faults.checks import check
 from shallows.scenario.faults.model import LEAST_RATE_BPS, Fault
 
@@ -10,6 +18,7 @@ __all__ = [
     "Change",
     "Fault",
     "changes",
+    "changing_links",
     "check",
     "of_links",
     "scheduled_links",

@@ -4,8 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shallows.algorithms.defaults import Scale
+from shallows.algorithms.marking import THRESHOLDS, Marking, choose
 from shallows.core import contract
-from shallows.scenario.faults.model import Fault
+from shallows.errors import ScenarioError
+from shallows.scenario.faults.model import MARKING, Fault
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ ASPECTS = {
     **dict.fromkeys(("rate", "slow"), "rate"),
     **dict.fromkeys(("loss", "bit-errors", "silent-drop"), "loss"),
     "pause-storm": "pauses",
+    "marking": "marking",
 }
 """What each kind changes of a link. Faults that change different things may overlap."""
 LinkChange = contract.Change
@@ -97,6 +101,8 @@ def _change(fault: Fault, own_bps: int, back: bool) -> tuple[LinkChange, bool]:
         return ("up" if back else "down"), back
     if aspect == "routes":
         return ("undrain" if back else "drain"), back
+    if aspect == "marking":
+        return {"marking": 0}, True
     if aspect == "pauses":
         return ("resume" if back else "pause"), back
     if aspect == "rate":
@@ -108,15 +114,67 @@ def _change(fault: Fault, own_bps: int, back: bool) -> tuple[LinkChange, bool]:
     return {"loss": share}, share == 0
 
 
-def to_core(scenario: "Scenario", network: "Network") -> "list[FaultToCore]":
-    """The faults in a request to the core."""
-    every = changes(scenario, network)
-    return [{"time_ps": one.at, "link": one.link, "change": one.change} for one in every]
+def to_core(
+    scenario: "Scenario", network: "Network", markings: "list[contract.Marking]"
+) -> "list[FaultToCore]":
+    """The faults in a request to the core. The markings that they bring are added to `markings`."""
+
+    numbers: dict[tuple[int, int], int] = {}
+    for number, fault in enumerate(
+        scenario.faults
+    ):  # in the order of the tables, so that a new one comes last
+        if fault.kind == "marking":
+            links = fault.links(network)
+            points, place = remarked(scenario, fault).in_core(network.rate_bps[links])
+            markings += [point for point in points if point not in markings]
+            of_links: list[int] = place.tolist()
+            numbers |= {
+                (number, link): markings.index(points[at]) for link, at in zip(links, of_links, strict=True)
+            }
+    return [
+        {
+            "time_ps": one.at,
+            "link": one.link,
+            "change": {"marking": numbers[one.fault, one.link]}
+            if (one.fault, one.link) in numbers
+            else one.change,
+        }
+        for one in changes(scenario, network)
+    ]
+
+
+def remarked(scenario: "Scenario", fault: Fault) -> Marking:
+    """The marking of ports after a fault that changes parameters. Raises `ScenarioError` relative to it."""
+    before = scenario.marking
+    if scenario.classes or before is None or before.kind not in THRESHOLDS:
+        expected = f"{' or '.join(THRESHOLDS)} as network.marking, without classes: only these can change"
+        raise ScenarioError("kind", "marking", expected)
+    if before.parameters.get("weight", 1) != 1:
+        raise ScenarioError("kind", "marking", "network.marking.weight = 1: an average would begin anew")
+    wrong = [key for key in fault.value if key not in before.parameters]
+    if wrong:
+        known = ", ".join(key for key in MARKING if key in before.parameters)
+        raise ScenarioError(
+            f"value.{wrong[0]}", fault.value[wrong[0]], f"{known}: the marking is {before.kind}"
+        )
+    try:
+        chosen = choose(before.table(scenario.mtu) | fault.value, scenario.frame)
+        return chosen.settled(Scale.of(scenario.graph, scenario.mtu), scenario.graph.rate_bps)
+    except ScenarioError as error:
+        raise error.under("value") from None
+
+
+def changing_links(scenario: "Scenario", network: "Network") -> list[int]:
+    """The links that a program may change (`network.changing`). Raises `ScenarioError`."""
+    try:
+        return network.ports(scenario.network.changing or [])
+    except ValueError as error:
+        raise ScenarioError("network.changing", *error.args) from None
 
 
 def scheduled_links(scenario: "Scenario", network: "Network") -> set[int]:
-    """The links that go down or slow down, whose ports cannot know departures in advance."""
+    """The links that go down or slow down, or may do so, whose ports cannot know departures in advance."""
     every = changes(scenario, network)
-    return {
+    return {*changing_links(scenario, network)} | {
         one.link for one in every if ASPECTS[scenario.faults[one.fault].kind] in ("state", "rate", "pauses")
     }

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from shallows.errors import ScenarioError, collect
-from shallows.scenario.faults.changes import ASPECTS, flaps
+from shallows.scenario.faults.changes import ASPECTS, changing_links, flaps, remarked
 from shallows.scenario.faults.model import LEAST_RATE_BPS, Fault
 from shallows.units import NEVER, RATE, TIME
 
@@ -19,6 +19,7 @@ MOST_CHANGES = 200_000
 
 def check(scenario: "Scenario") -> None:
     """Raise `ScenarioError` for faults that hit no link, come too late, overlap, or make a link faster."""
+    changing_links(scenario, scenario.graph)
     links: dict[int, list[int]] = {}
     collect(partial(_check, scenario, i, fault, links) for i, fault in enumerate(scenario.faults))
     _check_number(scenario, links)
@@ -33,6 +34,8 @@ def _check(scenario: "Scenario", number: int, fault: Fault, links: dict[int, lis
             raise ScenarioError(
                 "kind", fault.kind, "network.pfc, or pfc of a class: without it nothing is paused"
             )
+        if fault.kind == "marking":
+            remarked(scenario, fault)
         _check_rate(fault, [int(rate) for rate in scenario.graph.rate_bps[links[number]]])
     except ScenarioError as error:
         raise error.under(f"faults[{number}]") from None

@@ -25,12 +25,12 @@ class Record(TypedDict):
 
 
 def record(scenario: "Scenario", request: "Request") -> "Record | None":
-    """What the core is to sample: the flows of each fault, and all flows; None without faults.
+    """What the core is to sample: the flows of each fault, and all flows; None without faults of links.
 
     The first interval is an eighth of the longest empty round trip, or a thousandth of the run if that is
     longer.
     """
-    if not scenario.faults:
+    if all(fault.kind == "marking" for fault in scenario.faults):
         return None
     everything = np.arange(len(scenario.flows), dtype=np.uint32)
     groups = [

@@ -29,6 +29,8 @@ EXPECTED = {
     "bit-errors": f"a bit error rate above 0 and at most {MOST_BIT_ERRORS:g}, such as 1e-9",
 }
 """The value of each kind that has one."""
+MARKING = ("threshold", "kmin", "kmax", "pmax")
+"""The parameters of a marking that may change during a run."""
 
 
 class Fault(Table, frozen=True):
@@ -41,13 +43,23 @@ class Fault(Table, frozen=True):
         None, description='in place of a link: a switch or host, or a pattern such as "spine*"'
     )
     kind: Literal[
-        "down", "up", "flap", "drain", "rate", "slow", "loss", "bit-errors", "silent-drop", "pause-storm"
+        "down",
+        "up",
+        "flap",
+        "drain",
+        "rate",
+        "slow",
+        "loss",
+        "bit-errors",
+        "silent-drop",
+        "pause-storm",
+        "marking",
     ] = Key(description="what happens")
     at: Time = Key("0s", description="when it begins")
     until: OptionalTime = Key(None, description="when it ends; by default it lasts")
     value: Any = Key(
         None,
-        description='the rate, such as "2.5Gbps"; the share that is left or lost; or the bit error rate',
+        description='a rate such as "2.5Gbps", a share that is left or lost, a bit error rate, or parameters',
     )
     period: OptionalInterval = Key(None, description="flap: from one failure to the next")
     duty: float | None = Key(
@@ -86,6 +98,9 @@ class Fault(Table, frozen=True):
         return self
 
     def _check_until(self, until: int) -> None:
+        if self.kind == "marking":
+            expected = "no such key: a later table changes the marking again"
+            raise ScenarioError("until", TIME.text(until), expected)
         if self.kind == "up":
             raise ScenarioError("until", TIME.text(until), 'no such key: kind = "down" has one')
         if until <= self.at:
@@ -110,7 +125,13 @@ class Fault(Table, frozen=True):
 
     def _check_value(self) -> None:
         value = self.value
-        if self.kind not in EXPECTED:
+        if self.kind == "marking":
+            if not is_table(value) or not value or not {*value} <= {*MARKING}:
+                expected = (
+                    f'a table with parameters of {", ".join(MARKING)}, such as {{ threshold = "20pkt" }}'
+                )
+                raise ScenarioError("value", value, expected)
+        elif self.kind not in EXPECTED:
             if value is not None:
                 raise ScenarioError("value", value, f'nothing: kind = "{self.kind}" has no value')
         elif self.kind == "rate":
@@ -141,7 +162,7 @@ class Fault(Table, frozen=True):
         """Its value as a share: of packets or bits that are lost, or of the rate; 0 without one."""
         if self.kind == "silent-drop":
             return 1.0 if self.value is None else float(self.value)
-        return 0.0 if self.value is None or self.kind == "rate" else float(self.value)
+        return 0.0 if self.value is None or self.kind in ("rate", "marking") else float(self.value)
 
     @property
     def loses(self) -> bool:
@@ -163,7 +184,17 @@ class Fault(Table, frozen=True):
         """The numbers of its links, of parallel ones all unless a number is given. Raises `ScenarioError`."""
         if self.kind == "pause-storm":
             return self._to_hosts(network)
+        if self.kind == "marking":
+            return self._of_switches(network)
         return self._named(network)
+
+    def _of_switches(self, network: "Network") -> list[int]:
+        """Those of its links that begin at a switch, whose port marks. Raises `ScenarioError`."""
+        found = [link for link in self._named(network) if not network.is_nic[link]]
+        if not found:
+            expected = 'a port of a switch, such as "s0->h1" or "*->*"'
+            raise ScenarioError("link" if self.link else "node", self.name, expected)
+        return found
 
     def _to_hosts(self, network: "Network") -> list[int]:
         """Those of its links that lead to a host, which sends the pauses. Raises `ScenarioError`."""

@@ -35,6 +35,8 @@ pub struct SenderConfig<'a> {
     pub ecn: Ecn,
     /// Whether its data carries an INT stack, to which every hop adds a record.
     pub has_int: bool,
+    /// Whether its packets are numbered, for a receiver that counts them.
+    pub has_counts: bool,
     /// Whether switches or hosts choose a path for each packet.
     pub sprayed: bool,
     pub host: &'a HostSpec,
@@ -70,6 +72,8 @@ pub(crate) struct ReceiverConfig {
     pub retransmission: Retransmission,
     /// Whether its data carries an INT stack.
     pub has_int: bool,
+    /// Whether it counts packets.
+    pub has_counts: bool,
     /// Whether each answer carries a selective acknowledgement.
     pub has_sack: bool,
     /// Errors of timestamps; none if timestamps are exact.
@@ -87,6 +91,7 @@ impl<'a> SenderConfig<'a> {
             mss,
             ecn: Ecn::Ect0,
             has_int: false,
+            has_counts: false,
             sprayed: false,
             host,
             base_rtt: Time::from_micros(100),
@@ -114,6 +119,7 @@ impl ReceiverConfig {
             notification: Accurate::boxed(&Values::defaults(&[]), 1),
             retransmission: Retransmission::GoBackN,
             has_int: false,
+            has_counts: false,
             has_sack: false,
             timestamps: None,
             credits: None,

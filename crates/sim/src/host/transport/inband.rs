@@ -1,13 +1,14 @@
-//! In-band requests: data that asks the ports on its path for a rate ([`rated`]) or for a record of every hop ([`int`]), and
-//! acknowledgements that return the answer. Only flows whose algorithm needs this have the state below.
+//! In-band requests: data that asks the ports on its path for a rate ([`rated`]) or for a record of every hop ([`int`]), or its
+//! receiver for counts of packets ([`counted`]), and acknowledgements that return the answer. Only flows whose algorithm needs this have the state below.
 
 use shallows_cc::catalog::{SendControl, Transport};
 use shallows_cc::units::Time;
 
+use crate::host::transport::config::{ReceiverConfig, SenderConfig};
 use crate::host::transport::gate::Gate;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::status::Responses;
-use crate::host::transport::{int, rated};
+use crate::host::transport::{counted, int, rated};
 use crate::packet::Slab;
 use crate::packet::header::Header;
 
@@ -16,13 +17,15 @@ use crate::packet::header::Header;
 pub enum InbandRequest {
     Rates(rated::RateRequester),
     Int,
+    Counts(counted::Numbering),
 }
 
 impl InbandRequest {
-    pub(crate) fn new(transport: &Transport, has_int: bool) -> Option<Box<Self>> {
+    pub(crate) fn new(transport: &Transport, config: &SenderConfig<'_>) -> Option<Box<Self>> {
         match transport.leave {
             SendControl::AtRates => Some(Box::new(Self::Rates(rated::RateRequester::default()))),
-            _ => has_int.then(|| Box::new(Self::Int)),
+            _ if config.has_int => Some(Box::new(Self::Int)),
+            _ => config.has_counts.then(|| Box::new(Self::Counts(counted::Numbering::default()))),
         }
     }
 
@@ -31,6 +34,7 @@ impl InbandRequest {
         match self {
             Self::Rates(request) => request.on_data(now, packets[at].bytes(), packets.header_mut(at)),
             Self::Int => int::start(at, packets),
+            Self::Counts(numbering) => numbering.on_data(packets.header_mut(at)),
         }
     }
 
@@ -43,7 +47,8 @@ impl InbandRequest {
         match (self, header) {
             (Self::Int, _) if header.has_int() => gate.control.on_records(now, packets.int_stack(at)),
             (Self::Rates(request), _) => request.on_answer(now, header, gate),
-            (Self::Int, _) => unreachable!("a packet of another transport: {header:?}"),
+            (Self::Counts(numbering), Header::CountedAck(counters, _)) => numbering.on_answer(now, counters, gate),
+            (Self::Int | Self::Counts(_), _) => unreachable!("a packet of another transport: {header:?}"),
         }
     }
 }
@@ -53,13 +58,15 @@ impl InbandRequest {
 pub enum InbandEcho {
     Rates(rated::RateEcho),
     Int(int::IntEcho),
+    Counts(counted::CountEcho),
 }
 
 impl InbandEcho {
-    pub(crate) fn new(transport: &Transport, has_int: bool) -> Option<Box<Self>> {
+    pub(crate) fn new(transport: &Transport, config: &ReceiverConfig) -> Option<Box<Self>> {
         match transport.leave {
             SendControl::AtRates => Some(Box::new(Self::Rates(rated::RateEcho::default()))),
-            _ => has_int.then(|| Box::new(Self::Int(int::IntEcho::default()))),
+            _ if config.has_int => Some(Box::new(Self::Int(int::IntEcho::default()))),
+            _ => config.has_counts.then(|| Box::new(Self::Counts(counted::CountEcho::default()))),
         }
     }
 
@@ -78,6 +85,12 @@ impl InbandEcho {
                 echo.record(at, out.packets);
                 None
             }
+            Self::Counts(echo) => {
+                if let Header::CountedData(number, _) = *out.packets.header(at) {
+                    echo.record(number, out.packets[at].flags.ecn());
+                }
+                None
+            }
         }
     }
 
@@ -90,6 +103,7 @@ impl InbandEcho {
                 (Self::Rates(echo), Header::TcpAck(ack)) => *header = Header::RatedAck(ack, echo.offered),
                 (Self::Int(_), Header::TcpAck(ack)) => *header = Header::IntAck(ack),
                 (Self::Int(_), _) => header.set_int(),
+                (Self::Counts(echo), _) => echo.attach(header),
                 (Self::Rates(_), _) => {}
             }
             if let Self::Int(echo) = self

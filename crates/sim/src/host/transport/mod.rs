@@ -18,6 +18,7 @@
 
 mod bursts;
 mod config;
+mod counted;
 mod credit;
 mod delivery;
 mod flow;

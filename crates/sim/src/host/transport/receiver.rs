@@ -67,7 +67,7 @@ pub struct FlowReceiver {
 
 impl FlowReceiver {
     pub(crate) fn new(transport: &Transport, endpoint: FlowEndpoint, config: ReceiverConfig) -> Self {
-        let echo = InbandEcho::new(transport, config.has_int);
+        let echo = InbandEcho::new(transport, &config);
         let receiver = AnyReceiver::new(transport, config);
         Self { endpoint, echoes_entropy: false, entropy: 0, echo, receiver }
     }
@@ -210,7 +210,7 @@ pub fn reply_after_close(
     let cumulative = Message::new(bytes, mss).end;
     let tcp = |sent| TcpAck { sent, left: now, delay: now - sent, samples: 1, cumulative, ..TcpAck::default() };
     let header = match *header {
-        Header::TcpData(data) | Header::IntData(data) => Header::TcpAck(tcp(data.sent)),
+        Header::TcpData(data) | Header::IntData(data) | Header::CountedData(_, data) => Header::TcpAck(tcp(data.sent)),
         Header::RatedData(data, query) => Header::RatedAck(tcp(data.sent), query.offered),
         Header::RateRequest { sent, query } => Header::RateAnswer { sent, offered: query.offered },
         Header::PulledData(data) => {

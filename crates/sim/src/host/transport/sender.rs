@@ -86,7 +86,7 @@ pub(crate) struct FlowSender {
 
 impl FlowSender {
     pub fn new(transport: &Transport, now: Time, endpoint: FlowEndpoint, config: SenderConfig<'_>) -> Self {
-        let request = InbandRequest::new(transport, config.has_int);
+        let request = InbandRequest::new(transport, &config);
         let sender = AnySender::new(transport, now, config);
         Self {
             endpoint,

@@ -113,12 +113,9 @@ impl SelectiveFeedback {
         (at, flags): (u32, Flags),
         out: &mut PacketSink<'_>,
     ) -> Responses {
-        match *out.packets.header(at) {
-            Header::IntData(data) | Header::RatedData(data, _) => {
-                self.on_data(intake, now, (&data, flags.is_ce()), out)
-            }
-            header => unreachable!("a packet of another transport: {header:?}"),
-        }
+        let header = out.packets.header(at);
+        let Some(&data) = header.tcp_data() else { unreachable!("a packet of another transport: {header:?}") };
+        self.on_data(intake, now, (&data, flags.is_ce()), out)
     }
 
     /// Acknowledges packets that arrived before this event.

@@ -170,10 +170,8 @@ impl Selective {
     /// Handles a packet that answers an in-band request.
     #[inline(never)]
     fn on_inband_answer(&mut self, common: &mut Common, now: Time, header: &Header) {
-        match header {
-            Header::RatedAck(ack, _) | Header::IntAck(ack) => self.on_ack(common, now, ack),
-            Header::RateAnswer { .. } => {}
-            _ => unreachable!("a packet of another transport: {header:?}"),
+        if let Some(ack) = header.tcp_ack() {
+            self.on_ack(common, now, ack);
         }
     }
 
