@@ -38,8 +38,8 @@ pub struct Ack {
     /// Entropy value of the newest data packet it covers; zero unless hosts choose paths, and over transports that acknowledge
     /// several packets at once.
     pub entropy: u16,
-    /// Rate at which data was delivered, for an algorithm that asks for it ([`crate::sender::Sender::samples_delivery`]) over a transport
-    /// with cumulative and selective acknowledgements; none if it covers no packet for the first time.
+    /// Rate at which data was delivered, for an algorithm that asks for it ([`crate::sender::Sender::samples_delivery`]); none if it covers
+    /// no packet for the first time, and over credits.
     pub delivery: Option<DeliverySample>,
 }
 

@@ -177,8 +177,7 @@ pub trait Sender: Debug + Send + dyn_clone::DynClone {
     }
 
     /// Returns whether it asks for delivery-rate samples ([`Ack::delivery`]) and for the three events below, which cost memory for each
-    /// packet in flight. The transport asks once, before the first packet. Only those with cumulative and selective acknowledgements
-    /// take samples.
+    /// packet in flight. The transport asks once, before the first packet. Credits have no samples.
     fn samples_delivery(&self) -> bool {
         false
     }

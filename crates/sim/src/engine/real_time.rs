@@ -175,9 +175,9 @@ impl RealTimeDomain {
     /// The next new sequence number of a flow whose sender is live in this domain, and the number of packets sent so far.
     #[must_use]
     pub fn sent(&self, flow: u32) -> Option<(u32, u64)> {
-        let sender = self.simulation.domains.only_hosts().senders.get(flow)?.transport();
-        let ((next, _), (retransmits, _)) = (sender.progress(), sender.repairs());
-        Some((next, u64::from(next) + retransmits))
+        let common = self.simulation.domains.only_hosts().senders.get(flow)?.common();
+        let next = common.position.sent_below;
+        Some((next, u64::from(next) + common.repairs.retransmits))
     }
 
     /// The payload that a flow's receiver in this domain has, in bytes, and the credits that it has sent.
@@ -185,8 +185,9 @@ impl RealTimeDomain {
     pub fn received(&self, flow: u32) -> (u64, u64) {
         let hosts = self.simulation.domains.only_hosts();
         let closed = &hosts.receiver_stats[flow as usize];
-        let live = hosts.receivers.get(flow).map(FlowReceiver::transport);
-        live.map_or((closed.delivered, closed.credits), |live| (live.reassembly().delivered, live.credits()))
+        let live = hosts.receivers.get(flow);
+        let counts = |live: &FlowReceiver| (live.intake().reassembly.delivered, live.credits());
+        live.map_or((closed.delivered, closed.credits), counts)
     }
 
     /// The report of a flow by those of its ends that are in this domain.

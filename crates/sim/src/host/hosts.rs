@@ -566,7 +566,7 @@ impl Hosts {
         let Some(sender) = self.senders.get_mut(flow) else { return };
         let application = &self.network.flow(flow).application;
         let (supply, until) = application.supply(self.sender_stats[flow as usize].start, now);
-        sender.transport_mut().write(supply);
+        sender.write(supply);
         if until < Time::MAX {
             self.nics.timers.set(Timer { at: until, kind: Kind::AppWrite, flow });
         }
@@ -582,9 +582,7 @@ impl Hosts {
             stats.by_stop = stats.delivered;
         }
         if let Some(sender) = self.senders.get_mut(flow) {
-            let transport = sender.transport_mut();
-            transport.stop(fabric.now);
-            if transport.done() {
+            if sender.stop(fabric.now) {
                 return self.close_sender(fabric.now, flow);
             }
             self.resume_flow(fabric, flow);

@@ -7,20 +7,20 @@ use crate::host::flow_set::FlowSet;
 use crate::host::hosts::Hosts;
 use crate::host::stats::FlowProgress;
 use crate::host::timestamps::TimestampModel;
-use crate::host::transport::{FlowReceiver, FlowSender, SenderState};
+use crate::host::transport::{FlowSender, SenderState};
 use crate::randomness::Randomness;
 
 impl Hosts {
     /// Copies the counters of a flow's sender, if it is active.
     pub(crate) fn collect_sender_stats(&mut self, flow: u32) {
         if let Some(sender) = self.senders.get(flow) {
-            let (transport, stats) = (sender.transport(), &mut self.sender_stats[flow as usize]);
-            (stats.retransmits, stats.timeouts) = transport.repairs();
-            stats.timeout_wait = transport.timeout_wait();
-            stats.credits_wasted = transport.credits_wasted();
-            stats.rtt = transport.rtt();
+            let (common, stats) = (sender.common(), &mut self.sender_stats[flow as usize]);
+            (stats.retransmits, stats.timeouts) = (common.repairs.retransmits, common.repairs.timeouts);
+            stats.timeout_wait = common.repairs.waits.total();
+            stats.credits_wasted = sender.credits_wasted();
+            stats.rtt = sender.rtt();
             self.randomness.balancing |= sender.paths.as_ref().is_some_and(|paths| paths.has_drawn());
-            if transport.has_drawn() {
+            if common.gate.control.has_drawn() {
                 self.randomness.controls.insert(self.network.flow(flow).control);
             }
         }
@@ -28,14 +28,14 @@ impl Hosts {
 
     /// Copies the counters of a flow's receiver, if it is active.
     pub(crate) fn collect_receiver_stats(&mut self, flow: u32) {
-        if let Some(receiver) = self.receivers.get(flow).map(FlowReceiver::transport) {
-            let stats = &mut self.receiver_stats[flow as usize];
-            (stats.delivered, stats.credits) = (receiver.reassembly().delivered, receiver.credits());
-            stats.reordering = receiver.reordering();
+        if let Some(receiver) = self.receivers.get(flow) {
+            let (intake, stats) = (receiver.intake(), &mut self.receiver_stats[flow as usize]);
+            (stats.delivered, stats.credits) = (intake.reassembly.delivered, receiver.credits());
+            stats.reordering = intake.reordering.depth;
             if receiver.has_drawn() {
                 self.randomness.controls.insert(self.network.flow(flow).control);
             }
-            self.randomness.timestamps |= receiver.timestamps().is_some_and(TimestampModel::has_drawn);
+            self.randomness.timestamps |= intake.timestamps.as_deref().is_some_and(TimestampModel::has_drawn);
         }
     }
 
@@ -81,7 +81,7 @@ impl Hosts {
             flow,
             progress: 0,
             timeouts: self.sender_stats[flow as usize].timeouts,
-            paced: sender.pace_timer < Time::MAX || sender.transport().app_limited(),
+            paced: sender.pace_timer < Time::MAX || sender.common().position.message.app_limited(),
         })
     }
 
@@ -94,7 +94,7 @@ impl Hosts {
             if bytes == Bytes::MAX {
                 return now;
             }
-            let sent = self.network.mss().0 * u64::from(sender.transport().progress().0);
+            let sent = self.network.mss().0 * u64::from(sender.progress().0);
             let left = Bytes(bytes.0.saturating_sub(sent));
             if left == Bytes::ZERO {
                 return now;
@@ -126,7 +126,7 @@ impl Hosts {
     /// Reports the internal variables of a flow's receiver.
     pub(crate) fn probe_receiver(&self, flow: u32, record: &mut dyn FnMut(&'static str, f64)) {
         if let Some(receiver) = self.receivers.get(flow) {
-            receiver.transport().probe(record);
+            receiver.probe(record);
         }
     }
 }

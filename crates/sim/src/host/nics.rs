@@ -206,7 +206,7 @@ impl Nics {
     /// Sets the start timers of tasks that wait for the data of a flow, if all of it has now been sent.
     fn start_tasks_behind(&mut self, network: &Network, now: Time, sender: &FlowSender) {
         let flow = sender.endpoint.flow;
-        if self.dependencies.all_sent(flow, sender.transport().progress().0) {
+        if self.dependencies.all_sent(flow, sender.progress().0) {
             for timer in self.dependencies.sent(network, now, flow) {
                 self.timers.set(timer);
             }

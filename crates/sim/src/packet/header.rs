@@ -378,6 +378,12 @@ impl Header {
         }
     }
 
+    /// Whether it answers an in-band request: for a rate, for a record of every hop, or for counts of packets.
+    #[must_use]
+    pub const fn answers_request(&self) -> bool {
+        matches!(self, Self::RatedAck(..) | Self::RateAnswer { .. } | Self::CountedAck(..)) || self.has_int()
+    }
+
     /// Whether it is an acknowledgement that also pulls a packet.
     #[must_use]
     pub const fn is_pull(&self) -> bool {

@@ -10,7 +10,7 @@ use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::status::Responses;
 use crate::host::transport::{counted, int, rated};
 use crate::packet::Slab;
-use crate::packet::header::{Header, TcpData};
+use crate::packet::header::Header;
 
 /// Request in the data of a sender.
 #[derive(Clone, Debug)]
@@ -70,36 +70,27 @@ impl InbandEcho {
         }
     }
 
-    /// Records what a packet has collected, and returns its data. A request without data is answered at once. Slot `at` is
-    /// already free, but valid until the next insertion.
+    /// Records what a packet has collected. Returns the answer if it is a request without data. Slot `at` is already free, but valid until
+    /// the next insertion.
     ///
     /// # Panics
     /// If the packet carries another kind of request.
-    #[inline(never)]
-    pub fn record<'a>(
-        &mut self,
-        at: u32,
-        header: &'a Header,
-        out: &mut PacketSink<'_>,
-    ) -> Result<&'a TcpData, Responses> {
-        match (self, header) {
-            (Self::Int(echo), Header::IntData(data)) => {
+    pub fn record(&mut self, at: u32, out: &mut PacketSink<'_>) -> Option<Responses> {
+        match self {
+            Self::Rates(echo) => {
+                let header = *out.packets.header(at);
+                echo.record(&header, out).err()
+            }
+            Self::Int(echo) => {
                 echo.record(at, out.packets);
-                Ok(data)
+                None
             }
-            (Self::Rates(echo), _) => echo.record(header, out),
-            (Self::Counts(echo), Header::CountedData(number, data)) => {
-                echo.record(*number, out.packets[at].flags.ecn());
-                Ok(data)
+            Self::Counts(echo) => {
+                if let Header::CountedData(number, _) = *out.packets.header(at) {
+                    echo.record(number, out.packets[at].flags.ecn());
+                }
+                None
             }
-            (Self::Int(_) | Self::Counts(_), _) => unreachable!("a packet of another transport: {header:?}"),
-        }
-    }
-
-    /// Records what a RoCE frame has collected.
-    pub(crate) fn record_frame(&mut self, at: u32, packets: &mut Slab) {
-        if let Self::Int(echo) = self {
-            echo.record(at, packets);
         }
     }
 

@@ -8,9 +8,12 @@
 //!   credits ([`credit`]) or pulls ([`pulled`]) of the receiver;
 //! * whether data collects a record at every hop ([`int`]).
 //!
-//! An algorithm that asks for it gets delivery-rate samples ([`delivery`]) over selective acknowledgements.
+//! An algorithm that asks for it gets delivery-rate samples ([`delivery`]), unless its flows wait for credits.
 //!
-//! To add a transport, implement [`traits::TransportSender`] and [`traits::TransportReceiver`], add a variant to the enums in
+//! The sender of every transport is a [`flow::Flow`]: what all keep ([`flow::Common`], [`position`]) and one [`flow::Reliability`].
+//! Reliabilities that know each packet keep a [`ledger`]. The receiver is an [`inflow::Inflow`]: what has arrived, and one [`inflow::Feedback`].
+//!
+//! To add a transport, implement [`flow::Reliability`] and [`inflow::Feedback`], add a variant to the enums in
 //! `sender.rs` and `receiver.rs`, and name it in [`shallows_cc::catalog::Reliability`] or [`shallows_cc::catalog::SendControl`].
 
 mod bursts;
@@ -18,15 +21,19 @@ mod config;
 mod counted;
 mod credit;
 mod delivery;
+mod flow;
 mod gate;
 mod go_back_n;
 mod inband;
+mod inflow;
 mod int;
 mod irn;
 mod lazy_timer;
+mod ledger;
 mod message;
 mod notifications;
 mod packet_sink;
+mod position;
 mod pulled;
 mod rack;
 mod rated;
@@ -36,7 +43,6 @@ mod reordering;
 mod selective;
 mod sender;
 mod status;
-mod traits;
 
 pub(crate) use config::{FlowEndpoint, ReceiverConfig, SenderConfig};
 pub(crate) use packet_sink::PacketSink;

@@ -12,11 +12,12 @@
 //!
 //! Not modelled: tail loss probes (§7).
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use shallows_cc::units::Time;
 
-use crate::host::transport::selective::{Arrivals, Ranges};
+use crate::host::transport::ledger::{Covered, Ledger, State};
+use crate::host::transport::selective::Arrivals;
 
 /// DupThresh of RFC 8985 §6.2.
 const DUP_THRESH: u32 = 3;
@@ -34,35 +35,13 @@ pub(crate) enum Tolerance {
     Sprayed,
 }
 
-/// State of a packet that the cumulative acknowledgement does not cover.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    InFlight,
-    Arrived,
-    Lost,
-}
-
-/// A packet that the cumulative acknowledgement does not cover.
-#[derive(Clone, Copy, Debug)]
-struct Departure {
-    /// Departure of its newest transmission.
-    left: Time,
-    state: State,
-    repeated: bool,
-}
-
 /// The packets in flight with their times of departure, and what the RFC derives from them.
 #[derive(Clone, Debug)]
 pub struct Rack {
-    /// Packets from `unacked` on.
-    packets: VecDeque<Departure>,
-    unacked: u32,
-    /// Packets beyond it that have arrived.
-    pub arrived: Ranges,
+    /// The packets without a cumulative acknowledgement, and whether each had left before its newest transmission.
+    ledger: Ledger<bool>,
     /// Transmissions in the order of departure, also of packets that have arrived or been sent again since.
     order: VecDeque<(Time, u32)>,
-    lost: BTreeSet<u32>,
-    pub in_flight: u32,
     /// When the next packet is lost unless it arrives; [`Time::MAX`] if none is suspected.
     pub deadline: Time,
     /// The newest transmission that has arrived (`RACK.xmit_ts`, `RACK.end_seq`), and its round trip.
@@ -87,12 +66,8 @@ impl Rack {
     /// Creates the state of a flow that has sent nothing.
     pub(crate) fn new(tolerance: Tolerance) -> Self {
         Self {
-            packets: VecDeque::new(),
-            unacked: 0,
-            arrived: Ranges::default(),
+            ledger: Ledger::new(),
             order: VecDeque::new(),
-            lost: BTreeSet::new(),
-            in_flight: 0,
             deadline: Time::MAX,
             newest: None,
             rtt: Time::ZERO,
@@ -111,72 +86,56 @@ impl Rack {
 
     /// Returns the first lost packet that has not been sent again.
     pub fn first_lost(&self) -> Option<u32> {
-        self.lost.first().copied()
+        self.ledger.missing().first().copied()
     }
 
     /// Returns the lost packets that have not been sent again.
     pub(crate) fn lost(&self) -> Vec<u32> {
-        self.lost.iter().copied().collect()
+        self.ledger.missing().iter().copied().collect()
     }
 
     /// Returns the number after the last lost packet; zero if there is none.
     pub(crate) fn lost_below(&self) -> u32 {
-        self.lost.last().map_or(0, |&seq| seq + 1)
+        self.ledger.missing().last().map_or(0, |&seq| seq + 1)
+    }
+
+    /// Returns the number of packets that are neither lost nor at the receiver.
+    #[inline]
+    pub const fn in_flight(&self) -> u32 {
+        self.ledger.in_flight()
+    }
+
+    /// Returns how many packets have arrived that the cumulative acknowledgement does not cover.
+    pub(crate) fn arrived(&self) -> u32 {
+        self.ledger.covered()
     }
 
     /// Records that a packet leaves, for the first time or again.
     pub fn on_sent(&mut self, now: Time, seq: u32) {
-        let place = (seq - self.unacked) as usize;
-        let repeated = place < self.packets.len();
-        let sent = Departure { left: now, state: State::InFlight, repeated };
-        if repeated {
-            self.packets[place] = sent;
-        } else {
-            self.packets.push_back(sent);
-        }
-        self.lost.remove(&seq);
+        let repeated = seq < self.ledger.next();
+        self.ledger.send(now, seq, repeated);
         if !repeated || self.tolerance != Tolerance::None {
             self.order.push_back((now, seq));
         }
-        self.in_flight += 1;
     }
 
     /// Records arrivals that the acknowledgement of a packet reports, which left at `answered`. Returns how many packets are
     /// acknowledged for the first time.
-    pub(crate) fn record_arrivals(
-        &mut self,
-        now: Time,
-        Arrivals { cumulative, block }: Arrivals,
-        answered: Time,
-    ) -> u32 {
-        let mut newly_acked = 0;
-        while self.unacked < cumulative {
-            let seq = self.unacked;
+    pub(crate) fn record_arrivals(&mut self, now: Time, arrivals: Arrivals, answered: Time) -> u32 {
+        let (mut newly_acked, mut covered) = (0, Covered::by(arrivals));
+        while let Some(seq) = covered.next(&mut self.ledger) {
             newly_acked += self.record_arrival(now, seq, answered);
-            self.packets.pop_front();
-            self.unacked += 1;
-        }
-        self.arrived.remove_below(self.unacked);
-        if let Some((from, to)) = block.map(|(from, to)| (from.max(self.unacked), to)) {
-            let mut seq = self.arrived.next_hole(from);
-            while seq < to {
-                newly_acked += self.record_arrival(now, seq, answered);
-                seq = self.arrived.next_hole(seq + 1);
-            }
-            self.arrived.insert(from, to);
         }
         newly_acked
     }
 
     /// Steps 1 to 3 of §6.2 for one packet. Returns how many packets this acknowledges: zero or one.
     fn record_arrival(&mut self, now: Time, seq: u32, answered: Time) -> u32 {
-        let packet = &mut self.packets[(seq - self.unacked) as usize];
-        let Departure { left, repeated, .. } = *packet;
-        match std::mem::replace(&mut packet.state, State::Arrived) {
-            State::Arrived => return 0,
-            State::InFlight => self.in_flight -= 1,
-            State::Lost => _ = self.lost.remove(&seq),
+        if self.ledger.arrive(seq) == State::Arrived {
+            return 0;
         }
+        let packet = self.ledger.known(seq);
+        let (left, repeated) = (packet.left, packet.note);
         if repeated && answered < left {
             self.spurious = true;
             return 1;
@@ -195,13 +154,13 @@ impl Rack {
 
     /// Adapts the window after an acknowledgement (step 4).
     pub fn adapt(&mut self, recovered: bool) {
-        let next = self.unacked + self.packets.len() as u32;
-        if self.unacked >= self.round_end {
+        let (unacked, next) = (self.ledger.first(), self.ledger.next());
+        if unacked >= self.round_end {
             (self.longest, self.round_end) = ([Time::ZERO, self.longest[0]], next);
         }
         if std::mem::take(&mut self.spurious) {
             self.reordering_seen = true;
-            if self.unacked >= self.grown_until {
+            if unacked >= self.grown_until {
                 (self.grown_until, self.persist) = (next, PERSIST);
                 self.multiplier += 1;
             }
@@ -223,7 +182,7 @@ impl Rack {
     }
 
     fn reordering_window(&self, srtt: Time, recovering: bool) -> Time {
-        if !self.reordering_seen && (recovering || self.arrived.count() >= DUP_THRESH) {
+        if !self.reordering_seen && (recovering || self.arrived() >= DUP_THRESH) {
             return Time::ZERO;
         }
         (self.min_rtt / 4 * u64::from(self.multiplier)).min(srtt)
@@ -234,10 +193,10 @@ impl Rack {
     /// The RFC waits until all suspected packets are due; here each is lost when it is due.
     pub(crate) fn detect_losses(&mut self, now: Time, srtt: Time, recovering: bool) -> bool {
         let patience = self.patience(srtt, recovering);
-        let before = self.lost.len();
+        let before = self.ledger.missing().len();
         self.deadline = Time::MAX;
         while let Some(&(left, seq)) = self.order.front() {
-            if self.is_in_flight(left, seq) {
+            if self.ledger.is_in_flight(left, seq) {
                 if Some((left, seq)) >= self.newest {
                     break;
                 }
@@ -245,36 +204,24 @@ impl Rack {
                     self.deadline = left + patience;
                     break;
                 }
-                self.mark_lost(seq);
+                self.ledger.lose(seq);
             }
             self.order.pop_front();
         }
-        self.lost.len() > before
+        self.ledger.missing().len() > before
     }
 
     /// Marks the losses at a timeout (§6.3): the first packet that has not arrived, and those that are due.
     pub fn on_timeout(&mut self, now: Time, srtt: Time) {
         let patience = self.patience(srtt, true);
-        for seq in self.unacked..self.unacked + self.packets.len() as u32 {
-            let packet = &self.packets[(seq - self.unacked) as usize];
-            let due = seq == self.unacked || packet.left + patience <= now;
+        for seq in self.ledger.first()..self.ledger.next() {
+            let packet = self.ledger.known(seq);
+            let due = seq == self.ledger.first() || packet.left + patience <= now;
             if due && packet.state == State::InFlight {
-                self.mark_lost(seq);
+                self.ledger.lose(seq);
             }
         }
         self.deadline = Time::MAX;
-    }
-
-    /// Returns true if this is the newest transmission of a packet, and neither arrived nor lost.
-    fn is_in_flight(&self, left: Time, seq: u32) -> bool {
-        let packet = seq.checked_sub(self.unacked).and_then(|place| self.packets.get(place as usize));
-        packet.is_some_and(|packet| packet.left == left && packet.state == State::InFlight)
-    }
-
-    fn mark_lost(&mut self, seq: u32) {
-        self.packets[(seq - self.unacked) as usize].state = State::Lost;
-        self.in_flight -= 1;
-        self.lost.insert(seq);
     }
 }
 
@@ -310,7 +257,7 @@ mod tests {
         assert!(!arrive(&mut rack, 102, 0, (1, 3), 2));
         assert_eq!(rack.deadline, us(125));
         assert!(arrive(&mut rack, 103, 0, (1, 4), 3));
-        assert_eq!((rack.first_lost(), rack.in_flight), (Some(0), 6));
+        assert_eq!((rack.first_lost(), rack.in_flight()), (Some(0), 6));
     }
 
     /// Packet 0 arrives after packet 1 and was sent once: from now on holes wait for a quarter of the shortest round trip.
@@ -352,7 +299,7 @@ mod tests {
         rack.on_sent(us(104), 10);
         assert!(!arrive(&mut rack, 109, 0, (1, 10), 9));
         assert!(arrive(&mut rack, 204, 0, (1, 11), 104));
-        assert_eq!((rack.first_lost(), rack.in_flight), (Some(0), 0));
+        assert_eq!((rack.first_lost(), rack.in_flight()), (Some(0), 0));
     }
 
     /// Where packets are sprayed, a hole waits for two round trips in all, however many packets arrive behind it. The
@@ -371,6 +318,6 @@ mod tests {
         let mut rack = ten(Tolerance::Adaptive);
         arrive(&mut rack, 101, 1, (0, 0), 0);
         rack.on_timeout(us(108), us(100));
-        assert_eq!((rack.first_lost(), rack.lost_below(), rack.in_flight), (Some(1), 8, 2));
+        assert_eq!((rack.first_lost(), rack.lost_below(), rack.in_flight()), (Some(1), 8, 2));
     }
 }

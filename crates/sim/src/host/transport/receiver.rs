@@ -4,28 +4,54 @@ use shallows_cc::catalog::{Reliability, SendControl, Transport};
 use shallows_cc::units::{Bytes, Time};
 
 use crate::host::transport::config::{FlowEndpoint, ReceiverConfig};
-use crate::host::transport::credit::{self, CreditReceiver};
-use crate::host::transport::go_back_n::RoceReceiver;
+use crate::host::transport::credit::{self, CreditFeedback};
+use crate::host::transport::go_back_n::RoceFeedback;
 use crate::host::transport::inband::InbandEcho;
+use crate::host::transport::inflow::{Feedback as _, Inflow, Intake};
 use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
-use crate::host::transport::pulled::{Pull, UnorderedReceiver};
-use crate::host::transport::selective::SelectiveReceiver;
+use crate::host::transport::pulled::{PerPacketFeedback, Pull, Pulls};
+use crate::host::transport::selective::SelectiveFeedback;
 use crate::host::transport::status::{ReceiverEvent, Responses};
-use crate::host::transport::traits::TransportReceiver;
 use crate::packet::header::{Header, PulledAnswer, RoceAnswer, RoceData, Sack, TcpAck};
-use crate::packet::{Flags, PacketKind, Slab};
+use crate::packet::{Flags, Slab};
 use crate::spec::network::MIN_FRAME;
 
-/// Receiver of any transport. Functions that run for every packet match on it; all others use [`FlowReceiver::transport`].
+/// Receiver of any transport.
 #[derive(Clone, Debug)]
 // A separate tag, as in `AnySender`.
 #[repr(u8)]
 enum AnyReceiver {
-    Selective(SelectiveReceiver),
-    Roce(RoceReceiver),
-    Credit(CreditReceiver),
-    Unordered(UnorderedReceiver),
+    Selective(Inflow<SelectiveFeedback>),
+    Roce(Inflow<RoceFeedback>),
+    Credit(Inflow<CreditFeedback>),
+    PerPacket(Inflow<PerPacketFeedback>),
+}
+
+impl AnyReceiver {
+    /// Creates the receiver of a transport.
+    fn new(transport: &Transport, config: ReceiverConfig) -> Self {
+        match (transport.reliability, transport.leave) {
+            (Reliability::Unordered, leave) => {
+                Self::PerPacket(Inflow::new(config, |config| PerPacketFeedback::new(config, leave)))
+            }
+            (Reliability::Selective { .. }, _) => Self::Selective(Inflow::new(config, SelectiveFeedback::new)),
+            (Reliability::GoBackN, SendControl::OnCredits) => Self::Credit(Inflow::new(config, CreditFeedback::new)),
+            (Reliability::GoBackN, _) => Self::Roce(Inflow::new(config, RoceFeedback::new)),
+        }
+    }
+}
+
+/// Evaluates an expression for the [`Inflow`] of an [`AnyReceiver`], whatever its feedback.
+macro_rules! of_any {
+    ($receiver:expr, $inflow:ident => $value:expr) => {
+        match $receiver {
+            AnyReceiver::Selective($inflow) => $value,
+            AnyReceiver::Roce($inflow) => $value,
+            AnyReceiver::Credit($inflow) => $value,
+            AnyReceiver::PerPacket($inflow) => $value,
+        }
+    };
 }
 
 /// Receiving end of a flow.
@@ -42,12 +68,7 @@ pub struct FlowReceiver {
 impl FlowReceiver {
     pub(crate) fn new(transport: &Transport, endpoint: FlowEndpoint, config: ReceiverConfig) -> Self {
         let echo = InbandEcho::new(transport, &config);
-        let receiver = match (transport.reliability, transport.leave) {
-            (Reliability::Unordered, leave) => AnyReceiver::Unordered(UnorderedReceiver::new(config, leave)),
-            (Reliability::Selective { .. }, _) => AnyReceiver::Selective(SelectiveReceiver::new(config)),
-            (Reliability::GoBackN, SendControl::OnCredits) => AnyReceiver::Credit(CreditReceiver::new(config)),
-            (Reliability::GoBackN, _) => AnyReceiver::Roce(RoceReceiver::new(config)),
-        };
+        let receiver = AnyReceiver::new(transport, config);
         Self { endpoint, echoes_entropy: false, entropy: 0, echo, receiver }
     }
 
@@ -80,57 +101,21 @@ impl FlowReceiver {
 
     #[inline(always)]
     fn handle(&mut self, now: Time, at: u32, flags: Flags, packets: &mut Slab) -> ReceiverEvent {
-        let (endpoint, marked) = (self.endpoint, flags.is_ce());
-        match (&mut self.receiver, packets.header(at)) {
-            (AnyReceiver::Selective(receiver), header) => {
-                let responses = match *header {
-                    Header::TcpData(data) => {
-                        receiver.on_data(now, &data, marked, &mut PacketSink::new(endpoint, packets))
-                    }
-                    _ => {
-                        let echo = self.echo.as_mut().expect("only flows with in-band requests send other packets");
-                        receiver.on_inband_data(now, (at, echo), marked, &mut PacketSink::new(endpoint, packets))
-                    }
-                };
-                receiver.event(now, responses)
-            }
-            (AnyReceiver::Roce(receiver), &Header::RoceData(data)) => {
-                if let Some(echo) = &mut self.echo {
-                    echo.record_frame(at, packets);
-                }
-                let responses = receiver.on_data(now, &data, marked, &mut PacketSink::new(endpoint, packets));
-                if let Some(echo) = &self.echo {
-                    echo.attach(responses, packets);
-                }
-                receiver.event(now, responses)
-            }
-            (AnyReceiver::Credit(receiver), &header) => {
-                let responses = receiver.on_packet(now, &header, &mut PacketSink::new(endpoint, packets));
-                receiver.event(now, responses)
-            }
-            (AnyReceiver::Unordered(receiver), &Header::PulledData(data)) => {
-                let state = (flags.is(PacketKind::Data), marked);
-                let responses = receiver.on_data(now, &data, state, &mut PacketSink::new(endpoint, packets));
-                receiver.event(now, responses)
-            }
-            (AnyReceiver::Unordered(receiver), &Header::Probe { sent }) => {
-                let responses = receiver.on_probe(sent, &mut PacketSink::new(endpoint, packets));
-                receiver.event(now, responses)
-            }
-            (_, header) => unreachable!("a packet of another transport: {header:?}"),
-        }
+        let out = &mut PacketSink::new(self.endpoint, packets);
+        of_any!(&mut self.receiver, inflow => {
+            let responses = inflow.on_packet(now, (at, flags), self.echo.as_mut(), out);
+            inflow.event(responses)
+        })
     }
 
     /// Handles the timer of [`ReceiverEvent::timer`].
     #[inline(always)]
     pub(crate) fn on_timer(&mut self, now: Time, packets: &mut Slab) -> ReceiverEvent {
         let out = &mut PacketSink::new(self.endpoint, packets);
-        let event = match &mut self.receiver {
-            AnyReceiver::Selective(receiver) => receiver.expire(now, out),
-            AnyReceiver::Roce(receiver) => receiver.expire(now, out),
-            AnyReceiver::Credit(receiver) => receiver.expire(now, out),
-            AnyReceiver::Unordered(receiver) => receiver.expire(now, out),
-        };
+        let event = of_any!(&mut self.receiver, inflow => {
+            let responses = inflow.on_timer(now, out);
+            inflow.event(responses)
+        });
         if let Some(echo) = &self.echo {
             echo.attach(event.responses, packets);
         }
@@ -142,59 +127,76 @@ impl FlowReceiver {
 
     /// Returns true if every byte has arrived and nothing is left to send. [`reply_after_close`] then handles later packets.
     pub fn may_close(&self) -> bool {
-        self.transport().reassembly().complete() && !self.transport().ack_pending()
+        let pending = of_any!(&self.receiver, inflow => inflow.feedback.ack_pending());
+        self.intake().reassembly.complete() && !pending
+    }
+
+    #[inline]
+    fn pulls(&mut self) -> Option<&mut Pulls> {
+        of_any!(&mut self.receiver, inflow => inflow.feedback.pulls_mut())
     }
 
     /// Returns true if the flow newly owes pulls, and must join the run queue of its host's pull pacer.
     #[inline]
     pub(crate) fn joins_pull_pacer(&mut self) -> bool {
-        if let AnyReceiver::Unordered(receiver) = &mut self.receiver { receiver.joins_pull_pacer() } else { false }
+        self.pulls().is_some_and(Pulls::joins_pull_pacer)
     }
 
     /// Returns whether an answer to data can be the pull as well.
     #[inline]
-    pub const fn pulls_with_answers(&self) -> bool {
-        if let AnyReceiver::Unordered(receiver) = &self.receiver { receiver.pulls_with_answers() } else { false }
+    pub fn pulls_with_answers(&self) -> bool {
+        of_any!(&self.receiver, inflow => inflow.feedback.pulls()).is_some_and(Pulls::pulls_with_answers)
     }
 
     /// Makes the answer in slot `at` a pull as well.
     pub(crate) fn pull_with(&mut self, at: u32, packets: &mut Slab) {
-        if let AnyReceiver::Unordered(receiver) = &mut self.receiver {
-            receiver.pull_with(packets.header_mut(at));
+        if let Some(pulls) = self.pulls() {
+            pulls.pull_with(packets.header_mut(at));
         }
     }
 
     /// Creates a pull; none if the flow owes none.
     pub fn pull(&mut self, now: Time, packets: &mut Slab) -> Option<Pull> {
-        self.pull_by(packets, |receiver, out| receiver.pull(now, out))
+        self.pull_by(packets, |pulls, out| pulls.pull(now, out))
     }
 
     /// Creates a slow pull, which grants credit before the sender asks for it.
     pub(crate) fn slow_pull(&mut self, now: Time, packets: &mut Slab) -> Option<Pull> {
-        self.pull_by(packets, |receiver, out| receiver.slow_pull(now, out))
+        self.pull_by(packets, |pulls, out| pulls.slow_pull(now, out))
     }
 
     fn pull_by(
         &mut self,
         packets: &mut Slab,
-        pull: impl FnOnce(&mut UnorderedReceiver, &mut PacketSink<'_>) -> Option<Pull>,
+        pull: impl FnOnce(&mut Pulls, &mut PacketSink<'_>) -> Option<Pull>,
     ) -> Option<Pull> {
-        let AnyReceiver::Unordered(receiver) = &mut self.receiver else { return None };
-        let pull = pull(receiver, &mut PacketSink::new(self.endpoint, packets))?;
+        let endpoint = self.endpoint;
+        let pull = pull(self.pulls()?, &mut PacketSink::new(endpoint, packets))?;
         if self.echoes_entropy {
             packets[pull.at].set_entropy(self.entropy);
         }
         Some(pull)
     }
 
-    /// Returns the receiving end of the transport.
-    pub(crate) fn transport(&self) -> &dyn TransportReceiver {
-        match &self.receiver {
-            AnyReceiver::Selective(receiver) => receiver,
-            AnyReceiver::Roce(receiver) => receiver,
-            AnyReceiver::Credit(receiver) => receiver,
-            AnyReceiver::Unordered(receiver) => receiver,
-        }
+    /// Returns what every receiver keeps.
+    #[inline]
+    pub(crate) fn intake(&self) -> &Intake {
+        of_any!(&self.receiver, inflow => &inflow.intake)
+    }
+
+    /// Returns the number of credits sent.
+    pub(crate) fn credits(&self) -> u64 {
+        of_any!(&self.receiver, inflow => inflow.feedback.credits())
+    }
+
+    /// Returns true once the algorithm has drawn a random number.
+    pub(crate) fn has_drawn(&self) -> bool {
+        of_any!(&self.receiver, inflow => inflow.feedback.has_drawn())
+    }
+
+    /// Reports internal variables, if the receiver is where the algorithm runs.
+    pub(crate) fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        of_any!(&self.receiver, inflow => inflow.feedback.probe(record));
     }
 }
 

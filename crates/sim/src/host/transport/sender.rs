@@ -4,31 +4,66 @@ use shallows_cc::catalog::{Reliability, SendControl, Transport};
 use shallows_cc::units::{Bytes, Time};
 
 use crate::host::path_selection::PathSelection;
+use crate::host::stats::RttStats;
 use crate::host::transport::config::{FlowEndpoint, SenderConfig};
-use crate::host::transport::credit::CreditSender;
-use crate::host::transport::go_back_n::GoBackNSender;
+use crate::host::transport::credit::Credited;
+use crate::host::transport::flow::{Common, Flow, Reliability as _};
+use crate::host::transport::gate::Gate;
+use crate::host::transport::go_back_n::GoBackN;
 use crate::host::transport::inband::InbandRequest;
-use crate::host::transport::irn::IrnSender;
+use crate::host::transport::irn::Irn;
 use crate::host::transport::packet_sink::PacketSink;
-use crate::host::transport::pulled::{Recovery, UnorderedSender};
-use crate::host::transport::selective::SelectiveSender;
+use crate::host::transport::pulled::{PerPacket, Recovery};
+use crate::host::transport::selective::Selective;
 use crate::host::transport::status::{Readiness, SendStatus, SenderState};
-use crate::host::transport::traits::TransportSender;
 use crate::host::value_set::Verdict;
 use crate::packet::header::Header;
 use crate::packet::{Flags, PacketKind, Slab};
-use crate::spec::network::Retransmission;
+use crate::spec::network::{MIN_FRAME, Retransmission, Supply};
 
-/// Sender of any transport. Functions that run for every packet match on it; all others use [`FlowSender::transport`].
+/// Sender of any transport.
 #[derive(Clone, Debug)]
 // With a separate tag one comparison tells the variants apart; otherwise the tag would be stored in unused values of a field.
 #[repr(u8)]
 enum AnySender {
-    Selective(SelectiveSender),
-    GoBackN(GoBackNSender),
-    Irn(Box<IrnSender>),
-    Credit(CreditSender),
-    Unordered(UnorderedSender),
+    Selective(Flow<Selective>),
+    GoBackN(Flow<GoBackN>),
+    Irn(Box<Flow<Irn>>),
+    Credit(Flow<Credited>),
+    PerPacket(Flow<PerPacket>),
+}
+
+impl AnySender {
+    /// Creates the sender of a transport.
+    fn new(transport: &Transport, now: Time, config: SenderConfig<'_>) -> Self {
+        // Pairs that do not exist do not compile in the catalog.
+        match (transport.reliability, transport.leave) {
+            (Reliability::Unordered, leave) => Self::PerPacket(Flow::new(PerPacket::new(&config, leave), config)),
+            (Reliability::Selective { dup_thresh }, _) => {
+                Self::Selective(Flow::new(Selective::new(&config, dup_thresh), config))
+            }
+            (Reliability::GoBackN, SendControl::OnCredits) => {
+                Self::Credit(Flow::new(Credited::new(&config, now), config))
+            }
+            (Reliability::GoBackN, _) if config.host.retransmission == Retransmission::Selective => {
+                Self::Irn(Box::new(Flow::new(Irn::new(&config), config)))
+            }
+            (Reliability::GoBackN, _) => Self::GoBackN(Flow::new(GoBackN::new(&config), config)),
+        }
+    }
+}
+
+/// Evaluates an expression for the [`Flow`] of an [`AnySender`], whatever its reliability.
+macro_rules! of_any {
+    ($sender:expr, $flow:ident => $value:expr) => {
+        match $sender {
+            AnySender::Selective($flow) => $value,
+            AnySender::GoBackN($flow) => $value,
+            AnySender::Irn($flow) => $value,
+            AnySender::Credit($flow) => $value,
+            AnySender::PerPacket($flow) => $value,
+        }
+    };
 }
 
 /// Sending end of a flow.
@@ -52,18 +87,7 @@ pub(crate) struct FlowSender {
 impl FlowSender {
     pub fn new(transport: &Transport, now: Time, endpoint: FlowEndpoint, config: SenderConfig<'_>) -> Self {
         let request = InbandRequest::new(transport, &config);
-        // Pairs that do not exist do not compile in the catalog.
-        let sender = match (transport.reliability, transport.leave) {
-            (Reliability::Unordered, leave) => AnySender::Unordered(UnorderedSender::new(config, leave)),
-            (Reliability::Selective { dup_thresh }, _) => {
-                AnySender::Selective(SelectiveSender::new(config, dup_thresh))
-            }
-            (Reliability::GoBackN, SendControl::OnCredits) => AnySender::Credit(CreditSender::new(config, now)),
-            (Reliability::GoBackN, _) if config.host.retransmission == Retransmission::Selective => {
-                AnySender::Irn(Box::new(IrnSender::new(config)))
-            }
-            (Reliability::GoBackN, _) => AnySender::GoBackN(GoBackNSender::new(config)),
-        };
+        let sender = AnySender::new(transport, now, config);
         Self {
             endpoint,
             queued: false,
@@ -79,13 +103,7 @@ impl FlowSender {
     /// Returns whether the flow may send.
     #[inline]
     pub(crate) fn readiness(&mut self, now: Time) -> Readiness {
-        match &mut self.sender {
-            AnySender::Selective(sender) => sender.readiness(now),
-            AnySender::GoBackN(sender) => sender.readiness(now),
-            AnySender::Irn(sender) => sender.readiness(now),
-            AnySender::Credit(sender) => sender.readiness(now),
-            AnySender::Unordered(sender) => sender.readiness(now),
-        }
+        of_any!(&mut self.sender, flow => flow.readiness(now))
     }
 
     /// Creates the next packet and returns its index and the flow's state after that; `header` is the length of a data frame
@@ -93,22 +111,15 @@ impl FlowSender {
     #[inline(always)]
     pub fn send(&mut self, now: Time, header: Bytes, packets: &mut Slab) -> (u32, SendStatus) {
         let out = &mut PacketSink::new(self.endpoint, packets);
-        let (at, status) = match &mut self.sender {
-            AnySender::Selective(sender) => sender.send_and_report(now, header, out),
-            AnySender::GoBackN(sender) => sender.send_and_report(now, header, out),
-            AnySender::Irn(sender) => sender.send_and_report(now, header, out),
-            AnySender::Credit(sender) => sender.send_and_report(now, header, out),
-            AnySender::Unordered(sender) => sender.send_and_report(now, header, out),
-        };
+        let (at, status) = of_any!(&mut self.sender, flow => flow.send_and_report(now, header, out));
         if let Some(request) = &mut self.request {
             request.on_data(now, at, packets);
         }
         if let Some(paths) = &mut self.paths {
             let value = paths.next(now, self.endpoint.port);
             packets[at].set_entropy(value);
-            if let AnySender::Unordered(sender) = &mut self.sender {
-                sender.remember(packets.header(at).numbers().0, value);
-            }
+            let seq = || packets.header(at).numbers().0;
+            of_any!(&mut self.sender, flow => flow.reliability.remember(seq, value));
         }
         (at, status)
     }
@@ -120,48 +131,19 @@ impl FlowSender {
     /// If the packet belongs to another transport.
     #[inline(always)]
     pub(crate) fn on_packet(&mut self, now: Time, at: u32, packets: &Slab) -> Option<SendStatus> {
-        let (header, queued) = (packets.header(at), self.queued);
+        let queued = self.queued;
         if self.paths.is_some() {
             self.learn_path(now, at, packets);
         }
-        match &mut self.sender {
-            AnySender::Selective(sender) => {
-                if let Header::TcpAck(ack) = header {
-                    sender.on_ack(now, ack);
-                } else {
-                    let request = self.request.as_mut().expect("only flows with in-band requests get other packets");
-                    sender.on_inband_ack(now, (at, packets), request);
-                }
-                sender.status_unless_done(now, queued)
+        of_any!(&mut self.sender, flow => {
+            flow.on_packet(now, (at, packets), self.request.as_deref_mut());
+            if let Some(recovery) = flow.reliability.recovery()
+                && let Some(paths) = &mut self.paths
+            {
+                report_losses(now, recovery, paths);
             }
-            AnySender::GoBackN(sender) => {
-                if let (Some(request), true, Some(gate)) = (&mut self.request, header.has_int(), sender.gate_mut()) {
-                    request.on_ack(now, header, (at, packets), gate);
-                }
-                sender.on_packet(now, header);
-                sender.status_unless_done(now, queued)
-            }
-            AnySender::Irn(sender) => {
-                if let (Some(request), true, Some(gate)) = (&mut self.request, header.has_int(), sender.gate_mut()) {
-                    request.on_ack(now, header, (at, packets), gate);
-                }
-                sender.on_packet(now, header);
-                sender.status_unless_done(now, queued)
-            }
-            AnySender::Credit(sender) => {
-                sender.on_packet(now, header);
-                sender.status_unless_done(now, queued)
-            }
-            AnySender::Unordered(sender) => {
-                sender.on_packet(now, header, packets[at].entropy());
-                if let Some(recovery) = sender.recovery()
-                    && let Some(paths) = &mut self.paths
-                {
-                    report_losses(now, recovery, paths);
-                }
-                sender.status_unless_done(now, queued)
-            }
-        }
+            flow.status_unless_done(now, queued)
+        })
     }
 
     /// Tells the choice of paths what a packet for the sender says about one.
@@ -189,13 +171,7 @@ impl FlowSender {
     /// Returns the flow's state.
     pub fn status(&mut self, now: Time) -> SendStatus {
         let queued = self.queued;
-        match &mut self.sender {
-            AnySender::Selective(sender) => sender.status(now, queued),
-            AnySender::GoBackN(sender) => sender.status(now, queued),
-            AnySender::Irn(sender) => sender.status(now, queued),
-            AnySender::Credit(sender) => sender.status(now, queued),
-            AnySender::Unordered(sender) => sender.status(now, queued),
-        }
+        of_any!(&mut self.sender, flow => flow.status(now, queued))
     }
 
     /// Returns the time of the next separate rate request, if it is before the next `data`.
@@ -215,32 +191,28 @@ impl FlowSender {
     /// Returns the payload that the window allows in flight, if the flow has one.
     #[inline]
     pub(crate) fn window(&self) -> Option<Bytes> {
-        self.transport().gate().map(|gate| gate.window)
+        self.gate().map(|gate| gate.window)
     }
 
     /// Returns true if data goes through the hardware pacer of the host.
     pub fn goes_through_pacer(&self, now: Time) -> bool {
-        self.transport().gate().is_some_and(|gate| gate.control.goes_through_pacer(now))
+        self.gate().is_some_and(|gate| gate.control.goes_through_pacer(now))
     }
 
     /// Handles a wake timer, unless the algorithm has asked for another time since. Returns true if it was handled.
     pub(crate) fn on_wake(&mut self, now: Time) -> bool {
-        let gate = self.transport_mut().gate_mut().filter(|gate| gate.wake == now);
+        let gate = of_any!(&mut self.sender, flow => flow.gate_mut()).filter(|gate| gate.wake == now);
         gate.map(|gate| gate.on_wake(now)).is_some()
     }
 
     /// Handles a timer of kind `Timeout`.
     pub fn on_timer(&mut self, now: Time) {
-        let timeouts = self.transport().repairs().1;
-        self.transport_mut().on_timer(now);
-        let expired = self.transport().repairs().1 > timeouts;
+        let expired = of_any!(&mut self.sender, flow => flow.on_timer(now));
         let Some(paths) = &mut self.paths else { return };
         if expired {
             paths.on_timeout(now);
         }
-        if let AnySender::Unordered(sender) = &mut self.sender
-            && let Some(recovery) = sender.recovery()
-        {
+        if let Some(recovery) = of_any!(&mut self.sender, flow => flow.reliability.recovery()) {
             report_losses(now, recovery, paths);
         }
     }
@@ -254,7 +226,7 @@ impl FlowSender {
     /// Returns whether the flow may send probes.
     #[inline]
     pub fn probes(&self) -> bool {
-        matches!(&self.sender, AnySender::Unordered(sender) if sender.has_recovery())
+        of_any!(&self.sender, flow => flow.reliability.has_recovery())
     }
 
     /// Creates the probes that are due, those of the connection through `port`, unless their ports are down. Returns the port and the index
@@ -265,8 +237,8 @@ impl FlowSender {
         (port, is_down): (u32, &dyn Fn(u32) -> bool),
         packets: &mut Slab,
     ) -> Vec<(u32, u32)> {
-        let AnySender::Unordered(sender) = &mut self.sender else { return Vec::new() };
-        let Some(recovery) = sender.recovery() else { return Vec::new() };
+        let (recovery, ecn) = of_any!(&mut self.sender, flow => (flow.reliability.recovery(), flow.common.ecn));
+        let Some(recovery) = recovery else { return Vec::new() };
         let mut probes = Vec::new();
         if let Some(paths) = &mut self.paths {
             probes = paths.values().map_or_else(Vec::new, |values| values.take_probes(now));
@@ -278,7 +250,7 @@ impl FlowSender {
         }
         let out = &mut PacketSink::new(self.endpoint, packets);
         let create = |(port, value)| {
-            let at = sender.probe_frame(now, out);
+            let at = out.put_data(MIN_FRAME, ecn, Header::Probe { sent: now });
             out.packets[at].set_entropy(value);
             (port, at)
         };
@@ -287,43 +259,55 @@ impl FlowSender {
 
     /// Returns the state for a snapshot.
     pub fn snapshot(&mut self, now: Time) -> SenderState {
-        let (next, in_flight) = self.transport().progress();
+        let (next, in_flight) = self.progress();
         let readiness = if self.queued { Readiness::Ready } else { self.readiness(now) };
         SenderState { next, in_flight, readiness }
     }
 
-    /// Returns the sending end of the transport.
-    pub(crate) fn transport(&self) -> &dyn TransportSender {
-        match &self.sender {
-            AnySender::Selective(sender) => sender,
-            AnySender::GoBackN(sender) => sender,
-            AnySender::Irn(sender) => sender.as_ref(),
-            AnySender::Credit(sender) => sender,
-            AnySender::Unordered(sender) => sender,
-        }
+    /// Returns what every sender keeps.
+    #[inline]
+    pub(crate) fn common(&self) -> &Common {
+        of_any!(&self.sender, flow => &flow.common)
     }
 
-    /// Returns the sending end of the transport.
-    pub(crate) fn transport_mut(&mut self) -> &mut dyn TransportSender {
-        match &mut self.sender {
-            AnySender::Selective(sender) => sender,
-            AnySender::GoBackN(sender) => sender,
-            AnySender::Irn(sender) => sender.as_mut(),
-            AnySender::Credit(sender) => sender,
-            AnySender::Unordered(sender) => sender,
-        }
+    /// Returns the congestion window and pace, unless credits replace them.
+    #[inline]
+    fn gate(&self) -> Option<&Gate> {
+        of_any!(&self.sender, flow => flow.gate())
+    }
+
+    /// Makes data of the application available.
+    pub(crate) fn write(&mut self, supply: Supply) {
+        of_any!(&mut self.sender, flow => flow.write(supply));
+    }
+
+    /// Sends no new data from now on. Returns true if the sender knows that every byte has arrived.
+    pub(crate) fn stop(&mut self, now: Time) -> bool {
+        of_any!(&mut self.sender, flow => {
+            flow.stop(now);
+            flow.done()
+        })
+    }
+
+    /// Returns the number of the next new packet, and the packets in flight unless credits count them.
+    pub(crate) fn progress(&self) -> (u32, Option<u32>) {
+        of_any!(&self.sender, flow => flow.progress())
+    }
+
+    /// Returns the smoothed round-trip times, if the transport computes them.
+    pub(crate) fn rtt(&self) -> RttStats {
+        of_any!(&self.sender, flow => flow.reliability.rtt())
+    }
+
+    /// Returns the number of credits that arrived when nothing was left to send.
+    pub(crate) fn credits_wasted(&self) -> u64 {
+        of_any!(&self.sender, flow => flow.reliability.credits_wasted())
     }
 
     /// Reports internal variables; `since` is the time since the last report.
     pub fn probe(&mut self, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
         let has_rates = matches!(self.request.as_deref(), Some(InbandRequest::Rates(_)));
-        // The window of a flow with explicit rates says only whether it has received one.
-        if let AnySender::Selective(sender) = &self.sender
-            && !has_rates
-        {
-            record("window_pkt", sender.window_packets());
-        }
-        self.transport_mut().probe(since, record);
+        of_any!(&mut self.sender, flow => flow.probe(since, has_rates, record));
         if let Some(values) = self.paths.as_mut().and_then(|paths| paths.values()) {
             values.probe(record);
         }

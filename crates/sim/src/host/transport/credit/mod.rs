@@ -14,8 +14,8 @@ mod receive;
 mod request;
 mod send;
 
-pub(crate) use receive::CreditReceiver;
-pub(crate) use send::CreditSender;
+pub(crate) use receive::CreditFeedback;
+pub(crate) use send::Credited;
 
 /// Length of a frame without payload: the minimum Ethernet frame with preamble and inter-frame gap.
 pub const CONTROL_FRAME: Bytes = Bytes(84);

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `C.delivered`, `C.delivered_time`, `C.first_send_time`, `C.lost`, `C.min_rtt` | `delivered`, `delivered_at`, `first_left`, `lost`, `min_rtt` |
 //! | `C.app_limited` | `limited_until` |
-//! | `P.send_time`, `P.first_send_time`, `P.delivered`, `P.delivered_time` | `left`, `first_left`, `delivered`, `delivered_at` of [`Stamp`] |
+//! | `P.send_time`, `P.first_send_time`, `P.delivered`, `P.delivered_time` | `left` of [`Sent`], `first_left`, `delivered`, `delivered_at` of [`Stamp`] |
 //! | `P.is_app_limited`, `P.tx_in_flight`, `P.lost` | `app_limited`, `in_flight`, `lost` of [`Stamp`] |
 //! | `RS` | [`DeliverySample`] |
 //!
@@ -16,26 +16,16 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
-
 use shallows_cc::event::{DeliverySample, LostPacket};
 use shallows_cc::units::{Bytes, Time};
 
+use crate::host::transport::ledger::{Covered, Ledger, Sent, State};
 use crate::host::transport::message::Message;
-use crate::host::transport::selective::{Arrivals, Ranges};
-
-/// State of a packet that the cumulative acknowledgement does not cover.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    InFlight,
-    Lost,
-    Arrived,
-}
+use crate::host::transport::selective::Arrivals;
 
 /// What was known when a packet left last.
 #[derive(Clone, Copy, Debug)]
 struct Stamp {
-    left: Time,
     first_left: Time,
     delivered_at: Time,
     delivered: Bytes,
@@ -44,7 +34,6 @@ struct Stamp {
     app_limited: bool,
     /// Number of the episode in which the packet was lost; zero if it was not.
     lost_in: u32,
-    state: State,
 }
 
 /// Losses from the first one of a window reduction or timeout on, until everything that had left by then is acknowledged.
@@ -63,10 +52,7 @@ struct Episode {
 /// State of one flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Delivery {
-    /// Packets from `unacked` on, and those of them that have arrived.
-    stamps: VecDeque<Stamp>,
-    unacked: u32,
-    arrived: Ranges,
+    ledger: Ledger<Stamp>,
     delivered: Bytes,
     delivered_at: Time,
     first_left: Time,
@@ -75,7 +61,7 @@ pub(crate) struct Delivery {
     /// The flow is limited by its application until more than this has been delivered.
     limited_until: Option<Bytes>,
     /// The newest packet that the present acknowledgement covers for the first time.
-    newest: Option<(u32, Stamp)>,
+    newest: Option<Sent<Stamp>>,
     last_newest: u32,
     episode: Episode,
 }
@@ -84,9 +70,7 @@ impl Delivery {
     /// Creates the state of a flow that has sent nothing.
     pub(crate) fn new() -> Box<Self> {
         Box::new(Self {
-            stamps: VecDeque::new(),
-            unacked: 0,
-            arrived: Ranges::default(),
+            ledger: Ledger::new(),
             delivered: Bytes::ZERO,
             delivered_at: Time::ZERO,
             first_left: Time::ZERO,
@@ -109,24 +93,21 @@ impl Delivery {
         if alone {
             (self.first_left, self.delivered_at) = (now, now);
         }
-        let earlier = self.stamps.get_mut((seq - self.unacked) as usize);
+        let earlier = self.ledger.get(seq);
+        if earlier.is_some_and(|earlier| earlier.state == State::Arrived) {
+            // The receiver may have dropped it; it is counted once.
+            return;
+        }
         let stamp = Stamp {
-            left: now,
             first_left: self.first_left,
             delivered_at: self.delivered_at,
             delivered: self.delivered,
             lost: self.lost,
             in_flight,
             app_limited: self.limited_until.is_some(),
-            lost_in: earlier.as_ref().map_or(0, |earlier| earlier.lost_in),
-            state: State::InFlight,
+            lost_in: earlier.map_or(0, |earlier| earlier.note.lost_in),
         };
-        match earlier {
-            // The receiver may have dropped it; it is counted once.
-            Some(earlier) if earlier.state == State::Arrived => {}
-            Some(earlier) => *earlier = stamp,
-            None => self.stamps.push_back(stamp),
-        }
+        self.ledger.send(now, seq, stamp);
     }
 
     /// Notes that the application has no data to send, while so much payload is in flight and the window has space.
@@ -135,62 +116,45 @@ impl Delivery {
     }
 
     /// Records the arrivals that an acknowledgement reports, whose newest packet left at `answered`.
-    pub(crate) fn record_arrivals(
-        &mut self,
-        now: Time,
-        Arrivals { cumulative, block }: Arrivals,
-        answered: Time,
-        message: &Message,
-    ) {
+    pub(crate) fn record_arrivals(&mut self, now: Time, arrivals: Arrivals, answered: Time, message: &Message) {
         self.min_rtt = self.min_rtt.min(now - answered);
-        while self.unacked < cumulative {
-            self.record_arrival(now, self.unacked, answered, message);
-            self.stamps.pop_front();
-            self.unacked += 1;
-        }
-        self.arrived.remove_below(self.unacked);
-        if let Some((from, to)) = block.map(|(from, to)| (from.max(self.unacked), to)) {
-            let mut seq = self.arrived.next_hole(from);
-            while seq < to {
-                self.record_arrival(now, seq, answered, message);
-                seq = self.arrived.next_hole(seq + 1);
-            }
-            self.arrived.insert(from, to);
+        let mut covered = Covered::by(arrivals);
+        while let Some(seq) = covered.next(&mut self.ledger) {
+            self.record_arrival(now, seq, answered, message);
         }
     }
 
     fn record_arrival(&mut self, now: Time, seq: u32, answered: Time, message: &Message) {
-        let stamp = &mut self.stamps[(seq - self.unacked) as usize];
-        let before = std::mem::replace(&mut stamp.state, State::Arrived);
+        let before = self.ledger.arrive(seq);
         if before == State::Arrived {
             return;
         }
-        let stamp = *stamp;
-        if stamp.lost_in == self.episode.number && !self.episode.settled {
+        let packet = *self.ledger.known(seq);
+        if packet.note.lost_in == self.episode.number && !self.episode.settled {
             self.episode.missing -= 1;
-            self.episode.settled = before == State::InFlight && answered >= stamp.left;
+            self.episode.settled = before == State::InFlight && answered >= packet.left;
         }
         self.delivered += message.payload(seq);
         self.delivered_at = now;
-        let newer = (stamp.left, seq) > (self.first_left, self.last_newest);
+        let newer = (packet.left, seq) > (self.first_left, self.last_newest);
         if self.newest.is_none() || newer {
-            self.newest = Some((seq, stamp));
-            (self.first_left, self.last_newest) = (stamp.left, seq);
+            self.newest = Some(packet);
+            (self.first_left, self.last_newest) = (packet.left, seq);
         }
     }
 
     /// Records that a packet is lost, while the next new one has the number `next`. Returns the packet unless its loss is known.
     pub(crate) fn on_lost(&mut self, seq: u32, next: u32, message: &Message) -> Option<LostPacket> {
-        let stamp = self.stamps.get_mut(seq.checked_sub(self.unacked)? as usize)?;
-        if stamp.state != State::InFlight {
+        if self.ledger.get(seq)?.state != State::InFlight {
             return None;
         }
-        stamp.state = State::Lost;
+        self.ledger.lose(seq);
         let bytes = message.payload(seq);
         self.lost += bytes;
-        if self.episode.settled && self.unacked >= self.episode.end {
+        if self.episode.settled && self.ledger.first() >= self.episode.end {
             self.episode = Episode { number: self.episode.number + 1, end: next, missing: 0, settled: false };
         }
+        let stamp = self.ledger.note_mut(seq);
         if stamp.lost_in != self.episode.number {
             stamp.lost_in = self.episode.number;
             self.episode.missing += 1;
@@ -203,9 +167,9 @@ impl Delivery {
     pub(crate) fn takes_back_losses(&mut self) -> bool {
         let Episode { missing, settled, end, .. } = self.episode;
         let spurious = missing == 0 && !settled;
-        self.episode.settled |= spurious || self.unacked >= end;
+        self.episode.settled |= spurious || self.ledger.first() >= end;
         if spurious {
-            self.episode.end = self.unacked;
+            self.episode.end = self.ledger.first();
         }
         spurious
     }
@@ -215,8 +179,8 @@ impl Delivery {
         if self.limited_until.is_some_and(|until| self.delivered > until) {
             self.limited_until = None;
         }
-        let (_, stamp) = self.newest.take()?;
-        let interval = (stamp.left - stamp.first_left).max(self.delivered_at - stamp.delivered_at);
+        let Sent { left, note: stamp, .. } = self.newest.take()?;
+        let interval = (left - stamp.first_left).max(self.delivered_at - stamp.delivered_at);
         Some(DeliverySample {
             prior_delivered: stamp.delivered,
             prior_time: stamp.delivered_at,

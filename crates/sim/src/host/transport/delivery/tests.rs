@@ -6,8 +6,8 @@ use shallows_cc::event::{Ack, DeliverySample, Loss, LostPacket};
 use shallows_cc::sender::{Decision, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
-use crate::host::transport::selective::SelectiveSender;
-use crate::host::transport::traits::TransportSender;
+use crate::host::transport::flow::Flow;
+use crate::host::transport::selective::Selective;
 use crate::host::transport::{PacketSink, Readiness, SenderConfig};
 use crate::packet::Slab;
 use crate::packet::header::TcpAck;
@@ -66,7 +66,7 @@ impl Sender for Listener {
 
 /// A flow of so many packets over its listener.
 struct Script {
-    sender: SelectiveSender,
+    sender: Flow<Selective>,
     listener: Listener,
 }
 
@@ -75,7 +75,7 @@ impl Script {
         let host = HostSpec { loss_detection, ..Network::bare().host };
         let listener = Listener::default();
         let config = SenderConfig::sample(&host, (packets, MSS), Box::new(listener.clone()));
-        Self { sender: SelectiveSender::new(config, 3), listener }
+        Self { sender: Flow::new(Selective::new(&config, 3), config), listener }
     }
 
     /// Lets a packet leave, and returns its number.

@@ -22,5 +22,5 @@ mod send;
 #[cfg(test)]
 mod tests;
 
-pub use receive::RoceReceiver;
-pub(crate) use send::GoBackNSender;
+pub use receive::RoceFeedback;
+pub(crate) use send::GoBackN;

@@ -1,26 +1,22 @@
-//! Receiver of RoCE, which accepts the expected frame alone, or frames in any order ([`crate::host::transport::irn`]).
+//! Answers of RoCE: a receiver accepts the expected frame alone, or frames in any order ([`crate::host::transport::irn`]).
 
 use shallows_cc::receiver::Data;
 use shallows_cc::units::Time;
 
-use crate::host::timestamps::TimestampModel;
 use crate::host::transport::config::ReceiverConfig;
+use crate::host::transport::inflow::{Feedback, Intake};
 use crate::host::transport::notifications::Notifications;
 use crate::host::transport::packet_sink::PacketSink;
-use crate::host::transport::reassembly::Reassembly;
-use crate::host::transport::reordering::ReorderingDepth;
 use crate::host::transport::status::Responses;
-use crate::host::transport::traits::TransportReceiver;
+use crate::packet::Flags;
 use crate::packet::header::{Header, RoceAnswer, RoceData};
 use crate::spec::network::{MIN_FRAME, Retransmission};
 
-/// Receiver of one flow.
+/// Feedback of one flow.
 #[derive(Clone, Debug)]
-pub struct RoceReceiver {
+pub struct RoceFeedback {
     notifications: Notifications,
-    reassembly: Reassembly,
     acceptance: Acceptance,
-    pub(super) timestamps: Option<Box<TimestampModel>>,
 }
 
 /// Frames that a receiver accepts.
@@ -29,7 +25,7 @@ enum Acceptance {
     /// The expected one.
     InOrder(Gap),
     /// All of them.
-    AnyOrder(ReorderingDepth),
+    AnyOrder,
 }
 
 /// What a receiver that accepts the expected frame alone knows of the other frames.
@@ -41,59 +37,64 @@ struct Gap {
     nack_sent: bool,
 }
 
-impl RoceReceiver {
+impl RoceFeedback {
     pub(crate) fn new(config: ReceiverConfig) -> Self {
         Self {
-            reassembly: Reassembly::new(&config),
             notifications: Notifications::new(config.notification),
             acceptance: match config.retransmission {
                 Retransmission::GoBackN => Acceptance::InOrder(Gap::default()),
-                Retransmission::Selective => Acceptance::AnyOrder(ReorderingDepth::default()),
+                Retransmission::Selective => Acceptance::AnyOrder,
             },
-            timestamps: config.timestamps,
         }
     }
 
     /// Handles a data frame.
     #[inline(always)]
-    pub fn on_data(&mut self, now: Time, frame: &RoceData, marked: bool, out: &mut PacketSink<'_>) -> Responses {
-        let in_order = frame.seq == self.reassembly.expected;
+    pub(super) fn on_data(
+        &mut self,
+        intake: &mut Intake,
+        now: Time,
+        (frame, marked): (&RoceData, bool),
+        out: &mut PacketSink<'_>,
+    ) -> Responses {
+        let reassembly = &mut intake.reassembly;
+        let in_order = frame.seq == reassembly.expected;
         let data = Data { marked, in_order, sent_at: frame.sent, ..Data::default() };
-        let earlier = self.notifications.on_data(now, &data).then(|| self.notify(now, out));
+        let earlier = self.notifications.on_data(now, &data).then(|| notify(reassembly.expected, now, out));
         match &mut self.acceptance {
-            Acceptance::InOrder(_) if in_order => self.reassembly.append(self.reassembly.message.payload(frame.seq)),
+            Acceptance::InOrder(_) if in_order => reassembly.append(reassembly.message.payload(frame.seq)),
             Acceptance::InOrder(_) => {}
-            Acceptance::AnyOrder(reordering) => {
-                if frame.seq > self.reassembly.expected || !self.reassembly.has_no_holes() {
-                    reordering.record(frame.seq, frame.sent);
+            Acceptance::AnyOrder => {
+                if frame.seq > reassembly.expected || !reassembly.has_no_holes() {
+                    intake.reordering.record(frame.seq, frame.sent);
                 }
-                self.reassembly.accept(frame.seq);
+                reassembly.accept(frame.seq);
             }
         }
-        let answer = self.answer(now, frame);
+        let answer = answer(intake, now, frame);
         let reply = match &mut self.acceptance {
             Acceptance::InOrder(gap) => gap.reply(frame, in_order, answer),
-            Acceptance::AnyOrder(_) if frame.seq < answer.cumulative => {
+            Acceptance::AnyOrder if frame.seq < answer.cumulative => {
                 Some(Header::SelectiveAck { answer, seq: frame.seq })
             }
-            Acceptance::AnyOrder(_) => Some(Header::SelectiveNack { answer, seq: frame.seq }),
+            Acceptance::AnyOrder => Some(Header::SelectiveNack { answer, seq: frame.seq }),
         };
         Responses::new(earlier, reply.map(|header| out.put(MIN_FRAME, header)))
     }
+}
 
-    /// Returns what any answer to a frame says.
-    #[inline(always)]
-    fn answer(&mut self, now: Time, frame: &RoceData) -> RoceAnswer {
-        let (delay, held) = match &mut self.timestamps {
-            None => (now - frame.sent, 0),
-            Some(timestamps) => (timestamps.data(frame.sent, now), timestamps.held(frame.sent, now)),
-        };
-        RoceAnswer { sent: frame.sent, delay, held, cumulative: self.reassembly.expected, has_int: false }
-    }
+/// Returns what any answer to a frame says.
+#[inline(always)]
+fn answer(intake: &mut Intake, now: Time, frame: &RoceData) -> RoceAnswer {
+    let (delay, held) = match &mut intake.timestamps {
+        None => (now - frame.sent, 0),
+        Some(timestamps) => (timestamps.data(frame.sent, now), timestamps.held(frame.sent, now)),
+    };
+    RoceAnswer { sent: frame.sent, delay, held, cumulative: intake.reassembly.expected, has_int: false }
+}
 
-    fn notify(&self, now: Time, out: &mut PacketSink<'_>) -> u32 {
-        out.put(MIN_FRAME, Header::Notification { left: now, cumulative: self.reassembly.expected })
-    }
+fn notify(cumulative: u32, now: Time, out: &mut PacketSink<'_>) -> u32 {
+    out.put(MIN_FRAME, Header::Notification { left: now, cumulative })
 }
 
 impl Gap {
@@ -110,36 +111,34 @@ impl Gap {
     }
 }
 
-impl TransportReceiver for RoceReceiver {
+impl Feedback for RoceFeedback {
+    #[inline(always)]
+    fn on_packet(
+        &mut self,
+        intake: &mut Intake,
+        now: Time,
+        (at, flags): (u32, Flags),
+        out: &mut PacketSink<'_>,
+    ) -> Responses {
+        match *out.packets.header(at) {
+            Header::RoceData(frame) => self.on_data(intake, now, (&frame, flags.is_ce()), out),
+            header => unreachable!("a packet of another transport: {header:?}"),
+        }
+    }
+
     #[inline]
-    fn arm_timer(&mut self, _now: Time) -> Option<Time> {
+    fn arm_timer(&mut self) -> Option<Time> {
         self.notifications.arm_timer()
     }
 
     // The timer for congestion notifications.
     #[inline(always)]
-    fn on_timer(&mut self, now: Time, out: &mut PacketSink<'_>) -> Responses {
+    fn on_timer(&mut self, intake: &mut Intake, now: Time, out: &mut PacketSink<'_>) -> Responses {
         let due = self.notifications.on_timer();
-        Responses::new(due.then(|| self.notify(now, out)), None)
+        Responses::new(due.then(|| notify(intake.reassembly.expected, now, out)), None)
     }
 
     fn ack_pending(&self) -> bool {
         self.notifications.is_pending()
-    }
-
-    #[inline]
-    fn reassembly(&self) -> &Reassembly {
-        &self.reassembly
-    }
-
-    fn reordering(&self) -> u32 {
-        match &self.acceptance {
-            Acceptance::InOrder(_) => 0,
-            Acceptance::AnyOrder(reordering) => reordering.depth,
-        }
-    }
-
-    fn timestamps(&self) -> Option<&TimestampModel> {
-        self.timestamps.as_deref()
     }
 }

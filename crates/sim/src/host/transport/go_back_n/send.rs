@@ -1,36 +1,23 @@
-//! Go-back-N sender.
+//! Go-back-N at the sender.
 
 use shallows_cc::event::{Ack, Loss, LossKind};
-use shallows_cc::port::Ecn;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::host::transport::bursts::Bursts;
 use crate::host::transport::config::SenderConfig;
-use crate::host::transport::gate::Gate;
+use crate::host::transport::flow::{Common, Reliability};
 use crate::host::transport::lazy_timer::{Backoff, LazyTimer};
-use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
+use crate::host::transport::selective::Arrivals;
 use crate::host::transport::status::{BlockedBy, Readiness};
-use crate::host::transport::traits::TransportSender;
-use crate::host::waits::{TotalWait, Waits};
+use crate::packet::Slab;
 use crate::packet::header::{Header, RoceAnswer, RoceData};
-use crate::spec::network::{MIN_FRAME, Supply};
 
-/// Sender of one flow.
+/// Reliability of one flow.
 #[derive(Clone, Debug)]
-pub(crate) struct GoBackNSender {
-    gate: Gate,
-    pub(super) message: Message,
-    ecn: Ecn,
+pub(crate) struct GoBackN {
     bursts: Bursts,
-    pub(super) unacked: u32,
-    pub(super) next: u32,
-    /// Frames below have been sent before.
-    pub(super) highest_sent: u32,
     pub(super) timer: RetransmissionTimer,
-    pub(super) retransmits: u64,
-    pub(super) timeouts: u64,
-    waits: Waits,
 }
 
 /// Timer for a frame that requests an acknowledgement.
@@ -42,175 +29,152 @@ pub(super) struct RetransmissionTimer {
     timer: LazyTimer,
 }
 
-impl GoBackNSender {
-    pub fn new(config: SenderConfig<'_>) -> Self {
+impl GoBackN {
+    pub fn new(config: &SenderConfig<'_>) -> Self {
         let backoff = Backoff::new(config.first_timeout, config.host.rto_max);
         Self {
             bursts: Bursts::new(config.control.segments(), config.mss),
-            gate: Gate::new(config.control),
-            message: Message::new(config.bytes, config.mss),
-            ecn: config.ecn,
-            unacked: 0,
-            next: 0,
-            highest_sent: 0,
             timer: RetransmissionTimer { backoff, deadline: Time::MAX, timer: LazyTimer::DISARMED },
-            retransmits: 0,
-            timeouts: 0,
-            waits: Waits::default(),
         }
     }
 
     /// Returns how many bytes the window lacks for one more frame. One frame in flight is always allowed, and a burst is
     /// never divided.
-    fn window_deficit(&self) -> Option<Bytes> {
-        let in_flight = u64::from(self.next - self.unacked);
-        let needed = Bytes(self.message.mss.0.saturating_mul(in_flight + 1));
-        let waits = in_flight > 0 && needed > self.gate.window && !self.bursts.continue_at(self.next);
-        waits.then(|| needed - self.gate.window)
+    fn window_deficit(&self, common: &Common) -> Option<Bytes> {
+        let in_flight = u64::from(common.position.outstanding());
+        let needed = Bytes(common.position.message.mss.0.saturating_mul(in_flight + 1));
+        let waits = in_flight > 0 && needed > common.gate.window && !self.bursts.continue_at(common.position.next);
+        waits.then(|| needed - common.gate.window)
     }
 
     /// Handles an acknowledgement, a NACK or a congestion notification.
-    pub(crate) fn on_packet(&mut self, now: Time, header: &Header) {
+    pub(super) fn on_header(&mut self, common: &mut Common, now: Time, header: &Header) {
         match header {
-            Header::RoceAck(answer) => return self.on_ack(now, answer),
+            Header::RoceAck(answer) => return self.on_ack(common, now, answer),
             Header::RoceNack(answer) => {
-                let acked = self.record_arrivals(now, answer.cumulative);
-                self.gate.acked += acked;
-                if answer.cumulative < self.next {
-                    self.go_back(now, LossKind::FastRetransmit, false);
+                let acked = self.record_arrivals(common, now, answer.cumulative);
+                common.gate.acked += acked;
+                common.record_delivery(now, in_order(answer), answer.sent, |_| Vec::new());
+                if answer.cumulative < common.position.next {
+                    self.go_back(common, now, LossKind::FastRetransmit, false);
                 }
             }
-            Header::Notification { .. } => self.gate.control.on_notification(now),
+            Header::Notification { .. } => common.gate.control.on_notification(now),
             _ => unreachable!("a packet of another transport: {header:?}"),
         }
-        self.gate.decide();
+        common.gate.decide();
     }
 
-    fn on_ack(&mut self, now: Time, answer: &RoceAnswer) {
-        let acked = self.record_arrivals(now, answer.cumulative);
-        let ack = Ack {
+    fn on_ack(&mut self, common: &mut Common, now: Time, answer: &RoceAnswer) {
+        let acked = self.record_arrivals(common, now, answer.cumulative);
+        common.record_delivery(now, in_order(answer), answer.sent, |_| Vec::new());
+        let mut ack = Ack {
             sent_at: answer.sent,
             rtt: answer.round_trip(now),
             host_delay: answer.host_delay(),
             one_way_delay: answer.delay,
             samples: 1,
             acked,
-            in_flight: self.message.mss * u64::from(self.next - self.unacked),
-            recovering: self.next < self.highest_sent,
+            in_flight: common.payload(common.position.outstanding()),
+            recovering: common.position.next < common.position.sent_below,
             ..Ack::default()
         };
-        self.gate.on_ack(now, &ack);
+        common.add_sample(&mut ack);
+        common.gate.on_ack(now, &ack);
     }
 
     /// Records that all frames below `cumulative` have arrived, and returns the newly acknowledged payload.
-    fn record_arrivals(&mut self, now: Time, cumulative: u32) -> Bytes {
-        let packets = cumulative.saturating_sub(self.unacked);
+    fn record_arrivals(&mut self, common: &mut Common, now: Time, cumulative: u32) -> Bytes {
+        let position = &mut common.position;
+        let packets = cumulative.saturating_sub(position.unacked);
         if packets == 0 {
             return Bytes::ZERO;
         }
-        self.unacked = cumulative;
+        position.unacked = cumulative;
         // The acknowledgement may be for frames that the sender has gone back to and not yet sent again.
-        self.next = self.next.max(cumulative);
+        position.next = position.next.max(cumulative);
         self.timer.backoff.reset();
-        self.timer.deadline = if self.awaits_answer() { now + self.timer.backoff.current() } else { Time::MAX };
-        self.message.payload_of(packets, self.unacked)
+        self.timer.deadline = if self.awaits_answer(common) { now + self.timer.backoff.current() } else { Time::MAX };
+        common.position.message.payload_of(packets, cumulative)
     }
 
     /// Returns true if a frame in flight requests an acknowledgement.
-    fn awaits_answer(&self) -> bool {
-        self.unacked < self.next
-            && (self.next == self.message.available
-                || self.next / self.bursts.segment > self.unacked / self.bursts.segment)
+    fn awaits_answer(&self, common: &Common) -> bool {
+        let (unacked, next) = (common.position.unacked, common.position.next);
+        unacked < next
+            && (next == common.position.message.available || next / self.bursts.segment > unacked / self.bursts.segment)
     }
 
-    fn go_back(&mut self, now: Time, kind: LossKind, repeated: bool) {
-        let in_flight = self.message.mss * u64::from(self.next - self.unacked);
-        self.next = self.unacked;
+    fn go_back(&mut self, common: &mut Common, now: Time, kind: LossKind, repeated: bool) {
+        let in_flight = common.payload(common.position.outstanding());
+        common.position.next = common.position.unacked;
         self.timer.deadline = Time::MAX;
-        self.gate.control.on_loss(now, &Loss { kind, in_flight, repeated, ..Loss::default() });
+        common.report_lost_packets(now, |position| (position.next..position.sent_below).collect());
+        common.gate.control.on_loss(now, &Loss { kind, in_flight, repeated, ..Loss::default() });
     }
 }
 
-impl TransportSender for GoBackNSender {
-    fn readiness(&mut self, now: Time) -> Readiness {
-        if self.next >= self.message.available {
-            return Readiness::Blocked(self.message.blocked_by());
+/// Returns the frames that an answer covers.
+const fn in_order(answer: &RoceAnswer) -> Arrivals {
+    Arrivals { cumulative: answer.cumulative, block: None }
+}
+
+impl Reliability for GoBackN {
+    fn readiness(&mut self, common: &mut Common, now: Time) -> Readiness {
+        if !common.position.has_data() {
+            return common.has_no_data(common.position.outstanding());
         }
-        if let Some(short) = self.window_deficit() {
+        if let Some(short) = self.window_deficit(common) {
             return Readiness::Blocked(BlockedBy::Window(short));
         }
-        let in_burst = self.bursts.continue_at(self.next);
-        let waits = if in_burst { self.bursts.wait_until(now) } else { self.gate.paced_until(now) };
+        let in_burst = self.bursts.continue_at(common.position.next);
+        let waits = if in_burst { self.bursts.wait_until(now) } else { common.gate.paced_until(now) };
         waits.map_or(Readiness::Ready, Readiness::At)
     }
 
     #[inline(always)]
-    fn send(&mut self, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
-        let seq = self.next;
-        self.next += 1;
-        self.retransmits += u64::from(seq < self.highest_sent);
-        self.highest_sent = self.highest_sent.max(self.next);
-        let length = (self.message.payload(seq) + header).max(MIN_FRAME);
-        self.bursts.on_sent(now, length, self.bursts.continue_at(seq), &mut self.gate);
-        let asks = self.next == self.message.available || self.next.is_multiple_of(self.bursts.segment);
+    fn send(&mut self, common: &mut Common, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
+        let (sent_below, in_flight) = (common.position.sent_below, common.position.outstanding());
+        let seq = common.position.advance();
+        common.repairs.retransmits += u64::from(seq < sent_below);
+        common.stamp(now, seq, (in_flight, in_flight + 1));
+        let length = common.length(seq, header);
+        self.bursts.on_sent(now, length, self.bursts.continue_at(seq), &mut common.gate);
+        let next = common.position.next;
+        let asks = next == common.position.message.available || next.is_multiple_of(self.bursts.segment);
         if asks && self.timer.deadline == Time::MAX {
             self.timer.deadline = now + self.timer.backoff.current();
         }
-        out.put_data(length, self.ecn, Header::RoceData(RoceData { sent: now, seq, asks, has_int: false }))
+        out.put_data(length, common.ecn, Header::RoceData(RoceData { sent: now, seq, asks, has_int: false }))
     }
 
-    fn arm_timer(&mut self) -> Option<Time> {
+    #[inline(always)]
+    fn on_packet(&mut self, common: &mut Common, now: Time, at: u32, packets: &Slab) {
+        self.on_header(common, now, packets.header(at));
+    }
+
+    fn arm_timer(&mut self, _common: &Common) -> Option<Time> {
         self.timer.timer.arm(self.timer.deadline)
     }
 
-    fn on_timer(&mut self, now: Time) {
+    fn on_timer(&mut self, common: &mut Common, now: Time) {
         self.timer.timer.expire(now);
         if self.timer.deadline > now {
             return;
         }
-        self.timeouts += 1;
-        self.waits.add(now - self.timer.backoff.current(), now);
+        common.repairs.on_timeout(now - self.timer.backoff.current(), now);
         let repeated = self.timer.backoff.fail();
-        self.go_back(now, LossKind::Timeout, repeated);
-        self.gate.decide();
-    }
-
-    fn stop(&mut self, _now: Time) {
-        self.message.truncate(self.bursts.end(self.highest_sent));
-    }
-
-    fn done(&self) -> bool {
-        self.unacked == self.message.end
+        self.go_back(common, now, LossKind::Timeout, repeated);
+        common.gate.decide();
     }
 
     // The packets in flight are those sent since the sender last went back.
-    fn progress(&self) -> (u32, Option<u32>) {
-        (self.highest_sent, Some(self.next.saturating_sub(self.unacked)))
+    fn in_flight(&self, common: &Common) -> Option<u32> {
+        Some(common.position.next.saturating_sub(common.position.unacked))
     }
 
-    fn repairs(&self) -> (u64, u64) {
-        (self.retransmits, self.timeouts)
-    }
-
-    fn timeout_wait(&self) -> TotalWait {
-        self.waits.total()
-    }
-
-    #[inline]
-    fn gate(&self) -> Option<&Gate> {
-        Some(&self.gate)
-    }
-
-    #[inline]
-    fn gate_mut(&mut self) -> Option<&mut Gate> {
-        Some(&mut self.gate)
-    }
-
-    fn write(&mut self, supply: Supply) {
-        self.message.write(supply, self.bursts.end(self.highest_sent));
-    }
-
-    fn app_limited(&self) -> bool {
-        self.message.app_limited()
+    // A segment is always sent to its end.
+    fn begun(&self, common: &Common) -> u32 {
+        self.bursts.end(common.position.sent_below)
     }
 }

@@ -7,10 +7,11 @@ use shallows_cc::rng::Rng;
 use shallows_cc::sender::{Decision, Segments, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
-use super::{GoBackNSender, RoceReceiver};
+use super::{GoBackN, RoceFeedback};
 use crate::host::timestamps::TimestampModel;
+use crate::host::transport::flow::Flow;
+use crate::host::transport::inflow::Inflow;
 use crate::host::transport::message::Message;
-use crate::host::transport::traits::TransportSender;
 use crate::host::transport::{PacketSink, Readiness, ReceiverConfig, SenderConfig};
 use crate::packet::header::{Header, RoceAnswer, RoceData};
 use crate::packet::{PacketKind, Slab};
@@ -39,26 +40,34 @@ impl Sender for Constant {
     }
 }
 
-fn new_sender(packets: u64, at_once: bool) -> GoBackNSender {
+fn new_sender(packets: u64, at_once: bool) -> Flow<GoBackN> {
     windowed(packets, at_once, Bytes::MAX)
 }
 
-fn windowed(packets: u64, at_once: bool, window: Bytes) -> GoBackNSender {
+fn windowed(packets: u64, at_once: bool, window: Bytes) -> Flow<GoBackN> {
     with_control(packets, Constant { at_once, burst_rate: None, window })
 }
 
-fn with_control(packets: u64, control: Constant) -> GoBackNSender {
+fn with_control(packets: u64, control: Constant) -> Flow<GoBackN> {
     // The initial timeout is 10 ms.
     let host = Network::bare().host;
-    GoBackNSender::new(SenderConfig::sample(&host, (packets, MSS), Box::new(control)))
+    let config = SenderConfig::sample(&host, (packets, MSS), Box::new(control));
+    Flow::new(GoBackN::new(&config), config)
 }
 
-fn new_receiver(packets: u64) -> RoceReceiver {
+impl Flow<GoBackN> {
+    fn hear(&mut self, now: Time, header: &Header) {
+        self.reliability.on_header(&mut self.common, now, header);
+    }
+}
+
+fn new_receiver(packets: u64) -> Inflow<RoceFeedback> {
     let notification = Silent::boxed(&Values::defaults(&[]), 1);
-    RoceReceiver::new(ReceiverConfig { notification, ..ReceiverConfig::sample(MSS * packets, MSS) })
+    let config = ReceiverConfig { notification, ..ReceiverConfig::sample(MSS * packets, MSS) };
+    Inflow::new(config, RoceFeedback::new)
 }
 
-fn send_one(sender: &mut GoBackNSender, now: Time) -> RoceData {
+fn send_one(sender: &mut Flow<GoBackN>, now: Time) -> RoceData {
     let mut packets = Slab::default();
     let at = sender.send(now, HEADER, &mut PacketSink { packets: &mut packets, flow: 0, path: 0 });
     let Header::RoceData(frame) = *packets.header(at) else { panic!("no frame") };
@@ -66,10 +75,10 @@ fn send_one(sender: &mut GoBackNSender, now: Time) -> RoceData {
 }
 
 /// Returns the answer to a frame.
-fn answer(receiver: &mut RoceReceiver, frame: RoceData) -> Option<Header> {
+fn answer(receiver: &mut Inflow<RoceFeedback>, frame: RoceData) -> Option<Header> {
     let mut packets = Slab::default();
     let out = &mut PacketSink { packets: &mut packets, flow: 0, path: 0 };
-    let at = receiver.on_data(Time::ZERO, &frame, false, out).now()?;
+    let at = receiver.feedback.on_data(&mut receiver.intake, Time::ZERO, (&frame, false), out).now()?;
     Some(*packets.header(at))
 }
 
@@ -78,7 +87,7 @@ fn ack(cumulative: u32) -> Header {
 }
 
 /// Returns the departure time in ns, the number and the acknowledgement request of each frame.
-fn departures(sender: &mut GoBackNSender) -> Vec<(u64, u32, bool)> {
+fn departures(sender: &mut Flow<GoBackN>) -> Vec<(u64, u32, bool)> {
     let (mut now, mut out) = (Time::ZERO, Vec::new());
     loop {
         match sender.readiness(now) {
@@ -111,13 +120,13 @@ fn round_trips_have_the_errors_of_their_timestamps() {
     let seen = |host_delay_removed| -> Vec<f64> {
         let model = TimestampModel::new(stamps(host_delay_removed), us(1), Rng::new(1, 1));
         let mut receiver = new_receiver(1000);
-        receiver.timestamps = Some(Box::new(model));
+        receiver.intake.timestamps = Some(Box::new(model));
         let round_trip = |seq| {
             let now = us(100 * u64::from(seq) + 20);
             let frame = RoceData { sent: now - us(20), seq, asks: true, has_int: false };
             let mut packets = Slab::default();
             let out = &mut PacketSink { packets: &mut packets, flow: 0, path: 0 };
-            let at = receiver.on_data(now, &frame, false, out).now().unwrap();
+            let at = receiver.feedback.on_data(&mut receiver.intake, now, (&frame, false), out).now().unwrap();
             let Header::RoceAck(answer) = *packets.header(at) else { panic!("no answer") };
             answer.round_trip(now + us(30)).as_micros()
         };
@@ -161,10 +170,10 @@ fn a_gap_is_reported_once_and_repaired_from_its_start() {
         panic!("reported not at all, or again")
     };
     assert!(none.is_none() && matches!(nack, Header::RoceNack(RoceAnswer { cumulative: 1, .. })));
-    sender.on_packet(Time::ZERO, &nack);
+    sender.hear(Time::ZERO, &nack);
     let again: Vec<_> = departures(&mut sender).iter().map(|p| p.1).collect();
     assert_eq!(again, [1, 2, 3, 4, 5]);
-    assert_eq!((sender.retransmits, sender.timeouts), (4, 0));
+    assert_eq!((sender.common.repairs.retransmits, sender.common.repairs.timeouts), (4, 0));
 }
 
 /// Frames 0, 1 and 2 arrived without an acknowledgement; 3 is lost twice. The second time, 0 to 2 are duplicates: the receiver
@@ -185,7 +194,7 @@ fn a_sender_that_went_back_too_far_learns_how_far() {
     departures(&mut sender);
     let at = sender.arm_timer().unwrap();
     sender.on_timer(at);
-    sender.on_packet(at, &ack(3));
+    sender.hear(at, &ack(3));
     assert_eq!(departures(&mut sender).first().map(|frame| frame.1), Some(3));
 }
 
@@ -193,16 +202,21 @@ fn a_sender_that_went_back_too_far_learns_how_far() {
 #[test]
 fn sequence_numbers_reach_their_limit() {
     let mut sender = new_sender(1, false);
-    sender.message = Message::new(Bytes::MAX, MSS);
+    sender.common.position.message = Message::new(Bytes::MAX, MSS);
     let from = 3_999_999_996;
-    (sender.unacked, sender.next, sender.highest_sent, sender.retransmits) = (from, from, from, u64::from(u32::MAX));
-    let frames = |sender: &mut GoBackNSender| (0..4).map(|_| send_one(sender, Time::ZERO).seq).collect::<Vec<_>>();
+    (
+        sender.common.position.unacked,
+        sender.common.position.next,
+        sender.common.position.sent_below,
+        sender.common.repairs.retransmits,
+    ) = (from, from, from, u64::from(u32::MAX));
+    let frames = |sender: &mut Flow<GoBackN>| (0..4).map(|_| send_one(sender, Time::ZERO).seq).collect::<Vec<_>>();
     let first = frames(&mut sender);
-    sender.on_packet(Time::ZERO, &Header::RoceNack(RoceAnswer { cumulative: from, ..RoceAnswer::default() }));
+    sender.hear(Time::ZERO, &Header::RoceNack(RoceAnswer { cumulative: from, ..RoceAnswer::default() }));
     assert_eq!((first[3], frames(&mut sender)), (3_999_999_999, first));
-    sender.on_packet(Time::ZERO, &ack(4_000_000_000));
+    sender.hear(Time::ZERO, &ack(4_000_000_000));
     sender.stop(Time::ZERO);
-    assert_eq!((sender.retransmits, sender.done()), (u64::from(u32::MAX) + 4, true));
+    assert_eq!((sender.common.repairs.retransmits, sender.done()), (u64::from(u32::MAX) + 4, true));
 }
 
 /// Window and pace together: a window of ten frames leaves at the pace, and an acknowledgement of four lets four more leave. A
@@ -212,7 +226,7 @@ fn a_window_limits_paced_frames() {
     let mut sender = windowed(100, false, MSS * 10);
     let sent = departures(&mut sender);
     assert_eq!((sent.len(), sent[9].0), (10, 9 * 8384));
-    sender.on_packet(Time::from_micros(100), &ack(4));
+    sender.hear(Time::from_micros(100), &ack(4));
     assert_eq!(departures(&mut sender).last().map(|frame| frame.1), Some(13));
     assert_eq!(departures(&mut windowed(100, true, MSS * 10)).len(), 12);
     assert_eq!(departures(&mut windowed(100, false, Bytes::ZERO)).len(), 1);
@@ -225,7 +239,7 @@ fn a_timeout_sends_everything_again() {
     let at = sender.arm_timer().unwrap();
     sender.on_timer(at);
     let again = departures(&mut sender);
-    assert_eq!((again.len(), sender.timeouts, sender.retransmits), (2, 1, 2));
+    assert_eq!((again.len(), sender.common.repairs.timeouts, sender.common.repairs.retransmits), (2, 1, 2));
 }
 
 /// The first frame that requests an acknowledgement is the fourth, 3 frame times after the first. The timeout of 10 ms starts
@@ -235,7 +249,7 @@ fn a_timeout_starts_with_the_frame_that_requests_an_acknowledgement() {
     let mut sender = new_sender(100, false);
     for frame in 0..20 {
         send_one(&mut sender, Time::from_nanos(8384 * frame));
-        assert_eq!(sender.timer.deadline < Time::MAX, frame >= 3);
+        assert_eq!(sender.reliability.timer.deadline < Time::MAX, frame >= 3);
     }
     assert_eq!(sender.arm_timer(), Some(Time::from_nanos(10_000_000 + 3 * 8384)));
 }

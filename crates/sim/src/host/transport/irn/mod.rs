@@ -17,7 +17,7 @@
 //!
 //! The algorithm receives the same acknowledgements as with go-back-N: those of the last frame of each segment.
 //!
-//! The receiver is that of go-back-N ([`crate::host::transport::go_back_n::RoceReceiver`]), which accepts all frames here.
+//! The receiver is that of go-back-N ([`crate::host::transport::go_back_n::RoceFeedback`]), which accepts all frames here.
 //!
 //! Not modelled: the back-off of the window on losses (§4.4.1), read requests.
 
@@ -26,4 +26,4 @@ mod send;
 mod tests;
 mod timer;
 
-pub use send::IrnSender;
+pub use send::Irn;

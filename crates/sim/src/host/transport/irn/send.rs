@@ -1,32 +1,23 @@
-//! IRN sender.
+//! IRN at the sender.
 
 use shallows_cc::event::{Ack, Loss, LossKind};
-use shallows_cc::port::Ecn;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::host::transport::bursts::Bursts;
 use crate::host::transport::config::SenderConfig;
-use crate::host::transport::gate::Gate;
+use crate::host::transport::flow::{Common, Reliability};
 use crate::host::transport::irn::timer::RetransmissionTimer;
-use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::rack::{Rack, Tolerance};
 use crate::host::transport::selective::Arrivals;
 use crate::host::transport::status::{BlockedBy, Readiness};
-use crate::host::transport::traits::TransportSender;
-use crate::host::waits::{TotalWait, Waits};
+use crate::packet::Slab;
 use crate::packet::header::{Header, RoceAnswer, RoceData};
-use crate::spec::network::{MIN_FRAME, Supply};
 
-/// Sender of one flow.
+/// Reliability of one flow.
 #[derive(Clone, Debug)]
-pub struct IrnSender {
-    gate: Gate,
-    message: Message,
-    ecn: Ecn,
+pub struct Irn {
     bursts: Bursts,
-    unacked: u32,
-    next: u32,
     sprayed: bool,
     /// Largest number of frames between the cumulative acknowledgement and the next new frame, or in flight if frames are sprayed.
     cap: u32,
@@ -36,195 +27,165 @@ pub struct IrnSender {
     /// Payload acknowledged since the algorithm was told last.
     unreported: Bytes,
     timer: RetransmissionTimer,
-    pub(super) retransmits: u64,
-    pub(super) timeouts: u64,
-    waits: Waits,
 }
 
-impl IrnSender {
-    pub(crate) fn new(config: SenderConfig<'_>) -> Self {
-        let timer = RetransmissionTimer::new(&config);
+impl Irn {
+    pub(crate) fn new(config: &SenderConfig<'_>) -> Self {
         let tolerance = if config.sprayed { Tolerance::Sprayed } else { Tolerance::None };
         Self {
             bursts: Bursts::new(config.control.segments(), config.mss),
-            gate: Gate::new(config.control),
-            message: Message::new(config.bytes, config.mss),
-            ecn: config.ecn,
-            unacked: 0,
-            next: 0,
             sprayed: config.sprayed,
             cap: config.in_flight_limit.max(1),
             rack: Rack::new(tolerance),
             recover: 0,
             unreported: Bytes::ZERO,
-            timer,
-            retransmits: 0,
-            timeouts: 0,
-            waits: Waits::default(),
+            timer: RetransmissionTimer::new(config),
         }
-    }
-
-    /// Returns true if this frame leaves in the burst of the previous one.
-    fn in_burst(&self, seq: u32) -> bool {
-        seq == self.next && self.bursts.continue_at(seq)
     }
 
     /// Returns how many bytes the window or the limit lacks for one more new frame. One frame in flight is always allowed.
-    fn deficit(&self) -> Option<Bytes> {
-        let mss = self.message.mss;
-        let behind = if self.sprayed { self.rack.in_flight } else { self.next - self.unacked };
+    fn deficit(&self, common: &Common) -> Option<Bytes> {
+        let (position, window) = (&common.position, common.gate.window);
+        let mss = position.message.mss;
+        let behind = if self.sprayed { self.rack.in_flight() } else { position.outstanding() };
         if behind >= self.cap {
             return Some(mss * u64::from(behind + 1 - self.cap));
         }
-        let needed = Bytes(mss.0.saturating_mul(u64::from(self.rack.in_flight) + 1));
-        let waits = self.rack.in_flight > 0 && needed > self.gate.window && !self.bursts.continue_at(self.next);
-        waits.then(|| needed - self.gate.window)
+        let needed = Bytes(mss.0.saturating_mul(u64::from(self.rack.in_flight()) + 1));
+        let waits = self.rack.in_flight() > 0 && needed > window && !self.bursts.continue_at(position.next);
+        waits.then(|| needed - window)
     }
 
     /// Handles an acknowledgement, a NACK or a congestion notification.
-    pub fn on_packet(&mut self, now: Time, header: &Header) {
+    pub(super) fn on_header(&mut self, common: &mut Common, now: Time, header: &Header) {
         match header {
             Header::SelectiveAck { answer, seq } | Header::SelectiveNack { answer, seq } => {
-                self.on_answer(now, answer, *seq);
+                self.on_answer(common, now, answer, *seq);
             }
             // The receiver has closed, because everything has arrived.
-            Header::RoceAck(answer) => self.on_answer(now, answer, answer.cumulative - 1),
+            Header::RoceAck(answer) => self.on_answer(common, now, answer, answer.cumulative - 1),
             Header::Notification { .. } => {
-                self.gate.control.on_notification(now);
-                self.gate.decide();
+                common.gate.control.on_notification(now);
+                common.gate.decide();
             }
             _ => unreachable!("a packet of another transport: {header:?}"),
         }
     }
 
-    fn on_answer(&mut self, now: Time, answer: &RoceAnswer, seq: u32) {
+    fn on_answer(&mut self, common: &mut Common, now: Time, answer: &RoceAnswer, seq: u32) {
         let block = (seq >= answer.cumulative).then_some((seq, seq + 1));
         let arrivals = Arrivals { cumulative: answer.cumulative, block };
         let newly_acked = self.rack.record_arrivals(now, arrivals, answer.sent);
-        if answer.cumulative > self.unacked {
-            self.unacked = answer.cumulative;
-            self.timer.restart(now, self.unacked < self.next);
+        if answer.cumulative > common.position.unacked {
+            common.position.unacked = answer.cumulative;
+            self.timer.restart(now, common.position.outstanding() > 0);
         }
-        let acked = self.message.payload_of(newly_acked, self.unacked);
+        common.record_delivery(now, arrivals, answer.sent, |_| Vec::new());
+        let acked = common.position.message.payload_of(newly_acked, common.position.unacked);
         self.unreported += acked;
-        if self.ends_segment(seq) {
-            let ack = Ack {
+        if self.ends_segment(common, seq) {
+            let mut ack = Ack {
                 sent_at: answer.sent,
                 rtt: answer.round_trip(now),
                 host_delay: answer.host_delay(),
                 one_way_delay: answer.delay,
                 samples: 1,
                 acked: std::mem::take(&mut self.unreported),
-                in_flight: self.message.mss * u64::from(self.rack.in_flight),
-                recovering: self.unacked < self.recover,
+                in_flight: common.payload(self.rack.in_flight()),
+                recovering: common.position.unacked < self.recover,
                 ..Ack::default()
             };
-            self.gate.on_ack(now, &ack);
+            common.add_sample(&mut ack);
+            common.gate.on_ack(now, &ack);
         }
-        self.find_losses(now);
+        self.find_losses(common, now);
     }
 
-    fn ends_segment(&self, seq: u32) -> bool {
-        (seq + 1).is_multiple_of(self.bursts.segment) || seq + 1 == self.message.available
+    fn ends_segment(&self, common: &Common, seq: u32) -> bool {
+        (seq + 1).is_multiple_of(self.bursts.segment) || seq + 1 == common.position.message.available
     }
 
     /// Detects losses, and tells the algorithm once in each recovery.
-    fn find_losses(&mut self, now: Time) {
+    fn find_losses(&mut self, common: &mut Common, now: Time) {
         self.rack.adapt(false);
-        if self.rack.detect_losses(now, Time::ZERO, false) && self.unacked >= self.recover {
-            self.report_loss(now, LossKind::FastRetransmit, false);
+        if self.rack.detect_losses(now, Time::ZERO, false) {
+            common.report_lost_packets(now, |_| self.rack.lost());
+            if common.position.unacked >= self.recover {
+                self.report_loss(common, now, LossKind::FastRetransmit, false);
+            }
         }
     }
 
-    fn report_loss(&mut self, now: Time, kind: LossKind, repeated: bool) {
-        self.recover = self.next;
-        let in_flight = self.message.mss * u64::from(self.next - self.unacked);
-        self.gate.control.on_loss(now, &Loss { kind, in_flight, repeated, ..Loss::default() });
-        self.gate.decide();
+    fn report_loss(&mut self, common: &mut Common, now: Time, kind: LossKind, repeated: bool) {
+        self.recover = common.position.next;
+        let in_flight = common.payload(common.position.outstanding());
+        common.gate.control.on_loss(now, &Loss { kind, in_flight, repeated, ..Loss::default() });
+        common.gate.decide();
     }
 }
 
-impl TransportSender for IrnSender {
-    fn readiness(&mut self, now: Time) -> Readiness {
+impl Reliability for Irn {
+    fn readiness(&mut self, common: &mut Common, now: Time) -> Readiness {
         if self.rack.first_lost().is_none() {
-            if self.next >= self.message.available {
-                return Readiness::Blocked(self.message.blocked_by());
+            if !common.position.has_data() {
+                return common.has_no_data(self.rack.in_flight());
             }
-            if let Some(short) = self.deficit() {
+            if let Some(short) = self.deficit(common) {
                 return Readiness::Blocked(BlockedBy::Window(short));
             }
-            if self.bursts.continue_at(self.next) {
+            if self.bursts.continue_at(common.position.next) {
                 return self.bursts.wait_until(now).map_or(Readiness::Ready, Readiness::At);
             }
         }
-        self.gate.paced_until(now).map_or(Readiness::Ready, Readiness::At)
+        common.gate.paced_until(now).map_or(Readiness::Ready, Readiness::At)
     }
 
-    fn send(&mut self, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
-        let seq = self.rack.first_lost().unwrap_or(self.next);
-        let length = (self.message.payload(seq) + header).max(MIN_FRAME);
-        self.bursts.on_sent(now, length, self.in_burst(seq), &mut self.gate);
+    fn send(&mut self, common: &mut Common, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
+        let repair = self.rack.first_lost();
+        let seq = repair.unwrap_or(common.position.next);
+        let length = common.length(seq, header);
+        let in_burst = repair.is_none() && self.bursts.continue_at(seq);
+        common.stamp(now, seq, (self.rack.in_flight(), self.rack.in_flight() + 1));
+        self.bursts.on_sent(now, length, in_burst, &mut common.gate);
         self.rack.on_sent(now, seq);
-        if seq == self.next {
-            self.next += 1;
+        if repair.is_none() {
+            common.position.advance();
         } else {
-            self.retransmits += 1;
+            common.repairs.retransmits += 1;
         }
         self.timer.start(now);
-        out.put_data(length, self.ecn, Header::RoceData(RoceData { sent: now, seq, asks: true, has_int: false }))
+        out.put_data(length, common.ecn, Header::RoceData(RoceData { sent: now, seq, asks: true, has_int: false }))
     }
 
-    fn arm_timer(&mut self) -> Option<Time> {
-        self.timer.arm(self.rack.in_flight, self.rack.deadline)
+    #[inline(always)]
+    fn on_packet(&mut self, common: &mut Common, now: Time, at: u32, packets: &Slab) {
+        self.on_header(common, now, packets.header(at));
     }
 
-    fn on_timer(&mut self, now: Time) {
+    fn arm_timer(&mut self, _common: &Common) -> Option<Time> {
+        self.timer.arm(self.rack.in_flight(), self.rack.deadline)
+    }
+
+    fn on_timer(&mut self, common: &mut Common, now: Time) {
         self.timer.expire(now);
         if self.rack.deadline <= now {
-            self.find_losses(now);
+            self.find_losses(common, now);
         }
-        if self.timer.deadline(self.rack.in_flight) <= now {
-            self.timeouts += 1;
-            self.waits.add(self.timer.since(), now);
+        if self.timer.deadline(self.rack.in_flight()) <= now {
+            common.repairs.on_timeout(self.timer.since(), now);
             let repeated = self.timer.fail();
             self.rack.on_timeout(now, Time::ZERO);
-            self.report_loss(now, LossKind::Timeout, repeated);
+            common.report_lost_packets(now, |_| self.rack.lost());
+            self.report_loss(common, now, LossKind::Timeout, repeated);
         }
     }
 
-    fn stop(&mut self, _now: Time) {
-        self.message.truncate(self.bursts.end(self.next));
+    fn in_flight(&self, _common: &Common) -> Option<u32> {
+        Some(self.rack.in_flight())
     }
 
-    fn done(&self) -> bool {
-        self.unacked == self.message.end
-    }
-
-    fn progress(&self) -> (u32, Option<u32>) {
-        (self.next, Some(self.rack.in_flight))
-    }
-
-    fn repairs(&self) -> (u64, u64) {
-        (self.retransmits, self.timeouts)
-    }
-
-    fn timeout_wait(&self) -> TotalWait {
-        self.waits.total()
-    }
-
-    fn gate(&self) -> Option<&Gate> {
-        Some(&self.gate)
-    }
-
-    fn gate_mut(&mut self) -> Option<&mut Gate> {
-        Some(&mut self.gate)
-    }
-
-    fn write(&mut self, supply: Supply) {
-        self.message.write(supply, self.bursts.end(self.next));
-    }
-
-    fn app_limited(&self) -> bool {
-        self.message.app_limited()
+    // A segment is always sent to its end.
+    fn begun(&self, common: &Common) -> u32 {
+        self.bursts.end(common.position.next)
     }
 }

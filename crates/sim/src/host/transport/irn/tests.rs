@@ -9,8 +9,8 @@ use shallows_cc::parameter::Values;
 use shallows_cc::sender::{Decision, Path, Segments, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
-use super::IrnSender;
-use crate::host::transport::traits::TransportSender;
+use super::Irn;
+use crate::host::transport::flow::Flow;
 use crate::host::transport::{PacketSink, Readiness, SenderConfig};
 use crate::packet::Slab;
 use crate::packet::header::{Header, RoceAnswer};
@@ -24,21 +24,28 @@ const fn us(time: u64) -> Time {
 
 /// A DCQCN flow at 12 Gbps, one frame of 1500 B a microsecond, whose bandwidth-delay product is eight frames. The high timeout is
 /// 10 ms, so the low one is 3125 us.
-fn dcqcn(packets: u64, sprayed: bool) -> IrnSender {
+fn dcqcn(packets: u64, sprayed: bool) -> Flow<Irn> {
     let row = catalog::find("dcqcn").unwrap();
     let (line_rate, base_rtt) = (Rate::from_gbps(12), us(8));
     let path = Path { mss: MSS, initial_window: MSS * 10, line_rate, base_rtt, seed: 1, ..Path::default() };
     with_control(packets, sprayed, (row.sender)(&Values::defaults(row.parameters), &path))
 }
 
-fn with_control(packets: u64, sprayed: bool, control: Box<dyn Sender>) -> IrnSender {
+fn with_control(packets: u64, sprayed: bool, control: Box<dyn Sender>) -> Flow<Irn> {
     let host = Network::bare().host;
-    IrnSender::new(SenderConfig {
+    let config = SenderConfig {
         sprayed,
         base_rtt: us(8),
         in_flight_limit: if sprayed { 16 } else { 8 },
         ..SenderConfig::sample(&host, (packets, MSS), control)
-    })
+    };
+    Flow::new(Irn::new(&config), config)
+}
+
+impl Flow<Irn> {
+    fn hear(&mut self, now: Time, header: &Header) {
+        self.reliability.on_header(&mut self.common, now, header);
+    }
 }
 
 /// Algorithm at 12 Gbps that counts the losses of which it is told, and notes whether the last acknowledgement came in a recovery.
@@ -61,7 +68,7 @@ impl Sender for Counting {
 }
 
 /// Sends all that may leave from `begin` until `end`, in microseconds.
-fn send_until(sender: &mut IrnSender, begin: u64, end: u64) -> Vec<u32> {
+fn send_until(sender: &mut Flow<Irn>, begin: u64, end: u64) -> Vec<u32> {
     let mut sent = Vec::new();
     let mut now = us(begin);
     while now < us(end) {
@@ -79,11 +86,11 @@ fn send_until(sender: &mut IrnSender, begin: u64, end: u64) -> Vec<u32> {
 }
 
 /// The answer to frame `seq`, which left `seq` microseconds after the start or at `left`.
-fn answer(sender: &mut IrnSender, now: u64, cumulative: u32, seq: u32, left: Option<u64>) {
+fn answer(sender: &mut Flow<Irn>, now: u64, cumulative: u32, seq: u32, left: Option<u64>) {
     let answer = RoceAnswer { sent: us(left.unwrap_or(u64::from(seq))), cumulative, ..RoceAnswer::default() };
     let header =
         if seq < cumulative { Header::SelectiveAck { answer, seq } } else { Header::SelectiveNack { answer, seq } };
-    sender.on_packet(us(now), &header);
+    sender.hear(us(now), &header);
 }
 
 /// BDP-FC (section 3.2): no more than eight frames between the cumulative acknowledgement and the next new frame.
@@ -109,7 +116,7 @@ fn only_holes_are_sent_again() {
     assert_eq!(send_until(&mut sender, 22, 40), [1, 2, 4, 5]);
     answer(&mut sender, 41, 1, 7, None);
     assert_eq!(send_until(&mut sender, 41, 50), Vec::<u32>::new());
-    assert_eq!((sender.retransmits, sender.timeouts), (4, 0));
+    assert_eq!((sender.common.repairs.retransmits, sender.common.repairs.timeouts), (4, 0));
 }
 
 /// Frames 1 and 4 of the first eight are lost, and of the next ones 9: the algorithm hears of two recoveries. The first ends when all
@@ -140,9 +147,9 @@ fn the_low_timeout_holds_for_few_frames_in_flight() {
     answer(&mut sender, 21, 1, 3, None);
     assert_eq!(send_until(&mut sender, 21, 40), [1, 2]);
     sender.on_timer(us(3144));
-    assert_eq!((send_until(&mut sender, 3144, 3145), sender.timeouts), (vec![], 0));
+    assert_eq!((send_until(&mut sender, 3144, 3145), sender.common.repairs.timeouts), (vec![], 0));
     sender.on_timer(us(3145));
-    assert_eq!((send_until(&mut sender, 3145, 3200), sender.timeouts), (vec![1, 2], 1));
+    assert_eq!((send_until(&mut sender, 3145, 3200), sender.common.repairs.timeouts), (vec![1, 2], 1));
 }
 
 /// Eight frames are in flight, of which answers to six arrive 4 ms later: the low timeout of the two that are left has passed, so that it
@@ -156,7 +163,7 @@ fn a_low_timeout_that_has_passed_expires_at_once() {
     }
     assert_eq!(sender.status(us(4000), true).timeout, Some(us(4000)));
     sender.on_timer(us(4000));
-    assert_eq!(sender.timeouts, 1);
+    assert_eq!(sender.common.repairs.timeouts, 1);
 }
 
 /// With eight frames in flight the high timeout holds, 10 ms after the first left.
@@ -165,9 +172,9 @@ fn the_high_timeout_holds_for_many_frames_in_flight() {
     let mut sender = dcqcn(100, false);
     send_until(&mut sender, 0, 20);
     sender.on_timer(us(9999));
-    assert_eq!(sender.timeouts, 0);
+    assert_eq!(sender.common.repairs.timeouts, 0);
     sender.on_timer(us(10_000));
-    assert_eq!((send_until(&mut sender, 10_000, 10_100), sender.timeouts), ((0..8).collect(), 1));
+    assert_eq!((send_until(&mut sender, 10_000, 10_100), sender.common.repairs.timeouts), ((0..8).collect(), 1));
 }
 
 /// Sprayed frames that others overtake are in flight until twice the round trip has passed, and do not hold back new ones.
@@ -181,5 +188,5 @@ fn sprayed_frames_wait_for_late_ones() {
     // The round trip of frames 5 and 6 was 45 us, so frame 0 has until 90 us.
     assert_eq!(sender.arm_timer(), Some(us(90)));
     answer(&mut sender, 62, 1, 0, None);
-    assert_eq!((send_until(&mut sender, 62, 70), sender.retransmits), (vec![18], 0));
+    assert_eq!((send_until(&mut sender, 62, 70), sender.common.repairs.retransmits), (vec![18], 0));
 }

@@ -25,6 +25,6 @@ mod receive;
 mod recovery;
 mod send;
 
-pub(crate) use receive::{Pull, UnorderedReceiver};
+pub(crate) use receive::{PerPacketFeedback, Pull, Pulls};
 pub(crate) use recovery::Recovery;
-pub(crate) use send::UnorderedSender;
+pub(crate) use send::PerPacket;

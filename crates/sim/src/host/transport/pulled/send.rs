@@ -1,71 +1,42 @@
-//! Sender that knows of each packet whether it has arrived, and sends as its allowance permits.
+//! Reliability packet by packet at the sender, which knows of each packet whether it has arrived, and sends as its allowance permits.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use shallows_cc::catalog::SendControl;
 use shallows_cc::event::{Ack, Loss, LossKind};
-use shallows_cc::port::Ecn;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::host::transport::config::SenderConfig;
-use crate::host::transport::gate::Gate;
+use crate::host::transport::flow::{Common, Reliability};
 use crate::host::transport::lazy_timer::{LazyTimer, Timeout};
+use crate::host::transport::ledger::{Ledger, State};
 use crate::host::transport::message::Message;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::pulled::allowance::Allowance;
 use crate::host::transport::pulled::recovery::Recovery;
+use crate::host::transport::selective::Arrivals;
 use crate::host::transport::status::{BlockedBy, Readiness};
-use crate::host::transport::traits::TransportSender;
 use crate::host::value_set::Evidence;
-use crate::host::waits::{TotalWait, Waits};
+use crate::packet::Slab;
 use crate::packet::header::{Header, PulledAnswer, PulledData, Sack};
-use crate::spec::network::{MIN_FRAME, Supply};
 
 /// Entries of answered packets in the list of departures, besides one for each packet that is known, from which on they are removed at
 /// each answer.
 const ANSWERED_KEPT: usize = 64;
 
-/// State of a packet that has been sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// On its way, and its answer likewise.
-    InFlight,
-    /// Known to be lost or trimmed: it is to be sent again.
-    Missing,
-    /// At the receiver.
-    Arrived,
-}
-
-/// A packet that has been sent.
+/// What is noted of a packet that has been sent.
 #[derive(Clone, Copy, Debug)]
-struct Sent {
-    /// When it left last.
-    at: Time,
-    state: State,
+struct Note {
     /// How often its timeout has expired.
     timeouts: u8,
     /// The entropy value with which it left, over connections that remember it.
     value: u16,
 }
 
-impl Sent {
-    const fn now(at: Time, timeouts: u8) -> Self {
-        Self { at, state: State::InFlight, timeouts, value: 0 }
-    }
-}
-
-/// Sender of one flow.
+/// Reliability and allowance of one flow.
 #[derive(Clone, Debug)]
-pub struct UnorderedSender {
-    gate: Gate,
-    message: Message,
-    ecn: Ecn,
-    /// All packets below have arrived.
-    base: u32,
-    /// The packets from `base` on.
-    packets: VecDeque<Sent>,
-    missing: BTreeSet<u32>,
-    in_flight: u32,
+pub struct PerPacket {
+    ledger: Ledger<Note>,
     allowance: Allowance,
     /// Number of the next new packet when the window last blocked the flow; packets below count as limited by it.
     limited_below: u32,
@@ -81,28 +52,18 @@ pub struct UnorderedSender {
     /// When the newest packet from the receiver arrived.
     heard: Time,
     timer: LazyTimer,
-    retransmits: u64,
-    timeouts: u64,
-    /// When the newest of these timeouts expired.
+    /// When the newest timeout expired that the flow counts.
     timed_out: Time,
-    waits: Waits,
     /// Loss detection by selective acknowledgements, if the algorithm has it.
     recovery: Option<Box<Recovery>>,
 }
 
-impl UnorderedSender {
-    pub(crate) fn new(config: SenderConfig<'_>, leave: SendControl) -> Self {
-        let (gate, message) = (Gate::new(config.control), Message::new(config.bytes, config.mss));
-        let allowance = Allowance::new(leave, gate.window, (config.mss, message.end), config.grants);
+impl PerPacket {
+    pub(crate) fn new(config: &SenderConfig<'_>, leave: SendControl) -> Self {
+        let (window, end) = (config.control.decision().window, Message::new(config.bytes, config.mss).end);
         Self {
-            gate,
-            message,
-            ecn: config.ecn,
-            base: 0,
-            packets: VecDeque::new(),
-            missing: BTreeSet::new(),
-            in_flight: 0,
-            allowance,
+            ledger: Ledger::new(),
+            allowance: Allowance::new(leave, window, (config.mss, end), config.grants),
             limited_below: 0,
             departures: VecDeque::new(),
             repeats: Vec::new(),
@@ -110,63 +71,33 @@ impl UnorderedSender {
             earliest_expiry: Time::MAX,
             heard: Time::ZERO,
             timer: LazyTimer::DISARMED,
-            retransmits: 0,
-            timeouts: 0,
             timed_out: Time::ZERO,
-            waits: Waits::default(),
             recovery: config.multipath.as_ref().map(|rules| Box::new(Recovery::new(rules))),
         }
     }
 
-    /// Returns whether the flow finds losses by selective acknowledgements.
-    pub const fn has_recovery(&self) -> bool {
-        self.recovery.is_some()
-    }
-
-    /// Returns the loss detection by selective acknowledgements, if the flow has it.
-    pub(crate) fn recovery(&mut self) -> Option<&mut Recovery> {
-        self.recovery.as_deref_mut()
-    }
-
-    /// Remembers the entropy value with which a packet leaves.
-    pub fn remember(&mut self, seq: u32, value: u16) {
-        if self.recovery.is_some() {
-            self.packets[(seq - self.base) as usize].value = value;
-        }
-    }
-
-    /// Creates a probe, and returns its index.
-    pub(crate) fn probe_frame(&self, now: Time, out: &mut PacketSink<'_>) -> u32 {
-        out.put_data(MIN_FRAME, self.ecn, Header::Probe { sent: now })
-    }
-
-    /// Returns the number of the next new packet.
-    fn next(&self) -> u32 {
-        self.base + self.packets.len() as u32
-    }
-
     /// Handles an answer, a pull, or a header that was returned to its sender, with the entropy value that it echoes.
-    pub fn on_packet(&mut self, now: Time, header: &Header, entropy: u16) {
+    fn on_header(&mut self, common: &mut Common, now: Time, header: &Header, entropy: u16) {
         self.heard = now;
         match *header {
             Header::PulledAck(answer) => {
-                self.on_ack(now, &answer, entropy);
+                self.on_ack(common, now, &answer, entropy);
                 self.allowance.on_pull(answer.pulled);
-                self.find_losses(now, answer.sent, answer.sack);
+                self.find_losses(common, now, answer.sent, answer.sack);
             }
             Header::PulledNack(answer) => {
                 if self.on_missing(answer.sent, answer.seq) {
-                    self.allowance.on_trimmed(self.message.mss.0);
-                    self.report_trim(now, &answer, entropy);
+                    self.allowance.on_trimmed(common.position.message.mss.0);
+                    self.report_trim(common, now, &answer, entropy);
                 }
                 self.allowance.on_pull(answer.pulled);
-                self.find_losses(now, answer.sent, answer.sack);
+                self.find_losses(common, now, answer.sent, answer.sack);
             }
-            Header::ProbeAck { sent, sack } => self.find_losses(now, sent, sack),
+            Header::ProbeAck { sent, sack } => self.find_losses(common, now, sent, sack),
             Header::PulledData(PulledData { sent, seq, .. }) => {
                 if self.on_missing(sent, seq) {
                     self.allowance.on_returned();
-                    self.report_trim(now, &PulledAnswer { sent, seq, ..PulledAnswer::default() }, entropy);
+                    self.report_trim(common, now, &PulledAnswer { sent, seq, ..PulledAnswer::default() }, entropy);
                 }
             }
             Header::Pull { number, .. } => self.allowance.on_pull(number),
@@ -174,72 +105,71 @@ impl UnorderedSender {
         }
     }
 
-    fn on_ack(&mut self, now: Time, answer: &PulledAnswer, entropy: u16) {
-        let Some(index) = answer.seq.checked_sub(self.base) else { return };
-        let before = std::mem::replace(&mut self.packets[index as usize].state, State::Arrived);
-        match before {
-            State::Arrived => return,
-            State::InFlight => self.in_flight -= 1,
-            State::Missing => {
-                self.missing.remove(&answer.seq);
-            }
+    fn on_ack(&mut self, common: &mut Common, now: Time, answer: &PulledAnswer, entropy: u16) {
+        if answer.seq < self.ledger.first() || self.ledger.arrive(answer.seq) == State::Arrived {
+            return;
         }
-        self.move_base();
-        let acked = self.message.payload(answer.seq);
-        let ack = Ack { acked, ..self.answered(now, answer, entropy) };
-        self.gate.on_ack(now, &ack);
+        self.move_on(common);
+        let acked = common.position.message.payload(answer.seq);
+        let arrivals = arrival(common, answer.seq);
+        common.record_delivery(now, arrivals, answer.sent, |_| Vec::new());
+        let mut ack = Ack { acked, ..self.answered(common, now, answer, entropy) };
+        common.add_sample(&mut ack);
+        common.gate.on_ack(now, &ack);
     }
 
     /// Forgets the packets before the first one that has not arrived.
-    fn move_base(&mut self) {
-        while self.packets.front().is_some_and(|sent| sent.state == State::Arrived) {
-            self.packets.pop_front();
-            self.base += 1;
-        }
+    fn move_on(&mut self, common: &mut Common) {
+        self.ledger.forget_arrived();
+        common.position.unacked = self.ledger.first();
     }
 
     /// Finds packets that are lost, or have arrived without their answers, by the answer to one that left at `sent`.
     #[inline]
-    fn find_losses(&mut self, now: Time, sent: Time, sack: Sack) {
+    fn find_losses(&mut self, common: &mut Common, now: Time, sent: Time, sack: Sack) {
         if let Some(recovery) = &mut self.recovery {
             recovery.on_answer(sent, sack);
-            self.resolve_overdue(now);
+            self.resolve_overdue(common, now);
         }
     }
 
-    fn resolve_overdue(&mut self, now: Time) {
-        let in_flight = self.message.mss * u64::from(self.in_flight);
+    fn resolve_overdue(&mut self, common: &mut Common, now: Time) {
+        let in_flight = common.payload(self.ledger.in_flight());
         let mut lost = Bytes::ZERO;
         while let Some((sent, seq)) = self.oldest()
             && let Some(arrived) = self.recovery.as_ref().and_then(|recovery| recovery.verdict(sent, seq))
         {
             if arrived {
-                self.on_covered(now, seq);
+                self.on_covered(common, now, seq);
             } else {
                 self.lose(seq, Evidence::Acknowledgements);
-                lost += self.message.payload(seq);
+                lost += common.position.message.payload(seq);
             }
         }
         if lost > Bytes::ZERO {
+            self.report_missing(common, now);
             let loss = Loss { kind: LossKind::FastRetransmit, in_flight, lost, repeated: false };
-            self.gate.control.on_loss(now, &loss);
-            self.gate.decide();
+            common.gate.control.on_loss(now, &loss);
+            common.gate.decide();
         }
     }
 
     /// Handles the arrival of a packet of which another answer tells.
-    fn on_covered(&mut self, now: Time, seq: u32) {
-        self.packets[(seq - self.base) as usize].state = State::Arrived;
-        self.in_flight -= 1;
-        self.move_base();
-        let in_flight = self.message.mss * u64::from(self.in_flight);
-        self.gate.on_ack(now, &Ack { acked: self.message.payload(seq), in_flight, ..Ack::default() });
+    fn on_covered(&mut self, common: &mut Common, now: Time, seq: u32) {
+        let left = self.ledger.known(seq).left;
+        self.ledger.arrive(seq);
+        self.move_on(common);
+        common.record_delivery(now, arrival(common, seq), left, |_| Vec::new());
+        let (acked, in_flight) = (common.position.message.payload(seq), common.payload(self.ledger.in_flight()));
+        let mut ack = Ack { acked, in_flight, ..Ack::default() };
+        common.add_sample(&mut ack);
+        common.gate.on_ack(now, &ack);
     }
 
     /// Records the loss of a packet, of which the path selection is told.
     fn lose(&mut self, seq: u32, evidence: Evidence) {
-        let value = self.packets[(seq - self.base) as usize].value;
-        self.set_missing(seq);
+        let value = self.ledger.known(seq).note.value;
+        self.ledger.lose(seq);
         if let Some(recovery) = &mut self.recovery {
             recovery.on_lost(value, evidence);
         }
@@ -247,35 +177,41 @@ impl UnorderedSender {
 
     /// Records that the timeout of a packet has expired, and doubles it for this packet alone.
     fn expire(&mut self, seq: u32) {
-        let packet = &mut self.packets[(seq - self.base) as usize];
-        if self.timeout.after(u32::from(packet.timeouts)) < self.timeout.max {
-            packet.timeouts += 1;
+        let note = self.ledger.note_mut(seq);
+        if self.timeout.after(u32::from(note.timeouts)) < self.timeout.max {
+            note.timeouts += 1;
         }
-        let lists = usize::from(packet.timeouts).max(self.repeats.len());
+        let lists = usize::from(note.timeouts).max(self.repeats.len());
         self.repeats.resize_with(lists, VecDeque::new);
         self.lose(seq, Evidence::Timeout);
     }
 
+    /// Tells an algorithm that takes delivery-rate samples of the packets that are newly known to be missing.
+    fn report_missing(&self, common: &mut Common, now: Time) {
+        common.report_lost_packets(now, |_| self.ledger.missing().iter().copied().collect());
+    }
+
     /// Tells the algorithm of a packet that a port has trimmed. Where the receiver allows packets, it does not decide anew.
-    fn report_trim(&mut self, now: Time, answer: &PulledAnswer, entropy: u16) {
+    fn report_trim(&mut self, common: &mut Common, now: Time, answer: &PulledAnswer, entropy: u16) {
         if matches!(self.allowance, Allowance::Window) {
-            let trimmed = self.message.payload(answer.seq);
-            let ack = Ack { trimmed, ..self.answered(now, answer, entropy) };
-            self.gate.on_ack(now, &ack);
+            self.report_missing(common, now);
+            let trimmed = common.position.message.payload(answer.seq);
+            let ack = Ack { trimmed, ..self.answered(common, now, answer, entropy) };
+            common.gate.on_ack(now, &ack);
         }
     }
 
     /// Returns what any answer says, but for the payload.
-    fn answered(&self, now: Time, answer: &PulledAnswer, entropy: u16) -> Ack {
+    fn answered(&self, common: &Common, now: Time, answer: &PulledAnswer, entropy: u16) -> Ack {
         Ack {
             sent_at: answer.sent,
             rtt: (now - answer.sent).max(Time(1)),
             one_way_delay: answer.delay,
             samples: 1,
-            marked: if answer.marked { self.message.payload(answer.seq) } else { Bytes::ZERO },
-            in_flight: self.message.mss * u64::from(self.in_flight),
+            marked: if answer.marked { common.position.message.payload(answer.seq) } else { Bytes::ZERO },
+            in_flight: common.payload(self.ledger.in_flight()),
             window_limited: answer.seq < self.limited_below,
-            recovering: !self.missing.is_empty(),
+            recovering: !self.ledger.missing().is_empty(),
             entropy,
             ..Ack::default()
         }
@@ -283,23 +219,11 @@ impl UnorderedSender {
 
     /// Records that the packet that left at `sent` is missing. Returns false if that is known, or no longer true.
     fn on_missing(&mut self, sent: Time, seq: u32) -> bool {
-        self.is_in_flight(sent, seq) && {
-            self.set_missing(seq);
-            true
+        let new = self.ledger.is_in_flight(sent, seq);
+        if new {
+            self.ledger.lose(seq);
         }
-    }
-
-    /// Returns true if this packet has not been answered since it left at `sent`.
-    fn is_in_flight(&self, sent: Time, seq: u32) -> bool {
-        let index = seq.checked_sub(self.base).map(|index| index as usize);
-        let packet = index.and_then(|index| self.packets.get(index));
-        packet.is_some_and(|packet| packet.at == sent && packet.state == State::InFlight)
-    }
-
-    fn set_missing(&mut self, seq: u32) {
-        self.packets[(seq - self.base) as usize].state = State::Missing;
-        self.missing.insert(seq);
-        self.in_flight -= 1;
+        new
     }
 
     /// Returns the packet in flight that left first.
@@ -311,7 +235,7 @@ impl UnorderedSender {
     #[inline]
     fn oldest_of(&mut self, timeouts: usize) -> Option<(Time, u32)> {
         while let Some(&(sent, seq)) = self.sent_after(timeouts).front() {
-            if self.is_in_flight(sent, seq) {
+            if self.ledger.is_in_flight(sent, seq) {
                 return Some((sent, seq));
             }
             self.sent_after(timeouts).pop_front();
@@ -338,21 +262,20 @@ impl UnorderedSender {
     }
 
     /// Spends credit on a packet of this length and returns the pull target that it carries.
-    fn spend_credit(&mut self, length: Bytes, header: Bytes) -> u64 {
+    fn spend_credit(&mut self, common: &Common, length: Bytes, header: Bytes) -> u64 {
         let Allowance::Credit(credit) = &mut self.allowance else { return 0 };
-        let (next, end) = (self.base + self.packets.len() as u32, self.message.end);
-        let left = u64::from(end - next) + self.missing.len() as u64;
-        let full = self.message.mss + header;
+        let (next, end) = (common.position.next, common.position.message.end);
+        let left = u64::from(end - next) + self.ledger.missing().len() as u64;
+        let full = common.position.message.mss + header;
         // The last packet counts as a full one while it is not alone.
-        let backlog =
-            if left == 1 && next < end { (self.message.payload(next) + header).max(MIN_FRAME) } else { full * left };
+        let backlog = if left == 1 && next < end { common.length(next, header) } else { full * left };
         credit.on_send(length.0, backlog.0, full.0)
     }
 
-    fn deadline(&mut self) -> Time {
+    fn deadline(&mut self, common: &Common) -> Time {
         let timeout = match self.first_to_expire() {
             Some((expiry, _)) => expiry,
-            None if self.is_starved() => self.heard + self.timeout.initial,
+            None if self.is_starved(common) => self.heard + self.timeout.initial,
             None => Time::MAX,
         };
         timeout.min(self.recovery_deadline())
@@ -361,175 +284,169 @@ impl UnorderedSender {
     #[inline]
     fn recovery_deadline(&self) -> Time {
         let recovery = self.recovery.as_ref();
-        recovery.map_or(Time::MAX, |recovery| recovery.deadline(self.heard, self.in_flight > 0))
+        recovery.map_or(Time::MAX, |recovery| recovery.deadline(self.heard, self.ledger.in_flight() > 0))
     }
 
     /// Returns true if a timer is pending that precedes any possible deadline. Finding the first packet to expire reads the lists of packets,
     /// which are seldom in the caches; it also shortens the list of departures, so that this list must not be long.
     #[inline]
     fn is_armed(&self) -> bool {
-        self.in_flight > 0
+        self.ledger.in_flight() > 0
             && self.timer.precedes(self.earliest_expiry.min(self.recovery_deadline()))
-            && self.departures.len() < ANSWERED_KEPT + 2 * self.packets.len()
+            && self.departures.len() < ANSWERED_KEPT + 2 * self.ledger.len() as usize
     }
 
     /// Returns true if only credit for which it believes to have asked can let it send: the packet that asked may have been lost, and
     /// a late answer to an earlier copy may have hidden that.
-    fn is_starved(&self) -> bool {
+    fn is_starved(&self, common: &Common) -> bool {
         matches!(&self.allowance, Allowance::Credit(credit) if !credit.allows(true))
-            && self.in_flight == 0
-            && self.has_data()
+            && self.ledger.in_flight() == 0
+            && self.has_data(common)
     }
 
-    fn has_data(&self) -> bool {
-        !self.missing.is_empty() || self.next() < self.message.available
+    fn has_data(&self, common: &Common) -> bool {
+        !self.ledger.missing().is_empty() || common.position.has_data()
     }
 }
 
-impl TransportSender for UnorderedSender {
+/// Returns the arrival of one packet, for delivery-rate samples.
+const fn arrival(common: &Common, seq: u32) -> Arrivals {
+    Arrivals { cumulative: common.position.unacked, block: Some((seq, seq + 1)) }
+}
+
+impl Reliability for PerPacket {
     #[inline]
-    fn readiness(&mut self, now: Time) -> Readiness {
-        if !self.has_data() {
-            return Readiness::Blocked(self.message.blocked_by());
+    fn readiness(&mut self, common: &mut Common, now: Time) -> Readiness {
+        if !self.has_data(common) {
+            return common.has_no_data(self.ledger.in_flight());
         }
-        let readiness = self.allowance.readiness(now, (self.in_flight, self.message.mss), &self.gate);
+        let in_flight = (self.ledger.in_flight(), common.position.message.mss);
+        let readiness = self.allowance.readiness(now, in_flight, &common.gate);
         if let Readiness::Blocked(BlockedBy::Window(_)) = readiness {
-            self.limited_below = self.next();
+            self.limited_below = common.position.next;
         }
         readiness
     }
 
     // Missing packets leave before new ones.
     #[inline(always)]
-    fn send(&mut self, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
-        let (seq, timeouts) = if let Some(seq) = self.missing.pop_first() {
-            self.retransmits += 1;
-            let packet = &mut self.packets[(seq - self.base) as usize];
-            *packet = Sent::now(now, packet.timeouts);
-            (seq, packet.timeouts)
+    fn send(&mut self, common: &mut Common, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
+        let (seq, timeouts) = if let Some(&seq) = self.ledger.missing().first() {
+            common.repairs.retransmits += 1;
+            (seq, self.ledger.known(seq).note.timeouts)
         } else {
-            self.packets.push_back(Sent::now(now, 0));
-            (self.next() - 1, 0)
+            (common.position.advance(), 0)
         };
-        if self.in_flight == 0
+        let in_flight = self.ledger.in_flight();
+        common.stamp(now, seq, (in_flight, in_flight + 1));
+        if in_flight == 0
             && let Some(recovery) = &mut self.recovery
         {
             recovery.on_first_departure(now);
         }
-        self.in_flight += 1;
+        self.ledger.send(now, seq, Note { timeouts, value: 0 });
         self.sent_after(usize::from(timeouts)).push_back((now, seq));
         self.earliest_expiry = self.earliest_expiry.min(now + self.timeout.after(u32::from(timeouts)));
-        let length = (self.message.payload(seq) + header).max(MIN_FRAME);
+        let length = common.length(seq, header);
         let target = match &mut self.allowance {
             Allowance::Window => {
-                self.gate.advance_pacing(self.gate.next_paced.max(now), length);
+                common.gate.advance_pacing(common.gate.next_paced.max(now), length);
                 0
             }
             Allowance::Counted(pulls) => {
                 pulls.on_send();
                 0
             }
-            Allowance::Credit(_) => self.spend_credit(length, header),
+            Allowance::Credit(_) => self.spend_credit(common, length, header),
         };
-        out.put_trimmable(length, self.ecn, Header::PulledData(PulledData { sent: now, seq, target }))
+        out.put_trimmable(length, common.ecn, Header::PulledData(PulledData { sent: now, seq, target }))
+    }
+
+    #[inline(always)]
+    fn on_packet(&mut self, common: &mut Common, now: Time, at: u32, packets: &Slab) {
+        self.on_header(common, now, packets.header(at), packets[at].entropy());
     }
 
     #[inline]
-    fn arm_timer(&mut self) -> Option<Time> {
+    fn arm_timer(&mut self, common: &Common) -> Option<Time> {
         if self.is_armed() {
             return None;
         }
-        let deadline = self.deadline();
+        let deadline = self.deadline(common);
         self.timer.arm(deadline)
     }
 
     // Every packet whose timeout has expired is sent again; without any, a flow that waits for credit asks again. The algorithm is told
     // at each instant at which packets expire, of their bytes: those of a lost window expire one by one, as they left. For the flow that is
     // one timeout, because the next one counts only packets that leave after it.
-    fn on_timer(&mut self, now: Time) {
+    fn on_timer(&mut self, common: &mut Common, now: Time) {
         self.timer.expire(now);
-        let in_flight = self.message.mss * u64::from(self.in_flight);
+        let in_flight = common.payload(self.ledger.in_flight());
         let (mut packets, mut lost, mut repeated) = (0, Bytes::ZERO, true);
-        let mut another = self.is_starved() && self.heard + self.timeout.initial <= now;
+        let mut another = self.is_starved(common) && self.heard + self.timeout.initial <= now;
         if another {
-            self.waits.add(self.heard, now);
+            common.repairs.waits.add(self.heard, now);
         }
         while let Some((_, seq)) = self.first_to_expire().filter(|&(expiry, _)| expiry <= now) {
-            let packet = self.packets[(seq - self.base) as usize];
-            another |= packet.at >= self.timed_out;
-            self.waits.add(packet.at, now);
-            repeated &= packet.timeouts > 0;
+            let packet = *self.ledger.known(seq);
+            another |= packet.left >= self.timed_out;
+            common.repairs.waits.add(packet.left, now);
+            repeated &= packet.note.timeouts > 0;
             packets += 1;
-            lost += self.message.payload(seq);
+            lost += common.position.message.payload(seq);
             self.expire(seq);
         }
         if another {
-            self.timeouts += 1;
+            common.repairs.timeouts += 1;
             self.timed_out = now;
         }
         if another || packets > 0 {
             self.allowance.on_timeout(packets, another);
             if matches!(self.allowance, Allowance::Window) {
-                self.gate.control.on_loss(now, &Loss { kind: LossKind::Timeout, in_flight, lost, repeated });
-                self.gate.decide();
+                self.report_missing(common, now);
+                common.gate.control.on_loss(now, &Loss { kind: LossKind::Timeout, in_flight, lost, repeated });
+                common.gate.decide();
             }
         }
         if let Some(recovery) = &mut self.recovery {
-            recovery.on_timer(now, self.heard, self.in_flight > 0);
+            recovery.on_timer(now, self.heard, self.ledger.in_flight() > 0);
         }
     }
 
-    fn stop(&mut self, _now: Time) {
-        self.message.truncate(self.next());
+    fn in_flight(&self, _common: &Common) -> Option<u32> {
+        Some(self.ledger.in_flight())
     }
 
-    fn done(&self) -> bool {
-        self.base == self.message.end
+    fn shows_window(&self) -> bool {
+        matches!(self.allowance, Allowance::Window)
     }
 
-    fn progress(&self) -> (u32, Option<u32>) {
-        (self.next(), Some(self.in_flight))
-    }
-
-    fn repairs(&self) -> (u64, u64) {
-        (self.retransmits, self.timeouts)
-    }
-
-    fn timeout_wait(&self) -> TotalWait {
-        self.waits.total()
-    }
-
-    fn write(&mut self, supply: Supply) {
-        self.message.write(supply, self.next());
-    }
-
-    fn app_limited(&self) -> bool {
-        self.message.app_limited()
-    }
-
-    fn probe(&mut self, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
-        if matches!(self.allowance, Allowance::Window) {
-            record("window_pkt", self.gate.window / self.message.mss);
+    #[inline]
+    fn remember(&mut self, seq: impl FnOnce() -> u32, value: u16) {
+        if self.recovery.is_some() {
+            self.ledger.note_mut(seq()).value = value;
         }
-        self.gate.probe(since, record);
     }
 
     #[inline]
-    fn gate(&self) -> Option<&Gate> {
-        Some(&self.gate)
+    fn recovery(&mut self) -> Option<&mut Recovery> {
+        self.recovery.as_deref_mut()
     }
 
     #[inline]
-    fn gate_mut(&mut self) -> Option<&mut Gate> {
-        Some(&mut self.gate)
+    fn has_recovery(&self) -> bool {
+        self.recovery.is_some()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::sync::{Arc, Mutex};
 
     use super::*;
+    use crate::host::transport::flow::Flow;
+    use crate::host::transport::position::Position;
     use crate::host::transport::pulled::allowance::PullCount;
     use crate::packet::Slab;
     use crate::spec::network::Network;
@@ -545,7 +462,7 @@ mod tests {
     const US: fn(u64) -> Time = Time::from_micros;
 
     /// Returns a sender with a first window of two packets and an initial timeout of 10 ms.
-    fn new_sender(packets: u64) -> UnorderedSender {
+    fn new_sender(packets: u64) -> Flow<PerPacket> {
         let row = catalog::find("ndp").expect("a row");
         let mut values = Values::defaults(row.parameters);
         values.set("window", 2.0).expect("a parameter");
@@ -554,13 +471,23 @@ mod tests {
         sender_of(packets, (row.sender)(&values, &path), SendControl::OnPulls)
     }
 
-    fn sender_of(packets: u64, control: Box<dyn Sender>, leave: SendControl) -> UnorderedSender {
+    fn sender_of(packets: u64, control: Box<dyn Sender>, leave: SendControl) -> Flow<PerPacket> {
         let host = Network::bare().host;
-        UnorderedSender::new(SenderConfig::sample(&host, (packets, MSS), control), leave)
+        flow_of(SenderConfig::sample(&host, (packets, MSS), control), leave)
+    }
+
+    fn flow_of(config: SenderConfig<'_>, leave: SendControl) -> Flow<PerPacket> {
+        Flow::new(PerPacket::new(&config, leave), config)
+    }
+
+    impl Flow<PerPacket> {
+        fn hear(&mut self, now: Time, header: &Header, entropy: u16) {
+            self.reliability.on_header(&mut self.common, now, header, entropy);
+        }
     }
 
     /// Returns the sequence numbers of all packets that it sends now.
-    fn sends(sender: &mut UnorderedSender, now: Time) -> Vec<u32> {
+    fn sends(sender: &mut Flow<PerPacket>, now: Time) -> Vec<u32> {
         let mut packets = Slab::default();
         let mut sent = Vec::new();
         while sender.readiness(now) == Readiness::Ready {
@@ -579,15 +506,15 @@ mod tests {
     fn a_first_window_leaves_unsolicited_then_one_packet_for_each_pull() {
         let mut flow = new_sender(6);
         assert_eq!(sends(&mut flow, US(0)), [0, 1]);
-        flow.on_packet(US(10), &Header::PulledNack(answer(0, US(0), 0)), 0);
+        flow.hear(US(10), &Header::PulledNack(answer(0, US(0), 0)), 0);
         assert_eq!(sends(&mut flow, US(10)), []);
-        flow.on_packet(US(11), &Header::Pull { left: US(5), number: 1 }, 0);
+        flow.hear(US(11), &Header::Pull { left: US(5), number: 1 }, 0);
         assert_eq!(sends(&mut flow, US(11)), [0]);
-        flow.on_packet(US(12), &Header::PulledAck(answer(1, US(0), 1)), 0);
+        flow.hear(US(12), &Header::PulledAck(answer(1, US(0), 1)), 0);
         // The second pull was lost; the third counts three packets in all.
-        flow.on_packet(US(20), &Header::Pull { left: US(14), number: 3 }, 0);
+        flow.hear(US(20), &Header::Pull { left: US(14), number: 3 }, 0);
         assert_eq!(sends(&mut flow, US(20)), [2, 3]);
-        assert_eq!((flow.retransmits, flow.progress()), (1, (4, Some(3))));
+        assert_eq!((flow.common.repairs.retransmits, flow.progress()), (1, (4, Some(3))));
     }
 
     /// Trimmed packets are pulled again, so that pulls outnumber the sequence numbers: here the pull 2^32 and the one after the next.
@@ -595,10 +522,13 @@ mod tests {
     fn pulls_are_counted_beyond_32_bits() {
         let last = u64::from(u32::MAX);
         let mut flow = new_sender(u64::from(u32::MAX >> 1));
-        (flow.base, flow.allowance) = ((u32::MAX >> 1) - 4, Allowance::Counted(PullCount::used(last, 3)));
-        flow.on_packet(US(1), &Header::Pull { left: US(0), number: last + 1 }, 0);
+        let first = (u32::MAX >> 1) - 4;
+        flow.common.position = Position { unacked: first, next: first, sent_below: first, ..flow.common.position };
+        flow.reliability.ledger = Ledger::starting_at(first);
+        flow.reliability.allowance = Allowance::Counted(PullCount::used(last, 3));
+        flow.hear(US(1), &Header::Pull { left: US(0), number: last + 1 }, 0);
         assert_eq!(sends(&mut flow, US(1)), [(u32::MAX >> 1) - 4]);
-        flow.on_packet(US(2), &Header::Pull { left: US(1), number: last + 3 }, 0);
+        flow.hear(US(2), &Header::Pull { left: US(1), number: last + 3 }, 0);
         assert_eq!(sends(&mut flow, US(2)), [(u32::MAX >> 1) - 3, (u32::MAX >> 1) - 2]);
         assert_eq!(sends(&mut flow, US(3)), []);
     }
@@ -608,13 +538,13 @@ mod tests {
         let mut flow = new_sender(2);
         sends(&mut flow, US(0));
         let back = |seq| Header::PulledData(PulledData { sent: US(0), seq, target: 0 });
-        flow.on_packet(US(10), &back(1), 0);
+        flow.hear(US(10), &back(1), 0);
         assert_eq!(sends(&mut flow, US(10)), []);
-        flow.on_packet(US(11), &back(0), 0);
+        flow.hear(US(11), &back(0), 0);
         // One packet leaves at once, and is expected to earn a pull for the other.
         assert_eq!(sends(&mut flow, US(11)), [0]);
         // A second copy of the header changes nothing.
-        flow.on_packet(US(12), &back(0), 0);
+        flow.hear(US(12), &back(0), 0);
         assert_eq!(sends(&mut flow, US(12)), []);
     }
 
@@ -625,11 +555,11 @@ mod tests {
         assert_eq!(flow.arm_timer(), Some(Time::from_millis(10)));
         flow.on_timer(Time::from_millis(10));
         assert_eq!(sends(&mut flow, Time::from_millis(10)), [0, 1]);
-        assert_eq!((flow.timeouts, flow.retransmits), (1, 2));
+        assert_eq!((flow.common.repairs.timeouts, flow.common.repairs.retransmits), (1, 2));
         assert_eq!(flow.arm_timer(), Some(Time::from_millis(30)));
-        flow.on_packet(Time::from_millis(11), &Header::PulledAck(answer(1, Time::from_millis(10), 0)), 0);
+        flow.hear(Time::from_millis(11), &Header::PulledAck(answer(1, Time::from_millis(10), 0)), 0);
         assert!(!flow.done());
-        flow.on_packet(Time::from_millis(11), &Header::PulledAck(answer(0, Time::from_millis(10), 0)), 0);
+        flow.hear(Time::from_millis(11), &Header::PulledAck(answer(0, Time::from_millis(10), 0)), 0);
         assert!(flow.done());
     }
 
@@ -641,7 +571,7 @@ mod tests {
         let told = Told::default();
         let losses = Arc::clone(&told.losses);
         let mut flow = sender_of(4, Box::new(told), SendControl::InWindow);
-        let expire = |flow: &mut UnorderedSender, at: Time, sent: u32| {
+        let expire = |flow: &mut Flow<PerPacket>, at: Time, sent: u32| {
             assert_eq!(flow.arm_timer(), Some(at));
             flow.on_timer(at);
             assert_eq!(sends(flow, at), [sent]);
@@ -654,13 +584,13 @@ mod tests {
         assert_eq!([sends(&mut flow, US(0)), sends(&mut flow, US(1))], [[0], [1]]);
         assert_eq!(expire(&mut flow, ms(10), 0), [false]);
         assert_eq!(expire(&mut flow, ms(10) + US(1), 1), [false]);
-        assert_eq!((flow.timeouts, flow.retransmits), (1, 2));
+        assert_eq!((flow.common.repairs.timeouts, flow.common.repairs.retransmits), (1, 2));
         // Packet 1 arrives, and packet 2 leaves.
-        flow.on_packet(ms(15), &Header::PulledAck(answer(1, ms(10) + US(1), 0)), 0);
+        flow.hear(ms(15), &Header::PulledAck(answer(1, ms(10) + US(1), 0)), 0);
         assert_eq!(sends(&mut flow, ms(15)), [2]);
         assert_eq!(expire(&mut flow, ms(25), 2), [false]);
         assert_eq!(expire(&mut flow, ms(30), 0), [true]);
-        assert_eq!((flow.timeouts, flow.retransmits), (2, 4));
+        assert_eq!((flow.common.repairs.timeouts, flow.common.repairs.retransmits), (2, 4));
         assert_eq!(expire(&mut flow, ms(45), 2), [true]);
         assert_eq!(expire(&mut flow, ms(70), 0), [true]);
     }
@@ -677,15 +607,15 @@ mod tests {
             let mut flow = new_sender(9);
             assert_eq!(sends(&mut flow, US(0)), [0, 1]);
             assert_eq!(flow.arm_timer(), Some(Time::from_millis(10)));
-            flow.on_packet(US(900), &first, 0);
-            flow.on_packet(US(999), &Header::PulledAck(answer(1, US(0), 2)), 0);
+            flow.hear(US(900), &first, 0);
+            flow.hear(US(999), &Header::PulledAck(answer(1, US(0), 2)), 0);
             assert_eq!(sends(&mut flow, US(1000)).len(), 2);
-            assert!(flow.is_armed());
+            assert!(flow.reliability.is_armed());
             assert_eq!(flow.arm_timer(), None);
             flow.on_timer(Time::from_millis(10));
-            assert_eq!((flow.timeouts, flow.arm_timer()), (0, Some(Time::from_millis(11))));
+            assert_eq!((flow.common.repairs.timeouts, flow.arm_timer()), (0, Some(Time::from_millis(11))));
             flow.on_timer(Time::from_millis(11));
-            assert_eq!((flow.timeouts, sends(&mut flow, Time::from_millis(11)).len()), (1, 2));
+            assert_eq!((flow.common.repairs.timeouts, sends(&mut flow, Time::from_millis(11)).len()), (1, 2));
         }
     }
 
@@ -698,10 +628,10 @@ mod tests {
         let mut longest = 0;
         for seq in 0..10_000 {
             let now = Time::from_nanos(u64::from(seq));
-            let sent = flow.packets[0].at;
-            flow.on_packet(now, &Header::PulledAck(answer(seq, sent, u64::from(seq) + 1)), 0);
+            let sent = flow.reliability.ledger.known(seq).left;
+            flow.hear(now, &Header::PulledAck(answer(seq, sent, u64::from(seq) + 1)), 0);
             assert_eq!((sends(&mut flow, now).len(), flow.arm_timer()), (1, None));
-            longest = longest.max(flow.departures.len());
+            longest = longest.max(flow.reliability.departures.len());
         }
         assert!((64..=68).contains(&longest), "{longest}");
     }
@@ -731,7 +661,7 @@ mod tests {
         for (kind, (leave, grants, multipath)) in kinds.into_iter().enumerate() {
             let make = || {
                 let config = SenderConfig::sample(&host, (3000, MSS), Box::new(Told::default()));
-                UnorderedSender::new(SenderConfig { first_timeout: US(900), grants, multipath, ..config }, leave)
+                flow_of(SenderConfig { first_timeout: US(900), grants, multipath, ..config }, leave)
             };
             let (mut flow, mut looks) = (make(), make());
             let (mut draws, mut now, mut pulled) = (Rng::new(9, kind as u64), Time::ZERO, 0);
@@ -755,21 +685,27 @@ mod tests {
                         _ => None,
                     };
                     if let Some(header) = header {
-                        flow.on_packet(now, &header, 0);
-                        looks.on_packet(now, &header, 0);
+                        flow.hear(now, &header, 0);
+                        looks.hear(now, &header, 0);
                     }
                 }
                 let left = sends(&mut flow, now);
                 assert_eq!(sends(&mut looks, now), left, "kind {kind}, step {step}");
                 sent.extend(left.into_iter().map(|seq| (now, seq)));
-                looks.earliest_expiry = Time::ZERO;
-                skipped += u32::from(flow.is_armed());
+                looks.reliability.earliest_expiry = Time::ZERO;
+                skipped += u32::from(flow.reliability.is_armed());
                 let deadline = flow.arm_timer();
                 assert_eq!(deadline, looks.arm_timer(), "kind {kind}, step {step}");
                 timers.extend(deadline.map(|deadline| deadline.max(now)));
             }
-            assert_eq!((flow.timeouts, flow.retransmits), (looks.timeouts, looks.retransmits));
-            assert!(skipped > 500 && flow.timeouts > 10 && flow.base > 50, "{kind}: {skipped}, {}", flow.base);
+            assert_eq!(
+                (flow.common.repairs.timeouts, flow.common.repairs.retransmits),
+                (looks.common.repairs.timeouts, looks.common.repairs.retransmits)
+            );
+            assert!(
+                skipped > 500 && flow.common.repairs.timeouts > 10 && flow.common.position.unacked > 50,
+                "{kind}: {skipped}"
+            );
         }
     }
 
@@ -803,10 +739,10 @@ mod tests {
         assert_eq!(sends(&mut flow, US(1)), [1]);
         assert_eq!(flow.readiness(US(5)), Readiness::Blocked(BlockedBy::Window(MSS)));
         // Out of order: the first packet is still in flight.
-        flow.on_packet(US(11), &Header::PulledAck(answer(1, US(1), 0)), 0);
+        flow.hear(US(11), &Header::PulledAck(answer(1, US(1), 0)), 0);
         assert_eq!(sends(&mut flow, US(11)), [2]);
         // A trimmed packet leaves before new ones.
-        flow.on_packet(US(12), &Header::PulledNack(answer(0, US(0), 0)), 0);
+        flow.hear(US(12), &Header::PulledNack(answer(0, US(0), 0)), 0);
         assert_eq!(sends(&mut flow, US(12)), [0]);
     }
 
@@ -819,10 +755,10 @@ mod tests {
         sends(&mut flow, US(1));
         flow.readiness(US(2));
         let marked = |answer| PulledAnswer { marked: true, ..answer };
-        flow.on_packet(US(10), &Header::PulledAck(marked(answer(1, US(1), 0))), 7);
-        flow.on_packet(US(11), &Header::PulledNack(marked(answer(0, US(0), 0))), 9);
+        flow.hear(US(10), &Header::PulledAck(marked(answer(1, US(1), 0))), 7);
+        flow.hear(US(11), &Header::PulledNack(marked(answer(0, US(0), 0))), 9);
         // A second answer about the same packet says nothing new.
-        flow.on_packet(US(12), &Header::PulledNack(answer(0, US(0), 0)), 9);
+        flow.hear(US(12), &Header::PulledNack(answer(0, US(0), 0)), 9);
         let told: Vec<_> = acks.lock().expect("one thread").clone();
         let (whole, trimmed) = (told[0], told[1]);
         assert_eq!((whole.acked, whole.marked, whole.trimmed, whole.entropy), (MSS, MSS, Bytes::ZERO, 7));

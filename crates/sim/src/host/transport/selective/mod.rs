@@ -11,5 +11,5 @@ mod tests;
 mod timeout;
 
 pub(crate) use ranges::{Arrivals, Ranges};
-pub(crate) use receive::SelectiveReceiver;
-pub use send::SelectiveSender;
+pub(crate) use receive::SelectiveFeedback;
+pub use send::Selective;

@@ -1,35 +1,29 @@
-//! Receiver with selective acknowledgements: which packets have arrived, and when to acknowledge them.
+//! Selective acknowledgements at the receiver: when to acknowledge which packets.
 
 use shallows_cc::port::Ecn;
 use shallows_cc::receiver::{Data, Echo, Receiver};
 use shallows_cc::units::{Bytes, Time};
 
-use crate::host::timestamps::TimestampModel;
 use crate::host::transport::config::ReceiverConfig;
-use crate::host::transport::inband::InbandEcho;
+use crate::host::transport::inflow::{Feedback, Intake};
 use crate::host::transport::lazy_timer::LazyTimer;
 use crate::host::transport::packet_sink::PacketSink;
-use crate::host::transport::reassembly::Reassembly;
-use crate::host::transport::reordering::ReorderingDepth;
 use crate::host::transport::status::Responses;
-use crate::host::transport::traits::TransportReceiver;
+use crate::packet::Flags;
 use crate::packet::header::{Header, TcpAck, TcpData};
 
 /// Largest window that fits into an acknowledgement, in 16ths of a full payload.
 const MAX_WINDOW: f64 = u16::MAX as f64;
 
-/// Receiver of one flow.
+/// Feedback of one flow.
 #[derive(Clone, Debug)]
-pub struct SelectiveReceiver {
+pub struct SelectiveFeedback {
     notification: Box<dyn Receiver>,
-    reassembly: Reassembly,
-    reordering: ReorderingDepth,
     pending: Pending,
     /// When the oldest of these arrived.
     oldest_at: Time,
     ack_delay: Time,
     ack_length: Bytes,
-    timestamps: Option<Box<TimestampModel>>,
     /// Whether acknowledgements carry a window, and whether they may have CE in their IP header.
     advertises: bool,
     marks_acks: bool,
@@ -59,34 +53,37 @@ impl Pending {
     }
 }
 
-impl SelectiveReceiver {
+impl SelectiveFeedback {
     pub(crate) fn new(mut config: ReceiverConfig) -> Self {
         Self {
             advertises: config.notification.window().is_some(),
             marks_acks: config.notification.take_ce().is_some(),
-            reassembly: Reassembly::new(&config),
             notification: config.notification,
-            reordering: ReorderingDepth::default(),
             pending: Pending::default(),
             oldest_at: Time::ZERO,
             ack_delay: config.ack_delay,
             ack_length: config.tcp_ack,
-            timestamps: config.timestamps,
             timer: LazyTimer::DISARMED,
         }
     }
 
     /// Handles a data packet.
     #[inline(always)]
-    pub fn on_data(&mut self, now: Time, packet: &TcpData, marked: bool, out: &mut PacketSink<'_>) -> Responses {
+    fn on_data(
+        &mut self,
+        intake: &mut Intake,
+        now: Time,
+        (packet, marked): (&TcpData, bool),
+        out: &mut PacketSink<'_>,
+    ) -> Responses {
         let &TcpData { sent, heard, seq, window_reduced } = packet;
-        let payload = self.reassembly.message.payload(seq);
-        let in_order = seq == self.reassembly.expected && self.reassembly.has_no_holes();
+        let payload = intake.reassembly.message.payload(seq);
+        let in_order = seq == intake.reassembly.expected && intake.reassembly.has_no_holes();
         let answers = (heard > Time::ZERO).then_some(heard);
         let data = Data { marked, window_reduced, in_order, sent_at: sent, answers, payload };
         let reply = self.notification.on_data(now, &data);
-        let earlier = reply.earlier.map(|echo| self.acknowledge_earlier(now, echo, out.reborrow()));
-        let delay = match &mut self.timestamps {
+        let earlier = reply.earlier.map(|echo| self.acknowledge_earlier(intake, now, echo, out.reborrow()));
+        let delay = match &mut intake.timestamps {
             None => now - sent,
             Some(timestamps) => timestamps.data(sent, now),
         };
@@ -94,9 +91,9 @@ impl SelectiveReceiver {
         let (samples, delay_sum) = (samples + 1, delay_sum + u128::from(delay.0));
         let pending = Pending { samples, delay_sum, newest: seq, newest_sent: sent, newest_at: now };
         if in_order {
-            self.reassembly.append(payload);
+            intake.reassembly.append(payload);
         } else {
-            self.accept(seq, sent);
+            accept(intake, seq, sent);
         }
         if reply.now.is_none() {
             self.pending = pending;
@@ -104,58 +101,53 @@ impl SelectiveReceiver {
                 self.oldest_at = now;
             }
         }
-        Responses::new(earlier, reply.now.map(|echo| self.acknowledge(now, echo, pending, out)))
+        Responses::new(earlier, reply.now.map(|echo| self.acknowledge(intake, now, (echo, pending), out)))
     }
 
-    /// Handles a packet with an in-band request. Slot `at` is already free, but valid until the next insertion.
+    /// Handles data with an in-band request.
     #[inline(never)]
-    pub(crate) fn on_inband_data(
+    fn on_inband_data(
         &mut self,
+        intake: &mut Intake,
         now: Time,
-        (at, echo): (u32, &mut InbandEcho),
-        marked: bool,
+        (at, flags): (u32, Flags),
         out: &mut PacketSink<'_>,
     ) -> Responses {
-        let header = *out.packets.header(at);
-        let responses = match echo.record(at, &header, out) {
-            Ok(data) => self.on_data(now, data, marked, out),
-            Err(responses) => responses,
-        };
-        echo.attach(responses, out.packets);
-        responses
-    }
-
-    /// Records a packet that follows a hole, fills one, or is a duplicate.
-    #[inline(never)]
-    fn accept(&mut self, seq: u32, sent: Time) {
-        self.reordering.record(seq, sent);
-        self.reassembly.accept(seq);
+        let header = out.packets.header(at);
+        let Some(&data) = header.tcp_data() else { unreachable!("a packet of another transport: {header:?}") };
+        self.on_data(intake, now, (&data, flags.is_ce()), out)
     }
 
     /// Acknowledges packets that arrived before this event.
     #[inline(never)]
-    fn acknowledge_earlier(&mut self, now: Time, echo: Echo, mut out: PacketSink<'_>) -> u32 {
-        self.acknowledge(now, echo, self.pending, &mut out)
+    fn acknowledge_earlier(&mut self, intake: &mut Intake, now: Time, echo: Echo, mut out: PacketSink<'_>) -> u32 {
+        self.acknowledge(intake, now, (echo, self.pending), &mut out)
     }
 
     #[inline(always)]
-    fn acknowledge(&mut self, now: Time, echo: Echo, pending: Pending, out: &mut PacketSink<'_>) -> u32 {
+    fn acknowledge(
+        &mut self,
+        intake: &mut Intake,
+        now: Time,
+        (echo, pending): (Echo, Pending),
+        out: &mut PacketSink<'_>,
+    ) -> u32 {
         let (block_from, block, buffered) =
-            if self.reassembly.has_no_holes() { (0, 0, 0) } else { self.reassembly.block(pending.newest) };
+            if intake.reassembly.has_no_holes() { (0, 0, 0) } else { intake.reassembly.block(pending.newest) };
         let ack = TcpAck {
             sent: pending.newest_sent,
             left: now,
             delay: pending.delay(),
             samples: pending.samples,
-            held: match &mut self.timestamps {
+            held: match &mut intake.timestamps {
                 None => (now - pending.newest_at).0.cast_signed(),
                 Some(timestamps) => timestamps.held(pending.newest_sent, now),
             },
-            cumulative: self.reassembly.expected,
+            cumulative: intake.reassembly.expected,
             block_from,
             block,
             buffered,
-            window: if self.advertises { self.window() } else { 0 },
+            window: if self.advertises { self.window(intake) } else { 0 },
             marked: echo.marked,
         };
         (self.pending.samples, self.pending.delay_sum) = (0, 0);
@@ -165,54 +157,78 @@ impl SelectiveReceiver {
 
     /// Returns the advertised window in 16ths of a full payload.
     #[inline(never)]
-    fn window(&self) -> u16 {
-        let mss = self.reassembly.message.mss;
+    fn window(&self, intake: &Intake) -> u16 {
+        let mss = intake.reassembly.message.mss;
         self.notification.window().map_or(0, |window| (window / mss * 16.0).clamp(1.0, MAX_WINDOW) as u16)
     }
 }
 
-impl TransportReceiver for SelectiveReceiver {
+/// Records a packet that follows a hole, fills one, or is a duplicate.
+#[inline(never)]
+fn accept(intake: &mut Intake, seq: u32, sent: Time) {
+    intake.reordering.record(seq, sent);
+    intake.reassembly.accept(seq);
+}
+
+impl Feedback for SelectiveFeedback {
+    #[inline(always)]
+    fn on_packet(
+        &mut self,
+        intake: &mut Intake,
+        now: Time,
+        (at, flags): (u32, Flags),
+        out: &mut PacketSink<'_>,
+    ) -> Responses {
+        let Header::TcpData(data) = *out.packets.header(at) else {
+            return self.on_inband_data(intake, now, (at, flags), out);
+        };
+        self.on_data(intake, now, (&data, flags.is_ce()), out)
+    }
+
     #[inline]
-    fn arm_timer(&mut self, _now: Time) -> Option<Time> {
+    fn arm_timer(&mut self) -> Option<Time> {
         if self.pending.samples == 0 { None } else { self.timer.arm(self.oldest_at + self.ack_delay) }
     }
 
     // The timer for delayed acknowledgements. Packets that arrived after it was set, and an acknowledgement, wait for the next one.
     #[inline(always)]
-    fn on_timer(&mut self, now: Time, out: &mut PacketSink<'_>) -> Responses {
+    fn on_timer(&mut self, intake: &mut Intake, now: Time, out: &mut PacketSink<'_>) -> Responses {
         self.timer.expire(now);
         let due = self.pending.samples > 0 && self.oldest_at + self.ack_delay <= now;
         let owed = due.then(|| self.notification.on_timer(now));
-        Responses::new(None, owed.map(|echo| self.acknowledge_earlier(now, echo, out.reborrow())))
+        Responses::new(None, owed.map(|echo| self.acknowledge_earlier(intake, now, echo, out.reborrow())))
     }
 
     fn ack_pending(&self) -> bool {
         self.pending.samples > 0
-    }
-
-    #[inline]
-    fn reassembly(&self) -> &Reassembly {
-        &self.reassembly
-    }
-
-    fn reordering(&self) -> u32 {
-        self.reordering.depth
-    }
-
-    fn timestamps(&self) -> Option<&TimestampModel> {
-        self.timestamps.as_deref()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::transport::inflow::Inflow;
     use crate::packet::Slab;
     use shallows_cc::parameter::Values;
     use shallows_cc::receiver::ecn_echo::Accurate;
 
+    type SelectiveReceiver = Inflow<SelectiveFeedback>;
+
     fn new_receiver() -> SelectiveReceiver {
-        SelectiveReceiver::new(ReceiverConfig::sample(Bytes(4 * 1460 + 60), Bytes(1460)))
+        receiver_of(Bytes(4 * 1460 + 60), 1)
+    }
+
+    /// A receiver whose acknowledgements cover so many packets.
+    fn receiver_of(bytes: Bytes, acks_every: u32) -> SelectiveReceiver {
+        let notification = Accurate::boxed(&Values::defaults(&[]), acks_every);
+        let config = ReceiverConfig { notification, ..ReceiverConfig::sample(bytes, Bytes(1460)) };
+        Inflow::new(config, SelectiveFeedback::new)
+    }
+
+    impl SelectiveReceiver {
+        fn on_data(&mut self, now: Time, data: &TcpData, marked: bool, out: &mut PacketSink<'_>) -> Responses {
+            self.feedback.on_data(&mut self.intake, now, (data, marked), out)
+        }
     }
 
     /// Returns the acknowledgement of packet `seq`.
@@ -231,8 +247,8 @@ mod tests {
         let seen = acks.map(|ack| (ack.cumulative, ack.block_from, ack.block_from + u32::from(ack.block)));
         assert_eq!(seen, [(1, 0, 0), (1, 2, 3), (1, 2, 4), (4, 0, 0), (5, 0, 0)]);
         assert_eq!(acks.map(|ack| ack.buffered), [0, 1, 2, 0, 0]);
-        assert!(receiver.reassembly.complete());
-        assert_eq!(receiver.reassembly.delivered, 4 * 1460 + 60);
+        assert!(receiver.intake.reassembly.complete());
+        assert_eq!(receiver.intake.reassembly.delivered, 4 * 1460 + 60);
     }
 
     /// RFC 2647 §3.17: a packet counts when it arrives first. Packets 2 and 0 arrive twice; 1 fills the hole.
@@ -241,7 +257,7 @@ mod tests {
         let mut receiver = new_receiver();
         let so_far = [0, 2, 3, 2, 0, 1, 4].map(|seq| {
             ack(&mut receiver, seq);
-            receiver.reassembly.delivered
+            receiver.intake.reassembly.delivered
         });
         assert_eq!(so_far, [1460, 2920, 4380, 4380, 4380, 5840, 5900]);
     }
@@ -252,8 +268,7 @@ mod tests {
     fn an_acknowledgement_of_two_packets_carries_its_own_departure_time() {
         let us = Time::from_micros;
         let mut packets = Slab::default();
-        let mut receiver =
-            SelectiveReceiver { notification: Accurate::boxed(&Values::defaults(&[]), 2), ..new_receiver() };
+        let mut receiver = receiver_of(Bytes(4 * 1460 + 60), 2);
         let mut arrive = |seq, sent| {
             let data = TcpData { seq, sent, ..TcpData::default() };
             receiver.on_data(us(100), &data, false, &mut PacketSink { packets: &mut packets, flow: 0, path: 0 }).now()
@@ -269,10 +284,7 @@ mod tests {
     fn the_mean_of_the_longest_delays_is_right() {
         let days = Time::from_secs(864_000.0);
         let mut packets = Slab::default();
-        let mut receiver = SelectiveReceiver {
-            notification: Accurate::boxed(&Values::defaults(&[]), 255),
-            ..SelectiveReceiver::new(ReceiverConfig::sample(Bytes::MAX, Bytes(1460)))
-        };
+        let mut receiver = receiver_of(Bytes::MAX, 255);
         let mut arrive = |seq| {
             let data = TcpData { seq, ..TcpData::default() };
             receiver.on_data(days, &data, false, &mut PacketSink { packets: &mut packets, flow: 0, path: 0 }).now()
@@ -290,18 +302,17 @@ mod tests {
         let us = Time::from_micros;
         let mut packets = Slab::default();
         let out = &mut PacketSink { packets: &mut packets, flow: 0, path: 0 };
-        let mut receiver =
-            SelectiveReceiver { notification: Accurate::boxed(&Values::defaults(&[]), 2), ..new_receiver() };
-        assert_eq!(receiver.arm_timer(us(0)), None);
+        let mut receiver = receiver_of(Bytes(4 * 1460 + 60), 2);
+        assert_eq!(receiver.arm_timer(), None);
         for (seq, begin) in [(0, 10), (1, 2000)] {
             let data = TcpData { seq, ..TcpData::default() };
             assert_eq!(receiver.on_data(us(begin), &data, false, out).now(), None);
-            assert_eq!(receiver.arm_timer(us(begin)), Some(us(begin + 500)));
-            assert_eq!(receiver.arm_timer(us(begin + 1)), None);
+            assert_eq!(receiver.arm_timer(), Some(us(begin + 500)));
+            assert_eq!(receiver.arm_timer(), None);
             let at = receiver.on_timer(us(begin + 500), out).now().unwrap();
             let Header::TcpAck(ack) = *out.packets.header(at) else { panic!("no acknowledgement") };
             assert_eq!((ack.cumulative, ack.samples, ack.held), (seq + 1, 1, 500_000_000));
-            assert_eq!(receiver.arm_timer(us(begin + 501)), None);
+            assert_eq!(receiver.arm_timer(), None);
         }
     }
 
@@ -312,19 +323,18 @@ mod tests {
         let us = Time::from_micros;
         let mut packets = Slab::default();
         let out = &mut PacketSink { packets: &mut packets, flow: 0, path: 0 };
-        let mut receiver =
-            SelectiveReceiver { notification: Accurate::boxed(&Values::defaults(&[]), 2), ..new_receiver() };
+        let mut receiver = receiver_of(Bytes(4 * 1460 + 60), 2);
         let mut arrive = |receiver: &mut SelectiveReceiver, at, seq| {
             let data = TcpData { seq, ..TcpData::default() };
             receiver.on_data(us(at), &data, false, &mut out.reborrow()).now().is_some()
         };
         assert!(!arrive(&mut receiver, 10, 0));
-        assert_eq!(receiver.arm_timer(us(10)), Some(us(510)));
+        assert_eq!(receiver.arm_timer(), Some(us(510)));
         assert!(arrive(&mut receiver, 400, 1));
         assert!(!arrive(&mut receiver, 450, 2));
-        assert_eq!(receiver.arm_timer(us(450)), None);
+        assert_eq!(receiver.arm_timer(), None);
         assert_eq!(receiver.on_timer(us(510), out).now(), None);
-        assert_eq!(receiver.arm_timer(us(510)), Some(us(950)));
+        assert_eq!(receiver.arm_timer(), Some(us(950)));
         assert!(receiver.on_timer(us(950), out).now().is_some());
     }
 
@@ -333,6 +343,6 @@ mod tests {
         let mut receiver = new_receiver();
         ack(&mut receiver, 0);
         ack(&mut receiver, 0);
-        assert_eq!(receiver.reassembly.delivered, 1460);
+        assert_eq!(receiver.intake.reassembly.delivered, 1460);
     }
 }

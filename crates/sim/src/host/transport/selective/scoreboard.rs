@@ -2,16 +2,15 @@
 
 use shallows_cc::units::Time;
 
+use crate::host::transport::position::Position;
 use crate::host::transport::rack::Rack;
 use crate::host::transport::selective::ranges::{Arrivals, Ranges};
 
-/// State of all packets, by sequence number.
+/// State of the packets of a flow between its [`Position::unacked`] and its [`Position::next`], by sequence number.
 #[derive(Clone, Debug)]
 pub struct Scoreboard {
     /// DupThresh: number of later packets that must arrive before a hole is lost.
     dup_thresh: u32,
-    pub unacked: u32,
-    pub next: u32,
     sacked: Ranges,
     /// All packets below that are not acknowledged are lost.
     lost_below: u32,
@@ -37,8 +36,6 @@ impl Scoreboard {
     pub(crate) fn new(dup_thresh: u32, rack: Option<Box<Rack>>) -> Self {
         Self {
             dup_thresh,
-            unacked: 0,
-            next: 0,
             sacked: Ranges::default(),
             lost_below: 0,
             repaired_below: 0,
@@ -54,98 +51,103 @@ impl Scoreboard {
 
     /// Counts the packets in flight.
     #[inline]
-    fn count(&mut self) {
-        self.in_flight = self.next - self.unacked;
-        if self.lost_below > self.unacked || !self.sacked.is_empty() {
-            self.exclude_sacked_and_lost();
+    fn count(&mut self, position: &Position) {
+        self.in_flight = position.outstanding();
+        if self.lost_below > position.unacked || !self.sacked.is_empty() {
+            self.exclude_sacked_and_lost(position);
         }
     }
 
     #[inline(never)]
-    fn exclude_sacked_and_lost(&mut self) {
-        let waiting = self.sacked.holes_in(self.repaired_below.max(self.unacked), self.lost_below);
+    fn exclude_sacked_and_lost(&mut self, position: &Position) {
+        let waiting = self.sacked.holes_in(self.repaired_below.max(position.unacked), self.lost_below);
         self.in_flight -= self.sacked.count() + waiting;
     }
 
     /// Returns how many of the packets sent are not acknowledged, not even selectively.
-    pub(crate) fn outstanding(&self) -> u32 {
-        let sacked = self.rack.as_ref().map_or_else(|| self.sacked.count(), |rack| rack.arrived.count());
-        self.next - self.unacked - sacked
+    pub(crate) fn outstanding(&self, position: &Position) -> u32 {
+        let sacked = self.rack.as_ref().map_or_else(|| self.sacked.count(), |rack| rack.arrived());
+        position.outstanding() - sacked
     }
 
     /// Counts the next new packet as sent, and returns its number.
     #[inline]
-    pub fn sent(&mut self, now: Time) -> u32 {
+    pub(crate) fn sent(&mut self, position: &mut Position, now: Time) -> u32 {
         if let Some(rack) = &mut self.rack {
-            rack.on_sent(now, self.next);
+            rack.on_sent(now, position.next);
         }
-        self.next += 1;
         self.in_flight += 1;
-        self.next - 1
+        position.advance()
     }
 
     /// Returns the next lost packet to retransmit.
     #[inline]
-    pub(crate) fn next_repair(&self) -> Option<u32> {
-        if self.lost_below <= self.unacked { None } else { self.first_lost() }
+    pub(crate) fn next_repair(&self, position: &Position) -> Option<u32> {
+        if self.lost_below <= position.unacked { None } else { self.first_lost(position) }
     }
 
     #[inline(never)]
-    fn first_lost(&self) -> Option<u32> {
+    fn first_lost(&self, position: &Position) -> Option<u32> {
         if let Some(rack) = &self.rack {
             return rack.first_lost();
         }
-        let hole = self.sacked.next_hole(self.repaired_below.max(self.unacked));
+        let hole = self.sacked.next_hole(self.repaired_below.max(position.unacked));
         (hole < self.lost_below).then_some(hole)
     }
 
     /// Returns the lost packets that have not been retransmitted.
-    pub(crate) fn lost(&self) -> Vec<u32> {
+    pub(crate) fn lost(&self, position: &Position) -> Vec<u32> {
         if let Some(rack) = &self.rack {
             return rack.lost();
         }
-        let from = self.repaired_below.max(self.unacked);
+        let from = self.repaired_below.max(position.unacked);
         (from..self.lost_below).filter(|&seq| self.sacked.holes_in(seq, seq + 1) > 0).collect()
     }
 
     /// Counts a lost packet as retransmitted.
-    pub fn repaired(&mut self, now: Time, seq: u32) {
+    pub(crate) fn repaired(&mut self, position: &Position, now: Time, seq: u32) {
         if let Some(rack) = &mut self.rack {
             rack.on_sent(now, seq);
             return self.follow_rack();
         }
         self.repaired_below = seq + 1;
-        self.count();
+        self.count(position);
     }
 
     /// Copies what RACK has counted.
     fn follow_rack(&mut self) {
         if let Some(rack) = &self.rack {
-            (self.in_flight, self.lost_below) = (rack.in_flight, rack.lost_below());
+            (self.in_flight, self.lost_below) = (rack.in_flight(), rack.lost_below());
         }
     }
 
     /// Records arrivals, and returns how many packets are acknowledged for the first time. The acknowledgement answers a packet that
     /// left at `answered`.
     #[inline]
-    pub(crate) fn record_arrivals(&mut self, now: Time, arrivals: Arrivals, answered: Time) -> u32 {
+    pub(crate) fn record_arrivals(
+        &mut self,
+        position: &mut Position,
+        now: Time,
+        arrivals: Arrivals,
+        answered: Time,
+    ) -> u32 {
         let mut newly_acked = 0;
         if let Some(rack) = &mut self.rack {
             newly_acked = rack.record_arrivals(now, arrivals, answered);
-            self.unacked = self.unacked.max(arrivals.cumulative);
+            position.unacked = position.unacked.max(arrivals.cumulative);
             return newly_acked;
         }
-        if arrivals.cumulative > self.unacked {
-            newly_acked = arrivals.cumulative - self.unacked;
-            self.unacked = arrivals.cumulative;
+        if arrivals.cumulative > position.unacked {
+            newly_acked = arrivals.cumulative - position.unacked;
+            position.unacked = arrivals.cumulative;
             if !self.sacked.is_empty() {
-                newly_acked -= self.sacked.remove_below(self.unacked);
+                newly_acked -= self.sacked.remove_below(position.unacked);
             }
         }
         if let Some((from, to)) = arrivals.block
-            && to > self.unacked
+            && to > position.unacked
         {
-            newly_acked += self.sacked.insert(from.max(self.unacked), to);
+            newly_acked += self.sacked.insert(from.max(position.unacked), to);
         }
         newly_acked
     }
@@ -153,24 +155,24 @@ impl Scoreboard {
     /// Ends recovery if it is complete, detects new losses, and counts the packets in flight. Returns true if there are losses
     /// that require a new window reduction.
     #[inline]
-    pub fn find_losses(&mut self, now: Time, srtt: Time) -> bool {
+    pub(crate) fn find_losses(&mut self, position: &Position, now: Time, srtt: Time) -> bool {
         if self.rack.is_some() {
-            return self.find_losses_by_time(now, srtt, true);
+            return self.find_losses_by_time(position, now, srtt, true);
         }
-        if self.unacked >= self.recover {
+        if position.unacked >= self.recover {
             self.recovering = false;
         }
         self.found_losses = false;
-        let new = !self.sacked.is_empty() && self.find_holes();
-        self.count();
+        let new = !self.sacked.is_empty() && self.find_holes(position);
+        self.count(position);
         new
     }
 
     /// Detects losses by time, after an acknowledgement if `heard`, or else when the reordering window has passed. Returns true if
     /// there are losses that require a new window reduction.
     #[inline(never)]
-    pub(crate) fn find_losses_by_time(&mut self, now: Time, srtt: Time, heard: bool) -> bool {
-        let recovered = self.recovering && self.unacked >= self.recover;
+    pub(crate) fn find_losses_by_time(&mut self, position: &Position, now: Time, srtt: Time, heard: bool) -> bool {
+        let recovered = self.recovering && position.unacked >= self.recover;
         self.recovering &= !recovered;
         let Some(rack) = &mut self.rack else { return false };
         if heard {
@@ -178,11 +180,11 @@ impl Scoreboard {
         }
         self.found_losses = rack.detect_losses(now, srtt, self.recovering);
         self.follow_rack();
-        let new = self.found_losses && self.unacked >= self.recover;
+        let new = self.found_losses && position.unacked >= self.recover;
         if new {
             self.recovering = true;
             self.repair_at_once = true;
-            self.recover = self.next;
+            self.recover = position.next;
         }
         new
     }
@@ -194,17 +196,17 @@ impl Scoreboard {
     }
 
     #[inline(never)]
-    fn find_holes(&mut self) -> bool {
+    fn find_holes(&mut self, position: &Position) -> bool {
         if let Some(hole_below) = self.sacked.nth_from_top(self.dup_thresh) {
-            self.found_losses = self.sacked.holes_in(self.lost_below.max(self.unacked), hole_below) > 0;
+            self.found_losses = self.sacked.holes_in(self.lost_below.max(position.unacked), hole_below) > 0;
             self.lost_below = self.lost_below.max(hole_below);
         }
-        let new = self.lost_below > self.unacked && self.unacked >= self.recover;
+        let new = self.lost_below > position.unacked && position.unacked >= self.recover;
         if new {
             self.recovering = true;
             self.repair_at_once = true;
-            self.recover = self.next;
-            self.repaired_below = self.unacked;
+            self.recover = position.next;
+            self.repaired_below = position.unacked;
         }
         new
     }
@@ -212,21 +214,22 @@ impl Scoreboard {
     /// Declares everything lost that has not arrived. Returns true if nothing was acknowledged since the previous timeout.
     /// Selectively acknowledged packets count as arrived, unless the cumulative acknowledgement should cover them by now: then
     /// the receiver has dropped them.
-    pub(crate) fn on_timeout(&mut self, now: Time, srtt: Time) -> bool {
-        (self.recover, self.recovering) = (self.next, false);
+    pub(crate) fn on_timeout(&mut self, position: &Position, now: Time, srtt: Time) -> bool {
+        let unacked = position.unacked;
+        (self.recover, self.recovering) = (position.next, false);
         if let Some(rack) = &mut self.rack {
             rack.on_timeout(now, srtt);
             // The first packet leaves at once (RFC 8985 §6.3), although others may still be in flight.
             self.repair_at_once = true;
             self.follow_rack();
-            return self.timed_out_at.replace(self.unacked) == Some(self.unacked);
+            return self.timed_out_at.replace(unacked) == Some(unacked);
         }
-        if self.sacked.next_hole(self.unacked) > self.unacked {
+        if self.sacked.next_hole(unacked) > unacked {
             self.sacked.clear();
         }
-        self.lost_below = self.next;
-        self.repaired_below = self.unacked;
-        self.count();
-        self.timed_out_at.replace(self.unacked) == Some(self.unacked)
+        self.lost_below = position.next;
+        self.repaired_below = unacked;
+        self.count(position);
+        self.timed_out_at.replace(unacked) == Some(unacked)
     }
 }
