@@ -212,7 +212,9 @@ section41.claim(
         within("timeouts of the first of CUBIC, Inigo's receiver", 0, 0, reported="neither"),
         within("timeouts of the last of CUBIC, Inigo's receiver", 0, 0, reported="neither"),
     ],
-    mutation=Mutation({"inigo-five:hosts.rto_min": "1ms"}, "timeouts of the first of CUBIC"),
+    mutation=Mutation(
+        {"inigo-five:network.buffer": "3KB"}, "timeouts of the last of CUBIC, Inigo's receiver"
+    ),
     quote="we note that during this test the first CUBIC flow retransmitted 4457 segments and incurred three timeouts in the loss state. The last CUBIC flow retransmitted 989 segments and had one timeout. In contrast, when Inigo's receiver "
     "was managing the window the first CUBIC flow retransmitted 4 segments, the last flow retransmitted zero, and neither experienced a timeout.",
     why="CUBIC repairs its losses by selective acknowledgements here, 86 packets of the first flow and 162 of the last where the paper has 4457 and 989 segments, so no flow loses all that is in flight, and none times out. With Inigo's receiver nothing is lost. "

@@ -177,6 +177,11 @@ def thresholds(kind: object) -> list[str]:
     return _row(kind)["thresholds"]
 
 
+def with_thresholds() -> list[str]:
+    """The kinds that compare the real queue with thresholds."""
+    return [row["name"] for row in markings() if row["thresholds"]]
+
+
 def lacks_marks(used: "Algorithm", chosen: "Marking | str") -> bool:
     """Return whether an algorithm that reacts to marks alone gets none from ports with this marking."""
     wanted = used.congestion_point if used.lives_by_marks else None
@@ -225,7 +230,7 @@ def choose(table: dict[str, object], frame: "Frame") -> Marking:
 def _cells(row: "MarkingRow", value: object, frame: "Frame") -> Cells:
     """The cells of a switch whose ports mark so."""
     if not row["thresholds"]:
-        kinds = " or ".join(one["name"] for one in markings() if one["thresholds"])
+        kinds = " or ".join(with_thresholds())
         raise ScenarioError("cell", value, f"no cell with {row['name']}: ports of {kinds} compare cells")
     try:
         size = SIZE.parse(value, least=1)
