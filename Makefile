@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # build, which the wheel, `make counts`, `make peers` and `make bench` use.
 PROFILE ?= quick
 
-.PHONY: run sweep build release test test-rust test-python lint papers kernel docs notebooks gallery site types thorough repository \
+.PHONY: run sweep build release test test-rust test-python landing lint papers kernel docs notebooks gallery site types thorough repository suites \
     new-algorithm counts soak wheel wheels loom oldest-rust live nightly attack soak-attach mutants generated bench peers advisories audit-tools locks \
     clean
 
@@ -38,28 +38,42 @@ test-rust:
 test-python: build .venv/test-ready
 	$(HEARTBEAT) $(BIN)/python -m pytest --numprocesses auto
 
+# `make test-python`, `make thorough` and the tests of `make papers` in one session, which collects them once.
+landing: build .venv/test-ready
+	$(HEARTBEAT) $(BIN)/python -m pytest --numprocesses auto -m "not kernel and not types and not repository and not nightly"
+
+# The files that have tests of a mark: to collect the others takes 18 s of processor time. tests/conftest.py holds marks to this.
+marked = $(shell grep --recursive --files-with-matches --include='test_*.py' 'mark\.$(1)\b' tests)
+
 # Real TCP in real time, on an otherwise idle machine, as root: two minutes.
 kernel: build .venv/test-ready
-	$(BIN)/python -m pytest -m "kernel and not nightly"
+	$(BIN)/python -m pytest $(call marked,kernel) -m "kernel and not nightly"
 
-# Tests with a browser, and those that tests/dear.txt names for this target: each takes more than a third of a second.
+# Tests with a browser, and the cheapest of those that `make test` leaves out (tests/suites.py).
 thorough: build .venv/test-ready
 	$(BIN)/python -m pytest --numprocesses auto -m "thorough and not repository and not nightly"
 
+# Measures the processor time of all tests that `make test`, `make thorough` and `make nightly` divide, or of those of some files:
+# SUITES="tests/test_why.py". Commit tests/processor_times.txt.
+suites: build .venv/test-ready
+	$(BIN)/python -m pytest --measure --numprocesses auto $(SUITES)
+
 # Tests of the repository: the Makefile and its markers, bench, the gallery, links of pages, the search of the site, how a release is made.
 repository: build .venv/test-ready
-	$(BIN)/python -m pytest -m "repository and not nightly"
+	$(BIN)/python -m pytest $(call marked,repository) -m "repository and not nightly"
 
 # A type checker over users' programs.
 types: build .venv/lint-ready
-	$(BIN)/python -m pytest -m types
+	$(BIN)/python -m pytest $(call marked,types) -m types
 
 # Every claim of the five papers in quick mode, with one seed of each figure; a figure whose seed gives another sample than on file is
 # measured whole, and `make nightly` measures all. Claims that do not hold are printed; a band that is on the other side than on file,
 # or another verdict, is an error. Then the tests that take seconds each.
 papers: build .venv/test-ready
 	$(BIN)/python -m validation report --quick --witness
-	$(BIN)/python -m pytest --numprocesses auto -m "paper and not nightly"
+ifndef IN_LANDING
+	$(BIN)/python -m pytest --numprocesses auto $(call marked,paper) -m "paper and not nightly"
+endif
 
 # The program of the kernel world. Needs Linux, clang, libelf-dev, zlib1g-dev and libbpf-dev; only running it needs root.
 live: .venv/ready
@@ -170,7 +184,6 @@ generated: build .venv/lint-ready
 	$(BIN)/python packaging/contract.py
 	$(BIN)/python packaging/crossing.py
 	$(BIN)/python packaging/builders.py
-	$(BIN)/python packaging/tables.py
 
 # Adding an algorithm as CONTRIBUTING.md says edits only the files that it names.
 new-algorithm: .venv/test-ready
@@ -181,7 +194,7 @@ oldest-rust:
 	oldest=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); \
 	if rustup run "$$oldest" rustc --version || rustup toolchain install "$$oldest" --profile minimal; then \
 	    CFLAGS=-O0 rustup run "$$oldest" cargo check --locked --workspace --target-dir target/oldest; \
-	else echo "Rust $$oldest cannot be installed here: only $$(rustc --version) was tested"; fi
+	else echo "skipped: Rust $$oldest cannot be installed here, only $$(rustc --version) was tested"; fi
 
 # The notebooks of docs/notebooks with their outputs, for readers without a kernel. Two minutes.
 notebooks: build .venv/test-ready

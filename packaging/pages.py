@@ -5,7 +5,7 @@ import re
 from mkdocs.structure.files import File
 from reference import keys, notebooks, pages
 
-from shallows.registry import results, worlds
+from shallows.registry import inserted, results
 
 
 def on_files(files, config):
@@ -16,8 +16,9 @@ def on_files(files, config):
 
 
 def on_page_markdown(markdown, page, **_):
-    """Insert tables of keys and columns, and replace links to files of the repository by paths."""
+    """Insert tables of keys, columns and others, and replace links to files of the repository by paths."""
     name = page.file.src_uri
+    markdown = inserted.expanded(results.expanded(markdown))
     outside = r"\.\./" * (name.count("/") + 1)
-    markdown = notebooks.linked(worlds.expanded(results.expanded(keys.augmented(markdown))))
+    markdown = notebooks.linked(keys.augmented(markdown))
     return re.sub(rf"(?<!!)\[([^\]]*)\]\({outside}([^)]*)\)", r"\1 (`\2` in the repository)", markdown)

@@ -2,47 +2,52 @@
 
 import os
 import signal
-import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 import commands
+import measuring
+import suites
 from shallows.algorithms import algorithm, traits
 
-DEAR = {
-    test: target
-    for target, _, test in (
-        line.partition(" ") for line in Path(__file__).with_name("dear.txt").read_text().splitlines()
-    )
-}
-"""Tests that took a third of a second or, where they simulate, half of one, and the target that runs them.
 
-It is `thorough`, and `nightly` for those that took a second and neither simulate nor need a browser. These
-8 % of all tests take two thirds of the time.
-"""
+def pytest_addoption(parser):
+    parser.addoption(
+        "--measure",
+        action="store_true",
+        help="write the processor time of each test that has no mark to tests/processor_times.txt",
+    )
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(measuring.Plugin(config))
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """The dear tests are for `make thorough` and `make nightly`, and those with a browser are all dear."""
+def pytest_collection_modifyitems(config, items):
+    """Dear tests are for `make thorough` and `make nightly`, and those with a browser are all dear."""
+    measures, rows = config.getoption("--measure"), suites.on_file()
     for item in items:
-        if item.nodeid in DEAR:
-            item.add_marker(DEAR[item.nodeid])
-        elif "browser" in item.fixturenames:
-            item.add_marker(pytest.mark.thorough)
-    if gone := names_of_no_test({item.nodeid for item in items}):
-        raise pytest.UsageError(f"tests/dear.txt names no test: {', '.join(gone[:5])}")
+        for mark in filter(item.get_closest_marker, suites.BY_FILE):
+            if f"mark.{mark}" not in source(item.path):
+                raise pytest.UsageError(f"{item.nodeid}: expected pytest.mark.{mark} in its file")
+        if any(map(item.get_closest_marker, suites.MARKED)):
+            continue
+        if "browser" in item.fixturenames:
+            item.add_marker("thorough")
+        elif item.nodeid in rows and not measures:
+            item.add_marker(rows[item.nodeid].suite)
+    parts = any("::" in word for word in config.args) or config.option.keyword
+    if measures and parts:
+        raise pytest.UsageError("--measure measures all tests of files: expected no test and no -k")
+    gone = suites.without_test(rows, () if parts or measures else [item.nodeid for item in items])
+    if gone and not measures:
+        raise pytest.UsageError(f"{suites.TIMES.name} names no test: {gone[0]}; {suites.remedy(gone[0])}")
 
 
-def names_of_no_test(collected):
-    """The names of `DEAR` without a test, though other tests of their file were collected whole.
-
-    A file that is collected in part, or that a missing library skips, says nothing.
-    """
-    asked = any("::" in word for word in sys.argv)
-    files = {} if asked else {name.partition("::")[0] for name in collected}
-    return sorted(name for name in DEAR.keys() - collected if name.partition("::")[0] in files)
+source = cache(Path.read_text)
 
 
 @pytest.fixture(autouse=True, scope="session")

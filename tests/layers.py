@@ -32,7 +32,7 @@ LAYERS = (
     ("cli", "__init__", "__main__"),
 )
 """Packages and single modules of `shallows`, from the bottom: each may import those above it in this list."""
-CRATES = ("cc", "sim", "contract", "capi", "wire", "live", "py")
+CRATES = ("cc", "sim", "contract", "capi", "session", "wire", "live", "py")
 """The crates from the bottom."""
 
 

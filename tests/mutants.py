@@ -33,8 +33,16 @@ from pathlib import Path
 import tomli_w
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = {"cc": "crates/cc/src", "sim": "crates/sim/src", "python": "python/shallows"}
-COUNTS = {"cc": 12, "sim": 12, "python": 6}
+FOLDERS = {
+    "cc": "crates/cc/src",
+    "sim": "crates/sim/src",
+    "python": "python/shallows",
+    "exporter": "python/shallows/export",
+    "report": "python/shallows/printing",
+    "importer": "python/shallows/importers",
+    "figure": "python/shallows/plot",
+}
+COUNTS = dict.fromkeys(FOLDERS, 0) | {"cc": 12, "sim": 12, "python": 6}
 LEAST = 0.9
 """The share of mutations that must be found."""
 NOT_COMPILED = "does not compile"

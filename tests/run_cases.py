@@ -3,40 +3,57 @@
     python tests/run_cases.py [--accept] [TOPIC | TOPIC/NAME ...]
 
 NAME.toml is a scenario whose first lines `# $ shallows ...` are the commands of the case; NAME.sh has such
-commands alone, as `$ shallows ...`. `$ cat FILE` shows a file. They run in a folder that holds NAME.toml and
-what TOPIC/inputs has. NAME.out is what comes out. `--accept` writes it anew, to be read before the commit. A
-case whose commands print numbers says where they come from, in a line `# numbers: SOURCE`: an accepted number
-is no evidence for itself.
+commands alone, as `$ shallows ...`. `$ cat FILE` shows a file, `$ cat > FILE <<END` writes the lines until
+END, `$ COMMAND > FILE` keeps an output, `$ table FILE COLUMN ...` shows columns of a table of a result, and
+the other programs of `TOOLS` are there too. They run in a folder that holds NAME.toml and what TOPIC/inputs
+has. NAME.out is what comes out. `--accept` writes it anew, to be read before the commit. A case whose
+commands print numbers says where they come from, in a line `# numbers: SOURCE`: an accepted number is no
+evidence for itself.
 """
 
 import argparse
+import atexit
+import contextlib
 import difflib
 import importlib
 import os
 import re
 import shlex
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 import traceback
 from pathlib import Path
+from unittest import mock
+
+import pyarrow.parquet
 
 import commands
 import shallows as sh
 from shallows import cli
+from shallows.cli import signals
+from shallows.printing import progress
 
 CASES = Path(__file__).with_name("cases")
 FOUND = "found"
 """The topic of scenarios that went wrong, which tests/test_oracles.py tries."""
-COMMAND = re.compile(r"^(?:# )?\$ (.+)$", re.MULTILINE)
+COMMAND = re.compile(r"^(?:# )?\$ ([^\n]+?)(?: <<END\n(.*?^)END)?$", re.MULTILINE | re.DOTALL)
+"""A command, and the lines that it reads."""
+TOOLS = ("cat", "diff", "ls", "mkdir", "sed")
+"""The programs beside `shallows` that a case may use."""
 NUMBERS = re.compile(r"^# numbers: \S", re.MULTILINE)
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 VARIABLE = (
     (re.compile(rf"\b{re.escape(sh.__version__)}\b"), "VERSION"),
-    (re.compile(r"\b[0-9a-f]{16}\b"), "FINGERPRINT"),
+    (re.compile(r"\b(?=\d*[a-f])[0-9a-f]{16}\b"), "FINGERPRINT"),
     (re.compile(r"\d[\d.,]* s wall[^\n]*"), "WALL TIME"),
+    (re.compile(r"\bin [\d.,]+ s, [^,\n]*packet-hops/s"), "in WALL TIME"),
 )
 """What differs between machines and versions, and what stands for it."""
+SILENT = dict.fromkeys(("FIRST_S", "SILENT_S", "SLOW_S"), commands.TIMEOUT_S)
+"""Times after which progress is reported: no output depends on how busy the machine is."""
 ENVIRONMENT = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb", "LC_ALL": "C.UTF-8"}
 
 
@@ -83,10 +100,10 @@ def _orphans(name):
 def judged(path, accept=False):
     """What is wrong with a case, or None."""
     text, expected, name = path.read_text(), path.with_suffix(".out"), path.relative_to(CASES)
-    words = COMMAND.findall(text)
-    if not words:
+    commands = COMMAND.findall(text)
+    if not commands:
         return f"{name}: expected a command, such as `# $ shallows run {path.name}`"
-    output, printed = outcome(path, words)
+    output, printed = outcome(path, commands)
     unnamed = sorted(set(NUMBER.findall(printed)) - set(NUMBER.findall(text)))
     if unnamed and not NUMBERS.search(text):
         return f"{name} prints {', '.join(unnamed[:5])}: expected a line `# numbers: SOURCE` that says why"
@@ -100,7 +117,7 @@ def judged(path, accept=False):
     return "\n".join([f"{name} (python tests/run_cases.py --accept {name.with_suffix('')}):", *shown])
 
 
-def outcome(path, words):
+def outcome(path, commands):
     """(all that commands of a case print, what those without an error print)."""
     with tempfile.TemporaryDirectory(prefix="case-") as made:
         folder = Path(made, "here")
@@ -110,8 +127,8 @@ def outcome(path, words):
             shutil.copy(path, folder)
         os.environ["XDG_STATE_HOME"] = f"{made}/state"
         parts, printed = [], []
-        for command in words:
-            status, *streams = _ran(shlex.split(command), folder, Path(made))
+        for command, lines in commands:
+            status, *streams = _ran(shlex.split(command), lines, folder, Path(made))
             out, err = (_constant(stream, folder) for stream in streams)
             parts += [f"$ {command}\n", out]
             parts += [f"--- on standard error\n{err}"] if err else []
@@ -128,40 +145,73 @@ def _constant(text, folder):
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
-def _ran(words, folder, place):
-    """(status, standard output, standard error) of a command, in a fork of this process."""
-    if words[0] == "cat":
-        return 0, "".join((folder / word).read_text() for word in words[1:]), ""
+def _ran(words, lines, folder, place):
+    """(status, standard output, standard error) of a command that reads `lines`, in a fork of this
+    process."""
+    if words[-2:-1] == [">"]:
+        status, out, err = _ran(words[:-2], lines, folder, place)
+        (folder / words[-1]).write_text(out)
+        return status, "", err
+    if words[0] in TOOLS:
+        done = subprocess.run(words, cwd=folder, input=lines, capture_output=True, text=True)
+        return done.returncode, done.stdout, done.stderr
+    if words[0] == "table":
+        return 0, _table(folder / words[1], words[2:]), ""
     if words[0] != "shallows":
-        return 127, "", f"expected `shallows` or `cat`, not {words[0]}"
+        return 127, "", f"expected `shallows`, `table` or one of {', '.join(TOOLS)}, not {words[0]}"
+    with _outputs(place / "stdout", place / "stderr"):
+        status = _status(words, folder)
+    return status, *((place / name).read_text("utf-8", errors="replace") for name in ("stdout", "stderr"))
+
+
+def _table(path, columns):
+    """Columns of a table of a result, as comma-separated values."""
+    table = pyarrow.parquet.read_table(path, columns=columns)
+    rows = zip(*(table.column(name).to_pylist() for name in columns), strict=True)
+    return "".join(f"{','.join(map(str, row))}\n" for row in (columns, *rows))
+
+
+@contextlib.contextmanager
+def _outputs(*paths):
+    """Both outputs of this process go to files, also those of the core."""
     sys.stdout.flush()
-    paths = [place / "stdout", place / "stderr"]
-    child = os.fork()
-    if child == 0:
-        _become(words, folder, paths)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    return status, *(stream.read_text("utf-8", errors="replace") for stream in paths)
-
-
-def _become(words, folder, paths):
-    """Execute a command of Shallows in this process, and end."""
-    status = 1
+    kept, streams = [os.dup(1), os.dup(2)], (sys.stdout, sys.stderr)
+    for path, descriptor in zip(paths, (1, 2), strict=True):
+        with open(path, "w") as file:
+            os.dup2(file.fileno(), descriptor)
+    sys.stdout, sys.stderr = (open(to, "w", encoding="utf-8", closefd=False) for to in (1, 2))  # noqa: SIM115
     try:
-        for path, descriptor in zip(paths, (1, 2), strict=True):
-            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), descriptor)
-        sys.stdout, sys.stderr = (open(to, "w", encoding="utf-8", closefd=False) for to in (1, 2))  # noqa: SIM115
-        os.chdir(folder)
-        sys.argv = words
-        cli.main()
-        status = 0
-    except SystemExit as end:
-        status = end.code if isinstance(end.code, int) else int(end.code is not None)
-    except BaseException:
-        traceback.print_exc()
+        yield
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(status)
+        sys.stdout, sys.stderr = streams
+        for descriptor, before in zip((1, 2), kept, strict=True):
+            os.dup2(before, descriptor)
+            os.close(before)
+
+
+def _status(words, folder):
+    """The exit status of a command, which runs in this process: a fork would take ten times as long."""
+    place, arguments = os.getcwd(), sys.argv
+    handlers = {number: signal.getsignal(number) for number in (*signals.ENDING, signal.SIGALRM)}
+    try:
+        os.chdir(folder)
+        sys.argv = words
+        with mock.patch.multiple(progress, **SILENT):
+            cli.main()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    finally:
+        os.chdir(place)
+        sys.argv = arguments
+        atexit.unregister(cli._leave)  # it would end this process with the status of the command
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    return 0
 
 
 if __name__ == "__main__":

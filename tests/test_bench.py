@@ -99,6 +99,7 @@ def test_a_short_run_is_timed_whole_and_a_long_one_from_its_first_report(monkeyp
         assert (timer.hops, timer.wall_s, timer.setup_s) == (hops, seconds, 1.0 if hops == 90 else 0.0)
 
 
+@pytest.mark.nightly
 def test_a_measurement_runs_the_scenario_of_its_tree(tmp_path):
     """The installed core over the sources of this checkout: the fingerprint is that of the same run here."""
     import shallows

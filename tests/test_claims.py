@@ -5,7 +5,7 @@ from math import inf
 
 import pytest
 
-from validation import PAPERS, recorded, statements, store
+from validation import PAPERS, recorded, settings, statements, store
 from validation.claim import Band, ClaimError, Figure, Mutation, Paper, below, near, within
 from validation.documentation import ROOT
 from validation.expresspass.paper import first
@@ -19,11 +19,11 @@ KEPT = store.Store(ROOT / "results" / "papers")
 IDS = [
     f"{paper}{n}"
     for paper, last, gone in (
-        ("DX", 35, (34,)),
-        ("XP", 19, ()),
-        ("PO", 3, ()),
-        ("ED", 38, (35,)),
-        ("IN", 28, (13, 14, 25)),
+        ("DX", 38, (34,)),
+        ("XP", 21, ()),
+        ("PO", 4, ()),
+        ("ED", 41, (35,)),
+        ("IN", 29, (13, 14, 25)),
     )
     for n in range(1, last + 1)
     if n not in gone
@@ -217,6 +217,49 @@ def test_each_main_statement_has_claims_of_its_paper_or_a_reason():
     assert [id_ for one in listed for id_ in one.claims if id_ not in known] == []
     # Reno's full queue is judged in DX's figure alone.
     assert {id_ for one in listed for id_ in one.claims if known[id_] != one.paper} == {"DX35"}
+
+
+def test_each_number_of_a_setting_has_the_paper_s_sentence_or_a_reason():
+    known = settings.load()
+    found = {figure: settings.explained(figure, known) for figure in figures(TESTED)}
+    assert [
+        (figure.id, number) for figure, rows in found.items() for number, row in rows.items() if row is None
+    ] == []
+    used = {row for rows in found.values() for row in rows.values()}
+    assert [(row.paper, row.number, row.figures) for row in known if row not in used] == []
+    assert [
+        row.number
+        for row in known
+        if bool(row.quote) == bool(row.choice) or bool(row.quote) != bool(row.place)
+    ] == []
+
+
+def made_up_figure(setting):
+    paper = Paper("made-up", "Made up", "A paper", "nobody")
+    return paper.figure("Fig. 1", "A figure", setting=setting)(lambda lab: None)
+
+
+def test_numbers_of_a_setting_by_hand():
+    found = settings.numbers(
+        made_up_figure(
+            "Ten flows of dx@ns-2, K = 65, 4, 10 and 64 flows at 10 Gbps, 1.5 ms, 84 B, §3.2, Fig. 5; "
+            "from 7 and 3 Gbps, 10 %, 100,000 flows, TCP's 2 rules."
+        )
+    )
+    assert found == [
+        *("ten flows", "K = 65", "4, 10 and 64 flows", "10 Gbps", "1.5 ms", "84 B"),
+        *("7 and 3 Gbps", "10 %", "100,000 flows"),
+    ]
+
+
+def test_a_row_that_names_figures_comes_before_one_for_all():
+    figure = made_up_figure("10 Gbps, 2 ms.")
+    general, special, other = (
+        settings.Number("made-up", "10 Gbps", names, choice="none")
+        for names in ((), ("Fig. 1",), ("Fig. 2",))
+    )
+    assert settings.explained(figure, [other, general, special]) == {"10 Gbps": special, "2 ms": None}
+    assert settings.explained(figure, [other, general])["10 Gbps"] is general
 
 
 READ_AGAIN = (

@@ -21,7 +21,7 @@ from shallows.scenario.tables import HostTable, NetworkTable
 from shallows.units import OptionalCount
 
 PACKAGE = Path(sh.__file__).parent
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS, CRATES = (Path(__file__).parents[1] / name for name in ("docs", "crates"))
 CHOICES = {
     name: frozenset(get_args(value))
     for name, value in vars(contract).items()
@@ -158,6 +158,33 @@ def test_no_table_of_a_page_has_the_text_of_a_key_or_a_column():
         if cell.count(" ") >= 3 and cell in texts
     ]
     assert not found
+
+
+def test_no_comment_of_the_core_has_the_text_of_a_key_or_a_column():
+    """The request and the answer name the key where their field is the same."""
+    texts = {words(row.meaning) for row in keys.rows()}
+    texts |= {words(keys.description(model, name)) for model, name in declared_keys()}
+    texts |= {words(column.definition) for columns in ALL_TABLES.values() for column in columns.values()}
+    found = [
+        f"{path.name}: {comment}"
+        for folder in ("sim/src/spec", "contract/src")
+        for path in (CRATES / folder).glob("*.rs")
+        for comment in comments(path.read_text())
+        if comment.count(" ") >= 3 and comment in texts
+    ]
+    assert not found
+    assert "a full frame" in comments("    /// A full\n    /// frame.\n    mtu: u64,\n")
+
+
+def comments(source):
+    """The documentation comments of Rust, as words."""
+    blocks = re.findall(r"(?m)(?:^ *///.*\n)+", source)
+    return [words(re.sub(r"(?m)^ *///", " ", block)).strip(" .") for block in blocks]
+
+
+def declared_keys():
+    """(model, key) of every key that has a short text."""
+    return [(model, name) for model in keys.MODELS.values() if model for name in model.key_names()]
 
 
 def test_no_text_of_a_key_or_a_column_is_that_of_its_declaration():

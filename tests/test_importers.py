@@ -12,33 +12,10 @@ from shallows import cli
 from shallows.errors import ScenarioError
 from shallows.importers import write
 
-STAR = """
-duration = "1s"
-cc = "dcqcn"
-topology = { kind = "star", hosts = 8, rate = "400Gbps", rtt = "4us" }
-network = { pfc = true, mtu = "4096B" }
-traffic = [{ kind = "incast" }]
-"""
-LEAF_SPINE = """# two tiers
-Nodes 32
-Tiers 2
-Podsize 32
-
-Tier 0
-Downlink_speed_Gbps 100
-radix_down 8
-Radix_Up 4
-Downlink_Latency_ns 1000
-Oversubscribed 2
-Queue_Up 100000
-Queue_Down 100000
-Tier 1
-Downlink_speed_Gbps 100
-Radix_Down 8
-Bundle 2
-Downlink_Latency_ns 1000
-Queue_Down 100000
-"""
+INPUTS = Path(__file__).parent / "cases" / "import" / "inputs"
+STAR, LEAF_SPINE, HPCC = (
+    (INPUTS / name).read_text() for name in ("star.toml", "leaf-spine.topo", "topology.txt")
+)
 FAT_TREE = """Nodes 8
 Tiers 3
 Podsize 4
@@ -157,56 +134,6 @@ def test_messages_of_a_connection_are_sent_in_order(folder):
     assert [flows.behind.of(flow) for flow in range(3)] == [[], [0], [1]]
 
 
-BODY = "Nodes 8\nConnections 2\n0->1 id 1 start 0 size 10 send_done_trigger 3\n1->2 id 2 trigger 3 size 10\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("0->1 start 0 size 10\n", 'a.cm:1:1: line = "0->1": expected Nodes N before the first flow'),
-        ("Nodes 8\n", "a.cm:1:8: expected one flow or more"),
-        ("Nodes 8 9\n", 'a.cm:1:9: Nodes = "9": expected one number'),
-        ("Nodes 8\n0->8 start 0 size 1\n", 'a.cm:2:4: host = "8": expected a whole number from 0 to 7'),
-        ("Nodes 8\n3->3 start 0 size 1\n", 'a.cm:2:1: flow = "3->3": expected two different hosts'),
-        ("Nodes 8\n0->1 start 0 size -5\n", 'a.cm:2:19: size = "-5": expected a whole number from 0'),
-        ("Nodes 8\n0->1 start 0 bytes 5\n", 'a.cm:2:14: option = "bytes": expected one of id, start'),
-        ("Nodes 8\n0->1 start 0\n", 'flow = "0->1": expected size BYTES on this line'),
-        ("Nodes 8\n0->1 size 7\n", 'flow = "0->1": expected start T or trigger N'),
-        ("Nodes 8\n0->1 start 0 size\n", 'a.cm:2:18: size = "": expected a number'),
-        (
-            "Nodes 8\n0->1 start 0 size 1\nflow 1\n",
-            'a.cm:3:1: line = "flow": expected a line that begins with SRC',
-        ),
-        (BODY, 'a.cm:3:45: done_trigger = "3": expected the id of a trigger'),
-        (BODY + "trigger id 3\n", 'a.cm:5:1: line = "trigger": expected trigger id N and one of oneshot'),
-        (BODY + "trigger id 3 barrier\n", "expected count K"),
-        (
-            BODY + "trigger id 3 barrier count 2\n",
-            "expected 2 flows that fire trigger 3, to start this one; 1 flow",
-        ),
-        (
-            BODY + "trigger id 3 oneshot\ntrigger id 3 oneshot\n",
-            'a.cm:6:1: line = "trigger": expected one declar',
-        ),
-        (
-            BODY.replace("id 2 trigger", "id 1 trigger") + "trigger id 3 oneshot\n",
-            "expected an id that no other",
-        ),
-        (
-            BODY.replace("start 0 size 10", "trigger 3 size 10") + "trigger id 3 oneshot\n",
-            "expected no cycle; these would never start: 1 after 1",
-        ),
-        (
-            BODY.replace("1->2", "2->3 id 4 trigger 4 size 1\n1->2") + "trigger id 3 oneshot\n",
-            "the id of a trigger",
-        ),
-        ("Nodes 99\n0->1 start 0 size 1\n", "hosts = 99: expected a network of 99 hosts or more; it has 8"),
-    ],
-)
-def test_a_broken_matrix_is_reported_with_line_and_column(folder, text, expected):
-    assert expected in refused("a.cm", text)
-
-
 def test_counts_in_the_header_that_differ_are_named(folder):
     Path("a.cm").write_text("Nodes 8\nConnections 3\n0->1 start 0 size 10\n")
     written = write(["a.cm"], "out.toml", on="star.toml")
@@ -266,42 +193,6 @@ def test_a_failure_takes_an_uplink_down_from_the_start(folder):
     assert "a topology that is imported too" in refused("one.cm", text)
 
 
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        (("Podsize 32", "Podsize 16"), 'f.topo:4:9: Podsize = "16": expected 32, as Nodes, in two tiers'),
-        (("Tiers 2", "Tiers 4"), 'f.topo:3:7: Tiers = "4": expected 2 or 3'),
-        (
-            ("radix_down 8", "radix_down 7"),
-            'f.topo:4:9: value = "32": expected a multiple of radix_down of tier 0, 7',
-        ),
-        (
-            ("Oversubscribed 2", "Oversubscribed 4"),
-            'f.topo:11:16: Oversubscribed = "4": expected 2: 800 Gbps down',
-        ),
-        (
-            ("Radix_Down 8\nBundle 2", "Radix_Down 6\nBundle 2"),
-            'Radix_Down = "6": expected 8: its switches below it',
-        ),
-        (("Bundle 2", "Radix_Up 2"), "nothing: the top tier has no links upwards"),
-        (("Bundle 2", "Speed 2"), 'line = "Speed": expected Tier or one of downlink_speed_gbps'),
-        (("Bundle 2", "Bundle two"), 'Bundle = "two": expected a whole number'),
-        (("Bundle 2", "Bundle 0"), 'Bundle = "0": expected a whole number from 1'),
-        (("Gbps 100", "Gbps 10001"), '"10001": expected a whole number from 0 to 10000'),
-        (("Tier 1", "Tier 0"), 'Tier = "0": expected 0, 1 or 2, each once'),
-        (("Nodes 32\n", ""), "expected Nodes above 0 before the first Tier"),
-    ],
-)
-def test_a_broken_topology_is_reported_with_line_and_column(folder, change, expected):
-    Path("one.cm").write_text("Nodes 32\n0->31 start 0 size 10\n")
-    assert expected in refused("f.topo", LEAF_SPINE.replace(*change), "one.cm")
-
-
-HPCC = (
-    "5 1 4\n0\n0 1 100Gbps 0.001ms 0\n0 2 100Gb/s 1us 0\n0 3 10000Mbps 1000ns 0.000001\n0 4 1e11bps 1e-6 0\n"
-)
-
-
 def test_the_hpcc_simulator_numbers_hosts_as_nodes(folder):
     Path("topology.txt").write_text(HPCC)
     scenario = imported("flow.txt", "2\n1 4 3 100 200000 2\n3 2 3 100 50 2.000001\n", "topology.txt", on=None)
@@ -345,42 +236,6 @@ def test_forks_of_the_hpcc_simulator(folder):
     assert rows(imported("flow.txt", "1\n1 2 3 1000 0\n", "powertcp.txt", on=None)) == [(0, 1, 1000, 0)]
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "expected"),
-    [
-        (
-            "t.txt",
-            HPCC.replace("1000ns", "1000 ns"),
-            't.txt:5:15: delay = "1000": expected a delay such as 0.001ms, from 0s to 2s',
-        ),
-        (
-            "t.txt",
-            HPCC.replace("100Gb/s", "100G"),
-            't.txt:4:5: rate = "100G": expected a rate such as 100Gbps',
-        ),
-        (
-            "t.txt",
-            HPCC.replace("0 4 1e11bps 1e-6 0\n", ""),
-            "the file ends before all switches and links are there",
-        ),
-        ("t.txt", HPCC.replace("0 4 1e11", "4 4 1e11"), 't.txt:6:3: node = "4": expected another node'),
-        ("t.txt", HPCC.replace("0 4 1e11", "0 4 1e14"), "such as 100Gbps, from 1Mbps to 10Tbps"),
-        ("t.txt", HPCC.replace("5 1 4", "5 1 4 1 1", 1), "NODES SWITCHES LINKS"),
-        ("f.txt", "3\n1 4 3 100 5 0\n", 'f.txt:1:1: number of flows = "3": expected at most 1'),
-        ("f.txt", "1\n0 4 3 100 5 0\n", 'f.txt:2:1: host = "0": expected a host of the network, which has 4'),
-        ("f.txt", "1\n1 1 3 100 5 0\n", 'f.txt:2:3: host = "1": expected two different hosts'),
-        ("f.yaml", "test\nsize: 1\n", "f.yaml:1:1: expected a name that ends in .cm"),
-        ("f.txt", "1\n1 4 3 5\n", "SRC DST PRIORITY PORT BYTES START"),
-        ("f.txt", "1\n1 4 3 100 5 soon\n", 'f.txt:2:13: start = "soon": expected a number of seconds'),
-    ],
-)
-def test_broken_files_of_the_hpcc_simulator(folder, name, text, expected):
-    Path("flow.txt").write_text("1\n1 4 3 100 5 0\n")
-    Path("topology.txt").write_text(HPCC)
-    other = "flow.txt" if name == "t.txt" else "topology.txt"
-    assert expected in refused(name, text, other, on=None)
-
-
 def test_sizes_in_percent_become_arrivals_with_a_load(folder):
     text = "0 0\n10000 15\n20000 20\n30000000 100\n"
     Path("star.toml").write_text(
@@ -409,28 +264,6 @@ def test_columns_in_any_order_and_with_units(folder):
     assert rows(write(["flows.parquet"], "out.toml", on="star.toml").scenario) == written
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("src,dst,start\n", 'f.csv:1:1: columns = "src": expected bytes (bytes, size'),
-        ("src,dst,bytes,start\n0,1,5,0\n", 'f.csv:1:15: column = "start": expected a unit in its name'),
-        ("src,dst,bytes,size\n", 'f.csv:1:15: column = "size": expected one column of bytes'),
-        ("src,dst,bytes\n0,1\n", 'f.csv:2:1: line = "0": expected 3 columns, as in the first line, not 2'),
-        ("src,dst,bytes\n0,1,5.5\n", 'f.csv:2:5: bytes = "5.5": expected a whole number'),
-        ("src,dst,bytes\n0,x,5\n", 'f.csv:2:3: host = "x": expected a whole number'),
-        ("src,dst,bytes\n0,9,5\n", "expected a host of the network, which has 8"),
-        ("src,dst,bytes,id,after\n0,1,5,a,b\n", 'expected ids of flows of the file, not "b"'),
-        (
-            "src,dst,bytes,id,after\n0,1,5,a,b\n1,0,5,b,a\n",
-            "no cycle; these would never start: a after b after a",
-        ),
-        ("", "expected a first line with the names of columns"),
-    ],
-)
-def test_broken_columns_are_reported_with_line_and_column(folder, text, expected):
-    assert expected in refused("f.csv", text)
-
-
 def test_flows_come_back_as_they_were_written(folder):
     """200 random flows in each format: the scenario, and what it saves, has the same."""
     draw = random.Random(35)
@@ -454,15 +287,6 @@ def test_two_files_are_two_tenants(folder):
     scenario = imported("a.cm", "Nodes 8\n0->1 start 0 size 10\n", "b.cm")
     assert scenario.flows.names == ["a", "b"]
     assert rows(scenario) == [(0, 1, 10, 0), (2, 3, 20, 0)]
-
-
-def test_what_is_missing_is_asked_for(folder):
-    assert "--on SCENARIO" in refused("a.cm", "Nodes 2\n0->1 start 0 size 1\n", on=None)
-    assert "a file with flows or sizes too" in refused("f.topo", LEAF_SPINE, on=None)
-    Path("g.topo").write_text(LEAF_SPINE)
-    assert "one file with a topology" in refused("f.topo", LEAF_SPINE, "g.topo")
-    assert "a name that ends in .cm" in refused("flows.dat", "hello world, this is no flow\n")
-    assert "a readable file (No such file" in refused("a.cm", "Nodes 2\n0->1 start 0 size 1\n", "none.topo")
 
 
 def test_the_command_writes_files_and_says_what_it_assumed(folder):

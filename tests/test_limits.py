@@ -168,10 +168,12 @@ def test_a_message_that_takes_longer_than_any_run_has_no_ideal_time():
 
 def test_the_documentation_shows_the_table_of_limits():
     from shallows.base.limits import LIMITS
+    from shallows.registry.inserted import expanded
 
-    page = (Path(__file__).parents[1] / "docs" / "limits.md").read_text()
+    page = expanded((Path(__file__).parents[1] / "docs" / "limits.md").read_text())
     for limit in LIMITS:
         assert f"| {limit.what} |" in page
+    assert "| rate of a link | 1Mbps | 10Tbps | 65,535 B take 0.5 s at 1 Mbps |" in page
 
 
 # Statements of docs/limits.md in words: each with its sentence, which the page has.

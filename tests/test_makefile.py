@@ -44,8 +44,10 @@ def test_some_target_runs_each_test():
     options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
     asks = r"-m pytest[^\n&]*? -m (?:\"([^\"]+)\"|'([^']+)'|(\w+))(?= ?$)"
     by_target = [max(found) for found in re.findall(asks, (ROOT / "Makefile").read_text(), re.M)]
-    by_night = [max(found) for part in PARTS.values() for found in re.findall(asks, part)]
-    assert len(by_target) == 5  # kernel, papers, repository, thorough, types
+    by_night = [
+        max(found) for part in PARTS.values() for step in part.steps for found in re.findall(asks, step)
+    ]
+    assert len(by_target) == 6  # kernel, landing, papers, repository, thorough, types
     assert "kernel" in by_night
     chosen = [shlex.split(options["addopts"])[-1], *by_target, *by_night]
     markers = [marker.partition(":")[0] for marker in options["markers"]]
@@ -58,11 +60,31 @@ def test_some_target_runs_each_test():
 
 
 def test_continuous_integration_runs_each_target_with_tests():
-    commands = re.findall(r"^([\w-]+):.*\n(?:\t.*\n)*?\t.*-m pytest", (ROOT / "Makefile").read_text(), re.M)
-    assert {"test-python", "repository", "thorough"} <= set(commands)
+    commands = re.findall(
+        r"^([\w-]+):.*\n(?:[\t#i].*\n)*?\t.*-m pytest", (ROOT / "Makefile").read_text(), re.M
+    )
+    assert {"test-python", "papers", "repository", "thorough"} <= set(commands)
     run = (ROOT / ".ci" / "run").read_text()
     stages = set(re.findall(r"\bmake ([\w-]+)", run))
-    assert set(commands) - stages == {"soak-attach"}  # which make nightly has
+    # The first is in make nightly, the second measures, and make landing has the tests of the others.
+    assert set(commands) - stages == {"soak-attach", "suites", "test-python", "thorough"}
+
+
+def test_a_landing_runs_what_its_targets_run_one_by_one():
+    options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+    asks = r"^{}:.*\n(?:[\t#i].*\n)*?\t.*-m pytest .*-m \"(.*)\"$"
+
+    def find(target):
+        return re.search(asks.format(target), (ROOT / "Makefile").read_text(), re.M)[1]
+
+    parts = [shlex.split(options["addopts"])[-1], find("thorough"), find("papers")]
+    parts, whole = [Expression.compile(one) for one in parts], Expression.compile(find("landing"))
+    markers = [marker.partition(":")[0] for marker in options["markers"]]
+    for count in range(len(markers) + 1):
+        for marked in combinations(markers, count):
+            has = marked.__contains__
+            if any(one.evaluate(has) for one in parts) and not {"kernel", "types", "repository"} & {*marked}:
+                assert whole.evaluate(has), marked
 
 
 def test_the_bytecode_of_tests_is_kept():

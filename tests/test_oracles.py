@@ -41,6 +41,7 @@ def judged(text, world, number):
     return what
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("part", range(PARTS))
 def test_whatever_is_drawn_every_oracle_agrees(part):
     numbers = range(part, 2 * RUNS, PARTS)
@@ -60,6 +61,7 @@ def test_what_went_wrong_once_is_right(path):
     assert problem(text, world, tuple(oracles.DEAR | oracles.DRAWING)) == ("ran", None)
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("part", range(4))
 def test_whatever_is_bent_is_refused_with_a_sentence_or_runs_true(part):
     for number in range(part, 200, 4):

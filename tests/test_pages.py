@@ -6,9 +6,9 @@ also prints what it shows. `toml` or `python` beginning with `# name.toml` or `#
 diagram. `text` is nothing to run: a message, or a folder, whose files the blocks before it have made.
 """
 
-import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -73,13 +73,15 @@ def test_every_block_of_every_page_runs(page, tmp_path, monkeypatch):
         seen |= {path.name for path in tmp_path.rglob("*")}
 
 
+NIC = "Device #1:\n  RPG_AI_RATE_P1  20\n  CLAMP_TGT_RATE_P1  True(1)\n  SRIOV_EN  False(0)\n"
+
+
 def _settings(folder):
     """The files that docs/settings.md reads: settings of a switch and of a NIC, and a scenario."""
-    from test_settings import BASE, NIC_TEXTS, PROFILES
-
-    (folder / "config_db.json").write_text(json.dumps(PROFILES["tomahawk5"][0]))
-    (folder / "nic.txt").write_text(next(iter(NIC_TEXTS.values())))
-    (folder / "mine.toml").write_text(Scenario(**BASE).to_toml())
+    inputs = ROOT / "tests" / "cases" / "settings" / "inputs"
+    shutil.copy(inputs / "tomahawk5.json", folder / "config_db.json")
+    shutil.copy(inputs / "star.toml", folder / "mine.toml")
+    (folder / "nic.txt").write_text(NIC)
 
 
 def _scenarios(folder):

@@ -81,10 +81,10 @@ def test_an_import_of_an_internal_module_is_found():
     assert private("def f():\n    from shallows.worlds import packet") == ["shallows.worlds.packet"]
 
 
-def made_up(*bands, plot=None):
+def made_up(*bands, plot=(), nightly=False):
     """A claim on made-up metrics."""
     paper = Paper("made-up", "Made up", "A paper", "nobody")
-    figure = paper.figure("Fig. 1", "A figure", setting="None.", plot=plot)(lambda lab: None)
+    figure = paper.figure("Fig. 1", "A figure", setting="None.", plot=plot, nightly=nightly)(lambda lab: None)
     mutation = Mutation({"input:x": 1}, bands[0].metric)
     figure.claim("MU1", "A claim.", tolerance="T3: none", bands=bands, mutation=mutation)
     return figure.claims[0]
@@ -106,6 +106,34 @@ def test_the_papers_points_are_drawn_over_ours():
     assert [tuple(point) for point in overlay.get_xydata()] == [(4, 1.5), (16, 2.5)]
     assert overlay.get_markeredgecolor() == axes.lines[0].get_color()
     assert "paper" in axes.get_legend_handles_labels()[1]
+
+
+def test_a_panel_has_the_curves_of_its_title():
+    plots = [Plot("flows", "queue (KB)", panel=name, y_to=9) for name in ("DX", "DX (SW)")]
+    figure = made_up(within("a", 1, 2, reported=1.5), plot=plots).figure
+    series = {
+        "DX: flow 1": [[4, 16], [1, 2]],
+        "DX (SW): flow 1": [[4, 16], [3, 4]],
+        "DX (SW): flow 2": [[4, 16], [5, 6]],
+    }
+    panels = draw(figure, [{"series": series}]).axes
+    assert [(axes.get_title(loc="left"), axes.get_ylim()[1]) for axes in panels] == [
+        ("DX", 9),
+        ("DX (SW)", 9),
+    ]
+    drawn = [[(line.get_label(), *line.get_ydata()) for line in axes.lines] for axes in panels]
+    assert drawn == [[("flow 1", 1, 2)], [("flow 1", 3, 4), ("flow 2", 5, 6)]]
+
+
+def test_stacked_curves_end_where_they_end():
+    """At 1 s both flows send, 2 and 3; at 2 s the first has ended."""
+    figure = made_up(
+        within("a", 1, 2, reported=1.5), plot=Plot("time (s)", "throughput (Mbps)", "stack")
+    ).figure
+    (axes,) = draw(figure, [{"series": {"flow 1": [[0, 1], [2, 2]], "flow 2": [[1, 2], [3, 3]]}}]).axes
+    tops = [max(y for x, y in area.get_paths()[0].vertices if x == 1) for area in axes.collections]
+    last = [max(y for x, y in area.get_paths()[0].vertices if x == 2) for area in axes.collections]
+    assert (tops, last) == ([2, 5], [0, 3])
 
 
 FLOWS = Axis("flows", "", 2, (1, 2, 4))
@@ -196,6 +224,37 @@ def test_other_seeds_are_taken_from_the_file_while_the_first_one_gives_the_same(
     ((found, _),) = survey([claim], now, quick=True, on_file=on_file)
     assert (now.asked, round(found.estimates["a"].mean, 6)) == (asked, mean)
     assert witness.moved(on_file, {claim.figure.id: before[0][1]}) == []
+
+
+def test_to_record_the_same_values_of_the_first_seed_suffice(monkeypatch):
+    """The digest on file is of another picture."""
+    claim = made_up(within("a", 0, 10, reported=5))
+    monkeypatch.setattr("validation.store.measured", lambda _: claim.figure)
+    monkeypatch.setitem(globals(), "measured", lambda _: claim.figure)
+    monkeypatch.setattr(type(claim.figure), "count", lambda figure, quick: 2)
+    monkeypatch.setattr(store, "key", lambda *_: "key")
+    on_file = {claim.figure.id: {"digest": "another", "values": [{"a": 1.0}, {"a": 2.0}]}}
+    means = []
+    for first, to_record in ((1.0, True), (1.0, False), (1.1, True)):
+        now = Samples([first, 6.0])
+        ((found, _),) = survey([claim], now, quick=True, on_file=on_file, to_record=to_record)
+        means.append(round(found.estimates["a"].mean, 6))
+    assert means == [1.5, 3.5, 3.55]
+
+
+def test_a_nightly_figure_is_taken_from_the_file_and_measured_where_it_is_not_there(monkeypatch):
+    claim = made_up(within("a", 0, 10, reported=5), nightly=True)
+    monkeypatch.setattr("validation.store.measured", lambda _: claim.figure)
+    monkeypatch.setitem(globals(), "measured", lambda _: claim.figure)
+    monkeypatch.setattr(type(claim.figure), "count", lambda figure, quick: 2)
+    monkeypatch.setattr(store, "key", lambda *_: "key")
+    entry = {"digest": "another", "values": [{"a": 1.0}, {"a": 2.0}]}
+    means = []
+    for on_file in ({claim.figure.id: entry}, {}, {claim.figure.id: entry | {"values": [{"a": 1.0}]}}):
+        now = Samples([4.0, 6.0])
+        ((found, _),) = survey([claim], now, quick=True, on_file=on_file)
+        means.append((found.estimates["a"].mean, len(now.asked) > 0))
+    assert means == [(1.5, False), (5.0, True), (5.0, True)]
 
 
 def test_a_witness_is_for_quick_mode_alone(tmp_path):

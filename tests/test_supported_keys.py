@@ -11,7 +11,7 @@ import pytest
 
 from each import each
 from shallows.errors import ScenarioError
-from shallows.registry import worlds
+from shallows.registry import inserted
 from shallows.runner import WORLDS, prepare
 from shallows.scenario import HostTable, NetworkTable, RecordTable, Scenario, supported_keys
 from shallows.scenario.given import Given
@@ -384,7 +384,7 @@ def test_pauses_are_refused_where_no_world_supports_them(key):
 
 def test_the_documents_tables_are_the_declarations():
     models = {"network": NetworkTable, "hosts": HostTable, "record": RecordTable}
-    text = worlds.expanded(DOCUMENT.read_text())
+    text = inserted.expanded(DOCUMENT.read_text())
     for table in (
         supported_keys.world_table([MODULES[world].WORLD for world in WORLDS], models),
         supported_keys.transport_table(),

@@ -80,6 +80,53 @@ def test_no_module_names_an_algorithm():
     assert not found
 
 
+KINDS = frozenset(row["name"] for row in _core.markings())
+OF_FORMATS = "settings/"
+"""Files of formats of switches, which may ask for a kind of marking."""
+
+
+def asked(path):
+    """Where a module asks whether a `kind` is one of the markings, or has facts by their names."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Compare):
+            sides = list(ast.walk(node))
+            kinds = KINDS & {one.value for one in sides if isinstance(one, ast.Constant)}
+            if kinds and any(getattr(one, "attr", getattr(one, "id", "")) == "kind" for one in sides):
+                yield node.lineno, sorted(kinds)
+        elif isinstance(node, ast.Dict):
+            keys = {one.value for one in node.keys if isinstance(one, ast.Constant)}
+            if len(keys) > 1 and keys <= KINDS:
+                yield node.lineno, sorted(keys)
+
+
+def test_no_module_has_facts_of_a_marking_by_its_name():
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        place = path.relative_to(PACKAGE).as_posix()
+        if not place.startswith(OF_FORMATS):
+            found += [f"{place}:{line}: {kinds}" for line, kinds in asked(path)]
+    assert not found
+
+
+def test_the_search_for_markings_finds_them(tmp_path):
+    path = tmp_path / "one.py"
+    path.write_text('LEVELS = {"step": 1, "red": 2}\ndraws = self.kind in ("red", "pi")')
+    assert [kinds for _, kinds in asked(path)] == [["red", "step"], ["pi", "red"]]
+
+
+def test_the_catalog_says_what_a_marking_does():
+    """By their papers: RED and PI mark at random, CoDel drops at the head, step and RED have thresholds."""
+    rows = {row["name"]: row for row in _core.markings()}
+    assert {name for name, row in rows.items() if row["draws"]} >= {"red", "pi"}
+    assert not any(rows[name]["draws"] for name in ("step", "phantom", "codel", "rcp", "int"))
+    assert [name for name, row in rows.items() if row["judges_heads"]][:1] == ["codel"]
+    assert rows["step"]["thresholds"] == ["threshold"]
+    assert rows["red"]["thresholds"] == ["kmin", "kmax"]
+    assert rows["phantom"]["thresholds"] == []  # its queue is virtual
+    rules = {one["rule"] for row in rows.values() for one in row["parameters"]} - {None}
+    assert rules == set(defaults.PORT_RULES)
+
+
 def test_the_search_for_names_finds_them(tmp_path):
     assert named("dctcp") == {"dctcp"}
     assert named("use patched-timely (page rates)") == {"patched-timely"}

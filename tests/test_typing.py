@@ -165,7 +165,7 @@ def test_a_number_that_a_run_may_lack_is_a_float_or_none(tmp_path):
         name: f'import shallows as sh\nrun = sh.Run.load("x")\n{line}\n' for name, line in lines.items()
     }
     said = complaints(tmp_path, programs, "strict")
-    assert len(said.pop("unasked")) == 1
+    assert any('"None"' in message for message in said.pop("unasked"))
     assert said == {"asked": [], "helper": []}
 
 

@@ -143,7 +143,7 @@ class Mutation:
 
 
 class Plot(NamedTuple):
-    """The figure in the paper's form. kind: "line", "points", "steps", "cdf", "bars" or "scatter"."""
+    """A figure, or a panel of one, in the paper's form. kind: "line", "stack", "points", "steps", "cdf", "bars" or "scatter"."""
 
     x: str
     y: str
@@ -156,6 +156,10 @@ class Plot(NamedTuple):
     """Curves that are reference lines, such as the line of fairness."""
     y_from: float | None = None
     """Lower end of the vertical axis."""
+    y_to: float | None = None
+    """Its upper end."""
+    panel: str = ""
+    """Title of a panel. Its curves are those whose labels begin with "TITLE: "."""
     printed: Mapping[str, Sequence[tuple[float, float]]] = {}
     """The paper's points: label -> (x, y). Drawn as hollow marks, in the colour of the curve with the same label."""
 
@@ -212,7 +216,7 @@ class Figure:
     """A setting and what is measured in it. `measure(lab)` runs it for one seed.
 
     runs: scenario -> the port that is measured, or "" where flows alone are. seeds: how many in quick mode. setting: what the
-    paper prints of it, and which variant of each algorithm is used.
+    paper prints of it, and which variant of each algorithm is used. nightly: too dear for `--witness`, which takes it from the file.
     """
 
     paper: "Paper"
@@ -222,7 +226,8 @@ class Figure:
     measure: Measure | None
     runs: Mapping[str, str]
     seeds: int
-    plot: Plot | None
+    plots: tuple[Plot, ...] = ()
+    nightly: bool = False
     claims: list[Claim] = field(default_factory=list[Claim])
 
     @property
@@ -266,12 +271,15 @@ class Paper:
 
     def figure(
         self, name: str, title: str, *, setting: str, runs: Mapping[str, str] | None = None,
-        seeds: int = 3, plot: Plot | None = None,
+        seeds: int = 3, plot: Plot | Sequence[Plot] = (), nightly: bool = False,
     ) -> Callable[[Measure], Figure]:  # fmt: skip
-        """Makes a `Figure` of the function below it. No runs: closed forms or equations."""
+        """Makes a `Figure` of the function below it. No runs: closed forms or equations. plot: its form, or those of its panels."""
+        plots = (plot,) if isinstance(plot, Plot) else tuple(plot)
 
         def enter(measure: Measure) -> Figure:
-            self.figures.append(Figure(self, name, title, setting, measure, runs or {}, seeds, plot))
+            self.figures.append(
+                Figure(self, name, title, setting, measure, runs or {}, seeds, plots, nightly)
+            )
             return self.figures[-1]
 
         return enter
@@ -290,6 +298,6 @@ class Paper:
 
     def cannot(self, id_: str, figure: str, text: str, why: str, *, check: bool = False) -> None:
         """Adds a claim that cannot be tested, with the reason."""
-        empty = Figure(self, figure, text, "", None, {}, 0, None)
+        empty = Figure(self, figure, text, "", None, {}, 0)
         empty.claims.append(Claim(id_, empty, text, figure, "T4", (), None, check=check, cannot=why))
         self.figures.append(empty)

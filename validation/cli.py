@@ -1,4 +1,4 @@
-"""`python -m validation list | run | report | hosts | draw`: five papers, claim by claim."""
+"""`python -m validation list | run | report | settings | hosts | draw`: five papers, claim by claim."""
 
 import json
 import sys
@@ -12,11 +12,12 @@ from typer.core import TyperGroup
 import shallows as sh
 
 if TYPE_CHECKING:
-    from validation.claim import Claim, Figure
+    from validation.claim import Claim, Measured
     from validation.reach import Extent
     from validation.store import Sample
     from validation.survey import Outcome
     from validation.verdict import Finding
+    from validation.witness import OnFile
 
 
 class Commands(TyperGroup):
@@ -185,7 +186,7 @@ def report(
         bool,
         typer.Option(
             "--witness",
-            help="Measure one seed of each figure, and all of those where it gives another sample than on file. With --quick.",
+            help="Measure one seed of each figure but the nightly ones, and all of those where it gives another sample than on file; with --record, other values. With --quick.",
         ),
     ] = False,
 ) -> None:
@@ -202,10 +203,10 @@ def report(
         raise sh.ScenarioError(
             "--seed-set", str(seed_set), "0 with --record: the file has that set's findings"
         )
-    if witness_ and (record or seed_set or not quick):
-        raise sh.ScenarioError("--witness", "true", "--quick beside it, and neither --record nor --seed-set")
+    if witness_ and (seed_set or not quick):
+        raise sh.ScenarioError("--witness", "true", "--quick beside it, and no --seed-set")
     on_file = witness.load() if witness_ else None
-    every = _survey(ids, store, quick, threads, seed_set, on_file=on_file)
+    every = _survey(ids, store, quick, threads, seed_set, on_file=on_file, to_record=record)
     results = {one.claim.id: (one, samples) for one, samples in every if not isinstance(one, Extent)}
     extents = [(one, samples) for one, samples in every if isinstance(one, Extent)]
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -217,7 +218,8 @@ def report(
         picture(results)
         if quick:
             rows = [row.id for paper in PAPERS for row in (*paper.figures, *paper.reaches)]
-            witness.save({**witness.load(), **witness.entries(_by_row(every))}, rows)
+            found = {row.id: samples for row, samples in _by_row(every)}
+            witness.save({**witness.load(), **witness.entries(found)}, rows)
     findings = [finding for finding, _ in results.values()]
     verdicts = [finding.verdict for finding in findings]
     for finding in findings:
@@ -225,8 +227,8 @@ def report(
             _print(finding)
     counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
     print(f"{counts}: {out}")
-    if witness_ and (moved := witness.moved(on_file or {}, _by_row(every))):
-        print(f"first seeds unlike those on file, so that all seeds were measured: {', '.join(moved)}")
+    if witness_ and not record:
+        _print_witnesses(on_file or {}, every)
     changed = recorded.changed(recorded.load(), findings)
     for finding, before in changed:
         print(f"{finding.claim.id}: {finding.verdict}, on file: {before}")
@@ -236,12 +238,24 @@ def report(
         raise typer.Exit(1)
 
 
-def _by_row(every: "Sequence[Outcome]") -> "dict[str, list[Sample]]":
-    """The samples of each figure and reach, by its id."""
+def _print_witnesses(on_file: "OnFile", every: "Sequence[Outcome]") -> None:
+    from validation import witness
+
+    rows = _by_row(every)
+    taken = [row.id for row, _ in rows if witness.kept(on_file, row)]
+    tried = {row.id: samples for row, samples in rows if row.id not in taken}
+    if moved := witness.moved(on_file, tried):
+        print(f"first seeds unlike those on file, so that all seeds were measured: {', '.join(moved)}")
+    if taken:
+        print(f"measured by nightly checks alone: {', '.join(taken)}")
+
+
+def _by_row(every: "Sequence[Outcome]") -> "list[tuple[Measured, list[Sample]]]":
+    """The figures and reaches, each once, with their samples."""
     from validation.reach import Extent
 
     rows = ((one.row if isinstance(one, Extent) else one.claim.figure, samples) for one, samples in every)
-    return {row.id: samples for row, samples in rows if samples}
+    return list({row.id: (row, samples) for row, samples in rows if samples}.values())
 
 
 def _record(found: "Sequence[Finding | Extent]", commit: str, quick: bool) -> None:
@@ -298,6 +312,32 @@ def mutations(
 
 
 @app.command()
+def settings(
+    ids: Ids = None,
+    draw_: Annotated[int, typer.Option("--draw", min=0, help="How many to draw; all if 0.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(help="What draws them; a new one, which is printed, if absent.")
+    ] = None,
+) -> None:
+    """Print settings of figures, and for each number the sentence of the paper, or why it has this value."""
+    from secrets import randbelow
+
+    from validation.settings import draw, explained, load
+    from validation.survey import claims, figures
+
+    chosen = [figure for figure in figures(claims(ids)) if figure.setting]
+    if draw_:
+        seed = randbelow(10**6) if seed is None else seed
+        print(f"seed {seed}")
+        chosen = draw(chosen, draw_, seed)
+    known = load()
+    for figure in chosen:
+        print(f"\n{figure.paper.short}, {figure.name}: {figure.setting}")
+        for number, row in explained(figure, known).items():
+            print(f"  {number}: {row.source if row else 'no row of settings.toml'}")
+
+
+@app.command()
 def hosts(
     record: Annotated[
         bool, typer.Option("--record", help="Keep the numbers, and update the documentation.")
@@ -324,15 +364,16 @@ def draw(
     ),
     form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="png, svg or pdf.")] = "png",
 ) -> None:
-    """Draw the papers' figures from our runs, with the printed points as hollow marks."""
+    """Draw the papers' figures from our runs of one seed, with the printed points as hollow marks."""
+    from shallows.sweeps.progress import Progress
     from validation.drawn import FORMATS, save
-    from validation.reach import Extent
+    from validation.store import Store
+    from validation.survey import claims, figures, firsts
 
     if form not in FORMATS:
         raise sh.ScenarioError("--format", form, "png, svg or pdf")
-    drawn: dict[str, tuple[Figure, list[Sample]]] = {}
-    for found, samples in _survey(ids, store, quick, threads):
-        if not isinstance(found, Extent) and samples:
-            drawn[found.claim.figure.id] = (found.claim.figure, samples)
-    paths = save(drawn.values(), out, form)
+    chosen = [figure for figure in figures(claims(ids)) if figure.plots]
+    with Progress(unit="figures") as bar:
+        samples = firsts(chosen, Store(store), quick=quick, threads=threads, bar=bar)
+    paths = save(((figure, [samples[figure.id]]) for figure in chosen), out, form)
     print(f"{len(paths)} figures: {out}")

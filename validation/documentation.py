@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from validation import recorded, statements
+from validation import recorded, settings, statements
 from validation.verdict import VERDICTS
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 FIGURES = ROOT / "docs" / "figures" / "papers"
 KEYS = ("dx", "expresspass", "poster", "ecn-or-delay", "inigo")
-PAGES = ("docs/papers.md", *(f"docs/papers/{key}.md" for key in KEYS))
+PAGES = ("docs/papers.md", *(f"docs/papers/{key}.md" for key in (*KEYS, "settings")))
 PICTURE = ROOT / "docs" / "figures" / "papers.png"
 PICTURED = {
     "DX1": "DX, Fig. 1: what marks tell of the queue",
@@ -48,7 +48,7 @@ def picture(results: "Results") -> None:
     with figure.styled():
         for axes, (id_, title) in zip(figure.subplots(1, len(PICTURED)), PICTURED.items(), strict=True):
             finding, samples = results[id_]
-            draw_on(axes, finding.claim.figure, samples)
+            draw_on(axes, finding.claim.figure.plots[0], samples[0]["series"])
             axes.set_title(title)
     figure.savefig(PICTURE, dpi=110, metadata={"Software": None})
 
@@ -67,6 +67,8 @@ def _table(name: str, content: "Content") -> str:
         return _reach(PAPERS, content)
     if name == "statements":
         return statements.table(content)
+    if name == "settings":
+        return settings.table(PAPERS)
     if name == "failures":
         return _failures(PAPERS, content)
     return _figures(next(paper for paper in PAPERS if paper.key == name), content)
@@ -117,7 +119,7 @@ def _figures(paper: "Paper", content: "Content") -> str:
 
 def _figure(figure: "Figure", content: "Content") -> str:
     parts = [f"## {figure.name}: {figure.title}\n"]
-    if figure.plot is not None:
+    if figure.plots:
         parts.append(f"![{figure.title}](../figures/papers/{figure.id}.png)\n")
     if figure.setting:
         ports = ", ".join(f"`{port}`" for port in sorted({port for port in figure.runs.values() if port}))

@@ -19,13 +19,24 @@ if TYPE_CHECKING:
 
 
 def draw(row: "Measured", samples: "Sequence[Sample]") -> Drawing | None:
-    """The figure from the first seed's curves; None where it has none."""
-    if row.plot is None or not samples or not samples[0]["series"]:
+    """The figure from the first seed's curves, two panels beside each other; None where it has none."""
+    if not row.plots or not samples or not samples[0]["series"]:
         return None
-    figure = Drawing((5.2, 3.3))
+    lines, columns = (1, 1) if len(row.plots) == 1 else ((len(row.plots) + 1) // 2, 2)
+    figure = Drawing((5.2, 3.3) if columns == 1 else (7.6, 2.6 * lines))
     with figure.styled():
-        draw_on(figure.subplots(), row, samples)
+        grid = figure.subplots(lines, columns, squeeze=False)
+        for axes, plot in zip(grid.flat, row.plots, strict=False):
+            draw_on(axes, plot, _of_panel(plot, samples[0]["series"]))
+        for axes in grid.flat[len(row.plots) :]:
+            axes.set_visible(False)
     return figure
+
+
+def _of_panel(plot: "Plot", series: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The curves of a panel, by their labels in its legend."""
+    begin = f"{plot.panel}: " if plot.panel else ""
+    return {label.removeprefix(begin): curve for label, curve in series.items() if label.startswith(begin)}
 
 
 def draw_reach(found: "Extent") -> Drawing:
@@ -61,13 +72,12 @@ def _reach_on(axes: "Axes", axis: "Axis", points: "Sequence[Point]", band: "Band
         axes.set_yscale("log")
 
 
-def draw_on(axes: "Axes", row: "Measured", samples: "Sequence[Sample]") -> None:
-    """Draws the same on `axes`."""
-    plot, series = row.plot, samples[0]["series"]
-    if plot is None:
-        return
+def draw_on(axes: "Axes", plot: "Plot", series: Mapping[str, Any]) -> None:
+    """Draws the curves of one panel on `axes`."""
     drawn = [label for label in series if label not in plot.guides]
-    for i, label in enumerate(drawn):
+    if plot.kind == "stack":
+        _stack_on(axes, series)
+    for i, label in enumerate(drawn if plot.kind != "stack" else ()):
         x, y = (np.array(values) for values in series[label])
         _series_on(axes, plot.kind, label, x, y, i, len(drawn))
     for label, dashes in zip(plot.guides, ("--", ":", "-."), strict=False):
@@ -77,9 +87,18 @@ def draw_on(axes: "Axes", row: "Measured", samples: "Sequence[Sample]") -> None:
     _printed_on(axes, plot, drawn)
     axes.set_xlabel(plot.x)
     axes.set_ylabel(plot.y)
+    axes.set_title(plot.panel)
     _scales_on(axes, plot, series)
     if len(axes.get_legend_handles_labels()[1]) > 1:
         axes.legend(fontsize=8 if len(series) < 5 else 7)
+
+
+def _stack_on(axes: "Axes", series: Mapping[str, Any]) -> None:
+    """Curves above each other, the first at the bottom, which may begin and end at times of their own."""
+    times = np.unique(np.concatenate([x for x, _ in series.values()]))
+    heights: list[F64] = [np.interp(times, x, y, left=0, right=0) for x, y in series.values()]
+    colours = [COLOURS[i % len(COLOURS)] for i in range(len(heights))]
+    axes.stackplot(times, heights, colors=colours, lw=0)
 
 
 def _printed_on(axes: "Axes", plot: "Plot", drawn: Sequence[str]) -> None:
@@ -118,6 +137,8 @@ def _scales_on(axes: "Axes", plot: "Plot", series: Mapping[str, Any]) -> None:
         axes.set_ylim(bottom=plot.y_from)
     elif plot.kind in ("points", "bars", "steps") and min(min(y) for _, y in series.values()) >= 0:
         axes.set_ylim(bottom=0)
+    if plot.y_to is not None:
+        axes.set_ylim(top=plot.y_to)
     if plot.names:
         axes.set_xticks(next(iter(series.values()))[0], plot.names, fontsize=7)
     elif plot.kind == "points":

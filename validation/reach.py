@@ -39,6 +39,7 @@ class Reach:
     measure: "Callable[[Lab], None]"
     runs: Mapping[str, str]
     differs: str = ""
+    nightly = False
 
     def count(self, quick: bool) -> int:
         """How many seeds."""

@@ -73,11 +73,13 @@ def survey(
     seed_set: int = 0,
     bar: engine.Watcher | None = None,
     on_file: OnFile | None = None,
+    to_record: bool = False,
 ) -> list[Outcome]:
     """The `Finding` of each claim and the `Extent` of each reach, with the samples of its figure in the order of its seeds.
 
     Samples in `store` are not measured again. seed_set: which of the disjoint sets of seeds. on_file: the samples of quick mode on file,
-    which stand for those of a figure whose first seed gives the same as there.
+    which stand for those of a nightly figure, and of one whose first seed gives the same as there. to_record: nightly figures are
+    measured, and the same values suffice.
     """
     rows: list[Measured] = [
         *figures([one for one in chosen if isinstance(one, Claim)]),
@@ -87,22 +89,44 @@ def survey(
         row.id: [Measurement.of(row, seed, quick, change) for seed in seeds(row, quick, seed_set)]
         for row in rows
     }
-    # Each measurement has a process: most of its time is Python.
-    executor = partial(executors.local, workers=threads)
 
     def measured(jobs: Iterable[Measurement]) -> dict[tuple[str, int], Sample]:
-        return {(job.id, job.seed): sample for job, sample in engine.results([*jobs], store, executor, bar)}
+        return _measured(jobs, store, threads, bar)
 
     samples: dict[str, list[Sample]] = {}
     if on_file is not None:
-        for (id_, _), first in measured(jobs[0] for jobs in wanted.values()).items():
-            others = witness.others(on_file, id_, len(wanted[id_]), first)
+        if not to_record:
+            samples = {row.id: kept for row in rows if (kept := witness.kept(on_file, row))}
+        tried = (jobs[0] for id_, jobs in wanted.items() if id_ not in samples)
+        for (id_, _), first in measured(tried).items():
+            others = witness.others(on_file, id_, len(wanted[id_]), first, values_alone=to_record)
             if others is not None:
                 samples[id_] = [first, *others]
     rest = {id_: jobs for id_, jobs in wanted.items() if id_ not in samples}
     found = measured(job for jobs in rest.values() for job in jobs)
     samples |= {id_: [found[id_, job.seed] for job in jobs] for id_, jobs in rest.items()}
     return [_outcome(one, samples) for one in chosen]
+
+
+def firsts(
+    rows: Iterable[Figure],
+    store: Store,
+    *,
+    quick: bool,
+    threads: int | None = None,
+    bar: engine.Watcher | None = None,
+) -> dict[str, Sample]:
+    """The samples of the first seeds of figures, by their ids."""
+    jobs = [Measurement.of(row, seeds(row, quick)[0], quick) for row in rows]
+    return {id_: sample for (id_, _), sample in _measured(jobs, store, threads, bar).items()}
+
+
+def _measured(
+    jobs: Iterable[Measurement], store: Store, threads: int | None, bar: engine.Watcher | None
+) -> dict[tuple[str, int], Sample]:
+    # Each measurement has a process: most of its time is Python.
+    executor = partial(executors.local, workers=threads)
+    return {(job.id, job.seed): sample for job, sample in engine.results([*jobs], store, executor, bar)}
 
 
 def _outcome(one: Claim | Reach, found: Mapping[str, list[Sample]]) -> Outcome:

@@ -1,8 +1,8 @@
 """The witness of a figure: its first seed. Where it gives what is on file, the other seeds need not be measured.
 
 `python -m validation report --quick --record` writes the file, with the values of all seeds and a digest of what the first one gave:
-values, curves and commands. A landing measures the witnesses, and every seed of a figure whose witness gave something else; nightly
-checks measure all seeds.
+values, curves and commands. A landing measures the witnesses, and every seed of a figure whose witness gave something else; of nightly
+figures it measures nothing. Nightly checks measure all seeds of all figures.
 """
 
 import hashlib
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from validation.claim import Measured
     from validation.store import Sample
 
 FILE = Path(__file__).with_name("samples.json")
@@ -37,7 +38,7 @@ def entries(measured: Mapping[str, Sequence["Sample"]]) -> OnFile:
     return {
         id_: {
             "digest": digest(samples[0]),
-            "values": [{name: _short(value) for name, value in one["values"].items()} for one in samples],
+            "values": [_rounded(one) for one in samples],
         }
         for id_, samples in measured.items()
     }
@@ -52,17 +53,38 @@ def moved(on_file: OnFile, measured: Mapping[str, Sequence["Sample"]]) -> list[s
 
 def digest(sample: "Sample") -> str:
     """A digest of a sample, equal where its numbers agree to `DIGITS`."""
-    values = {name: _short(value) for name, value in sample["values"].items()}
-    content = json.dumps([values, sample["series"], sample["ran"]], sort_keys=True)
+    content = json.dumps([_rounded(sample), sample["series"], sample["ran"]], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
-def others(on_file: OnFile, id_: str, seeds: int, first: "Sample") -> list["Sample"] | None:
-    """The samples of all seeds but the first, without curves; None where the file does not have them, or another first one."""
+def others(
+    on_file: OnFile, id_: str, seeds: int, first: "Sample", values_alone: bool = False
+) -> list["Sample"] | None:
+    """The samples of all seeds but the first, without curves; None where the file does not have them, or another first one.
+
+    values_alone: curves and commands of the first one may differ, as they do after a change of what a figure shows.
+    """
     its = on_file.get(id_)
-    if its is None or len(its["values"]) != seeds or its["digest"] != digest(first):
+    if its is None or len(its["values"]) != seeds:
         return None
-    return [{"values": values, "series": {}, "ran": [], "used": []} for values in its["values"][1:]]
+    same = its["values"][0] == _rounded(first) if values_alone else its["digest"] == digest(first)
+    if not same:
+        return None
+    return _samples(its)[1:]
+
+
+def kept(on_file: OnFile, row: "Measured") -> list["Sample"] | None:
+    """The samples of a nightly figure, without curves; None of another, and where the file does not have them."""
+    its = on_file.get(row.id)
+    return _samples(its) if row.nightly and its and len(its["values"]) == row.count(True) else None
+
+
+def _samples(its: Mapping[str, Any]) -> list["Sample"]:
+    return [{"values": values, "series": {}, "ran": [], "used": []} for values in its["values"]]
+
+
+def _rounded(sample: "Sample") -> dict[str, float]:
+    return {name: _short(value) for name, value in sample["values"].items()}
 
 
 def _short(value: float) -> float:

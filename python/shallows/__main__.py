@@ -13,5 +13,11 @@ def main() -> None:
     main()
 
 
+def flow_session() -> None:
+    """Run `shallows flow-session`. Programs that start `BINARY --flow-session` name this as their binary."""
+    sys.argv[1:] = ["flow-session", *(word for word in sys.argv[1:] if word != "--flow-session")]
+    main()
+
+
 if __name__ == "__main__":
     main()

@@ -45,6 +45,12 @@ def host_stamps(count: int, interval_ns: int, polls: bool, answers: bool) -> lis
 def longest_gaps(seconds: float, at_least_ns: int) -> list[int]:
     """Gaps of at least so many ns between two readings of the clock, of a thread that does nothing else."""
 
+def flow_session(open: Callable[[str, int, int], Request | None], input: int, output: int) -> bool:
+    """Serve a session of another program over two descriptors; whether it was closed in order.
+
+    `open` makes the request of a profile for a seed and a number of hosts. Its `ValueError` is an answer.
+    """
+
 def watch(
     request: Request,
     watched: Mapping[str, object],

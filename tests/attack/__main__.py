@@ -1,7 +1,7 @@
 """Attacks on files, from a seed, bounded in number: `python -m attack --kills 500 --memory 100`.
 
 Each attack checks what the user would find afterwards. The first failure ends the program with status 1 and
-leaves its folder.
+leaves its folder. Attacks that are left when the time ends, or Ctrl-C comes, give status 124.
 """
 
 import argparse
@@ -26,6 +26,8 @@ PARTS = {
 }
 
 
+UNFINISHED = 124
+"""The exit status of attacks that found nothing and are not all done."""
 COUNTS = {"kills": 500, "disks": 20, "folders": 200, "forged": 2000, "memory": 100, "tables": 200}
 
 
@@ -58,12 +60,21 @@ def main() -> int:
                 _keep(given, kept, name)
                 if time.monotonic() > until:
                     break
+        except KeyboardInterrupt:
+            until = 0.0
         except AssertionError as error:
             print(f"{name} {done}: {error}\nin {place}")
             return 1
         print(f"{done} {name} in {time.monotonic() - began:.0f} s: {dict(sorted(seen.items()))}", flush=True)
         shutil.rmtree(place)
-    if given.state and all(kept.get(name, 0) >= getattr(given, name) for name in PARTS):
+        if time.monotonic() > until:
+            break
+    left = {name: getattr(given, name) - kept.get(name, 0) for name in PARTS}
+    if any(count > 0 for count in left.values()):
+        words = ", ".join(f"{count} {name}" for name, count in left.items() if count > 0)
+        print(f"ended with {words} left")
+        return UNFINISHED
+    if given.state:
         given.state.unlink(missing_ok=True)
     return 0
 

@@ -1,8 +1,8 @@
 """`python -m soak --seconds 60`: as many random scenarios as the time allows, from a seed that it prints.
 
 Every scenario runs in a process that may die; one that takes more processor time than `--patience` is killed,
-or ten times as long if it waits. Findings are written to `--out`, each with its scenario; the exit status is
-1 if there are any.
+or ten times as long if it waits. Findings are written to `--out`, each with its scenario. The exit status is
+1 if there are any, and 124 if the time ended, or Ctrl-C came, before the scenarios of `--count` were tried.
 """
 
 import argparse
@@ -18,6 +18,10 @@ from pathlib import Path
 
 from soak.worker import GRAMMARS, Worker
 
+ENDLESS = 10**9
+UNFINISHED = 124
+"""The exit status of a soak without findings that has scenarios left."""
+
 
 def main():
     options = _options()
@@ -30,9 +34,14 @@ def main():
     busy = {}
     with suppress(KeyboardInterrupt):
         _soak(options, state, workers, numbers, busy)
-    state.save(busy, next(numbers, options.count))
+    first = min([next(numbers, options.count), *busy.values()])
+    state.save(first)
     _report(findings, counts, options, seed, time.monotonic() - began)
-    sys.exit(bool(findings))
+    if findings:
+        sys.exit(1)
+    if options.count < ENDLESS and first < options.count:
+        print(f"ended at number {first} of {options.count}")
+        sys.exit(UNFINISHED)
 
 
 class State:
@@ -48,11 +57,10 @@ class State:
         self.findings = {kind: [tuple(one) for one in its] for kind, its in kept.get("findings", {}).items()}
         self.last = options.count
 
-    def save(self, busy, following):
+    def save(self, first):
         """Write the file, with the first number that is unfinished; remove that of a whole soak."""
         if self.file is None:
             return
-        first = min([following, *busy.values()])
         if first >= self.last:
             self.file.unlink(missing_ok=True)
             return
@@ -73,10 +81,10 @@ def _soak(options, state, workers, numbers, busy):
             if done is not None:
                 _note(findings, counts, seed, busy.pop(worker), done)
                 if sum(counts.values()) % 20 == 0:
-                    state.save(busy, following)
+                    state.save(min([following, *busy.values()]))
                 if sum(counts.values()) % 500 == 0:
                     print(f"\r{sum(counts.values())} {dict(counts)}", end="", file=sys.stderr)
-            over = options.seconds and time.monotonic() - began > options.seconds
+            over = options.seconds is not None and time.monotonic() - began > options.seconds
             if worker not in busy and not over and (number := next(numbers, None)) is not None:
                 busy[worker], following = number, number + 1
                 worker.give(options.grammar, seed, number, options.patience, options.why)
@@ -90,7 +98,7 @@ def _options():
     parser.add_argument("--grammar", choices=GRAMMARS, default="scenarios", help="where scenarios come from")
     parser.add_argument("--seed", type=int, help="of all scenarios; a new one if absent")
     parser.add_argument("--first", type=int, default=0, help="number of the first scenario")
-    parser.add_argument("--count", type=int, default=10**9, help="the number at which to end")
+    parser.add_argument("--count", type=int, default=ENDLESS, help="the number at which to end")
     parser.add_argument("--why", action="store_true", help="also ask why of every flow that finished")
     parser.add_argument("--state", type=Path, help="a file from which an ended soak continues")
     parser.add_argument("--seconds", type=float, help="how long at most")

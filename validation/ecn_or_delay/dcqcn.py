@@ -7,7 +7,7 @@ import numpy as np
 
 from shallows.fluid import Dcqcn
 from shallows.fluid.published import approximate_marking
-from shallows.fluid.trajectory import trajectory
+from shallows.fluid.trajectory import Flows, trajectory
 from validation.claim import Mutation, Plot, below, near, within
 from validation.ecn_or_delay.paper import (
     DCQCN,
@@ -25,6 +25,7 @@ from validation.ecn_or_delay.paper import (
 from validation.runs import BOTTLENECK
 
 if TYPE_CHECKING:
+    from shallows import Run
     from validation.lab import Lab
 
 COUNTS = (2, 4, 6, 10, 20)
@@ -33,24 +34,35 @@ COUNTS = (2, 4, 6, 10, 20)
 @ECN_OR_DELAY.figure(
     "Fig. 2",
     "DCQCN's queue in packets and in the equations",
-    setting=LINK_40G + " 4 us of round trip.",
+    setting=LINK_40G
+    + " 4 us of round trip, which the paper does not print. All flows start at line rate (§3.1), which fills up to 5 MB in the first millisecond; the picture ends at 400 KB.",
     runs={"dcqcn": BOTTLENECK},
-    plot=Plot("flows", "mean queue (KB)", "points"),
+    plot=[Plot("time (ms)", "queue (KB)", y_from=0, y_to=400, panel=f"{flows} flows") for flows in (2, 10)],
 )
 def fig2(lab: "Lab") -> None:
     spread: list[float] = []
     for flows in COUNTS:
         run = lab.run(
-            "dcqcn", topology__hosts=flows, traffic__0__flows=flows, duration="600ms", record__queues="off",
-            cc__name=DCQCN,
+            "dcqcn", topology__hosts=flows, traffic__0__flows=flows, duration="600ms", cc__name=DCQCN,
+            record__queues="100us" if flows in (2, 10) else "off",
         )  # fmt: skip
+        if flows in (2, 10):
+            show_start(lab, run, flows)
         lab.say(f"{flows} flows", queue_kb(lab, run))
         port = lab.port(run)
         lab.say(f"marked of {flows} flows", port["marked"] / port["sent"])
         spread.append(ratio(run))
     lab.say("largest ratio of two rates", max(spread))
-    lab.curve("packets", COUNTS, [lab.values[f"{n} flows"] for n in COUNTS])
-    lab.curve("equations", COUNTS, [at_rest(Dcqcn(flows=n, ramp="extended"))[1] for n in COUNTS])
+
+
+def show_start(lab: "Lab", run: "Run", flows: int) -> None:
+    """Draws the queue of the first 100 ms, in packets and in the equations."""
+    packets = lab.queue(run)
+    packets = packets[packets.time_us <= 100e3]
+    lab.curve(f"{flows} flows: packets", packets.time_us / 1e3, packets.queue_bytes / 1e3)
+    model = Dcqcn(flows=flows, ramp="extended")
+    fluid = trajectory(model, 0.1, flows=[Flows(count=flows, rate_bps=model.rate)])
+    lab.curve(f"{flows} flows: equations", fluid.time_s * 1e3, fluid.queue_bytes / 1e3)
 
 
 fig2.claim(
@@ -174,9 +186,12 @@ fig4.claim(
     "Fig. 5",
     "DCQCN in packets at 4 and 85 us",
     setting=LINK_40G
-    + " Ten flows; the last 0.1 s of 0.3. A receiver that looks every 50 us, as in the authors' simulator, and one that answers at once, at four times the step.",
+    + " Ten flows, 4 and 85 us; the last 0.1 s of 0.3. A receiver that looks every 50 us, as in the authors' simulator, and one that answers at once, at four times the step.",
     runs={"dcqcn": BOTTLENECK},
-    plot=Plot("time (ms)", "queue (KB)"),
+    plot=[
+        Plot("time (ms)", "queue (KB)", panel=words)
+        for words in ("looks every 50 us", "answers at once, four times the link")
+    ],
 )
 def fig5(lab: "Lab") -> None:
     for words, sampled, times in (("", True, 1), (", answers at once", False, 4)):
@@ -189,8 +204,9 @@ def fig5(lab: "Lab") -> None:
                 last = kb.iloc[-len(kb) // 2 :]
                 lab.say(f"least queue, {rtt} us", last.min())
                 lab.say(f"largest queue, {rtt} us", last.max())
-                shown = kb.iloc[:5000]
-                lab.curve(f"{rtt} us", np.arange(len(shown)) * 0.02, shown)
+            shown = kb.iloc[:2000]
+            panel = "looks every 50 us" if sampled else "answers at once, four times the link"
+            lab.curve(f"{panel}: {rtt} us", np.arange(len(shown)) * 0.02, shown)
 
 
 def ten_flows(times: int, rtt_us: float) -> dict[str, object]:

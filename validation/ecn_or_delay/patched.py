@@ -2,12 +2,14 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from shallows.fluid import PatchedTimely
 from shallows.fluid.trajectory import trajectory
 from validation.claim import Mutation, Plot, near, within
-from validation.ecn_or_delay.paper import ECN_OR_DELAY, LINK_10G, queue_kb, rates, samples_kb, split
+from validation.ecn_or_delay.paper import ECN_OR_DELAY, GBPS, LINK_10G, queue_kb, rates, samples_kb, split
 from validation.ecn_or_delay.timely import RATIO, RUNS, SPLIT, pair, say_split
-from validation.runs import jain
+from validation.runs import F64, jain, probe
 
 if TYPE_CHECKING:
     from validation.lab import Lab
@@ -83,6 +85,62 @@ fig12b.claim(
         near("rate of one of 40", 0.24, rel=0.05, unit="Gbps", read="data"),
     ],
     mutation=Mutation({"patched-timely.beta": "0.012"}, "40 flows"),
+)  # fmt: skip
+
+UNEQUAL = ((7, 3), (9, 1))
+EFOLDING_MS = 2 * 16 * 8 / 10
+"""2 Seg/delta with 16 KB and 10 Mbps: near the fixed point g = 0, w = 1/2 and delta = beta C/N (q - q')/q', so eq. 29 with tau* = Seg/R has
+d(R - C/N)/dt = -delta/(2 Seg) (R - C/N)."""
+
+
+@ECN_OR_DELAY.figure(
+    "Theorem 5, exponential",
+    "How fast Patched TIMELY's rates meet",
+    setting=LINK_10G
+    + " Equations and packets (`patched-timely`), two flows that start at 7 and 3 or 9 and 1 Gbps. The difference of their rates from 60 to 160 ms, fitted by an exponential. The paper prints no rates but Fig. 12a's.",
+    runs=RUNS,
+    nightly=True,
+    plot=Plot("time (ms)", "difference of the rates (Gbps)", y_log=True),
+)  # fmt: skip
+def exponential(lab: "Lab") -> None:
+    for first, second in UNEQUAL:
+        words = f"from {first} and {second} Gbps"
+        fluid = trajectory(lab.fluid(PatchedTimely()), 0.2, flows=split(first, second))
+        say_decay(
+            lab, f"equations, {words}", fluid.time_s * 1e3, (fluid.rates_bps[0] - fluid.rates_bps[1]) / GBPS
+        )
+        run = pair(lab, "patched-timely", first, second, duration="200ms", warmup="0s", record__queues="off")
+        pace = probe(run, "pace_gbps").pivot_table(index="time_us", columns="flow", values="value")
+        say_decay(lab, f"packets, {words}", pace.index.to_numpy() / 1e3, (pace[0] - pace[1]).to_numpy())
+
+
+def say_decay(lab: "Lab", words: str, ms: F64, difference: F64) -> None:
+    """Stores how well an exponential fits from 60 to 160 ms, and its time."""
+    fitted = (ms >= 60) & (ms < 160) & (difference > 0)
+    log = np.log(difference[fitted])
+    lab.say(f"correlation of log and time, {words}", np.corrcoef(ms[fitted], log)[0, 1])
+    lab.say(f"e-folding time, {words}", -1 / np.polyfit(ms[fitted], log, 1)[0])
+    shown = difference > 1e-3
+    lab.curve(words, ms[shown], difference[shown])
+
+
+exponential.claim(
+    "ED40",
+    "Patched TIMELY's rates meet exponentially.",
+    source="Theorem 5, eq. 29",
+    tolerance="T1: 3 % in the equations; T2 in packets, 15 %",
+    bands=[
+        *(
+            within(f"correlation of log and time, equations, from {a} and {b} Gbps", -1, -0.999, domain="correlation", order=True, reported="exponentially")
+            for a, b in UNEQUAL
+        ),
+        *(
+            near(f"e-folding time, {where}, from {a} and {b} Gbps", EFOLDING_MS, rel=rel, unit="ms", read="derived", source="eq. 29, linearised")
+            for where, rel in (("equations", 0.03), ("packets", 0.15)) for a, b in UNEQUAL
+        ),
+    ],
+    mutation=Mutation({"patched-timely.delta": "20Mbps"}, "e-folding time, equations, from 7 and 3 Gbps"),
+    quote="The system described in Equation 29 always exponentially converges to the unique fixed point.",
 )  # fmt: skip
 
 EDGE = (36, 52)

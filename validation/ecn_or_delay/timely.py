@@ -233,6 +233,48 @@ fig10.claim(
     },
 )
 
+RESTS = ((5, 5), (7, 3), (9.9, 0.1))
+RESTING_KB = 200
+"""A queue between C T_low = 62.5 KB and C T_high = 625 KB."""
+
+
+@ECN_OR_DELAY.figure(
+    "Theorem 4",
+    "Rates that rest when TIMELY's inequality is changed",
+    setting="Equations at 10 Gbps, 4 us, two flows, a queue of 200 KB at first, which lies between C T_low and C T_high (footnote 4); eq. 28 (g < 0 for g <= 0). The paper prints neither rates nor a queue: any may be taken.",
+    seeds=1,
+    plot=Plot("time (ms)", "rate (Gbps)", y_to=16),
+)  # fmt: skip
+def theorem4(lab: "Lab") -> None:
+    model = Timely(inequality=lab.input("inequality", "changed"))
+    for first, second in RESTS:
+        run = trajectory(lab.fluid(model), 0.1, flows=split(first, second), shared={"q": 8e3 * RESTING_KB})
+        for i, words in enumerate(("faster", "slower")):
+            lab.say(f"{words} flow from {first:g} and {second:g} Gbps", run.rates_bps[i, -1] / GBPS)
+            lab.curve(f"{words}, from {first:g} and {second:g}", run.time_s * 1e3, run.rates_bps[i] / GBPS)
+        lab.say(f"queue from {first:g} and {second:g} Gbps", run.queue_bytes[-1] / 1e3)
+
+
+theorem4.claim(
+    "ED39",
+    "With eq. 28 any rates that fill the link rest, at any queue between the thresholds.",
+    source="Theorem 4, eq. 28",
+    tolerance="T1: 0.1 %",
+    bands=[
+        *(
+            near(f"{words} flow from {rates[0]:g} and {rates[1]:g} Gbps", rate, rel=0.001, unit="Gbps", read="derived", source="Theorem 4")
+            for rates in RESTS for words, rate in zip(("faster", "slower"), rates, strict=True)
+        ),
+        *(
+            near(f"queue from {first:g} and {second:g} Gbps", RESTING_KB, rel=0.001, unit="KB", read="derived", source="Theorem 4")
+            for first, second in RESTS
+        ),
+    ],
+    mutation=Mutation({"input:inequality": "printed"}, "queue from 7 and 3 Gbps"),
+    quote="Any value of q such that C*T_low < q < C*T_high makes dR_i/dt = 0 for any value of R_i as long as sum_i R_i(t) = C and hence q and R_i have infinitely many fixed points. There is no requirement that at the fixed point "
+    "R_i = C/N.",
+)  # fmt: skip
+
 MITIGATED = {
     "at line rate": {},
     "at 5 Gbps": {"burst_rate": "5Gbps"},

@@ -5,6 +5,7 @@ Source: Cho, Jang and Han, "Credit-Scheduled Delay-Bounded Congestion Control fo
 
 from validation.expresspass import (
     convergence,
+    forms,
     reach,
     scalability,
     stability,
@@ -16,6 +17,7 @@ from validation.expresspass.paper import EXPRESSPASS
 __all__ = [
     "EXPRESSPASS",
     "convergence",
+    "forms",
     "reach",
     "scalability",
     "stability",

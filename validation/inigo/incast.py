@@ -18,6 +18,7 @@ from validation.inigo.paper import (
     smoothed_ms,
     twenty,
 )
+from validation.runs import probe
 
 if TYPE_CHECKING:
     from pandas import Series
@@ -33,16 +34,17 @@ WITH_DCTCP = INCAST | {"DCTCP": {"name": "dctcp"}}
     "Throughput of twenty flows",
     setting=SETTING_TWENTY,
     runs=TWENTY,
-    plot=Plot("flow", "throughput (Mbps)", "points"),
+    plot=[Plot("time (s)", "throughput (Mbps)", "stack", y_to=500, panel=name) for name in WITH_DCTCP],
 )
 def fig8(lab: "Lab") -> None:
     for name, cc in WITH_DCTCP.items():
-        run = twenty(lab, cc, network__marking=K if name == "DCTCP" else "none")
+        run = twenty(lab, cc, network__marking=K if name == "DCTCP" else "none", record__probes="100ms")
         rates = run.flows.goodput_gbps
         lab.say(f"utilisation, {name}", lab.port(run)["utilization"])
         lab.say(f"dropped, {name}", lab.port(run)["dropped"])
         lab.say(f"least share, {name}", rates.min() / rates.mean())
-        lab.curve(name, range(1, 21), np.sort(rates * 1e3))
+        for flow, its in probe(run, "rate_gbps").groupby("flow"):
+            lab.curve(f"{name}: flow {flow + 1}", its.time_us / 1e6, 1e3 * its.value)
 
 
 fig8.claim(

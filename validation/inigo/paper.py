@@ -46,7 +46,7 @@ SETTING_FIVE = (
     "A star, 500 Mbps, 4 ms; inigo@published. Five flows join and leave 5 s apart, as in the authors' script. Mininet's limit of 425 counts segments as Linux 4.2 makes them, of two milliseconds "
     "of their flow: 166 ms of buffer."
 )
-SETTING_TWENTY = "A star, 500 Mbps, 4 ms; inigo@published. Twenty flows start at once. Mininet's limit of 425 segments is 41 ms of buffer."
+SETTING_TWENTY = "A star, 500 Mbps, 4 ms; inigo@published. Twenty flows start at once and send for 5 s. Mininet's limit of 425 segments is 41 ms of buffer."
 INCAST = {name: PLAIN[name] for name in ("Inigo", "CDG", "CUBIC", "Reno")}
 QUEUE = Plot("queue (packets)", "share of time", "cdf", x_log=True)
 SRTT = Plot("smoothed round trip (ms)", "share", "cdf", x_log=True)

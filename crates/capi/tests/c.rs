@@ -1,61 +1,21 @@
 //! The header and the library as C sees them: programs that the C compiler builds and that this runs.
 
+mod programs;
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 use shallows_contract::file::RequestFile;
 use shallows_sim::{FlowSpec, Progress, Simulation};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+use crate::programs::{build_c as build, data, printed, root};
 
 fn header_file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("include/shallows.h")
-}
-
-/// The folder in which cargo put the static library of this build: that of the test, or the one above.
-fn library() -> PathBuf {
-    let test = std::env::current_exe().expect("a test has a path");
-    let folders = test.ancestors().skip(1).take(2);
-    folders.map(|folder| folder.join("libshallows.a")).find(|path| path.exists()).expect("cargo has built it")
-}
-
-/// Builds a C program against the library, with these options of the compiler; none if there is no compiler with them.
-fn build(source: &Path, options: &[&str]) -> PathBuf {
-    let name =
-        format!("{}{}", source.file_stem().expect("a file").display(), options.concat().replace(['/', '='], "-"));
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let include = header_file();
-    let mut command = Command::new("cc");
-    command
-        .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-I"])
-        .arg(include.parent().expect("a folder"));
-    command.args(options).arg(source).arg("-o").arg(&program).arg(library());
-    let done = command.args(["-lm", "-lpthread", "-ldl"]).output().expect("a C compiler");
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    program
-}
-
-/// What `shallows request examples/c/star.toml --no-traffic` writes.
-fn data() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/star.json")
-}
-
-fn run(program: &Path, arguments: &[&str]) -> Output {
-    Command::new(program).arg(data()).args(arguments).output().expect("it was built")
-}
-
-fn printed(program: &Path, arguments: &[&str]) -> String {
-    let done = run(program, arguments);
-    let said = String::from_utf8_lossy(&done.stderr).into_owned();
-    assert!(done.status.success(), "{:?}: {said}", done.status);
-    assert_eq!(said, "");
-    String::from_utf8(done.stdout).expect("text")
 }
 
 #[test]
@@ -86,13 +46,13 @@ fn c_places_fields_as_rust_does() {
 fn the_example_prints_what_arithmetic_says() {
     let program = build(&root().join("examples/c/transfers.c"), &[]);
     let expected = "message 0: 4096 B after 2166400 ps\nmessage 1: 8192 B after 2249600 ps\n";
-    assert_eq!(printed(&program, &[]), expected);
+    assert_eq!(printed(&program, &data(), &[]), expected);
 }
 
 #[test]
 fn wrong_use_is_an_error_and_the_network_goes_on() {
     let program = build(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wrong.c"), &[]);
-    assert_eq!(printed(&program, &[]), "");
+    assert_eq!(printed(&program, &data(), &[]), "");
 }
 
 /// `SHALLOWS_SEQUENCES=2000 cargo test -p shallows-capi sequences` tries 2000.
@@ -102,7 +62,7 @@ fn random_sequences_of_calls_survive_the_address_sanitizer() {
     let program = build(&source, &["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]);
     #[allow(clippy::disallowed_methods, reason = "the number of sequences, not what one does")]
     let count = std::env::var("SHALLOWS_SEQUENCES").unwrap_or_else(|_| "100".to_owned());
-    assert_eq!(printed(&program, &[&count]), format!("{count} sequences\n"));
+    assert_eq!(printed(&program, &data(), &[&count]), format!("{count} sequences\n"));
 }
 
 /// Messages between random hosts, in the order of their starts: (src, dst, bytes, start).

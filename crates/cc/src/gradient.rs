@@ -4,126 +4,59 @@
 //! 2015, Algorithm 1.
 
 use crate::event::Ack;
-use crate::parameter::{Parameter, Unit, Values};
+use crate::parameter::{Parameter, Values, flag, number, rate, time};
 use crate::sender::{Path, Segments};
 use crate::units::{Rate, Time};
 
 /// `alpha`.
-pub const ALPHA: Parameter = Parameter {
-    name: "alpha",
-    symbol: "alpha",
-    unit: Unit::One,
-    default: 0.875,
-    min: 1e-6,
-    max: 1.0,
-    meaning: "weight of a new difference of round trips",
-    source: "CoNEXT 2016, footnote 4: 0.875",
-    follows: None,
-};
+pub const ALPHA: Parameter = number("alpha", "alpha", 0.875, 1e-6..=1.0)
+    .meaning("weight of a new difference of round trips")
+    .source("CoNEXT 2016, footnote 4: 0.875");
 
 /// `delta`.
-pub const DELTA: Parameter = Parameter {
-    name: "delta",
-    symbol: "delta",
-    unit: Unit::Rate,
-    default: 10e6,
-    min: 1.0,
-    max: 1e12,
-    meaning: "additive increase",
-    source: "CoNEXT 2016 §4.2: 10 Mbps",
-    follows: Some("host_rate"),
-};
+pub const DELTA: Parameter = rate("delta", "delta", 10e6, 1.0..=1e12)
+    .meaning("additive increase")
+    .source("CoNEXT 2016 §4.2: 10 Mbps")
+    .follows("host_rate");
 
 /// `T_low`.
-pub const T_LOW: Parameter = Parameter {
-    name: "t_low",
-    symbol: "T_low",
-    unit: Unit::Time,
-    default: 50e-6,
-    min: 1e-9,
-    max: 1e3,
-    meaning: "round trip below which the rate only grows",
-    source: "CoNEXT 2016, footnote 4: 50 us",
-    follows: Some("round_trip"),
-};
+pub const T_LOW: Parameter = time("t_low", "T_low", 50e-6, 1e-9..=1e3)
+    .meaning("round trip below which the rate only grows")
+    .source("CoNEXT 2016, footnote 4: 50 us")
+    .follows("round_trip");
 
 /// `T_high`.
-pub const T_HIGH: Parameter = Parameter {
-    name: "t_high",
-    symbol: "T_high",
-    unit: Unit::Time,
-    default: 500e-6,
-    min: 1e-9,
-    max: 1e3,
-    meaning: "round trip above which the rate only falls",
-    source: "CoNEXT 2016, footnote 4: 500 us",
-    follows: Some("round_trip"),
-};
+pub const T_HIGH: Parameter = time("t_high", "T_high", 500e-6, 1e-9..=1e3)
+    .meaning("round trip above which the rate only falls")
+    .source("CoNEXT 2016, footnote 4: 500 us")
+    .follows("round_trip");
 
 /// `D_minRTT`.
-pub const D_MIN_RTT: Parameter = Parameter {
-    name: "d_min_rtt",
-    symbol: "D_minRTT",
-    unit: Unit::Time,
-    default: 20e-6,
-    min: 1e-9,
-    max: 1e3,
-    meaning: "divides the gradient, and is the least time between updates",
-    source: "CoNEXT 2016, footnote 4: 20 us",
-    follows: Some("round_trip"),
-};
+pub const D_MIN_RTT: Parameter = time("d_min_rtt", "D_minRTT", 20e-6, 1e-9..=1e3)
+    .meaning("divides the gradient, and is the least time between updates")
+    .source("CoNEXT 2016, footnote 4: 20 us")
+    .follows("round_trip");
 
 /// Bursts.
-pub const BURST: Parameter = Parameter {
-    name: "burst",
-    symbol: "-",
-    unit: Unit::Flag,
-    default: 0.0,
-    min: 0.0,
-    max: 1.0,
-    meaning: "a segment leaves in one burst, and the pace only spaces segments",
-    source: "off, as CoNEXT 2016 Figs. 8, 9 and 12; SIGCOMM 2015 §5 does it",
-    follows: None,
-};
+pub const BURST: Parameter = flag("burst", "-", false)
+    .meaning("a segment leaves in one burst, and the pace only spaces segments")
+    .source("off, as CoNEXT 2016 Figs. 8, 9 and 12; SIGCOMM 2015 §5 does it");
 
 /// Rate of a burst.
-pub const BURST_RATE: Parameter = Parameter {
-    name: "burst_rate",
-    symbol: "-",
-    unit: Unit::Rate,
-    default: 0.0,
-    min: 0.0,
-    max: 1e13,
-    meaning: "rate at which a burst leaves, if it exceeds the flow's own; 0: the rate of the link",
-    source: "0, as CoNEXT 2016 Fig. 10; its footnote 6: TIMELY sends bursts at less than line rate (SIGCOMM 2015 §5)",
-    follows: None,
-};
+pub const BURST_RATE: Parameter = rate("burst_rate", "-", 0.0, 0.0..=1e13)
+    .meaning("rate at which a burst leaves, if it exceeds the flow's own; 0: the rate of the link")
+    .source("0, as CoNEXT 2016 Fig. 10; its footnote 6: TIMELY sends bursts at less than line rate (SIGCOMM 2015 §5)");
 
 /// `R(0)`.
-pub const START_RATE: Parameter = Parameter {
-    name: "start_rate",
-    symbol: "R(0)",
-    unit: Unit::Rate,
-    default: 0.0,
-    min: 0.0,
-    max: 1e13,
-    meaning: "rate of a new flow; 0: C/(N+1), where N flows of the same sender are active",
-    source: "SIGCOMM 2015 §4: C/(N+1)",
-    follows: None,
-};
+pub const START_RATE: Parameter = rate("start_rate", "R(0)", 0.0, 0.0..=1e13)
+    .meaning("rate of a new flow; 0: C/(N+1), where N flows of the same sender are active")
+    .source("SIGCOMM 2015 §4: C/(N+1)");
 
 /// The least rate.
-pub const MIN_RATE: Parameter = Parameter {
-    name: "min_rate",
-    symbol: "-",
-    unit: Unit::Rate,
-    default: 10e6,
-    min: 1e3,
-    max: 1e12,
-    meaning: "least rate",
-    source: "a choice: 0.1 % of 10 Gbps",
-    follows: Some("host_rate"),
-};
+pub const MIN_RATE: Parameter = rate("min_rate", "-", 10e6, 1e3..=1e12)
+    .meaning("least rate")
+    .source("a choice: 0.1 % of 10 Gbps")
+    .follows("host_rate");
 
 /// Smoothed change of the round trip in units of `D_minRTT`, with one sample for each completed segment.
 #[derive(Clone, Copy, Debug)]

@@ -57,6 +57,8 @@ pub struct Parameter {
     pub source: &'static str,
     /// The rule by which the default follows the network, by its name in `shallows.algorithms.defaults`.
     pub follows: Option<&'static str>,
+    /// Whether it is a length of a port's queue, with which a marking compares that queue.
+    pub is_threshold: bool,
 }
 
 /// A share, a gain or a count with its default and its allowed values.
@@ -98,7 +100,18 @@ pub const fn flag(name: &'static str, symbol: &'static str, default: bool) -> Pa
 impl Parameter {
     const fn new(name: &'static str, symbol: &'static str, default: f64, lawful: RangeInclusive<f64>) -> Self {
         let (min, max) = (*lawful.start(), *lawful.end());
-        Self { name, symbol, unit: Unit::One, default, min, max, meaning: "", source: "", follows: None }
+        Self {
+            name,
+            symbol,
+            unit: Unit::One,
+            default,
+            min,
+            max,
+            meaning: "",
+            source: "",
+            follows: None,
+            is_threshold: false,
+        }
     }
 
     /// Adds what it does, in a sentence.
@@ -117,6 +130,12 @@ impl Parameter {
     #[must_use]
     pub const fn follows(self, rule: &'static str) -> Self {
         Self { follows: Some(rule), ..self }
+    }
+
+    /// Says that it is a length of a port's queue, with which a marking compares that queue.
+    #[must_use]
+    pub const fn threshold(self) -> Self {
+        Self { is_threshold: true, ..self }
     }
 }
 

@@ -4,10 +4,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use shallows_cc::catalog::{ALGORITHMS, Algorithm, Marking, Reliability, SendControl};
 use shallows_cc::deviation::Deviation;
-use shallows_cc::parameter::{Parameter, Preset};
+use shallows_cc::parameter::{Parameter, Preset, Values};
 use shallows_cc::port::{Feedback, MECHANISMS, MarkAt, Mechanism};
 use shallows_cc::receiver::{AlternateReceiver, SUBSTITUTES};
 use shallows_cc::traits::LeastRtt;
+use shallows_cc::units::Rate;
 
 /// The algorithms, a dict each.
 #[pyfunction]
@@ -111,6 +112,11 @@ fn marking<'py>(py: Python<'py>, mechanism: &Mechanism) -> PyResult<Bound<'py, P
         Feedback::Records => "records",
     };
     row.set_item("tells", tells)?;
+    row.set_item("draws", mechanism.draws)?;
+    let built = (mechanism.build)(&Values::defaults(mechanism.parameters), Rate::from_gbps(10));
+    row.set_item("judges_heads", built.judges_heads())?;
+    let compared = mechanism.parameters.iter().filter(|parameter| parameter.is_threshold);
+    row.set_item("thresholds", compared.map(|parameter| parameter.name).collect::<Vec<_>>())?;
     row.set_item("parameters", parameters(py, mechanism.parameters)?)?;
     Ok(row)
 }

@@ -8,6 +8,8 @@ mod moment;
 mod observed;
 mod raised;
 mod request;
+#[cfg(unix)]
+mod session;
 mod table;
 mod threads;
 mod user_algorithm;
@@ -383,6 +385,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add_function(wrap_pyfunction!(wire::host_stamps, module)?)?;
         module.add_function(wrap_pyfunction!(wire::longest_gaps, module)?)?;
     }
+    #[cfg(unix)]
+    module.add_function(wrap_pyfunction!(session::flow_session, module)?)?;
     module.add_function(wrap_pyfunction!(contract, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(sources, module)?)

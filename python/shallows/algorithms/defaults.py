@@ -18,7 +18,7 @@ from shallows.units import ACK_BYTES, NEVER
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-    from shallows.core.rows import AlgorithmRow, Parameter, Row
+    from shallows.core.rows import AlgorithmRow, MarkingRow, Parameter, Row
     from shallows.topology import Network
 
 GBPS = 10**9
@@ -226,27 +226,21 @@ class PortRule:
     at: str | None = None
 
 
-MARKING: dict[str, dict[str, PortRule]] = {
-    "step": {
-        "threshold": PortRule(
-            "the port's rate, the longest round trip and the frame", step_threshold, "10 Gbps"
-        )
-    },
-    "red": {
-        "kmin": PortRule("the port's rate", ramp(5_000, 1), "40 Gbps"),
-        "kmax": PortRule("the port's rate", ramp(200_000, 20), "40 Gbps"),
-    },
-    "phantom": {
-        "threshold": PortRule(
-            "the port's rate, the longest round trip and the frame", phantom_threshold, "10 Gbps"
-        )
-    },
-    "codel": {
-        "target": PortRule("the longest round trip, the port's rate and the frame", codel_target),
-        "interval": PortRule("the longest round trip", codel_interval),
-    },
+_THRESHOLD = "the port's rate, the longest round trip and the frame"
+PORT_RULES = {
+    "step_threshold": PortRule(_THRESHOLD, step_threshold, "10 Gbps"),
+    "ramp_kmin": PortRule("the port's rate", ramp(5_000, 1), "40 Gbps"),
+    "ramp_kmax": PortRule("the port's rate", ramp(200_000, 20), "40 Gbps"),
+    "phantom_threshold": PortRule(_THRESHOLD, phantom_threshold, "10 Gbps"),
+    "codel_target": PortRule("the longest round trip, the port's rate and the frame", codel_target),
+    "codel_interval": PortRule("the longest round trip", codel_interval),
 }
-"""Parameters of markings that follow the port: value = "recommended", the default."""
+"""The rules that parameters of markings name in the core's catalog: value = "recommended", the default."""
+
+
+def port_rules(row: "MarkingRow") -> dict[str, PortRule]:
+    """The rules of the parameters of a marking that follow the port."""
+    return {one["name"]: PORT_RULES[rule] for one in row["parameters"] if (rule := one.get("rule"))}
 
 
 def buffer(scale: Scale, largest_threshold: int, allowed: float = 0) -> int:
@@ -406,11 +400,13 @@ def follows(row: "Row", parameter: "Parameter") -> tuple[str, str | None] | None
 
     None where it follows nothing.
     """
-    if rule := parameter.get("rule"):
-        reference = _reference(row)
-        return RULES[rule].follows, f"{reference // GBPS} Gbps" if reference else None
-    of_port = MARKING.get(row["name"], {}).get(parameter["name"])
-    return (of_port.follows, of_port.at) if of_port else None
+    rule = parameter.get("rule")
+    if rule is None:
+        return None
+    if of_port := PORT_RULES.get(rule):
+        return of_port.follows, of_port.at
+    reference = _reference(row)
+    return RULES[rule].follows, f"{reference // GBPS} Gbps" if reference else None
 
 
 def parameter(algorithm: str, name: str, value: float, scale: Scale) -> float:

@@ -35,10 +35,6 @@ ByRate = dict[int, float]
 """A parameter whose value depends on the rate of the port, in bit/s."""
 
 
-THRESHOLDS = {"step": ("threshold",), "red": ("kmin", "kmax")}
-"""The parameters of a kind that are lengths of the real queue."""
-
-
 MOST_CELL = 16384
 """Bytes of the largest cell; those of switches have some hundred."""
 
@@ -98,12 +94,17 @@ class Marking:
     @property
     def judges_heads(self) -> bool:
         """True if ports decide about packets as they leave, for which they need classes."""
-        return self.kind == "codel"
+        return _row(self.kind)["judges_heads"]
 
     @property
     def draws(self) -> bool:
         """True if chance decides which packets are marked."""
-        return self.kind in ("red", "pi")
+        return _row(self.kind)["draws"]
+
+    @property
+    def thresholds(self) -> list[str]:
+        """See `thresholds`."""
+        return thresholds(self.kind)
 
     @property
     def recommended(self) -> list[str]:
@@ -112,7 +113,7 @@ class Marking:
 
     def settled(self, scale: defaults.Scale, rate_bps: "U64") -> "Marking":
         """The same marking with values for the recommended parameters at ports of these rates."""
-        rules, rates = defaults.MARKING.get(self.kind, {}), defaults.distinct(rate_bps).tolist()
+        rules, rates = defaults.port_rules(_row(self.kind)), defaults.distinct(rate_bps).tolist()
 
         def value(key: str) -> float | ByRate:
             values = {rate: float(rules[key].value(rate, scale)) for rate in rates}
@@ -122,9 +123,10 @@ class Marking:
 
     def largest_threshold(self, rate_bps: "U64") -> int:
         """Bytes of queue at which the last of these ports begins to mark; 0 if no queue decides."""
-        begins = {"step": "threshold", "red": "kmin"}.get(self.kind)
+        if not self.thresholds:
+            return 0
         points, _ = self.at_rates(rate_bps)
-        return max((int(point["parameters"][begins]) for point in points), default=0) if begins else 0
+        return max((int(point["parameters"][self.thresholds[0]]) for point in points), default=0)
 
     def at_rates(self, rate_bps: "U64") -> "tuple[list[MarkingToCore], U32]":
         """The markings of ports of these rates, and the index of each port's.
@@ -146,7 +148,7 @@ class Marking:
         if self.cells:
             for point in points:
                 parameters = point["parameters"]
-                for key in THRESHOLDS[self.kind]:
+                for key in self.thresholds:
                     parameters[key] = self.cells.in_frames(parameters[key])
         return points, place
 
@@ -165,6 +167,19 @@ class Marking:
 def tells(kind: object) -> str:
     """The feedback of a port of this kind: "marks", "rates" or "records"."""
     return _row(kind)["tells"]
+
+
+def thresholds(kind: object) -> list[str]:
+    """Parameters that are lengths of the real queue: where marking begins, and where a ramp ends.
+
+    A step has one, a ramp two; a kind that does not mark by the real queue has none.
+    """
+    return _row(kind)["thresholds"]
+
+
+def with_thresholds() -> list[str]:
+    """The kinds that compare the real queue with thresholds."""
+    return [row["name"] for row in markings() if row["thresholds"]]
 
 
 def lacks_marks(used: "Algorithm", chosen: "Marking | str") -> bool:
@@ -194,7 +209,7 @@ def choose(table: dict[str, object], frame: "Frame") -> Marking:
     of_a_ramp = {"kmin", "kmax", "pmax", "extended"} & table.keys()
     row = _row(table.get("kind", "red" if of_a_ramp else "step"))
     values: dict[str, float | ByRate | None] = {p["name"]: float(p["default"]) for p in row["parameters"]}
-    follow = defaults.MARKING.get(row["name"], {})
+    follow = defaults.port_rules(row)
     values |= dict.fromkeys(follow)
 
     def take(key: str, value: object) -> None:
@@ -214,8 +229,8 @@ def choose(table: dict[str, object], frame: "Frame") -> Marking:
 
 def _cells(row: "MarkingRow", value: object, frame: "Frame") -> Cells:
     """The cells of a switch whose ports mark so."""
-    if row["name"] not in THRESHOLDS:
-        kinds = " or ".join(THRESHOLDS)
+    if not row["thresholds"]:
+        kinds = " or ".join(with_thresholds())
         raise ScenarioError("cell", value, f"no cell with {row['name']}: ports of {kinds} compare cells")
     try:
         size = SIZE.parse(value, least=1)

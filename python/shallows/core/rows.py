@@ -53,10 +53,17 @@ class Row(TypedDict):
 
 
 class MarkingRow(Row):
-    """A kind of marking: the queue that it observes by default, and the feedback to senders."""
+    """A kind of marking: the queue that it observes by default, and the feedback to senders.
+
+    draws: whether chance decides. judges_heads: whether it decides about packets as they leave. thresholds:
+    its parameters that are lengths of the real queue, the first that where marking begins.
+    """
 
     at: At
     tells: str
+    draws: bool
+    judges_heads: bool
+    thresholds: list[str]
 
 
 class Traits(TypedDict):

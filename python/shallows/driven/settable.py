@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
-from shallows.algorithms.marking import THRESHOLDS
 from shallows.base.toml import is_table
 from shallows.errors import ScenarioError
 from shallows.scenario import faults, port_request
@@ -93,7 +92,7 @@ def links(scenario: "Scenario") -> list[int]:
 def keys(scenario: "Scenario") -> list[str]:
     """The keys that `OpenNetwork.set` knows."""
     before, found = scenario.marking, list[str]()
-    if before and not scenario.classes and before.kind in THRESHOLDS:
+    if before and not scenario.classes and before.thresholds:
         found += [f"network.marking.{name}" for name in MARKING if name in before.parameters]
     if scenario.cc and not scenario.cc.user_class:
         found += [f"cc.{name}" for name in scenario.cc.parameters]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from shallows.errors import ScenarioError
 from shallows.results import files
 from shallows.scenario.request import request
 from shallows.units import NEVER
@@ -31,10 +30,7 @@ def write(scenario: "Scenario", path: Path, *, traffic: bool = True) -> Path:
     that the packet world does not support, and for algorithms in Python, which no file holds.
     """
     packet.check(scenario)
-    for used in scenario.flows.ccs:
-        if used.user_class:
-            expected = "an algorithm of the catalog: a request file holds no Python"
-            raise ScenarioError("cc.name", used.label, expected)
+    packet.check_catalog(scenario, "a request file holds no Python")
     asked = request(scenario)
     asked["max_packets"] = NEVER
     if not traffic:

@@ -1,7 +1,7 @@
 """Summaries and comparisons as text and tables for a terminal (rich renderables)."""
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shallows.base import names, streams
@@ -536,8 +536,8 @@ def print_parts(parts: Iterable[object]) -> None:
             print(text.get(), end="")
 
 
-def plain_table(title: str, columns: Sequence[str]) -> "Table":
-    """A table without lines. The first column is left-justified."""
+def plain_table(title: str, columns: Sequence[str], left: Collection[str] = ()) -> "Table":
+    """A table without lines. The first column, and those that `left` names, are left-justified."""
     from rich.table import Table
 
     class Plain(Table):
@@ -553,5 +553,5 @@ def plain_table(title: str, columns: Sequence[str]) -> "Table":
     table = Plain(box=None, pad_edge=False, header_style="bold")
     table.add_column(names.terminal(title))
     for column in columns:
-        table.add_column(names.terminal(column), justify="right")
+        table.add_column(names.terminal(column), justify="left" if column in left else "right")
     return table

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, TypeVar
 
-from shallows.core.rows import AlgorithmRow, Parameter, Row
+from shallows.core.rows import AlgorithmRow, MarkingRow, Parameter, Row
 from shallows.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -49,8 +49,14 @@ def other_catalogs() -> dict[str, list[Row]]:
     """The other catalogs: rows of receivers and of markings, by the key of a scenario."""
     from shallows import _core
 
-    markings = [_following(row) for row in _core.markings()]
-    return {"cc.receiver": _core.receivers(), "network.marking": [*markings]}
+    return {"cc.receiver": _core.receivers(), "network.marking": [*markings()]}
+
+
+def markings() -> list[MarkingRow]:
+    """The rows of markings."""
+    from shallows import _core
+
+    return [_following(row) for row in _core.markings()]
 
 
 def _following(row: R) -> R:

@@ -10,8 +10,8 @@ from typing import Any, get_args
 from pydantic import BaseModel
 
 from shallows.algorithms import nic, switch
-from shallows.algorithms.defaults import MARKING
-from shallows.algorithms.marking import RECOMMENDED, THRESHOLDS
+from shallows.algorithms.defaults import port_rules
+from shallows.algorithms.marking import RECOMMENDED
 from shallows.algorithms.traits import NATIVE
 from shallows.core import contract
 from shallows.core.rows import Parameter, Row
@@ -163,16 +163,16 @@ def _names(row: Row) -> list[str]:
 def _marking() -> Schema:
     """ "none", or a table of a kind; without a kind it is a step."""
     tables: dict[str, tuple[list[str], Schema]] = {}
-    for row in catalog.other_catalogs()["network.marking"]:
+    for row in catalog.markings():
         table = _table("kind", [row["name"]], row, {"at": {"enum": [*get_args(contract.At)]}})
         if row["name"] == "step":
             table["required"] = []
         if row["name"] == "red":
             table["properties"] |= _of_switches("marking")
-        if row["name"] in THRESHOLDS:
+        if row["thresholds"]:
             cell = "bytes of a cell of the switch, which compares whole cells"
             table["properties"]["cell"] = {"description": cell, "type": "string", "pattern": UNITS["B"]}
-        for key in MARKING.get(row["name"], {}):
+        for key in port_rules(row):
             of_rate = {"type": "object", "additionalProperties": dict(table["properties"][key])}
             table["properties"][key] = _also(table["properties"][key], {"const": RECOMMENDED}, of_rate)
         tables[row["name"]] = ([row["name"]], table)

@@ -25,7 +25,7 @@ from shallows.results import (
 )
 from shallows.results import summary as sums
 from shallows.results.recovery import DEAD_PATH, STARVED
-from shallows.results.tables import Block, Names
+from shallows.results.tables import ALL_TABLES, Block, Names
 from shallows.traffic import NO_FLOW
 from shallows.units import NEVER
 
@@ -141,10 +141,10 @@ class Answer:
             "queue_max_pkt": answer["queue_max_bytes"] / self.mtu,
             "delay_mean_us": answer["delay_mean_ps"] / 1e6,
             "backlog_p99_us": answer["delay_p99_ps"] / 1e6,
-            **{key: answer[key] for key in ("sent", "marked", "dropped", "trimmed", "lost")},
-            "pauses": answer["pauses"],
             "paused_us": answer["paused_ps"] / 1e6,
         }
+        every: dict[str, object] = {**answer, **columns}  # the core has the counts by the same names
+        columns = {key: every[key] for key in ALL_TABLES["ports"]}
         return columns if self.measured_ps else _unmeasured(columns)
 
     def summary(self, wall_s: float) -> dict[str, object]:

@@ -1,12 +1,16 @@
-"""The types of `summary.json`, so that editors and type checkers know its keys.
+"""The numbers of `summary.json`: the type of each, for editors and type checkers, and its title and form.
 
 docs/results.md has their meanings. A number that a run does not have is None; `Run.number` is for programs
 that do not want to ask for it each time.
 """
 
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NotRequired, TypedDict
 
 from shallows.core import contract
+from shallows.results.summary import PERCENTILES
 
 
 class Threads(TypedDict):
@@ -263,3 +267,96 @@ class Summary(TypedDict):
     books: Books
     lateness: NotRequired[Lateness]
     spread: NotRequired[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number of a summary.
+
+    key: in `summary.json`. title: with the unit, for tables and axes. form: how a report prints it. parts:
+    where a summary has it; "" is the summary itself, "job" a collective or a task.
+    """
+
+    key: str
+    title: str
+    form: str
+    parts: tuple[str, ...]
+
+    @property
+    def word(self) -> str:
+        """Its name without a unit, as reports print it: "busbw" of `busbw_gb_per_s`."""
+        return _UNIT.sub("", self.key)
+
+
+_UNIT = re.compile("_(gb_per_s|gbps|us|pkt|s)$")
+_FLOWS = ("flows", "traffic", "size")
+_ALL = ("flows", "traffic")
+_EACH = ("traffic",)
+_PORT, _PORTS, _JOB, _FAULT, _RUN = ("bottleneck",), ("network",), ("job",), ("faults",), ("",)
+
+
+def _percentiles(
+    key: str, title: str, form: str, parts: tuple[str, ...], names: Sequence[str]
+) -> list[Metric]:
+    """The mean and percentiles of times or slowdowns of flows."""
+    words = {"mean": "mean", "p999": "p99.9", **{name: name for name in names if name != "p999"}}
+    return [Metric(key.format(name), title.format(words[name]), form, parts) for name in ("mean", *names)]
+
+
+METRICS = [
+    Metric("utilization", "utilization", "{:.3f}", _PORT),
+    Metric("queue_mean_pkt", "queue mean (packets)", "{:.2f}", _PORT),
+    Metric("queue_p50_pkt", "queue p50 (packets)", "{:.1f}", _PORT),
+    Metric("queue_p99_pkt", "queue p99 (packets)", "{:.1f}", _PORT),
+    Metric("queue_max_pkt", "queue max (packets)", "{:.1f}", _PORT),
+    Metric("delay_mean_us", "delay mean (us)", "{:.2f}", _PORT),
+    Metric("backlog_p99_us", "backlog p99 (us)", "{:.1f}", _PORT),
+    Metric("marked", "marked (packets)", "{}", ("network", "bottleneck")),
+    Metric("dropped", "dropped (packets)", "{}", ("network", "bottleneck")),
+    Metric("pauses", "pauses", "{}", _PORTS),
+    Metric("paused_us", "paused (us)", "{:.0f}", ("network", "bottleneck")),
+    Metric("trimmed", "trimmed (packets)", "{}", _PORTS),
+    Metric("lost", "lost (packets)", "{}", _PORTS),
+    Metric("sent", "sent (packets)", "{}", _PORTS),
+    Metric("dropped_in_warmup", "dropped in the warm-up (packets)", "{}", _PORTS),
+    Metric("goodput_gbps", "goodput (Gbit/s)", "{:.3f}", _ALL),
+    Metric("goodput_least_gbps", "goodput of a flow, least (Gbit/s)", "{:.3f}", _EACH),
+    Metric("goodput_most_gbps", "goodput of a flow, most (Gbit/s)", "{:.3f}", _EACH),
+    Metric("jain", "Jain's index", "{:.3f}", _ALL),
+    Metric("offered", "flows offered", "{}", _ALL),
+    Metric("finished", "flows finished", "{}", _ALL),
+    Metric("completed", "flows in fct, slowdown", "{}", _FLOWS),
+    Metric("unfinished", "flows unfinished", "{}", _FLOWS),
+    Metric("cut_off", "flows cut off", "{}", ("flows",)),
+    *_percentiles("fct_{}_us", "fct {} (us)", "{:.0f}", _FLOWS, tuple(PERCENTILES)),
+    *_percentiles("slowdown_{}", "slowdown {}", "{:.2f}", _FLOWS, tuple(PERCENTILES)),
+    *_percentiles("exchange_{}_us", "exchange {} (us)", "{:.0f}", _EACH, ("p50", "p99")),
+    Metric("exchanges", "exchanges", "{}", _EACH),
+    Metric("exchanges_unfinished", "exchanges unfinished", "{}", _EACH),
+    Metric("retransmits", "retransmits (packets)", "{}", ("flows",)),
+    Metric("timeouts", "timeouts", "{}", ("flows",)),
+    Metric("completion_us", "completion (us)", "{:.1f}", (*_EACH, *_JOB)),
+    Metric("ideal_us", "ideal (us)", "{:.1f}", _JOB),
+    Metric("slowdown", "slowdown of the ideal", "{:.2f}", _JOB),
+    Metric("algbw_gb_per_s", "algbw (GB/s)", "{:.2f}", _JOB),
+    Metric("busbw_gb_per_s", "busbw (GB/s)", "{:.2f}", _JOB),
+    Metric("computation_us", "computation (us)", "{:.1f}", _JOB),
+    Metric("exposed_us", "exposed communication (us)", "{:.1f}", _JOB),
+    Metric("exposed_share", "exposed communication (share of the time)", "{:.2f}", _JOB),
+    Metric("slowest_ratio", "computation of the slowest host / mean", "{:.2f}", _JOB),
+    Metric("cause_us", "largest cause (us)", "{:.1f}", _JOB),
+    Metric("recovery_us", "recovery (us)", "{:.0f}", _FAULT),
+    Metric("before_gbps", "before (Gbit/s)", "{:.2f}", _FAULT),
+    Metric("during_gbps", "during (Gbit/s)", "{:.2f}", _FAULT),
+    Metric("lowest_gbps", "lowest (Gbit/s)", "{:.2f}", _FAULT),
+    Metric("after_gbps", "after (Gbit/s)", "{:.2f}", _FAULT),
+    Metric("inflation_p50", "inflation p50", "{:.2f}", _FAULT),
+    Metric("inflation_p99", "inflation p99", "{:.2f}", _FAULT),
+    Metric("affected", "flows affected", "{:.0f}", _FAULT),
+    Metric("stranded", "stranded", "{:.0f}", _FAULT),
+    Metric("drain_s", "drain (s)", "{:.3g}", _RUN),
+    Metric("drain_share", "drain (share of the time)", "{:.2f}", _RUN),
+    Metric("packet_hops", "packet-hops", "{}", _RUN),
+    Metric("events", "events", "{}", _RUN),
+]
+"""Every number of a summary that describes what was simulated."""

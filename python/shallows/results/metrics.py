@@ -1,4 +1,4 @@
-"""The numbers of a summary: one definition of each, for reports, comparisons, sweeps and figures.
+"""The names of the numbers of a summary, for reports, comparisons, sweeps and figures.
 
 A metric of a whole run has its key as its name, such as `queue_mean_pkt`. One of a part has the part before
 it: `traffic.0.slowdown_p99`, `size.10KB.slowdown_p99`, `faults.0.recovery_us`, `bottleneck.marked`.
@@ -6,110 +6,13 @@ it: `traffic.0.slowdown_p99`, `size.10KB.slowdown_p99`, `faults.0.recovery_us`, 
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from shallows.base.toml import is_list
 from shallows.errors import ScenarioError
 from shallows.results import jobs
-from shallows.results.summary import PERCENTILES
+from shallows.results.contents import METRICS, Metric, Summary
 from shallows.units import did_you_mean
 
-if TYPE_CHECKING:
-    from shallows.results.contents import Summary
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A number of a summary.
-
-    key: in `summary.json`. title: with the unit, for tables and axes. form: how a report prints it. parts:
-    where a summary has it; "" is the summary itself, "job" a collective or a task.
-    """
-
-    key: str
-    title: str
-    form: str
-    parts: tuple[str, ...]
-
-    @property
-    def word(self) -> str:
-        """Its name without a unit, as reports print it: "busbw" of `busbw_gb_per_s`."""
-        return _UNIT.sub("", self.key)
-
-
-_UNIT = re.compile("_(gb_per_s|gbps|us|pkt|s)$")
-_FLOWS = ("flows", "traffic", "size")
-_ALL = ("flows", "traffic")
-_EACH = ("traffic",)
-_PORT, _PORTS, _JOB, _FAULT, _RUN = ("bottleneck",), ("network",), ("job",), ("faults",), ("",)
-
-
-def _percentiles(
-    key: str, title: str, form: str, parts: tuple[str, ...], names: Sequence[str]
-) -> list[Metric]:
-    """The mean and percentiles of times or slowdowns of flows."""
-    words = {"mean": "mean", "p999": "p99.9", **{name: name for name in names if name != "p999"}}
-    return [Metric(key.format(name), title.format(words[name]), form, parts) for name in ("mean", *names)]
-
-
-METRICS = [
-    Metric("utilization", "utilization", "{:.3f}", _PORT),
-    Metric("queue_mean_pkt", "queue mean (packets)", "{:.2f}", _PORT),
-    Metric("queue_p50_pkt", "queue p50 (packets)", "{:.1f}", _PORT),
-    Metric("queue_p99_pkt", "queue p99 (packets)", "{:.1f}", _PORT),
-    Metric("queue_max_pkt", "queue max (packets)", "{:.1f}", _PORT),
-    Metric("delay_mean_us", "delay mean (us)", "{:.2f}", _PORT),
-    Metric("backlog_p99_us", "backlog p99 (us)", "{:.1f}", _PORT),
-    Metric("marked", "marked (packets)", "{}", ("network", "bottleneck")),
-    Metric("dropped", "dropped (packets)", "{}", ("network", "bottleneck")),
-    Metric("pauses", "pauses", "{}", _PORTS),
-    Metric("paused_us", "paused (us)", "{:.0f}", ("network", "bottleneck")),
-    Metric("trimmed", "trimmed (packets)", "{}", _PORTS),
-    Metric("lost", "lost (packets)", "{}", _PORTS),
-    Metric("sent", "sent (packets)", "{}", _PORTS),
-    Metric("dropped_in_warmup", "dropped in the warm-up (packets)", "{}", _PORTS),
-    Metric("goodput_gbps", "goodput (Gbit/s)", "{:.3f}", _ALL),
-    Metric("goodput_least_gbps", "goodput of a flow, least (Gbit/s)", "{:.3f}", _EACH),
-    Metric("goodput_most_gbps", "goodput of a flow, most (Gbit/s)", "{:.3f}", _EACH),
-    Metric("jain", "Jain's index", "{:.3f}", _ALL),
-    Metric("offered", "flows offered", "{}", _ALL),
-    Metric("finished", "flows finished", "{}", _ALL),
-    Metric("completed", "flows in fct, slowdown", "{}", _FLOWS),
-    Metric("unfinished", "flows unfinished", "{}", _FLOWS),
-    Metric("cut_off", "flows cut off", "{}", ("flows",)),
-    *_percentiles("fct_{}_us", "fct {} (us)", "{:.0f}", _FLOWS, tuple(PERCENTILES)),
-    *_percentiles("slowdown_{}", "slowdown {}", "{:.2f}", _FLOWS, tuple(PERCENTILES)),
-    *_percentiles("exchange_{}_us", "exchange {} (us)", "{:.0f}", _EACH, ("p50", "p99")),
-    Metric("exchanges", "exchanges", "{}", _EACH),
-    Metric("exchanges_unfinished", "exchanges unfinished", "{}", _EACH),
-    Metric("retransmits", "retransmits (packets)", "{}", ("flows",)),
-    Metric("timeouts", "timeouts", "{}", ("flows",)),
-    Metric("completion_us", "completion (us)", "{:.1f}", (*_EACH, *_JOB)),
-    Metric("ideal_us", "ideal (us)", "{:.1f}", _JOB),
-    Metric("slowdown", "slowdown of the ideal", "{:.2f}", _JOB),
-    Metric("algbw_gb_per_s", "algbw (GB/s)", "{:.2f}", _JOB),
-    Metric("busbw_gb_per_s", "busbw (GB/s)", "{:.2f}", _JOB),
-    Metric("computation_us", "computation (us)", "{:.1f}", _JOB),
-    Metric("exposed_us", "exposed communication (us)", "{:.1f}", _JOB),
-    Metric("exposed_share", "exposed communication (share of the time)", "{:.2f}", _JOB),
-    Metric("slowest_ratio", "computation of the slowest host / mean", "{:.2f}", _JOB),
-    Metric("cause_us", "largest cause (us)", "{:.1f}", _JOB),
-    Metric("recovery_us", "recovery (us)", "{:.0f}", _FAULT),
-    Metric("before_gbps", "before (Gbit/s)", "{:.2f}", _FAULT),
-    Metric("during_gbps", "during (Gbit/s)", "{:.2f}", _FAULT),
-    Metric("lowest_gbps", "lowest (Gbit/s)", "{:.2f}", _FAULT),
-    Metric("after_gbps", "after (Gbit/s)", "{:.2f}", _FAULT),
-    Metric("inflation_p50", "inflation p50", "{:.2f}", _FAULT),
-    Metric("inflation_p99", "inflation p99", "{:.2f}", _FAULT),
-    Metric("affected", "flows affected", "{:.0f}", _FAULT),
-    Metric("stranded", "stranded", "{:.0f}", _FAULT),
-    Metric("drain_s", "drain (s)", "{:.3g}", _RUN),
-    Metric("drain_share", "drain (share of the time)", "{:.2f}", _RUN),
-    Metric("packet_hops", "packet-hops", "{}", _RUN),
-    Metric("events", "events", "{}", _RUN),
-]
-"""Every number of a summary that describes what was simulated."""
 BY_KEY = {one.key: one for one in METRICS}
 OF_RUN = ("", "bottleneck", "network", "flows")
 """Parts of a summary that every run has once. Of a key in several, the name without a part means the last."""
@@ -160,7 +63,7 @@ def label(name: str) -> str:
 _NONE: Mapping[str, object] = {}
 
 
-def number(summary: "Summary", name: str) -> tuple[Mapping[str, object], str]:
+def number(summary: Summary, name: str) -> tuple[Mapping[str, object], str]:
     """The row of a summary that has a metric, and its key there; the row is empty if there is none."""
     part, _, key = name.rpartition(".")
     if part.startswith("size."):
@@ -178,7 +81,7 @@ def number(summary: "Summary", name: str) -> tuple[Mapping[str, object], str]:
     return (summary.get(where) or _NONE) if where else summary, key
 
 
-def known(summary: "Summary", name: str) -> float:
+def known(summary: Summary, name: str) -> float:
     """A metric of a summary. Raises `ScenarioError` if the run does not have it."""
     row, key = number(summary, name)
     value = row.get(key)

@@ -162,15 +162,16 @@ def _check_marking(scenario: "Scenario", queue: Queue) -> None:
 
 
 def _check_ramp(scenario: "Scenario", chosen: "Marking", key: str) -> None:
-    """Refuse a ramp of RED that ends before it begins, at the rate of some port."""
-    if chosen.kind != "red":
+    """Refuse a ramp that ends before it begins, at the rate of some port."""
+    if len(chosen.thresholds) < 2:
         return
+    first, last = chosen.thresholds
     points, _ = chosen.at_rates(scenario.graph.rate_bps[~scenario.graph.is_nic])
     for point in points:
-        kmin, kmax = (int(point["parameters"][name]) for name in ("kmin", "kmax"))
-        if kmin > kmax:
-            begins, ends = (SIZE.text(size, scenario.mtu) for size in (kmin, kmax))
-            raise ScenarioError(f"{key}.kmin", begins, f"at most kmax, {ends}")
+        low, high = (int(point["parameters"][name]) for name in (first, last))
+        if low > high:
+            begins, ends = (SIZE.text(size, scenario.mtu) for size in (low, high))
+            raise ScenarioError(f"{key}.{first}", begins, f"at most {last}, {ends}")
 
 
 def _check_port_tables(scenario: "Scenario") -> None:

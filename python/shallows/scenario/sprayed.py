@@ -35,18 +35,17 @@ def short_ramps(scenario: "Scenario") -> list[str]:
     if not _by_chance(scenario) or defaults.Scale.of(network, scenario.mtu).host_bps <= FAST:
         return []
     found: list[str] = []
-    for key, marking, algorithms in _markings(scenario, "red"):
+    for key, marking, algorithms in _markings(scenario, 2):
         names = _names(one for one in algorithms if one.traits["returns_by_timer"])
         if not names:
             continue
-        begins = _begins(marking, "kmin", network.rate_bps[~network.is_nic])
+        kmin, kmax = (f"{key}.{name}" for name in marking.thresholds)
+        begins = _begins(marking, network.rate_bps[~network.is_nic])
         wanted = {rate: defaults.sprayed_kmin(rate, scenario.mtu) for rate in begins}
         short = [rate for rate in begins if begins[rate] < SHARE * wanted[rate]]
         if short:
-            instead = (
-                f"{key}.kmin = {_value(wanted)} and {key}.kmax = {_value(wanted, defaults.SPRAYED_KMAX)}"
-            )
-            found.append(_is_short(scenario, f"{key}.kmin", short[0], names, instead))
+            instead = f"{kmin} = {_value(wanted)} and {kmax} = {_value(wanted, defaults.SPRAYED_KMAX)}"
+            found.append(_is_short(scenario, kmin, short[0], names, instead))
     return found
 
 
@@ -60,13 +59,14 @@ def short_steps(scenario: "Scenario") -> list[str]:
     between = set(network.rate_bps[inner].tolist())
     least = defaults.SPRAYED_FRAMES * scenario.mtu
     found: list[str] = []
-    for key, marking, algorithms in _markings(scenario, "step"):
-        begins = _begins(marking, "threshold", network.rate_bps[~network.is_nic])
+    for key, marking, algorithms in _markings(scenario, 1):
+        threshold = f"{key}.{marking.thresholds[0]}"
+        begins = _begins(marking, network.rate_bps[~network.is_nic])
         short = [rate for rate in begins if rate in between and begins[rate] < SHARE * least]
         if short:
             wanted = {rate: max(size, least) for rate, size in begins.items()}
-            instead = f"{key}.threshold = {_value(wanted)}"
-            found.append(_is_short(scenario, f"{key}.threshold", short[0], _names(algorithms), instead))
+            instead = f"{threshold} = {_value(wanted)}"
+            found.append(_is_short(scenario, threshold, short[0], _names(algorithms), instead))
     return found
 
 
@@ -81,21 +81,21 @@ def _names(algorithms: "Iterable[Algorithm]") -> str:
     return ", ".join(dict.fromkeys(one.name for one in algorithms))
 
 
-def _markings(scenario: "Scenario", kind: str) -> "Iterable[tuple[str, Marking, list[Algorithm]]]":
-    """The markings of this kind, by their keys, with the algorithms whose data they mark."""
+def _markings(scenario: "Scenario", thresholds: int) -> "Iterable[tuple[str, Marking, list[Algorithm]]]":
+    """The markings with one threshold (a step) or two (a ramp), by key, with the algorithms they are for."""
     for key, (marking, algorithms) in algorithms_by_marking(scenario).items():
-        if isinstance(marking, str) or marking.kind != kind:
+        if isinstance(marking, str) or len(marking.thresholds) != thresholds:
             continue
-        if marked := [one for one in algorithms if one.congestion_point == kind]:
+        if marked := [one for one in algorithms if one.congestion_point == marking.kind]:
             yield key, marking, marked
 
 
-def _begins(marking: "Marking", key: str, rates: "U64") -> dict[int, int]:
+def _begins(marking: "Marking", rates: "U64") -> dict[int, int]:
     """Bytes at which marks begin at ports of these rates."""
 
     def at(rate: int) -> int:
         points, _ = marking.at_rates(np.array([rate], np.uint64))
-        return int(points[0]["parameters"][key])
+        return int(points[0]["parameters"][marking.thresholds[0]])
 
     return {rate: at(rate) for rate in defaults.distinct(rates).tolist()}
 

@@ -173,7 +173,7 @@ def _named(advice: "Advice", one: "Candidate") -> str:
 
 def _packets(advice: "Advice") -> "Table":
     seeds = advice.own.measured.metric.n
-    table = _table(
+    table = plain_table(
         f"In packets, {seeds} seeds",
         (advice.metric.name, "from own", "longer flows", "Gbit/s", "pauses", "drops", "set back by"),
     )
@@ -188,7 +188,7 @@ def _packets(advice: "Advice") -> "Table":
 
 def _fluid(advice: "Advice") -> "Table":
     columns = ("least margin, degrees", "with", "longest queue, KB", "settles in, ms")
-    table = _table("In the fluid model", columns)
+    table = plain_table("In the fluid model", columns)
     for one in _ordered(advice):
         worst = one.worst
         margin = "none" if np.isnan(worst.degrees) else f"{worst.degrees:.1f}"
@@ -200,7 +200,7 @@ def _fluid(advice: "Advice") -> "Table":
 
 def _corners(advice: "Advice") -> "Table":
     columns = ("fluid queue, KB", "in packets", "port busy", "pauses and drops")
-    table = _table("Long-lived flows alone", columns)
+    table = plain_table("Long-lived flows alone", columns)
     for one in _ordered(advice):
         for corner in one.corners:
             fluid = "-" if np.isnan(corner.expected_bytes) else f"{corner.expected_bytes / 1e3:.1f}"
@@ -216,17 +216,10 @@ def _corners(advice: "Advice") -> "Table":
 
 def _settings(advice: "Advice") -> "Table":
     keys = {key.rpartition(".")[2]: key for key in advice.own.settings}
-    table = _table("Settings", tuple(keys))
+    table = plain_table("Settings", tuple(keys))
     for one in _ordered(advice):
         values = [_value(one.settings[key]).strip('"') for key in keys.values()]
         table.add_row(_named(advice, one), *values)
-    return table
-
-
-def _table(title: str, columns: tuple[str, ...]) -> "Table":
-    table = plain_table(title, ())
-    for name in columns:
-        table.add_column(name, justify="right")
     return table
 
 

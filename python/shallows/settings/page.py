@@ -68,11 +68,7 @@ def _margins(explanation: "Explanation") -> "Table":
 
 def _table(words: tuple[str, ...], numbers: tuple[str, ...], rows: list[tuple[str, ...]]) -> "Table":
     """A table whose first column, with the title above it, names the ports."""
-    table = plain_table(words[0], ())
-    for name in words[1:]:
-        table.add_column(name)
-    for name in numbers:
-        table.add_column(name, justify="right")
+    table = plain_table(words[0], [*words[1:], *numbers], left=words[1:])
     for row in rows:
         table.add_row(*row)
     return table

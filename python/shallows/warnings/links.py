@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shallows.algorithms.marking import thresholds
 from shallows.scenario.paths import about, paths_of, round_trip
 from shallows.units import NEVER, RATE, SIZE
 
@@ -76,7 +77,8 @@ def _step(scenario: "Scenario", link: int) -> int | None:
     asked = request(scenario)
     number = int(asked["links"]["marking"][link])
     marking = asked["markings"][number - 1] if number else None
-    return int(marking["parameters"]["threshold"]) if marking and marking["kind"] == "step" else None
+    levels = thresholds(marking["kind"]) if marking else []
+    return int(marking["parameters"][levels[0]]) if marking and len(levels) == 1 else None
 
 
 def slow_links(answer: "Answer") -> list[str]:

@@ -32,8 +32,8 @@ def of_paths(paths: "Paths") -> "list[Part]":
     left_out = _left_out(paths.record.left_out)
     if len(paths) == 1:
         return [*of_path(next(iter(paths.values())), paths.record), *left_out]
-    table = plain_table("flow", ["fct (us)", "ideal (us)", "slowdown", "most of it"])
-    table.columns[-1].justify = "left"
+    columns = ["fct (us)", "ideal (us)", "slowdown", "most of it"]
+    table = plain_table("flow", columns, left=columns[-1:])
     for one in paths.values():
         cells = [us(one.fct_ps), us(one.ideal_ps), f"{one.fct_ps / one.ideal_ps:.2f}", _most(one)]
         table.add_row(str(one.flow), *cells)
@@ -107,19 +107,22 @@ def _most(one: "Path") -> str:
 def _causes(one: "Path | Paths") -> "Table":
     """Time by cause, of one path or several, beside that of the empty paths."""
     ideal: dict[str, int] = {}
-    sums = one.by_cause()
     for path in _each(one):
         for piece in path.ideal:
             ideal[piece.cause] = ideal.get(piece.cause, 0) + piece.length_ps
-    total = sum(sums.values())
-    table = plain_table("where the time went", ["us", "share", "ideal (us)", "", ""])
-    table.columns[-1].justify = "left"
+    return of_causes(one.by_cause(), ideal)
+
+
+def of_causes(sums: Mapping[str, int], ideal: Mapping[str, int] | None = None) -> "Table":
+    """Picoseconds by cause, beside those of empty paths where these are known."""
+    total, beside = sum(sums.values()), [] if ideal is None else ["ideal (us)"]
+    table = plain_table("where the time went", ["us", "share", *beside, "", ""], left=[""])
     for cause, length in sums.items():
-        known = us(ideal[cause]) if cause in ideal else "-"
-        table.add_row(
-            CAUSES[cause].title, us(length), f"{length / total:.1%}", known, "", CAUSES[cause].meaning
-        )
-    table.add_row("sum", us(total), "100.0%", us(sum(ideal.values())), "", "exact, in picoseconds")
+        known = [] if ideal is None else [us(ideal[cause]) if cause in ideal else "-"]
+        cells = (us(length), f"{length / total:.1%}", *known, "", CAUSES[cause].meaning)
+        table.add_row(CAUSES[cause].title, *cells)
+    known = [] if ideal is None else [us(sum(ideal.values()))]
+    table.add_row("sum", us(total), "100.0%", *known, "", "exact, in picoseconds")
     return table
 
 

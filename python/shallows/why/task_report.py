@@ -42,7 +42,7 @@ def of_task(path: "TaskPath") -> "list[Part]":
     """Its time, the causes, the waits by port and tenant, and the messages on the path."""
     return [
         _heading(path),
-        _causes(path),
+        report.of_causes(path.by_cause()),
         *_waits(path),
         *report.of_pausers(path, path.record),
         "",
@@ -57,16 +57,6 @@ def _heading(path: "TaskPath") -> str:
         f"task {path.name}: {us(path.fct_ps)} us from {us(path.start_ps)} us on{least}{slowdown}, "
         f"in {len(path.messages)} messages"
     )
-
-
-def _causes(path: "TaskPath") -> "Table":
-    table = plain_table("where the time went", ["us", "share", "", ""])
-    table.columns[-1].justify = "left"
-    for cause, length in path.by_cause().items():
-        cells = (us(length), f"{length / path.fct_ps:.1%}", "", CAUSES[cause].meaning)
-        table.add_row(CAUSES[cause].title, *cells)
-    table.add_row("sum", us(path.fct_ps), "100.0%", "", "exact, in picoseconds")
-    return table
 
 
 def waits(path: "TaskPath", pieces: "Iterable[Piece] | None" = None) -> dict[Wait, tuple[int, set[int]]]:
@@ -87,9 +77,8 @@ def _waits(path: "TaskPath") -> "list[Part]":
     found = waits(path)
     if not found:
         return []
-    table = plain_table("waited", ["at port", "behind flows of", "flows", "us", "share"])
-    for column in table.columns[1:3]:
-        column.justify = "left"
+    words = ["at port", "behind flows of"]
+    table = plain_table("waited", [*words, "flows", "us", "share"], left=words)
     for wait, (length, others) in list(found.items())[:MOST]:
         port = "-" if wait.port is None else path.record.names[wait.port]
         numbers = (us(length), f"{length / path.fct_ps:.1%}")
@@ -104,8 +93,8 @@ def _messages(path: "TaskPath") -> "Table":
     """The messages on the path in order; of many only those with the longest part of it."""
     longest = sorted(path.messages, key=lambda message: -message.length_ps)[:MOST_MESSAGES]
     shown = [message for message in path.messages if message in longest]
-    table = plain_table("message", ["until", "from (us)", "us", "", "most of it"])
-    table.columns[1].justify = table.columns[-1].justify = "left"
+    words = ["until", "most of it"]
+    table = plain_table("message", [words[0], "from (us)", "us", "", words[1]], left=words)
     for message in shown:
         begin = us(message.begin_ps - path.start_ps)
         table.add_row(

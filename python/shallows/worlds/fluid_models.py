@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shallows.algorithms import defaults
+from shallows.algorithms.marking import markings
 
 if TYPE_CHECKING:
     from shallows.fluid.model import Model
@@ -207,6 +208,7 @@ def with_network_defaults(model: "Model", given: Collection[str]) -> "tuple[Mode
     rate_bps, frame_s = round(model.rate), 8 * model.mtu / model.rate
     rtt_s = model.delay + (frame_s if row.sends_apart else 0.0)
     scale = defaults.Scale(round(rtt_s * 1e12), round(model.mtu), np.array([rate_bps], np.uint64), rate_bps)
+    rules = {one["name"]: defaults.port_rules(one) for one in markings()}
     changed: dict[str, float] = {}
     for name, source in row.parameters.items():
         if name in given or not isinstance(source, str):
@@ -215,8 +217,8 @@ def with_network_defaults(model: "Model", given: Collection[str]) -> "tuple[Mode
         printed, value = getattr(model, name), None
         if table == "cc":
             value = defaults.parameter(algorithm, key, printed, scale)
-        elif key in defaults.MARKING.get(kind or "", {}):
-            value = defaults.MARKING[kind or ""][key].value(rate_bps, scale)
+        elif kind and key in rules[kind]:
+            value = rules[kind][key].value(rate_bps, scale)
         if value not in (None, printed):
             changed[name] = value
     return replace(model, **changed), changed

@@ -53,6 +53,13 @@ def check(scenario: "Scenario") -> None:
         raise ScenarioError(_KEYS.get(key, key), value, expected)
 
 
+def check_catalog(scenario: "Scenario", why: str) -> None:
+    """Raise `ScenarioError` for an algorithm in Python, which another program cannot have: `why` says so."""
+    for used in scenario.flows.ccs:
+        if used.user_class:
+            raise ScenarioError("cc.name", used.label, f"an algorithm of the catalog: {why}")
+
+
 def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: int | None = 1) -> "RunData":
     """Simulate every packet of `scenario` and return its `Run`.
 

@@ -23,10 +23,12 @@ use crate::units::{Bytes, Rate, Time};
 pub const PARAMETERS: &[Parameter] = &[
     time("target", "TARGET", 5e-3, 1e-9..=1e3)
         .meaning("time in the queue that is acceptable")
-        .source("RFC 8289 §4.4: 5 ms in the Internet; a scenario's \"recommended\" goes by the round trip"),
+        .source("RFC 8289 §4.4: 5 ms in the Internet; a scenario's \"recommended\" goes by the round trip")
+        .follows("codel_target"),
     time("interval", "INTERVAL", 0.1, 1e-9..=1e3)
         .meaning("time above the target after which packets are dropped")
-        .source("RFC 8289 §4.3: 100 ms in the Internet; a scenario's \"recommended\" goes by the round trip"),
+        .source("RFC 8289 §4.3: 100 ms in the Internet; a scenario's \"recommended\" goes by the round trip")
+        .follows("codel_interval"),
     ECN,
     NODROP,
 ];

@@ -235,6 +235,8 @@ pub struct Mechanism {
     pub at: MarkAt,
     /// The feedback that senders receive from it.
     pub tells: Feedback,
+    /// Whether chance decides which packets it marks.
+    pub draws: bool,
     /// Builds it for a port whose link has this rate.
     pub build: fn(&Values, Rate) -> Box<dyn CongestionPoint>,
 }
@@ -280,13 +282,23 @@ macro_rules! tells {
     };
 }
 
+/// Whether chance decides, which a row says with `draws`; no by default.
+macro_rules! draws {
+    () => {
+        false
+    };
+    ($what:ident) => {
+        true
+    };
+}
+
 /// The last of the times `next`, `next + step`, ... that is not after `until`; `next` where that is.
 fn skip_to(next: Time, step: Time, until: Time) -> Time {
     next + step * (until.saturating_sub(next).0 / step.0.max(1))
 }
 
 macro_rules! mechanisms {
-    ($($module:ident: $at:ident $(tells $what:ident)?; $summary:literal, $source:literal;)*) => {
+    ($($module:ident: $at:ident $(tells $what:ident)? $(draws $lots:ident)?; $summary:literal, $source:literal;)*) => {
         /// Every mechanism there is.
         pub static MECHANISMS: &[Mechanism] = &[$(Mechanism {
             name: stringify!($module),
@@ -295,6 +307,7 @@ macro_rules! mechanisms {
             parameters: $module::PARAMETERS,
             at: MarkAt::$at,
             tells: tells!($($what)?),
+            draws: draws!($($lots)?),
             build: $module::build,
         }),*];
     };
@@ -305,9 +318,9 @@ mechanisms! {
         "Marks every packet while the queue is above a threshold.", "Alizadeh et al., SIGCOMM 2010 §3.1 (1)";
     phantom: Dequeue;
         "Marks by a virtual queue that drains slower than the link.", "Alizadeh et al., NSDI 2012 §3.1";
-    red: Dequeue;
+    red: Dequeue draws packets;
         "Marks at random, the more probably the longer the queue.", "Zhu et al., SIGCOMM 2015 §3.1";
-    pi: Dequeue;
+    pi: Dequeue draws packets;
         "Moves the marking probability until the queue is where it should be.", "Zhu et al., CoNEXT 2016 eq. 32";
     codel: Dequeue;
         "Drops or marks packets that leave a queue whose delay stays above a target.", "Nichols et al., RFC 8289";

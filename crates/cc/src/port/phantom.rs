@@ -23,7 +23,8 @@ pub const PARAMETERS: &[Parameter] = &[
         .source("NSDI 2012 §6: 0.95"),
     bytes("threshold", "-", 15_000.0, 0.0..=1e12)
         .meaning("virtual queue above which packets are marked")
-        .source("NSDI 2012, 10 Gbps simulations: 15 KB (testbed, 1 Gbps: 1 KB or 6 KB)"),
+        .source("NSDI 2012, 10 Gbps simulations: 15 KB (testbed, 1 Gbps: 1 KB or 6 KB)")
+        .follows("phantom_threshold"),
 ];
 
 /// Builds the congestion point.

@@ -26,10 +26,14 @@ use crate::units::{Bytes, Rate, Time};
 pub const PARAMETERS: &[Parameter] = &[
     bytes("kmin", "K_min", 5e3, 0.0..=1e12)
         .meaning("queue at which marking begins")
-        .source("SIGCOMM 2015, by the comments of the authors' fluid model: 5 KB"),
+        .source("SIGCOMM 2015, by the comments of the authors' fluid model: 5 KB")
+        .follows("ramp_kmin")
+        .threshold(),
     bytes("kmax", "K_max", 200e3, 1.0..=1e12)
         .meaning("queue at which the ramp ends")
-        .source("SIGCOMM 2015, by the comments of the authors' fluid model: 200 KB"),
+        .source("SIGCOMM 2015, by the comments of the authors' fluid model: 200 KB")
+        .follows("ramp_kmax")
+        .threshold(),
     number("pmax", "P_max", 0.01, 1e-9..=1.0)
         .meaning("marking probability at the end of the ramp")
         .source("SIGCOMM 2015, by the comments of the authors' fluid model: 1 %"),

@@ -14,7 +14,9 @@ use crate::units::{Bytes, Rate};
 pub const PARAMETERS: &[Parameter] = &[
     bytes("threshold", "K", 97_500.0, 0.0..=1e12)
         .meaning("queue above which packets are marked")
-        .source("SIGCOMM 2010 §3.5: 65 packets at 10 Gbps; a scenario's \"recommended\" goes by each port's rate"),
+        .source("SIGCOMM 2010 §3.5: 65 packets at 10 Gbps; a scenario's \"recommended\" goes by each port's rate")
+        .follows("step_threshold")
+        .threshold(),
     ECN,
     NODROP,
 ];

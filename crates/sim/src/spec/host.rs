@@ -100,15 +100,15 @@ request! {
         poll: Time = "poll_ps",
         /// Largest processing time of the stack between data and acknowledgement.
         stack: Time = "stack_ps",
-        /// Standard deviation of additional Gaussian noise.
+        /// `hosts.timestamps.noise`.
         noise: Time = "noise_ps",
-        /// Share by which the receiver's clock is faster.
+        /// `hosts.timestamps.drift`.
         drift: f64,
         /// Subtract the receiver's processing time from the round trip.
         host_delay_removed: bool,
         /// Pace bursts at the rate of the link.
         burst_reduced: bool,
-        /// Space the stamps of a batch by the transmission time.
+        /// `hosts.timestamps.calibrated`.
         calibrated: bool,
     }
 }

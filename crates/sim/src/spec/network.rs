@@ -112,7 +112,7 @@ request! {
         ccs: Vec<ControlSpec>,
         /// Settings of all hosts.
         host: HostSpec,
-        /// A full frame on the wire.
+        /// `network.mtu`.
         mtu: Bytes = "mtu_bytes",
         /// The part of a frame that is not payload.
         header: Bytes = "header_bytes",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shallows.algorithms.defaults import Scale
-from shallows.algorithms.marking import THRESHOLDS, Marking, choose
+from shallows.algorithms.marking import Marking, choose, with_thresholds
 from shallows.core import contract
 from shallows.errors import ScenarioError
 from shallows.scenario.faults.model import MARKING, Fault
@@ -146,8 +146,9 @@ def to_core(
 def remarked(scenario: "Scenario", fault: Fault) -> Marking:
     """The marking of ports after a fault that changes parameters. Raises `ScenarioError` relative to it."""
     before = scenario.marking
-    if scenario.classes or before is None or before.kind not in THRESHOLDS:
-        expected = f"{' or '.join(THRESHOLDS)} as network.marking, without classes: only these can change"
+    if scenario.classes or before is None or not before.thresholds:
+        kinds = " or ".join(with_thresholds())
+        expected = f"{kinds} as network.marking, without classes: only these can change"
         raise ScenarioError("kind", "marking", expected)
     if before.parameters.get("weight", 1) != 1:
         raise ScenarioError("kind", "marking", "network.marking.weight = 1: an average would begin anew")
