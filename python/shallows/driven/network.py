@@ -8,7 +8,7 @@ from itertools import chain
 from operator import index
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex, cast
 
 import numpy as np
 
@@ -551,14 +551,17 @@ class OpenNetwork:
     def _bytes(self, size: object) -> int:
         frame = self.scenario.frame
         most = min(limits.SIZE.most, limits.MESSAGE.most * frame.payload)
-        expected = f'a size from 1 B to {SIZE.text(most)}, such as "4MB", or bytes as a whole number'
-        if isinstance(size, bool) or not isinstance(size, SupportsIndex | str | SizeQuantity):
-            raise ScenarioError("size", str(size), expected)
         try:
-            amount = index(size) if isinstance(size, SupportsIndex) else SIZE.parse(str(size), frame.wire)
+            if isinstance(size, str | SizeQuantity):
+                amount = SIZE.parse(str(size), frame.wire)
+            else:
+                amount = 0 if isinstance(size, bool) else index(cast("SupportsIndex", size))
         except ValueError as error:
             raise ScenarioError("size", size, str(error)) from None
+        except TypeError:
+            amount = 0
         if not 1 <= amount <= most:
+            expected = f'a size from 1 B to {SIZE.text(most)}, such as "4MB", or bytes as a whole number'
             raise ScenarioError("size", str(size), expected)
         return amount
 
