@@ -36,6 +36,7 @@ PORTS = {
     "ramp": RAMP,
     "pi": {"marking": {"kind": "pi"}},
     "codel": {"marking": {"kind": "codel"}},
+    "dualpi2": {"marking": {"kind": "dualpi2"}},
     "phantom": {"marking": {"kind": "phantom"}},
     "drops": {"marking": STEP["marking"] | {"ecn": False}},
     "no drops": {"marking": STEP["marking"] | {"nodrop": True}},

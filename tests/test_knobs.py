@@ -96,7 +96,21 @@ PLANES = {
     ],
 }  # fmt: skip
 """An uplink that drops everything in silence, and a port of a receiver that is down."""
+TWO_QUEUES = SCENARIOS[0] | {
+    "traffic": [LONG | {"flows": 2, "cc": cc} for cc in ("prague", "cubic", "dctcp")],
+}
+"""Packets in both queues of a port, so late that the controller reaches its bounds."""
+DUAL = {"target": "50us", "update": "100us", "alpha": 100.0, "beta": 1000.0}
 SPECIAL = {
+    **{
+        ("dualpi2", name): (TWO_QUEUES, {key: value for key, value in DUAL.items() if key != name})
+        for name in (*DUAL, "coupling", "step", "step_packets", "c_share", "limit", "drop_early", "any_ect")
+    },
+    # more windows of two packets than the target has room for
+    ("dualpi2", "drop_overload"): (
+        SCENARIOS[3] | {"network": {"buffer": "100pkt"}},
+        DUAL | {"target": "200us"},
+    ),
     # data that is not ECN-capable beside data that is
     **{(marking, "nodrop"): (NOT_ECT, {}) for marking in MARKS},
     # ECN-capable data of an algorithm that can do without marks

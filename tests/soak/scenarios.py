@@ -330,6 +330,9 @@ class Draw(Traffics):
         if self.maybe(0.25):
             row = self.one(MARKINGS)
             table["marking"] = {"kind": row["name"], **self.parameters(row)}
+            if row["has_two_queues"] and self.maybe(0.9):  # a port has no others beside them
+                for key in ("shared", "pfc", "trimming"):
+                    table.pop(key, None)
         return table
 
     def classes(self, traffic):

@@ -5,7 +5,9 @@
 mod vector;
 
 use shallows_cc::event::Counts;
+use shallows_cc::parameter::Values;
 use shallows_cc::port::Ecn;
+use shallows_cc::port::dualpi2::{self, DualPi2};
 use shallows_cc::receiver::packet_counter::PacketCounter;
 use shallows_cc::sender::prague::{Constants, Law, Mode};
 use vector::Script;
@@ -76,5 +78,32 @@ fn the_counter_follows_the_receiver_of_udp_prague() {
         let PacketCounter { received, ce, lost, error } = counter;
         let seen = [received.into(), ce.into(), lost.into(), i64::from(error)];
         assert_eq!(Some(seen), row.expected(&["received", "ce", "lost", "error"]), "{row}");
+    }
+}
+
+/// The controller of RFC 9332 in the integers of Linux `sch_dualpi2`, by delay: base, coupled and squared probability, and overload.
+#[test]
+fn the_controller_of_two_queues_follows_the_scripts() {
+    let scripts = Script::all("dualpi2", |name| name.starts_with('p'));
+    assert_eq!(scripts.len(), 8);
+    for script in scripts {
+        let mut values = Values::defaults(dualpi2::PARAMETERS);
+        let gain = |key| script.word(key).and_then(|text| text.strip_suffix("/256")).expect("a gain in 256ths");
+        let given = [
+            ("target", script.parameter("target_ns") as f64 / 1e9),
+            ("alpha", gain("alpha").parse::<f64>().expect("a number") / 256.0),
+            ("beta", gain("beta").parse::<f64>().expect("a number") / 256.0),
+            ("coupling", script.parameter("k") as f64),
+            ("drop_overload", script.parameter("drop_overload") as f64),
+        ];
+        given.into_iter().for_each(|(name, value)| values.set(name, value).expect("a parameter"));
+        let mut law = DualPi2::new(&values);
+        for row in script.rows() {
+            law.step_controller(row.number("delay_ns").into());
+            let (coupled, overload) = law.coupled();
+            let squared = u64::from(law.p) * u64::from(law.p) >> 32;
+            let seen = [law.p.into(), coupled as i64, squared as i64, i64::from(overload)];
+            assert_eq!(Some(seen), row.expected(&["p", "p_L", "p_C", "overload"]), "{row}");
+        }
     }
 }

@@ -115,6 +115,7 @@ fn marking<'py>(py: Python<'py>, mechanism: &Mechanism) -> PyResult<Bound<'py, P
     row.set_item("draws", mechanism.draws)?;
     let built = (mechanism.build)(&Values::defaults(mechanism.parameters), Rate::from_gbps(10));
     row.set_item("judges_heads", built.judges_heads())?;
+    row.set_item("has_two_queues", built.as_dual_queue().is_some())?;
     let compared = mechanism.parameters.iter().filter(|parameter| parameter.is_threshold);
     row.set_item("thresholds", compared.map(|parameter| parameter.name).collect::<Vec<_>>())?;
     row.set_item("parameters", parameters(py, mechanism.parameters)?)?;

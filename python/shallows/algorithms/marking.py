@@ -97,6 +97,11 @@ class Marking:
         return _row(self.kind)["judges_heads"]
 
     @property
+    def has_two_queues(self) -> bool:
+        """True if ports have a queue for packets of L4S beside that of all others."""
+        return _row(self.kind)["has_two_queues"]
+
+    @property
     def draws(self) -> bool:
         """True if chance decides which packets are marked."""
         return _row(self.kind)["draws"]
@@ -122,7 +127,13 @@ class Marking:
         return replace(self, parameters=self.parameters | {key: value(key) for key in self.recommended})
 
     def largest_threshold(self, rate_bps: "U64") -> int:
-        """Bytes of queue at which the last of these ports begins to mark; 0 if no queue decides."""
+        """Bytes of queue at which the last of these ports begins to mark; 0 if no queue decides.
+
+        With two queues the bytes that it sends in the target delay.
+        """
+        target = self.parameters["target"] if self.has_two_queues else None
+        if isinstance(target, float):
+            return int(target * rate_bps.max(initial=0) / 8)
         if not self.thresholds:
             return 0
         points, _ = self.at_rates(rate_bps)

@@ -55,14 +55,16 @@ class Row(TypedDict):
 class MarkingRow(Row):
     """A kind of marking: the queue that it observes by default, and the feedback to senders.
 
-    draws: whether chance decides. judges_heads: whether it decides about packets as they leave. thresholds:
-    its parameters that are lengths of the real queue, the first that where marking begins.
+    draws: whether chance decides. judges_heads: whether it decides about packets as they leave.
+    has_two_queues: whether ports have one for packets of L4S beside that of all others. thresholds: its
+    parameters that are lengths of the real queue, the first that where marking begins.
     """
 
     at: At
     tells: str
     draws: bool
     judges_heads: bool
+    has_two_queues: bool
     thresholds: list[str]
 
 

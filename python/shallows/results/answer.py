@@ -26,6 +26,7 @@ from shallows.results import (
 from shallows.results import summary as sums
 from shallows.results.recovery import DEAD_PATH, STARVED
 from shallows.results.tables import ALL_TABLES, Block, Names
+from shallows.scenario import port_request
 from shallows.traffic import NO_FLOW
 from shallows.units import NEVER
 
@@ -342,10 +343,14 @@ class Answer:
             "probes": self._probes,
             "ports": self._port_block,
             "queue_histograms": self._histogram_blocks,
-            **({"classes": self._class_blocks} if self.scenario.classes else {}),
+            **({"classes": self._class_blocks} if self._has_classes else {}),
             **({"messages": self._message_blocks} if messages.has_some(self.scenario.flows) else {}),
             **({"goodput": self._goodput_blocks} if self.record else {}),
         }
+
+    @property
+    def _has_classes(self) -> bool:
+        return bool(self.scenario.classes) or port_request.has_two_queues(self.scenario)
 
     # Methods, not lambdas, because a run may be pickled and sent to another process.
     def _flow_block(self) -> Iterable[Block]:

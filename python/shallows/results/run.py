@@ -221,7 +221,7 @@ class RunData:
 
     @cached_property
     def classes(self) -> "pandas.DataFrame":
-        """Statistics of every traffic class at every port (pandas); empty without classes."""
+        """Statistics of every traffic class, or of both queues of `dualpi2`, at every port (pandas)."""
         return tables.frame(self.columns("classes"))
 
     @cached_property

@@ -12,7 +12,7 @@ from shallows.scenario.port_request import RESERVED
 from shallows.scenario.ports import PortGroups, Queue, paused
 from shallows.scenario.queues import Trimming
 from shallows.scenario.supported_keys import algorithms
-from shallows.units import ACK_BYTES, SIZE, did_you_mean
+from shallows.units import ACK_BYTES, RATE, SIZE, TIME, did_you_mean
 
 if TYPE_CHECKING:
     from shallows.algorithms.marking import Marking
@@ -150,6 +150,8 @@ def _check_marking(scenario: "Scenario", queue: Queue) -> None:
             expected = f"{marking.tells(wanted)}, which {used.label} needs: {wanted}"
             raise ScenarioError(f"{key}.kind", queue.marks.kind, expected)
     _check_ramp(scenario, queue.marks, key)
+    if queue.marks.has_two_queues:
+        _check_two_queues(scenario, queue, key)
     begins, trimming = queue.marking_begins(scenario.graph), queue.trimming
     holds = trimming.holds(scenario.mtu) if trimming else queue.buffer
     if begins >= holds:
@@ -172,6 +174,34 @@ def _check_ramp(scenario: "Scenario", chosen: "Marking", key: str) -> None:
         if low > high:
             begins, ends = (SIZE.text(size, scenario.mtu) for size in (low, high))
             raise ScenarioError(f"{key}.{first}", begins, f"at most {last}, {ends}")
+
+
+def _check_two_queues(scenario: "Scenario", queue: Queue, key: str) -> None:
+    """Refuse what would share, pause, trim or order the packets of a port that has two queues of its own."""
+    kind = queue.marks.kind if queue.marks else ""
+    why = f"marking by {kind} has two queues of its own"
+    instead = f'no such key, or another kind than "{kind}" for {key}: {why}'
+    if scenario.classes:
+        raise ScenarioError(f"{key}.kind", kind, f"another kind with [[classes]]: {why}")
+    for i, table in enumerate(scenario.traffic):
+        if table.priority:
+            raise ScenarioError(f"traffic[{i}].priority", table.priority, instead)
+    for name, value in (("shared", queue.memory), ("pfc", queue.pauses), ("trimming", queue.trimming)):
+        if value:
+            raise ScenarioError(f"network.{name}", None, instead)
+    if scenario.credits:
+        raise ScenarioError(f"{key}.kind", kind, f"another kind with credits, which have a queue: {why}")
+    _check_target(scenario, queue, key)
+
+
+def _check_target(scenario: "Scenario", queue: Queue, key: str) -> None:
+    """Refuse a target delay in which the slowest port sends no frame."""
+    target = queue.marks.parameters["target"] if queue.marks else None
+    slowest = int(scenario.graph.rate_bps[~scenario.graph.is_nic].min())
+    frame_ps = scenario.mtu * 8 * 10**12 // slowest
+    if isinstance(target, float) and target * 1e12 < frame_ps:
+        expected = f"at least {TIME.text(frame_ps)}, the time of a frame at {RATE.text(slowest)}"
+        raise ScenarioError(f"{key}.target", TIME.text(round(target * 1e12)), expected)
 
 
 def _check_port_tables(scenario: "Scenario") -> None:

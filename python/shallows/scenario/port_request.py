@@ -11,7 +11,8 @@ A port has these queues, in this order of service:
 | one for each class | always | data, and without a queue before it all else |
 | paced | NICs of an algorithm with a pacer | its data |
 
-A port that needs none of the queues before data, and has one class, is a FIFO.
+A port that needs none of the queues before data, and has one class, is a FIFO. A port that marks by
+`dualpi2` has two queues instead, which its controller serves: `QUEUES`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -37,10 +38,29 @@ if TYPE_CHECKING:
 PAUSE, CREDITS, HEADERS, CONTROL, PACED = "pause", "credits", "headers", "control", "paced"
 """The names of the queues that no class has."""
 RESERVED = (PAUSE, CREDITS, HEADERS, CONTROL, PACED)
+QUEUES = ("L", "C")
+"""The queues of a port with two: for packets of L4S, with low delay, and for all others (RFC 9332)."""
+
+
+def has_two_queues(scenario: "Scenario") -> bool:
+    """True if some port has a queue for packets of L4S beside that of all others."""
+    settings = [scenario.network.marking, *(table.marking for table in scenario.ports)]
+    return any(marking and not isinstance(marking, str) and marking.has_two_queues for marking in settings)
+
+
+def links_with_two_queues(scenario: "Scenario") -> "NDArray[np.bool_]":
+    """By link, whether its port is one of these."""
+    network = scenario.graph
+    ports = PortGroups.of(scenario, network)
+    found = [_of_port(scenario, queues) for queues in ports.queues(scenario)]
+    has = np.array([marking is not None and marking.has_two_queues for marking in found])
+    return has[ports.group] & marking_ports(scenario, network)
 
 
 def names(scenario: "Scenario") -> list[str]:
-    """The queues of a port by name, in a scenario with `[[classes]]`."""
+    """The queues of a port by name, in a scenario with `[[classes]]`, or of one with two queues."""
+    if not scenario.classes:
+        return list(QUEUES)
     layout = _Layout.of(scenario, scenario.queues, is_nic=True)
     return [*layout.first, *(one.name for one in scenario.classes), *([PACED] if layout.pacer else [])]
 
@@ -106,9 +126,10 @@ def to_core(scenario: "Scenario", network: "Network") -> PortRequest:
         numbers = np.array([_number(markings, point) for point in points], np.uint32)
         marking_of_link[links] = 1 + numbers[place]
         if chosen.judges_heads:
-            schedule = _with_one_class(schedule, links.tolist(), buffer_bytes)
+            count = len(QUEUES) if chosen.has_two_queues else 1
+            schedule = _with_classes(schedule, links.tolist(), buffer_bytes, count)
     links = faults.scheduled_links(scenario, network)
-    schedule = _with_one_class(schedule, links, buffer_bytes)
+    schedule = _with_classes(schedule, links, buffer_bytes)
     classes, pools = _traffic_classes(scenario)
     return PortRequest(buffer_bytes, marking_of_link, markings, schedule, classes, pools)
 
@@ -277,14 +298,17 @@ def class_of(limit_bytes: int = NEVER) -> "Class":
     return {"limit": {"bytes": limit_bytes}, "trims": False}
 
 
-def _with_one_class(schedule: Schedule, links: Iterable[int], buffer_bytes: "U64") -> Schedule:
-    """The same with one class at the ports of `links` that have none; it holds as much as their buffer.
+def _with_classes(schedule: Schedule, links: Iterable[int], buffer_bytes: "U64", count: int = 1) -> Schedule:
+    """The same with `count` classes at the ports of `links` that have none; each may fill their buffer.
 
-    Ports whose marking looks at packets that leave, and those of links that fail or slow down, need one.
+    Ports whose marking looks at packets that leave, and those of links that fail or slow down, need one. The
+    last one has all packets, of which the controller of two queues takes those of L4S.
     """
     of_link, disciplines = schedule.of_link.copy(), list(schedule.disciplines)
     bare = np.array([link for link in links if not of_link[link]], np.intp)
     for limit in distinct(buffer_bytes[bare]).tolist():
-        disciplines.append({"classes": [class_of(limit)], "class_of": [{"other": 0}], "paced": None})
+        disciplines.append(
+            {"classes": [class_of(limit)] * count, "class_of": [{"other": count - 1}], "paced": None}
+        )
         of_link[bare[buffer_bytes[bare] == limit]] = len(disciplines)
     return Schedule(of_link, disciplines)

@@ -34,7 +34,7 @@ ALWAYS = frozenset(
 UNUSED = {
     "hosts.initial_window": "sets its own initial window",
     "hosts.gap": "does not fill queues",
-    "hosts.piggyback": "brings records back",
+    "hosts.piggyback": "brings records or counts back",
     "hosts.timestamps": "uses no delay",
 }
 """Why an algorithm does not use a key that its transport supports."""

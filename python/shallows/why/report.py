@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from shallows.printing.report import plain_table
+from shallows.scenario import port_request
 from shallows.scenario.port_request import CONTROL
 from shallows.why.causes import CAUSES, WAITS
 from shallows.why.path import Path
@@ -148,6 +149,8 @@ def _waits(title: str, sums: Mapping[K, int], name: Callable[[K], str], total: i
 
 def _by_queue(one: "Path | Paths", record: "Record") -> dict[str, int]:
     """Picoseconds of waiting by port and, if there are several, class, the largest first."""
+    if port_request.has_two_queues(record.scenario):
+        return _by_two_queues(one, record)
     if not record.scenario.classes:
         return {record.names[port]: length for port, length in one.by_port(*WAITS).items()}
     found: dict[str, int] = {}
@@ -155,6 +158,19 @@ def _by_queue(one: "Path | Paths", record: "Record") -> dict[str, int]:
         of_flow = record.scenario.classes[int(record.traffic_classes[path.flow])].name
         for (port, is_data), length in path.by_queue(*WAITS).items():
             name = f"{record.names[port]} in class {of_flow if is_data else CONTROL}"
+            found[name] = found.get(name, 0) + length
+    return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+
+
+def _by_two_queues(one: "Path | Paths", record: "Record") -> dict[str, int]:
+    """The same where ports have a queue for data with ECT(1) beside that of others."""
+    scenario, found = record.scenario, dict[str, int]()
+    has_two, (scalable, classic) = port_request.links_with_two_queues(scenario), port_request.QUEUES
+    for path in _each(one):
+        is_scalable = scenario.flows.ccs[int(scenario.flows.cc[path.flow])].traits["ect1"]
+        for (port, is_data), length in path.by_queue(*WAITS).items():
+            queue = scalable if is_data and is_scalable else classic
+            name = f"{record.names[port]} in queue {queue}" if has_two[port] else record.names[port]
             found[name] = found.get(name, 0) + length
     return dict(sorted(found.items(), key=lambda pair: -pair[1]))
 

@@ -88,7 +88,7 @@ def check(scenario: "Scenario") -> None:
     marking = scenario.marking
     if marking and marking.judges_heads:
         expected = "another kind: the switch of the kernel world decides about packets as they arrive"
-        raise ScenarioError("network.marking.kind", "codel", expected)
+        raise ScenarioError("network.marking.kind", marking.kind, expected)
     if marking and marking.tells != "marks":
         expected = "a kind that marks: no algorithm here asks for rates or records"
         raise ScenarioError("network.marking.kind", marking.kind, expected)

@@ -10,10 +10,12 @@ use crate::event::HopRecord;
 use crate::parameter::{Parameter, Values, flag};
 use crate::units::{Bytes, Rate, Time};
 
+use dualpi2::DualPi2;
 use step::Step;
 
 pub mod codel;
 pub mod credit;
+pub mod dualpi2;
 pub mod int;
 pub mod phantom;
 pub mod pi;
@@ -203,6 +205,11 @@ pub trait CongestionPoint: Debug + Send + dyn_clone::DynClone {
         None
     }
 
+    /// Itself, where it has two queues, which its port serves and judges by it.
+    fn as_dual_queue(&self) -> Option<DualPi2> {
+        None
+    }
+
     /// Itself, where it is nothing but a step: a port then compares without calling it.
     fn as_step(&self) -> Option<Step> {
         None
@@ -324,6 +331,9 @@ mechanisms! {
         "Moves the marking probability until the queue is where it should be.", "Zhu et al., CoNEXT 2016 eq. 32";
     codel: Dequeue;
         "Drops or marks packets that leave a queue whose delay stays above a target.", "Nichols et al., RFC 8289";
+    dualpi2: Dequeue draws packets;
+        "Two queues for scalable and classic flows: marks the first, drops or marks the second, with coupled probabilities.",
+        "RFC 9332; Linux sch_dualpi2";
     rcp: Dequeue tells Rates;
         "Offers every flow the rate at which the link is full and its queue empty.", "Dukkipati et al., IWQoS 2005 eq. 2";
     int: Dequeue tells Records;

@@ -47,7 +47,7 @@ pub enum DropReason {
     QueueFull,
     /// The packet would have been marked if it were ECN-capable (RFC 3168).
     NotEcnCapable,
-    /// The packet left a queue whose delay stays too long.
+    /// The queue of the packet has a delay that stays too long.
     StandingQueue,
     /// The shared memory of the switch has no room.
     BufferFull,

@@ -98,6 +98,9 @@ impl Port {
     pub(super) fn send_uncounted(&mut self, now: Time, incoming: Incoming, packets: &mut Slab) -> Option<Enqueued> {
         let before = self.state(now);
         let (of_port, scheduler) = extras(&mut self.extras);
+        if scheduler.dual().is_some() {
+            return None;
+        }
         let Scheduler { fast, classes, .. } = scheduler;
         let packet = &packets[incoming.packet];
         let length = packet.bytes();
@@ -160,7 +163,12 @@ impl Port {
         let Incoming { packet: at, class, .. } = incoming;
         let (length, flags) = (packets[at].bytes(), packets[at].flags);
         let number = self.class_for(flags, class);
-        self.observe_class_arrival(now, number, at, packets);
+        if self.scheduler_mut().has_markers {
+            if self.scheduler_mut().dual().is_some() {
+                return self.enqueue_dual(now, incoming, packets);
+            }
+            self.observe_class_arrival(now, number, at, packets);
+        }
         let held = self.held_in(now, number) + length;
         let Self { busy_until, config, extras: all, .. } = self;
         let (of_port, scheduler) = extras(all);
@@ -227,9 +235,6 @@ impl Port {
     /// Tells the marker of a packet that arrives, whether or not it is accepted.
     #[inline(always)]
     pub(super) fn observe_class_arrival(&mut self, now: Time, number: usize, at: u32, packets: &mut Slab) {
-        if !self.scheduler_mut().has_markers {
-            return;
-        }
         if self.marker().is_some() {
             self.observe_arrival(now, at, packets);
         } else {
@@ -257,6 +262,9 @@ impl Port {
 
     #[inline(never)]
     fn judge_head(&mut self, now: Time, packets: &mut Slab) -> Option<(u32, Removed)> {
+        if self.scheduler_mut().dual().is_some() {
+            return self.judge_dual(now, packets);
+        }
         self.scheduler_mut().catch_up_pacer(now);
         let chosen = self.scheduler_mut().pick_now(now, packets)?;
         let (of_port, scheduler) = extras(&mut self.extras);

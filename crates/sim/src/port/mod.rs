@@ -24,6 +24,9 @@ pub(crate) mod clock;
 mod config;
 mod counters;
 mod dispatch;
+mod dual;
+#[cfg(test)]
+mod dual_tests;
 mod fifo;
 pub mod histogram;
 pub(crate) mod link;
@@ -36,6 +39,7 @@ mod report;
 mod scheduler;
 #[cfg(test)]
 mod scheduler_tests;
+mod sharing;
 mod stall;
 mod state;
 #[cfg(test)]
@@ -115,6 +119,9 @@ impl Port {
     /// The same port with a marker; `draws` are for this port alone.
     #[must_use]
     pub fn marking(mut self, rate: Rate, marking: &Marking, draws: Rng) -> Self {
+        if let Some(law) = marking.dual_queue(rate) {
+            return self.with_dual_queue(law, draws);
+        }
         match marking.on_joining(rate) {
             Some(step) => Arc::make_mut(&mut self.config).set_marking(step, marking.drops()),
             None => {
@@ -189,7 +196,9 @@ impl Port {
         let marks_at_dequeue = self.marks_at_dequeue();
         let Some(PortExtras { scheduler, marker, loss_model }) = self.extras.as_deref_mut() else { return };
         self.link.has_checks = marks_at_dequeue || loss_model.is_some();
-        scheduler.has_markers = marker.is_some() || scheduler.classes.iter().any(|class| class.marker.is_some());
+        let dual = scheduler.dual().is_some();
+        scheduler.has_markers =
+            marker.is_some() || dual || scheduler.classes.iter().any(|class| class.marker.is_some());
         let PortConfig { clock, marking, .. } = *self.config;
         let lengths = [self.config.common_lengths()[FULL], MIN_FRAME];
         // The marker of a class consumes a draw for each frame that the port only counts. With such markers only classes with room for
@@ -202,7 +211,7 @@ impl Port {
                 let queue = clock.bytes(clock.time(length));
                 let unmarked = own.is_some() || !marking.marks(queue);
                 let has_room = class.has_room(if own_markers { LONGEST } else { length }, 0);
-                has_room && unmarked && markers.iter().flatten().all(|marker| marker.is_below_threshold(queue))
+                !dual && has_room && unmarked && markers.iter().flatten().all(|marker| marker.is_below_threshold(queue))
             })
         });
     }
@@ -252,6 +261,7 @@ impl Port {
     pub fn note_draws(&self, all: &mut Randomness) {
         let Some(extras) = &self.extras else { return };
         all.marking |= extras.marker.as_ref().is_some_and(|marker| marker.drawn);
+        all.marking |= extras.scheduler.dual().is_some_and(|dual| dual.drawn);
         all.trimming |= extras.scheduler.trimming.draws.has_drawn();
         all.shaping |= extras.scheduler.classes.iter().any(Class::bucket_has_drawn);
         all.faults.extend(extras.loss_model.iter().flat_map(|model| model.drawn()));

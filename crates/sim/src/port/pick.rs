@@ -146,7 +146,6 @@ impl Rounds {
     }
 
     /// Counts a packet of a class, after which its queue is empty or not. The turn passes to the class if it has to.
-    #[cold]
     pub fn charge(&mut self, class: usize, length: Bytes, empties: bool) {
         let Some(quantum) = self.quanta[class] else { return };
         let start = self.groups[class].start;

@@ -12,8 +12,10 @@ use crate::packet::Slab;
 use crate::port::class::{Class, Waiting};
 use crate::port::clock::Clock;
 use crate::port::config::PortConfig;
+use crate::port::dual::Dual;
 use crate::port::marker::DrainingQueue;
 use crate::port::pick::{Pick, Rounds, WeightedTurn, pick};
+use crate::port::sharing::Sharing;
 use crate::port::stall::StallRecord;
 use crate::port::state::State;
 use crate::spec::ports::Discipline;
@@ -86,8 +88,8 @@ pub(super) struct Scheduler {
     pub turn: Option<WeightedTurn>,
     /// Whether markers of classes wake at times of their own.
     pub class_wakes: bool,
-    /// The turns of classes that share the link by weight; `None` if all classes have strict priority.
-    pub rounds: Option<Box<Rounds>>,
+    /// How classes share the link; `None` if all classes have strict priority.
+    pub sharing: Option<Box<Sharing>>,
     /// The rate of the link while it is slower than its own.
     slower: Option<Box<Clock>>,
     /// End of the rest during which the link went down. Its frame is still on the wire, and no later one may overtake it.
@@ -124,10 +126,26 @@ impl Scheduler {
                 .map(|(class, key)| Class::new(class, stream(draws, key)))
                 .collect(),
             turn: WeightedTurn::new(&discipline.classes),
-            rounds: Rounds::of(discipline.classes.iter().map(|class| class.quantum)),
+            sharing: Sharing::of(discipline),
             paced: discipline.paced,
             trimming: Trimming { draws, ..Trimming::default() },
             ..Self::default()
+        }
+    }
+
+    /// The law of a port with two queues for scalable and classic flows.
+    pub fn dual(&self) -> Option<&Dual> {
+        match self.sharing.as_deref() {
+            Some(Sharing::Dual(dual)) => Some(dual),
+            _ => None,
+        }
+    }
+
+    /// The same, to change it, and the queues.
+    pub fn dual_mut(&mut self) -> Option<(&mut Dual, &mut [Class])> {
+        match self.sharing.as_deref_mut() {
+            Some(Sharing::Dual(dual)) => Some((dual, &mut self.classes)),
+            _ => None,
         }
     }
 
@@ -223,15 +241,23 @@ impl Scheduler {
             return Pick { at: self.fast.idle_until, class: None };
         }
         let first = pick(now, self.turn, self.waiting, |class| self.classes[class].eligible_at(now, packets));
-        match &self.rounds {
-            Some(rounds) => self.pick_by_weight(rounds, first, (now, packets)),
+        match &self.sharing {
+            Some(sharing) => self.pick_shared(sharing, first, (now, packets)),
             None => first,
         }
     }
 
-    /// Picks again among the neighbours with weights of the class that strict priority would serve.
+    /// Picks again among the classes that share the link with the one that strict priority would serve.
     #[cold]
     #[inline(never)]
+    fn pick_shared(&self, sharing: &Sharing, first: Pick, at: (Time, &Slab)) -> Pick {
+        match sharing {
+            Sharing::Weights(rounds) => self.pick_by_weight(rounds, first, at),
+            Sharing::Dual(dual) => Pick { class: dual.pick(self.waiting), ..first },
+        }
+    }
+
+    /// Picks again among the neighbours with weights.
     fn pick_by_weight(&self, rounds: &Rounds, first: Pick, (now, packets): (Time, &Slab)) -> Pick {
         match first.class {
             Some(class) if first.at <= now => {
@@ -287,8 +313,8 @@ impl Scheduler {
     /// Counts a packet of this class for its own turn, and for that of the classes after it.
     #[inline(always)]
     pub fn count_turn(&mut self, sent: usize, length: Bytes) {
-        if let Some(rounds) = &mut self.rounds {
-            rounds.charge(sent, length, self.waiting >> sent & 1 == 0);
+        if let Some(sharing) = &mut self.sharing {
+            sharing.charge(sent, length, self.waiting);
         }
         if let Some(turn) = &mut self.turn {
             turn.count(sent, self.waiting);

@@ -267,6 +267,9 @@ impl Network {
                 discipline,
                 "classes, which {kind} needs"
             );
+            let queues = port.discipline.map_or(0, |number| self.disciplines[number as usize].classes.len());
+            let has_two = chosen.dual_queue(port.rate).is_none() || queues == 2;
+            ensure!(has_two, "links.discipline[{at}]", discipline, "two classes, which {kind} needs");
         }
         Ok(())
     }

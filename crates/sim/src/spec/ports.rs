@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::de::{Deserialize, Deserializer, Error};
 use shallows_cc::pacer::PacerSpec;
 use shallows_cc::parameter::Values;
+use shallows_cc::port::dualpi2::DualPi2;
 use shallows_cc::port::step::Step;
 use shallows_cc::port::{self, CongestionPoint, Drops, MarkAt, Mechanism};
 use shallows_cc::units::{Bytes, Rate, Time};
@@ -95,6 +96,12 @@ impl Marking {
     #[must_use]
     pub fn judges_heads(&self) -> bool {
         self.point(Rate::from_gbps(1)).judges_heads()
+    }
+
+    /// The law of a port with two queues, if the mechanism is one.
+    #[must_use]
+    pub fn dual_queue(&self, rate: Rate) -> Option<DualPi2> {
+        self.point(rate).as_dual_queue()
     }
 
     /// Whether a port may mark as another row from some time on: by other parameters of a mechanism whose state is the queue.
