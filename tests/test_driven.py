@@ -83,7 +83,7 @@ def drawn(number):
         return None
 
 
-@each([(number,) for number in range(60)])
+@each([(number,) for number in range(30)])
 def test_the_run_of_the_log_is_the_same_run(number):
     scenario = drawn(number)
     if scenario is None or scenario.graph.hosts < 2:
@@ -483,7 +483,7 @@ def test_after_an_interrupt_the_run_goes_on():
                     network.advance("1s")
                 assert 0 < network.clock_ps < 10**12
             network.advance(until="50ms" if network.clock_us < 50_000 else f"{network.clock_ps}ps")
-            network.send(1, 3, "1MB", start="200ms")
+            network.send(1, 3, "1MB", start="2s")
             return fingerprint(network.run())
 
     assert run(True) == run(False)

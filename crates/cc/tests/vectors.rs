@@ -101,7 +101,7 @@ fn the_controller_of_two_queues_follows_the_scripts() {
         for row in script.rows() {
             law.step_controller(row.number("delay_ns").into());
             let (coupled, overload) = law.coupled();
-            let squared = u64::from(law.p) * u64::from(law.p) >> 32;
+            let squared = (u64::from(law.p) * u64::from(law.p)) >> 32;
             let seen = [law.p.into(), coupled as i64, squared as i64, i64::from(overload)];
             assert_eq!(Some(seen), row.expected(&["p", "p_L", "p_C", "overload"]), "{row}");
         }
