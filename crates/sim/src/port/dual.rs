@@ -1,21 +1,11 @@
-//! Ports with two queues: L for packets of L4S, C for all others, which [`DualPi2`] serves and judges.
-//!
-//! The queues are the classes 0 (L) and 1 (C) of a port with classes. A packet is judged as it leaves its queue, and a dropped one changes
-//! no credit. The link asks for a packet when it becomes free and after each departure.
+//! The law of a port with two queues, and its random numbers.
 
 use shallows_cc::port::HeadAction;
 use shallows_cc::port::dualpi2::{DualPi2, Judged, Queue};
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 
-use super::Port;
-use super::config::FULL;
-use crate::packet::{Packet, Slab};
-use crate::port::admission::{Departure, DropReason, Enqueued, Incoming, Removed};
-use crate::port::class::{Class, Waiting};
-use crate::port::marker::Look;
-use crate::port::scheduler::Scheduler;
-use crate::port::sharing::Sharing;
+use crate::port::class::Class;
 
 /// The law of a port with two queues, and its random numbers.
 #[derive(Clone, Debug)]
@@ -67,7 +57,7 @@ impl Dual {
         self.law.charge(queue_of(class), length, other_waits);
     }
 
-    fn judge(
+    pub(super) fn judge(
         &mut self,
         packet: &Judged,
         law: impl Fn(&DualPi2, &Judged, &mut dyn FnMut() -> u32) -> HeadAction,
@@ -77,96 +67,6 @@ impl Dual {
     }
 }
 
-const fn queue_of(class: usize) -> Queue {
+pub(super) const fn queue_of(class: usize) -> Queue {
     if class == 0 { Queue::L } else { Queue::C }
-}
-
-impl Scheduler {
-    /// The law and the queues of a port with two queues.
-    fn two_queues(&mut self) -> (&mut Dual, &mut [Class]) {
-        self.dual_mut().expect("only ports with two queues are asked")
-    }
-}
-
-impl Port {
-    /// The same port, whose two classes are its queues; `draws` are for it alone.
-    pub(super) fn with_dual_queue(mut self, law: DualPi2, draws: Rng) -> Self {
-        let law = law.with_frame(self.config.common_lengths()[FULL]);
-        let scheduler = self.scheduler_mut();
-        scheduler.sharing = Some(Box::new(Sharing::Dual(Dual { law, draws: Draws::Own(draws), drawn: false })));
-        scheduler.judges_heads = true;
-        self.with_fast_path()
-    }
-
-    /// Puts a packet into the queue of its code point, if there is room in both together.
-    #[inline(never)]
-    pub(super) fn enqueue_dual(&mut self, now: Time, incoming: Incoming, packets: &mut Slab) -> Enqueued {
-        let (length, ecn) = (packets[incoming.packet].bytes(), packets[incoming.packet].flags.ecn());
-        let (busy_until, clock) = (self.busy_until, self.config.clock);
-        let scheduler = self.scheduler_mut();
-        let bytes = scheduler.bytes;
-        let (dual, classes) = scheduler.two_queues();
-        dual.catch_up(now, classes);
-        let waiting: usize = classes.iter().map(|class| class.queue.len()).sum();
-        if waiting == 0 && busy_until < now {
-            // The link became free, asked, and found nothing.
-            dual.law.reset_credit();
-        }
-        let queue = dual.law.queue_of(ecn);
-        let class = queue as usize;
-        let held = bytes + clock.bytes(busy_until.saturating_sub(now)) + length;
-        if !dual.law.has_room(waiting as u64) || !classes[class].has_room(held, 0) {
-            return self.refuse(now, (class, incoming), DropReason::QueueFull, packets);
-        }
-        let action = if dual.law.drops_early {
-            let behind = (bytes, classes[0].queue.len() as u64);
-            dual.judge(&Judged { queue, waited: Time::ZERO, behind, ecn }, DualPi2::judge_by_probability)
-        } else {
-            HeadAction::Send
-        };
-        let of_class = classes[class].bytes + length;
-        match action {
-            HeadAction::Send => {}
-            HeadAction::Mark => self.mark_in(class, &mut packets[incoming.packet]),
-            HeadAction::Drop => return self.refuse(now, (class, incoming), DropReason::StandingQueue, packets),
-        }
-        let look = Look { now, queue: held, class: class as u8 };
-        self.join(look, of_class, incoming, packets)
-    }
-
-    fn mark_in(&mut self, class: usize, packet: &mut Packet) {
-        let marked = u64::from(packet.mark());
-        self.counters.marked += marked;
-        self.scheduler_mut().classes[class].report.marked += marked;
-    }
-
-    /// Judges the packet that is about to be sent, and removes it if it is dropped.
-    #[inline(never)]
-    pub(super) fn judge_dual(&mut self, now: Time, packets: &mut Slab) -> Option<(u32, Removed)> {
-        let scheduler = self.scheduler_mut();
-        let bytes = scheduler.bytes;
-        let (dual, classes) = scheduler.two_queues();
-        dual.catch_up(now, classes);
-        let chosen = usize::from(scheduler.pick_now(now, packets)? as u8);
-        let (dual, classes) = scheduler.two_queues();
-        let Waiting { packet, since, .. } = *classes[chosen].queue.front()?;
-        let (length, ecn) = (packets[packet].bytes(), packets[packet].flags.ecn());
-        let behind = (bytes - length, classes[0].queue.len() as u64 - u64::from(chosen == 0));
-        let judged = Judged { queue: queue_of(chosen), waited: now - since, behind, ecn };
-        match dual.judge(&judged, DualPi2::judge) {
-            HeadAction::Send => return None,
-            HeadAction::Mark => {
-                self.mark_in(chosen, &mut packets[packet]);
-                return None;
-            }
-            HeadAction::Drop => {}
-        }
-        self.count_drop(chosen);
-        let Waiting { packet, from, .. } = self.remove(now, (chosen, 0), packets);
-        let scheduler = self.scheduler_mut();
-        if scheduler.waiting == 0 {
-            scheduler.two_queues().0.law.reset_credit();
-        }
-        Some((packet, Removed::Dropped(Departure::of(&packets[packet], from))))
-    }
 }

@@ -46,6 +46,7 @@ mod state;
 mod tests;
 mod token_bucket;
 mod trimming;
+mod two_queues;
 
 pub use class::ClassReport;
 pub(crate) use config::PortConfig;

@@ -21,10 +21,12 @@
 
 mod allowance;
 mod debt;
+mod pulls;
 mod receive;
 mod recovery;
 mod send;
 
-pub(crate) use receive::{PerPacketFeedback, Pull, Pulls};
+pub(crate) use pulls::{Pull, Pulls};
+pub(crate) use receive::PerPacketFeedback;
 pub(crate) use recovery::Recovery;
 pub(crate) use send::PerPacket;
