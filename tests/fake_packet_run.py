@@ -32,6 +32,7 @@ def scenario(ports="bottleneck"):
         marking=None,
         faults=[],
         classes=[],
+        ports=[],
         pools=[],
         queues=[],
         trims=False,

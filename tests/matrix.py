@@ -79,6 +79,7 @@ REASONS = (
     ".*, which .* needs",
     "needs marks",
     "balancing.*: (credits|records)",
+    "marking by dualpi2 has two queues of its own",
 )
 """Sentences of refusals by which a port feature and an algorithm exclude each other."""
 

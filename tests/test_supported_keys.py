@@ -296,6 +296,7 @@ KIND_KEYS = {
             "below": "5KB",
         },
         "trace": {"flows": [[0, 0, 1, 3000]]},
+        "driven": {"flows": {"start_s": [0.0], "src": [0], "dst": [1], "bytes": [3000], "number": [1]}},
     },
 }
 """Another lawful value of every key of every kind; hosts are tried by `from` and `to` alike."""
@@ -309,6 +310,7 @@ PLAIN_KINDS = {
     "graph": {"edges": [["a", "s", "1Gbps", "1us"], ["b", "s", "1Gbps", "1us"]], "hosts": ["a", "b"]},
     "poisson": {"sizes": "websearch", "load": 0.2, "flows": 20},
     "trace": {"flows": [[0, 0, 1, 2000]]},
+    "driven": {"flows": {"start_s": [0.0], "src": [0], "dst": [1], "bytes": [2000], "number": [1]}},
     "tasks": {"tasks": [{"from": 0, "to": 1, "size": "1KB"}]},
     "training": {"pp": 2, "micro_batches": 4, "gradients": "50KB", "bucket": "25KB"},
     "all-reduce": {"size": "4MB", "algorithm": "tree"},
@@ -326,6 +328,8 @@ def kind_keys():
                 (table, kind, key)
                 for key in names
                 if key not in ("kind", "cc", "priority", "class", "name", "file")
+                and (kind, key)
+                != ("driven", "route")  # refused by itself: cases/mistakes/driven-with-a-route
             )
 
 

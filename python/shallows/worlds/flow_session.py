@@ -57,7 +57,7 @@ def serve(scenarios: "Mapping[str, Scenario]", input_: int, output: int) -> bool
 
     def find(profile: str, seed: int, hosts: int) -> "Request | None":
         scenario = scenarios.get(profile)
-        return scenario and request(_sized(scenario.set("seed", seed), hosts))
+        return scenario and request(_sized(scenario.changed({"seed": seed}), hosts))
 
     return _core.flow_session(find, input_, output)
 
@@ -66,4 +66,4 @@ def _sized(scenario: "Scenario", hosts: int) -> "Scenario":
     """The scenario with this number of hosts, if its topology has a key for it; the core compares them."""
     if scenario.graph.hosts == hosts or "hosts" not in type(scenario.topology).key_names():
         return scenario
-    return scenario.set("topology.hosts", hosts)
+    return scenario.changed({"topology.hosts": hosts})
