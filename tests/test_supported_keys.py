@@ -42,6 +42,7 @@ OTHER = {
     "network.marking": {"kind": "step", "threshold": "13pkt"},
     "network.balancing": "packet",
     "network.entropies": 8,
+    "network.changing": ["*->*"],
     "network.flowlet_gap": "1us",
     "network.convergence": "50ms",
     "network.delay_spread": 0.01,
