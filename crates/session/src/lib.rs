@@ -1,7 +1,7 @@
 //! A session over two streams: another program opens a network, injects flows, and advances it.
 //!
 //! The protocol is `simllm-htsim-flow-session-v1`, which SimLLM froze in its `examples/persistent_session_v1/expectations.md`: frames with a
-//! length, each a canonical JSON object ([`frame`]), with the verbs open, inject, advance, drain and close ([`session`]). docs/flow-session.md has
+//! length, each a canonical JSON object (`frame`), with the verbs open, inject, advance, drain and close (`session`). docs/flow-session.md has
 //! the fields. An error ends a session; the server then refuses whole frames until its input ends.
 
 mod frame;
