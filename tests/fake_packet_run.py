@@ -43,8 +43,8 @@ def scenario(ports="bottleneck"):
         cc=SimpleNamespace(transport="tcp"),
         algorithms=[SimpleNamespace(transport="tcp")] * 2,
         traffic=[
-            SimpleNamespace(kind="trace", cc=None),
-            SimpleNamespace(kind="long-lived", cc=None, stop=NEVER, off=None),
+            SimpleNamespace(kind="trace", cc=None, priority=0),
+            SimpleNamespace(kind="long-lived", cc=None, priority=0, stop=NEVER, off=None),
         ],
         to_toml=lambda: 'name = "by-hand"\nseed = 7\n',
     )
