@@ -21,6 +21,7 @@ UNKNOWN: Traits = {
     "least_threshold": None,
     "step": None,
     "ect1": False,
+    "is_driven": False,
     "reference_bps": None,
 }
 """Traits of an algorithm of which nothing is known."""

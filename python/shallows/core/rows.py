@@ -88,6 +88,7 @@ class Traits(TypedDict):
     least_threshold: tuple[int, str] | None
     step: tuple[str, str] | None
     ect1: bool
+    is_driven: bool
     reference_bps: int | None
 
 
