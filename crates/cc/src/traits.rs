@@ -39,6 +39,8 @@ pub struct Traits {
     pub ect1: bool,
     /// Whether another program sets its window and pace ([`Sender::adopt`](crate::sender::Sender::adopt)), and may react to anything.
     pub is_driven: bool,
+    /// The flag by which a channel of high priority measures its base round trip, and the time between two probes, 0 if there are none.
+    pub probes: Option<(&'static str, &'static str)>,
     /// The rate of hosts in bit/s at which defaults that follow the network are those of the catalog.
     pub reference_bps: Option<u64>,
 }
@@ -55,6 +57,7 @@ impl Traits {
         step: None,
         ect1: false,
         is_driven: false,
+        probes: None,
         reference_bps: None,
     };
 
@@ -122,6 +125,12 @@ impl Traits {
     #[must_use]
     pub const fn ect1(self) -> Self {
         Self { ect1: true, ..self }
+    }
+
+    /// Adds the flag by which probes measure its base round trip, and the time between two.
+    #[must_use]
+    pub const fn probes(self, flag: &'static str, interval: &'static str) -> Self {
+        Self { probes: Some((flag, interval)), ..self }
     }
 
     /// Adds the rate of hosts at which defaults that follow the network are those of the catalog.

@@ -22,6 +22,7 @@ UNKNOWN: Traits = {
     "step": None,
     "ect1": False,
     "is_driven": False,
+    "probes": None,
     "reference_bps": None,
 }
 """Traits of an algorithm of which nothing is known."""
