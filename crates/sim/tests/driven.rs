@@ -422,7 +422,7 @@ fn an_algorithm_changes_for_flows_that_start_later() {
 #[test]
 fn a_program_sets_the_pace_of_a_live_flow() {
     let mut run =
-        Simulation::open(Network { duration: Time::from_millis(4), ..open_star() }, 1).expect("a lawful network");
+        Simulation::open(Network { duration: Time::from_millis(7), ..open_star() }, 1).expect("a lawful network");
     let setting = |flow, window, mbps: u64| SenderSetting {
         flow,
         at: Time::ZERO,
@@ -435,10 +435,14 @@ fn a_program_sets_the_pace_of_a_live_flow() {
         run.advance_to(run.clock() + Time::from_millis(1)).expect("the future");
         run.observe_flows().iter().filter(|one| one.flow == 0).map(|one| one.delivered / 1460).sum::<u64>()
     };
-    let packets = [1000, 5000, 1, 1000].map(|mbps| arrived(vec![setting(0, wide, mbps)]));
-    for (packets, expected) in packets.into_iter().zip([83, 416, 0, 83]) {
+    let packets = [1000, 5000, 1, 1000, 1].map(|mbps| arrived(vec![setting(0, wide, mbps)]));
+    for (packets, expected) in packets.into_iter().zip([83, 416, 0, 83, 0]) {
         assert!((expected..=expected + 3).contains(&packets), "{packets}, not {expected}");
     }
+    // Without a pace the window of two packets decides, and nothing is left of the last pace.
+    assert!(arrived(vec![setting(0, 3000, 0)]) > 83);
+    let packets = arrived(vec![setting(0, wide, 1000)]);
+    assert!((83..=86).contains(&packets), "{packets}");
     let mut run = Simulation::open(Network { duration: Time::from_millis(9), ..open_star() }, 1).expect("lawful");
     let mut refused = |setting| run.set_senders(vec![setting]).expect_err("a mistake");
     assert!(refused(setting(1, wide, 1)).contains("a flow whose algorithm a program drives, not dctcp"));

@@ -110,10 +110,14 @@ impl Gate {
     /// Passes a window and a pace that another program sets to the algorithm, and reads its decision. The next packet leaves by the new
     /// pace, as if it had been valid when the last one left.
     pub(crate) fn adopt(&mut self, window: Bytes, pace: Option<Rate>) {
-        if let Some(pace) = pace.filter(|_| self.pace.is_some()) {
-            let (_, length, gap) = self.gap;
-            self.gap = (pace, length, pace.time_to_send(length));
-            self.next_paced = self.next_paced.saturating_sub(gap) + self.gap.2;
+        match pace {
+            Some(pace) if self.pace.is_some() => {
+                let (_, length, gap) = self.gap;
+                self.gap = (pace, length, pace.time_to_send(length));
+                self.next_paced = self.next_paced.saturating_sub(gap) + self.gap.2;
+            }
+            Some(_) => {}
+            None => self.next_paced = Time::ZERO,
         }
         if self.control.adopt(window, pace) {
             self.decide();
