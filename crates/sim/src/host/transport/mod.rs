@@ -19,6 +19,7 @@
 #[cfg(test)]
 mod bbr_cases;
 mod bursts;
+mod channel;
 mod config;
 mod counted;
 mod credit;
