@@ -13,6 +13,7 @@ mod session;
 mod table;
 mod threads;
 mod user_algorithm;
+mod user_events;
 #[cfg(target_os = "linux")]
 mod wire;
 

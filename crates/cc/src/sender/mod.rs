@@ -175,7 +175,13 @@ pub trait Sender: Debug + Send + dyn_clone::DynClone {
     /// Handles a loss: called once for each window of data, and at every timeout.
     fn on_loss(&mut self, now: Time, loss: &Loss);
 
-    /// Handles a frame that left the host; returns whether the decision changed. Only transports without a window call it.
+    /// Returns whether [`Self::on_sent`] is to be called. The transport asks once, before the first packet.
+    fn hears_departures(&self) -> bool {
+        false
+    }
+
+    /// Handles a frame of data that left the host, whose length it gets, after the pace has fixed the departure of the next one. Returns
+    /// whether the decision changed.
     fn on_sent(&mut self, _now: Time, _sent: Bytes) -> bool {
         false
     }

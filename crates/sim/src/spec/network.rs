@@ -153,6 +153,13 @@ impl Network {
     #[inline]
     #[must_use]
     pub fn links_change(&self) -> bool {
+        // Asked for each packet that switches spray.
+        !(self.faults.is_empty() && self.changing.is_empty()) && self.has_changes_of_links()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn has_changes_of_links(&self) -> bool {
         self.faults.iter().any(|fault| fault.change.is_of_link()) || !self.changing.is_empty()
     }
 
