@@ -6,7 +6,7 @@ import numpy as np
 
 from validation.claim import Mutation, Plot, below, within
 from validation.inigo.paper import INIGO, K
-from validation.runs import jain, probe
+from validation.runs import F64, jain, probe
 
 if TYPE_CHECKING:
     from shallows import Run
@@ -40,9 +40,8 @@ def fig13(lab: "Lab") -> None:
     after, before = (mean(dilating, 2, "rtt_us", *span) for span in ((12, 20), (1, 2)))
     lab.say("round trip after over before", after / before)
     least, phase = (probe(dilating, name, 4e6, 0) for name in ("base_rtt_us", "dilation"))
-    steps = np.log(least.value.to_numpy() / mean(dilating, 0, "base_rtt_us", 1, 2)) / np.log(
-        1 + lab.input("threshold", THRESHOLD)
-    )
+    larger: F64 = least.value.to_numpy() / mean(dilating, 0, "base_rtt_us", 1, 2)
+    steps = np.log(larger) / np.log(1 + lab.input("threshold", THRESHOLD))
     whole = np.abs(steps - np.round(steps)) < 0.05
     dilates, beside = phase.value.to_numpy() > 3, least.time_us.to_numpy() <= 10e6
     lab.say("whole steps of RTT_min between dilations", whole[beside & ~dilates].mean())
