@@ -4,10 +4,12 @@ mod answer;
 mod catalog;
 mod disk;
 mod driven;
+mod measures;
 mod moment;
 mod observed;
 mod raised;
 mod request;
+mod retired;
 #[cfg(unix)]
 mod session;
 mod table;

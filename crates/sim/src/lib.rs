@@ -53,4 +53,5 @@ pub use spec::network::{
     Marking, Network, Nic, PauseSpec, PortSpec, RecordSpec, Retransmission, Shaper, SharedSpec, TrafficClass,
     UserAlgorithm, Wait,
 };
+pub use spec::setting::SenderSetting;
 pub use spec::shape::{Field, Kind, Shape, Tables};

@@ -21,6 +21,7 @@ UNKNOWN: Traits = {
     "least_threshold": None,
     "step": None,
     "ect1": False,
+    "is_driven": False,
     "probes": None,
     "reference_bps": None,
 }

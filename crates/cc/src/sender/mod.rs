@@ -11,6 +11,7 @@ pub mod dcqcn;
 pub mod dctcp;
 pub mod dx;
 pub mod expresspass;
+pub mod external;
 pub mod fixed;
 pub mod gap;
 pub mod hpcc;
@@ -41,6 +42,8 @@ use crate::units::{Bytes, Rate, Time};
 algorithms! {
     fixed: ACCURATE_ECHO, Marking::Unused;
         "The window never changes.", "Lee et al., SIGCOMM 2012 poster, Fig. 1 (window 1: ping-pong)";
+    external: ACCURATE_ECHO, Marking::WhenFlag("ecn", "step");
+        "Another program sets the window and the pace.", "none: docs/driven.md";
     reno: CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
         "Grows by a packet a round trip, halves on loss.", "RFC 5681, RFC 6582, RFC 3168";
     cubic: CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
@@ -237,6 +240,13 @@ pub trait Sender: Debug + Send + dyn_clone::DynClone {
 
     /// Called at the time of [`Decision::wake`].
     fn on_wake(&mut self, _now: Time) {}
+
+    /// Takes a window and a pace that another program sets; returns whether it does, which [`Traits::is_driven`] says as well.
+    ///
+    /// [`Traits::is_driven`]: crate::traits::Traits::is_driven
+    fn adopt(&mut self, _window: Bytes, _pace: Option<Rate>) -> bool {
+        false
+    }
 
     /// Returns the present decision.
     fn decision(&self) -> Decision;

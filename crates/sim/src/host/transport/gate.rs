@@ -22,8 +22,11 @@ pub(crate) struct Gate {
     /// Cache of the last gap: pace, packet length and their quotient. Successive packets mostly have equal gaps.
     gap: (Rate, Bytes, Time),
     last_rtt: Time,
-    /// Payload acknowledged since the last report.
+    /// Payload acknowledged so far, and up to the last report.
     pub acked: Bytes,
+    reported: Bytes,
+    /// Payload acknowledged as marked so far.
+    pub marked: Bytes,
     /// Whether the algorithm is told of each frame that leaves.
     pub hears_departures: bool,
 }
@@ -43,6 +46,8 @@ impl Gate {
             gap: (Rate::ZERO, Bytes::ZERO, Time::ZERO),
             last_rtt: Time::ZERO,
             acked: Bytes::ZERO,
+            reported: Bytes::ZERO,
+            marked: Bytes::ZERO,
         };
         gate.decide();
         gate
@@ -85,6 +90,7 @@ impl Gate {
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
         self.last_rtt = ack.rtt;
         self.acked += ack.acked;
+        self.marked += ack.marked;
         let decision = self.control.decide_on(now, ack);
         self.apply(decision);
     }
@@ -94,6 +100,23 @@ impl Gate {
         self.armed_wake = Time::MAX;
         self.control.on_wake(now);
         self.decide();
+    }
+
+    /// Passes a window and a pace that another program sets to the algorithm, and reads its decision. The next packet leaves by the new
+    /// pace, as if it had been valid when the last one left.
+    pub(crate) fn adopt(&mut self, window: Bytes, pace: Option<Rate>) {
+        match pace {
+            Some(pace) if self.pace.is_some() => {
+                let (_, length, gap) = self.gap;
+                self.gap = (pace, length, pace.time_to_send(length));
+                self.next_paced = self.next_paced.saturating_sub(gap) + self.gap.2;
+            }
+            Some(_) => {}
+            None => self.next_paced = Time::ZERO,
+        }
+        if self.control.adopt(window, pace) {
+            self.decide();
+        }
     }
 
     /// Returns the time at which pacing lets the next packet leave, unless it may leave now.
@@ -122,7 +145,7 @@ impl Gate {
         if self.last_rtt > Time::ZERO {
             record("rtt_us", self.last_rtt.as_micros());
         }
-        let acked = std::mem::take(&mut self.acked);
+        let acked = self.acked - std::mem::replace(&mut self.reported, self.acked);
         if since > Time::ZERO {
             record("rate_gbps", acked.0 as f64 * 8e3 / since.0 as f64);
         }

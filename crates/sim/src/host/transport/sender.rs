@@ -1,7 +1,7 @@
 //! The sending end of a flow, whatever its transport.
 
 use shallows_cc::catalog::Transport;
-use shallows_cc::units::{Bytes, Time};
+use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::host::path_selection::PathSelection;
 use crate::host::stats::RttStats;
@@ -152,6 +152,13 @@ impl FlowSender {
     pub(crate) fn on_wake(&mut self, now: Time) -> bool {
         let gate = of_any_sender!(&mut self.sender, flow => flow.gate_mut()).filter(|gate| gate.wake == now);
         gate.map(|gate| gate.on_wake(now)).is_some()
+    }
+
+    /// Passes a window and a pace that another program sets to the algorithm.
+    pub(crate) fn adopt(&mut self, window: Bytes, pace: Option<Rate>) {
+        if let Some(gate) = of_any_sender!(&mut self.sender, flow => flow.gate_mut()) {
+            gate.adopt(window, pace);
+        }
     }
 
     /// Handles a timer of kind `Timeout`.
