@@ -73,6 +73,7 @@ impl Follower for Catalogued {
             "sent" => {
                 sender.on_sent(now, Bytes(line.value("bytes").expect("bytes=").parse().expect("a number of bytes")));
             }
+            "probed" => sender.on_probed(now, line.time("rtt").expect("rtt=")),
             "notify" => sender.on_notification(now),
             "offer" => {
                 let gbps: f64 = line.value("rate").expect("rate=").parse().expect("a number of Gbps");

@@ -193,6 +193,15 @@ pub trait Sender: Debug + Send + dyn_clone::DynClone {
     /// the pace of that packet is computed.
     fn on_restart(&mut self, _now: Time) {}
 
+    /// Returns the time between two probes of its path, if it asks for some: frames as long as those of its data, which go before data at
+    /// every port. The transport asks once, before the first packet. Only TCP with a pace sends them.
+    fn probe_interval(&self) -> Option<Time> {
+        None
+    }
+
+    /// Handles the answer to a probe, with its round trip.
+    fn on_probed(&mut self, _now: Time, _rtt: Time) {}
+
     /// Handles the least rate that the ports on the path offer. Called only if ports offer rates.
     fn on_offer(&mut self, _now: Time, _rate: Rate) {}
 

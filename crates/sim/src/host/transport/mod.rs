@@ -17,6 +17,7 @@
 //! `sender.rs` and `receiver.rs`, and name it in [`shallows_cc::catalog::Reliability`] or [`shallows_cc::catalog::SendControl`].
 
 mod bursts;
+mod channel;
 mod config;
 mod counted;
 mod credit;
