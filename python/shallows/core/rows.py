@@ -1,4 +1,4 @@
-"""Rows of the tables that are compiled into the core: algorithms, receivers, markings (docs/crossing.md)."""
+"""Rows of the tables in the core: algorithms, receivers, markings, choices of paths (docs/crossing.md)."""
 
 from typing import NotRequired, TypedDict
 
@@ -66,6 +66,21 @@ class MarkingRow(Row):
     judges_heads: bool
     has_two_queues: bool
     thresholds: list[str]
+
+
+class BalancingRow(TypedDict):
+    """A value of `network.balancing`.
+
+    sprays: whether packets of a flow take several paths at the same time. is_by_chance: whether the path of
+    each packet is chosen without a look at queues. takes_entropies: whether `network.entropies` acts.
+    has_flowlets: whether `network.flowlet_gap` acts.
+    """
+
+    name: str
+    sprays: bool
+    is_by_chance: bool
+    takes_entropies: bool
+    has_flowlets: bool
 
 
 class Traits(TypedDict):
