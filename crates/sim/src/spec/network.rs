@@ -63,6 +63,24 @@ impl Balancing {
     pub const fn is_by_host(self) -> bool {
         matches!(self, Self::Oblivious | Self::Bitmap | Self::Reps | Self::Plb | Self::Mrc)
     }
+
+    /// Whether the request says how many entropy values a flow has; the algorithm of MRC has their number.
+    #[must_use]
+    pub const fn takes_entropies(self) -> bool {
+        self.is_by_host() && !matches!(self, Self::Mrc)
+    }
+
+    /// Whether the path of each packet is chosen without a look at queues.
+    #[must_use]
+    pub const fn is_by_chance(self) -> bool {
+        matches!(self, Self::Packet | Self::Oblivious | Self::Bitmap | Self::Reps)
+    }
+
+    /// Whether paths change after a pause of a flow.
+    #[must_use]
+    pub const fn has_flowlets(self) -> bool {
+        matches!(self, Self::Flowlet)
+    }
 }
 
 request! {
