@@ -120,6 +120,17 @@ def test_a_pace_and_marks_reach_it():
     assert alone.summary["bottleneck"]["utilization"] == pytest.approx(0.5, rel=0.02)
 
 
+def test_a_class_with_ecn_runs_over_ports_that_drop_alone():
+    class Marked(aimd()):
+        ecn = True
+
+    sh.register("marked", Marked)
+    run = packet.run(scenario("marked", network={"buffer": "20pkt", "marking": "none"}))
+    assert run.summary["network"]["marked"] == 0
+    assert run.summary["network"]["dropped"] > 0
+    assert not any("marks alone" in text for text in run.scenario.warnings)
+
+
 def test_a_name_must_be_free_and_the_class_complete():
     with pytest.raises(ValueError, match="called that"):
         sh.register("reno", aimd())
