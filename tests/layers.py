@@ -26,6 +26,7 @@ LAYERS = (
     ("runner",),
     ("driven",),
     ("sweeps",),
+    ("judging",),
     ("settings",),
     ("fit",),
     ("registry",),
