@@ -13,7 +13,7 @@ import shallows as sh
 from shallows.base.table import Key, Table
 from shallows.core import contract
 from shallows.errors import ScenarioError
-from shallows.registry import explain, keys, results
+from shallows.registry import explain, inserted, keys, results, rules
 from shallows.results.tables import ALL_TABLES
 from shallows.scenario import queues
 from shallows.scenario.queues import PortTable, QueueKeys, QueueTable, TrafficClass
@@ -148,6 +148,7 @@ def test_no_table_of_a_page_has_the_text_of_a_key_or_a_column():
     """Of texts of four words at least; docs/crossing.md has those of the core's request and answer."""
     of_results = [row for table in results.tables().values() for row in table.rows]
     texts = {words(row.meaning) for row in (*keys.rows(), *of_results)}
+    texts |= {words(one.rule) for one in rules.rules()}
     found = [
         (path.name, cell)
         for path in DOCS.glob("*.md")
@@ -225,6 +226,19 @@ def test_the_name_of_a_table_has_its_keys_and_columns():
     columns = {one["name"] for one in explain.explain("flows")}
     assert columns >= {f"flows.{key}" for key in ALL_TABLES["flows"]}
     assert "duration" in [one["name"] for one in explain.explain("scenario")]
+
+
+def test_a_default_that_follows_the_network_has_its_rule():
+    """The table of all rules is in a page, and those of a key are in its explanation."""
+    following = [row.paths[0] for row in keys.rows() if "follows the network" in row.default]
+    assert "hosts.rto_min" in following
+    assert not [path for path in following if not rules.of_key(path)]
+    (buffer,) = explain.explain("network.buffer")
+    assert buffer["rule"].startswith("375 KB (250 packets of 1500 B), or C R of the slowest switch port")
+    assert "with swift or swift-roce: the same, or what the largest target delay allows" in buffer["rule"]
+    assert "rule" not in explain.explain("network.mtu")[0]
+    page = inserted.expanded((DOCS / "scenario-defaults.md").read_text())
+    assert "| `pfc.threshold` | 100 KB; above 40 Gbps" in page
 
 
 def test_an_unknown_name_is_an_error_with_one_like_it():

@@ -145,19 +145,36 @@ def base_and_delay(cc, traffic, duration, warmup_us):
 
 
 def test_a_channel_of_high_priority_measures_the_base_beside_a_standing_queue():
-    """The poster §3: the minimum since the flow began contains the queue of 120 packets, less a few."""
+    """The poster §3: the minimum since the flow began contains the queue of 120 packets, less a few.
+
+    A probe waits for a frame at most.
+    """
     background = {"cc": {"name": "fixed", "window": 60}}
     traffic = [long_lived(0, 5) | background, long_lived(2, 5) | background, long_lived(1, 5, start="20ms")]
     empty = 100 + 2 * (1500 + 64) * 8e-3
-    assert base_and_delay("gap@high-priority-channel", traffic, "80ms", 40e3)[0] == pytest.approx(empty)
+    assert base_and_delay("gap@exact-base-rtt", traffic, "80ms", 40e3)[0] == pytest.approx(empty)
+    assert empty <= base_and_delay("gap@high-priority-channel", traffic, "80ms", 40e3)[0] <= empty + 12
     standing = (120 - empty / 12) * 12
     assert base_and_delay("gap", traffic, "80ms", 40e3)[0] == pytest.approx(empty + standing, rel=0.03)
+
+
+def test_the_exact_base_has_the_fingerprint_on_file():
+    """That of the commit before the channel got probes. 50 flows of pingpong.toml start 100 us apart."""
+    flows = {"kind": "long-lived", "flows": 50, "stagger": "100us"}
+    changes = {"duration": "20ms", "traffic": [flows]}
+    scenario = Path(__file__).parents[1] / "scenarios" / "pingpong.toml"
+    found = {
+        name: sh.run(scenario, overrides=changes | {"cc": name}, threads=1).summary["fingerprint"]
+        for name in ("gap@exact-base-rtt", "gap@high-priority-channel", "gap")
+    }
+    assert (found["gap@exact-base-rtt"], found["gap"]) == ("72973d8b271ea144", "80f2a079e9d0ca80")
+    assert len(set(found.values())) == 3
 
 
 def test_with_a_channel_of_high_priority_flows_meet_at_one_delay():
     """Where all have the same base, q = T (1 + 2/(1 + w)), with w = C R/5 packets each."""
     traffic = [long_lived(host, 5, start=f"{20 * host}ms") for host in range(5)]
-    _, delay = base_and_delay("gap@high-priority-channel", traffic, "600ms", 300e3)
+    _, delay = base_and_delay("gap@exact-base-rtt", traffic, "600ms", 300e3)
     window = (100 + 2 * (1500 + 64) * 8e-3) / 12 / 5
     assert delay == pytest.approx(40 * (1 + 2 / (1 + window)), rel=0.03)
 

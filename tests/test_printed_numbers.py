@@ -18,7 +18,7 @@ import shallows as sh
 from shallows import cli
 from shallows.scenario import Scenario
 from shallows.scenario import doubts as before
-from shallows.why import task_report
+from shallows.why import report
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(path for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/*.md")])
@@ -106,7 +106,7 @@ def test_why_a_collective_was_slow():
     run = of_page("docs/why.md", "tenants")
     path = run.why(task="ring-a")
     cost = path.counterfactual("storage")
-    names, found = run.scenario.graph.port_names, task_report.waits(path)
+    names, found = run.scenario.graph.port_names, report.waits(path)
     waits = {(wait.cause, names[wait.port], wait.behind): ps for wait, (ps, _) in found.items()}
     cut = path.by_cause()["pace_cut"]
     paused = sum(ps for (cause, _, behind), ps in waits.items() if (cause, behind) == ("pause", "storage"))

@@ -3,7 +3,7 @@
 import pytest
 
 import shallows as sh
-from shallows.why import task_report
+from shallows.why import json_form
 from test_task_graphs import FABRIC, MESSAGE_PS, US, message, random_tasks, scenario
 
 HOG = [
@@ -41,7 +41,7 @@ def test_the_path_names_the_computations_of_the_other_task():
     assert path.slack() == {0: 0, 2: 0}
     assert len(path.table()) == len(path.pieces)
     assert path.figure() is not None
-    (wait,) = task_report.as_json(path)["waits"]
+    (wait,) = json_form.of_found(path)["waits"]
     assert wait == {
         "cause": "processor",
         "port": None,

@@ -10,7 +10,7 @@ import shallows as sh
 from shallows.errors import ScenarioError
 from shallows.traffic import AllReduce, Predecessors
 from shallows.traffic.schedules import Schedule
-from shallows.why import record, task_counterfactual, task_report
+from shallows.why import json_form, record, report, task_counterfactual
 
 US = 1_000_000
 GRAPHS = 200
@@ -56,7 +56,7 @@ def test_the_other_tenant_and_its_port_are_named(tenants):
     row = tenants.summary["collectives"][0]
     assert row["slowdown"] > 2
     path = checked(tenants.why(task="ring-a"), row)
-    waits = task_report.waits(path)
+    waits = report.waits(path)
     longest = next(iter(waits))
     names = path.record.names
     assert (longest.cause, names[longest.port], longest.behind) == ("queue", "leaf2->h8", "storage")
@@ -122,7 +122,7 @@ def test_every_row_of_the_table_is_about_itself(tenants):
     assert (table.end_ps - table.begin_ps).sum() == path.fct_ps
     assert (table.begin_ps.to_numpy()[1:] == table.end_ps.to_numpy()[:-1]).all()
     assert set(table.behind_task.dropna()) == set(path.by_traffic())
-    told = task_report.as_json(path)
+    told = json_form.of_found(path)
     assert sum(message["end_ps"] - message["begin_ps"] for message in told["messages"]) == path.fct_ps
 
 
@@ -262,7 +262,7 @@ def test_a_pace_that_a_tenant_has_cut_is_blamed_on_it():
     for row in tables["traffic"][2]["flows"]:
         row[0], row[3] = 0, 4_000_000
     path = checked(sh.run(sh.Scenario(**tables)).why(task="ring-a"))
-    longest = next(iter(task_report.waits(path)))
+    longest = next(iter(report.waits(path)))
     assert (longest.cause, longest.behind) == ("pace_cut", "storage")
     assert path.record.names[longest.port] == "leaf2->h8"
     assert path.by_traffic()["storage"] > 0.5 * (path.fct_ps - path.ideal_ps)

@@ -179,14 +179,24 @@ def test_an_algorithm_that_chooses_paths_has_balancing_of_hosts_and_no_wire_worl
     reno(chooses_paths=True)["trims"] = True
     assert scenario().network.balancing == "mrc"
     with pytest.raises(ScenarioError, match="one path for a flow"):
-        wire.check_algorithm("cc.name", "reno", "reno")
+        wire.check_algorithm("cc.name", "reno", "reno", {})
 
 
 def test_an_algorithm_that_reads_switches_does_not_cross_real_ones(reno):
-    wire_flow.check_algorithm("--cc", "reno", "reno")
+    wire_flow.check_algorithm("--cc", "reno", "reno", {})
     reno(reads_switches=True)
     with pytest.raises(ScenarioError, match="without rates or records"):
-        wire_flow.check_algorithm("--cc", "reno", "reno")
+        wire_flow.check_algorithm("--cc", "reno", "reno", {})
+
+
+def test_an_algorithm_that_probes_its_path_has_no_wire_world(reno):
+    reno(probes=("ecn", "min_rto"))
+    for parameters, refused in (({"ecn": True}, True), ({"ecn": True, "min_rto": 0.0}, False), ({}, False)):
+        if refused:
+            with pytest.raises(ScenarioError, match="without probes"):
+                wire.check_algorithm("cc.name", "reno", "reno", parameters)
+        else:
+            wire.check_algorithm("cc.name", "reno", "reno", parameters)
 
 
 def test_a_base_round_trip_may_depend_on_a_flag(reno):

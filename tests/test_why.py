@@ -110,7 +110,7 @@ def test_a_victim_of_a_pause_three_hops_away():
     assert victim.by_cause()["pause"] > 0.75 * victim.fct_ps
     assert {names[port] for port in victim.by_port("pause")} == {"s1->s2", "s2->s3", "s3->s4"}
     asked = {"s1->s2": "s2", "s2->s3": "s3", "s3->s4": "s4"}
-    met = pauses.pausers(victim, paths.record)
+    met = pauses.pausers(victim)
     assert {key[:2] for key in met} == set(asked.items())
     assert {root for *_, root in met} == {"s4->d"}
     assert sum(met.values()) == victim.by_cause()["pause"]
@@ -560,7 +560,7 @@ def test_a_path_of_too_many_pieces_is_drawn_in_steps(small, monkeypatch):
     monkeypatch.setattr(figure, "MOST_BARS", 10)
     monkeypatch.setattr(figure, "STEPS", 7)
     monkeypatch.setattr(figure, "MOST_POINTS", 20)
-    bars = figure._bars(one, paths.record)
+    bars = figure._bars(one)
     by_cause, by_step = {}, {}
     for bar in bars:
         by_cause[bar.cause] = by_cause.get(bar.cause, 0) + bar.length_ps

@@ -86,7 +86,7 @@ def check_all(run):
     assert list(paths) == finished
     for flow, path in paths.items():
         assert sum(piece.length_ps for piece in path.pieces) == round(run.flows.fct_us[flow] * 1e6)
-        pauses.pausers(path, kept)
+        pauses.pausers(path)
     for flow in sorted(paths, key=lambda flow: -paths[flow].fct_ps)[:3]:
         alone = walk.of_record(record.of_run(run, [flow]))[flow]
         assert alone.pieces == paths[flow].pieces, "a path depends on what else is watched"

@@ -105,6 +105,7 @@ UNACCEPTED = [
     ({"control": {**CONTROL, "name": "bbr"}}, "bbr"),
     ({"control": {**CONTROL, "name": "hpcc"}}, "records of switches"),
     ({"control": {**CONTROL, "name": "mrc"}}, "one path"),
+    ({"control": {**CONTROL, "name": "gap", "parameters": {"channel": 1}}}, "without probes"),
     ({"control": {**CONTROL, "parameters": {"unknown": 1}}}, "unknown"),
     ({"control": {**CONTROL, "parameters": {"g": 1e15}}}, "g"),
     ({"control": {**CONTROL, "parameters": {"min_window": -5}}}, "min_window"),

@@ -113,12 +113,24 @@ def run(
     seed_set: SeedSet = 0,
     threads: Threads = None,
     store: Folder = STORE,
+    witness_: Annotated[
+        bool,
+        typer.Option(
+            "--witness",
+            help="Take a figure's other seeds from the file where its first one gives the same as there. With --quick.",
+        ),
+    ] = False,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure claims, and print their bands."""
+    from validation import witness
     from validation.reach import Extent
 
-    every = _survey(ids, store, quick, threads, seed_set, change=_changes(change))
+    if witness_ and (seed_set or change or not quick):
+        raise sh.ScenarioError("--witness", "true", "--quick beside it, and no --seed-set or --perturb")
+    on_file = witness.load() if witness_ else None
+    changes = _changes(change)
+    every = _survey(ids, store, quick, threads, seed_set, change=changes, on_file=on_file, to_record=witness_)
     if json_:
         from validation.recorded import of_claim
 

@@ -13,7 +13,6 @@ import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,8 +31,8 @@ notice. `python -m validation mutations` measures each and writes this table; `p
 `python -m validation mutations --draw 20 --seed 7` twenty that the seed draws. The list is `validation/mutations.toml`: the equations and
 constants, each once, as a text of the source and the text in its place.
 
-A claim notices a change if a band that passes on file fails. Of an algorithm's own law two claims should notice, else one. Where fewer
-do, the row says so, and why. Tests are those of `make test` that the list names: all of `crates/cc`, or the file of the fluid model or
+A claim notices a change if a band that passes on file fails. Of an algorithm's own law two claims should notice, else one; the claims of a
+row are measured in the order of the list until enough do. Where fewer do, the row says so, and why. Tests are those of `make test` that the list names: all of `crates/cc`, or the file of the fluid model or
 port. A row that has not been measured on this list is left out.
 """
 COLUMNS = """
@@ -140,13 +139,17 @@ def choose(names: Sequence[str] | None, draw: int = 0, seed: int = 0) -> list[Mu
 def run(
     chosen: Sequence[Mutation], threads: int | None = None, *, claims: bool = True, tests: bool = True
 ) -> Iterator[Outcome]:
-    """Runs the tests of each mutation, and measures its claims in quick mode."""
+    """Runs the tests of each mutation, and measures its claims in quick mode, in their order, until enough notice it."""
     programs = build(tests)
     for one in chosen:
         tested = fails(one, programs) if tests else None
-        found = measured(one, threads) if claims else {}
-        notice = tuple(id_ for id_ in found if _noticed(id_, found[id_]))
-        yield Outcome(one, notice, tuple(id_ for id_ in found if id_ not in notice), tested)
+        notice: list[str] = []
+        blind: list[str] = []
+        for id_ in one.claims if claims else ():
+            if len(notice) >= max(one.least, 1):
+                break
+            (notice if _noticed(id_, measured(one, id_, threads)) else blind).append(id_)
+        yield Outcome(one, tuple(notice), tuple(blind), tested)
 
 
 def _noticed(id_: str, passed: Sequence[bool]) -> bool:
@@ -298,23 +301,16 @@ def _environment(one: Mutation | None) -> dict[str, str]:
     }
 
 
-def measured(one: Mutation, threads: int | None = None) -> dict[str, list[bool]]:
-    """Which bands of its claims pass under a mutation: claim id -> one truth value a band. None passes where a measurement fails."""
-    if not one.claims:
-        return {}
-    command = [sys.executable, "-m", "validation", "run", *one.claims, "--quick", "--json"]
+def measured(one: Mutation, id_: str, threads: int | None = None) -> list[bool]:
+    """Which bands of a claim pass under a mutation. None passes where the measurement fails."""
+    command = [sys.executable, "-m", "validation", "run", id_, "--quick", "--witness", "--json"]
     # The environment is no part of a measurement's key, so each mutation has a store.
     command += ["--store", str(FOLDER / "measured" / one.name)]
     command += ["--threads", str(threads)] if threads else []
     done = subprocess.run(command, cwd=ROOT, env=_environment(one), stdout=subprocess.PIPE, text=True)
     if done.returncode:
-        return {id_: [False] * len(_bands()[id_]) for id_ in one.claims}
-    return {id_: entry["passed"] for id_, entry in json.loads(done.stdout).items()}
-
-
-@cache
-def _bands() -> dict[str, list[bool]]:
-    return {id_: entry["passed"] for id_, entry in recorded.load()["claims"].items()}
+        return [False] * len(recorded.load()["claims"][id_]["passed"])
+    return json.loads(done.stdout)[id_]["passed"]
 
 
 def write(outcomes: Sequence[Outcome]) -> None:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from shallows.registry import keys as registry
+from shallows.registry import rules
 from shallows.scenario.builders import MODELS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -80,7 +81,7 @@ def _source(row):
     path, default = row.paths[0], row.default
     if "*required*" in default or default == "required":
         return "required"
-    if path in _following() or "follows the network" in default:
+    if rules.of_key(path) or "follows the network" in default:
         return "[rule](scenario-defaults.md)"
     if default in OFF:
         return "no effect unless set"
@@ -90,13 +91,6 @@ def _source(row):
     if other and other[1] not in ("true", "false"):
         return "another key"
     return "a choice"
-
-
-def _following():
-    text = (DOCS / "scenario-defaults.md").read_text("utf-8")
-    return {f"network.{key}" for key in re.findall(r"(?m)^\| `([\w.]+)`", text)} | set(
-        re.findall(r"(?m)^\| `([\w.]+)`", text)
-    )
 
 
 def index():

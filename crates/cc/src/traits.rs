@@ -37,6 +37,8 @@ pub struct Traits {
     pub step: Option<(&'static str, &'static str)>,
     /// Whether its data has the code point ECT(1), the identifier of L4S (RFC 9331), and not ECT(0).
     pub ect1: bool,
+    /// The flag by which a channel of high priority measures its base round trip, and the time between two probes, 0 if there are none.
+    pub probes: Option<(&'static str, &'static str)>,
     /// The rate of hosts in bit/s at which defaults that follow the network are those of the catalog.
     pub reference_bps: Option<u64>,
 }
@@ -52,6 +54,7 @@ impl Traits {
         least_threshold: None,
         step: None,
         ect1: false,
+        probes: None,
         reference_bps: None,
     };
 
@@ -113,6 +116,12 @@ impl Traits {
     #[must_use]
     pub const fn ect1(self) -> Self {
         Self { ect1: true, ..self }
+    }
+
+    /// Adds the flag by which probes measure its base round trip, and the time between two.
+    #[must_use]
+    pub const fn probes(self, flag: &'static str, interval: &'static str) -> Self {
+        Self { probes: Some((flag, interval)), ..self }
     }
 
     /// Adds the rate of hosts at which defaults that follow the network are those of the catalog.

@@ -99,15 +99,18 @@ impl Rejections {
 /// Checks that datagrams have the packets of every algorithm of a network.
 ///
 /// # Errors
-/// A sentence about an algorithm that chooses paths.
+/// A sentence about an algorithm that chooses paths, or that probes them.
 pub fn check_algorithms(network: &Network) -> Result<(), String> {
-    match network.controls.iter().find(|control| control.algorithm.multipath.is_some()) {
-        None => Ok(()),
-        Some(control) => Err(format!(
-            "cc = {}: expected an algorithm without paths of its own, because a datagram is checked against the one path of its flow",
-            control.algorithm.name
-        )),
-    }
+    network.controls.iter().try_for_each(|control| {
+        let expected = if control.algorithm.multipath.is_some() {
+            "an algorithm without paths of its own, because a datagram is checked against the one path of its flow"
+        } else if control.probes() {
+            "an algorithm without probes, because datagrams carry data and its answers"
+        } else {
+            return Ok(());
+        };
+        Err(format!("cc = {}: expected {expected}", control.algorithm.name))
+    })
 }
 
 /// Checks a datagram that has come to a domain at the time `now`.

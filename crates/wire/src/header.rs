@@ -255,7 +255,7 @@ fn write(header: &Header, out: &mut Writer<'_>) -> u8 {
         Header::Bare => return 0,
         Header::Pause | Header::Resume => unreachable!("a network with pauses is refused before a run"),
         Header::Probe { .. } | Header::ProbeAck { .. } | Header::PortStatus { .. } => {
-            unreachable!("an algorithm that chooses paths is refused before a run")
+            unreachable!("an algorithm that chooses or probes paths is refused before a run")
         }
         Header::TcpData(data) | Header::IntData(data) => tcp_data(&data, out),
         Header::TcpAck(ack) | Header::IntAck(ack) => tcp_ack(&ack, out),

@@ -190,6 +190,11 @@ class Algorithm:
         return not (self.user_class or self.native) and row_of(self.name)["draws"]
 
     @property
+    def probes(self) -> bool:
+        """True if its flows probe their paths with control packets, which go before data at every port."""
+        return bool(self.traits["probes"]) and all(self.parameters.get(key) for key in self.traits["probes"])
+
+    @property
     def pacer(self) -> dict[str, float] | None:
         """Parameters, in SI base units, of the pacer that its flows share on a host; None without a pacer."""
         if not (self.parameters.get("per_server") and self.parameters.get("pacer")):

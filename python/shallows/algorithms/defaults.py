@@ -2,7 +2,7 @@
 
 Every rule is here, in bytes, times or shares of a rate, with its source. At the rates for which a paper
 prints a value the rule gives that value: 1 and 10 Gbps for DCTCP, 10 to 40 Gbps for DCQCN and its ramp, 10
-Gbps for TIMELY. docs/scenario-defaults.md has the rules as a table.
+Gbps for TIMELY. data/defaults.toml has the rules in words.
 """
 
 from collections.abc import Callable, Mapping

@@ -21,6 +21,7 @@ UNKNOWN: Traits = {
     "least_threshold": None,
     "step": None,
     "ect1": False,
+    "probes": None,
     "reference_bps": None,
 }
 """Traits of an algorithm of which nothing is known."""

@@ -1,6 +1,8 @@
 """`shallows why`: where the time of a flow went, to the picosecond, and because of whom."""
 
+import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,11 +13,8 @@ from shallows.cli.settings import Trust, at_least
 from shallows.cli.status import DONE, with_status
 
 if TYPE_CHECKING:
-    from shallows.runs import Run
     from shallows.why.choice import Choice
-    from shallows.why.counterfactual import Counterfactual
-    from shallows.why.paths import Paths
-    from shallows.why.task import TaskPath
+    from shallows.why.report import Costs
 
 
 @with_status
@@ -74,7 +73,8 @@ def why(
     from shallows.printing.report import print_parts
     from shallows.results import files
     from shallows.runs import Run
-    from shallows.why import paths, report
+    from shallows.why import json_form, page, paths, report
+    from shallows.why import task as tasks
     from shallows.why.record import check_folder
     from shallows.why.record import of_run as record_of
 
@@ -103,23 +103,31 @@ def why(
     if record is not None:
         check_folder(record)
     run = Run.load(result)
-    if task:
-        _task(run, task, without or [], slack=slack, json_=json_, drawn=drawn, html=html, record=record)
-        return DONE
-    with Progress() as bars, bars.steadily("why"):
-        on_progress = bars.of(run.scenario, "watching flows")
-        chosen: Choice = {} if flows else {"slowest": slowest, "size": size, "p99": p99}
-        found = paths.of_run(run, flows or None, on_progress=on_progress, **chosen)
-        costs = found.counterfactuals(bars.of(run.scenario, "without others")) if without else {}
+    costs: Costs = ()
+    slacks: Mapping[int, int] | None = None
+    with Progress() as bars, bars.steadily(f"why {task}" if task else "why"):
+        watching = partial(bars.of, run.scenario)
+        if task:
+            found = tasks.of_run(run, task, watching(f"watching {task}"))
+            costs = [found.counterfactual(what, watching(f"without {what}")) for what in without or []]
+            slacks = found.slack(watching(f"slack of {task}")) if slack else None
+        else:
+            chosen: Choice = {} if flows else {"slowest": slowest, "size": size, "p99": p99}
+            found = paths.of_run(run, flows or None, on_progress=watching("watching flows"), **chosen)
+            if without:
+                costs = list(found.counterfactuals(watching("without others")).values())
     if json_:
-        _print_json(found, costs)
+        print_json("why-task" if task else "why", json_form.of_found(found, costs, slacks))
     else:
-        print_parts([*report.of_paths(found), *(report.of_without(costs.values()) if costs else [])])
-    _draw(found, drawn)
+        print_parts(report.of_found(found, costs, slacks))
+    files.draw(found.figure(), drawn, dpi=150)
+    written = {"figure": drawn}
     if html:
-        _say(f"page in {found.html(html, list(costs.values()))}")
+        written["page"] = page.write(html, page.of_paths(found, costs, slacks))
     if record is not None:
-        _say(f"record in {found.record.save(record)}")
+        written["record"] = found.record.save(record)
+    for what, file in written.items():
+        print(f"{what} in {file}", file=sys.stderr)
     return DONE
 
 
@@ -129,79 +137,3 @@ def _beside(result: Path) -> Path:
     """
     folder = result.resolve()
     return folder.with_name(f"{folder.name}-why.png")
-
-
-def _task(
-    run: "Run",
-    name: str,
-    without: list[str],
-    *,
-    slack: bool,
-    json_: bool,
-    drawn: Path,
-    html: Path | None,
-    record: Path | None,
-) -> None:
-    """Print and draw the critical path of a task."""
-    from shallows.printing.progress import Progress
-    from shallows.printing.report import print_parts
-    from shallows.why import task, task_report
-
-    with Progress() as bars, bars.steadily(f"why {name}"):
-        path = task.of_run(run, name, bars.of(run.scenario, f"watching {name}"))
-        costs = [path.counterfactual(what, bars.of(run.scenario, f"without {what}")) for what in without]
-        slacks = path.slack(bars.of(run.scenario, f"slack of {name}")) if slack else None
-    if json_:
-        print_json("why-task", task_report.as_json(path, costs, slacks))
-    else:
-        parts = [*task_report.of_task(path), *(task_report.of_without(costs) if costs else [])]
-        print_parts([*parts, *(task_report.of_slack(path, slacks) if slacks is not None else [])])
-    _draw(path, drawn)
-    if html:
-        _say(f"page in {path.html(html, costs, slacks)}")
-    if record is not None:
-        _say(f"record in {path.record.save(record)}")
-
-
-def _say(text: str) -> None:
-    import sys
-
-    print(text, file=sys.stderr)
-
-
-def _draw(found: "Paths | TaskPath", file: Path) -> None:
-    from shallows.results import files
-
-    files.draw(found.figure(), file, dpi=150)
-    _say(f"figure in {file}")
-
-
-def _print_json(found: "Paths", costs: "Mapping[int, Counterfactual]") -> None:
-    from shallows.why.pauses import pausers
-
-    names = found.record.names
-    flows = [
-        {
-            "flow": one.flow,
-            "start_ps": one.start_ps,
-            "fct_ps": one.fct_ps,
-            "ideal_ps": one.ideal_ps,
-            "causes_ps": one.by_cause(),
-            "behind_flows_ps": one.by_flow(),
-            "ports_ps": {names[port]: length for port, length in one.by_port().items()},
-            "pauses": [
-                {"port": port, "by": by, "began_at": root, "ps": length}
-                for (port, by, root), length in pausers(one, found.record).items()
-            ],
-            **_without(costs.get(one.flow)),
-        }
-        for one in found.values()
-    ]
-    print_json("why", flows)
-
-
-def _without(cost: "Counterfactual | None") -> dict[str, object]:
-    if cost is None:
-        return {}
-    times = {"alone_ps": cost.alone_ps, "expected_ps": cost.expected_ps, "ran_ps": cost.ran_ps}
-    return {"without": {"culprits": cost.culprits, "share_ps": cost.share_ps, **times}}

@@ -74,7 +74,8 @@ class Traits(TypedDict):
     reads_switches: whether packets bring it rates or records of ports. least_rtt: whether its base round trip
     is the smallest that a flow measured, and the flag that makes it otherwise. step: the parameter that sets
     how fast a flow takes free bandwidth, and the source of its default. corrected_by: the algorithm to use
-    instead, if its flows have no shares to which they return.
+    instead, if its flows have no shares to which they return. probes: the flag by which it probes its path,
+    and the time between two probes.
     """
 
     reacts_to_delay: bool
@@ -88,6 +89,7 @@ class Traits(TypedDict):
     least_threshold: tuple[int, str] | None
     step: tuple[str, str] | None
     ect1: bool
+    probes: tuple[str, str] | None
     reference_bps: int | None
 
 

@@ -1,5 +1,7 @@
-"""Pages of results: a run, a comparison, or the critical paths of some flows (`shallows.why.page`)."""
+"""Pages of results: a run, a comparison, or critical paths (`shallows.why.page`)."""
 
-from shallows.why.page import of_comparison, of_paths, of_run, of_task, write
+from shallows.why.page import of_comparison, of_paths, of_run, write
 
 __all__ = ["of_comparison", "of_paths", "of_run", "of_task", "write"]
+
+of_task = of_paths

@@ -5,7 +5,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from shallows.errors import ScenarioError
-from shallows.registry import keys, results
+from shallows.registry import keys, results, rules
 from shallows.units import did_you_mean
 
 if TYPE_CHECKING:
@@ -15,12 +15,16 @@ WIDTH = 100
 
 
 class Explanation(TypedDict):
-    """What a name means. A key has a type, a default and worlds; a column has a unit."""
+    """What a name means. A key has a type, a default and worlds; a column has a unit.
+
+    rule: the default where it follows the network.
+    """
 
     name: str
     meaning: str
     type: NotRequired[str]
     default: NotRequired[str]
+    rule: NotRequired[str]
     worlds: NotRequired[str]
     unit: NotRequired[str]
 
@@ -43,13 +47,17 @@ def explain(name: str) -> list[Explanation]:
 
 
 def _of_key(row: keys.Key) -> Explanation:
-    return {
+    made: Explanation = {
         "name": ", ".join(map(_with_kind, row.paths)),
         "meaning": plain(row.meaning),
         "type": plain(row.unit),
         "default": plain(row.default) or "none",
         "worlds": plain(row.worlds),
     }
+    found = [f"{one.of}{': ' * bool(one.of)}{one.rule} ({one.source})" for one in rules.of_key(row.paths[0])]
+    if found:
+        made["rule"] = f"{plain('; '.join(found))}. C is the rate of a port, R the longest round trip"
+    return made
 
 
 def _with_kind(path: str) -> str:

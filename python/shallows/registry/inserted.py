@@ -1,7 +1,7 @@
 """Tables of single pages of the documentation, in place of their marks: `<!-- worlds of keys -->`.
 
 Which world supports which key, and over which transport a key acts; the kinds of marking with their
-parameters; and the limits of quantities.
+parameters; the limits of quantities; and the defaults that follow the network.
 """
 
 import re
@@ -12,7 +12,7 @@ from shallows.algorithms.marking import RECOMMENDED
 from shallows.algorithms.parameters import text
 from shallows.base.limits import LIMITS
 from shallows.core.rows import Parameter
-from shallows.registry import catalog
+from shallows.registry import catalog, rules
 from shallows.registry.keys import WORLDS
 from shallows.scenario.supported_keys import transport_table, world_table
 from shallows.scenario.tables import HostTable, NetworkTable, RecordTable
@@ -52,6 +52,7 @@ TABLES: dict[str, Callable[[], Iterable[str]]] = {
     "transports of keys": transport_table,
     "kinds of marking": _markings,
     "limits of quantities": _limits,
+    "defaults that follow the network": rules.table,
 }
 """The lines of each table, by its mark."""
 MARK = re.compile(rf"(?m)^<!-- ({'|'.join(TABLES)}) -->$")

@@ -7,7 +7,7 @@ A port has these queues, in this order of service:
 | pause | a class is paused | pause frames |
 | credits | an algorithm sends on credits | credits, shaped |
 | headers | a class is trimmed | headers of trimmed packets, and all but data of classes that are trimmed |
-| control | with `[[classes]]` or pauses, if a class is not trimmed | all but data of the other classes |
+| control | with `[[classes]]`, pauses, probes; if a class is not trimmed | all but data of those classes |
 | one for each class | always | data, and without a queue before it all else |
 | paced | NICs of an algorithm with a pacer | its data |
 
@@ -98,7 +98,7 @@ class _Layout:
         classes, trims = bool(scenario.classes), any(queue.trimming for queue in found)
         pauses, credits = any(queue.pauses for queue in found), scenario.credits is not None
         headers = trims and (classes or not is_nic)
-        separate = classes or pauses
+        separate = classes or pauses or any(used.probes for used in scenario.algorithms)
         control = separate and not all(queue.trimming for queue in found)
         wanted = {PAUSE: pauses, CREDITS: credits, HEADERS: headers, CONTROL: control}
         first = [name for name, is_wanted in wanted.items() if is_wanted]

@@ -54,21 +54,30 @@ def of_path(path: "Path", scenario: "Scenario", on_progress: "OnProgress | None"
     culprits = path.by_flow()
     needed = ancestors(path.flow, scenario.flows.after, scenario.flows.behind)
     everybody = set(range(scenario.flow_count)) - needed
-    alone = _completion(scenario, path, everybody, on_progress)
-    ran = _completion(scenario, path, set(culprits) - needed, on_progress)
+    took = scenario, [path.flow], path.start_ps, path.fct_ps
+    alone = completion_without(everybody, *took, on_progress)
+    ran = completion_without(set(culprits) - needed, *took, on_progress)
     used = scenario.flows.ccs[int(scenario.flows.cc[path.flow])]
     exact, share = used.traits["reacts_to_queues_alone"], sum(culprits.values())
     return Counterfactual(path.flow, path.fct_ps, list(culprits), share, alone, ran, used.label, exact)
 
 
-def _completion(
-    scenario: "Scenario", path: "Path", gone: set[int], on_progress: "OnProgress | None"
+def completion_without(
+    gone: set[int],
+    scenario: "Scenario",
+    tasks: list[int],
+    begin_ps: int,
+    took_ps: int,
+    on_progress: "OnProgress | None",
 ) -> int | None:
-    """The completion time of the flow of `path` in a run without the flows in `gone`."""
-    until = path.start_ps + 2 * path.fct_ps
+    """The completion time of `tasks`, which took `took_ps`, in a run without the tasks in `gone`.
+
+    None if it exceeds twice the original time.
+    """
+    until = begin_ps + 2 * took_ps
     starts, finishes = times_without(scenario, gone, until, on_progress)
-    begun, finish = int(starts[path.flow]), int(finishes[path.flow])
-    return finish - begun if finish < until else None
+    first, last = int(starts[tasks].min()), int(finishes[tasks].max())
+    return last - first if last < until else None
 
 
 def times_without(

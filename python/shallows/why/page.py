@@ -1,10 +1,9 @@
-"""Pages of results: a run, a comparison, or the critical paths of some flows.
+"""Pages of results: a run, a comparison, or the critical paths of some flows or a task.
 
 Texts are those of the command line; figures are those of `shallows.plot` and `shallows.why.figure`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,19 +16,15 @@ from shallows.printing.report import comparison_report, run_report
 from shallows.results import files
 from shallows.why import figure as why_figure
 from shallows.why import report as why_report
-from shallows.why import task_figure, task_report
+from shallows.why.task import TaskPath
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from shallows.results.compared import Compared
     from shallows.results.run import RunData
-    from shallows.why.counterfactual import Counterfactual
     from shallows.why.path import Path as FlowPath
     from shallows.why.paths import Paths
-    from shallows.why.record import Record
-    from shallows.why.task import TaskPath
-    from shallows.why.task_counterfactual import TaskCounterfactual
 
 Parts = dict[str, tuple[str, str]]
 """Sections of a page: {id: (title, HTML)}."""
@@ -68,30 +63,23 @@ def of_comparison(comparison: "Compared", paths: "Mapping[str, Paths] | None" = 
     return _page(title, parts)
 
 
-def of_paths(paths: "Paths", costs: "Sequence[Counterfactual]" = ()) -> str:
-    """The page of some flows of a run: where their time went, and the cost of other flows."""
-    scenario = paths.record.scenario
-    parts = _paths({"": paths}, MOST_PATHS)
-    if costs:
-        parts["costs"] = ("Cost of other flows", html(why_report.of_without(costs)))
-    flows = f"flow {next(iter(paths))}" if len(paths) == 1 else f"{len(paths)} flows"
-    return _page(f"{scenario.name}: time of {flows}", parts)
-
-
-def of_task(
-    path: "TaskPath", costs: "Sequence[TaskCounterfactual]" = (), slack: "Mapping[int, int] | None" = None
+def of_paths(
+    found: "Paths | TaskPath", costs: "why_report.Costs" = (), slack: "Mapping[int, int] | None" = None
 ) -> str:
-    """The page of the critical path of a task: its waterfall, causes, waits and messages."""
-    heading, *rest = task_report.of_task(path)
-    title = str(heading)
-    boxes = {0: task_figure.boxes(path)}
-    drawn = _both("task", title, path, task_figure.waterfall, boxes)
-    parts = {"time": ("Where the time went", drawn + html(rest))}
+    """The page of some flows or a task: where their time went, and the cost of others.
+
+    `costs` are counterfactuals of these paths, and `slack` is that of the messages of a task.
+    """
+    if isinstance(found, TaskPath):
+        whose, parts, source = found.title, _articles([("", found)]), _source([found.run])
+        if slack is not None:
+            source = {"slack": ("Slack", html(why_report.of_slack(found, slack))), **source}
+    else:
+        whose = f"flow {next(iter(found))}" if len(found) == 1 else f"{len(found)} flows"
+        parts, source = _paths({"": found}, MOST_PATHS), {}
     if costs:
-        parts["without"] = ("Without tenants or faults", html(task_report.of_without(costs)))
-    if slack is not None:
-        parts["slack"] = ("Slack", html(task_report.of_slack(path, slack)))
-    return _page(title, {**parts, **_source([path.run])})
+        parts["costs"] = ("Cost of others", html(why_report.of_without(costs)))
+    return _page(f"{found.record.scenario.name}: time of {whose}", parts | source)
 
 
 def write(file: str | PathLike[str], page: str) -> Path:
@@ -137,14 +125,16 @@ def _paths(by_label: "Mapping[str, Paths]", most: int) -> Parts:
     by_label = {label: paths for label, paths in by_label.items() if len(paths)}
     if not by_label:
         return {}
-    together = [*_together(by_label)]
-    one_by_one = "".join(
-        _article(one, paths.record, label)
-        for label, paths in by_label.items()
-        for one in list(paths.values())[:most]
-    )
-    parts = {"time": ("Where the time went", "".join(together))} if together else {}
-    return {**parts, "paths": ("The slowest flows" if together else "Where the time went", one_by_one)}
+    shown = [(label, one) for label, paths in by_label.items() for one in list(paths.values())[:most]]
+    together = "".join(_together(by_label))
+    if not together:
+        return _articles(shown)
+    return {"time": ("Where the time went", together)} | _articles(shown, "The slowest flows")
+
+
+def _articles(paths: "Iterable[tuple[str, FlowPath]]", title: str = "Where the time went") -> Parts:
+    """A section on paths one by one, each with the label of its run."""
+    return {"paths": (title, "".join(_article(one, label) for label, one in paths))}
 
 
 def _together(by_label: "Mapping[str, Paths]") -> Iterator[str]:
@@ -158,12 +148,12 @@ def _together(by_label: "Mapping[str, Paths]") -> Iterator[str]:
             yield "</article>"
 
 
-def _article(one: "FlowPath", record: "Record", label: str) -> str:
-    """One flow: where its time went, and the path of its bytes."""
-    heading, *rest = why_report.of_path(one, record)
+def _article(one: "FlowPath", label: str) -> str:
+    """One flow or task: where its time went, and its path from place to place."""
+    heading, *rest = why_report.of_path(one)
     title = f"{label}, {heading}" if label else str(heading)
-    boxes, draw = {0: why_figure.boxes(one, record)}, partial(why_figure.waterfall, record=record)
-    shown = _both(f"path-{label}-{one.flow}", title, one, draw, boxes)
+    boxes = {0: why_figure.boxes(one)}
+    shown = _both(f"path-{label}-{one.title}", title, one, why_figure.waterfall, boxes)
     return f"<article><h3>{names.html(title)}</h3>{shown}{html(rest)}</article>"
 
 

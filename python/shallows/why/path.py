@@ -1,4 +1,6 @@
-"""The critical path of a flow: from its last delivered byte back to its start, each picosecond with a cause.
+"""The critical path of a flow or task: from its end back to its start, each picosecond with a cause.
+
+A path is a list of messages: one of a flow, several of a task, of which each waited for the one before.
 
 The walk (`walk`) goes from an event to its cause. A frame arrives after its propagation and its transmission.
 The transmission began when the port had sent the frame before: if that belonged to another flow, the frame
@@ -7,9 +9,18 @@ flow was ready (a row of `causes`): because a packet arrived, whose own path is 
 passed. Pieces therefore touch each other, and their sum is the completion time; `Path` refuses anything else.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from math import nan
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from shallows.results import task_members
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from shallows.results.task_members import Until
+    from shallows.why.record import Record
 
 Key = TypeVar("Key")
 
@@ -36,36 +47,65 @@ class Piece(NamedTuple):
         return self.end_ps - self.begin_ps
 
 
+class Message(NamedTuple):
+    """A message or a computation on a critical path."""
+
+    flow: int
+    """The number of the flow; of a computation, its number after those of all flows."""
+    until: "Until"
+    """The event that ended its part: it was received, acknowledged, sent, or computed."""
+    begin_ps: int
+    """The beginning of its part of the path: the end of the part of the message before."""
+    end_ps: int
+    pieces: list[Piece]
+    """The pieces of its part, of which the first may be its fixed delay; none if it was sent at once."""
+
+    @property
+    def length_ps(self) -> int:
+        """The duration of its part of the path."""
+        return self.end_ps - self.begin_ps
+
+    def by_cause(self) -> dict[str, int]:
+        """Picoseconds of its part by cause, the largest first."""
+        return sums((piece.cause, piece) for piece in self.pieces)
+
+
 class Path:
-    """The pieces of a flow's completion time, in order of time, and those of its ideal path.
+    """The messages of a completion time, in order of time, and the pieces of the ideal path of a flow.
 
     `find_before` returns the time before the start of a flow that waited for others. It is called on demand,
     because in a chain of flows each has the pieces of all before it.
     """
 
+    KIND, LEAST = "flow", "the empty path"
+    """What the path is of, and what its ideal completion time is of."""
+
     def __init__(
         self,
-        flow: int,
-        start_ps: int,
-        finish_ps: int,
-        pieces: list[Piece],
+        record: "Record",
+        messages: list[Message],
         ideal: list[Piece],
         find_before: Callable[[], list[Piece]] = list,
     ) -> None:
-        self.flow, self.start_ps, self.finish_ps = flow, start_ps, finish_ps
-        self.pieces, self.ideal, self._find_before = pieces, ideal, find_before
-        reached = start_ps
-        for piece in pieces:
+        self.record, self.messages, self.ideal, self._find_before = record, messages, ideal, find_before
+        self.flow = messages[-1].flow
+        self.start_ps, self.finish_ps = messages[0].begin_ps, messages[-1].end_ps
+        self.pieces = [piece for message in messages for piece in message.pieces]
+        reached = self.start_ps
+        for piece in self.pieces:
             if piece.begin_ps != reached or piece.end_ps < reached:
-                raise AssertionError(
-                    f"flow {flow}: a piece begins at {piece.begin_ps} ps, not at {reached} ps"
-                )
+                raise AssertionError(f"{self.title}: a piece begins at {piece.begin_ps}, not at {reached} ps")
             reached = piece.end_ps
-        if reached != finish_ps:
-            raise AssertionError(f"flow {flow}: its pieces end at {reached} ps, not at {finish_ps} ps")
+        if reached != self.finish_ps:
+            raise AssertionError(f"{self.title}: its pieces end at {reached} ps, not at {self.finish_ps} ps")
 
     def __repr__(self) -> str:
-        return f"<Path of flow {self.flow}: {self.fct_ps / 1e6:.2f} us in {len(self.pieces)} pieces>"
+        return f"<Path of {self.title}: {self.fct_ps / 1e6:.2f} us in {len(self.pieces)} pieces>"
+
+    @property
+    def title(self) -> str:
+        """Such as "flow 3" or "task ring"."""
+        return f"{self.KIND} {self.flow}"
 
     @cached_property
     def before(self) -> list[Piece]:
@@ -81,6 +121,11 @@ class Path:
     def ideal_ps(self) -> int:
         """The completion time of the same bytes on the empty path."""
         return sum(piece.length_ps for piece in self.ideal)
+
+    @property
+    def slowdown(self) -> float:
+        """The completion time as a multiple of the ideal one; NaN where that is not known."""
+        return self.fct_ps / self.ideal_ps if self.ideal_ps else nan
 
     def by_cause(self) -> dict[str, int]:
         """Picoseconds by cause, the largest first."""
@@ -100,10 +145,34 @@ class Path:
         """Picoseconds behind each other flow, the largest first."""
         return sums((piece.flow, piece) for piece in self.pieces if piece.flow is not None)
 
+    def by_traffic(self) -> dict[str, int]:
+        """Picoseconds behind flows of each traffic table (and group of collectives), the largest first."""
+        flows = self.record.scenario.flows
+        waits = ((piece.flow, piece) for piece in self.pieces)
+        return sums((task_members.of_flow(flows, flow), piece) for flow, piece in waits if flow is not None)
+
+    def figure(self, size: float = 7.2) -> "Figure":
+        """A matplotlib `Figure`, `size` inches wide: the path from place to place over time.
+
+        Below that of a flow are the queues in which it waited; behind that of a task its messages.
+        """
+        from shallows.why import figure
+
+        return figure.waterfall(self, size)
+
 
 def sums(pairs: Iterable[tuple[Key, Piece]]) -> dict[Key, int]:
     """Picoseconds of pieces by key, the largest first."""
     found: dict[Key, int] = {}
     for key, piece in pairs:
         found[key] = found.get(key, 0) + piece.length_ps
+    return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+
+
+def together(paths: Iterable[Path], of: Callable[[Path], Mapping[Key, int]]) -> dict[Key, int]:
+    """The sums of several paths, the largest first."""
+    found: dict[Key, int] = {}
+    for path in paths:
+        for key, length in of(path).items():
+            found[key] = found.get(key, 0) + length
     return dict(sorted(found.items(), key=lambda pair: -pair[1]))

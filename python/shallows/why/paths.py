@@ -1,9 +1,9 @@
 """Critical paths of several flows together."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from shallows.why import choice, path, record, walk
 
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from shallows.core.progress import OnProgress
     from shallows.results.run import RunData
     from shallows.why.counterfactual import Counterfactual
-
-
-Key = TypeVar("Key")
 
 
 class Paths(Mapping[int, path.Path]):
@@ -40,22 +37,15 @@ class Paths(Mapping[int, path.Path]):
 
     def by_cause(self) -> dict[str, int]:
         """Picoseconds of all flows by cause, the largest first."""
-        return self._sums(lambda one: one.by_cause())
+        return path.together(self.values(), path.Path.by_cause)
 
     def by_flow(self) -> dict[int, int]:
         """Picoseconds of all flows behind each other flow, the largest first."""
-        return self._sums(lambda one: one.by_flow())
+        return path.together(self.values(), path.Path.by_flow)
 
     def by_port(self, *causes: str) -> dict[int, int]:
         """Picoseconds by port, for these causes or for all, the largest first."""
-        return self._sums(lambda one: one.by_port(*causes))
-
-    def _sums(self, of: Callable[[path.Path], Mapping[Key, int]]) -> dict[Key, int]:
-        sums: dict[Key, int] = {}
-        for one in self.values():
-            for key, length in of(one).items():
-                sums[key] = sums.get(key, 0) + length
-        return dict(sorted(sums.items(), key=lambda pair: -pair[1]))
+        return path.together(self.values(), lambda one: one.by_port(*causes))
 
     def counterfactuals(self, on_progress: "OnProgress | None" = None) -> "dict[int, Counterfactual]":
         """The cost of other flows for each flow: `{flow: Counterfactual}`, from two runs per flow."""
@@ -91,7 +81,7 @@ class Paths(Mapping[int, path.Path]):
         from shallows.why import figure
 
         if len(self) == 1:
-            return figure.waterfall(next(iter(self.values())), self.record, size)
+            return next(iter(self.values())).figure(size)
         return figure.tail(self, size)
 
 

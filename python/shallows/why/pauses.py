@@ -15,9 +15,11 @@ from shallows.core.contract import U64
 from shallows.units import NEVER
 from shallows.why import stoppages
 from shallows.why.stoppages import Stoppage
+from shallows.why.walk import split
 
 if TYPE_CHECKING:
-    from shallows.why.path import Path
+    from shallows.why.index import Index
+    from shallows.why.path import Message, Path, Piece
     from shallows.why.record import Record
 
 
@@ -85,25 +87,54 @@ class Pauses:
         return np.where(column == NEVER, np.uint64(self.record.ended_ps), column).tolist()
 
 
-def pausers(path: "Path", record: "Record") -> dict[tuple[str, str, str], int]:
+def pausers(path: "Path") -> dict[tuple[str, str, str], int]:
     """`{(port, by, root): ps}` of the pauses on a `Path`, by name.
 
     The switch at the end of the port's link (`by`) paused it, because of the data at the port `root`.
     """
+    record = path.record
     pauses: Pauses | None = None
     sums: dict[tuple[str, str, str], int] = {}
     network = record.scenario.graph
     nodes = [*network.host_names, *network.switch_names]
-    for piece in path.pieces:
+    for flow, piece in ((message.flow, piece) for message in path.messages for piece in message.pieces):
         if piece.cause != "pause" or piece.port is None:
             continue
         pauses = pauses or Pauses(record)
-        met = pauses.pause_at(piece.port, piece.begin_ps, record.traffic_classes[path.flow : path.flow + 1])
+        met = pauses.pause_at(piece.port, piece.begin_ps, record.traffic_classes[flow : flow + 1])
         assert met is not None, "a path waits only for pauses of its record"
-        key = (
-            record.names[piece.port],
-            nodes[int(network.link_to[piece.port])],
-            record.names[pauses.chain(met)[-1]],
-        )
+        by, root = nodes[int(network.link_to[piece.port])], record.names[pauses.chain(met)[-1]]
+        key = record.names[piece.port], by, root
         sums[key] = sums.get(key, 0) + piece.length_ps
     return sums
+
+
+def named(index: "Index", messages: "list[Message]") -> "list[Message]":
+    """The same messages, with each pause divided among the flows in the queue where it began, by their bytes.
+
+    A pause keeps no name if the queue is not in the record: the port is on the path of no watched flow.
+    """
+    pauses = Pauses(index.record)
+    return [
+        message._replace(
+            pieces=[part for piece in message.pieces for part in _named(index, pauses, message.flow, piece)]
+        )
+        for message in messages
+    ]
+
+
+def _named(index: "Index", pauses: Pauses, flow: int, piece: "Piece") -> "list[Piece]":
+    if piece.cause != "pause" or piece.port is None or piece.flow is not None:
+        return [piece]
+    pause = pauses.pause_at(piece.port, piece.begin_ps, [index.traffic_class[flow]])
+    assert pause is not None, "a path waits only for pauses of its record"
+    queue = index.frames[pauses.chain(pause)[-1]].queue(piece.begin_ps)
+    others = {other: held for other, held in queue.items() if other != flow}
+    if not others:
+        return [piece]
+    parts: list[Piece] = []
+    end = piece.end_ps
+    for other, since in split(others, piece.begin_ps, end):
+        parts.append(piece._replace(begin_ps=since, end_ps=end, flow=other))
+        end = since
+    return parts[::-1]

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from shallows.results import task_members
-from shallows.why import processors, record, task_choice
+from shallows.why import choice, processors, record
 from shallows.why.index import Index
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def of_run(run: "RunData", name: str, on_progress: "OnProgress | None" = None) -
     Those on the critical path have none. Where a task needs only some of its predecessors, another one may
     take the place of one that is late: the value is then a lower bound (`is_lower_bound`).
     """
-    its, flows = task_choice.task(run, name), run.scenario.flows
+    its, flows = choice.task(run, name), run.scenario.flows
     end = int(its.finish_ps[its.last])
     index = Index(record.of_flows(run, dict.fromkeys(its.flows, end), its.start_ps, on_progress))
     latest = {task: end - int(its.finish_ps[task]) for task in its.members}

@@ -7,20 +7,19 @@ message the packets (`walk`). So its pieces touch each other, and their sum is t
 
 from os import PathLike
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shallows.results import task_members
 from shallows.results.task_members import Edge, Until
-from shallows.why import processors, record, rerun, task_choice, task_pauses, walk
+from shallows.why import choice, pauses, processors, record, rerun, walk
 from shallows.why.index import Index
-from shallows.why.path import Path, Piece, sums
+from shallows.why.path import Message, Path, Piece
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from matplotlib.figure import Figure
     from pandas import DataFrame
 
     from shallows.core.progress import OnProgress
@@ -31,55 +30,27 @@ if TYPE_CHECKING:
     from shallows.why.task_counterfactual import TaskCounterfactual
 
 
-class Message(NamedTuple):
-    """A message or a computation on the critical path of a task."""
-
-    flow: int
-    """The number of the flow; of a computation, its number after those of all flows."""
-    until: Until
-    """The event that the next message waited for: this one was received, acknowledged, or sent."""
-    begin_ps: int
-    """The beginning of its part of the path: the end of the part of the message before."""
-    end_ps: int
-    pieces: list[Piece]
-    """The pieces of its part, of which the first may be its fixed delay; none if it was sent at once."""
-
-    @property
-    def length_ps(self) -> int:
-        """The duration of its part of the path."""
-        return self.end_ps - self.begin_ps
-
-    def by_cause(self) -> dict[str, int]:
-        """Picoseconds of its part by cause, the largest first."""
-        return sums((piece.cause, piece) for piece in self.pieces)
-
-
 class TaskPath(Path):
-    """The critical path of a task: `messages` in order of time, and the pieces of all of them."""
+    """The critical path of a task, through all messages on the way."""
+
+    KIND, LEAST = "task", "an empty network"
 
     def __init__(
         self, run: "RunData", task: "Task", messages: list[Message], record: "Record", ideal_ps: int
     ) -> None:
-        self.run = run
-        self.task, self.name, self.messages, self.record = task, task.name, messages, record
-        pieces = [piece for message in messages for piece in message.pieces]
+        self.run, self.task, self.name = run, task, task.name
         self._first = int(np.searchsorted(record.scenario.flows.group, task.table))
-        super().__init__(task.last, task.begin_ps, int(task.finish_ps[task.last]), pieces, [])
         self._ideal_ps = ideal_ps
+        super().__init__(record, messages, [])
 
-    def __repr__(self) -> str:
-        return f"<Path of task {self.name}: {self.fct_ps / 1e6:.2f} us in {len(self.messages)} messages>"
+    @property
+    def title(self) -> str:
+        return f"{self.KIND} {self.name}"
 
     @property
     def ideal_ps(self) -> int:
         """The completion time of a collective on an empty network, as in its results; 0 if not known."""
         return self._ideal_ps
-
-    def by_traffic(self) -> dict[str, int]:
-        """Picoseconds behind flows of each traffic table (and group of collectives), the largest first."""
-        flows = self.record.scenario.flows
-        waits = ((piece.flow, piece) for piece in self.pieces)
-        return sums((task_members.of_flow(flows, flow), piece) for flow, piece in waits if flow is not None)
 
     def table(self) -> "DataFrame":
         """Every piece of the path as a pandas table, for other groupings."""
@@ -154,16 +125,7 @@ class TaskPath(Path):
         """
         from shallows.why import page as report
 
-        return report.write(file, report.of_task(self, costs, slack))
-
-    def figure(self, size: float = 7.2) -> "Figure":
-        """A matplotlib `Figure`: the messages of each rank over time, and the path through them.
-
-        It is `size` inches wide.
-        """
-        from shallows.why import task_figure
-
-        return task_figure.waterfall(self, size)
+        return report.write(file, report.of_paths(self, costs, slack))
 
 
 def of_run(run: "RunData", name: str, on_progress: "OnProgress | None" = None) -> TaskPath:
@@ -173,7 +135,7 @@ def of_run(run: "RunData", name: str, on_progress: "OnProgress | None" = None) -
     the same run.
     """
     scenario = rerun.scenario_of(run)
-    task = task_choice.task(run, name)
+    task = choice.task(run, name)
     ends = candidates(scenario.flows, task)
     kept = record.of_flows(run, ends, task.start_ps, on_progress)
     index = Index(kept)
@@ -181,7 +143,7 @@ def of_run(run: "RunData", name: str, on_progress: "OnProgress | None" = None) -
     ideals = (
         row["ideal_us"] or 0 for row in rows if (row["traffic"], row["group"]) == (task.table, task.group)
     )
-    messages = task_pauses.named(index, messages_of(index, task))
+    messages = pauses.named(index, messages_of(index, task))
     return TaskPath(run, task, messages, kept, round(next(ideals, 0) * 1e6))
 
 

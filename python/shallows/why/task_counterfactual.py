@@ -14,9 +14,9 @@ import numpy as np
 from shallows.errors import ScenarioError
 from shallows.results import task_members
 from shallows.scenario import addends, port_checks
-from shallows.why import processors, record, rerun, task, task_choice, walk
+from shallows.why import choice, processors, record, rerun, task, walk
 from shallows.why.causes import OWN
-from shallows.why.counterfactual import times_without
+from shallows.why.counterfactual import completion_without
 from shallows.why.index import Index
 from shallows.why.pauses import Pauses
 
@@ -76,7 +76,7 @@ def of_run(
     watches those that took longest beyond their ideal time, and in further runs, at most `PASSES`, those
     that then decide. Raises `ScenarioError`.
     """
-    scenario, its = rerun.scenario_of(run), task_choice.task(run, name)
+    scenario, its = rerun.scenario_of(run), choice.task(run, name)
     removal = _removal(scenario, its, what)
     messages = _Messages(run, its)
     ends, share, expected = task.candidates(scenario.flows, its) | messages.first(), None, 0
@@ -90,10 +90,8 @@ def of_run(
         if not ends or number == PASSES - 1:
             break
     begin, end = its.begin_ps, int(its.finish_ps[its.last])
-    until = begin + 2 * (end - begin)
-    starts, finishes = times_without(removal.scenario, set(removal.flows), until, on_progress)
-    first, last = int(starts[its.members].min()), int(finishes[its.members].max())
-    ran = last - first if last < until else None
+    took = removal.scenario, its.members, begin, end - begin
+    ran = completion_without(set(removal.flows), *took, on_progress)
     used = scenario.flows.ccs[int(scenario.flows.cc[its.flows.start])] if its.flows else None
     cc, exact = (used.label, used.traits["reacts_to_queues_alone"]) if used else ("", True)
     return TaskCounterfactual(its.name, what, end - begin, share or 0, expected, ran, cc, exact)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from shallows.memory.check import check
 from shallows.why.causes import SENDERS
 from shallows.why.index import Frames, Index
-from shallows.why.path import Path, Piece
+from shallows.why.path import Message, Path, Piece
 from shallows.why.record import DATA_LIKE, NONE
 from shallows.why.stoppages import Stoppage, within
 
@@ -57,8 +57,8 @@ def of_record(record: "Record", flows: Iterable[int] | None = None) -> dict[int,
 def _path(index: Index, flow: int) -> Path:
     record = index.record
     start, finish = int(record.start_ps[flow]), int(record.finish_ps[flow])
-    pieces = until_received(index, flow, finish)
-    return Path(flow, start, finish, pieces, _ideal(record, flow), partial(_before, record, flow))
+    message = Message(flow, "received", start, finish, until_received(index, flow, finish))
+    return Path(record, [message], _ideal(record, flow), partial(_before, record, flow))
 
 
 def until_received(index: Index, flow: int, finish: int) -> list[Piece]:

@@ -21,6 +21,8 @@ from shallows.worlds import machine, packet, real_time
 from shallows.worlds.kernel_links import fair_shares
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from shallows.core.contract import Answer
     from shallows.core.progress import OnProgress
     from shallows.results.run import RunData
@@ -73,7 +75,7 @@ def check(scenario: "Scenario") -> None:
     WORLD.refuse(scenario)
     packet.check(scenario)
     for used in scenario.flows.ccs:
-        check_algorithm("cc.name", used.name, used.label)
+        check_algorithm("cc.name", used.name, used.label, used.parameters)
     if scenario.duration == NEVER:
         expected = 'a time, such as "2s": the wire world runs in real time'
         raise ScenarioError("duration", "until-done", expected)
@@ -88,8 +90,12 @@ def check(scenario: "Scenario") -> None:
     _check_round_trips(scenario)
 
 
-def check_algorithm(key: str, name: str, label: str) -> None:
-    """Raise `ScenarioError` for an algorithm that sends one flow over many paths."""
+def check_algorithm(key: str, name: str, label: str, parameters: "Mapping[str, object]") -> None:
+    """Raise `ScenarioError` for an algorithm that sends one flow over many paths, or probes."""
+    probes = traits_of(name)["probes"]
+    if probes and parameters.get(probes[0]) and parameters.get(probes[1], True):
+        expected = f"an algorithm without probes, such as {name}: datagrams carry data and its answers"
+        raise ScenarioError(key, label, expected)
     if traits_of(name)["chooses_paths"]:
         expected = f"an algorithm with one path for a flow, such as nscc: {WHY_NOT['network.balancing']}"
         raise ScenarioError(key, label, expected)

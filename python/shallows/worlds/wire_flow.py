@@ -88,9 +88,9 @@ def control(used: "Algorithm") -> dict[str, object]:
     return {key: value for key, value in used.to_core().items() if key != "user_algorithm"}
 
 
-def check_algorithm(key: str, name: str, label: str) -> None:
+def check_algorithm(key: str, name: str, label: str, parameters: "Mapping[str, object]") -> None:
     """Raise `ScenarioError` for an algorithm that needs something of switches that real ones do not have."""
-    wire.check_algorithm(key, name, label)
+    wire.check_algorithm(key, name, label, parameters)
     if traits_of(name)["reads_switches"]:
         expected = "an algorithm without rates or records of switches; `--world wire` emulates them"
         raise ScenarioError(key, label, expected)
@@ -222,7 +222,7 @@ def _accepted(terms: Terms) -> "Request | Refusal":
 
     try:
         asked, name = request(terms), str(terms.control["name"])
-        check_algorithm("cc.name", name, name)
+        check_algorithm("cc.name", name, name, cast("Mapping[str, object]", terms.control["parameters"]))
         mistake = _core.check(asked)
     except Exception as error:  # the terms are a stranger's: whatever they cause, others are received
         return Refusal(str(error) or type(error).__name__)
@@ -246,7 +246,7 @@ def send(
     from shallows import _core
 
     wire.need_linux("HOST", f"{peer[0]}:{peer[1]}")
-    check_algorithm("--cc", used.name, used.label)
+    check_algorithm("--cc", used.name, used.label, used.parameters)
     check_token(peer[0], token)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.bind(("0.0.0.0", 0))

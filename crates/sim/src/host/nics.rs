@@ -374,8 +374,8 @@ impl Nics {
         }
     }
 
-    /// Sets the pacing timer of a flow whose next data leaves at `at`, or of the rate request that it sends before. A rate
-    /// request goes directly to the port, as acknowledgements do.
+    /// Sets the pacing timer of a flow whose next data leaves at `at`, or of the rate request or the probe that it sends before. These
+    /// go directly to the port, as acknowledgements do.
     #[inline(never)]
     fn await_pace<O: Observer>(&mut self, fabric: &mut Fabric<O>, sender: &mut FlowSender, at: Time) {
         let Some(due) = sender.request_due(at) else { return self.set_pace_timer(sender, at) };

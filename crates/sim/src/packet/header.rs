@@ -381,7 +381,8 @@ impl Header {
     /// Whether it answers an in-band request: for a rate, for a record of every hop, or for counts of packets.
     #[must_use]
     pub const fn answers_request(&self) -> bool {
-        matches!(self, Self::RatedAck(..) | Self::RateAnswer { .. } | Self::CountedAck(..)) || self.has_int()
+        matches!(self, Self::RatedAck(..) | Self::RateAnswer { .. } | Self::CountedAck(..) | Self::ProbeAck { .. })
+            || self.has_int()
     }
 
     /// Whether it is an acknowledgement that also pulls a packet.

@@ -32,7 +32,7 @@ pub enum PacketKind {
     Returned,
     /// Permission for the sender to send one more packet (NDP).
     Pull,
-    /// A sender probes a path or a connection (MRC).
+    /// A sender probes a path or a connection (MRC), or its round trip.
     Probe,
     /// A host tells a peer which of its ports are down (MRC).
     PortStatus,

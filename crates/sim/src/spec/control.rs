@@ -173,6 +173,13 @@ impl Control {
         self.algorithm.counts_packets() && self.receiver.is_none() && self.user_algorithm.is_none()
     }
 
+    /// True if its senders probe their paths ([`Sender::probe_interval`]).
+    #[must_use]
+    pub fn probes(&self) -> bool {
+        let on = |(flag, interval)| self.values.flag(flag) && self.values.time(interval) > Time::ZERO;
+        self.user_algorithm.is_none() && self.algorithm.traits.probes.is_some_and(on)
+    }
+
     /// The source of credits of a flow that starts now; none if it needs no credits. `frame` is a full frame.
     #[must_use]
     pub fn credits(&self, now: Time, line_rate: Rate, frame: Bytes) -> Option<Box<dyn Credits>> {

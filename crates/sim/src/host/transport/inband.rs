@@ -1,5 +1,6 @@
 //! In-band requests: data that asks the ports on its path for a rate ([`rated`]) or for a record of every hop ([`int`]), or its
-//! receiver for counts of packets ([`counted`]), and acknowledgements that return the answer. Only flows whose algorithm needs this have the state below.
+//! receiver for counts of packets ([`counted`]), and acknowledgements that return the answer; and probes beside the data ([`channel`]). Only
+//! flows whose algorithm needs this have the state below.
 
 use shallows_cc::catalog::{SendControl, Transport};
 use shallows_cc::units::Time;
@@ -8,7 +9,7 @@ use crate::host::transport::config::{ReceiverConfig, SenderConfig};
 use crate::host::transport::gate::Gate;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::status::Responses;
-use crate::host::transport::{counted, int, rated};
+use crate::host::transport::{channel, counted, int, rated};
 use crate::packet::Slab;
 use crate::packet::header::Header;
 
@@ -18,6 +19,7 @@ pub enum InbandRequest {
     Rates(rated::RateRequester),
     Int,
     Counts(counted::Numbering),
+    Channel(channel::Channel),
 }
 
 impl InbandRequest {
@@ -25,7 +27,8 @@ impl InbandRequest {
         match transport.leave {
             SendControl::AtRates => Some(Box::new(Self::Rates(rated::RateRequester::default()))),
             _ if config.has_int => Some(Box::new(Self::Int)),
-            _ => config.has_counts.then(|| Box::new(Self::Counts(counted::Numbering::default()))),
+            _ if config.has_counts => Some(Box::new(Self::Counts(counted::Numbering::default()))),
+            _ => Some(Box::new(Self::Channel(channel::Channel::new(config.control.probe_interval()?)))),
         }
     }
 
@@ -35,6 +38,25 @@ impl InbandRequest {
             Self::Rates(request) => request.on_data(now, packets[at].bytes(), packets.header_mut(at)),
             Self::Int => int::start(at, packets),
             Self::Counts(numbering) => numbering.on_data(packets.header_mut(at)),
+            Self::Channel(channel) => channel.on_data(packets[at].bytes()),
+        }
+    }
+
+    /// Returns the time of the next packet without data that it sends, if it is before the next `data`.
+    pub(crate) fn due(&self, data: Time) -> Option<Time> {
+        match self {
+            Self::Rates(request) => request.due(data),
+            Self::Channel(channel) => channel.due(data),
+            Self::Int | Self::Counts(_) => None,
+        }
+    }
+
+    /// Creates a packet without data, and returns its index; none if it sends none.
+    pub(crate) fn request(&mut self, now: Time, out: &mut PacketSink<'_>) -> Option<u32> {
+        match self {
+            Self::Rates(request) => Some(request.request(now, out)),
+            Self::Channel(channel) => Some(channel.probe(now, out)),
+            Self::Int | Self::Counts(_) => None,
         }
     }
 
@@ -48,7 +70,10 @@ impl InbandRequest {
             (Self::Int, _) if header.has_int() => gate.control.on_records(now, packets.int_stack(at)),
             (Self::Rates(request), _) => request.on_answer(now, header, gate),
             (Self::Counts(numbering), Header::CountedAck(counters, _)) => numbering.on_answer(now, counters, gate),
-            (Self::Int | Self::Counts(_), _) => unreachable!("a packet of another transport: {header:?}"),
+            (Self::Channel(_), &Header::ProbeAck { sent, .. }) => channel::Channel::on_answer(now, sent, gate),
+            (Self::Int | Self::Counts(_) | Self::Channel(_), _) => {
+                unreachable!("a packet of another transport: {header:?}")
+            }
         }
     }
 }

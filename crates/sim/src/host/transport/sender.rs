@@ -174,18 +174,15 @@ impl FlowSender {
         of_any!(&mut self.sender, flow => flow.status(now, queued))
     }
 
-    /// Returns the time of the next separate rate request, if it is before the next `data`.
+    /// Returns the time of the next request or probe without data, if it is before the next `data`.
     pub(crate) fn request_due(&self, data: Time) -> Option<Time> {
-        if let Some(InbandRequest::Rates(request)) = self.request.as_deref() { request.due(data) } else { None }
+        self.request.as_deref().and_then(|request| request.due(data))
     }
 
-    /// Creates a rate request without data and returns its index.
+    /// Creates a request or a probe without data and returns its index.
     pub fn request(&mut self, now: Time, packets: &mut Slab) -> Option<u32> {
         let out = &mut PacketSink::new(self.endpoint, packets);
-        match self.request.as_deref_mut() {
-            Some(InbandRequest::Rates(request)) => Some(request.request(now, out)),
-            _ => None,
-        }
+        self.request.as_deref_mut().and_then(|request| request.request(now, out))
     }
 
     /// Returns the payload that the window allows in flight, if the flow has one.

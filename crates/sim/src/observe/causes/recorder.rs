@@ -194,6 +194,9 @@ impl Causes {
     fn cause_of(&mut self, now: Time, packet: &Packet, flow: WatchedFlow, answered: (u32, Time)) -> u32 {
         match packet.flags.kind() {
             PacketKind::Data | PacketKind::CreditRequest | PacketKind::CreditStop => flow.cause,
+            PacketKind::Probe if !matches!(self.trigger, Trigger::Timer(Kind::Timeout)) => {
+                self.add(flow.wait_until(now, CauseKind::Paced))
+            }
             PacketKind::RateRequest => self.add(flow.wait_until(now, CauseKind::Paced)),
             PacketKind::Probe | PacketKind::PortStatus => self.add(flow.wait_until(now, CauseKind::TimedOut)),
             kind => match self.trigger {

@@ -10,7 +10,7 @@ use crate::host::transport::lazy_timer::LazyTimer;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::status::Responses;
 use crate::packet::Flags;
-use crate::packet::header::{Header, TcpAck, TcpData};
+use crate::packet::header::{Header, Sack, TcpAck, TcpData};
 
 /// Largest window that fits into an acknowledgement, in 16ths of a full payload.
 const MAX_WINDOW: f64 = u16::MAX as f64;
@@ -104,7 +104,7 @@ impl SelectiveFeedback {
         Responses::new(earlier, reply.now.map(|echo| self.acknowledge(intake, now, (echo, pending), out)))
     }
 
-    /// Handles data with an in-band request.
+    /// Handles data with an in-band request, or answers a probe.
     #[inline(never)]
     fn on_inband_data(
         &mut self,
@@ -114,6 +114,10 @@ impl SelectiveFeedback {
         out: &mut PacketSink<'_>,
     ) -> Responses {
         let header = out.packets.header(at);
+        if let &Header::Probe { sent } = header {
+            let answer = Header::ProbeAck { sent, sack: Sack::default() };
+            return Responses::new(None, Some(out.put(self.ack_length, answer)));
+        }
         let Some(&data) = header.tcp_data() else { unreachable!("a packet of another transport: {header:?}") };
         self.on_data(intake, now, (&data, flags.is_ce()), out)
     }
