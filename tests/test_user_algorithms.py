@@ -182,6 +182,17 @@ def test_losses_and_departures_reach_a_class():
     assert 0 < heard["told"] <= heard["lost"] == retransmits
 
 
+def test_a_class_with_ecn_runs_over_ports_that_drop_alone():
+    class Marked(aimd()):
+        ecn = True
+
+    sh.register("marked", Marked)
+    run = packet.run(scenario("marked", network={"buffer": "20pkt", "marking": "none"}))
+    assert run.summary["network"]["marked"] == 0
+    assert run.summary["network"]["dropped"] > 0
+    assert not any("marks alone" in text for text in run.scenario.warnings)
+
+
 def test_a_name_must_be_free_and_the_class_complete():
     with pytest.raises(ValueError, match="called that"):
         sh.register("reno", aimd())
