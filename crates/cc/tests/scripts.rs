@@ -109,7 +109,7 @@ impl Follower for Catalogued {
             }
             "set" => {
                 let pace = line.value("rate").map(|gbps| gbps.parse::<u64>().expect("a whole number of Gbps"));
-                assert!(sender.adopt(packets(line, "window"), pace.map(Rate::from_gbps)));
+                assert!(sender.adopt(packets("window"), pace.map(Rate::from_gbps)));
             }
             "records" => sender.on_records(now, &records(line)),
             "grant" => {
