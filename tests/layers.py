@@ -27,6 +27,7 @@ LAYERS = (
     ("driven",),
     ("gym",),
     ("sweeps",),
+    ("judging",),
     ("settings",),
     ("fit",),
     ("registry",),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallows.core.contract import U32, Answer, Change, Marking, Request
-from shallows.core.rows import AlgorithmRow, MarkingRow, Row
+from shallows.core.rows import AlgorithmRow, BalancingRow, MarkingRow, Row
 
 class Bug(RuntimeError):  # noqa: N818 (its name in the core)
     """An invariant of the simulator does not hold: please report it."""
@@ -166,6 +166,9 @@ def markings() -> list[MarkingRow]:
 
 def receivers() -> list[Row]:
     """The receivers that can stand in for an algorithm's own."""
+
+def balancings() -> list[BalancingRow]:
+    """The values of `network.balancing`, with what they do."""
 
 def write_table(
     path: PathLike[str],

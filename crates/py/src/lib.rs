@@ -15,6 +15,7 @@ mod session;
 mod table;
 mod threads;
 mod user_algorithm;
+mod user_events;
 #[cfg(target_os = "linux")]
 mod wire;
 
@@ -376,6 +377,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(catalog::catalog, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::markings, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::receivers, module)?)?;
+    module.add_function(wrap_pyfunction!(catalog::balancings, module)?)?;
     module.add_function(wrap_pyfunction!(disk::write_table, module)?)?;
     module.add_function(wrap_pyfunction!(disk::read_header, module)?)?;
     module.add_function(wrap_pyfunction!(disk::read_table, module)?)?;

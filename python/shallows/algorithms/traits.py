@@ -35,8 +35,14 @@ NATIVE: dict[str, Traits] = {
 
 LOSSES = "reno"
 """The row that stands for a kernel's own algorithm where the law of the sender has no effect."""
-MARKED, UNMARKED = "dctcp", "fixed"
-"""The rows whose packets and acknowledgements a class in Python has, with and without `ecn`."""
+CARRIERS: dict[str, tuple[str, str | None]] = {
+    "tcp": ("dctcp", "fixed"),
+    "roce": ("dcqcn", "timely"),
+    "unordered": ("nscc", None),
+}
+"""Transports of a class in Python, and the rows whose packets and acknowledgements it has: with `ecn`, and
+without. Over `unordered` each answer says whether its packet was marked.
+"""
 
 
 @cache

@@ -63,6 +63,24 @@ impl Balancing {
     pub const fn is_by_host(self) -> bool {
         matches!(self, Self::Oblivious | Self::Bitmap | Self::Reps | Self::Plb | Self::Mrc)
     }
+
+    /// Whether the request says how many entropy values a flow has; the algorithm of MRC has their number.
+    #[must_use]
+    pub const fn takes_entropies(self) -> bool {
+        self.is_by_host() && !matches!(self, Self::Mrc)
+    }
+
+    /// Whether the path of each packet is chosen without a look at queues.
+    #[must_use]
+    pub const fn is_by_chance(self) -> bool {
+        matches!(self, Self::Packet | Self::Oblivious | Self::Bitmap | Self::Reps)
+    }
+
+    /// Whether paths change after a pause of a flow.
+    #[must_use]
+    pub const fn has_flowlets(self) -> bool {
+        matches!(self, Self::Flowlet)
+    }
 }
 
 request! {
@@ -157,6 +175,13 @@ impl Network {
     #[inline]
     #[must_use]
     pub fn links_change(&self) -> bool {
+        // Asked for each packet that switches spray.
+        !(self.faults.is_empty() && self.changing.is_empty()) && self.has_changes_of_links()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn has_changes_of_links(&self) -> bool {
         self.faults.iter().any(|fault| fault.change.is_of_link()) || !self.changing.is_empty()
     }
 

@@ -27,11 +27,14 @@ pub(crate) struct Gate {
     reported: Bytes,
     /// Payload acknowledged as marked so far.
     pub marked: Bytes,
+    /// Whether the algorithm is told of each frame that leaves.
+    pub hears_departures: bool,
 }
 
 impl Gate {
     pub fn new(control: Box<dyn Sender>) -> Self {
         let mut gate = Self {
+            hears_departures: control.hears_departures(),
             control,
             window: Bytes::ZERO,
             pace: None,
@@ -90,14 +93,6 @@ impl Gate {
         self.marked += ack.marked;
         let decision = self.control.decide_on(now, ack);
         self.apply(decision);
-    }
-
-    /// Tells the algorithm of a departing frame, and reads its decision if the algorithm changed it.
-    #[inline]
-    pub(crate) fn on_sent(&mut self, now: Time, length: Bytes) {
-        if self.control.on_sent(now, length) {
-            self.decide();
-        }
     }
 
     /// Handles the wake timer.
@@ -186,7 +181,8 @@ mod tests {
         let mut gate = Gate::new(Box::new(Halving(Rate::from_gbps(8))));
         let mut takes = |length, slower| {
             if slower {
-                gate.on_sent(Time::ZERO, Bytes(length));
+                gate.control.on_sent(Time::ZERO, Bytes(length));
+                gate.decide();
             }
             gate.advance_pacing(Time::ZERO, Bytes(length));
             gate.next_paced
