@@ -165,6 +165,7 @@ fn parameter<'py>(py: Python<'py>, parameter: &Parameter) -> PyResult<Bound<'py,
     row.set_item("meaning", parameter.meaning)?;
     row.set_item("source", parameter.source)?;
     row.set_item("rule", parameter.follows)?;
+    row.set_item("needs", parameter.needs)?;
     Ok(row)
 }
 

@@ -245,8 +245,26 @@ def choose(table: object, frame: Frame, folder: Path = Path()) -> Algorithm:
     values = {p["name"]: float(p["default"]) for p in row["parameters"]}
     values |= _preset(row, preset, table["name"])
     given = _parameters(row, table, frame)
+    values |= given
+    values |= _of_no_effect(row, values, given, frame)
     receiver = _receiver(table.get("receiver"), frame)
-    return Algorithm(name, preset or None, values | given, receiver, chosen=frozenset(given))
+    return Algorithm(name, preset or None, values, receiver, chosen=frozenset(given))
+
+
+def _of_no_effect(
+    row: AlgorithmRow, values: dict[str, float], given: dict[str, float], frame: Frame
+) -> dict[str, float]:
+    """The parameters whose flag is off, at their defaults. Raises `ScenarioError` if a table sets another."""
+    found: dict[str, float] = {}
+    for one in row["parameters"]:
+        key, flag, default = one["name"], one.get("needs"), float(one["default"])
+        if flag is None or values[flag]:
+            continue
+        found[key] = default
+        if given.get(key, default) != default:
+            expected = f"{flag} = true beside it: without it {key} acts on nothing"
+            raise ScenarioError(key, text(given[key], one["unit"], frame.wire), expected)
+    return found
 
 
 def _parameters(row: AlgorithmRow, table: dict[str, object], frame: Frame) -> dict[str, float]:

@@ -9,7 +9,8 @@ class Parameter(TypedDict):
     """A parameter in SI base units; all numbers are finite.
 
     rule: the name of the rule by which the default follows the network, if it does. follows, default_at: in
-    words what it follows, and the network on which it is `default`.
+    words what it follows, and the network on which it is `default`. needs: the flag without which it acts on
+    nothing, if there is one.
     """
 
     name: str
@@ -21,6 +22,7 @@ class Parameter(TypedDict):
     meaning: str
     source: str
     rule: NotRequired[str | None]
+    needs: NotRequired[str | None]
     follows: NotRequired[str]
     default_at: NotRequired[str | None]
 
