@@ -4,6 +4,7 @@
 //! its paper, `DEVIATIONS`. The state is a struct with a field for each symbol of the paper; parameters are a type of their own. To add
 //! one, write the file, its row here and an event script in `tests/scripts`, as CONTRIBUTING.md describes.
 
+pub mod bbr3;
 pub mod cdg;
 pub mod cubic;
 pub mod dcqcn;
@@ -51,6 +52,9 @@ algorithms! {
     prague with DEVIATIONS: PACKET_COUNTS, Marking::Required("step");
         "Cuts in proportion to the share of marked packets, and grows as if its round trip were a reference or more; paced.",
         "L4STeam/udp_prague; draft-briscoe-iccrg-prague-congestion-control";
+    bbr3 with DEVIATIONS: ACCURATE_ECHO, Marking::WhenFlag("ecn", "step");
+        "Models the path by its bandwidth, least round trip and losses, and sends at a rate and with a window that follow; paced.",
+        "draft-ietf-ccwg-bbr";
     hull: ACCURATE_ECHO, Marking::Required("phantom");
         "DCTCP on marks of a virtual queue, so that the real one stays empty; paced.", "Alizadeh et al., NSDI 2012";
     hpcc: ACCURATE_ECHO, Marking::Records("int");

@@ -16,6 +16,8 @@
 //! To add a transport, implement [`flow::Reliability`] and [`inflow::Feedback`], add a variant to the enums in
 //! `sender.rs` and `receiver.rs`, and name it in [`shallows_cc::catalog::Reliability`] or [`shallows_cc::catalog::SendControl`].
 
+#[cfg(test)]
+mod bbr_cases;
 mod bursts;
 mod channel;
 mod config;
