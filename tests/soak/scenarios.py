@@ -123,6 +123,9 @@ class Draw(Traffics):
         seconds = self.packets * 1500 * 8 / max(self.bps, 1e6)
         traffic = [self.traffic(seconds) for _ in range(self.one((1, 1, 2, 3)))]
         tables["traffic"] = sorted(traffic, key=lambda table: table["kind"] == "driven")
+        if len(traffic) > 1:  # the first flow need not be of the table that sets it
+            for table in traffic:
+                table.pop("settings", None)
         if self.maybe(0.15):
             tables |= self.classes(tables["traffic"])
         if self.maybe(0.1):

@@ -67,6 +67,7 @@ fn traits<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, Py
     row.set_item("least_threshold", traits.least_threshold)?;
     row.set_item("step", traits.step)?;
     row.set_item("ect1", traits.ect1)?;
+    row.set_item("is_driven", traits.is_driven)?;
     row.set_item("probes", traits.probes)?;
     row.set_item("reference_bps", traits.reference_bps)?;
     Ok(row)

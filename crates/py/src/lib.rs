@@ -4,15 +4,18 @@ mod answer;
 mod catalog;
 mod disk;
 mod driven;
+mod measures;
 mod moment;
 mod observed;
 mod raised;
 mod request;
+mod retired;
 #[cfg(unix)]
 mod session;
 mod table;
 mod threads;
 mod user_algorithm;
+mod user_events;
 #[cfg(target_os = "linux")]
 mod wire;
 

@@ -202,9 +202,10 @@ def lacks_marks(used: "Algorithm", chosen: "Marking | str") -> bool:
 def check_feedback(used: "Algorithm", chosen: "Marking | str", key: str) -> None:
     """Raise `ScenarioError` if ports with the marking `chosen`, whose key is `key`, do not mark for `used`.
 
-    Over RoCE they need not: switches without ECN are a mistake that people meet, and ask about.
+    Over RoCE they need not: switches without ECN are a mistake that people meet, and ask about. Nor need they
+    for a class, which may have losses too: RFC 9743 asks for tests over ports that drop alone.
     """
-    if used.transport == "roce" and lacks_marks(used, chosen):
+    if (used.transport == "roce" or used.user_class) and lacks_marks(used, chosen):
         return
     if isinstance(chosen, str):
         if used.needs_marking:

@@ -106,6 +106,7 @@ class Traits(TypedDict):
     least_threshold: tuple[int, str] | None
     step: tuple[str, str] | None
     ect1: bool
+    is_driven: bool
     probes: tuple[str, str] | None
     reference_bps: int | None
 

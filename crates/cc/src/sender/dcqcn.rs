@@ -244,6 +244,10 @@ impl Sender for Dcqcn {
 
     fn on_loss(&mut self, _now: Time, _loss: &Loss) {}
 
+    fn hears_departures(&self) -> bool {
+        true
+    }
+
     fn on_sent(&mut self, now: Time, sent: Bytes) -> bool {
         let begins = !self.begun;
         if begins {
