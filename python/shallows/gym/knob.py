@@ -184,7 +184,9 @@ def _threshold(scenario: "Scenario", request: "Request", knob: Knob) -> tuple[Ha
     for number, marking in enumerate(request["markings"], start=1):
         links: list[int] = np.flatnonzero(numbers == number).tolist()
         if links and scenario.marking and marking["kind"] == scenario.marking.kind:
-            ports.append((links, {**marking, "parameters": dict(marking["parameters"])}))
+            own = marking.copy()
+            own["parameters"] = dict(marking["parameters"])
+            ports.append((links, own))
     kind = ports[0][1]["kind"]
     row = next(one for one in markings() if one["name"] == kind)
     return _Threshold(Range.of(knob, row, parameter, scenario.frame), parameter, ports), {}
