@@ -171,7 +171,8 @@ def _known(scenario: "Scenario", request: "Request") -> dict[str, _Makes]:
             makes = partial(_parameter, scenario, used.name, sorted(numbers))
             ranges = [one["name"] for one in row_of(used.name)["parameters"] if one["unit"] != "flag"]
             known |= {f"{prefix}.{name}": makes for name in ranges}
-    flows = [at for at, number in enumerate(scenario.flows.cc.tolist()) if ccs[number].traits["is_driven"]]
+    of_flow: list[int] = scenario.flows.cc.tolist()
+    flows = [at for at, number in enumerate(of_flow) if ccs[number].traits["is_driven"]]
     if flows:
         known |= {key: partial(_senders, scenario, flows) for key in (WINDOW, RATE)}
     return known
@@ -200,7 +201,8 @@ def _parameter(scenario: "Scenario", name: str, numbers: list[int], knob: Knob) 
 
 def _senders(scenario: "Scenario", flows: list[int], knob: Knob) -> tuple[Hand, State]:
     of_flows = scenario.flows
-    used = [of_flows.ccs[number] for number in of_flows.cc[flows].tolist()]
+    numbers: list[int] = of_flows.cc[flows].tolist()
+    used = [of_flows.ccs[number] for number in numbers]
     values = Range.of(knob, row_of(used[0].name), knob.key.rpartition(".")[2], scenario.frame)
     payload = scenario.frame.payload
     begin = {
