@@ -353,7 +353,8 @@ def test_a_program_sets_window_and_rate_of_live_messages():
     assert fingerprint(runs[0]) != fingerprint(runs[1])
     for run in runs:
         assert fingerprint(sh.run(run.scenario)) == fingerprint(run)
-    with sh.open(STAR) as network, pytest.raises(sh.ScenarioError, match="a flow of external, not of dctcp"):
+    refused = "a flow whose window a program sets, not of dctcp"
+    with sh.open(STAR) as network, pytest.raises(sh.ScenarioError, match=refused):
         network.set_sender(network.send(0, 1, "1MB"), rate="1Gbps")
 
 

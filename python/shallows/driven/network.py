@@ -358,7 +358,8 @@ class OpenNetwork:
             return window, rate
         used = self._algorithm(flow)
         if not used.traits["is_driven"]:
-            raise ScenarioError("message", str(flow), f"a flow of external, not of {used.label}")
+            expected = f"a flow whose window a program sets, not of {used.label}"
+            raise ScenarioError("message", str(flow), expected)
         window, rate = used.parameters["window"], used.parameters["rate"]
         return round(window * self.scenario.frame.payload), round(rate)
 

@@ -21,7 +21,7 @@ class _Place(NamedTuple):
 
     file: BinaryIO
     begin: int
-    count: int
+    length: int
 
 
 class Rows:
@@ -40,7 +40,7 @@ class Rows:
 
     def __len__(self) -> int:
         places, newest = self._state
-        return sum(place.count for place in places) + len(newest) // self._width
+        return sum(place.length for place in places) + len(newest) // self._width
 
     def copied(self) -> "Rows":
         """The same rows, to which others can be added."""
@@ -69,22 +69,22 @@ class Rows:
 
     def cut(self, count: int) -> None:
         """Keep the first rows alone; the others are among the newest."""
-        stored = sum(place.count for place in self._state[0])
+        stored = sum(place.length for place in self._state[0])
         del self._state[1][(count - stored) * self._width :]
 
     def __getitem__(self, at: int) -> tuple[int, ...]:
         """A row."""
         places, newest = self._state
         for place in places:
-            if at < place.count:
+            if at < place.length:
                 return tuple(self._read(place, at, 1).tolist())
-            at -= place.count
+            at -= place.length
         return tuple(newest[at * self._width : (at + 1) * self._width])
 
     def columns(self) -> list[U64]:
         """The columns of all rows."""
         places, newest = self._state
-        parts = [self._read(place, 0, place.count) for place in places]
+        parts = [self._read(place, 0, place.length) for place in places]
         rows = np.concatenate([*parts, np.array(newest, np.uint64)]).reshape(-1, self._width)
         return [*rows.T]
 

@@ -43,6 +43,11 @@ class _Drawn:
     ends: bool
     """Whether all its flows have an end."""
 
+    @property
+    def size(self) -> int:
+        """How many numbers an action has."""
+        return sum(hand.size for hand in self.hands)
+
 
 class NetworkEnv(gymnasium.Env[Numbers, Numbers]):
     """An environment whose steps are spans of time in the network of a scenario.
@@ -86,8 +91,7 @@ class NetworkEnv(gymnasium.Env[Numbers, Numbers]):
         if self._begin_ps + self._steps * self._step_ps > limits.TIME.most:
             raise ScenarioError("steps", steps, f"an episode of {TIME.text(limits.TIME.most)} at most")
         self._drawn = self._draw(None)
-        size = sum(hand.size for hand in self._drawn.hands)
-        self.action_space = Box(-1.0, 1.0, (size,), np.float32)
+        self.action_space = Box(-1.0, 1.0, (self._drawn.size,), np.float32)
         self.observation_space = Box(0.0, np.inf, (self._drawn.groups, len(MEASURES)), np.float32)
         self._episode: tuple[_core.OpenRun, State] | None = None
         self._done_steps = 0
@@ -98,10 +102,16 @@ class NetworkEnv(gymnasium.Env[Numbers, Numbers]):
         """Begin an episode; what it observes first is zero, and its information the clock in microseconds."""
         super().reset(seed=seed)
         if seed is not None or self._redraw:
-            self._drawn = self._draw(int(self.np_random.integers(2**32)) if seed is None else seed)
+            drawn = self._draw(int(self.np_random.integers(2**32)) if seed is None else seed)
+            if (drawn.groups, drawn.size) != (self._drawn.groups, self._drawn.size):
+                given = f"{drawn.groups} rows and {drawn.size} numbers"
+                expected = f"as many as in the first draw, {self._drawn.groups} and {self._drawn.size}"
+                raise ScenarioError("scenario", given, expected)
+            self._drawn = drawn
         state = {key: [*values] for key, values in self._drawn.state.items()}
         self._episode, self._done_steps = (self._drawn.core.fork(), state), 0
-        return np.zeros(self.observation_space.shape, np.float32), {"clock_us": self._begin_ps / 1e6}
+        first = np.zeros((self._drawn.groups, len(MEASURES)), np.float32)
+        return first, {"clock_us": self._begin_ps / 1e6}
 
     def step(self, action: Numbers) -> tuple[Numbers, float, bool, bool, dict[str, Any]]:
         """Set the knobs, advance by a step, and return what was observed, and whether the episode is over."""
@@ -153,10 +163,6 @@ class NetworkEnv(gymnasium.Env[Numbers, Numbers]):
         turned, state = hands(self._knobs, scenario, asked)
         group = scenario.flows.group if self._per == "traffic" else np.arange(len(scenario.flows))
         groups = len(scenario.traffic) if self._per == "traffic" else len(scenario.flows)
-        size = sum(hand.size for hand in turned)
-        spaces = getattr(self, "action_space", None), getattr(self, "observation_space", None)
-        if spaces[0] is not None and (size, groups) != (spaces[0].shape[0], spaces[1].shape[0]):
-            raise ScenarioError("scenario", f"{groups} rows, {size} knobs", "the same in each draw")
         core = _core.OpenRun(asked)
         core.advance(self._begin_ps, False)
         core.observe()

@@ -171,7 +171,8 @@ def _known(scenario: "Scenario", request: "Request") -> dict[str, _Makes]:
             makes = partial(_parameter, scenario, used.name, sorted(numbers))
             ranges = [one["name"] for one in row_of(used.name)["parameters"] if one["unit"] != "flag"]
             known |= {f"{prefix}.{name}": makes for name in ranges}
-    flows = [at for at, number in enumerate(scenario.flows.cc.tolist()) if ccs[number].traits["is_driven"]]
+    of_flow: list[int] = scenario.flows.cc.tolist()
+    flows = [at for at, number in enumerate(of_flow) if ccs[number].traits["is_driven"]]
     if flows:
         known |= {key: partial(_senders, scenario, flows) for key in (WINDOW, RATE)}
     return known
@@ -184,7 +185,9 @@ def _threshold(scenario: "Scenario", request: "Request", knob: Knob) -> tuple[Ha
     for number, marking in enumerate(request["markings"], start=1):
         links: list[int] = np.flatnonzero(numbers == number).tolist()
         if links and scenario.marking and marking["kind"] == scenario.marking.kind:
-            ports.append((links, {**marking, "parameters": dict(marking["parameters"])}))
+            own = marking.copy()
+            own["parameters"] = dict(marking["parameters"])
+            ports.append((links, own))
     kind = ports[0][1]["kind"]
     row = next(one for one in markings() if one["name"] == kind)
     return _Threshold(Range.of(knob, row, parameter, scenario.frame), parameter, ports), {}
@@ -198,7 +201,8 @@ def _parameter(scenario: "Scenario", name: str, numbers: list[int], knob: Knob) 
 
 def _senders(scenario: "Scenario", flows: list[int], knob: Knob) -> tuple[Hand, State]:
     of_flows = scenario.flows
-    used = [of_flows.ccs[number] for number in of_flows.cc[flows].tolist()]
+    numbers: list[int] = of_flows.cc[flows].tolist()
+    used = [of_flows.ccs[number] for number in numbers]
     values = Range.of(knob, row_of(used[0].name), knob.key.rpartition(".")[2], scenario.frame)
     payload = scenario.frame.payload
     begin = {

@@ -15,14 +15,16 @@ MEASURES = {
 """The columns of an observation, in this order."""
 
 
-def weights(reward: Mapping[str, float]) -> list[float]:
+def weights(reward: Mapping[str, object]) -> list[float]:
     """The weight of each measure in a reward. Raises `ScenarioError`."""
+    found = dict.fromkeys(MEASURES, 0.0)
     for name, weight in reward.items():
         if name not in MEASURES:
             expected = f"weights of {', '.join(MEASURES)}{did_you_mean(name, MEASURES)}"
             raise ScenarioError("reward", name, expected)
         if isinstance(weight, bool) or not isinstance(weight, int | float):
             raise ScenarioError(f"reward.{name}", str(weight), "a number")
+        found[name] = float(weight)
     if not reward:
         raise ScenarioError("reward", "{}", f"the weight of one or more of {', '.join(MEASURES)}")
-    return [float(reward.get(name, 0.0)) for name in MEASURES]
+    return [*found.values()]
