@@ -457,8 +457,11 @@ class Draw(Traffics):
             table["receiver"] = {"kind": receiver["name"], **self.parameters(receiver)}
         return table
 
-    def parameters(self, row):
-        return {p["name"]: self.parameter(p) for p in row["parameters"] if self.maybe()}
+    def parameters(self, row, share=0.3):
+        """Some parameters of a row; those that need a flag only beside it."""
+        drawn = {p["name"]: self.parameter(p) for p in row["parameters"] if self.maybe(share)}
+        needs = {p["name"]: p.get("needs") for p in row["parameters"]}
+        return {name: value for name, value in drawn.items() if not needs[name] or drawn.get(needs[name])}
 
     def parameter(self, p):
         """A value between the ends of its range, often one of them, as a scenario writes it."""

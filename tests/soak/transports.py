@@ -69,4 +69,4 @@ class Draw(scenarios.Draw):
         table = {"name": row["name"]}
         if row["presets"] and self.maybe():
             table["name"] += "@" + self.one(row["presets"])["name"]
-        return table | {p["name"]: self.parameter(p) for p in row["parameters"] if self.maybe(0.15)}
+        return table | self.parameters(row, 0.15)

@@ -25,8 +25,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from shallows.algorithms.algorithm import choose
+from shallows.algorithms.algorithm import row_of
 from shallows.algorithms.nic import BYTE_RESET_OFF
+from shallows.algorithms.parameters import read as read_parameter
 from shallows.base import limits
 from shallows.errors import ScenarioError
 from shallows.importers.content import Parts, Reference, Settings
@@ -348,7 +349,7 @@ class _Reader:
     def _within(self, mode: str, name: str, key: str, value: object) -> object:
         """The value of a parameter; one that the algorithm does not allow is refused where it stands."""
         try:
-            choose({"name": mode, name: value}, Frame(1, 1))
+            read_parameter(row_of(mode), name, value, Frame(1, 1))
         except ScenarioError as error:
             self.source.refuse(self._word(key), key, f"for {name} of {mode} {error.expected}")
         return value
