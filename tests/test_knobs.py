@@ -101,7 +101,24 @@ TWO_QUEUES = SCENARIOS[0] | {
 }
 """Packets in both queues of a port, so late that the controller reaches its bounds."""
 DUAL = {"target": "50us", "update": "100us", "alpha": 100.0, "beta": 1000.0}
+SECONDS = {
+    "duration": "12s",
+    "topology": {"kind": "dumbbell", "hosts": 2, "rate": "10Mbps", "edge_rate": "40Mbps", "rtt": "200ms"},
+    "network": {"buffer": "500pkt"},
+    "traffic": [LONG | {"flows": 2, "stagger": "1s"}],
+}
+"""Long enough for what happens each few seconds."""
 SPECIAL = {
+    # probes for bandwidth and for the least round trip, and the time for which that is remembered
+    **{
+        ("bbr3", name): (SECONDS, {})
+        for name in ("min_rtt_window", "probe_rtt_time", "probe_rtt_gain", "probe_wait", "probe_wait_random")
+    },
+    # marks
+    **{
+        ("bbr3", f"ecn_{name}"): (SCENARIOS[0], {"ecn": True})
+        for name in ("gain", "factor", "threshold", "rounds", "max_rtt")
+    },
     **{
         ("dualpi2", name): (TWO_QUEUES, {key: value for key, value in DUAL.items() if key != name})
         for name in (*DUAL, "coupling", "step", "step_packets", "c_share", "limit", "drop_early", "any_ect")
@@ -283,7 +300,10 @@ def is_deaf_to(row, key):
     """It reads no delay, and may be compared under stamps with one that does."""
     if key != "hosts.timestamps" or row["transport"] != "tcp":
         return False
-    source = (SENDERS / f"{row['name'].replace('-', '_')}.rs").read_text()
+    stem = row["name"].replace("-", "_")
+    # An algorithm is a file or a folder.
+    files = [SENDERS / f"{stem}.rs", *(SENDERS / stem).glob("*.rs")]
+    source = "".join(file.read_text() for file in files if file.is_file())
     return "ack.rtt" not in source and "ack.one_way_delay" not in source
 
 
