@@ -25,6 +25,7 @@ LAYERS = (
     ("runs",),
     ("runner",),
     ("driven",),
+    ("gym",),
     ("sweeps",),
     ("judging",),
     ("settings",),

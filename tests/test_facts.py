@@ -28,6 +28,8 @@ CHOICES = {
     if get_origin(value) is Literal and name not in vars(queues)
 }
 """The enumerations of the core's request."""
+ALSO_COLUMNS = {"flow", "packet", "queue"}
+"""Values of `balancing` that are names of columns too."""
 
 
 def groups(path):
@@ -39,6 +41,7 @@ def groups(path):
 
 
 def test_the_values_of_an_enumeration_of_the_core_stand_in_no_module():
+    """Neither all of them nor several, listed by what they do."""
     assert CHOICES["LossDetection"] == {"duplicate-acks", "rack"}
     assert len(CHOICES) == 5
     found = [
@@ -47,7 +50,7 @@ def test_the_values_of_an_enumeration_of_the_core_stand_in_no_module():
         if path.name != "contract.py"
         for line, texts in groups(path)
         for name, values in CHOICES.items()
-        if texts >= values
+        if texts >= values or len(texts & values - ALSO_COLUMNS) > 1
     ]
     # the fluid model of DCQCN names the choices of a parameter of its own
     assert [one for one in found if not one.startswith("fluid/")] == []

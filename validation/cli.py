@@ -310,7 +310,7 @@ def mutations(
     chosen = choose(names, draw_, seed)
     if draw_ and not names:
         print(f"seed {seed}: {', '.join(one.name for one in chosen)}", flush=True)
-    for outcome in run(chosen, threads, claims=parts != "tests", tests=parts != "claims"):
+    for outcome in run(chosen, threads, measures=parts != "tests", tests=parts != "claims"):
         if not parts:
             write([outcome])
         outcomes.append(outcome)

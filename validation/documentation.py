@@ -84,7 +84,12 @@ def _summary(papers: "Sequence[Paper]", content: "Content") -> str:
     lines.append(f"| all | {sum(total.values())} | " + " | ".join(str(n) for n in total.values()) + " |")
     checks = _counts([claim for paper in papers for claim in paper.claims if claim.check], content)
     lines.append(_row("checks, which are in no paper", checks))
-    return "\n".join(lines) + f"\n\nClaims measured: {recorded.origins(content)}.\n"
+    entries = [content["claims"][claim.id] for paper in papers for claim in paper.claims]
+    drawn = sum(len(entry["passed"]) for entry in entries if entry["seeds"] > 1)
+    unsure = sum(len(entry.get("open", {})) for entry in entries)
+    named = sum(len(claim.undecided) for paper in papers for claim in paper.claims)
+    counts = f"Of {drawn} bands that are judged over seeds {unsure} are open and {named} undecided."
+    return "\n".join(lines) + f"\n\n{counts} Claims measured: {recorded.origins(content)}.\n"
 
 
 def _counts(claims: "Sequence[Claim]", content: "Content") -> list[int]:
@@ -129,15 +134,24 @@ def _figure(figure: "Figure", content: "Content") -> str:
         lines = [f"| | {kind} | here, and the paper | verdict |", "|---|---|---|---|"] if those else []
         lines += [_claim(claim, content["claims"][claim.id]) for claim in those]
         parts += [*lines, ""] if lines else []
-    notes = [f"{one.id}. {text}" for one in figure.claims for text in _notes(one)]
+    notes = [f"{one.id}. {text}" for one in figure.claims for text in _notes(one, content["claims"][one.id])]
     return "\n".join(parts + [f"{note}\n" for note in notes])
 
 
-def _notes(claim: "Claim") -> list[str]:
+def _notes(claim: "Claim", entry: Mapping[str, Any]) -> list[str]:
+    unsure = recorded.open_bands(entry.get("open", {}), entry["seeds"])
     quote = f'The paper: "{claim.quote}"' if claim.quote else ""
     return [
         text
-        for text in (quote, claim.limits, *claim.undecided.values(), claim.differs, claim.why, claim.cannot)
+        for text in (
+            quote,
+            claim.limits,
+            *claim.undecided.values(),
+            unsure,
+            claim.differs,
+            claim.why,
+            claim.cannot,
+        )
         if text
     ]
 

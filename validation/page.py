@@ -8,6 +8,7 @@ from shallows.pages.chart import chart
 from shallows.pages.document import document
 from validation.claim import CLASSES, READ
 from validation.figures import draw, draw_reach
+from validation.recorded import open_bands
 from validation.verdict import CANNOT, FAILS, HOLDS, SHAPE, VERDICTS
 
 if TYPE_CHECKING:
@@ -122,12 +123,17 @@ def _claim(finding: "Finding") -> str:
         parts.append(f"<blockquote>{escape(claim.quote)}</blockquote>")
     notes = {
         "Limits": claim.limits,
-        "Seeds": " ".join(claim.undecided.values()),
+        "Seeds": _unsure(finding),
         "Differs": claim.differs,
         "Why": claim.why,
     }
     parts += [f"<p><strong>{word}.</strong> {escape(text)}</p>" for word, text in notes.items() if text]
     return "".join([*parts, "</section>"])
+
+
+def _unsure(finding: "Finding") -> str:
+    seeds = max((len(one.values) for one in finding.estimates.values()), default=0)
+    return " ".join(filter(None, (*finding.claim.undecided.values(), open_bands(finding.open, seeds))))
 
 
 def _mutation(claim: "Claim") -> str:
@@ -202,9 +208,7 @@ def _missed(finding: "Finding") -> str:
         if not ok
     )
     head = f'<a href="#{claim.id}">{claim.id}, {escape(claim.source)}</a> {_tag(finding.verdict)}'
-    because = escape(
-        claim.why or claim.cannot or claim.limits or " ".join(claim.undecided.values()) or claim.differs
-    )
+    because = escape(claim.why or claim.cannot or claim.limits or _unsure(finding) or claim.differs)
     return (
         f'<article id="not-{claim.id}"><h3>{head}</h3>'
         f"<p>{escape(claim.text)}</p><ul>{numbers}</ul><p>{because}</p></article>"

@@ -41,7 +41,7 @@ def record(
 def changed(content: Content, found: Iterable[Finding]) -> list[tuple[Finding, str]]:
     """The findings whose verdict, or the side of a band, is not the one on file, each with what was on file.
 
-    The side of a band that seeds leave undecided may change.
+    The side of a band that seeds leave undecided, or that is open on file, may change.
     """
     on_file: Content = content.get("claims", {})
     return [(one, was) for one in found if (was := _was(one, on_file.get(one.claim.id)))]
@@ -51,16 +51,21 @@ def _was(one: Finding, entry: Mapping[str, Any] | None) -> str:
     """What the file has that differs, "" where it is the same."""
     if entry is None:
         return "nothing"
+    verdict_now = one.verdict
     if len(entry["passed"]) != len(one.passed):
         parts = [f"{len(entry['passed'])} bands"]
     else:
-        sides = zip(one.claim.bands, entry["passed"], one.passed, strict=True)
+        sides = list(zip(one.claim.bands, entry["passed"], one.passed, strict=True))
+        unsure = entry.get("open", {})
         parts = [
             f"{band.metric} {'inside' if before else 'outside'} its band"
             for band, before, now in sides
-            if before != now and band.metric not in one.claim.undecided
+            if before != now and band.metric not in one.claim.undecided and band.metric not in unsure
         ]
-    if entry["verdict"] != one.verdict:
+        if one.passed:
+            as_on_file = [before if band.metric in unsure else now for band, before, now in sides]
+            verdict_now = verdict.summary(one.claim, as_on_file, one.touching, unsure)
+    if entry["verdict"] != verdict_now:
         parts.insert(0, entry["verdict"])
     return f"{', '.join(parts)}, in {entry['mode']} mode at commit {entry['commit']}" if parts else ""
 
@@ -76,6 +81,11 @@ def of_claim(found: Finding) -> dict[str, Any]:
         "passed": list(found.passed),
         "means": {name: [_short(one.mean), _short(one.half)] for name, one in found.estimates.items()},
         "seeds": len(next(iter(found.estimates.values())).values) if found.estimates else 0,
+        **(
+            {"open": {metric: round(chance, 2) for metric, chance in found.open.items()}}
+            if found.open
+            else {}
+        ),
     }
 
 
@@ -106,6 +116,17 @@ def origins(content: Content) -> str:
     found = Counter((entry["mode"], entry["commit"]) for entry in content["claims"].values())
     sources = (f"{n} in {mode} mode at commit {commit}" for (mode, commit), n in found.most_common())
     return ", ".join(sources)
+
+
+def open_bands(chances: Mapping[str, float], seeds: int) -> str:
+    """A sentence about open bands: metric -> the probability of the other side. "" without any."""
+    texts = (f"{metric} ({100 * chance:.0f} %)" for metric, chance in chances.items())
+    those = ", ".join(texts)
+    return (
+        f"Open, with the probability that {seeds} other seeds lie on the other side of the band: {those}."
+        if those
+        else ""
+    )
 
 
 def interval(entry: Mapping[str, Any], metric: str) -> str:

@@ -28,11 +28,13 @@ def fig12(lab: "Lab") -> None:
     w_min = lab.input("w_min", W_MIN)
     for flows in (2, 4, 16):
         start = [9e9] + [0.1e9] * (flows - 1)
-        rates = expresspass_rounds.rounds(start, 3000, w_min=w_min).rates_bps
+        found = expresspass_rounds.rounds(start, 3000, w_min=w_min)
+        rates = found.rates_bps
         lab.say(f"swing of {flows} flows", np.abs(rates[-1] - rates[-2]).max() / 1e6)
         if flows == 4:
             lab.say("rate of the slowest of 4", rates[-1 if len(rates) % 2 else -2].min() / 1e9)
         if flows == 2:
+            lab.say("update periods until every w is w_min", first((found.weights <= w_min).all(axis=1)) - 1)
             for i in (0, 1):
                 lab.curve(f"flow {i + 1}", range(60), rates[:60, i] / 1e9)
     rates = expresspass_rounds.rounds([1e9, 2e9, 8e9], 60, w_min=w_min, w_max=w_min).rates_bps
@@ -59,6 +61,10 @@ fig12.claim(
             for n in (2, 4, 16)
         ),
         near("rate of the slowest of 4", CAPACITY_BPS / 4e9, rel=0.01, unit="Gbps", read="derived", source="C/N"),
+        near(
+            "update periods until every w is w_min", 12, by=0.5, read="derived",
+            source="w halves every two update periods, six times from 1/2 to 0.01, lines 8, 11 and 12 of Algorithm 1",
+        ),
         near("distance kept in a pair of rounds, 3 flows", 0.99 / 1.02, rel=0.001, read="derived", source="eq. 4"),
     ],
     mutation=Mutation({"input:w_min": 0.02}, "swing of 2 flows"),

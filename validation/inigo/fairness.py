@@ -2,15 +2,19 @@
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from validation.claim import Mutation, Plot, below, within
 from validation.inigo.paper import INIGO, K
-from validation.runs import jain, probe
+from validation.runs import F64, jain, probe
 
 if TYPE_CHECKING:
     from shallows import Run
     from validation.lab import Lab
 
 MIX = {"dilation-mix": "s0->s1"}
+THRESHOLD = 0.17
+"""d_thresh over RTT_min (eq. 3)."""
 
 
 @INIGO.figure(
@@ -18,6 +22,7 @@ MIX = {"dilation-mix": "s0->s1"}
     "Inigo beside CUBIC",
     setting="Dumbbell, 100 Mbps, 10 ms; Inigo all the time, CUBIC from 2 to 10 s, and a ping. The paper has four TCPs and Flent's eight flows.",
     runs=MIX,
+    seeds=5,
     plot=Plot("time (s)", "throughput (Gbps)"),
 )
 def fig13(lab: "Lab") -> None:
@@ -34,6 +39,13 @@ def fig13(lab: "Lab") -> None:
     lab.say("Inigo alone again", mean(dilating, 0, "rate_gbps", 12, 20) / 0.1)
     after, before = (mean(dilating, 2, "rtt_us", *span) for span in ((12, 20), (1, 2)))
     lab.say("round trip after over before", after / before)
+    least, phase = (probe(dilating, name, 4e6, 0) for name in ("base_rtt_us", "dilation"))
+    larger: F64 = least.value.to_numpy() / mean(dilating, 0, "base_rtt_us", 1, 2)
+    steps = np.log(larger) / np.log(1 + lab.input("threshold", THRESHOLD))
+    whole = np.abs(steps - np.round(steps)) < 0.05
+    dilates, beside = phase.value.to_numpy() > 3, least.time_us.to_numpy() <= 10e6
+    lab.say("whole steps of RTT_min between dilations", whole[beside & ~dilates].mean())
+    lab.say("whole steps of RTT_min while dilated", whole[beside & dilates].mean())
     for flow, name in enumerate(("Inigo", "CUBIC")):
         its = probe(dilating, "rate_gbps", flow=flow)
         lab.curve(name, its.time_us / 1e6, its.value)
@@ -53,6 +65,20 @@ fig13.claim(
     mutation=Mutation({"input:dilation": False}, "Inigo beside CUBIC, not dilating"),
     limits="Two flows and a ping, not four TCPs and Flent's eight; see IN19.",
 )
+
+fig13.claim(
+    "IN30",
+    "Beside CUBIC Inigo dilates RTT_min for some round trips, after which it is a threshold above what it was.",
+    source="Algorithm 3, Fig. 13",
+    tolerance="T3: a step of 17 % to a twentieth of it, most of the time, since a shorter round trip lowers RTT_min between them; a dilated RTT_min follows the smoothed round trip, which is on a step by chance",
+    bands=[
+        within("whole steps of RTT_min between dilations", 0.5, 1, domain="share", read="derived", source="the last lines of Algorithm 3"),
+        within("whole steps of RTT_min while dilated", 0, 0.75, domain="share", order=True, reported="it dilates RTT_min"),
+    ],
+    mutation=Mutation({"input:threshold": 0.1}, "whole steps of RTT_min between dilations"),
+    quote="When Inigo detects persistent congestion over multiple RTTs, it dilates RTT_min and fights for its share of the bandwidth.",
+    differs="RTT_min before a dilation is kept at its first round trip; to the letter of Algorithm 3 it would be overwritten by the dilated one (`shallows cc inigo`).",
+)  # fmt: skip
 
 FOUR = ("cubic", "reno", "cdg@inigo", "inigo")
 

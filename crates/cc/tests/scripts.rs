@@ -107,6 +107,10 @@ impl Follower for Catalogued {
                 let gbps: f64 = line.value("rate").expect("rate=").parse().expect("a number of Gbps");
                 sender.on_offer(now, Rate((gbps * 1e9) as u64));
             }
+            "set" => {
+                let pace = line.value("rate").map(|gbps| gbps.parse::<u64>().expect("a whole number of Gbps"));
+                assert!(sender.adopt(packets("window"), pace.map(Rate::from_gbps)));
+            }
             "records" => sender.on_records(now, &records(line)),
             "grant" => {
                 let credits = self.credits.as_mut().expect("an algorithm with credits");

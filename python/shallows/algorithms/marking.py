@@ -218,8 +218,7 @@ def check_feedback(used: "Algorithm", chosen: "Marking | str", key: str) -> None
 def choose(table: dict[str, object], frame: "Frame") -> Marking:
     """The `Marking` of a `marking` table. Raises `ScenarioError` relative to the table."""
     table = switch.translated("marking", table)
-    of_a_ramp = {"kmin", "kmax", "pmax", "extended"} & table.keys()
-    row = _row(table.get("kind", "red" if of_a_ramp else "step"))
+    row = _row(table["kind"]) if "kind" in table else _kind_of(table)
     values: dict[str, float | ByRate | None] = {p["name"]: float(p["default"]) for p in row["parameters"]}
     follow = defaults.port_rules(row)
     values |= dict.fromkeys(follow)
@@ -237,6 +236,12 @@ def choose(table: dict[str, object], frame: "Frame") -> Marking:
     chosen = Marking(row["name"], at, values, cells)
     _check_combinations(chosen, row)
     return chosen
+
+
+def _kind_of(table: dict[str, object]) -> "MarkingRow":
+    """The kind of a table that names none: of those with thresholds the first that has most of its keys."""
+    rows = [row for row in markings() if row["thresholds"]]
+    return max(rows, key=lambda row: sum(one["name"] in table for one in row["parameters"]))
 
 
 def _cells(row: "MarkingRow", value: object, frame: "Frame") -> Cells:

@@ -25,8 +25,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from shallows.algorithms.algorithm import choose
+from shallows.algorithms.algorithm import row_of
 from shallows.algorithms.nic import BYTE_RESET_OFF
+from shallows.algorithms.parameters import read as read_parameter
 from shallows.base import limits
 from shallows.errors import ScenarioError
 from shallows.importers.content import Parts, Reference, Settings
@@ -204,9 +205,6 @@ class _Reader:
     def _number(self, key: str, expected: str = "a number of at least 0") -> float:
         return float(self.source.number(self._word(key), key, expected))
 
-    def _us(self, key: str) -> str:
-        return TIME.text(self.source.time(self._word(key), key, 10**6, "us"))
-
     def _rate(self, key: str) -> int:
         return quantity(self.source, self._word(key), key, RATES, "a rate such as 50Mb/s", limits.RATE)
 
@@ -329,6 +327,8 @@ class _Reader:
         for name, key, unit in PARAMETERS[mode]:
             if self._has(key):
                 table[name] = self._within(mode, name, key, self._parameter(key, unit))
+        if not table.get("has_win"):
+            table.pop("var_win", None)
         if mode == "timely" and "RATE_AI" in self.rows and self._has("RATE_HAI") and self._rate("RATE_AI"):
             steps = max(1, round(self._rate("RATE_HAI") / self._rate("RATE_AI")))
             table["hai"] = self._within(mode, "hai", "RATE_HAI", steps)
@@ -349,7 +349,7 @@ class _Reader:
     def _within(self, mode: str, name: str, key: str, value: object) -> object:
         """The value of a parameter; one that the algorithm does not allow is refused where it stands."""
         try:
-            choose({"name": mode, name: value}, Frame(1, 1))
+            read_parameter(row_of(mode), name, value, Frame(1, 1))
         except ScenarioError as error:
             self.source.refuse(self._word(key), key, f"for {name} of {mode} {error.expected}")
         return value

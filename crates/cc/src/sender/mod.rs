@@ -11,6 +11,7 @@ pub mod dcqcn;
 pub mod dctcp;
 pub mod dx;
 pub mod expresspass;
+pub mod external;
 pub mod fixed;
 pub mod gap;
 pub mod hpcc;
@@ -41,6 +42,8 @@ use crate::units::{Bytes, Rate, Time};
 algorithms! {
     fixed: ACCURATE_ECHO, Marking::Unused;
         "The window never changes.", "Lee et al., SIGCOMM 2012 poster, Fig. 1 (window 1: ping-pong)";
+    external: ACCURATE_ECHO, Marking::WhenFlag("ecn", "step");
+        "Another program sets the window and the pace.", "none: docs/driven.md";
     reno: CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
         "Grows by a packet a round trip, halves on loss.", "RFC 5681, RFC 6582, RFC 3168";
     cubic: CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
@@ -175,7 +178,13 @@ pub trait Sender: Debug + Send + dyn_clone::DynClone {
     /// Handles a loss: called once for each window of data, and at every timeout.
     fn on_loss(&mut self, now: Time, loss: &Loss);
 
-    /// Handles a frame that left the host; returns whether the decision changed. Only transports without a window call it.
+    /// Returns whether [`Self::on_sent`] is to be called. The transport asks once, before the first packet.
+    fn hears_departures(&self) -> bool {
+        false
+    }
+
+    /// Handles a frame of data that left the host, whose length it gets, after the pace has fixed the departure of the next one. Returns
+    /// whether the decision changed.
     fn on_sent(&mut self, _now: Time, _sent: Bytes) -> bool {
         false
     }
@@ -231,6 +240,13 @@ pub trait Sender: Debug + Send + dyn_clone::DynClone {
 
     /// Called at the time of [`Decision::wake`].
     fn on_wake(&mut self, _now: Time) {}
+
+    /// Takes a window and a pace that another program sets; returns whether it does, which [`Traits::is_driven`] says as well.
+    ///
+    /// [`Traits::is_driven`]: crate::traits::Traits::is_driven
+    fn adopt(&mut self, _window: Bytes, _pace: Option<Rate>) -> bool {
+        false
+    }
 
     /// Returns the present decision.
     fn decision(&self) -> Decision;

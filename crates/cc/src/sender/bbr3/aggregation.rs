@@ -13,7 +13,7 @@ pub struct Aggregation {
     pub(super) interval_start: f64,
     /// `BBR.extra_acked_delivered`, B.
     delivered: f64,
-    /// `BBR.extra_acked_filter`: rounds and volumes, which fall from the first on.
+    /// `BBR.extra_acked_filter`: rounds and their volumes, which fall from the first on.
     filter: VecDeque<(u64, f64)>,
 }
 
@@ -27,7 +27,9 @@ impl Aggregation {
         while self.filter.back().is_some_and(|&(_, volume)| volume <= extra) {
             self.filter.pop_back();
         }
-        self.filter.push_back((round, extra));
+        if self.filter.back().is_none_or(|&(then, _)| then != round) {
+            self.filter.push_back((round, extra));
+        }
         while self.filter.front().is_some_and(|&(then, _)| then + rounds <= round) {
             self.filter.pop_front();
         }

@@ -18,7 +18,7 @@ pub struct Constants {
     pub smss: f64,
     /// `C.InitialCwnd`, B.
     pub initial_cwnd: f64,
-    /// Gains of the pace in Startup, Drain, `ProbeBW_DOWN` and `ProbeBW_UP`.
+    /// `BBR.StartupPacingGain`.
     pub startup_gain: f64,
     /// `BBR.DrainPacingGain`.
     pub drain_gain: f64,
