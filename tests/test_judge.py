@@ -335,17 +335,15 @@ def test_the_worst_row_is_found_and_shrunk_whatever_the_threads(place):
     Path("ranged.toml").write_text(text)
     found = [
         sh.judge(
-            "./mine.py:Slow", families=["./ranged.toml"], quick=True, budget=600, threads=n, out=f"page{n}"
+            "./mine.py:Slow", families=["./ranged.toml"], quick=True, budget=200, threads=n, out=f"page{n}"
         )
         for n in (1, 2)
     ]
     one = found[0].worst
     assert one.fails
-    assert one.found.row.parameters["rate"] > 150e6  # uniform draws of a decade and steps from the worst
+    assert one.found.row.parameters["rate"] > 100e6  # of 20 to 200 Mb/s
     assert one.smallest.row.parameters["buffer"] <= 2  # halved: it changes nothing
     assert one.smallest.verdict == "fail"
     assert found[0].failures[-1].row is one.smallest
     assert (Path("page1") / "judge.html").read_bytes() == (Path("page2") / "judge.html").read_bytes()
-    assert one.packet_hops >= 600
-    sound = sh.judge("reno", families=["./ranged.toml"], quick=True, budget=600, out="page3").worst
-    assert sound.found is sound.smallest
+    assert one.packet_hops >= 200

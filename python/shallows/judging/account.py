@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from shallows.base import names
 from shallows.core.progress import OnProgress
 from shallows.errors import NamedOverrides, ScenarioError
-from shallows.runner import in_world, prepare
+from shallows.runner import prepare
 from shallows.why import paths, report
+from shallows.worlds import packet
 
 if TYPE_CHECKING:
     from shallows.printing.report import Part
@@ -29,7 +30,7 @@ def of(
     toml = scenario.to_toml()
     try:
         varied = prepare(scenario, overrides=NamedOverrides(changes)) if changes else scenario
-        run = in_world("packet")(varied, on_progress)
+        run = packet.run(varied, on_progress)
         if flow is None:
             found = paths.of_run(run, slowest=1, on_progress=on_progress)
         else:

@@ -48,11 +48,15 @@ class Separate:
     starting: threading.Lock = field(default_factory=threading.Lock)
 
     def find(self, order: Order) -> Outcome | None:
-        """The stored outcome; None if there is none that can be read."""
+        """The stored outcome; None if there is none that can be read, or if it is a failure.
+
+        A process may have failed for lack of memory or time, which says nothing about the next attempt.
+        """
         try:
-            return _checked(json.loads(self._place(order).read_text("utf-8")), order)
+            found = _checked(json.loads(self._place(order).read_text("utf-8")), order)
         except (OSError, ValueError, RecursionError):
             return None
+        return None if "failure" in found else found
 
     def perform(self, order: Order) -> Outcome:
         """Perform an order in a process, and store what came of it, unless the judge stops before."""

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shallows.algorithms import trust, user_algorithms
-from shallows.algorithms.algorithm import NATIVE, choose
+from shallows.algorithms.algorithm import NATIVE, catalog, choose
 from shallows.errors import ScenarioError
-from shallows.units import Frame
+from shallows.units import Frame, did_you_mean
 
 FRAME = Frame(1500, 1460)
 
@@ -40,8 +40,9 @@ def of(algorithm: str | type) -> Subject:
         return _of_file(given)
     try:
         chosen = choose(given, FRAME)
-    except ScenarioError as error:
-        expected = f"a file and a class, such as ./mine.py:Mine, or {error.expected}"
+    except ScenarioError:
+        near = did_you_mean(given, [row["name"] for row in catalog()])
+        expected = f"a name or a preset that `shallows cc` lists, or a class, such as ./mine.py:Mine{near}"
         raise ScenarioError("algorithm", given, expected) from None
     if given in NATIVE:
         raise ScenarioError("algorithm", given, "an algorithm of the packet world: Linux alone has this one")

@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from types import FrameType
 from typing import Any
 
 from shallows.algorithms import user_algorithms
@@ -87,7 +88,7 @@ class _Worker:
 
     def _numbers(self) -> dict[str, Any]:
         from shallows.judging import account, scenarios
-        from shallows.runner import in_world
+        from shallows.worlds import packet
 
         try:
             scenario = scenarios.prepared(self._order.tables, self._order.seed)
@@ -98,7 +99,7 @@ class _Worker:
         self._progress()
         if self._order.account is not None:
             return account.of(scenario, *self._order.account, self._progress)
-        run = in_world("packet")(scenario, self._progress).check_books()
+        run = packet.run(scenario, self._progress).check_books()  # without warnings, which nobody reads
         return {
             "numbers": {
                 name: measures.of_run(run, measure, arguments)
@@ -118,21 +119,25 @@ class _Worker:
         while True:
             time.sleep(0.25)
             stalled = time.process_time() - self._at_cpu_s > STALL_S or time.monotonic() - self._at_s > WAIT_S
-            if stalled:
-                what = "it did not return from a call"
-            elif time.process_time() > self._order.limits.seconds:
-                what = f"its run took more than {self._order.limits.seconds:g} s of processor time"
-            else:
-                continue
-            frames = sys._current_frames().values()  # pyright: ignore[reportPrivateUsage]
-            of_class = (guard.of_class(frame) for frame in frames)
-            self._end({"failure": what + guard.where(next(filter(None, of_class), None))})
+            late = time.process_time() > self._order.limits.seconds
+            frame = _of_class() if stalled or late else None
+            if stalled and frame:  # without one, it is not the class that works
+                self._end({"failure": f"it did not return from a call{guard.where(frame)}"})
+            if late:
+                limit = f"{self._order.limits.seconds:g} s of processor time"
+                self._end({"failure": f"its run took more than {limit}{guard.where(frame)}"})
 
     def _end(self, found: Mapping[str, Any]) -> None:
         """Send once, and end the process."""
         with self._once:
             self._answer.send_bytes(json.dumps(found).encode())
             os._exit(0)
+
+
+def _of_class() -> FrameType | None:
+    """The innermost frame of the user's code in any thread."""
+    frames = sys._current_frames().values()  # pyright: ignore[reportPrivateUsage]
+    return next(filter(None, map(guard.of_class, frames)), None)
 
 
 def _limit(limits: Limits) -> None:

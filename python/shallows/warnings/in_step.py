@@ -71,20 +71,20 @@ def _watched(answer: "Answer") -> "list[How]":
 def _pairs(answer: "Answer", its: list[int], how: "How") -> "Iterator[tuple[int, int]]":
     """Flows of one algorithm over one full queue that differ in their round trips, the shorter first."""
     queues, times = _queues(answer, its, how), answer.flow_columns["srtt_mean_us"]
+    trips = times if how == "marked" else _empty(answer, its)
     used = answer.scenario.flows.cc
     for pair in combinations(its, 2):
         short, long = sorted(pair, key=lambda flow: float(times[flow]))
-        if len(queues[short]) == 1 and queues[short] == queues[long] and used[short] == used[long]:
-            trips = (times[short], times[long]) if how == "marked" else _empty(answer, short, long)
-            if trips[1] > LONGER * trips[0]:
-                yield short, long
+        alike = len(queues[short]) == 1 and queues[short] == queues[long] and used[short] == used[long]
+        if alike and trips[long] > LONGER * trips[short]:
+            yield short, long
 
 
-def _empty(answer: "Answer", *flows: int) -> tuple[int, ...]:
-    """The round trips of the empty paths of flows."""
+def _empty(answer: "Answer", flows: list[int]) -> dict[int, int]:
+    """The round trip of the empty path of each flow."""
     scenario = answer.scenario
     paths = paths_of(scenario)
-    return tuple(round_trip(scenario.graph, scenario.mtu, *paths[flow]) for flow in flows)
+    return {flow: round_trip(scenario.graph, scenario.mtu, *paths[flow]) for flow in flows}
 
 
 def _queues(answer: "Answer", flows: list[int], how: "How") -> dict[int, set[int]]:
