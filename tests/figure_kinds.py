@@ -21,7 +21,7 @@ from shallows.fluid.trajectory import trajectory as run
 from shallows.plot import topology
 from shallows.results.metrics import RUN_KEYS as NUMBERS
 from shallows.results.statistics import Interval
-from shallows.settings import advice_output, page
+from shallows.settings import figure as figures_of_settings
 from shallows.settings.advise import Advice, Candidate
 from shallows.settings.explain import explain
 from shallows.settings.margins import Worst
@@ -156,7 +156,7 @@ def explained(width):
     found = explain(sh.Scenario.load("roce-fabric"))
     drawing = plot.Drawing((width, 0.8 + 1.4 * len(found.ports)))
     with drawing.styled():
-        page.draw(drawing.subplots(), found)
+        figures_of_settings.draw_thresholds(drawing.subplots(), found)
     return drawing
 
 
@@ -205,7 +205,7 @@ KINDS = {
     "larger-network": lambda width: network(width, k=6),
     "utilization": lambda width: network(width, used=True),
     "fit": lambda width: fitted.figure([fit()], width),
-    "advice": lambda width: advice_output.figure(advice(), width),
+    "advice": lambda width: figures_of_settings.margins(advice(), width),
     "settings": explained,
     "margin": lambda width: on_axes(width, (2, 1), bode),
     "trajectory": lambda width: on_axes(width, (2, 1), trajectory),

@@ -16,8 +16,8 @@ from shallows.errors import ScenarioError
 from shallows.fluid import Dcqcn
 from shallows.fluid.maps import margin_map
 from shallows.results.statistics import Interval
-from shallows.settings import advice_output, corners, ranges, sonic_export
 from shallows.settings import advise as advising
+from shallows.settings import corners, ranges, report, sonic_export
 from shallows.settings.advise import Candidate, advise
 from shallows.settings.corners import Corner
 from shallows.settings.disagreements import disagreements
@@ -173,7 +173,7 @@ def test_own_settings_that_are_best_in_packets_are_kept_and_named(packets):
     advice = advise(sh.Scenario(**PAPER), (2, 64), (1e-6, 100e-6))
     assert advice.best is advice.own
     assert advice.scenario == sh.Scenario(**PAPER)
-    assert "Keep the scenario's own settings" in advice_output.report(advice)[0]
+    assert "Keep the scenario's own settings" in report.report(advice)[0]
     assert any("does not settle" in text for text in advice.disagreements)
 
 
@@ -342,9 +342,7 @@ def test_the_headline_says_what_a_recommended_setting_makes_worse():
     corner = Corner(64, 4e-6, 5e5, 628e3, 1.0, 0, "")
     own = replace(candidate("own", 2.0), corners=(corner,))
     best = replace(candidate("2", 1.9), corners=(replace(corner, queue_bytes=2073e3),))
-    (said,) = advice_output._worse(best, own)
+    (said,) = report._worse(best, own)
     assert said == "It makes this worse: 64 flows, 4 us alone keep 2073 KB, not 628 KB."
     slower = replace(best, trial=replace(best.trial, longer=1.2), corners=())
-    assert (
-        "longer flows" in advice_output._worse(slower, replace(own, trial=replace(own.trial, longer=1.0)))[0]
-    )
+    assert "longer flows" in report._worse(slower, replace(own, trial=replace(own.trial, longer=1.0)))[0]

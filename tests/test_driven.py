@@ -321,6 +321,42 @@ def test_what_cannot_be_set_is_refused_with_what_can():
     assert not run.scenario.faults
 
 
+def test_a_program_sets_window_and_rate_of_live_messages():
+    """At 2 Gbps 1 ms carries 166 frames of 1500 B; a window of 1 packet one each round trip, 4.4 + 2.1 us."""
+    tables = STAR | {"cc": {"name": "external", "window": 100}, "duration": "10ms"}
+    tables |= {"traffic": [{"kind": "long-lived", "from": 1, "to": 2, "jitter": "0s"}, {"kind": "driven"}]}
+    with sh.open(tables) as network:
+        network.set_sender(0, rate="2Gbps")
+        early = network.send(0, 3, "10MB", start="1ms")
+        network.set_sender(early, window="1pkt")
+        network.advance("1ms")
+        assert 164 <= network.observe()["delivered_bytes"].sum() / 1460 <= 167
+        copy = network.fork()
+        network.advance("1ms")
+        flows = network.observe().set_index("flow")["delivered_bytes"] / 1460
+        assert 165 <= flows[0] <= 168
+        assert 1000 / 6.6 <= flows[1] <= 1000 / 6.4
+        copy.set_sender(0, rate="0bps")
+        copy.advance("1ms")
+        assert copy.observe().set_index("flow")["delivered_bytes"][0] / 1460 > 400
+        for call, expected in (
+            (lambda: network.set_sender(2, rate="1Gbps"), "one of 2 flows"),
+            (lambda: network.set_sender(True, rate="1Gbps"), "a message"),
+            (lambda: network.set_sender(copy.message(1), rate="1Gbps"), "of this network"),
+            (lambda: network.set_sender(0, rate="1bps"), "1000000 or more"),
+            (lambda: network.set_sender(0, rate="fast"), "a rate"),
+            (lambda: network.set_sender(0, window=0), "a size from 1 B"),
+        ):
+            with pytest.raises(sh.ScenarioError, match=expected):
+                call()
+        runs = [network.run(), copy.run()]
+    assert fingerprint(runs[0]) != fingerprint(runs[1])
+    for run in runs:
+        assert fingerprint(sh.run(run.scenario)) == fingerprint(run)
+    with sh.open(STAR) as network, pytest.raises(sh.ScenarioError, match="a flow of external, not of dctcp"):
+        network.set_sender(network.send(0, 1, "1MB"), rate="1Gbps")
+
+
 ROWS = [
     ("0us", "h0", "h3", "1MB"),
     ("10us", 1, 3, "1MB"),

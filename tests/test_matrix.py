@@ -22,8 +22,8 @@ from shallows.units import RATE, TIME
 NEWER = ("swift", "swift-roce", "hpcc-roce", "rccc", "nscc", "powertcp", "theta-powertcp", "mrc")
 """They come last, so that the others keep their topologies and frames."""
 ALGORITHMS = [
-    row["name"] for row in catalog() if row["name"] not in ("fixed", *NEWER)
-]  # fixed: no default rate
+    row["name"] for row in catalog() if row["name"] not in ("fixed", "external", *NEWER)
+]  # neither has a law
 ALGORITHMS += NEWER
 TOPOLOGIES = list(KINDS)
 RATES = ["100Mbps", "1Gbps", "10Gbps", "25Gbps", "100Gbps", "400Gbps", "800Gbps", "1600Gbps"]

@@ -9,7 +9,7 @@ import shallows as sh
 from shallows.errors import ScenarioError
 from shallows.runner import run
 from shallows.scenario import Scenario
-from shallows.scenario.tables import BY_HOST
+from shallows.scenario.tables import balancings
 from test_reordering import BY_FRAME, BY_TIME, crossing
 
 
@@ -123,7 +123,10 @@ def test_ports_in_turn_are_perfect_for_one_flow(paths):
     assert 0.99 <= share("dctcp", paths, 400, "round-robin", hosts=BY_TIME) <= 1.001
 
 
-@pytest.mark.parametrize("balancing", [*BY_HOST, "round-robin", "flowlet"])
+@pytest.mark.parametrize(
+    "balancing",
+    [*(name for name, row in balancings().items() if row["takes_entropies"]), "round-robin", "flowlet"],
+)
 @pytest.mark.parametrize(("cc", "hosts"), [("dctcp", {}), ("dcqcn", {}), ("ndp", {}), ("swift", BY_TIME)])
 def test_with_one_path_the_choice_changes_nothing(cc, hosts, balancing):
     """The fingerprint covers entropy values, so compare times."""

@@ -95,3 +95,26 @@ def test_names_of_nics_and_switches_are_in_the_schema():
         table[key] = 1
         assert not CHECK.is_valid(scenario)
         del table[key]
+
+
+@pytest.mark.parametrize(
+    ("marking", "kind"),
+    [
+        ({}, "step"),
+        ({"threshold": "65pkt"}, "step"),
+        ({"kmin": "5KB"}, "red"),
+        ({"gentle": True}, "red"),
+        ({"nodrop": True, "pmax": 0.5}, "red"),
+        ({"green_min_threshold": "8000"}, "red"),
+        ({"threshold": "65pkt", "kmin": "5KB"}, None),
+    ],
+)
+def test_a_marking_without_a_kind_is_a_step_or_with_a_parameter_of_a_ramp_a_ramp(marking, kind):
+    """docs/scenario-network.md; for editors as for Shallows."""
+    scenario = {**tomllib.loads(LAWFUL), "network": {"marking": marking}}
+    assert CHECK.is_valid(scenario) == (kind is not None)
+    if kind is None:
+        with pytest.raises(ScenarioError, match=r"network\.marking"):
+            Scenario(**scenario)
+    else:
+        assert Scenario(**scenario).network.marking.kind == kind

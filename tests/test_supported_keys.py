@@ -297,7 +297,10 @@ KIND_KEYS = {
             "below": "5KB",
         },
         "trace": {"flows": [[0, 0, 1, 3000]]},
-        "driven": {"flows": {"start_s": [0.0], "src": [0], "dst": [1], "bytes": [3000], "number": [1]}},
+        "driven": {
+            "flows": {"start_s": [0.0], "src": [0], "dst": [1], "bytes": [3000], "number": [1]},
+            "settings": {"at_s": [0.0], "flow": [0], "window_bytes": [1460], "rate_bps": [10**6]},
+        },
     },
 }
 """Another lawful value of every key of every kind; hosts are tried by `from` and `to` alike."""
@@ -311,7 +314,10 @@ PLAIN_KINDS = {
     "graph": {"edges": [["a", "s", "1Gbps", "1us"], ["b", "s", "1Gbps", "1us"]], "hosts": ["a", "b"]},
     "poisson": {"sizes": "websearch", "load": 0.2, "flows": 20},
     "trace": {"flows": [[0, 0, 1, 2000]]},
-    "driven": {"flows": {"start_s": [0.0], "src": [0], "dst": [1], "bytes": [2000], "number": [1]}},
+    "driven": {
+        "flows": {"start_s": [0.0], "src": [0], "dst": [1], "bytes": [2000], "number": [1]},
+        "cc": "external",
+    },
     "tasks": {"tasks": [{"from": 0, "to": 1, "size": "1KB"}]},
     "training": {"pp": 2, "micro_batches": 4, "gradients": "50KB", "bucket": "25KB"},
     "all-reduce": {"size": "4MB", "algorithm": "tree"},

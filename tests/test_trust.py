@@ -454,6 +454,7 @@ ENTRIES = {
     "cli/run.py": "--cc",
     "cli/settings.py": "--set",
     "cli/wire.py": "--cc",
+    "judging/subject.py": "`judge` and its command: the algorithm",
     "scenario/model.py": "`Scenario`, `from_tables`, `replace`, and overrides of `load` and `from_toml`",
     "scenario/overrides.py": "`by_user` itself",
     "sweeps/comparison.py": "`compare` and its command: cc and overrides",

@@ -120,6 +120,79 @@ def test_a_pace_and_marks_reach_it():
     assert alone.summary["bottleneck"]["utilization"] == pytest.approx(0.5, rel=0.02)
 
 
+def written():
+    """The guide's class that uses delivery rates."""
+    names = {}
+    exec(GUIDE.read_text().split("```python\n")[3].split("```")[0], names)
+    return names["Delivered"]
+
+
+@pytest.mark.parametrize(("transport", "ecn"), [("tcp", False), ("roce", False), ("unordered", True)])
+def test_a_class_that_sends_at_its_delivery_rate_fills_a_link_over_each_transport(transport, ecn):
+    """1 Gbps carries 1460 of 1500 B as payload, 973 Mbps; samples say so, to one packet in ten.
+
+    A pace above the rate fills the queue, and the window holds it at one bandwidth-delay product.
+    """
+    seen = []
+
+    class Watched(written()):
+        def on_ack(self, now, ack):
+            super().on_ack(now, ack)
+            if now > 0.03 and ack.delivery and ack.delivery.rate:
+                seen.append(ack.delivery.rate)
+
+    Watched.transport, Watched.ecn = transport, ecn
+    sh.register("watched", Watched)
+    one = [{"kind": "long-lived", "flows": 1}]
+    run = packet.run(scenario("watched", traffic=one, network={"buffer": "100pkt"}, warmup="20ms"))
+    assert run.summary["bottleneck"]["utilization"] > 0.95
+    assert run.scenario.algorithms[0].transport == transport
+    assert sorted(seen)[len(seen) // 2] == pytest.approx(1e9 * 1460 / 1500, rel=0.1)
+
+
+def test_losses_and_departures_reach_a_class():
+    """A buffer of 4 packets loses some of a first window of 30; each of 100 frames leaves once, or again."""
+    heard = {"sent": 0, "lost": 0.0, "told": 0.0}
+
+    class Hearing(aimd()):
+        def on_sent(self, now, frame):
+            heard["sent"] += 1
+            assert frame == 1500
+
+        def on_packet_lost(self, now, lost):
+            heard["lost"] += lost.size
+            assert lost.in_flight >= 1
+            assert lost.lost >= lost.size
+
+        def on_loss(self, now, loss):
+            heard["told"] += loss.lost
+            super().on_loss(now, loss)
+
+    sh.register("hearing", Hearing)
+    one = [{"kind": "incast", "senders": 1, "size": "146000B", "to": "h1", "jitter": "0s"}]
+    network = {"buffer": "4pkt", "marking": "none"}
+    hosts = {"initial_window": "30pkt"}
+    topology = {"kind": "dumbbell", "hosts": 1, "rate": "1Gbps", "edge_rate": "10Gbps", "rtt": "100us"}
+    run = packet.run(
+        scenario("hearing", traffic=one, network=network, hosts=hosts, topology=topology, duration="1s")
+    )
+    retransmits = int(run.flows.retransmits[0])
+    assert retransmits > 10
+    assert heard["sent"] == 100 + retransmits
+    assert 0 < heard["told"] <= heard["lost"] == retransmits
+
+
+def test_a_class_with_ecn_runs_over_ports_that_drop_alone():
+    class Marked(aimd()):
+        ecn = True
+
+    sh.register("marked", Marked)
+    run = packet.run(scenario("marked", network={"buffer": "20pkt", "marking": "none"}))
+    assert run.summary["network"]["marked"] == 0
+    assert run.summary["network"]["dropped"] > 0
+    assert not any("marks alone" in text for text in run.scenario.warnings)
+
+
 def test_a_name_must_be_free_and_the_class_complete():
     with pytest.raises(ValueError, match="called that"):
         sh.register("reno", aimd())

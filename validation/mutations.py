@@ -34,7 +34,7 @@ constants, each once, as a text of the source and the text in its place.
 
 A claim notices a change if a band that passes on file fails, unless seeds leave that band open. Of an algorithm's own law two claims should notice, else one; the claims of a
 row are measured in the order of the list until enough do. Where fewer do, the row says so, and why. Tests are those of `make test` that the list names: all of `crates/cc`, or the file of the fluid model or
-port. A row that has not been measured on this list is left out.
+port. A row that has not been measured on this list is left out. No claim is about BBRv3: the test cases of its draft notice.
 """
 COLUMNS = """
 | mutation | equation | change | claims that notice | that do not | tests | |

@@ -21,6 +21,7 @@ Running
     run          one scenario, from a file or a `Scenario`, with overrides
     compare      the same scenario under several algorithms: one table, one figure
     sweep        hundreds of runs: algorithms, swept keys and seeds, with intervals over seeds
+    judge        an algorithm under families of tests with rules, beside baselines: one page
     open         a network that the calling program drives: it sends messages and advances the time
     transfers    when messages end in a network, without a program that drives it
     register     a name for an algorithm written in Python, for use as `cc`
@@ -64,6 +65,7 @@ __all__ = [
     "ScenarioError",
     "Sweep",
     "compare",
+    "judge",
     "open",
     "plot",
     "register",
@@ -86,6 +88,7 @@ if TYPE_CHECKING:
     from shallows.driven import open as open
     from shallows.driven import transfers as transfers
     from shallows.errors import BooksError, ScenarioError
+    from shallows.judging import judge as judge
     from shallows.runner import run
     from shallows.runs import Run
     from shallows.scenario import Scenario
@@ -106,6 +109,7 @@ _MODULES = {
     "Sweep": "shallows.sweeps.result",
     "compare": "shallows.sweeps.comparison",
     "OpenNetwork": "shallows.driven",
+    "judge": "shallows.judging",
     "open": "shallows.driven",
     "register": "shallows.algorithms.user_algorithms",
     "run": "shallows.runner",

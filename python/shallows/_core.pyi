@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallows.core.contract import U32, Answer, Change, Request
-from shallows.core.rows import AlgorithmRow, MarkingRow, Row
+from shallows.core.contract import U32, Answer, Change, Marking, Request
+from shallows.core.rows import AlgorithmRow, BalancingRow, MarkingRow, Row
 
 class Bug(RuntimeError):  # noqa: N818 (its name in the core)
     """An invariant of the simulator does not hold: please report it."""
@@ -91,6 +91,27 @@ class OpenRun:
     def change(self, links: list[int], change: Change) -> None:
         """Change links at the clock."""
 
+    def mark(self, links: list[int], marking: Marking) -> None:
+        """Change the marking of links at the clock."""
+
+    def retune(self, algorithm: int, values: dict[str, float]) -> int:
+        """Give flows of an algorithm that have not started other values of parameters; its new number."""
+
+    def set_senders(self, settings: list[tuple[int, int, int]]) -> list[tuple[int, int, int, int]]:
+        """Set windows in bytes and rates in bit/s, 0 for none, of flows that a program drives.
+
+        Returns them with the clock in ps in front.
+        """
+
+    def step(self, to_ps: int, group: U32, groups: int) -> tuple[NDArray[np.float32], list[float], bool, int]:
+        """Execute everything before a time, and measure what groups of flows did since the last call.
+
+        A row for each group, and the same over all: send and receive rate in Gbps, mean smoothed round trip
+        in us, share of packets that had been sent before, share of acknowledged bytes that was marked. Then
+        whether the run has ended, and how many flows with an end have not completed. `group` has the group
+        of each flow; others do not count.
+        """
+
     def advance(self, to_ps: int, stops: bool) -> bool:
         """Execute everything before a time, or until a flow completes if it `stops`; whether one has."""
 
@@ -145,6 +166,9 @@ def markings() -> list[MarkingRow]:
 
 def receivers() -> list[Row]:
     """The receivers that can stand in for an algorithm's own."""
+
+def balancings() -> list[BalancingRow]:
+    """The values of `network.balancing`, with what they do."""
 
 def write_table(
     path: PathLike[str],

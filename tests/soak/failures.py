@@ -10,7 +10,7 @@ import tomli_w
 
 from shallows.registry import catalog
 
-ALGORITHMS = [row for row in catalog.algorithms() if row["name"] != "fixed"]
+ALGORITHMS = [row for row in catalog.algorithms() if row["name"] not in ("fixed", "external")]
 ONE_WAY = ("credit",)
 RATES = ("1Gbps", "10Gbps", "25Gbps", "100Gbps", "400Gbps")
 EVERY = {"link": "*<->*", "kind": "loss", "value": 1e-4}

@@ -13,7 +13,7 @@ from typing import get_args
 import tomli_w
 
 from shallows.registry import catalog
-from shallows.scenario.tables import BY_HOST, NetworkTable
+from shallows.scenario.tables import NetworkTable, balancings
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.traffic.costs import KindOfCollective
@@ -123,6 +123,9 @@ class Draw(Traffics):
         seconds = self.packets * 1500 * 8 / max(self.bps, 1e6)
         traffic = [self.traffic(seconds) for _ in range(self.one((1, 1, 2, 3)))]
         tables["traffic"] = sorted(traffic, key=lambda table: table["kind"] == "driven")
+        if len(traffic) > 1:  # the first flow need not be of the table that sets it
+            for table in traffic:
+                table.pop("settings", None)
         if self.maybe(0.15):
             tables |= self.classes(tables["traffic"])
         if self.maybe(0.1):
@@ -284,7 +287,7 @@ class Draw(Traffics):
         table = {}
         if self.maybe(0.15):
             table["balancing"] = self.one(BALANCINGS)
-            if table["balancing"] in BY_HOST and self.maybe(0.5):
+            if balancings()[table["balancing"]]["takes_entropies"] and self.maybe(0.5):
                 table["entropies"] = self.one((1, 2, 64, 256))
             if table["balancing"] == "flowlet" and self.maybe(0.5):
                 table["flowlet_gap"] = self.time(1e-9, 1e-3)

@@ -186,6 +186,8 @@ class Traffics:
         if self.maybe(0.2) and kind == "incast" and "period" not in table:
             table |= {"times": self.random.randint(1, 10), "load": self.one((0.001, 0.02, 0.5, 1.0))}
         table |= self.of_any_kind()
+        if kind == "driven" and self.maybe(0.3):
+            table |= self.externally_driven(seconds)
         if self.maybe(0.1) and kind in ("long-lived", "incast"):
             table |= self.routed(kind)
         if self.maybe(0.1) and kind == "long-lived":
@@ -225,6 +227,17 @@ class Traffics:
             zip(("start_s", "src", "dst", "bytes"), map(list, zip(*rows, strict=True)), strict=True)
         )
         return columns | {"number": self.random.sample(range(2**32), len(rows))}
+
+    def externally_driven(self, seconds):
+        """Flows of `external`, and what a program has set for the first flow of the run."""
+        rows = range(self.random.randint(0, 3))
+        columns = {
+            "at_s": [self.random.uniform(0, seconds) for _ in rows],
+            "flow": [0 for _ in rows],
+            "window_bytes": [self.random.randint(1, 10**6) for _ in rows],
+            "rate_bps": [self.one((0, 10**6, 10**9)) for _ in rows],
+        }
+        return {"cc": {"name": "external"}, "settings": columns}
 
     def pair(self):
         """Two hosts, where there are two."""

@@ -8,7 +8,7 @@ import random
 
 import tomli_w
 
-from shallows.scenario.tables import BY_HOST
+from shallows.scenario.tables import balancings
 from soak import scenarios
 
 NAMES = ("nscc", "mrc", "rccc", "ndp", "powertcp", "theta-powertcp", "swift")
@@ -57,8 +57,9 @@ class Draw(scenarios.Draw):
         for key in ("balancing", "entropies", "flowlet_gap"):
             table.pop(key, None)
         if self.maybe(0.6):
-            table["balancing"] = self.one((*BY_HOST, "packet", "queue", "flow"))
-            if table["balancing"] in BY_HOST and self.maybe(0.5):
+            by_host = [name for name, row in balancings().items() if row["takes_entropies"]]
+            table["balancing"] = self.one((*by_host, "packet", "queue", "flow"))
+            if balancings()[table["balancing"]]["takes_entropies"] and self.maybe(0.5):
                 table["entropies"] = self.one((1, 2, 64, 256))
         return table
 

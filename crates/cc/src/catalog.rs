@@ -393,19 +393,20 @@ pub(crate) use algorithms;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::DeliverySample;
     use crate::parameter::Unit;
     use crate::traits::LeastRtt;
 
-    /// The algorithms that toss coins: CDG backs off with a probability, HULL chooses the flows that it paces, DX and Swift
+    /// The algorithms that toss coins: BBR chooses when it probes, CDG backs off with a probability, HULL chooses the flows that it paces, DX and Swift
     /// dither fractions of a packet, and ExpressPass varies the spacing of credits.
     #[test]
     fn these_algorithms_draw_random_numbers() {
         let drawing: Vec<_> = ALGORITHMS.iter().filter(|row| row.draws()).map(|row| row.name).collect();
-        assert_eq!(drawing, ["hull", "cdg", "dx", "swift", "swift-roce", "expresspass"]);
+        assert_eq!(drawing, ["bbr3", "hull", "cdg", "dx", "swift", "swift-roce", "expresspass"]);
     }
 
-    /// Round trips that grow by 20 us with each acknowledgement change decisions of senders that react to delays, and of no others. A
-    /// packet in 500 is marked, without which some react to no delay. `sent_at`, which ends rounds, stays the same.
+    /// Round trips that grow by 20 us with each acknowledgement change decisions of senders that react to delays, and of no others but
+    /// those that a program decides. A packet in 500 is marked, without which some react to no delay. `sent_at`, which ends rounds, stays the same.
     #[test]
     fn senders_that_react_to_delays_say_so() {
         let decisions = |row: &Algorithm, growth: Time| -> Vec<_> {
@@ -421,14 +422,24 @@ mod tests {
                     samples: 1,
                     ..Ack::default()
                 };
-                let packets =
-                    Ack { acked: EXAMPLE_MSS, marked, in_flight: EXAMPLE_MSS * 20, window_limited: true, ..delays };
+                let delivered = EXAMPLE_MSS * 20;
+                let sample =
+                    DeliverySample { delivered, interval: rtt, in_flight: delivered, ..DeliverySample::default() };
+                let packets = Ack {
+                    acked: EXAMPLE_MSS,
+                    marked,
+                    in_flight: delivered,
+                    window_limited: true,
+                    delivery: Some(sample),
+                    ..delays
+                };
                 sender.decide_on(now, &packets)
             };
             (1..=2000).map(acknowledged).collect()
         };
         let differs = |row: &&Algorithm| decisions(row, Time::ZERO) != decisions(row, Time::from_micros(20));
-        let said: Vec<_> = ALGORITHMS.iter().filter(|row| row.traits.reacts_to_delay).map(|row| row.name).collect();
+        let says = |row: &&Algorithm| row.traits.reacts_to_delay && !row.traits.is_driven;
+        let said: Vec<_> = ALGORITHMS.iter().filter(says).map(|row| row.name).collect();
         let seen: Vec<_> = ALGORITHMS.iter().filter(differs).map(|row| row.name).collect();
         assert_eq!(seen, said);
     }

@@ -116,7 +116,8 @@ pub struct Loss {
     /// Payload in flight when it was detected, the lost packet included (FlightSize of RFC 5681), at most the window of
     /// then: packets that leave during recovery do not raise it.
     pub in_flight: Bytes,
-    /// Payload that is newly known to be lost; zero over transports that do not acknowledge each packet by itself.
+    /// Payload that this event has newly shown to be lost. Later losses of the same window of data are not reported here;
+    /// [`crate::sender::Sender::on_packet_lost`] tells of each packet. Over credits no loss is reported at all.
     pub lost: Bytes,
     /// A timeout with nothing acknowledged since the one before: the threshold is held (RFC 5681 §3.1).
     pub repeated: bool,

@@ -59,6 +59,8 @@ pub struct Parameter {
     pub follows: Option<&'static str>,
     /// Whether it is a length of a port's queue, with which a marking compares that queue.
     pub is_threshold: bool,
+    /// The flag without which it acts on nothing.
+    pub needs: Option<&'static str>,
 }
 
 /// A share, a gain or a count with its default and its allowed values.
@@ -111,6 +113,7 @@ impl Parameter {
             source: "",
             follows: None,
             is_threshold: false,
+            needs: None,
         }
     }
 
@@ -130,6 +133,12 @@ impl Parameter {
     #[must_use]
     pub const fn follows(self, rule: &'static str) -> Self {
         Self { follows: Some(rule), ..self }
+    }
+
+    /// Says that it acts on nothing without this flag.
+    #[must_use]
+    pub const fn needs(self, flag: &'static str) -> Self {
+        Self { needs: Some(flag), ..self }
     }
 
     /// Says that it is a length of a port's queue, with which a marking compares that queue.

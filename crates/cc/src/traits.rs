@@ -37,6 +37,8 @@ pub struct Traits {
     pub step: Option<(&'static str, &'static str)>,
     /// Whether its data has the code point ECT(1), the identifier of L4S (RFC 9331), and not ECT(0).
     pub ect1: bool,
+    /// Whether another program sets its window and pace ([`Sender::adopt`](crate::sender::Sender::adopt)), and may react to anything.
+    pub is_driven: bool,
     /// The flag by which a channel of high priority measures its base round trip, and the time between two probes, 0 if there are none.
     pub probes: Option<(&'static str, &'static str)>,
     /// The rate of hosts in bit/s at which defaults that follow the network are those of the catalog.
@@ -54,6 +56,7 @@ impl Traits {
         least_threshold: None,
         step: None,
         ect1: false,
+        is_driven: false,
         probes: None,
         reference_bps: None,
     };
@@ -74,6 +77,12 @@ impl Traits {
     #[must_use]
     pub const fn on_delays() -> Self {
         Self { reacts_to_delay: true, ..Self::NONE }
+    }
+
+    /// Traits of a sender whose window and pace another program sets. What is not known counts as what asks for more care.
+    #[must_use]
+    pub const fn of_a_program() -> Self {
+        Self { reacts_to_delay: true, reacts_to_load: true, least_rtt: LeastRtt::Always, is_driven: true, ..Self::NONE }
     }
 
     /// Adds when its base round trip is the smallest that it has measured.

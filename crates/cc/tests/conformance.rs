@@ -4,7 +4,7 @@
 //! The seed of a failing case is in its message: `EVENTS` from that seed are the case.
 
 use shallows_cc::catalog::{ALGORITHMS, Algorithm, Marking, RATED, ROCE, Reliability, TCP};
-use shallows_cc::event::{Ack, HopRecord, Loss, LossKind};
+use shallows_cc::event::{Ack, DeliverySample, HopRecord, Loss, LossKind, LostPacket};
 use shallows_cc::parameter::Values;
 use shallows_cc::rng::Rng;
 use shallows_cc::sender::{Decision, Path, Sender};
@@ -23,13 +23,14 @@ struct Life {
     now: Time,
     base: Time,
     sent_at: Time,
+    delivered: Bytes,
 }
 
 impl Life {
     fn new(seed: u64, mss: Bytes) -> Self {
         let mut draws = Rng::new(seed, 0);
         let base = Time::from_micros(5).scale(1.0 + draws.uniform() * 2000.0);
-        Self { draws, mss, now: base, base, sent_at: Time::ZERO }
+        Self { draws, mss, now: base, base, sent_at: Time::ZERO, delivered: Bytes::ZERO }
     }
 
     fn below(&mut self, most: u64) -> u64 {
@@ -72,7 +73,36 @@ impl Life {
             window_limited: self.chance(0.7),
             recovering: self.chance(0.1),
             entropy: 0,
-            delivery: None,
+            delivery: if sender.samples_delivery() { self.sample(acked, rtt) } else { None },
+        }
+    }
+
+    /// The delivery-rate sample of an acknowledgement of so much, after a round trip.
+    fn sample(&mut self, acked: Bytes, rtt: Time) -> Option<DeliverySample> {
+        let prior_delivered = self.delivered.saturating_sub(self.mss * self.below(30));
+        self.delivered += acked;
+        (acked > Bytes::ZERO).then(|| DeliverySample {
+            prior_delivered,
+            prior_time: self.sent_at.saturating_sub(rtt),
+            delivered: self.delivered - prior_delivered,
+            interval: rtt.scale(self.draws.uniform()),
+            implausible: self.chance(0.1),
+            app_limited: self.chance(0.2),
+            in_flight: self.mss * (1 + self.below(200)),
+            lost: self.mss * self.below(10),
+        })
+    }
+
+    /// A packet is found lost, or losses are taken back, or an idle time ends.
+    fn surprise(&mut self, sender: &mut dyn Sender) {
+        match self.below(4) {
+            0 => sender.on_spurious_loss(self.now),
+            1 => sender.on_restart(self.now),
+            _ => {
+                let (in_flight, lost) = (self.mss * (1 + self.below(200)), self.mss * (1 + self.below(10)));
+                let (bytes, app_limited, delivered) = (self.mss, self.chance(0.2), self.delivered);
+                sender.on_packet_lost(self.now, &LostPacket { bytes, in_flight, lost, app_limited, delivered });
+            }
         }
     }
 
@@ -98,6 +128,7 @@ impl Life {
                 let in_flight = self.mss * (1 + self.below(200));
                 sender.on_loss(self.now, &Loss { kind, in_flight, lost: self.mss * self.below(3), repeated });
             }
+            4..15 if sender.samples_delivery() => self.surprise(sender),
             4..10 if *row.transport == ROCE => sender.on_notification(self.now),
             10..40 if *row.transport == ROCE => {
                 let before = sender.decision();

@@ -4,7 +4,7 @@ mod script;
 
 use script::{Follower, Line, all, follow, time, values};
 use shallows_cc::catalog::{self, ALGORITHMS};
-use shallows_cc::event::{Ack, HopRecord, Loss, LossKind};
+use shallows_cc::event::{Ack, DeliverySample, HopRecord, Loss, LossKind, LostPacket};
 use shallows_cc::port::credit::CreditShaper;
 use shallows_cc::receiver::{CreditEcho, CreditPath, Credits, Grant};
 use shallows_cc::sender::{Path, Sender};
@@ -39,10 +39,24 @@ fn records(line: &Line<'_>) -> Vec<HopRecord> {
     line.words[2..].chunks(3).map(record).collect()
 }
 
+/// The delivery-rate sample of a line with `interval=`, and what else it has.
+fn sample(line: &Line<'_>, mss: Bytes) -> Option<DeliverySample> {
+    Some(DeliverySample {
+        prior_delivered: packets(line, "prior", mss),
+        prior_time: line.time("prior_at").unwrap_or_default(),
+        delivered: packets(line, "delivered", mss),
+        interval: line.time("interval")?,
+        implausible: false,
+        app_limited: line.has("app_limited"),
+        in_flight: packets(line, "left_with", mss),
+        lost: packets(line, "lost", mss),
+    })
+}
+
 impl Follower for Catalogued {
     fn tell(&mut self, line: &Line<'_>) {
         let (sender, mss) = (&mut self.sender, self.mss);
-        let packets = |line, key| packets(line, key, mss);
+        let packets = |key| packets(line, key, mss);
         let now = time(line.words[0]);
         match line.words[1] {
             "ack" => {
@@ -52,24 +66,38 @@ impl Follower for Catalogued {
                     sent_at,
                     rtt,
                     host_delay: line.time("held").unwrap_or_default(),
-                    buffered: packets(line, "buffered"),
+                    buffered: packets("buffered"),
                     one_way_delay: line.time("delay").unwrap_or(rtt / 2),
                     samples: line.value("samples").map_or(1, |count| count.parse().expect("a whole number")),
-                    acked: packets(line, "acked"),
-                    marked: packets(line, "marked"),
-                    trimmed: packets(line, "trimmed"),
-                    in_flight: packets(line, "in_flight"),
+                    acked: packets("acked"),
+                    marked: packets("marked"),
+                    trimmed: packets("trimmed"),
+                    in_flight: packets("in_flight"),
                     window_limited: !line.has("idle"),
                     recovering: line.has("recovering"),
                     entropy: 0,
-                    delivery: None,
+                    delivery: sample(line, mss),
                 };
                 sender.on_ack(now, &ack);
             }
             "loss" => {
-                let in_flight = packets(line, "in_flight");
+                let in_flight = packets("in_flight");
                 sender.on_loss(now, &Loss { in_flight, ..Loss::default() });
             }
+            "lost" => {
+                sender.on_packet_lost(
+                    now,
+                    &LostPacket {
+                        bytes: mss,
+                        in_flight: packets("left_with"),
+                        lost: packets("lost"),
+                        app_limited: line.has("app_limited"),
+                        delivered: packets("delivered"),
+                    },
+                );
+            }
+            "spurious" => sender.on_spurious_loss(now),
+            "restart" => sender.on_restart(now),
             "sent" => {
                 sender.on_sent(now, Bytes(line.value("bytes").expect("bytes=").parse().expect("a number of bytes")));
             }
@@ -78,6 +106,10 @@ impl Follower for Catalogued {
             "offer" => {
                 let gbps: f64 = line.value("rate").expect("rate=").parse().expect("a number of Gbps");
                 sender.on_offer(now, Rate((gbps * 1e9) as u64));
+            }
+            "set" => {
+                let pace = line.value("rate").map(|gbps| gbps.parse::<u64>().expect("a whole number of Gbps"));
+                assert!(sender.adopt(packets("window"), pace.map(Rate::from_gbps)));
             }
             "records" => sender.on_records(now, &records(line)),
             "grant" => {
@@ -94,7 +126,7 @@ impl Follower for Catalogued {
                 sender.on_wake(now);
             }
             "timeout" => {
-                let (in_flight, lost) = (packets(line, "in_flight"), packets(line, "lost"));
+                let (in_flight, lost) = (packets("in_flight"), packets("lost"));
                 sender.on_loss(now, &Loss { kind: LossKind::Timeout, in_flight, lost, repeated: line.has("repeated") });
             }
             other => panic!("no event is called {other}"),

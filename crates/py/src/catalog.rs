@@ -1,4 +1,4 @@
-//! The catalogs of algorithms, markings and receivers as plain Python data.
+//! The catalogs of algorithms, markings, receivers and choices of paths as plain Python data.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -9,6 +9,7 @@ use shallows_cc::port::{Feedback, MECHANISMS, MarkAt, Mechanism};
 use shallows_cc::receiver::{AlternateReceiver, SUBSTITUTES};
 use shallows_cc::traits::LeastRtt;
 use shallows_cc::units::Rate;
+use shallows_sim::Balancing;
 
 /// The algorithms, a dict each.
 #[pyfunction]
@@ -66,6 +67,7 @@ fn traits<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, Py
     row.set_item("least_threshold", traits.least_threshold)?;
     row.set_item("step", traits.step)?;
     row.set_item("ect1", traits.ect1)?;
+    row.set_item("is_driven", traits.is_driven)?;
     row.set_item("probes", traits.probes)?;
     row.set_item("reference_bps", traits.reference_bps)?;
     Ok(row)
@@ -76,6 +78,21 @@ fn traits<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, Py
 pub fn markings(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let rows: PyResult<Vec<_>> = MECHANISMS.iter().map(|mechanism| marking(py, mechanism)).collect();
     PyList::new(py, rows?)
+}
+
+/// The values of `network.balancing` with what they do, a dict each.
+#[pyfunction]
+pub fn balancings(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let row = |balancing: &Balancing| {
+        let row = PyDict::new(py);
+        row.set_item("name", balancing.text())?;
+        row.set_item("sprays", balancing.sprays())?;
+        row.set_item("is_by_chance", balancing.is_by_chance())?;
+        row.set_item("takes_entropies", balancing.takes_entropies())?;
+        row.set_item("has_flowlets", balancing.has_flowlets())?;
+        Ok(row)
+    };
+    PyList::new(py, Balancing::ALL.iter().map(row).collect::<PyResult<Vec<_>>>()?)
 }
 
 /// The receivers that can replace an algorithm's own, a dict each.
@@ -149,6 +166,7 @@ fn parameter<'py>(py: Python<'py>, parameter: &Parameter) -> PyResult<Bound<'py,
     row.set_item("meaning", parameter.meaning)?;
     row.set_item("source", parameter.source)?;
     row.set_item("rule", parameter.follows)?;
+    row.set_item("needs", parameter.needs)?;
     Ok(row)
 }
 

@@ -4,15 +4,20 @@
 //! A call takes the run out of its place, works on it without the interpreter, and puts it back, so that no lock is held meanwhile. A call
 //! of another thread finds the place empty.
 
+use std::collections::BTreeMap;
+
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use shallows_cc::units::{Bytes, Time};
+use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_contract::IntoValue;
 use shallows_contract::answer::Answer;
-use shallows_sim::{Advance, Change, FlowSpec, Progress, Simulation};
+use shallows_sim::{Advance, Change, FlowSpec, Marking, Progress, SenderSetting, Simulation};
 
+use crate::measures::{MEASURES, Measures};
 use crate::raised::{Ending, Leaf, Raised, among_calls};
+use crate::retired::RetiredReports;
 use crate::table::Table;
 use crate::{answer, awaited, guarded, request, set_up};
 
@@ -29,12 +34,16 @@ type Message = (u32, u32, u64, u64, u32, u32);
 pub struct OpenRun {
     /// `None` while a call works on it, and after its end.
     run: Leaf<Option<Box<Simulation>>>,
+    /// Reports of messages that have ended, which the run no longer has.
+    retired: Leaf<RetiredReports>,
     /// Exceptions of its algorithms.
     raised: Raised,
     /// True if it has algorithms in Python.
     in_python: bool,
     queue_ports: Vec<u32>,
     mtu: Bytes,
+    /// Payload of a full packet.
+    payload: Bytes,
 }
 
 #[pymethods]
@@ -45,10 +54,10 @@ impl OpenRun {
         let raised = Raised::default();
         let network = request::network(request, &raised)?;
         let in_python = network.controls.iter().any(|control| control.user_algorithm.is_some());
-        let (queue_ports, mtu) = (network.record.ports.clone(), network.mtu);
+        let (queue_ports, mtu, payload) = (network.record.ports.clone(), network.mtu, network.mss());
         let run = set_up(py, move || Simulation::open(network, 1))?;
         let run = Leaf::new(Some(Box::new(run.map_err(PyValueError::new_err)?)));
-        Ok(Self { run, raised, in_python, queue_ports, mtu })
+        Ok(Self { run, retired: Leaf::default(), raised, in_python, queue_ports, mtu, payload })
     }
 
     /// The time in ps before which everything has happened, whether the run has ended, and the number of messages with an end that have not
@@ -82,8 +91,50 @@ impl OpenRun {
     /// Changes links at the clock, as faults of a request at this time do.
     fn change(&self, py: Python<'_>, links: Vec<u32>, change: &Bound<'_, PyAny>) -> PyResult<()> {
         let change: Change = request::read(change)?;
-        let all = move |run: &mut Simulation| links.into_iter().try_for_each(|link| run.change_link(link, change));
-        self.work(py, all)?.map_err(PyValueError::new_err)
+        self.work(py, move |run| run.change_links(&links, change))?.map_err(PyValueError::new_err)
+    }
+
+    /// Changes the marking of links at the clock.
+    fn mark(&self, py: Python<'_>, links: Vec<u32>, marking: &Bound<'_, PyAny>) -> PyResult<()> {
+        let marking: Marking = request::read(marking)?;
+        self.work(py, move |run| run.change_marking(&links, marking))?.map_err(PyValueError::new_err)
+    }
+
+    /// Gives flows of an algorithm that have not started other values of some parameters; returns its new number.
+    fn retune(&self, py: Python<'_>, algorithm: u32, values: BTreeMap<String, f64>) -> PyResult<u32> {
+        self.work(py, move |run| run.change_parameters(algorithm, &values))?.map_err(PyValueError::new_err)
+    }
+
+    /// Sets windows in bytes and rates in bit/s, 0 for none, of flows that a program drives, and returns them with the clock in front.
+    fn set_senders(&self, py: Python<'_>, settings: Vec<(u32, u64, u64)>) -> PyResult<Vec<(u64, u32, u64, u64)>> {
+        let setting =
+            |(flow, window, rate)| SenderSetting { flow, at: Time::ZERO, window: Bytes(window), rate: Rate(rate) };
+        let all = settings.iter().copied().map(setting).collect();
+        let clock = self.work(py, move |run| run.set_senders(all).map(|()| run.clock().0))?;
+        let clock = clock.map_err(PyValueError::new_err)?;
+        Ok(settings.into_iter().map(|(flow, window, rate)| (clock, flow, window, rate)).collect())
+    }
+
+    /// Executes everything before a time in ps, and measures what groups of flows have done since the last call: a row each with the columns
+    /// of [`Measures`], their values over all groups, whether the run has ended, and how many flows with an end have not completed. `group`
+    /// has that of each flow; others do not count.
+    #[expect(clippy::type_complexity, reason = "Python takes the tuple apart")]
+    fn step<'py>(
+        &self,
+        py: Python<'py>,
+        to_ps: u64,
+        group: &Bound<'py, PyArray1<u32>>,
+        groups: usize,
+    ) -> PyResult<(Bound<'py, PyArray2<f32>>, [f64; MEASURES], bool, usize)> {
+        let from = self.work(py, |run| run.clock())?;
+        self.advance(py, to_ps, false)?;
+        let (group, payload) = (group.to_vec()?, self.payload);
+        let look = move |run: &mut Simulation| {
+            let measures = Measures::of(&run.observe_flows(), &group, groups);
+            (measures.in_units(run.clock() - from, payload), run.is_over(), run.unfinished())
+        };
+        let ((rows, all), ended, unfinished) = self.work(py, look)?;
+        Ok((rows.into_pyarray(py).reshape([groups, MEASURES])?, all, ended, unfinished))
     }
 
     /// Executes everything before a time in ps, or until a message has completed if `stops`; returns whether one has. After Ctrl-C the clock
@@ -91,7 +142,7 @@ impl OpenRun {
     fn advance(&self, py: Python<'_>, to_ps: u64, stops: bool) -> PyResult<bool> {
         let slice = if self.in_python { SLICE_IN_PYTHON } else { SLICE };
         loop {
-            let advance = self.step(py, move |run| run.advance_some(Time(to_ps), stops, slice))?;
+            let advance = self.call(py, move |run| run.advance_some(Time(to_ps), stops, slice))?;
             match advance.map_err(PyValueError::new_err)? {
                 Advance::Paused => py.check_signals()?,
                 advance => return Ok(advance == Advance::Completion),
@@ -100,9 +151,11 @@ impl OpenRun {
     }
 
     /// The completions since the last call in the order of time: time in ps, number of the message, and whether its sender knows it, or else
-    /// its receiver.
+    /// its receiver. Reports of messages that have ended go to a file, about a thousand at once.
     fn completions(&self, py: Python<'_>) -> PyResult<Vec<(u64, u32, bool)>> {
-        let all = self.work(py, Simulation::completions)?;
+        let look = |run: &mut Simulation| (run.completions(), self.retired.with(|all| all.add(run.retire())));
+        let (all, written) = self.work(py, look)?;
+        written?;
         Ok(all.into_iter().map(|one| (one.at.0, one.flow, one.at_sender)).collect())
     }
 
@@ -119,7 +172,12 @@ impl OpenRun {
 
     /// All flows so far, in the order of their numbers.
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let rows = self.work(py, Simulation::reports)?;
+        let look = |run: &mut Simulation| {
+            let mut rows = self.retired.with(|all| all.read())?;
+            rows.extend(run.reports());
+            std::io::Result::Ok(rows)
+        };
+        let rows = self.work(py, look)??;
         let table = Table::new(py, &rows);
         table.column("start_ps", &|row| row.start.0)?;
         table.column("finish_ps", &|row| row.finish.0)?;
@@ -135,6 +193,9 @@ impl OpenRun {
         let table = Table::new(py, &rows);
         table.column("flow", &|row| row.flow)?;
         table.column("delivered_bytes", &|row| row.delivered)?;
+        table.column("sent_packets", &|row| row.sent)?;
+        table.column("acked_bytes", &|row| row.acked)?;
+        table.column("marked_bytes", &|row| row.marked)?;
         table.column("acks", &|row| row.acks)?;
         table.column("srtt_ps", &|row| row.srtt.0)?;
         table.column("retransmits", &|row| row.retransmits)?;
@@ -146,8 +207,10 @@ impl OpenRun {
     /// A copy, which goes on by itself.
     fn fork(&self, py: Python<'_>) -> PyResult<Self> {
         let copy = self.work(py, |run| Box::new(run.clone()))?;
+        let &Self { in_python, mtu, payload, .. } = self;
         let (raised, queue_ports) = (Raised::default(), self.queue_ports.clone());
-        Ok(Self { run: Leaf::new(Some(copy)), raised, in_python: self.in_python, queue_ports, mtu: self.mtu })
+        let retired = Leaf::new(self.retired.with(|all| all.clone()));
+        Ok(Self { run: Leaf::new(Some(copy)), retired, raised, in_python, queue_ports, mtu, payload })
     }
 
     /// Lets no further message join. With `at_clock` the run ends at the clock, or else as its request says.
@@ -171,7 +234,7 @@ impl OpenRun {
                 let progress = run.advance(slice);
                 (progress, (run.now().0, run.packet_hops(), run.finished()))
             };
-            let (progress, reached) = self.step(py, step)?;
+            let (progress, reached) = self.call(py, step)?;
             if progress == Progress::Done {
                 break;
             }
@@ -179,7 +242,9 @@ impl OpenRun {
             on_progress.as_ref().map_or(Ok(()), |hears| hears.call1(reached).map(drop))?;
         }
         let run = self.take()?;
-        let outcome = guarded(py, || run.finish())?;
+        let mut outcome = guarded(py, || run.finish())?;
+        let retired = self.retired.with(|all| all.read())?;
+        outcome.flows.splice(0..0, retired);
         answer::to_python(py, Answer::of(outcome, &self.queue_ports, self.mtu, false).into_value())
     }
 }
@@ -204,7 +269,7 @@ impl OpenRun {
 
     /// Works on the run where algorithms may be called: those in Python on another thread, so that Ctrl-C does not interrupt one of them
     /// unless it does not return ([`Ending`]). An exception of theirs ends the run.
-    fn step<T: Send + 'static>(
+    fn call<T: Send + 'static>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&mut Simulation) -> T + Send + 'static,

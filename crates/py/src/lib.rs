@@ -4,15 +4,18 @@ mod answer;
 mod catalog;
 mod disk;
 mod driven;
+mod measures;
 mod moment;
 mod observed;
 mod raised;
 mod request;
+mod retired;
 #[cfg(unix)]
 mod session;
 mod table;
 mod threads;
 mod user_algorithm;
+mod user_events;
 #[cfg(target_os = "linux")]
 mod wire;
 
@@ -374,6 +377,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(catalog::catalog, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::markings, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::receivers, module)?)?;
+    module.add_function(wrap_pyfunction!(catalog::balancings, module)?)?;
     module.add_function(wrap_pyfunction!(disk::write_table, module)?)?;
     module.add_function(wrap_pyfunction!(disk::read_header, module)?)?;
     module.add_function(wrap_pyfunction!(disk::read_table, module)?)?;

@@ -7,37 +7,15 @@ use std::collections::BTreeSet;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use shallows_cc::event::{Ack, Loss, LossKind};
-use shallows_cc::sender::{Decision, Path, Sender};
+use shallows_cc::event::{Ack, Loss, LostPacket};
+use shallows_cc::sender::{Decision, Path, Segments, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::raised::{Leaf, Raised};
+use crate::user_events::{PyAck, PyLoss, PyLostPacket};
 
 /// Largest number of different names of probes in a process: each stays in memory.
 const MOST_NAMES: usize = 1000;
-
-/// `shallows_cc::event::Ack` for Python.
-#[pyclass(frozen, get_all, name = "Ack")]
-#[derive(Debug)]
-pub struct PyAck {
-    sent_at: f64,
-    rtt: f64,
-    host_delay: f64,
-    one_way_delay: f64,
-    acked: f64,
-    marked: f64,
-    in_flight: f64,
-    window_limited: bool,
-    recovering: bool,
-}
-
-/// `shallows_cc::event::Loss` for Python.
-#[pyclass(frozen, get_all, name = "Loss")]
-#[derive(Debug)]
-pub struct PyLoss {
-    timeout: bool,
-    in_flight: f64,
-}
 
 /// One flow of an algorithm in Python.
 #[derive(Debug)]
@@ -46,15 +24,48 @@ pub struct UserAlgorithm {
     mss: Bytes,
     raised: Raised,
     decision: Decision,
+    asks: Asks,
+}
+
+/// Events of which an algorithm hears only if it asks for them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Asks {
+    /// Delivery-rate samples: by a method that needs them, or `samples_delivery = True`.
+    delivery: bool,
+    /// Departures: by a method `on_sent`.
+    departures: bool,
+    /// Which of the other methods exist.
+    packet_lost: bool,
+    spurious_loss: bool,
+    restart: bool,
+    notification: bool,
+}
+
+impl Asks {
+    /// Reads for which events an object asks.
+    fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let has = |method| object.hasattr(method);
+        let said = object.getattr_opt("samples_delivery")?.map(|value| value.is_truthy()).transpose()?;
+        let departures = has("on_sent")?;
+        let (packet_lost, spurious_loss) = (has("on_packet_lost")?, has("on_spurious_loss")?);
+        let (restart, notification) = (has("on_restart")?, has("on_notification")?);
+        let delivery = said.unwrap_or(false) || packet_lost || spurious_loss || restart;
+        Ok(Self { delivery, departures, packet_lost, spurious_loss, restart, notification })
+    }
 }
 
 impl UserAlgorithm {
     /// Creates an instance of `class` with the initial window in packets and the host's rate in bits per second.
     pub fn boxed(class: &Py<PyAny>, path: &Path, raised: &Raised) -> Box<dyn Sender> {
         let arguments = (path.initial_window / path.mss, path.line_rate.0 as f64);
-        let mut written =
-            Self { object: None, mss: path.mss, raised: raised.clone(), decision: Decision::window(path.mss) };
-        written.keep(|_, py| Ok(Some(class.call1(py, arguments)?)));
+        let (decision, mut asks) = (Decision::window(path.mss), Asks::default());
+        let mut written = Self { object: None, mss: path.mss, raised: raised.clone(), decision, asks };
+        written.keep(|_, py| {
+            let object = class.call1(py, arguments)?;
+            asks = Asks::of(object.bind(py))?;
+            Ok(Some(object))
+        });
+        written.asks = asks;
         written.decide(path.now);
         Box::new(written)
     }
@@ -66,10 +77,20 @@ impl UserAlgorithm {
         }
     }
 
-    fn tell(&mut self, event: &str, argument: impl FnOnce(Python<'_>) -> PyResult<Py<PyAny>>, now: Time) {
+    /// Tells of an event at `now`, of which the method gets the time and `event`, and asks for the decision.
+    fn tell(&mut self, method: &str, now: Time, event: impl for<'py> IntoPyObject<'py>) {
+        self.call(now, |object| object.call_method1(method, (now.as_secs(), event)));
+    }
+
+    /// Tells of an event at `now` of which the method gets the time alone, and asks for the decision.
+    fn tell_time(&mut self, method: &str, now: Time) {
+        self.call(now, |object| object.call_method1(method, (now.as_secs(),)));
+    }
+
+    fn call(&mut self, now: Time, call: impl for<'py> FnOnce(&Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>) {
         self.keep(|this, py| {
             if let Some(object) = &this.object {
-                object.call_method1(py, event, (now.as_secs(), argument(py)?))?;
+                call(object.bind(py))?;
             }
             Ok(None)
         });
@@ -169,7 +190,8 @@ fn lasting(py: Python<'_>, name: &str) -> PyResult<&'static str> {
 impl Clone for UserAlgorithm {
     /// A deep copy of the object. If Python cannot copy it, the run ends with the exception.
     fn clone(&self) -> Self {
-        let mut copy = Self { object: None, mss: self.mss, raised: self.raised.clone(), decision: self.decision };
+        let (mss, raised) = (self.mss, self.raised.clone());
+        let mut copy = Self { object: None, mss, raised, decision: self.decision, asks: self.asks };
         copy.keep(|_, py| {
             let Some(object) = &self.object else { return Ok(None) };
             Ok(Some(py.import("copy")?.call_method1("deepcopy", (object,))?.unbind()))
@@ -180,37 +202,61 @@ impl Clone for UserAlgorithm {
 
 impl Sender for UserAlgorithm {
     fn on_ack(&mut self, now: Time, ack: &Ack) {
-        let event = PyAck {
-            sent_at: ack.sent_at.as_secs(),
-            rtt: ack.rtt.as_secs(),
-            host_delay: ack.host_delay.as_secs(),
-            one_way_delay: ack.one_way_delay.as_secs(),
-            acked: ack.acked / self.mss,
-            marked: ack.marked / self.mss,
-            in_flight: ack.in_flight / self.mss,
-            window_limited: ack.window_limited,
-            recovering: ack.recovering,
-        };
-        self.tell("on_ack", |py| Ok(Py::new(py, event)?.into_any()), now);
+        self.tell("on_ack", now, PyAck::of(ack, self.mss));
     }
 
     fn on_loss(&mut self, now: Time, loss: &Loss) {
-        let event = PyLoss { timeout: loss.kind == LossKind::Timeout, in_flight: loss.in_flight / self.mss };
-        self.tell("on_loss", |py| Ok(Py::new(py, event)?.into_any()), now);
+        self.tell("on_loss", now, PyLoss::of(loss, self.mss));
+    }
+
+    fn hears_departures(&self) -> bool {
+        self.asks.departures
+    }
+
+    fn on_sent(&mut self, now: Time, sent: Bytes) -> bool {
+        self.tell("on_sent", now, sent.0);
+        true
+    }
+
+    fn samples_delivery(&self) -> bool {
+        self.asks.delivery
+    }
+
+    fn on_packet_lost(&mut self, now: Time, lost: &LostPacket) {
+        if self.asks.packet_lost {
+            self.tell("on_packet_lost", now, PyLostPacket::of(lost, self.mss));
+        }
+    }
+
+    fn on_spurious_loss(&mut self, now: Time) {
+        if self.asks.spurious_loss {
+            self.tell_time("on_spurious_loss", now);
+        }
+    }
+
+    fn on_restart(&mut self, now: Time) {
+        if self.asks.restart {
+            self.tell_time("on_restart", now);
+        }
+    }
+
+    fn on_notification(&mut self, now: Time) {
+        if self.asks.notification {
+            self.tell_time("on_notification", now);
+        }
     }
 
     fn on_wake(&mut self, now: Time) {
-        self.keep(|this, py| {
-            if let Some(object) = &this.object {
-                object.call_method1(py, "on_wake", (now.as_secs(),))?;
-            }
-            Ok(None)
-        });
-        self.decide(now);
+        self.tell_time("on_wake", now);
     }
 
     fn decision(&self) -> Decision {
         self.decision
+    }
+
+    /// Over RoCE each frame is answered: a window of less than a segment would wait for ever.
+    fn segments(&self) -> Segments {
+        Segments { size: self.mss, at_once: false, burst_rate: None }
     }
 
     fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {

@@ -29,6 +29,7 @@ pub use engine::task_chain::{Need, longest_chain};
 pub use fabric::route::{flows_over, paths};
 pub use host::hosts::Completion;
 pub use host::timestamps::TimestampModel;
+pub use host::transport::exchanges;
 pub use observe::causes::{Causes, Watched};
 pub use observe::frames::{Frames, Tap};
 pub use observe::links::{Frame, LinkRow};
@@ -46,10 +47,11 @@ pub use spec::check::Mistake;
 pub use spec::control::{ControlSpec, ReceiverSpec, values};
 pub use spec::fault::{Change, Fault};
 pub use spec::flow::GoodputSpec;
-pub use spec::host::Timestamps;
+pub use spec::host::{LossDetection, Timestamps};
 pub use spec::network::{
     Application, Balancing, ClassOf, ClassSpec, ComputationSpec, Control, Discipline, FlowSpec, HostSpec, Limit,
     Marking, Network, Nic, PauseSpec, PortSpec, RecordSpec, Retransmission, Shaper, SharedSpec, TrafficClass,
     UserAlgorithm, Wait,
 };
+pub use spec::setting::SenderSetting;
 pub use spec::shape::{Field, Kind, Shape, Tables};

@@ -6,8 +6,8 @@ use shallows_cc::port::MarkAt;
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::{
-    Advance, Answer, Change, Completion, ComputationSpec, Fault, FlowReport, FlowSpec, Network, Progress, Simulation,
-    Wait,
+    Advance, Answer, Change, Completion, ComputationSpec, Fault, FlowReport, FlowSpec, Network, Progress,
+    SenderSetting, Simulation, Wait,
 };
 
 use crate::networks::{control, fat_tree, flow, marking, run_open, star, until_done};
@@ -38,7 +38,24 @@ fn trace(number: u64) -> (Network, usize) {
     let flows = order.iter().map(moved).collect();
     network.computations.iter_mut().for_each(|one| one.after = one.after.iter().map(place).collect());
     network.flows = flows;
+    network.sender_settings = settings(&mut dice, &network);
     (network, known)
+}
+
+/// Windows and paces of flows whose algorithm a program drives, at times after their starts.
+fn settings(dice: &mut Dice, network: &Network) -> Vec<SenderSetting> {
+    let driven = |flow: &FlowSpec| network.controls[flow.control as usize].algorithm.traits.is_driven;
+    let mut all = Vec::new();
+    for (flow, number) in network.flows.iter().zip(0..).filter(|(flow, _)| driven(flow)) {
+        for _ in 0..3 {
+            let bits = dice.below(24);
+            let at = flow.start + Time::from_nanos(dice.below(1 << bits));
+            let (window, rate) = (1 + dice.below(100_000), dice.below(2) * (1 + dice.below(10_000)) * 1_000_000);
+            all.push(SenderSetting { flow: number, at, window: Bytes(window), rate: Rate(rate) });
+        }
+    }
+    all.sort_by_key(|one| one.at);
+    all
 }
 
 /// A chain of three computations behind the first flow, at the host where it arrives.
@@ -76,6 +93,7 @@ impl Way {
 enum Step {
     Send(FlowSpec),
     Change(Fault),
+    Set(SenderSetting),
 }
 
 /// Drives a network in random slices. The first `known` flows are there from the beginning, the others join at their starts.
@@ -90,6 +108,7 @@ fn drive(network: &Network, known: usize, way: Way, dice: &mut Dice) -> (Answer,
     let (given, changes) =
         base.faults.iter().partition(|fault| fault.at == Time::ZERO || network.seed.is_multiple_of(2));
     base.faults = given;
+    let settings = std::mem::take(&mut base.sender_settings);
     let changes: Vec<Fault> = changes;
     let changing = changes.iter().map(|fault| fault.link).collect();
     let mut run = Simulation::open_with_changing(base, way.domains, changing).expect("a lawful network");
@@ -119,6 +138,7 @@ fn drive(network: &Network, known: usize, way: Way, dice: &mut Dice) -> (Answer,
     };
     let sends = later.into_iter().map(|flow| (flow.start, Step::Send(flow)));
     let steps = sends.chain(changes.into_iter().map(|fault| (fault.at, Step::Change(fault))));
+    let steps = steps.chain(settings.into_iter().map(|one| (one.at, Step::Set(one))));
     let mut steps: Vec<_> = steps.collect();
     steps.sort_by_key(|&(at, _)| at);
     let last_send = steps.iter().rposition(|(_, step)| matches!(step, Step::Send(_)));
@@ -137,7 +157,8 @@ fn drive(network: &Network, known: usize, way: Way, dice: &mut Dice) -> (Answer,
             Step::Change(fault) if !run.is_over() => {
                 assert_eq!(run.change_link(fault.link, fault.change), Ok(()));
             }
-            Step::Change(_) => {}
+            Step::Set(setting) if !run.is_over() => assert_eq!(run.set_senders(vec![setting]), Ok(())),
+            Step::Change(_) | Step::Set(_) => {}
         }
         if Some(number) == last_send {
             run.close();
@@ -394,6 +415,68 @@ fn an_algorithm_changes_for_flows_that_start_later() {
     assert_eq!(format!("{answer:?}"), format!("{:?}", run_open(trace.clone())));
     let unchanged = Network { controls: vec![control("dctcp"), control("dctcp")], ..trace };
     assert_ne!(answer.fingerprint, run_open(unchanged).fingerprint);
+}
+
+/// A program sets the pace of a flow. At 1 Gbps a frame of 1500 B leaves each 12 us, at 5 Gbps each 2.4 us, and arrives 2 x 1.2 us and two
+/// delays later. A flow whose next packet would leave in 12 ms leaves at once by its new pace.
+#[test]
+fn a_program_sets_the_pace_of_a_live_flow() {
+    let mut run =
+        Simulation::open(Network { duration: Time::from_millis(7), ..open_star() }, 1).expect("a lawful network");
+    let setting = |flow, window, mbps: u64| SenderSetting {
+        flow,
+        at: Time::ZERO,
+        window: Bytes(window),
+        rate: Rate(mbps * 1_000_000),
+    };
+    let wide = 1_000_000;
+    let mut arrived = |settings: Vec<SenderSetting>| {
+        run.set_senders(settings).expect("a lawful setting");
+        run.advance_to(run.clock() + Time::from_millis(1)).expect("the future");
+        run.observe_flows().iter().filter(|one| one.flow == 0).map(|one| one.delivered / 1460).sum::<u64>()
+    };
+    let packets = [1000, 5000, 1, 1000, 1].map(|mbps| arrived(vec![setting(0, wide, mbps)]));
+    for (packets, expected) in packets.into_iter().zip([83, 416, 0, 83, 0]) {
+        assert!((expected..=expected + 3).contains(&packets), "{packets}, not {expected}");
+    }
+    // Without a pace the window of two packets decides, and nothing is left of the last pace.
+    assert!(arrived(vec![setting(0, 3000, 0)]) > 83);
+    let packets = arrived(vec![setting(0, wide, 1000)]);
+    assert!((83..=86).contains(&packets), "{packets}");
+    let mut run = Simulation::open(Network { duration: Time::from_millis(9), ..open_star() }, 1).expect("lawful");
+    let mut refused = |setting| run.set_senders(vec![setting]).expect_err("a mistake");
+    assert!(refused(setting(1, wide, 1)).contains("a flow whose algorithm a program drives, not dctcp"));
+    assert!(refused(setting(2, wide, 1)).contains("one of the flows from 0 on, to 2"));
+    assert!(refused(setting(0, 0, 1)).contains("1 or more"));
+    let slow = SenderSetting { rate: Rate(1), ..setting(0, 1, 0) };
+    assert!(refused(slow).contains("0, or 1000000 or more"));
+}
+
+/// The same settings as a request are the same run; without them it is another. The window of one packet has a packet each round trip.
+#[test]
+fn settings_of_senders_are_those_of_a_request() {
+    let setting =
+        |at, rate| SenderSetting { flow: 0, at: Time::from_micros(at), window: Bytes(3000), rate: Rate(rate) };
+    let settings = vec![setting(0, 0), setting(100, 2_000_000_000), setting(100, 3_000_000_000), setting(250, 0)];
+    let whole = Network { sender_settings: settings.clone(), ..open_star() };
+    let mut run = Simulation::open(open_star(), 1).expect("a lawful network");
+    for one in settings {
+        run.advance_to(one.at).expect("the future");
+        run.set_senders(vec![one]).expect("a lawful setting");
+    }
+    run.close();
+    while run.advance(1000) == Progress::Running {}
+    let (driven, expected) = (run.finish(), run_open(whole));
+    assert_eq!(format!("{driven:?}"), format!("{expected:?}"));
+    assert_ne!(driven.fingerprint, run_open(open_star()).fingerprint);
+}
+
+/// Two flows to one host, of which a program drives the first.
+fn open_star() -> Network {
+    let mut network = star(3);
+    network.controls = vec![control("external"), control("dctcp")];
+    network.flows = vec![flow(0, 2, Bytes::MAX), FlowSpec { control: 1, ..flow(1, 2, Bytes(1000)) }];
+    Network { duration: Time::from_micros(600), ..network }
 }
 
 /// Two flows into one port of 10 Gbps: what they deliver in each 100 us adds up to all bytes, the port is never faster than its link, and the

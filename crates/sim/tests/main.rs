@@ -18,6 +18,7 @@ mod pacer;
 mod pulls;
 mod queueing;
 mod real_time;
+mod recovery;
 mod seams;
 mod soak;
 mod stall_detector;

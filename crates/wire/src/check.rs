@@ -7,12 +7,10 @@
 //! The authentication code already rejects datagrams that are corrupted or not from the other end. These checks are for the
 //! other end itself: a peer with an error, or with bad intentions, must not stop this process.
 
-use shallows_cc::catalog::{Reliability, SendControl};
 use shallows_cc::event::HopRecord;
 use shallows_cc::units::{Bytes, MIN_FRAME, Rate, Time};
 use shallows_sim::{
-    Control, FlowSpec, Header, HostSpec, Network, Packet, PacketKind, PulledAnswer, RealTimeDomain, Retransmission,
-    RoceAnswer, TcpAck, Transit,
+    Control, FlowSpec, Header, Network, Packet, PacketKind, RealTimeDomain, Retransmission, TcpAck, Transit, exchanges,
 };
 
 use crate::header::Datagram;
@@ -125,7 +123,7 @@ pub fn check(datagram: Datagram, now: Time, domain: &RealTimeDomain) -> Result<T
     let (link, path) = domain.entry(packet.flow, for_sender).ok_or(Rejection::Flow)?;
     let control = &network.controls[spec.control as usize];
     let is_cut = matches!(packet.flags.kind(), PacketKind::Trimmed | PacketKind::Returned);
-    require(belongs(&header, control, &network.host), Rejection::Kind)?;
+    require(exchanges(control, &network.host, &header), Rejection::Kind)?;
     require((MIN_FRAME..=network.mtu).contains(&packet.bytes()), Rejection::Frame)?;
     require(!is_cut || packet.bytes() == MIN_FRAME, Rejection::Frame)?;
     require(usize::from(packet.flags.class()) < network.classes.len(), Rejection::Frame)?;
@@ -146,64 +144,17 @@ fn require(holds: bool, otherwise: Rejection) -> Result<(), Rejection> {
     if holds { Ok(()) } else { Err(otherwise) }
 }
 
-/// Whether the transport of an algorithm has packets with this header.
-fn belongs(header: &Header, control: &Control, host: &HostSpec) -> bool {
-    use Header as H;
-    let (transport, has_int) = (control.algorithm.transport, control.asks_for_records());
-    let has_counts = control.counts_packets();
-    match (transport.leave, transport.reliability) {
-        (SendControl::OnCredits, _) => matches!(
-            header,
-            H::CreditRequest { .. }
-                | H::CreditStop { .. }
-                | H::Credit(_)
-                | H::CreditData(_)
-                | H::CreditAck { .. }
-                | H::CreditNack { .. }
-        ),
-        (SendControl::OnPulls, _) | (_, Reliability::Unordered) => {
-            matches!(header, H::PulledData(_) | H::PulledAck(_) | H::PulledNack(_) | H::Pull { .. })
-        }
-        (SendControl::AtRates, _) => {
-            matches!(header, H::RatedData(..) | H::RatedAck(..) | H::RateRequest { .. } | H::RateAnswer { .. })
-        }
-        // An answer after the receiver has closed has no records.
-        (_, Reliability::Selective { .. }) if has_int => matches!(header, H::IntData(_) | H::IntAck(_) | H::TcpAck(_)),
-        (_, Reliability::Selective { .. }) if has_counts => {
-            matches!(header, H::CountedData(..) | H::CountedAck(..) | H::TcpAck(_))
-        }
-        (_, Reliability::Selective { .. }) => matches!(header, H::TcpData(_) | H::TcpAck(_)),
-        (_, Reliability::GoBackN) => match header {
-            H::RoceData(data) => data.has_int == has_int,
-            H::RoceAck(_) | H::Notification { .. } => true,
-            H::RoceNack(_) => host.retransmission == Retransmission::GoBackN,
-            H::SelectiveAck { .. } | H::SelectiveNack { .. } => host.retransmission == Retransmission::Selective,
-            _ => false,
-        },
-    }
-}
-
 /// Checks the times in a header of a packet that arrives then. A simulation never subtracts a later time from an earlier one.
 fn times(header: &Header, arrives: Time) -> Result<(), Rejection> {
     let sent = header.stamp();
     require(sent <= arrives, Rejection::Time)?;
     let longest = arrives - sent + STAMP_ERRORS;
     let lasts = |delay: Time, held: i64| delay <= longest && held.unsigned_abs() <= longest.0;
-    let answer = |answer: &RoceAnswer| lasts(answer.delay, answer.held);
-    let holds = match header {
-        Header::TcpData(data) | Header::IntData(data) | Header::CountedData(_, data) => data.heard <= arrives,
-        Header::RatedData(data, query) => data.heard <= arrives && query.rtt <= arrives,
-        Header::RateRequest { query, .. } => query.rtt <= arrives,
-        Header::TcpAck(ack) | Header::IntAck(ack) | Header::RatedAck(ack, _) | Header::CountedAck(_, ack) => {
-            ack.left <= arrives && lasts(ack.delay, ack.held)
-        }
-        Header::RoceAck(one)
-        | Header::RoceNack(one)
-        | Header::SelectiveAck { answer: one, .. }
-        | Header::SelectiveNack { answer: one, .. } => answer(one),
-        Header::PulledAck(one) | Header::PulledNack(one) => lasts(one.delay, 0),
-        _ => true,
-    };
+    let holds = header.tcp_data().is_none_or(|data| data.heard <= arrives)
+        && header.query().is_none_or(|query| query.rtt <= arrives)
+        && header.tcp_ack().is_none_or(|ack| ack.left <= arrives && lasts(ack.delay, ack.held))
+        && header.roce_answer().is_none_or(|answer| lasts(answer.delay, answer.held))
+        && header.pulled_answer().is_none_or(|answer| lasts(answer.delay, 0));
     require(holds, Rejection::Time)
 }
 
@@ -229,38 +180,32 @@ impl Flow<'_> {
         let Some((next, sends)) = self.domain.sent(self.number) else { return Ok(()) };
         let sent = |number: u32| require(number < next, Rejection::Acknowledgement);
         let acked = |cumulative: u32| require(cumulative <= next, Rejection::Acknowledgement);
+        if let Header::RatedAck(_, offered) | Header::RateAnswer { offered, .. } = *header {
+            require(offered > Rate::ZERO, Rejection::Record)?;
+        }
+        if let Some(ack) = header.tcp_ack() {
+            return tcp_ack(ack, next);
+        }
+        if let Some(answer) = header.pulled_answer() {
+            sent(answer.seq)?;
+            return self.pulled(answer.pulled, sends);
+        }
         match *header {
-            Header::TcpAck(ack) | Header::IntAck(ack) | Header::CountedAck(_, ack) => tcp_ack(&ack, next),
-            Header::RatedAck(ack, offered) => {
-                require(offered > Rate::ZERO, Rejection::Record)?;
-                tcp_ack(&ack, next)
-            }
-            Header::RateAnswer { offered, .. } => require(offered > Rate::ZERO, Rejection::Record),
             // With selective retransmission it means that everything has arrived.
             Header::RoceAck(answer) if self.network.host.retransmission == Retransmission::Selective => {
                 require(answer.cumulative > 0, Rejection::Acknowledgement)?;
-                acked(answer.cumulative)
             }
-            Header::RoceAck(answer) | Header::RoceNack(answer) => acked(answer.cumulative),
-            Header::SelectiveAck { answer, seq } | Header::SelectiveNack { answer, seq } => {
-                acked(answer.cumulative)?;
-                sent(seq)
-            }
-            Header::Notification { cumulative, .. }
-            | Header::CreditAck { cumulative }
-            | Header::CreditNack { cumulative } => acked(cumulative),
-            Header::Credit(credit) => {
-                require(credit.number < MAX_CREDITS, Rejection::Credit)?;
-                acked(credit.cumulative)
-            }
-            Header::PulledAck(PulledAnswer { seq, pulled, .. })
-            | Header::PulledNack(PulledAnswer { seq, pulled, .. }) => {
-                sent(seq)?;
-                self.pulled(pulled, sends)
-            }
-            Header::Pull { number, .. } => self.pulled(number, sends),
+            Header::SelectiveAck { seq, .. } | Header::SelectiveNack { seq, .. } => sent(seq)?,
+            Header::Credit(credit) => require(credit.number < MAX_CREDITS, Rejection::Credit)?,
+            Header::Pull { number, .. } => return self.pulled(number, sends),
+            _ => {}
+        }
+        let (seq, cumulative) = header.numbers();
+        match header.kind() {
+            PacketKind::Ack | PacketKind::Nack | PacketKind::Notification | PacketKind::Credit => acked(cumulative),
+            PacketKind::RateAnswer => Ok(()),
             // The header of a trimmed packet that has returned.
-            Header::PulledData(data) => sent(data.seq),
+            PacketKind::Data => sent(seq),
             _ => Err(Rejection::Kind),
         }
     }
@@ -284,26 +229,19 @@ impl Flow<'_> {
         let (bytes, mss) = (self.spec.bytes, self.network.mss());
         let packets = if bytes == Bytes::MAX { u64::from(u32::MAX) } else { bytes.0.div_ceil(mss.0) };
         let most = packets.min(delivered / mss.0 + MAX_PACKETS_AHEAD);
-        let has = |seq: u32| require(u64::from(seq) < most, Rejection::Sequence);
         match *header {
-            Header::TcpData(data)
-            | Header::RatedData(data, _)
-            | Header::IntData(data)
-            | Header::CountedData(_, data) => has(data.seq),
-            Header::RoceData(data) => has(data.seq),
-            Header::RateRequest { .. } => Ok(()),
-            Header::CreditRequest { next } | Header::CreditStop { next } => {
-                require(u64::from(next) <= packets, Rejection::Sequence)
-            }
-            Header::CreditData(data) => {
-                require(data.credit < credits, Rejection::Credit)?;
-                has(data.seq)
-            }
+            Header::CreditData(data) => require(data.credit < credits, Rejection::Credit)?,
             Header::PulledData(data) => {
                 let most = if self.control.grants().is_some() { self.most_credit(self.spec.dst) } else { 0 };
                 require(data.target <= most, Rejection::Credit)?;
-                has(data.seq)
             }
+            _ => {}
+        }
+        let seq = u64::from(header.numbers().0);
+        match header.kind() {
+            PacketKind::Data => require(seq < most, Rejection::Sequence),
+            PacketKind::CreditRequest | PacketKind::CreditStop => require(seq <= packets, Rejection::Sequence),
+            PacketKind::RateRequest => Ok(()),
             _ => Err(Rejection::Kind),
         }
     }

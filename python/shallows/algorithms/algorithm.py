@@ -104,14 +104,26 @@ class Algorithm:
     @property
     def transport(self) -> str:
         """The transport of its flows: "tcp", "rated", "roce", "credit", "pulled" or "unordered"."""
-        return "tcp" if self.user_class or self.native else row_of(self.name)["transport"]
+        if self.user_class:
+            return user_algorithms.transport(self.user_class)
+        return "tcp" if self.native else row_of(self.name)["transport"]
+
+    @property
+    def carrier(self) -> str:
+        """The row of the catalog whose packets and acknowledgements its flows have."""
+        if not self.user_class:
+            return traits.LOSSES if self.native else self.name
+        marked, unmarked = traits.CARRIERS[self.transport]
+        return marked if self.needs_marking or unmarked is None else unmarked
 
     @property
     def supported_keys(self) -> frozenset[str]:
         """The keys of a scenario that act on its flows, apart from keys that act on every flow."""
         if self.user_class or self.native:
-            keys = {key for row in catalog() if row["transport"] == "tcp" for key in row["honours"]}
-            return frozenset(keys - {"hosts.gap"} if self.needs_marking else keys)
+            rows = (row for row in catalog() if row["transport"] == self.transport)
+            keys = {"hosts.initial_window"}.union(*(row["honours"] for row in rows))
+            gapless = self.needs_marking and self.transport == "tcp"
+            return frozenset(keys - {"hosts.gap"} if gapless else keys)
         return frozenset(row_of(self.name)["honours"])
 
     def with_defaults(self, frame: Frame) -> "Algorithm":
@@ -182,7 +194,7 @@ class Algorithm:
     @property
     def trims(self) -> bool:
         """True if switch ports shall trim its packets instead of dropping them."""
-        return not (self.user_class or self.native) and row_of(self.name)["trims"]
+        return row_of(self.carrier)["trims"]
 
     @property
     def draws(self) -> bool:
@@ -214,10 +226,8 @@ class Algorithm:
         used = self.receiver
         receiver: ReceiverToCore | None = {"kind": used.kind, "parameters": used.parameters} if used else None
         if self.user_class:
-            # Packets and acks are those of the algorithm that it replaces.
-            row = traits.MARKED if self.needs_marking else traits.UNMARKED
             made = partial(self.user_class, **self.parameters)
-            return {"name": row, "parameters": {}, "user_algorithm": made, "receiver": receiver}
+            return {"name": self.carrier, "parameters": {}, "user_algorithm": made, "receiver": receiver}
         return {"name": self.name, "parameters": self.parameters, "receiver": receiver}
 
 
@@ -245,8 +255,26 @@ def choose(table: object, frame: Frame, folder: Path = Path()) -> Algorithm:
     values = {p["name"]: float(p["default"]) for p in row["parameters"]}
     values |= _preset(row, preset, table["name"])
     given = _parameters(row, table, frame)
+    values |= given
+    values |= _of_no_effect(row, values, given, frame)
     receiver = _receiver(table.get("receiver"), frame)
-    return Algorithm(name, preset or None, values | given, receiver, chosen=frozenset(given))
+    return Algorithm(name, preset or None, values, receiver, chosen=frozenset(given))
+
+
+def _of_no_effect(
+    row: AlgorithmRow, values: dict[str, float], given: dict[str, float], frame: Frame
+) -> dict[str, float]:
+    """The parameters whose flag is off, at their defaults. Raises `ScenarioError` if a table sets another."""
+    found: dict[str, float] = {}
+    for one in row["parameters"]:
+        key, flag, default = one["name"], one.get("needs"), float(one["default"])
+        if flag is None or values[flag]:
+            continue
+        found[key] = default
+        if given.get(key, default) != default:
+            expected = f"{flag} = true beside it: without it {key} acts on nothing"
+            raise ScenarioError(key, text(given[key], one["unit"], frame.wire), expected)
+    return found
 
 
 def _parameters(row: AlgorithmRow, table: dict[str, object], frame: Frame) -> dict[str, float]:

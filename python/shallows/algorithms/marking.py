@@ -202,9 +202,10 @@ def lacks_marks(used: "Algorithm", chosen: "Marking | str") -> bool:
 def check_feedback(used: "Algorithm", chosen: "Marking | str", key: str) -> None:
     """Raise `ScenarioError` if ports with the marking `chosen`, whose key is `key`, do not mark for `used`.
 
-    Over RoCE they need not: switches without ECN are a mistake that people meet, and ask about.
+    Over RoCE they need not: switches without ECN are a mistake that people meet, and ask about. Nor need they
+    for a class, which may have losses too: RFC 9743 asks for tests over ports that drop alone.
     """
-    if used.transport == "roce" and lacks_marks(used, chosen):
+    if (used.transport == "roce" or used.user_class) and lacks_marks(used, chosen):
         return
     if isinstance(chosen, str):
         if used.needs_marking:
@@ -217,8 +218,7 @@ def check_feedback(used: "Algorithm", chosen: "Marking | str", key: str) -> None
 def choose(table: dict[str, object], frame: "Frame") -> Marking:
     """The `Marking` of a `marking` table. Raises `ScenarioError` relative to the table."""
     table = switch.translated("marking", table)
-    of_a_ramp = {"kmin", "kmax", "pmax", "extended"} & table.keys()
-    row = _row(table.get("kind", "red" if of_a_ramp else "step"))
+    row = _row(table["kind"]) if "kind" in table else _kind_of(table)
     values: dict[str, float | ByRate | None] = {p["name"]: float(p["default"]) for p in row["parameters"]}
     follow = defaults.port_rules(row)
     values |= dict.fromkeys(follow)
@@ -236,6 +236,12 @@ def choose(table: dict[str, object], frame: "Frame") -> Marking:
     chosen = Marking(row["name"], at, values, cells)
     _check_combinations(chosen, row)
     return chosen
+
+
+def _kind_of(table: dict[str, object]) -> "MarkingRow":
+    """The kind of a table that names none: of those with thresholds the first that has most of its keys."""
+    rows = [row for row in markings() if row["thresholds"]]
+    return max(rows, key=lambda row: sum(one["name"] in table for one in row["parameters"]))
 
 
 def _cells(row: "MarkingRow", value: object, frame: "Frame") -> Cells:

@@ -21,6 +21,7 @@ UNKNOWN: Traits = {
     "least_threshold": None,
     "step": None,
     "ect1": False,
+    "is_driven": False,
     "probes": None,
     "reference_bps": None,
 }
@@ -34,8 +35,14 @@ NATIVE: dict[str, Traits] = {
 
 LOSSES = "reno"
 """The row that stands for a kernel's own algorithm where the law of the sender has no effect."""
-MARKED, UNMARKED = "dctcp", "fixed"
-"""The rows whose packets and acknowledgements a class in Python has, with and without `ecn`."""
+CARRIERS: dict[str, tuple[str, str | None]] = {
+    "tcp": ("dctcp", "fixed"),
+    "roce": ("dcqcn", "timely"),
+    "unordered": ("nscc", None),
+}
+"""Transports of a class in Python, and the rows whose packets and acknowledgements it has: with `ecn`, and
+without. Over `unordered` each answer says whether its packet was marked.
+"""
 
 
 @cache

@@ -176,7 +176,7 @@ class _Watch:
             return
         path = Path(name).resolve()
         path = next((at for at in (path, *path.parents) if at.is_file()), path)  # code in an archive
-        if path in self.found or not path.is_file() or _is_installed(path):
+        if path in self.found or not path.is_file() or is_installed(path):
             return
         if self.allowed is not None and path not in self.allowed:
             raise ImportError(f"{path} is code that you have not run: read it, then add --trust")
@@ -220,7 +220,7 @@ def _on_event(event: str, arguments: tuple[Any, ...]) -> None:
         name = os.path.abspath(os.fsdecode(arguments[0]))
         if name.endswith((".py", ".pyc")) and not set(arguments[1] or "") & set("wax+"):
             path = Path(name).resolve()
-            if path.suffix == ".pyc" and path.parent.name == "__pycache__" and not _is_installed(path):
+            if path.suffix == ".pyc" and path.parent.name == "__pycache__" and not is_installed(path):
                 raise FileNotFoundError(errno.ENOENT, "cached bytecode is not used", name)
             watch.loads(name)
 
@@ -245,10 +245,10 @@ def _imported(path: Path, where: list[str]) -> Iterator[Path]:
         files = [file for folder in folders for file in sorted(Path(folder).rglob("*.py"))]
         if spec and spec.origin and not folders:
             files = [Path(spec.origin)]
-        yield from (file.resolve() for file in files if not _is_installed(file.resolve()))
+        yield from (file.resolve() for file in files if not is_installed(file.resolve()))
 
 
-def _is_installed(file: Path) -> bool:
+def is_installed(file: Path) -> bool:
     """True for a file of Python, of this package, or of another one in the environment of this process."""
     return not _installed().isdisjoint(file.parents)
 

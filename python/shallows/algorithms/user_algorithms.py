@@ -22,6 +22,11 @@ METHODS = ("on_ack", "on_loss", "decision")
 CALLS = {
     "on_ack": ("now", "ack"),
     "on_loss": ("now", "loss"),
+    "on_sent": ("now", "frame"),
+    "on_packet_lost": ("now", "lost"),
+    "on_spurious_loss": ("now",),
+    "on_restart": ("now",),
+    "on_notification": ("now",),
     "on_wake": ("now",),
     "decision": (),
     "probe": (),
@@ -29,6 +34,8 @@ CALLS = {
 """The arguments of each method, including optional methods."""
 MADE_WITH = ("initial_window", "line_rate")
 """The arguments of `__init__`."""
+TRANSPORTS = ("tcp", "roce", "unordered")
+"""The transports that a class may run over, all of which have a window."""
 SESSION = "python:"
 """The prefix for a class without a location in a saved scenario."""
 
@@ -51,7 +58,7 @@ def register(name: str, algorithm: type) -> None:
     for method in METHODS:
         if not callable(getattr(algorithm, method, None)):
             raise TypeError(f"{name}: {algorithm!r} has no method {method}")
-    wanted = _cannot_be_called(algorithm)
+    wanted = _cannot_be_called(algorithm) or _runs_over_nothing(algorithm)
     if wanted:
         raise TypeError(f"{name}: expected {algorithm!r} with {wanted}")
     if name in NATIVE or any(row["name"] == name for row in catalog()):
@@ -67,6 +74,11 @@ def is_location(name: str) -> bool:
 def label(name: str) -> str:
     """The name in results: the class of a location; any other name unchanged."""
     return name.rpartition(":")[2] if is_location(name) else name
+
+
+def transport(algorithm: type) -> str:
+    """The transport of a class, by its attribute; "tcp" without one."""
+    return str(getattr(algorithm, "transport", "tcp"))
 
 
 def find(name: str | type, folder: Path) -> tuple[str, str, type] | None:
@@ -223,7 +235,7 @@ def _checked(name: str, word: str, algorithm: type) -> tuple[str, str, type]:
     if missing:
         expected = f"a class with {', '.join(METHODS)}; {algorithm.__name__} has no {missing[0]}"
         raise ScenarioError("name", name, expected)
-    wanted = _cannot_be_called(algorithm)
+    wanted = _cannot_be_called(algorithm) or _runs_over_nothing(algorithm)
     if wanted:
         raise ScenarioError("name", name, f"{algorithm.__name__} with {wanted}")
     return name, word, algorithm
@@ -237,6 +249,15 @@ def _cannot_be_called(algorithm: type) -> str | None:
         found = inspect.getattr_static(algorithm, method, None)
         if inspect.isfunction(found) and not _takes(found, ("self", *arguments)):
             return f"{method}({', '.join(('self', *arguments))})"
+    return None
+
+
+def _runs_over_nothing(algorithm: type) -> str | None:
+    """The expected class attributes, if the class has a transport that it cannot run over; else None."""
+    if transport(algorithm) not in TRANSPORTS:
+        return f"transport = one of {', '.join(TRANSPORTS)}, instead of {transport(algorithm)!r}"
+    if transport(algorithm) == "unordered" and not getattr(algorithm, "ecn", False):
+        return 'ecn = True, because answers of the transport "unordered" carry marks'
     return None
 
 

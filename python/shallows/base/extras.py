@@ -15,6 +15,7 @@ LIBRARIES = {
     "graph": "networkx",
     "export": "perfetto",
     "arrow": "pyarrow",
+    "gym": "gymnasium",
 }
 """The library of each extra."""
 

@@ -37,7 +37,7 @@ def advise(
     from shallows.printing.report import print_parts
     from shallows.results import files
     from shallows.scenario import Scenario
-    from shallows.settings import advice_output, ranges
+    from shallows.settings import ranges, report
     from shallows.settings.advise import advise as search
 
     extras.need("fluid", "shallows advise")
@@ -52,11 +52,13 @@ def advise(
         candidates=candidates, seeds=seeds, out=out, progress=True,
     )  # fmt: skip
     if json_:
-        print_json("advice", advice_output.as_json(found))
+        print_json("advice", report.as_json(found))
     else:
-        print_parts(advice_output.report(found))
+        print_parts(report.report(found))
     if plot:
-        print(f"wrote {files.draw(advice_output.figure(found), plot)}")
+        from shallows.settings import figure
+
+        print(f"wrote {files.draw(figure.margins(found), plot)}")
     if save:
         text = f"{files.SAVED_BY_ADVISE}\n{found.scenario.to_toml()}"
         print(f"wrote {files.write_text(save, text, files.SCENARIO)}")

@@ -122,7 +122,7 @@ def explain(
     from shallows.results import files as output
     from shallows.scenario import Scenario
     from shallows.settings import explain as settings
-    from shallows.settings import page
+    from shallows.settings import report
     from shallows.settings.fragment import on as with_settings
     from shallows.settings.reading import read_all
 
@@ -135,9 +135,11 @@ def explain(
     if json_:
         print_json("settings-explain", explanation.as_dict())
     else:
-        print_parts(page.report(explanation))
+        print_parts(report.report(explanation))
     if html:
-        output.write_text(html, page.page(explanation))
+        from shallows.settings import figure
+
+        output.write_text(html, figure.page(explanation))
         print(f"wrote {html}", file=sys.stderr if json_ else sys.stdout)
     return DONE
 

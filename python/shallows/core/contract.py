@@ -235,6 +235,13 @@ class Host(TypedDict):
     timestamps: NotRequired[Timestamps | None]
 
 
+class SenderSettings(TypedDict):
+    flow: U32
+    time_ps: U64
+    window_bytes: U64
+    rate_bps: U64
+
+
 class Receiver(TypedDict):
     kind: str
     parameters: dict[str, float]
@@ -401,6 +408,7 @@ class Request(TypedDict):
     routes: Routes
     computations: Computations
     ccs: list[Control]
+    sender_settings: SenderSettings
     host: Host
     mtu_bytes: int
     header_bytes: int

@@ -1,4 +1,4 @@
-"""Rows of the tables that are compiled into the core: algorithms, receivers, markings (docs/crossing.md)."""
+"""Rows of the tables in the core: algorithms, receivers, markings, choices of paths (docs/crossing.md)."""
 
 from typing import NotRequired, TypedDict
 
@@ -9,7 +9,8 @@ class Parameter(TypedDict):
     """A parameter in SI base units; all numbers are finite.
 
     rule: the name of the rule by which the default follows the network, if it does. follows, default_at: in
-    words what it follows, and the network on which it is `default`.
+    words what it follows, and the network on which it is `default`. needs: the flag without which it acts on
+    nothing, if there is one.
     """
 
     name: str
@@ -21,6 +22,7 @@ class Parameter(TypedDict):
     meaning: str
     source: str
     rule: NotRequired[str | None]
+    needs: NotRequired[str | None]
     follows: NotRequired[str]
     default_at: NotRequired[str | None]
 
@@ -68,6 +70,21 @@ class MarkingRow(Row):
     thresholds: list[str]
 
 
+class BalancingRow(TypedDict):
+    """A value of `network.balancing`.
+
+    sprays: whether packets of a flow take several paths at the same time. is_by_chance: whether the path of
+    each packet is chosen without a look at queues. takes_entropies: whether `network.entropies` acts.
+    has_flowlets: whether `network.flowlet_gap` acts.
+    """
+
+    name: str
+    sprays: bool
+    is_by_chance: bool
+    takes_entropies: bool
+    has_flowlets: bool
+
+
 class Traits(TypedDict):
     """What an algorithm is to those who run and explain it (crates/cc/src/traits.rs).
 
@@ -89,6 +106,7 @@ class Traits(TypedDict):
     least_threshold: tuple[int, str] | None
     step: tuple[str, str] | None
     ect1: bool
+    is_driven: bool
     probes: tuple[str, str] | None
     reference_bps: int | None
 

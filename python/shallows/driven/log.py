@@ -1,16 +1,16 @@
 """The log of an open network: the messages that were sent, as a scenario that repeats the run."""
 
-from array import array
 from collections.abc import Sequence
 from copy import copy
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shallows.core.contract import U64
+from shallows.driven.rows import Rows
 from shallows.errors import ScenarioError
 from shallows.traffic import Driven
+from shallows.traffic.settings import SenderSetting, in_columns
 from shallows.traffic.trace import NUMBER
 from shallows.units import TIME
 
@@ -23,40 +23,48 @@ _COLUMNS = ("table", "src", "dst", "bytes", "start_ps")
 class Log:
     """The messages so far, and the scenario that they are added to.
 
-    The rows are in one array, which grows by whole rows, so that an interrupt leaves no part of one.
+    `settings` are those of senders: time in ps, flow, window in bytes, rate in bit/s.
     """
 
     def __init__(self, scenario: "Scenario") -> None:
         self.scenario = scenario
-        self._rows = array("Q")
+        self.settings: list[tuple[int, int, int, int]] = []
+        self._rows = Rows(len(_COLUMNS))
 
     def __len__(self) -> int:
-        return len(self._rows) // len(_COLUMNS)
+        return len(self._rows)
 
     def copied(self) -> "Log":
         """The same log, to which other messages can be added."""
         made = copy(self)
-        made._rows = self._rows[:]
+        made._rows = self._rows.copied()
+        made.settings = self.settings[:]
         return made
 
     def add(self, table: int, rows: "Sequence[tuple[int, int, int, int]]") -> None:
         """Add messages of a traffic table: source, target, bytes, start in ps."""
-        self._rows.extend(array("Q", chain.from_iterable((table, *row) for row in rows)))
+        self._rows.add((table, *row) for row in rows)
+
+    def store(self) -> None:
+        """Write older messages to a file if there are many."""
+        self._rows.store()
 
     def cut(self, count: int) -> None:
-        """Keep the first messages alone."""
-        del self._rows[count * len(_COLUMNS) :]
+        """Keep the first messages alone; those that are left out are among the newest."""
+        self._rows.cut(count)
 
     def columns(self) -> dict[str, U64]:
         """Table, source, target, bytes and start in ps of all messages."""
-        rows = np.array(self._rows, np.uint64).reshape(-1, len(_COLUMNS))
-        return dict(zip(_COLUMNS, rows.T, strict=True))
+        return dict(zip(_COLUMNS, self._rows.columns(), strict=True))
 
     def row(self, at: int) -> tuple[int, int, int, int]:
         """Source, target, bytes and start in ps of a message."""
-        width = len(_COLUMNS)
-        _, src, dst, size, start_ps = self._rows[at * width : (at + 1) * width]
+        _, src, dst, size, start_ps = self._rows[at]
         return src, dst, size, start_ps
+
+    def table(self, at: int) -> int:
+        """The traffic table of a message."""
+        return self._rows[at][0]
 
     def as_scenario(self, ended_ps: int | None = None) -> "Scenario":
         """The scenario whose run is the same, which ends at `ended_ps` if that is given.
@@ -69,6 +77,10 @@ class Log:
         for number, table in enumerate(self.scenario.traffic):
             if isinstance(table, Driven):
                 traffic[number] = {**traffic[number], "flows": self._flows(columns, number)}
+        if self.settings:
+            first = next(at for at, table in enumerate(self.scenario.traffic) if isinstance(table, Driven))
+            columns_set = in_columns(SenderSetting(*one) for one in self.settings)
+            traffic[first] = {**traffic[first], "settings": columns_set}
         changes: dict[str, object] = {"traffic": traffic}
         if ended_ps is not None:
             changes["duration"] = TIME.text(ended_ps)

@@ -25,12 +25,22 @@ from shallows.scenario import host_costs, needs
 from shallows.scenario.literal import literal
 from shallows.scenario.request import request
 from shallows.traffic import Driven
-from shallows.units import NEVER, SIZE, TIME, SizeQuantity, TimeQuantity, did_you_mean
+from shallows.units import (
+    NEVER,
+    RATE,
+    SIZE,
+    TIME,
+    RateQuantity,
+    SizeQuantity,
+    TimeQuantity,
+    did_you_mean,
+)
 
 if TYPE_CHECKING:
     import pandas
 
     from shallows import _core
+    from shallows.algorithms.algorithm import Algorithm as UsedAlgorithm
     from shallows.runner import Given
     from shallows.runs import Run
     from shallows.scenario import Scenario
@@ -64,9 +74,14 @@ def open(
     prepared = runner.prepare(scenario, seed=seed, overrides=by_caller, driven=True)
     if not any(isinstance(table, Driven) for table in prepared.traffic):
         prepared = prepared.changed({"traffic": [*prepared.tables["traffic"], {"kind": "driven"}]})
-    _check_costs(prepared)
-    _check_empty(prepared)
+    check_driven(prepared)
     return OpenNetwork(prepared)
+
+
+def check_driven(scenario: "Scenario") -> None:
+    """Raise `ScenarioError` for a scenario that cannot be driven."""
+    _check_costs(scenario)
+    _check_empty(scenario)
 
 
 def _check_costs(scenario: "Scenario") -> None:
@@ -305,6 +320,55 @@ class OpenNetwork:
         self._tables = self._tables.replaced(self.scenario, replaced)
         return None
 
+    def set_sender(
+        self,
+        message: Message | int,
+        *,
+        window: Size | None = None,
+        rate: "str | RateQuantity | None" = None,
+    ) -> None:
+        """Set the window and the rate of a flow of the algorithm `external` from the clock on.
+
+        `message` is one, or the number of a flow of the scenario. `window` is the payload in flight, such as
+        "20pkt" or bytes; `rate`, such as "2Gbps", that at which packets leave, headers included, and "0bps"
+        none. What is left out stays as it is. A message that starts later has them from its start on, and one
+        that has ended ignores them. Raises `ScenarioError` for a flow of another algorithm.
+        """
+        self._check_running()
+        flow = message.number if isinstance(message, Message) else message
+        if isinstance(message, Message) and message.network is not self:
+            raise ScenarioError("message", str(message), "a message of this network, not of another")
+        before = self._sender(flow)
+        size = before[0] if window is None else self._bytes(window, "window", self.scenario.frame.payload)
+        speed = before[1] if rate is None else _bps(rate)
+        try:
+            # No step of Python lies between the call of the core and the growth of the log.
+            batches = map(self._core.set_senders, ([(flow, size, speed)],))
+            self._log.settings.extend(chain.from_iterable(batches))
+        except ValueError as error:
+            raise ScenarioError("rate", rate and str(rate), str(error)) from None
+
+    def _sender(self, flow: object) -> tuple[int, int]:
+        """The window in bytes and the rate in bit/s of a flow. Raises `ScenarioError`."""
+        count = self._first + len(self._log)
+        if isinstance(flow, bool) or not isinstance(flow, int) or not 0 <= flow < count:
+            raise ScenarioError("message", str(flow), f"a message, or the number of one of {count} flows")
+        set_before = (one for one in reversed(self._log.settings) if one[1] == flow)
+        for _, _, window, rate in set_before:
+            return window, rate
+        used = self._algorithm(flow)
+        if not used.traits["is_driven"]:
+            raise ScenarioError("message", str(flow), f"a flow of external, not of {used.label}")
+        window, rate = used.parameters["window"], used.parameters["rate"]
+        return round(window * self.scenario.frame.payload), round(rate)
+
+    def _algorithm(self, flow: int) -> "UsedAlgorithm":
+        """The algorithm of a flow."""
+        flows = self.scenario.flows
+        if flow < self._first:
+            return flows.ccs[int(flows.cc[flow])]
+        return self._tables.algorithm(self.scenario, self._log.table(flow - self._first))
+
     def _become(self, scenario: "Scenario", key: str, value: object) -> None:
         """Go on in another scenario. Raises `ScenarioError` if more than faults and algorithms differ."""
         asked = request(scenario)
@@ -387,7 +451,8 @@ class OpenNetwork:
     def observe(self) -> "pandas.DataFrame":
         """What flows have done since the last call of `observe` (pandas), a row for each that was on its way.
 
-        Columns: flow, delivered_bytes, acks, srtt_us (mean over these acks; NaN without any), retransmits,
+        Columns: flow, delivered_bytes, sent_packets (those sent again included), acked_bytes, marked_bytes
+        (of the acknowledged ones), acks, srtt_us (mean over these acks; NaN without any), retransmits,
         timeouts, finished.
         """
         self._check_open()
@@ -548,21 +613,21 @@ class OpenNetwork:
             raise ScenarioError("dst", dst, "another host than src: a message to itself needs no network")
         return ends[0], ends[1], self._bytes(size), None if start is None else _ps("start", start)
 
-    def _bytes(self, size: object) -> int:
+    def _bytes(self, size: object, key: str = "size", packet: int | None = None) -> int:
         frame = self.scenario.frame
         most = min(limits.SIZE.most, limits.MESSAGE.most * frame.payload)
         try:
             if isinstance(size, str | SizeQuantity):
-                amount = SIZE.parse(str(size), frame.wire)
+                amount = SIZE.parse(str(size), packet or frame.wire)
             else:
                 amount = 0 if isinstance(size, bool) else index(cast("SupportsIndex", size))
         except ValueError as error:
-            raise ScenarioError("size", size, str(error)) from None
+            raise ScenarioError(key, str(size), str(error)) from None
         except TypeError:
             amount = 0
         if not 1 <= amount <= most:
             expected = f'a size from 1 B to {SIZE.text(most)}, such as "4MB", or bytes as a whole number'
-            raise ScenarioError("size", str(size), expected)
+            raise ScenarioError(key, str(size), expected)
         return amount
 
     def _sent(
@@ -590,6 +655,7 @@ class OpenNetwork:
             raise
         assert first == self._first + before, "the log has the messages of the core"
         made = [self._made(number, on_done) for number in range(first, first + len(ready))]
+        self._log.store()
         self._callbacks += len(made) if on_done else 0
         self._messages.update((message.number, message) for message in made)
         return made
@@ -687,6 +753,14 @@ def _ends(
             for one in ready:
                 del left[one]
     return ends
+
+
+def _bps(rate: object) -> int:
+    """A rate in bit/s; 0 is none. Raises `ScenarioError`."""
+    try:
+        return RATE.parse(str(rate) if isinstance(rate, RateQuantity) else rate)
+    except ValueError as error:
+        raise ScenarioError("rate", str(rate), str(error)) from None
 
 
 def _ps(key: str, time: object) -> int:

@@ -48,6 +48,10 @@ class Tables:
         """The numbers of class and algorithm of a table in a request."""
         return self.classes[table], self.controls[table]
 
+    def algorithm(self, scenario: "Scenario", table: int) -> "Algorithm":
+        """The algorithm of the messages of a table."""
+        return _used(scenario, table)
+
     def find(self, scenario: "Scenario", traffic: str | None, cc: "AlgorithmLike | None") -> int:
         """The table with this name, or this algorithm; the first by default. Raises `ScenarioError`."""
         used = {name: _used(scenario, at) for name, at in self.present.items()}
@@ -89,11 +93,22 @@ def links(scenario: "Scenario") -> list[int]:
     ]
 
 
+def thresholds(scenario: "Scenario") -> list[str]:
+    """The keys of the marking of ports that may change."""
+    before = scenario.marking
+    if not before or scenario.classes or not before.thresholds or before.parameters.get("weight", 1) != 1:
+        return []
+    return [f"network.marking.{name}" for name in MARKING if name in before.parameters]
+
+
+def algorithms(scenario: "Scenario") -> "list[Algorithm]":
+    """The algorithm of each traffic table."""
+    return [_used(scenario, at) for at in range(len(scenario.traffic))]
+
+
 def keys(scenario: "Scenario") -> list[str]:
     """The keys that `OpenNetwork.set` knows."""
-    before, found = scenario.marking, list[str]()
-    if before and not scenario.classes and before.thresholds:
-        found += [f"network.marking.{name}" for name in MARKING if name in before.parameters]
+    found = thresholds(scenario)
     if scenario.cc and not scenario.cc.user_class:
         found += [f"cc.{name}" for name in scenario.cc.parameters]
     for table, name in zip(scenario.traffic, scenario.flows.names, strict=True):

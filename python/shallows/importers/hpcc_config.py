@@ -204,9 +204,6 @@ class _Reader:
     def _number(self, key: str, expected: str = "a number of at least 0") -> float:
         return float(self.source.number(self._word(key), key, expected))
 
-    def _us(self, key: str) -> str:
-        return TIME.text(self.source.time(self._word(key), key, 10**6, "us"))
-
     def _rate(self, key: str) -> int:
         return quantity(self.source, self._word(key), key, RATES, "a rate such as 50Mb/s", limits.RATE)
 
@@ -329,6 +326,8 @@ class _Reader:
         for name, key, unit in PARAMETERS[mode]:
             if self._has(key):
                 table[name] = self._within(mode, name, key, self._parameter(key, unit))
+        if not table.get("has_win"):
+            table.pop("var_win", None)
         if mode == "timely" and "RATE_AI" in self.rows and self._has("RATE_HAI") and self._rate("RATE_AI"):
             steps = max(1, round(self._rate("RATE_HAI") / self._rate("RATE_AI")))
             table["hai"] = self._within(mode, "hai", "RATE_HAI", steps)

@@ -80,6 +80,8 @@ MODELS: dict[str, type[Table] | None] = {
 """The model of the keys with each prefix; marking has rows of the catalog in its place."""
 TOP = "scenario"
 """The table of the keys without a prefix."""
+OF_ONE_MODEL = ("network", "hosts", "classes", "pools", "ports", "faults", "record")
+"""Tables with all keys of a model; those of topologies and traffic share keys."""
 
 
 @dataclass(frozen=True)
@@ -122,10 +124,28 @@ def tables() -> dict[str, KeyTable]:
 
 
 def _table(name: str, table: dict[str, Any]) -> KeyTable:
+    """The rows of the file, and one of each key of a model that has none, behind the key before it."""
     prefix = "" if name == TOP else name.partition(" ")[0]
-    rows = tuple(_row(prefix, row) for row in table["rows"])
+    rows = [_row(prefix, row) for row in table["rows"]]
+    model = MODELS[prefix] if prefix.partition(".")[0] in OF_ONE_MODEL else None
+    before = ""
+    for key in model.key_names() if model else ():
+        path = f"{prefix}.{key}"
+        if model and not any(path in row.paths for row in rows):
+            place = next((at for at, row in enumerate(rows, 1) if before in row.paths), 0)
+            rows.insert(place, _row(prefix, {"keys": [key], "default": _default(model, key)}))
+        before = path
     head: list[str] = table.get("head", ["key", "default", "meaning"])
-    return KeyTable((head[0], head[1], head[2]), rows)
+    return KeyTable((head[0], head[1], head[2]), tuple(rows))
+
+
+def _default(model: type[Table], key: str) -> str:
+    """The default of a model as TOML has it."""
+    field = model.key_field(key)
+    value = field.default if field else None
+    if value is None:
+        return "none"
+    return f'`"{value}"`' if isinstance(value, str) else f"`{value}`".lower()
 
 
 def _row(prefix: str, row: dict[str, Any]) -> Key:

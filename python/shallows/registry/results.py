@@ -55,8 +55,16 @@ def tables() -> dict[str, RowTable]:
 
 
 def _table(name: str, table: dict[str, Any]) -> RowTable:
+    """The rows of the file, and one of each column that has none there, behind the column before it."""
     usual = ["key", "meaning"] if name == SUMMARY else ["column", "unit", "definition"]
-    return RowTable(tuple(table.get("head", usual)), tuple(_row(name, row) for row in table["rows"]))
+    rows = [_row(name, row) for row in table["rows"]]
+    before: str | None = None
+    for column in ALL_TABLES.get(name, ()):
+        if not any(column in row.names for row in rows):
+            place = next((at for at, row in enumerate(rows, 1) if before in row.names), 0)
+            rows.insert(place, _row(name, {"keys": [column]}))
+        before = column
+    return RowTable(tuple(table.get("head", usual)), tuple(rows))
 
 
 def _row(table: str, row: dict[str, Any]) -> Row:

@@ -161,25 +161,34 @@ def _names(row: Row) -> list[str]:
 
 
 def _marking() -> Schema:
-    """ "none", or a table of a kind; without a kind it is a step."""
+    """ "none", or a table of a kind; those that compare the queue with thresholds need not be named."""
     tables: dict[str, tuple[list[str], Schema]] = {}
+    unnamed: Schema = {}
     for row in catalog.markings():
         table = _table("kind", [row["name"]], row, {"at": {"enum": [*get_args(contract.At)]}})
-        if row["name"] == "step":
-            table["required"] = []
-        if row["name"] == "red":
+        if {rule[0] for rule in switch.NAMES["marking"].values()} <= table["properties"].keys():
             table["properties"] |= _of_switches("marking")
-        if row["thresholds"]:
-            cell = "bytes of a cell of the switch, which compares whole cells"
-            table["properties"]["cell"] = {"description": cell, "type": "string", "pattern": UNITS["B"]}
         for key in port_rules(row):
             of_rate = {"type": "object", "additionalProperties": dict(table["properties"][key])}
             table["properties"][key] = _also(table["properties"][key], {"const": RECOMMENDED}, of_rate)
+        if row["thresholds"]:
+            cell = "bytes of a cell of the switch, which compares whole cells"
+            table["properties"]["cell"] = {"description": cell, "type": "string", "pattern": UNITS["B"]}
+            unnamed = _unless_own({**table, "required": []}, unnamed)
         tables[row["name"]] = ([row["name"]], table)
     table = _chosen("kind", tables)
-    step = {"if": {"not": {"required": ["kind"]}}, "then": tables["step"][1]}
-    table |= {"required": [], "allOf": [*table["allOf"], step]}
+    without = {"if": {"not": {"required": ["kind"]}}, "then": unnamed}
+    table |= {"required": [], "allOf": [*table["allOf"], without]}
     return _text_or_table({"const": "none"}, table)
+
+
+def _unless_own(table: Schema, others: Schema) -> Schema:
+    """This schema for what has a property that none of the `others` has; `others` for the rest."""
+    if not others:
+        return table
+    known = others.get("else", others)["properties"]
+    own = [{"required": [key]} for key in table["properties"] if key not in known]
+    return {"if": {"anyOf": own}, "then": table, "else": others}
 
 
 def _table(key: str, names: list[str], row: Row | None, beside: Schema | None = None) -> Schema:

@@ -1215,6 +1215,7 @@ class Driven(Builder):
     The results of such a run have them in this table, so that their scenario is the log of the run. Messages
     of several tables are sent in the order of the column `number`.
 
+    settings: what the program set for senders: columns at_s, flow, window_bytes, rate_bps
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
@@ -1227,6 +1228,7 @@ class Driven(Builder):
     def __init__(
         self,
         *,
+        settings: Columns | None = None,
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,

@@ -210,7 +210,7 @@ def _nothing_marks(scenario: "Scenario") -> list[str]:
         used.label
         for queue in queues
         for used in queue.algorithms
-        if all(lacks_marks(used, other.marking) for other in everywhere)
+        if not used.user_class and all(lacks_marks(used, other.marking) for other in everywhere)
     )
     if not names:
         return []

@@ -8,6 +8,7 @@ from shallows.core import contract
 from shallows.core.contract import Request
 from shallows.scenario import addends, faults, host_costs, needs, port_request
 from shallows.scenario.tables import FLOWLET_GAP, HostTable
+from shallows.traffic import Driven, settings
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
@@ -55,6 +56,9 @@ def request(scenario: "Scenario") -> Request:
             {**cc.to_core(), "acks_every": scenario.hosts.acks_every or cc.acks_every}
             for cc in scenario.flows.ccs
         ],
+        "sender_settings": settings.to_core(
+            table.settings for table in scenario.traffic if isinstance(table, Driven) and table.settings
+        ),
         "host": _host(scenario.hosts),
         "mtu_bytes": scenario.frame.wire,
         "header_bytes": scenario.frame.header,

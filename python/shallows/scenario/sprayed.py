@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from shallows.core.contract import U64
     from shallows.scenario import Scenario
 
-CHANCE = ("packet", "oblivious", "bitmap", "reps")
-"""Choices of a path for each packet that do not look at queues beforehand."""
 FAST = 40 * 10**9
 """The fastest host of DCQCN's paper, in bit/s."""
 SHARE = 0.9
@@ -74,7 +72,7 @@ def _by_chance(scenario: "Scenario") -> bool:
     """Whether packets are sprayed without a view of queues, in a network with several paths."""
     network = scenario.graph
     has_cycle = len(network.link_from) // 2 >= network.nodes
-    return scenario.network.balancing in CHANCE and has_cycle
+    return scenario.network.sprays_by_chance and has_cycle
 
 
 def _names(algorithms: "Iterable[Algorithm]") -> str:

@@ -4,6 +4,7 @@ Pydantic models with exact integers as fields (picoseconds, bytes, bits per seco
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeGuard
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema, field_validator, model_validator
@@ -31,11 +32,19 @@ from shallows.units import (
     TypeName,
 )
 
-BY_HOST = ("oblivious", "bitmap", "reps", "plb")
-"""Kinds of balancing in which hosts choose paths by entropy values."""
+if TYPE_CHECKING:
+    from shallows.core.rows import BalancingRow
 
 FLOWLET_GAP = 100 * 10**6
 """LetFlow's gap in the simulator of ConWeave: 100 us in picoseconds."""
+
+
+@cache
+def balancings() -> "dict[str, BalancingRow]":
+    """What each value of `balancing` does."""
+    from shallows import _core
+
+    return {row["name"]: row for row in _core.balancings()}
 
 
 def _share(value: float) -> float:
@@ -95,18 +104,23 @@ class NetworkTable(QueueTable, frozen=True):
     @property
     def sprays(self) -> bool:
         """Whether packets of a flow take several paths at the same time."""
-        return self.balancing not in ("flow", "flowlet", "plb")
+        return balancings()[self.balancing]["sprays"]
+
+    @property
+    def sprays_by_chance(self) -> bool:
+        """Whether the path of each packet is chosen without a look at queues."""
+        return balancings()[self.balancing]["is_by_chance"]
 
     @model_validator(mode="after")
     def _paths(self) -> Self:
         """Keys of a choice of paths need that choice."""
         if self.entropies is not None:
-            if self.balancing not in BY_HOST:
+            if not balancings()[self.balancing]["takes_entropies"]:
                 expected = f'no such key: balancing = "{self.balancing}" has no entropy values'
                 raise ScenarioError("entropies", self.entropies, expected)
             if self.entropies > 1 << 16 or self.entropies & (self.entropies - 1):
                 raise ScenarioError("entropies", self.entropies, "a power of two up to 65536")
-        if self.flowlet_gap is not None and self.balancing != "flowlet":
+        if self.flowlet_gap is not None and not balancings()[self.balancing]["has_flowlets"]:
             expected = f'no such key: balancing = "{self.balancing}" has no flowlets'
             raise ScenarioError("flowlet_gap", TIME.text(self.flowlet_gap), expected)
         return self

@@ -269,8 +269,8 @@ def _leftovers(runs: Path) -> list[Path]:
 
 
 @contextmanager
-def alone(folder: Path) -> Generator[None]:
-    """Allow only one sweep at a time in a folder."""
+def alone(folder: Path, what: str = "sweep") -> Generator[None]:
+    """Allow only one sweep at a time in a folder, or one of another kind of work."""
     from filelock import FileLock, Timeout
 
     try:
@@ -278,5 +278,5 @@ def alone(folder: Path) -> Generator[None]:
             yield
     except Timeout:
         raise ScenarioError(
-            "another sweep is running in it", None, "another folder: --out", file=str(folder)
+            f"another {what} is running in it", None, "another folder: --out", file=str(folder)
         ) from None

@@ -21,7 +21,6 @@ class Routes:
         self._to, self._from, self._nodes = network.link_to, network.link_from, network.nodes
         self._hosts = network.hosts
         self._trees: dict[int, NDArray[np.intp]] = {}
-        self._hops: dict[int, NDArray[np.intp]] = {}
 
     def path(self, src: int, dst: int) -> "NDArray[np.intp]":
         """The links of one of the shortest paths, from the last to the first."""
@@ -34,49 +33,6 @@ class Routes:
             path.append(link)
             node = int(self._from[link])
         return np.array(path, int)
-
-    def drawn(self, src: int, dst: int, rng: np.random.Generator) -> "NDArray[np.intp]":
-        """The links of a shortest path whose nodes choose among equal next hops at random, as by a hash."""
-        if dst not in self._hops:
-            self._hops[dst] = self._distances(dst)
-        hops, path, node = self._hops[dst], list[int](), src
-        while node != dst:
-            out = self._leaving(np.array([node]))
-            out = out[hops[self._to[out]] == hops[node] - 1]
-            out = out[(self._to[out] >= self._hosts) | (self._to[out] == dst)]
-            path.append(int(out[rng.integers(len(out))]))
-            node = int(self._to[path[-1]])
-        return np.array(path, int)
-
-    def spread(self, src: int, dst: int) -> "tuple[NDArray[np.intp], F64]":
-        """The links of all shortest paths, and the part of the traffic on each if nodes divide it equally."""
-        if dst not in self._hops:
-            self._hops[dst] = self._distances(dst)
-        hops, part = self._hops[dst], np.zeros(self._nodes)
-        nodes, part[src] = np.array([src]), 1.0
-        links, parts = [np.zeros(0, int)], [np.zeros(0)]
-        for distance in range(int(hops[src]) - 1, -1, -1):
-            out = self._leaving(nodes)
-            out = out[hops[self._to[out]] == distance]
-            out = out[(self._to[out] >= self._hosts) | (self._to[out] == dst)]
-            begins = self._from[out]
-            links.append(out)
-            parts.append(part[begins] / np.bincount(begins, minlength=self._nodes)[begins])
-            np.add.at(part, self._to[out], parts[-1])
-            nodes = np.unique(self._to[out])
-        return np.concatenate(links), np.concatenate(parts)
-
-    def _distances(self, node: int) -> "NDArray[np.intp]":
-        """The links from every node to this one, which are as many in the other direction."""
-        hops = np.full(self._nodes, -1)
-        edge, distance, hops[node] = np.array([node]), 0, 0
-        while len(edge):
-            distance += 1
-            reached = np.unique(self._to[self._leaving(edge)])
-            reached = reached[hops[reached] < 0]
-            hops[reached] = distance
-            edge = reached[reached >= self._hosts]
-        return hops
 
     def _leaving(self, nodes: "NDArray[np.integer]") -> "NDArray[np.intp]":
         """The links that begin at any of the `nodes`."""

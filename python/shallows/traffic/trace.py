@@ -19,6 +19,7 @@ from shallows.traffic.flows import Drawn, Draws, full
 from shallows.traffic.kind import Columns, Kind, file_of, rows_of
 from shallows.traffic.offered import Offered
 from shallows.traffic.predecessors import Predecessors
+from shallows.traffic.settings import SettingColumns
 from shallows.units import NEVER, Frame, TypeName
 
 if TYPE_CHECKING:
@@ -246,6 +247,11 @@ class Driven(Listed, frozen=True):
     needed: ClassVar[tuple[str, ...]] = (*TRACE, NUMBER)
 
     kind: Literal["driven"]
+    settings: SettingColumns = Key(
+        None,
+        validate_default=False,
+        description="what the program set for senders: columns at_s, flow, window_bytes, rate_bps",
+    )
 
     @model_validator(mode="after")
     def _without_a_route(self) -> Self:

@@ -58,10 +58,10 @@ pub const PARAMETERS: &[Parameter] = &[
     flag("has_win", "HAS_WIN", false)
         .meaning("a window of the line rate times the base round trip limits what is in flight")
         .source("off, as in the papers; the HPCC simulator's dcqcn_vwin has it on"),
-    flag("var_win", "VAR_WIN", false)
+    flag("var_win", "VAR_WIN", false).needs("has_win")
         .meaning("with has_win: the window follows the rate, as its share of the line rate")
         .source("off, as in the papers; the HPCC simulator's dcqcn_vwin has it on"),
-    time("base_rtt", "GLOBAL_T", 0.0, 0.0..=10.0)
+    time("base_rtt", "GLOBAL_T", 0.0, 0.0..=10.0).needs("has_win")
         .meaning("with has_win: base round trip; 0: that of the flow's own path")
         .source("the flow's own; the HPCC simulator with GLOBAL_T takes the longest of the network"),
     bytes("ack_interval", "L2_ACK_INTERVAL", 16e3, 0.0..=1e9)
@@ -243,6 +243,10 @@ impl Sender for Dcqcn {
     fn on_ack(&mut self, _now: Time, _ack: &Ack) {}
 
     fn on_loss(&mut self, _now: Time, _loss: &Loss) {}
+
+    fn hears_departures(&self) -> bool {
+        true
+    }
 
     fn on_sent(&mut self, now: Time, sent: Bytes) -> bool {
         let begins = !self.begun;

@@ -4,12 +4,14 @@
 //! its paper, `DEVIATIONS`. The state is a struct with a field for each symbol of the paper; parameters are a type of their own. To add
 //! one, write the file, its row here and an event script in `tests/scripts`, as CONTRIBUTING.md describes.
 
+pub mod bbr3;
 pub mod cdg;
 pub mod cubic;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod dx;
 pub mod expresspass;
+pub mod external;
 pub mod fixed;
 pub mod gap;
 pub mod hpcc;
@@ -40,6 +42,8 @@ use crate::units::{Bytes, Rate, Time};
 algorithms! {
     fixed: ACCURATE_ECHO, Marking::Unused;
         "The window never changes.", "Lee et al., SIGCOMM 2012 poster, Fig. 1 (window 1: ping-pong)";
+    external: ACCURATE_ECHO, Marking::WhenFlag("ecn", "step");
+        "Another program sets the window and the pace.", "none: docs/driven.md";
     reno: CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
         "Grows by a packet a round trip, halves on loss.", "RFC 5681, RFC 6582, RFC 3168";
     cubic: CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
@@ -51,6 +55,9 @@ algorithms! {
     prague with DEVIATIONS: PACKET_COUNTS, Marking::Required("step");
         "Cuts in proportion to the share of marked packets, and grows as if its round trip were a reference or more; paced.",
         "L4STeam/udp_prague; draft-briscoe-iccrg-prague-congestion-control";
+    bbr3 with DEVIATIONS: ACCURATE_ECHO, Marking::WhenFlag("ecn", "step");
+        "Models the path by its bandwidth, least round trip and losses, and sends at a rate and with a window that follow; paced.",
+        "draft-ietf-ccwg-bbr";
     hull: ACCURATE_ECHO, Marking::Required("phantom");
         "DCTCP on marks of a virtual queue, so that the real one stays empty; paced.", "Alizadeh et al., NSDI 2012";
     hpcc: ACCURATE_ECHO, Marking::Records("int");
@@ -171,7 +178,13 @@ pub trait Sender: Debug + Send + dyn_clone::DynClone {
     /// Handles a loss: called once for each window of data, and at every timeout.
     fn on_loss(&mut self, now: Time, loss: &Loss);
 
-    /// Handles a frame that left the host; returns whether the decision changed. Only transports without a window call it.
+    /// Returns whether [`Self::on_sent`] is to be called. The transport asks once, before the first packet.
+    fn hears_departures(&self) -> bool {
+        false
+    }
+
+    /// Handles a frame of data that left the host, whose length it gets, after the pace has fixed the departure of the next one. Returns
+    /// whether the decision changed.
     fn on_sent(&mut self, _now: Time, _sent: Bytes) -> bool {
         false
     }
@@ -227,6 +240,13 @@ pub trait Sender: Debug + Send + dyn_clone::DynClone {
 
     /// Called at the time of [`Decision::wake`].
     fn on_wake(&mut self, _now: Time) {}
+
+    /// Takes a window and a pace that another program sets; returns whether it does, which [`Traits::is_driven`] says as well.
+    ///
+    /// [`Traits::is_driven`]: crate::traits::Traits::is_driven
+    fn adopt(&mut self, _window: Bytes, _pace: Option<Rate>) -> bool {
+        false
+    }
 
     /// Returns the present decision.
     fn decision(&self) -> Decision;

@@ -12,6 +12,9 @@
 //! 410us notify -> pace=5              a congestion notification; the pace in Gbps
 //! 420us offer rate=2                  the least rate that the ports on its way offer, in Gbps
 //! 430us records queue=3000 sent=9000 at=410us     of every hop: bytes left behind, bytes gone before, when
+//! 440us lost left_with=20 lost=1 delivered=90   a packet is found lost: packets in flight when it had left, lost since then, delivered by now
+//! 450us spurious                      the losses were none
+//! 455us restart                       the first packet after an idle time leaves
 //! 465us wake                          at the very time it asked for
 //! 470us grant -> credit=0 credit_gap_us=2.6   the next credit is due: its number, the time to the one after, `credit_bytes=`
 //! 490us data number=0 granted=470us   data came that answers a credit
@@ -19,6 +22,8 @@
 //!
 //! A timeout takes `lost=` and the word `repeated` (nothing was acknowledged since the one before). An ack also takes `rtt=` (otherwise now - sent), `delay=` (one way; otherwise half the RTT), `held=` (by the receiver's host), `samples=` (packets that it tells of), `marked=`,
 //! `trimmed=`, `in_flight=`, and the words `idle` (the window did not limit the flow) and `recovering`. Sizes are in packets.
+//! With `interval=` it takes a delivery-rate sample: `prior=` packets delivered when the packet left, `prior_at=`, `delivered=` since then,
+//! `left_with=` in flight then, `lost=` since then, and the word `app_limited`.
 //! After the arrow stand `window=` in packets, `pace=` (0: none) and any probe of the algorithm, to one
 //! part in a thousand.
 

@@ -18,6 +18,7 @@ use crate::observe::Observer;
 use crate::queue::timers::Timer;
 use crate::spec::fault::{Change, Fault};
 use crate::spec::network::Network;
+use crate::spec::setting::SenderSetting;
 
 /// A domain: a part of the network, or all of it. Its alignment is two cache lines, because processors fetch pairs of them, and another
 /// thread may work on the domain beside it.
@@ -89,6 +90,11 @@ impl<O: Observer> Domain<O> {
             self.hosts.report_ports(&mut self.fabric, node);
         }
         self.transmit_behind(fault.link);
+    }
+
+    /// Gives the sender of a flow a window and a pace, if it has started.
+    pub(crate) fn adopt(&mut self, setting: SenderSetting) {
+        self.hosts.adopt(&mut self.fabric, setting);
     }
 
     /// The time of the next event; [`Time::MAX`] if there is none.

@@ -11,7 +11,7 @@
 //!
 //! [`ParallelNetwork::edit`]: crate::parallel::network::ParallelNetwork
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -28,6 +28,7 @@ use crate::host::hosts::Completion;
 use crate::spec::check::MAX_TIME;
 use crate::spec::fault::{Change, Fault};
 use crate::spec::network::{Balancing, Control, FlowSpec, Marking, Network};
+use crate::spec::setting::SenderSetting;
 use crate::spec::task::Numbering;
 
 /// The number of flows that are retired together, so that a look at all packets in flight pays.
@@ -257,18 +258,46 @@ impl Simulation {
     /// # Errors
     /// A mistake in the change, a link that was not named when the run was opened, or that the run has ended. The run is as before.
     pub fn change_link(&mut self, link: u32, change: Change) -> Result<(), String> {
+        self.change_links(&[link], change)
+    }
+
+    /// Changes links at the clock, as [`Self::change_link`] changes one, all or, after an error, none.
+    ///
+    /// # Errors
+    /// See [`Self::change_link`].
+    pub fn change_links(&mut self, links: &[u32], change: Change) -> Result<(), String> {
         let clock = self.check_driven()?;
-        let (place, fault) =
-            (self.network.faults.partition_point(|fault| fault.at <= clock), Fault { at: clock, link, change });
-        self.network.check_fault(place, &fault)?;
-        let may_change = self.network.changing_links();
-        if change.is_of_link() && !may_change.contains(&link) {
-            return Err(format!(
-                "link {link} may not change: expected one that was named at the opening, {may_change:?}"
-            ));
+        let place = self.network.faults.partition_point(|fault| fault.at <= clock);
+        let faults: Vec<_> = links.iter().map(|&link| Fault { at: clock, link, change }).collect();
+        faults.iter().try_for_each(|fault| self.network.check_fault(place, fault))?;
+        if change.is_of_link() {
+            let may_change = self.network.changing_links();
+            if let Some(link) = links.iter().find(|link| !may_change.contains(link)) {
+                return Err(format!(
+                    "link {link} may not change: expected one that was named at the opening, {may_change:?}"
+                ));
+            }
         }
-        self.edit(|network| network.faults.insert(place, fault));
+        self.edit(|network| drop(network.faults.splice(place..place, faults)));
         self.schedule.set(clock, Task::Fault);
+        Ok(())
+    }
+
+    /// Sets windows and paces of flows of `external` at the clock, before everything else that happens then; of flows that start later from
+    /// their start on, and of those that have been retired not at all. The times of the settings have no effect.
+    ///
+    /// # Errors
+    /// A mistake in a setting, a flow of another algorithm, or that the run has ended. The run is as before.
+    pub fn set_senders(&mut self, mut settings: Vec<SenderSetting>) -> Result<(), String> {
+        let clock = self.check_driven()?;
+        settings.retain(|one| one.flow >= self.network.first_flow);
+        let first = self.network.sender_settings.partition_point(|one| one.at <= clock);
+        for (at, one) in (first..).zip(&mut settings) {
+            one.at = clock;
+            self.network.check_sender_setting(at, one)?;
+        }
+        self.edit(|network| drop(network.sender_settings.splice(first..first, settings)));
+        self.schedule.set(clock, Task::SenderSettings);
         Ok(())
     }
 
@@ -301,6 +330,36 @@ impl Simulation {
                 .for_each(|(flow, _)| flow.control = new);
         });
         Ok(new)
+    }
+
+    /// Gives flows of an algorithm that have not started other values of some parameters, in SI base units. Returns its new number; see
+    /// [`Self::change_algorithm`].
+    ///
+    /// # Errors
+    /// An unknown algorithm or parameter, a value out of range, or that the run has ended. The run is as before.
+    pub fn change_parameters(&mut self, number: u32, values: &BTreeMap<String, f64>) -> Result<u32, String> {
+        self.check_driven()?;
+        let controls = &self.network.controls;
+        let known = controls.get(number as usize);
+        let mut control = known.ok_or_else(|| format!("expected one of {} algorithms", controls.len()))?.clone();
+        for (name, &value) in values {
+            control.values.set(name, value).map_err(|problem| format!("{}: {problem}", control.algorithm.name))?;
+        }
+        self.change_algorithm(number, control)
+    }
+
+    /// Changes the markings of links at the clock. All of them get the same one.
+    ///
+    /// # Errors
+    /// See [`Self::change_links`].
+    pub fn change_marking(&mut self, links: &[u32], marking: Marking) -> Result<(), String> {
+        let number = self.network.markings.len() as u32;
+        self.extend(Vec::new(), vec![marking])?;
+        let changed = self.change_links(links, Change::Marking(number));
+        if changed.is_err() {
+            self.edit(|network| network.markings.truncate(number as usize));
+        }
+        changed
     }
 
     /// Adds algorithms and markings, which take the next numbers in the request.

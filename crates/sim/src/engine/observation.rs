@@ -30,6 +30,12 @@ pub struct FlowObservation {
     pub flow: u32,
     /// Distinct payload bytes that have arrived at the receiver.
     pub delivered: u64,
+    /// Packets that the sender has sent, those sent again included.
+    pub sent: u64,
+    /// Payload that the sender knows to have arrived, over any transport but credits.
+    pub acked: u64,
+    /// The part of it that was marked, as its receiver says.
+    pub marked: u64,
     /// Acknowledgements that the sender has received.
     pub acks: u64,
     /// The mean of its smoothed round-trip time over them; zero without any.
@@ -79,6 +85,9 @@ impl Simulation {
                 rows.push(FlowObservation {
                     flow,
                     delivered: receiver.delivered - received.delivered,
+                    sent: u64::from(sender.packets - sent.packets) + sender.retransmits - sent.retransmits,
+                    acked: (sender.acked - sent.acked).0,
+                    marked: (sender.marked - sent.marked).0,
                     acks,
                     srtt,
                     retransmits: sender.retransmits - sent.retransmits,

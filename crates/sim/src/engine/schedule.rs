@@ -17,6 +17,8 @@ pub(crate) enum Task {
     Warmup,
     /// A fault of a link is applied.
     Fault,
+    /// Senders take windows and paces that another program has set.
+    SenderSettings,
     /// Switches have learned of a fault.
     Convergence,
     /// Queues are recorded.
@@ -56,6 +58,9 @@ impl Schedule {
         }
         if let Some(first) = network.faults.first() {
             set(first.at, true, Task::Fault);
+        }
+        if let Some(first) = network.sender_settings.first() {
+            set(first.at, true, Task::SenderSettings);
         }
         if let Some(at) = stall_check {
             set(at, true, Task::StallCheck);

@@ -43,6 +43,8 @@ pub struct Simulation<O = ()> {
     pub(super) record: Recorder,
     /// The number of faults that have been applied.
     pub(super) faults: usize,
+    /// The number of settings of senders that have been applied.
+    pub(super) settings: usize,
     /// By flow: its completion time on an empty path.
     pub(super) ideal: Vec<Time>,
     /// When the warm-up ended.
@@ -125,6 +127,7 @@ impl<O: Observer> Simulation<O> {
             tasks: 0,
             stall_detector,
             faults: 0,
+            settings: 0,
             ideal,
             measured_from: Time::ZERO,
             late: Time::ZERO,

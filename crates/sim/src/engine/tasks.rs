@@ -24,6 +24,7 @@ impl<O: Observer> Simulation<O> {
             Task::End => self.end(),
             Task::Warmup => self.end_warmup(),
             Task::Fault => self.apply_faults(),
+            Task::SenderSettings => self.apply_sender_settings(),
             Task::Convergence => self.converge(),
             Task::Queues => self.record_queues(),
             Task::Probes => self.record_probes(),
@@ -37,11 +38,7 @@ impl<O: Observer> Simulation<O> {
     fn is_stalled(&self) -> bool {
         let waits =
             self.domains.unfinished_tasks() > 0 && self.domains.next_time() == Time::MAX && self.deadlock.is_none();
-        waits
-            && !self.may_grow()
-            && !self.domains.is_part()
-            && !self.schedule.has(Task::Deadlock)
-            && !self.links_may_change()
+        waits && !self.may_grow() && !self.domains.is_part() && !self.schedule.has(Task::Deadlock) && !self.may_change()
     }
 
     /// Ends a run that has reached the packet limit.
@@ -99,7 +96,7 @@ impl<O: Observer> Simulation<O> {
         if let Some((first, count)) = stuck
             && !self.domains.has_starts()
             && !self.may_grow()
-            && !self.links_may_change()
+            && !self.may_change()
             && self.deadlock.is_none()
         {
             self.over = true;
@@ -118,8 +115,9 @@ impl<O: Observer> Simulation<O> {
         self.driver.as_ref().is_some_and(|driver| driver.open)
     }
 
-    fn links_may_change(&self) -> bool {
-        self.schedule.has(Task::Fault) || self.schedule.has(Task::Convergence)
+    /// Whether links or senders may change, so that flows that cannot make progress may make some later.
+    fn may_change(&self) -> bool {
+        [Task::Fault, Task::SenderSettings, Task::Convergence].into_iter().any(|task| self.schedule.has(task))
     }
 
     /// Applies all faults that are due, and schedules the next one.
@@ -134,6 +132,18 @@ impl<O: Observer> Simulation<O> {
             if let Some(at) = self.heard_at(change) {
                 self.schedule.set(at, Task::Convergence);
             }
+        }
+    }
+
+    /// Applies all settings of senders that are due, and schedules the next ones.
+    fn apply_sender_settings(&mut self) {
+        let now = self.now();
+        while let Some(&setting) = self.network.sender_settings.get(self.settings) {
+            if setting.at > now {
+                return self.schedule.set(setting.at, Task::SenderSettings);
+            }
+            self.domains.adopt(setting);
+            self.settings += 1;
         }
     }
 

@@ -51,7 +51,7 @@ impl<O: Observer> Fabric<O> {
         };
         let in_turn = balancing == Balancing::RoundRobin;
         let nth = |count| if in_turn { number as usize % count } else { self.balanced.draw(count, number) };
-        if balancing == Balancing::Flowlet {
+        if balancing.has_flowlets() {
             return self.flowlet(switch, &packet, number);
         }
         if balancing != Balancing::Queue && !self.network.links_change() {

@@ -29,6 +29,7 @@ use crate::port::admission::Incoming;
 use crate::queue::timers::{Kind, Timer};
 use crate::randomness::Randomness;
 use crate::spec::network::{Balancing, FlowSpec, Network};
+use crate::spec::setting::SenderSetting;
 use crate::spec::task::Numbering;
 
 /// All hosts of a domain.
@@ -543,7 +544,10 @@ impl Hosts {
     fn start_flow<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
         let active = &mut self.active[self.network.flow(flow).src as usize];
         let setup = Setup { network: &self.network, routes: &fabric.routes, nics: &self.nics };
-        let sender = setup.sender(flow, fabric.now, *active);
+        let mut sender = setup.sender(flow, fabric.now, *active);
+        if let Some(set) = self.network.set_before(flow, fabric.now) {
+            sender.adopt(set.window, set.pace());
+        }
         *active += 1;
         self.sender_stats[flow as usize].start = fabric.now;
         self.senders.insert(flow, sender);
@@ -553,6 +557,13 @@ impl Hosts {
         }
         self.resume_flow(fabric, flow);
         self.report_to_new_peer(fabric, flow, false);
+    }
+
+    /// Gives the sender of a flow a window and a pace, if it has started.
+    pub(crate) fn adopt<O: Observer>(&mut self, fabric: &mut Fabric<O>, setting: SenderSetting) {
+        let Some(sender) = self.senders.get_mut(setting.flow) else { return };
+        sender.adopt(setting.window, setting.pace());
+        self.resume_flow(fabric, setting.flow);
     }
 
     /// Handles the time at which the application of a flow pauses or resumes.

@@ -19,6 +19,7 @@ impl Hosts {
             stats.timeout_wait = common.repairs.waits.total();
             stats.credits_wasted = sender.credits_wasted();
             stats.rtt = sender.rtt();
+            (stats.packets, stats.acked, stats.marked) = (sender.progress().0, common.gate.acked, common.gate.marked);
             self.randomness.balancing |= sender.paths.as_ref().is_some_and(|paths| paths.has_drawn());
             if common.gate.control.has_drawn() {
                 self.randomness.controls.insert(self.network.flow(flow).control);

@@ -1,6 +1,6 @@
 //! Statistics of flows: the counters that each end keeps, and the report that combines them.
 
-use shallows_cc::units::Time;
+use shallows_cc::units::{Bytes, Time};
 
 use crate::host::waits::TotalWait;
 
@@ -70,10 +70,15 @@ impl FlowReport {
 pub struct SenderStats {
     /// When the flow started; [`Time::MAX`] before that.
     pub start: Time,
+    /// Packets sent, each once however often it is sent again.
+    pub packets: u32,
     pub retransmits: u64,
     pub timeouts: u64,
     pub timeout_wait: TotalWait,
     pub credits_wasted: u64,
+    /// Payload acknowledged, and the part of it that was marked.
+    pub acked: Bytes,
+    pub marked: Bytes,
     pub rtt: RttStats,
 }
 
@@ -81,10 +86,13 @@ impl SenderStats {
     /// Statistics of a flow that has not started.
     pub const NONE: Self = Self {
         start: Time::MAX,
+        packets: 0,
         retransmits: 0,
         timeouts: 0,
         timeout_wait: TotalWait::NONE,
         credits_wasted: 0,
+        acked: Bytes::ZERO,
+        marked: Bytes::ZERO,
         rtt: RttStats::NONE,
     };
 }

@@ -14,6 +14,7 @@ mod kind;
 mod pulled;
 mod roce;
 mod slab;
+mod wire;
 
 pub(crate) use kind::KIND_BITS;
 pub use kind::{PACKET_KINDS, PacketKind};

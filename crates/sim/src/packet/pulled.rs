@@ -2,43 +2,45 @@
 
 use shallows_cc::units::Time;
 
-/// Data of a flow of which each packet is acknowledged; whole, trimmed, or returning to its sender.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PulledData {
-    /// Departure from the sending host.
-    pub sent: Time,
-    /// Sequence number in the flow.
-    pub seq: u32,
-    /// The credit that its sender asks for, in bytes since the start; zero where receivers grant none.
-    pub target: u64,
-}
+use crate::packet::wire::fields;
 
-/// Acknowledgement, positive or negative, of one packet.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PulledAnswer {
-    /// Departure of the packet from its host.
-    pub sent: Time,
-    /// One-way delay of the acknowledged frame.
-    pub delay: Time,
-    /// Sequence number of the packet.
-    pub seq: u32,
-    /// What has been pulled so far, trimmed packets and retransmissions included: packets, or bytes of credit; zero without pulls.
-    pub pulled: u64,
-    /// Whether this acknowledgement pulls the last of these packets.
-    pub is_pull: bool,
-    /// Whether the packet was marked (ECN echo).
-    pub marked: bool,
-    /// Packets that have arrived, over connections that find losses by it.
-    pub sack: Sack,
-}
+fields! {
+    /// Data of a flow of which each packet is acknowledged; whole, trimmed, or returning to its sender.
+    pub struct PulledData {
+        /// Departure from the sending host.
+        pub sent: Time,
+        /// Sequence number in the flow.
+        pub seq: u32,
+        /// The credit that its sender asks for, in bytes since the start; zero where receivers grant none.
+        pub target: u64,
+    }
 
-/// Selective acknowledgement: the packets below a number, and of the 64 from there on those whose bit is set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sack {
-    /// All packets below have arrived.
-    pub cumulative: u32,
-    /// Bit `n` is set if the packet `cumulative + n` has arrived.
-    pub bitmap: u64,
+    /// Acknowledgement, positive or negative, of one packet.
+    pub struct PulledAnswer {
+        /// Departure of the packet from its host.
+        pub sent: Time,
+        /// One-way delay of the acknowledged frame.
+        pub delay: Time,
+        /// Sequence number of the packet.
+        pub seq: u32,
+        /// What has been pulled so far, trimmed packets and retransmissions included: packets, or bytes of credit; zero without pulls.
+        pub pulled: u64,
+        /// Whether this acknowledgement pulls the last of these packets.
+        pub is_pull: bool,
+        /// Whether the packet was marked (ECN echo).
+        pub marked: bool,
+        /// Packets that have arrived, over connections that find losses by it.
+        pub sack: Sack,
+    }
+
+    /// Selective acknowledgement: the packets below a number, and of the 64 from there on those whose bit is set.
+    #[derive(PartialEq, Eq)]
+    pub struct Sack {
+        /// All packets below have arrived.
+        pub cumulative: u32,
+        /// Bit `n` is set if the packet `cumulative + n` has arrived.
+        pub bitmap: u64,
+    }
 }
 
 impl Sack {

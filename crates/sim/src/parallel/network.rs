@@ -24,6 +24,7 @@ use crate::port::{Carried, PortReport};
 use crate::randomness::Randomness;
 use crate::spec::fault::Fault;
 use crate::spec::network::{Balancing, Network};
+use crate::spec::setting::SenderSetting;
 
 /// The network.
 #[derive(Clone, Debug)]
@@ -312,6 +313,12 @@ impl<O: Observer> ParallelNetwork<O> {
         let (up, down) = (self.up(fault.link), self.down(fault.link));
         self.domains[down].fabric.change_wire(number, fault);
         self.domains[up].change(fault);
+    }
+
+    /// Gives the sender of a flow a window and a pace.
+    pub(crate) fn adopt(&mut self, setting: SenderSetting) {
+        let src = self.of_host(self.network.flow(setting.flow).src);
+        self.domains[src].adopt(setting);
     }
 
     /// Whether the wire of a link loses every packet, though the link is up.

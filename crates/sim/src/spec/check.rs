@@ -10,6 +10,7 @@ use crate::spec::fault::{Change, Fault};
 use crate::spec::flow::FlowSpec;
 use crate::spec::network::{Balancing, FEW_ENTITIES, Network, RouteLink};
 use crate::spec::ports::{ClassOf, Discipline, PortSpec};
+use crate::spec::setting::SenderSetting;
 
 /// Largest number of entities of the event queue ([`Network::entities`]).
 pub const MAX_ENTITIES: usize = 1 << 24;
@@ -95,6 +96,7 @@ impl Network {
         self.check_times_ahead()?;
         self.check_record()?;
         self.flows.iter().enumerate().try_for_each(|(at, flow)| self.check_flow(at, flow))?;
+        self.check_sender_settings()?;
         self.check_paths()?;
         self.check_tasks()
     }
@@ -375,6 +377,32 @@ impl Network {
         let interrupts = matches!(change, Change::Down | Change::Up | Change::Rate(_) | Change::Pause | Change::Resume);
         let scheduled = port.discipline.is_some() || !interrupts;
         ensure!(scheduled, "faults[{at}].link", fault.link, "a link whose port has classes");
+        Ok(())
+    }
+
+    fn check_sender_settings(&self) -> Result<(), Mistake> {
+        for (at, one) in self.sender_settings.iter().enumerate() {
+            self.check_sender_setting(at, one)?;
+            let before = self.sender_settings[at.saturating_sub(1)].at;
+            ensure!(one.at >= before, "sender_settings.time_ps[{at}]", one.at.0, "the order of time");
+        }
+        Ok(())
+    }
+
+    /// Checks a setting of a sender but for its place among the others.
+    pub(crate) fn check_sender_setting(&self, at: usize, one: &SenderSetting) -> Result<(), Mistake> {
+        let &SenderSetting { flow, at: Time(time), window: Bytes(window), rate: Rate(rate) } = one;
+        let numbers = self.flow_numbers();
+        let expected = format!("one of the flows from {} on, to {}", numbers.start, numbers.end);
+        ensure!(numbers.contains(&flow), "sender_settings.flow[{at}]", flow, "{expected}");
+        let algorithm = self.controls[self.flow(flow).control as usize].algorithm;
+        let (name, driven) = (algorithm.name, algorithm.traits.is_driven);
+        ensure!(driven, "sender_settings.flow[{at}]", flow, "a flow whose algorithm a program drives, not {name}");
+        let most = MAX_TIME.0;
+        ensure!(time <= most, "sender_settings.time_ps[{at}]", time, "at most {most}");
+        ensure!(window > 0, "sender_settings.window_bytes[{at}]", window, "1 or more");
+        let paced = rate == 0 || rate >= MIN_RATE;
+        ensure!(paced, "sender_settings.rate_bps[{at}]", rate, "0, or {MIN_RATE} or more");
         Ok(())
     }
 

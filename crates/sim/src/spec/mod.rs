@@ -19,4 +19,5 @@ pub mod host;
 pub mod network;
 pub mod path;
 pub mod ports;
+pub mod setting;
 pub mod task;

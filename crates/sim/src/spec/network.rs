@@ -18,6 +18,7 @@ pub use crate::spec::path::{PathHash, RouteLink};
 pub use crate::spec::ports::{
     ClassOf, ClassSpec, Discipline, Limit, Marking, PauseSpec, PortSpec, Shaper, SharedSpec, TrafficClass,
 };
+pub use crate::spec::setting::SenderSetting;
 
 /// Number of entities above which a key of the event queue has fewer bits for the time.
 pub const FEW_ENTITIES: usize = 1 << 20;
@@ -61,6 +62,24 @@ impl Balancing {
     #[must_use]
     pub const fn is_by_host(self) -> bool {
         matches!(self, Self::Oblivious | Self::Bitmap | Self::Reps | Self::Plb | Self::Mrc)
+    }
+
+    /// Whether the request says how many entropy values a flow has; the algorithm of MRC has their number.
+    #[must_use]
+    pub const fn takes_entropies(self) -> bool {
+        self.is_by_host() && !matches!(self, Self::Mrc)
+    }
+
+    /// Whether the path of each packet is chosen without a look at queues.
+    #[must_use]
+    pub const fn is_by_chance(self) -> bool {
+        matches!(self, Self::Packet | Self::Oblivious | Self::Bitmap | Self::Reps)
+    }
+
+    /// Whether paths change after a pause of a flow.
+    #[must_use]
+    pub const fn has_flowlets(self) -> bool {
+        matches!(self, Self::Flowlet)
     }
 }
 
@@ -110,6 +129,9 @@ request! {
         computations: Vec<ComputationSpec>,
         /// Algorithms, to which `flows.cc` refers.
         ccs: Vec<ControlSpec>,
+        /// Windows and paces that a program sets for flows of `external`, in order of time.
+        #[serde(deserialize_with = "columns")]
+        sender_settings: Vec<SenderSetting>,
         /// Settings of all hosts.
         host: HostSpec,
         /// `network.mtu`.
@@ -153,6 +175,13 @@ impl Network {
     #[inline]
     #[must_use]
     pub fn links_change(&self) -> bool {
+        // Asked for each packet that switches spray.
+        !(self.faults.is_empty() && self.changing.is_empty()) && self.has_changes_of_links()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn has_changes_of_links(&self) -> bool {
         self.faults.iter().any(|fault| fault.change.is_of_link()) || !self.changing.is_empty()
     }
 
@@ -178,6 +207,13 @@ impl Network {
     #[must_use]
     pub fn mss(&self) -> Bytes {
         self.mtu - self.header
+    }
+
+    /// The window and pace that a flow has from its start at `now` on, if a program has set them before.
+    pub(crate) fn set_before(&self, flow: u32, now: Time) -> Option<&SenderSetting> {
+        let driven = |control: &Control| control.algorithm.traits.is_driven;
+        self.controls.iter().any(driven).then_some(())?;
+        self.sender_settings.iter().rev().find(|one| one.flow == flow && one.at <= now)
     }
 
     /// The number that switches hash to choose the path of a flow.
@@ -286,6 +322,7 @@ impl Network {
             ccs: Vec::new(),
             controls: Vec::new(),
             changing: Vec::new(),
+            sender_settings: Vec::new(),
             first_flow: 0,
             host: HostSpec {
                 nic: Nic::Fair,

@@ -181,6 +181,9 @@ macro_rules! choice {
         }
 
         impl $name {
+            /// Every value, in the order of their declaration.
+            pub const ALL: &[Self] = &[$(Self::$word,)+];
+
             /// The word of a request.
             #[must_use]
             pub const fn text(self) -> &'static str {

@@ -43,7 +43,6 @@ impl Bursts {
         if let Some(rate) = self.rate {
             self.until = (now + rate.time_to_send(length)).min(gate.next_paced);
         }
-        gate.on_sent(now, length);
     }
 
     /// Returns the end of the segment of which frames below `next` have been sent. A segment is always sent to its end.

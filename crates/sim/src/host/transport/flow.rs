@@ -18,7 +18,7 @@ use crate::host::transport::pulled::Recovery;
 use crate::host::transport::selective::Arrivals;
 use crate::host::transport::status::{Readiness, SendStatus};
 use crate::host::waits::Waits;
-use crate::packet::Slab;
+use crate::packet::{Packet, PacketKind, Slab};
 use crate::spec::network::{MIN_FRAME, Supply};
 
 /// Retransmissions and timeouts of a flow.
@@ -112,6 +112,14 @@ impl Common {
         }
     }
 
+    /// Tells the algorithm of a frame of data that has left, and reads its decision if that has changed it.
+    #[inline(never)]
+    fn report_departure(&mut self, now: Time, packet: &Packet) {
+        if packet.flags.is(PacketKind::Data) && self.gate.control.on_sent(now, packet.bytes()) {
+            self.gate.decide();
+        }
+    }
+
     /// Records for delivery-rate samples the arrivals that an acknowledgement reports, whose newest packet left at `answered`. Tells the
     /// algorithm of packets that it shows to be `lost`, and of losses that were none.
     #[inline]
@@ -155,6 +163,13 @@ impl Common {
             if let Some(lost) = delivery.on_lost(seq, self.position.next, &self.position.message) {
                 self.gate.control.on_packet_lost(now, &lost);
             }
+        }
+    }
+
+    /// Reads the decision of an algorithm that has been told of lost packets and of nothing else.
+    pub(crate) fn decide_after_lost_packets(&mut self) {
+        if self.delivery.is_some() {
+            self.gate.decide();
         }
     }
 }
@@ -273,7 +288,11 @@ impl<R: Reliability> Flow<R> {
     /// Creates the next packet and returns its index; `header` is the length of a data frame without its payload.
     #[inline(always)]
     pub(crate) fn send(&mut self, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
-        self.reliability.send(&mut self.common, now, header, out)
+        let at = self.reliability.send(&mut self.common, now, header, out);
+        if self.common.gate.hears_departures {
+            self.common.report_departure(now, &out.packets[at]);
+        }
+        at
     }
 
     /// Returns the time for a new timer, if no earlier one is set.

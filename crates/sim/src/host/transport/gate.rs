@@ -22,13 +22,19 @@ pub(crate) struct Gate {
     /// Cache of the last gap: pace, packet length and their quotient. Successive packets mostly have equal gaps.
     gap: (Rate, Bytes, Time),
     last_rtt: Time,
-    /// Payload acknowledged since the last report.
+    /// Payload acknowledged so far, and up to the last report.
     pub acked: Bytes,
+    reported: Bytes,
+    /// Payload acknowledged as marked so far.
+    pub marked: Bytes,
+    /// Whether the algorithm is told of each frame that leaves.
+    pub hears_departures: bool,
 }
 
 impl Gate {
     pub fn new(control: Box<dyn Sender>) -> Self {
         let mut gate = Self {
+            hears_departures: control.hears_departures(),
             control,
             window: Bytes::ZERO,
             pace: None,
@@ -40,6 +46,8 @@ impl Gate {
             gap: (Rate::ZERO, Bytes::ZERO, Time::ZERO),
             last_rtt: Time::ZERO,
             acked: Bytes::ZERO,
+            reported: Bytes::ZERO,
+            marked: Bytes::ZERO,
         };
         gate.decide();
         gate
@@ -82,16 +90,9 @@ impl Gate {
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
         self.last_rtt = ack.rtt;
         self.acked += ack.acked;
+        self.marked += ack.marked;
         let decision = self.control.decide_on(now, ack);
         self.apply(decision);
-    }
-
-    /// Tells the algorithm of a departing frame, and reads its decision if the algorithm changed it.
-    #[inline]
-    pub(crate) fn on_sent(&mut self, now: Time, length: Bytes) {
-        if self.control.on_sent(now, length) {
-            self.decide();
-        }
     }
 
     /// Handles the wake timer.
@@ -99,6 +100,23 @@ impl Gate {
         self.armed_wake = Time::MAX;
         self.control.on_wake(now);
         self.decide();
+    }
+
+    /// Passes a window and a pace that another program sets to the algorithm, and reads its decision. The next packet leaves by the new
+    /// pace, as if it had been valid when the last one left.
+    pub(crate) fn adopt(&mut self, window: Bytes, pace: Option<Rate>) {
+        match pace {
+            Some(pace) if self.pace.is_some() => {
+                let (_, length, gap) = self.gap;
+                self.gap = (pace, length, pace.time_to_send(length));
+                self.next_paced = self.next_paced.saturating_sub(gap) + self.gap.2;
+            }
+            Some(_) => {}
+            None => self.next_paced = Time::ZERO,
+        }
+        if self.control.adopt(window, pace) {
+            self.decide();
+        }
     }
 
     /// Returns the time at which pacing lets the next packet leave, unless it may leave now.
@@ -127,7 +145,7 @@ impl Gate {
         if self.last_rtt > Time::ZERO {
             record("rtt_us", self.last_rtt.as_micros());
         }
-        let acked = std::mem::take(&mut self.acked);
+        let acked = self.acked - std::mem::replace(&mut self.reported, self.acked);
         if since > Time::ZERO {
             record("rate_gbps", acked.0 as f64 * 8e3 / since.0 as f64);
         }
@@ -163,7 +181,8 @@ mod tests {
         let mut gate = Gate::new(Box::new(Halving(Rate::from_gbps(8))));
         let mut takes = |length, slower| {
             if slower {
-                gate.on_sent(Time::ZERO, Bytes(length));
+                gate.control.on_sent(Time::ZERO, Bytes(length));
+                gate.decide();
             }
             gate.advance_pacing(Time::ZERO, Bytes(length));
             gate.next_paced

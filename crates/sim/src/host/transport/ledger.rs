@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use shallows_cc::units::Time;
+use shallows_cc::units::{Bytes, Time};
 
+use crate::host::transport::message::Message;
 use crate::host::transport::selective::{Arrivals, Ranges};
 
 /// State of a packet that has been sent.
@@ -155,6 +156,34 @@ impl<T: Copy> Ledger<T> {
     /// Returns how many packets acknowledgements have covered as blocks.
     pub(crate) fn covered(&self) -> u32 {
         self.covered.count()
+    }
+}
+
+/// Packets that an event has shown to be lost, of which the sender did not know that.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Losses {
+    pub packets: u32,
+    /// Number after the last of them.
+    pub below: u32,
+}
+
+impl Losses {
+    /// Adds a packet.
+    #[inline]
+    pub(crate) fn add(&mut self, seq: u32) {
+        self.packets += 1;
+        self.below = self.below.max(seq + 1);
+    }
+
+    /// Returns whether there are some.
+    #[inline]
+    pub(crate) const fn any(&self) -> bool {
+        self.packets > 0
+    }
+
+    /// Returns their payload.
+    pub(crate) fn payload(&self, message: &Message) -> Bytes {
+        message.payload_of(self.packets, self.below)
     }
 }
 

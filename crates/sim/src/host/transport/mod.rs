@@ -13,9 +13,11 @@
 //! The sender of every transport is a [`flow::Flow`]: what all keep ([`flow::Common`], [`position`]) and one [`flow::Reliability`].
 //! Reliabilities that know each packet keep a [`ledger`]. The receiver is an [`inflow::Inflow`]: what has arrived, and one [`inflow::Feedback`].
 //!
-//! To add a transport, implement [`flow::Reliability`] and [`inflow::Feedback`], add a variant to the enums in
-//! `sender.rs` and `receiver.rs`, and name it in [`shallows_cc::catalog::Reliability`] or [`shallows_cc::catalog::SendControl`].
+//! To add a transport, implement [`flow::Reliability`] and [`inflow::Feedback`], add a variant to the enums of [`reliabilities`], and name
+//! it in [`shallows_cc::catalog::Reliability`] or [`shallows_cc::catalog::SendControl`].
 
+#[cfg(test)]
+mod bbr_cases;
 mod bursts;
 mod channel;
 mod config;
@@ -40,6 +42,7 @@ mod rack;
 mod rated;
 mod reassembly;
 mod receiver;
+mod reliabilities;
 mod reordering;
 mod selective;
 mod sender;
@@ -47,7 +50,9 @@ mod status;
 
 pub(crate) use config::{FlowEndpoint, ReceiverConfig, SenderConfig};
 pub(crate) use packet_sink::PacketSink;
-pub(crate) use receiver::{FlowReceiver, reply_after_close};
+pub(crate) use receiver::FlowReceiver;
+pub use reliabilities::exchanges;
+pub(crate) use reliabilities::reply_after_close;
 pub(crate) use sender::FlowSender;
 pub use status::{BlockedBy, Readiness, SenderState};
 pub(crate) use status::{ReceiverEvent, SendStatus};

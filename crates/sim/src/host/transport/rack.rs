@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 
 use shallows_cc::units::Time;
 
-use crate::host::transport::ledger::{Covered, Ledger, State};
+use crate::host::transport::ledger::{Covered, Ledger, Losses, State};
 use crate::host::transport::selective::Arrivals;
 
 /// DupThresh of RFC 8985 §6.2.
@@ -188,12 +188,11 @@ impl Rack {
         (self.min_rtt / 4 * u64::from(self.multiplier)).min(srtt)
     }
 
-    /// Detects losses (step 5) and sets [`Self::deadline`] to the time of the next one. Returns true if there are new ones.
+    /// Detects losses (step 5) and sets [`Self::deadline`] to the time of the next one. Returns the new ones.
     ///
     /// The RFC waits until all suspected packets are due; here each is lost when it is due.
-    pub(crate) fn detect_losses(&mut self, now: Time, srtt: Time, recovering: bool) -> bool {
-        let patience = self.patience(srtt, recovering);
-        let before = self.ledger.missing().len();
+    pub(crate) fn detect_losses(&mut self, now: Time, srtt: Time, recovering: bool) -> Losses {
+        let (patience, mut lost) = (self.patience(srtt, recovering), Losses::default());
         self.deadline = Time::MAX;
         while let Some(&(left, seq)) = self.order.front() {
             if self.ledger.is_in_flight(left, seq) {
@@ -205,23 +204,26 @@ impl Rack {
                     break;
                 }
                 self.ledger.lose(seq);
+                lost.add(seq);
             }
             self.order.pop_front();
         }
-        self.ledger.missing().len() > before
+        lost
     }
 
-    /// Marks the losses at a timeout (§6.3): the first packet that has not arrived, and those that are due.
-    pub fn on_timeout(&mut self, now: Time, srtt: Time) {
-        let patience = self.patience(srtt, true);
+    /// Marks the losses at a timeout (§6.3): the first packet that has not arrived, and those that are due. Returns them.
+    pub(crate) fn on_timeout(&mut self, now: Time, srtt: Time) -> Losses {
+        let (patience, mut lost) = (self.patience(srtt, true), Losses::default());
         for seq in self.ledger.first()..self.ledger.next() {
             let packet = self.ledger.known(seq);
             let due = seq == self.ledger.first() || packet.left + patience <= now;
             if due && packet.state == State::InFlight {
                 self.ledger.lose(seq);
+                lost.add(seq);
             }
         }
         self.deadline = Time::MAX;
+        lost
     }
 }
 
@@ -244,7 +246,7 @@ mod tests {
         let block = (block.1 > block.0).then_some(block);
         rack.record_arrivals(us(at), Arrivals { cumulative, block }, us(answered));
         rack.adapt(false);
-        rack.detect_losses(us(at), us(100), false)
+        rack.detect_losses(us(at), us(100), false).any()
     }
 
     /// RFC 8985 §3.3 and §6.2: before any reordering was seen, two packets behind a hole leave it a quarter of the round trip, and
@@ -270,8 +272,8 @@ mod tests {
             assert!(!arrive(&mut rack, 100 + u64::from(end) - 1, 2, (3, end), u64::from(end) - 1));
         }
         assert_eq!(rack.deadline, us(2 + 100 + 25));
-        assert!(!rack.detect_losses(us(126), us(100), false));
-        assert!(rack.detect_losses(us(127), us(100), false));
+        assert!(!rack.detect_losses(us(126), us(100), false).any());
+        assert!(rack.detect_losses(us(127), us(100), false).any());
         assert_eq!((rack.first_lost(), rack.lost_below()), (Some(2), 3));
     }
 
@@ -309,7 +311,7 @@ mod tests {
         let mut rack = ten(Tolerance::Sprayed);
         assert!(!arrive(&mut rack, 109, 0, (1, 10), 9));
         assert_eq!(rack.deadline, us(216));
-        assert!(rack.detect_losses(us(216), us(100), false));
+        assert!(rack.detect_losses(us(216), us(100), false).any());
     }
 
     /// §6.3: at a timeout the first packet is lost, and those that are due; others are still in flight.

@@ -1,58 +1,16 @@
 //! The receiving end of a flow, whatever its transport.
 
-use shallows_cc::catalog::{Reliability, SendControl, Transport};
-use shallows_cc::units::{Bytes, Time};
+use shallows_cc::catalog::Transport;
+use shallows_cc::units::Time;
 
 use crate::host::transport::config::{FlowEndpoint, ReceiverConfig};
-use crate::host::transport::credit::{self, CreditFeedback};
-use crate::host::transport::go_back_n::RoceFeedback;
 use crate::host::transport::inband::InbandEcho;
-use crate::host::transport::inflow::{Feedback as _, Inflow, Intake};
-use crate::host::transport::message::Message;
+use crate::host::transport::inflow::{Feedback as _, Intake};
 use crate::host::transport::packet_sink::PacketSink;
-use crate::host::transport::pulled::{PerPacketFeedback, Pull, Pulls};
-use crate::host::transport::selective::SelectiveFeedback;
+use crate::host::transport::pulled::{Pull, Pulls};
+use crate::host::transport::reliabilities::{AnyReceiver, of_any_receiver};
 use crate::host::transport::status::{ReceiverEvent, Responses};
-use crate::packet::header::{Header, PulledAnswer, RoceAnswer, RoceData, Sack, TcpAck};
 use crate::packet::{Flags, Slab};
-use crate::spec::network::MIN_FRAME;
-
-/// Receiver of any transport.
-#[derive(Clone, Debug)]
-// A separate tag, as in `AnySender`.
-#[repr(u8)]
-enum AnyReceiver {
-    Selective(Inflow<SelectiveFeedback>),
-    Roce(Inflow<RoceFeedback>),
-    Credit(Inflow<CreditFeedback>),
-    PerPacket(Inflow<PerPacketFeedback>),
-}
-
-impl AnyReceiver {
-    /// Creates the receiver of a transport.
-    fn new(transport: &Transport, config: ReceiverConfig) -> Self {
-        match (transport.reliability, transport.leave) {
-            (Reliability::Unordered, leave) => {
-                Self::PerPacket(Inflow::new(config, |config| PerPacketFeedback::new(config, leave)))
-            }
-            (Reliability::Selective { .. }, _) => Self::Selective(Inflow::new(config, SelectiveFeedback::new)),
-            (Reliability::GoBackN, SendControl::OnCredits) => Self::Credit(Inflow::new(config, CreditFeedback::new)),
-            (Reliability::GoBackN, _) => Self::Roce(Inflow::new(config, RoceFeedback::new)),
-        }
-    }
-}
-
-/// Evaluates an expression for the [`Inflow`] of an [`AnyReceiver`], whatever its feedback.
-macro_rules! of_any {
-    ($receiver:expr, $inflow:ident => $value:expr) => {
-        match $receiver {
-            AnyReceiver::Selective($inflow) => $value,
-            AnyReceiver::Roce($inflow) => $value,
-            AnyReceiver::Credit($inflow) => $value,
-            AnyReceiver::PerPacket($inflow) => $value,
-        }
-    };
-}
 
 /// Receiving end of a flow.
 #[derive(Clone, Debug)]
@@ -102,7 +60,7 @@ impl FlowReceiver {
     #[inline(always)]
     fn handle(&mut self, now: Time, at: u32, flags: Flags, packets: &mut Slab) -> ReceiverEvent {
         let out = &mut PacketSink::new(self.endpoint, packets);
-        of_any!(&mut self.receiver, inflow => {
+        of_any_receiver!(&mut self.receiver, inflow => {
             let responses = inflow.on_packet(now, (at, flags), self.echo.as_mut(), out);
             inflow.event(responses)
         })
@@ -112,7 +70,7 @@ impl FlowReceiver {
     #[inline(always)]
     pub(crate) fn on_timer(&mut self, now: Time, packets: &mut Slab) -> ReceiverEvent {
         let out = &mut PacketSink::new(self.endpoint, packets);
-        let event = of_any!(&mut self.receiver, inflow => {
+        let event = of_any_receiver!(&mut self.receiver, inflow => {
             let responses = inflow.on_timer(now, out);
             inflow.event(responses)
         });
@@ -125,15 +83,15 @@ impl FlowReceiver {
         event
     }
 
-    /// Returns true if every byte has arrived and nothing is left to send. [`reply_after_close`] then handles later packets.
+    /// Returns true if every byte has arrived and nothing is left to send. [`super::reply_after_close`] then handles later packets.
     pub fn may_close(&self) -> bool {
-        let pending = of_any!(&self.receiver, inflow => inflow.feedback.ack_pending());
+        let pending = of_any_receiver!(&self.receiver, inflow => inflow.feedback.ack_pending());
         self.intake().reassembly.complete() && !pending
     }
 
     #[inline]
     fn pulls(&mut self) -> Option<&mut Pulls> {
-        of_any!(&mut self.receiver, inflow => inflow.feedback.pulls_mut())
+        of_any_receiver!(&mut self.receiver, inflow => inflow.feedback.pulls_mut())
     }
 
     /// Returns true if the flow newly owes pulls, and must join the run queue of its host's pull pacer.
@@ -145,7 +103,7 @@ impl FlowReceiver {
     /// Returns whether an answer to data can be the pull as well.
     #[inline]
     pub fn pulls_with_answers(&self) -> bool {
-        of_any!(&self.receiver, inflow => inflow.feedback.pulls()).is_some_and(Pulls::pulls_with_answers)
+        of_any_receiver!(&self.receiver, inflow => inflow.feedback.pulls()).is_some_and(Pulls::pulls_with_answers)
     }
 
     /// Makes the answer in slot `at` a pull as well.
@@ -181,63 +139,34 @@ impl FlowReceiver {
     /// Returns what every receiver keeps.
     #[inline]
     pub(crate) fn intake(&self) -> &Intake {
-        of_any!(&self.receiver, inflow => &inflow.intake)
+        of_any_receiver!(&self.receiver, inflow => &inflow.intake)
     }
 
     /// Returns the number of credits sent.
     pub(crate) fn credits(&self) -> u64 {
-        of_any!(&self.receiver, inflow => inflow.feedback.credits())
+        of_any_receiver!(&self.receiver, inflow => inflow.feedback.credits())
     }
 
     /// Returns true once the algorithm has drawn a random number.
     pub(crate) fn has_drawn(&self) -> bool {
-        of_any!(&self.receiver, inflow => inflow.feedback.has_drawn())
+        of_any_receiver!(&self.receiver, inflow => inflow.feedback.has_drawn())
     }
 
     /// Reports internal variables, if the receiver is where the algorithm runs.
     pub(crate) fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
-        of_any!(&self.receiver, inflow => inflow.feedback.probe(record));
+        of_any_receiver!(&self.receiver, inflow => inflow.feedback.probe(record));
     }
-}
-
-/// Returns the answer to a packet of a flow whose receiver has closed because all `bytes` have arrived; none if the packet
-/// needs no answer. The answer of a transport whose answers to each packet carry marks says whether this one was `marked`.
-pub fn reply_after_close(
-    now: Time,
-    (header, marked): (&Header, bool),
-    (bytes, mss): (Bytes, Bytes),
-) -> Option<(Bytes, Header)> {
-    let cumulative = Message::new(bytes, mss).end;
-    let tcp = |sent| TcpAck { sent, left: now, delay: now - sent, samples: 1, cumulative, ..TcpAck::default() };
-    let header = match *header {
-        Header::TcpData(data) | Header::IntData(data) | Header::CountedData(_, data) => Header::TcpAck(tcp(data.sent)),
-        Header::RatedData(data, query) => Header::RatedAck(tcp(data.sent), query.offered),
-        Header::RateRequest { sent, query } => Header::RateAnswer { sent, offered: query.offered },
-        Header::PulledData(data) => {
-            let sack = Sack { cumulative, ..Sack::default() };
-            Header::PulledAck(PulledAnswer { sack, ..PulledAnswer::to(&data, now, marked, 0) })
-        }
-        Header::Probe { sent } => Header::ProbeAck { sent, sack: Sack { cumulative, ..Sack::default() } },
-        Header::RoceData(RoceData { sent, asks: true, .. }) => {
-            Header::RoceAck(RoceAnswer { sent, delay: now - sent, held: 0, cumulative, has_int: false })
-        }
-        // A credit request may be late: the data that it is for has arrived.
-        Header::CreditStop { .. } | Header::CreditRequest { .. } => {
-            return Some((credit::CONTROL_FRAME, Header::CreditAck { cumulative }));
-        }
-        _ => return None,
-    };
-    Some((MIN_FRAME, header))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::transport::{FlowSender, SenderConfig};
-    use crate::spec::network::Network;
+    use crate::host::transport::{FlowSender, SenderConfig, reply_after_close};
+    use crate::spec::network::{MIN_FRAME, Network};
     use shallows_cc::catalog;
     use shallows_cc::parameter::Values;
     use shallows_cc::sender::Path;
+    use shallows_cc::units::Bytes;
 
     /// An answer after the receiver has closed carries no INT stack, although the data did.
     #[test]

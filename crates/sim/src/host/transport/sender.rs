@@ -1,70 +1,22 @@
 //! The sending end of a flow, whatever its transport.
 
-use shallows_cc::catalog::{Reliability, SendControl, Transport};
-use shallows_cc::units::{Bytes, Time};
+use shallows_cc::catalog::Transport;
+use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::host::path_selection::PathSelection;
 use crate::host::stats::RttStats;
 use crate::host::transport::config::{FlowEndpoint, SenderConfig};
-use crate::host::transport::credit::Credited;
-use crate::host::transport::flow::{Common, Flow, Reliability as _};
+use crate::host::transport::flow::{Common, Reliability as _};
 use crate::host::transport::gate::Gate;
-use crate::host::transport::go_back_n::GoBackN;
 use crate::host::transport::inband::InbandRequest;
-use crate::host::transport::irn::Irn;
 use crate::host::transport::packet_sink::PacketSink;
-use crate::host::transport::pulled::{PerPacket, Recovery};
-use crate::host::transport::selective::Selective;
+use crate::host::transport::pulled::Recovery;
+use crate::host::transport::reliabilities::{AnySender, of_any_sender};
 use crate::host::transport::status::{Readiness, SendStatus, SenderState};
 use crate::host::value_set::Verdict;
 use crate::packet::header::Header;
 use crate::packet::{Flags, PacketKind, Slab};
-use crate::spec::network::{MIN_FRAME, Retransmission, Supply};
-
-/// Sender of any transport.
-#[derive(Clone, Debug)]
-// With a separate tag one comparison tells the variants apart; otherwise the tag would be stored in unused values of a field.
-#[repr(u8)]
-enum AnySender {
-    Selective(Flow<Selective>),
-    GoBackN(Flow<GoBackN>),
-    Irn(Box<Flow<Irn>>),
-    Credit(Flow<Credited>),
-    PerPacket(Flow<PerPacket>),
-}
-
-impl AnySender {
-    /// Creates the sender of a transport.
-    fn new(transport: &Transport, now: Time, config: SenderConfig<'_>) -> Self {
-        // Pairs that do not exist do not compile in the catalog.
-        match (transport.reliability, transport.leave) {
-            (Reliability::Unordered, leave) => Self::PerPacket(Flow::new(PerPacket::new(&config, leave), config)),
-            (Reliability::Selective { dup_thresh }, _) => {
-                Self::Selective(Flow::new(Selective::new(&config, dup_thresh), config))
-            }
-            (Reliability::GoBackN, SendControl::OnCredits) => {
-                Self::Credit(Flow::new(Credited::new(&config, now), config))
-            }
-            (Reliability::GoBackN, _) if config.host.retransmission == Retransmission::Selective => {
-                Self::Irn(Box::new(Flow::new(Irn::new(&config), config)))
-            }
-            (Reliability::GoBackN, _) => Self::GoBackN(Flow::new(GoBackN::new(&config), config)),
-        }
-    }
-}
-
-/// Evaluates an expression for the [`Flow`] of an [`AnySender`], whatever its reliability.
-macro_rules! of_any {
-    ($sender:expr, $flow:ident => $value:expr) => {
-        match $sender {
-            AnySender::Selective($flow) => $value,
-            AnySender::GoBackN($flow) => $value,
-            AnySender::Irn($flow) => $value,
-            AnySender::Credit($flow) => $value,
-            AnySender::PerPacket($flow) => $value,
-        }
-    };
-}
+use crate::spec::network::{MIN_FRAME, Supply};
 
 /// Sending end of a flow.
 #[derive(Clone, Debug)]
@@ -103,7 +55,7 @@ impl FlowSender {
     /// Returns whether the flow may send.
     #[inline]
     pub(crate) fn readiness(&mut self, now: Time) -> Readiness {
-        of_any!(&mut self.sender, flow => flow.readiness(now))
+        of_any_sender!(&mut self.sender, flow => flow.readiness(now))
     }
 
     /// Creates the next packet and returns its index and the flow's state after that; `header` is the length of a data frame
@@ -111,7 +63,7 @@ impl FlowSender {
     #[inline(always)]
     pub fn send(&mut self, now: Time, header: Bytes, packets: &mut Slab) -> (u32, SendStatus) {
         let out = &mut PacketSink::new(self.endpoint, packets);
-        let (at, status) = of_any!(&mut self.sender, flow => flow.send_and_report(now, header, out));
+        let (at, status) = of_any_sender!(&mut self.sender, flow => flow.send_and_report(now, header, out));
         if let Some(request) = &mut self.request {
             request.on_data(now, at, packets);
         }
@@ -119,7 +71,7 @@ impl FlowSender {
             let value = paths.next(now, self.endpoint.port);
             packets[at].set_entropy(value);
             let seq = || packets.header(at).numbers().0;
-            of_any!(&mut self.sender, flow => flow.reliability.remember(seq, value));
+            of_any_sender!(&mut self.sender, flow => flow.reliability.remember(seq, value));
         }
         (at, status)
     }
@@ -135,7 +87,7 @@ impl FlowSender {
         if self.paths.is_some() {
             self.learn_path(now, at, packets);
         }
-        of_any!(&mut self.sender, flow => {
+        of_any_sender!(&mut self.sender, flow => {
             flow.on_packet(now, (at, packets), self.request.as_deref_mut());
             if let Some(recovery) = flow.reliability.recovery()
                 && let Some(paths) = &mut self.paths
@@ -171,7 +123,7 @@ impl FlowSender {
     /// Returns the flow's state.
     pub fn status(&mut self, now: Time) -> SendStatus {
         let queued = self.queued;
-        of_any!(&mut self.sender, flow => flow.status(now, queued))
+        of_any_sender!(&mut self.sender, flow => flow.status(now, queued))
     }
 
     /// Returns the time of the next request or probe without data, if it is before the next `data`.
@@ -198,18 +150,25 @@ impl FlowSender {
 
     /// Handles a wake timer, unless the algorithm has asked for another time since. Returns true if it was handled.
     pub(crate) fn on_wake(&mut self, now: Time) -> bool {
-        let gate = of_any!(&mut self.sender, flow => flow.gate_mut()).filter(|gate| gate.wake == now);
+        let gate = of_any_sender!(&mut self.sender, flow => flow.gate_mut()).filter(|gate| gate.wake == now);
         gate.map(|gate| gate.on_wake(now)).is_some()
+    }
+
+    /// Passes a window and a pace that another program sets to the algorithm.
+    pub(crate) fn adopt(&mut self, window: Bytes, pace: Option<Rate>) {
+        if let Some(gate) = of_any_sender!(&mut self.sender, flow => flow.gate_mut()) {
+            gate.adopt(window, pace);
+        }
     }
 
     /// Handles a timer of kind `Timeout`.
     pub fn on_timer(&mut self, now: Time) {
-        let expired = of_any!(&mut self.sender, flow => flow.on_timer(now));
+        let expired = of_any_sender!(&mut self.sender, flow => flow.on_timer(now));
         let Some(paths) = &mut self.paths else { return };
         if expired {
             paths.on_timeout(now);
         }
-        if let Some(recovery) = of_any!(&mut self.sender, flow => flow.reliability.recovery()) {
+        if let Some(recovery) = of_any_sender!(&mut self.sender, flow => flow.reliability.recovery()) {
             report_losses(now, recovery, paths);
         }
     }
@@ -223,7 +182,7 @@ impl FlowSender {
     /// Returns whether the flow may send probes.
     #[inline]
     pub fn probes(&self) -> bool {
-        of_any!(&self.sender, flow => flow.reliability.has_recovery())
+        of_any_sender!(&self.sender, flow => flow.reliability.has_recovery())
     }
 
     /// Creates the probes that are due, those of the connection through `port`, unless their ports are down. Returns the port and the index
@@ -234,7 +193,7 @@ impl FlowSender {
         (port, is_down): (u32, &dyn Fn(u32) -> bool),
         packets: &mut Slab,
     ) -> Vec<(u32, u32)> {
-        let (recovery, ecn) = of_any!(&mut self.sender, flow => (flow.reliability.recovery(), flow.common.ecn));
+        let (recovery, ecn) = of_any_sender!(&mut self.sender, flow => (flow.reliability.recovery(), flow.common.ecn));
         let Some(recovery) = recovery else { return Vec::new() };
         let mut probes = Vec::new();
         if let Some(paths) = &mut self.paths {
@@ -264,23 +223,23 @@ impl FlowSender {
     /// Returns what every sender keeps.
     #[inline]
     pub(crate) fn common(&self) -> &Common {
-        of_any!(&self.sender, flow => &flow.common)
+        of_any_sender!(&self.sender, flow => &flow.common)
     }
 
     /// Returns the congestion window and pace, unless credits replace them.
     #[inline]
     fn gate(&self) -> Option<&Gate> {
-        of_any!(&self.sender, flow => flow.gate())
+        of_any_sender!(&self.sender, flow => flow.gate())
     }
 
     /// Makes data of the application available.
     pub(crate) fn write(&mut self, supply: Supply) {
-        of_any!(&mut self.sender, flow => flow.write(supply));
+        of_any_sender!(&mut self.sender, flow => flow.write(supply));
     }
 
     /// Sends no new data from now on. Returns true if the sender knows that every byte has arrived.
     pub(crate) fn stop(&mut self, now: Time) -> bool {
-        of_any!(&mut self.sender, flow => {
+        of_any_sender!(&mut self.sender, flow => {
             flow.stop(now);
             flow.done()
         })
@@ -288,23 +247,23 @@ impl FlowSender {
 
     /// Returns the number of the next new packet, and the packets in flight unless credits count them.
     pub(crate) fn progress(&self) -> (u32, Option<u32>) {
-        of_any!(&self.sender, flow => flow.progress())
+        of_any_sender!(&self.sender, flow => flow.progress())
     }
 
     /// Returns the smoothed round-trip times, if the transport computes them.
     pub(crate) fn rtt(&self) -> RttStats {
-        of_any!(&self.sender, flow => flow.reliability.rtt())
+        of_any_sender!(&self.sender, flow => flow.reliability.rtt())
     }
 
     /// Returns the number of credits that arrived when nothing was left to send.
     pub(crate) fn credits_wasted(&self) -> u64 {
-        of_any!(&self.sender, flow => flow.reliability.credits_wasted())
+        of_any_sender!(&self.sender, flow => flow.reliability.credits_wasted())
     }
 
     /// Reports internal variables; `since` is the time since the last report.
     pub fn probe(&mut self, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
         let has_rates = matches!(self.request.as_deref(), Some(InbandRequest::Rates(_)));
-        of_any!(&mut self.sender, flow => flow.probe(since, has_rates, record));
+        of_any_sender!(&mut self.sender, flow => flow.probe(since, has_rates, record));
         if let Some(values) = self.paths.as_mut().and_then(|paths| paths.values()) {
             values.probe(record);
         }

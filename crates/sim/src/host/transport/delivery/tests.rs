@@ -30,7 +30,7 @@ enum Told {
 
 /// Algorithm with a window of six packets that writes down what it is told.
 #[derive(Clone, Debug, Default)]
-struct Listener(Arc<Mutex<Vec<Told>>>);
+struct Listener(Arc<Mutex<Vec<Told>>>, Arc<Mutex<Vec<Bytes>>>);
 
 impl Listener {
     fn note(&self, told: Told) {
@@ -40,13 +40,20 @@ impl Listener {
     fn take(&self) -> Vec<Told> {
         std::mem::take(&mut self.0.lock().expect("no poison"))
     }
+
+    /// Returns the bytes of all losses so far.
+    fn losses(&self) -> Vec<Bytes> {
+        self.1.lock().expect("no poison").clone()
+    }
 }
 
 impl Sender for Listener {
     fn on_ack(&mut self, _now: Time, ack: &Ack) {
         ack.delivery.into_iter().for_each(|sample| self.note(Told::Sample(sample)));
     }
-    fn on_loss(&mut self, _now: Time, _loss: &Loss) {}
+    fn on_loss(&mut self, _now: Time, loss: &Loss) {
+        self.1.lock().expect("no poison").push(loss.lost);
+    }
     fn samples_delivery(&self) -> bool {
         true
     }
@@ -72,9 +79,13 @@ struct Script {
 
 impl Script {
     fn new(packets: u64, loss_detection: LossDetection) -> Self {
+        Self::of_bytes(MSS * packets, loss_detection)
+    }
+
+    fn of_bytes(bytes: Bytes, loss_detection: LossDetection) -> Self {
         let host = HostSpec { loss_detection, ..Network::bare().host };
         let listener = Listener::default();
-        let config = SenderConfig::sample(&host, (packets, MSS), Box::new(listener.clone()));
+        let config = SenderConfig { bytes, ..SenderConfig::sample(&host, (1, MSS), Box::new(listener.clone())) };
         Self { sender: Flow::new(Selective::new(&config, 3), config), listener }
     }
 
@@ -244,6 +255,27 @@ fn a_timeout_is_taken_back_if_everything_arrives() {
         assert!(!is_spurious(&flow.ack(10_010, arrived, NO_BLOCK, 0)));
     }
     assert!(is_spurious(&flow.ack(10_060, 6, NO_BLOCK, 0)));
+}
+
+/// Three packets behind the first show that it is lost, 1,000 B. At the timeout the other packets of 5,500 B are lost, but for those that
+/// have arrived: 1, 2 and 3, or the last one, of 500 B. RACK finds those before the last one when the reordering window has passed, so that
+/// the timeout shows nothing new.
+#[test]
+fn a_loss_says_how_much_it_has_shown_to_be_lost() {
+    for detection in [LossDetection::DuplicateAcks, LossDetection::Rack] {
+        for (arrived, timeout) in [((1, 1), 5500), ((1, 4), 1500), ((5, 6), 5000)] {
+            let mut flow = Script::of_bytes(Bytes(5500), detection);
+            assert_eq!(flow.send_all(0).len(), 6);
+            (arrived.0..arrived.1).for_each(|last| _ = flow.ack(101, 0, (arrived.0, last + 1), 0));
+            flow.sender.on_timer(us(10_000));
+            let expected = match (arrived, detection) {
+                ((1, 4), _) => vec![MSS, Bytes(timeout)],
+                ((5, 6), LossDetection::Rack) => vec![Bytes(timeout), Bytes::ZERO],
+                _ => vec![Bytes(timeout)],
+            };
+            assert_eq!(flow.listener.losses(), expected, "{detection:?}, {arrived:?}");
+        }
+    }
 }
 
 /// 6,000 B in 150 us are 320 Mbps.

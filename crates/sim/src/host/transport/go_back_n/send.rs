@@ -106,11 +106,12 @@ impl GoBackN {
     }
 
     fn go_back(&mut self, common: &mut Common, now: Time, kind: LossKind, repeated: bool) {
-        let in_flight = common.payload(common.position.outstanding());
+        let (position, packets) = (&common.position, common.position.outstanding());
+        let (in_flight, lost) = (common.payload(packets), position.message.payload_of(packets, position.next));
         common.position.next = common.position.unacked;
         self.timer.deadline = Time::MAX;
         common.report_lost_packets(now, |position| (position.next..position.sent_below).collect());
-        common.gate.control.on_loss(now, &Loss { kind, in_flight, repeated, ..Loss::default() });
+        common.gate.control.on_loss(now, &Loss { kind, in_flight, lost, repeated });
     }
 }
 

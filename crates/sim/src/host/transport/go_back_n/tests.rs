@@ -1,5 +1,7 @@
 //! Tests of go-back-N.
 
+use std::sync::{Arc, Mutex};
+
 use shallows_cc::event::{Ack, Loss};
 use shallows_cc::parameter::Values;
 use shallows_cc::receiver::cnp::Silent;
@@ -38,6 +40,36 @@ impl Sender for Constant {
     fn segments(&self) -> Segments {
         Segments { size: MSS * 4, at_once: self.at_once, burst_rate: self.burst_rate }
     }
+}
+
+/// Algorithm without limits that notes the bytes of each loss.
+#[derive(Clone, Debug, Default)]
+struct Losses(Arc<Mutex<Vec<Bytes>>>);
+
+impl Sender for Losses {
+    fn on_ack(&mut self, _: Time, _: &Ack) {}
+    fn on_loss(&mut self, _: Time, loss: &Loss) {
+        self.0.lock().expect("no poison").push(loss.lost);
+    }
+    fn decision(&self) -> Decision {
+        Decision::window(Bytes::MAX)
+    }
+}
+
+/// Eight frames, of which the last has 500 B. The receiver misses the third one: 6 frames are lost, 5,500 B. Then it misses the fourth,
+/// when three have left again: two of those.
+#[test]
+fn what_has_left_since_the_sender_went_back_is_lost() {
+    let (host, told) = (Network::bare().host, Losses::default());
+    let config = SenderConfig::sample(&host, (8, MSS), Box::new(told.clone()));
+    let config = SenderConfig { bytes: MSS * 7 + Bytes(500), ..config };
+    let mut sender = Flow::new(GoBackN::new(&config), config);
+    let nack = |cumulative| Header::RoceNack(RoceAnswer { cumulative, ..RoceAnswer::default() });
+    (0..8).for_each(|_| _ = send_one(&mut sender, Time::ZERO));
+    sender.hear(Time::ZERO, &nack(2));
+    (0..3).for_each(|_| _ = send_one(&mut sender, Time::ZERO));
+    sender.hear(Time::ZERO, &nack(3));
+    assert_eq!(*told.0.lock().expect("no poison"), [Bytes(5500), MSS * 2]);
 }
 
 fn new_sender(packets: u64, at_once: bool) -> Flow<GoBackN> {

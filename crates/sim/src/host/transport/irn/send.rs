@@ -7,6 +7,7 @@ use crate::host::transport::bursts::Bursts;
 use crate::host::transport::config::SenderConfig;
 use crate::host::transport::flow::{Common, Reliability};
 use crate::host::transport::irn::timer::RetransmissionTimer;
+use crate::host::transport::ledger::Losses;
 use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::rack::{Rack, Tolerance};
 use crate::host::transport::selective::Arrivals;
@@ -108,18 +109,22 @@ impl Irn {
     /// Detects losses, and tells the algorithm once in each recovery.
     fn find_losses(&mut self, common: &mut Common, now: Time) {
         self.rack.adapt(false);
-        if self.rack.detect_losses(now, Time::ZERO, false) {
+        let lost = self.rack.detect_losses(now, Time::ZERO, false);
+        if lost.any() {
             common.report_lost_packets(now, |_| self.rack.lost());
             if common.position.unacked >= self.recover {
-                self.report_loss(common, now, LossKind::FastRetransmit, false);
+                self.report_loss(common, now, (LossKind::FastRetransmit, lost), false);
+            } else {
+                common.decide_after_lost_packets();
             }
         }
     }
 
-    fn report_loss(&mut self, common: &mut Common, now: Time, kind: LossKind, repeated: bool) {
+    fn report_loss(&mut self, common: &mut Common, now: Time, (kind, lost): (LossKind, Losses), repeated: bool) {
         self.recover = common.position.next;
         let in_flight = common.payload(common.position.outstanding());
-        common.gate.control.on_loss(now, &Loss { kind, in_flight, repeated, ..Loss::default() });
+        let lost = lost.payload(&common.position.message);
+        common.gate.control.on_loss(now, &Loss { kind, in_flight, lost, repeated });
         common.gate.decide();
     }
 }
@@ -174,9 +179,9 @@ impl Reliability for Irn {
         if self.timer.deadline(self.rack.in_flight()) <= now {
             common.repairs.on_timeout(self.timer.since(), now);
             let repeated = self.timer.fail();
-            self.rack.on_timeout(now, Time::ZERO);
+            let lost = self.rack.on_timeout(now, Time::ZERO);
             common.report_lost_packets(now, |_| self.rack.lost());
-            self.report_loss(common, now, LossKind::Timeout, repeated);
+            self.report_loss(common, now, (LossKind::Timeout, lost), repeated);
         }
     }
 

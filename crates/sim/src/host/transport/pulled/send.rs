@@ -202,6 +202,7 @@ impl PerPacket {
     }
 
     /// Returns what any answer says, but for the payload.
+    #[inline(always)]
     fn answered(&self, common: &Common, now: Time, answer: &PulledAnswer, entropy: u16) -> Ack {
         Ack {
             sent_at: answer.sent,

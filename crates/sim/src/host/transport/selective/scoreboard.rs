@@ -2,6 +2,7 @@
 
 use shallows_cc::units::Time;
 
+use crate::host::transport::ledger::Losses;
 use crate::host::transport::position::Position;
 use crate::host::transport::rack::Rack;
 use crate::host::transport::selective::ranges::{Arrivals, Ranges};
@@ -21,8 +22,8 @@ pub struct Scoreboard {
     /// Packets in flight (the "pipe"): sent, and neither acknowledged nor lost.
     pub in_flight: u32,
     pub recovering: bool,
-    /// Whether the newest acknowledgement has shown losses.
-    pub found_losses: bool,
+    /// What the newest acknowledgement or timer has shown to be lost.
+    pub losses: Losses,
     /// The first retransmission ignores the window (§5 step 4.3).
     pub repair_at_once: bool,
     /// Value of `unacked` at the last timeout, if there was one.
@@ -42,7 +43,7 @@ impl Scoreboard {
             recover: 0,
             in_flight: 0,
             recovering: false,
-            found_losses: false,
+            losses: Losses::default(),
             repair_at_once: false,
             timed_out_at: None,
             rack,
@@ -162,7 +163,7 @@ impl Scoreboard {
         if position.unacked >= self.recover {
             self.recovering = false;
         }
-        self.found_losses = false;
+        self.losses = Losses::default();
         let new = !self.sacked.is_empty() && self.find_holes(position);
         self.count(position);
         new
@@ -178,9 +179,9 @@ impl Scoreboard {
         if heard {
             rack.adapt(recovered);
         }
-        self.found_losses = rack.detect_losses(now, srtt, self.recovering);
+        self.losses = rack.detect_losses(now, srtt, self.recovering);
         self.follow_rack();
-        let new = self.found_losses && position.unacked >= self.recover;
+        let new = self.losses.any() && position.unacked >= self.recover;
         if new {
             self.recovering = true;
             self.repair_at_once = true;
@@ -198,7 +199,8 @@ impl Scoreboard {
     #[inline(never)]
     fn find_holes(&mut self, position: &Position) -> bool {
         if let Some(hole_below) = self.sacked.nth_from_top(self.dup_thresh) {
-            self.found_losses = self.sacked.holes_in(self.lost_below.max(position.unacked), hole_below) > 0;
+            let packets = self.sacked.holes_in(self.lost_below.max(position.unacked), hole_below);
+            self.losses = Losses { packets, below: hole_below };
             self.lost_below = self.lost_below.max(hole_below);
         }
         let new = self.lost_below > position.unacked && position.unacked >= self.recover;
@@ -218,15 +220,20 @@ impl Scoreboard {
         let unacked = position.unacked;
         (self.recover, self.recovering) = (position.next, false);
         if let Some(rack) = &mut self.rack {
-            rack.on_timeout(now, srtt);
+            self.losses = rack.on_timeout(now, srtt);
             // The first packet leaves at once (RFC 8985 §6.3), although others may still be in flight.
             self.repair_at_once = true;
             self.follow_rack();
             return self.timed_out_at.replace(unacked) == Some(unacked);
         }
+        let mut lost = self.in_flight;
         if self.sacked.next_hole(unacked) > unacked {
+            lost += self.sacked.count();
             self.sacked.clear();
         }
+        // The last packet is among them if neither it nor its loss is known.
+        let last = self.lost_below < position.next && self.sacked.next_hole(position.next - 1) < position.next;
+        self.losses = Losses { packets: lost, below: if last { position.next } else { 0 } };
         self.lost_below = position.next;
         self.repaired_below = unacked;
         self.count(position);

@@ -139,7 +139,7 @@ impl Selective {
         let lost = self.board.find_losses(&common.position, now, self.timer.srtt());
         common.record_delivery(now, arrivals, packet.sent, |position| self.board.lost(position));
         if lost {
-            report_loss(common, now, LossKind::FastRetransmit, false);
+            self.report_loss(common, now, LossKind::FastRetransmit, false);
         }
         let acked = common.position.message.payload_of(newly_acked, common.position.unacked);
         let mut ack = Ack {
@@ -162,7 +162,7 @@ impl Selective {
         let answered = packet.marked && common.gate.window < before;
         self.report_reduction |= answered;
         if self.reduction.is_some() {
-            let safe = common.position.unacked > unacked && !self.board.found_losses;
+            let safe = common.position.unacked > unacked && !self.board.losses.any();
             self.spread(common, newly_acked, safe, lost || answered);
         }
     }
@@ -202,22 +202,25 @@ impl Selective {
         let cut = self.board.find_losses_by_time(&common.position, now, self.timer.srtt(), false);
         common.report_lost_packets(now, |position| self.board.lost(position));
         if cut {
-            report_loss(common, now, LossKind::FastRetransmit, false);
+            self.report_loss(common, now, LossKind::FastRetransmit, false);
             common.gate.decide();
             if let Some(reduction) = &mut self.reduction {
                 reduction.begin(self.board.outstanding(&common.position), common.position.next);
             }
+        } else {
+            common.decide_after_lost_packets();
         }
     }
-}
 
-/// Reports a loss to the algorithm. FlightSize is everything without a cumulative acknowledgement (RFC 5681 §2). It exceeds
-/// the window while earlier losses are repaired; half of it would then be no reduction, so it is limited to the window.
-#[inline(never)]
-fn report_loss(common: &mut Common, now: Time, kind: LossKind, repeated: bool) {
-    let flight_size = common.payload(common.position.outstanding());
-    let in_flight = flight_size.min(common.gate.window.max(common.position.message.mss));
-    common.gate.control.on_loss(now, &Loss { kind, in_flight, repeated, ..Loss::default() });
+    /// Reports a loss to the algorithm. FlightSize is everything without a cumulative acknowledgement (RFC 5681 §2). It exceeds
+    /// the window while earlier losses are repaired; half of it would then be no reduction, so it is limited to the window.
+    #[inline(never)]
+    fn report_loss(&self, common: &mut Common, now: Time, kind: LossKind, repeated: bool) {
+        let flight_size = common.payload(common.position.outstanding());
+        let in_flight = flight_size.min(common.gate.window.max(common.position.message.mss));
+        let lost = self.board.losses.payload(&common.position.message);
+        common.gate.control.on_loss(now, &Loss { kind, in_flight, lost, repeated });
+    }
 }
 
 impl Reliability for Selective {
@@ -300,7 +303,7 @@ impl Reliability for Selective {
                 reduction.stop();
             }
             common.report_lost_packets(now, |position| self.board.lost(position));
-            report_loss(common, now, LossKind::Timeout, repeated);
+            self.report_loss(common, now, LossKind::Timeout, repeated);
             common.gate.decide();
         }
     }

@@ -1,0 +1,2 @@
+# The help of each command.
+$ shallows judge --help
