@@ -113,7 +113,7 @@ impl Common {
     }
 
     /// Tells the algorithm of a frame of data that has left, and reads its decision if that has changed it.
-    #[inline(never)]
+    #[inline]
     fn report_departure(&mut self, now: Time, packet: &Packet) {
         if packet.flags.is(PacketKind::Data) && self.gate.control.on_sent(now, packet.bytes()) {
             self.gate.decide();
