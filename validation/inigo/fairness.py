@@ -1,5 +1,6 @@
 """Fig. 13 and §2.5: Inigo beside other algorithms, and flows with different round trips."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,12 +10,20 @@ from validation.inigo.paper import INIGO, K
 from validation.runs import F64, jain, probe
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from shallows import Run
     from validation.lab import Lab
 
 MIX = {"dilation-mix": "s0->s1"}
 THRESHOLD = 0.17
 """d_thresh over RTT_min (eq. 3)."""
+
+
+def are_whole_steps(larger: F64, threshold: float) -> "NDArray[np.bool_]":
+    """Whether each factor is a power of one plus the threshold, to a twentieth of a step."""
+    steps = np.log(larger) / math.log(1 + threshold)
+    return np.abs(steps - np.round(steps)) < 0.05
 
 
 @INIGO.figure(
@@ -40,9 +49,8 @@ def fig13(lab: "Lab") -> None:
     after, before = (mean(dilating, 2, "rtt_us", *span) for span in ((12, 20), (1, 2)))
     lab.say("round trip after over before", after / before)
     least, phase = (probe(dilating, name, 4e6, 0) for name in ("base_rtt_us", "dilation"))
-    larger: F64 = least.value.to_numpy() / mean(dilating, 0, "base_rtt_us", 1, 2)
-    steps = np.log(larger) / np.log(1 + lab.input("threshold", THRESHOLD))
-    whole = np.abs(steps - np.round(steps)) < 0.05
+    larger = least.value.to_numpy() / mean(dilating, 0, "base_rtt_us", 1, 2)
+    whole = are_whole_steps(larger, lab.input("threshold", THRESHOLD))
     dilates, beside = phase.value.to_numpy() > 3, least.time_us.to_numpy() <= 10e6
     lab.say("whole steps of RTT_min between dilations", whole[beside & ~dilates].mean())
     lab.say("whole steps of RTT_min while dilated", whole[beside & dilates].mean())
