@@ -2,7 +2,7 @@
 //! with a window that follow from the model.
 //!
 //! The steps have the names of the pseudo-code and its order, in a file for each part: [`law`] (state, order), [`bandwidth`],
-//! [`aggregation`], [`startup`], [`probe_bw`], [`probe_rtt`], [`loss`], [`ecn`] and [`control`]. Symbols with a field of the same name are not
+//! [`aggregation`], [`startup`], [`probe_bw`], [`probe_rtt`], [`loss`], [`ecn`] and `control`. Symbols with a field of the same name are not
 //! listed here.
 //!
 //! | symbol | name | meaning |
