@@ -15,6 +15,10 @@ ALLOWED = {
     "cc": [
         {"catalog", "sender"},  # the catalog lists the senders, and a sender reads its own row
         {"port", "port::dualpi2", "port::step"},  # a marker and its list of kinds
+        {  # one law: each part has its own state and the steps of the law that use it
+            f"sender::bbr3::{part}"
+            for part in ("aggregation", "ecn", "law", "loss", "probe_bw", "probe_rtt", "startup")
+        },
     ],
     "sim": [],
 }

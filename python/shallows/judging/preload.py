@@ -8,6 +8,7 @@ from contextlib import suppress
 import shallows.judging.worker  # pyright: ignore[reportUnusedImport]
 import shallows.results.answer  # pyright: ignore[reportUnusedImport]
 import shallows.worlds.packet  # pyright: ignore[reportUnusedImport]  # noqa: F401
+from shallows.judging.family import chosen
 from shallows.judging.scenarios import prepared
 
 with suppress(Exception):  # each run says itself what is wrong
@@ -16,7 +17,7 @@ with suppress(Exception):  # each run says itself what is wrong
             "tables": {
                 "duration": "1ms",
                 "topology": {"kind": "dumbbell", "hosts": 1},
-                "cc": "dctcp",
+                "cc": chosen(None)[0].baselines[0],
                 "traffic": [{"kind": "long-lived", "flows": 1}],
             },
             "set": {},
