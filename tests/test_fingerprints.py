@@ -98,6 +98,12 @@ def dumbbell(cc, marking=None, seed=1, port=None):
         },
         "mtu_bytes": 1500,
         "header_bytes": 40,
+        "sender_settings": {
+            "flow": np.array([], np.uint32),
+            "time_ps": np.array([], np.uint64),
+            "window_bytes": np.array([], np.uint64),
+            "rate_bps": np.array([], np.uint64),
+        },
         "duration_ps": 50_000 * US,
         "until_done": False,
         "warmup_ps": 10_000 * US,

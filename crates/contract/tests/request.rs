@@ -18,6 +18,7 @@ fn two_hosts() -> Value {
         "markings": [{"kind": "step", "at": "enqueue", "parameters": {"threshold": 30_000.0}}],
         "disciplines": [], "classes": [{}], "pools": [], "balancing": "flow", "entropies": 0, "flowlet_gap_ps": 0,
         "faults": [], "changing": [], "convergence_ps": u64::MAX,
+        "sender_settings": {"flow": [], "time_ps": [], "window_bytes": [], "rate_bps": []},
         "flows": {
             "src": [0], "dst": [1], "bytes": [u64::MAX], "start_ps": [0], "stop_ps": [u64::MAX], "class": [0], "cc": [0],
         },
