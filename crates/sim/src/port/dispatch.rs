@@ -178,7 +178,7 @@ impl Port {
         let backlog = scheduler.fast.work + clock.time(length) + busy_until.saturating_sub(now);
         let look = Look { now, queue: if own { held } else { clock.bytes(backlog) }, class: number as u8 };
         match self.judge_of(number).judge(look, has_room, (at, packets)) {
-            Ok(marked) => self.join(now, (number, held), (incoming, marked), packets),
+            Ok(marked) => self.join((now, number), held, incoming, marked, packets),
             Err(reason) => self.refuse(now, (number, incoming), reason, packets),
         }
     }
@@ -187,9 +187,10 @@ impl Port {
     #[inline(always)]
     pub(super) fn join(
         &mut self,
-        now: Time,
-        (number, held): (usize, Bytes),
-        (incoming, marked): (Incoming, bool),
+        (now, number): (Time, usize),
+        held: Bytes,
+        incoming: Incoming,
+        marked: bool,
         packets: &mut Slab,
     ) -> Enqueued {
         let before = self.state(now);

@@ -84,7 +84,7 @@ impl Port {
         let queue = if own { held } else { self.queue(now) + length };
         let look = Look { now, queue, class: number as u8 };
         let marked = self.judge_of(number).marks(look, (incoming.packet, packets));
-        self.join(now, (number, held), (incoming, marked), packets)
+        self.join((now, number), held, incoming, marked, packets)
     }
 
     /// Trims the packet at this place of a class, and moves its header to the class of headers, which has room. Returns the packet.

@@ -65,7 +65,7 @@ impl Port {
             return self.refuse(now, (class, incoming), DropReason::StandingQueue, packets);
         }
         let marked = action == HeadAction::Mark && packets[incoming.packet].mark();
-        self.join(now, (class, of_class), (incoming, marked), packets)
+        self.join((now, class), of_class, incoming, marked, packets)
     }
 
     /// Judges the packet that is about to be sent, and removes it if it is dropped.
