@@ -2,7 +2,6 @@
 
 mod application;
 mod classes;
-mod counts;
 mod credit;
 mod delivery;
 mod dependencies;
