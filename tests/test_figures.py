@@ -240,9 +240,9 @@ def test_a_size_that_is_none_is_refused(size):
 
 def test_no_label_of_a_page_shows_the_commands_of_a_formatter():
     """Logarithmic axes wrote `$\\mathdefault{10^{5}}$`, because names in figures are no formulas."""
-    from shallows.settings import explain, page
+    from shallows.settings import explain, figure
 
-    explained = page.page(explain.explain(sh.Scenario.load("roce-fabric")))
+    explained = figure.page(explain.explain(sh.Scenario.load("roce-fabric")))
     assert "mathdefault" not in explained
 
 

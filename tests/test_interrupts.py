@@ -122,9 +122,9 @@ def test_an_interrupted_sweep_of_advise_names_its_folder(place):
 def test_a_figure_or_page_that_was_written_is_named(place):
     commands.run("run", "small.toml", "--out", "out", cwd=place)
     code = (
-        "from shallows.why.paths import Paths\n"
+        "from shallows.why import page\n"
         "def ended(*_, **__): raise KeyboardInterrupt\n"
-        "Paths.html = ended\n" + commands.MAIN
+        "page.write = ended\n" + commands.MAIN
     )
     words = ["out", "--slowest", "1", "--figure", "w.png", "--html", "w.html"]
     done = commands.run("why", *words, cwd=place, code=code)

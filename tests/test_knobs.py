@@ -151,7 +151,10 @@ SPECIAL = {
     # acknowledgements that wait at the receiver
     ("swift", "endpoint_target"): (LATE_ACKS, {}),
     ("swift", "endpoint_gain"): (LATE_ACKS, {}),
+    # probes of a channel, whose interval is below that of a long run
+    ("gap", "probe_interval"): (None, {"channel": True}),
     # packets that a port marks instead of dropping them
+    ("external", "ecn"): (STEP, {"window": 200}),
     ("swift", "ecn"): (STEP, {}),
     ("swift-roce", "ecn"): (STEP, {}),
     # packets that arrive out of order

@@ -292,7 +292,7 @@ def test_other_machines_need_a_token():
 @pytest.mark.parametrize("cc", ["rcp", "hpcc", "hpcc-roce"])
 def test_algorithms_that_read_what_switches_write_are_refused(cc):
     with pytest.raises(ScenarioError, match="without rates or records of switches"):
-        wire_flow.check_algorithm("--cc", cc, cc)
+        wire_flow.check_algorithm("--cc", cc, cc, {})
 
 
 def over_loopback(name, size=300_000, token=""):

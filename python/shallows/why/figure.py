@@ -14,15 +14,16 @@ from shallows.plot.style import COLUMN_IN
 from shallows.printing.report import SIZES
 from shallows.results import task_members
 from shallows.why.causes import CAUSES, WAITS
+from shallows.why.path import is_of_task
 from shallows.why.report import others
 from shallows.why.report import title as title_of
-from shallows.why.task import TaskPath
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from shallows.why.path import Message, Path, Piece
     from shallows.why.paths import Paths
+    from shallows.why.task import TaskPath
 
 MOST_PORTS = 3
 """The most ports with a drawn queue: those where the flow waited longest."""
@@ -64,14 +65,14 @@ def waterfall(path: "Path", size: float = BROAD) -> Drawing:
     with all its messages in grey. With too many bars (`MOST_BARS`), each is a step of time, and its height is
     the share of a cause.
     """
-    bars, is_task = _bars(path), isinstance(path, TaskPath)
+    bars, is_task = _bars(path), is_of_task(path)
     rows, waited = _rows(path, bars), [] if is_task else list(path.by_port(*WAITS))[:MOST_PORTS]
     height = min(TALLEST, 0.34 * len(rows)) + 0.4 if is_task else max(1.6, 0.22 * len(rows))
     heights = [height, *[1.1] * len(waited)]
     figure = Drawing((size, sum(heights) + 1.2))
     with figure.styled():
         axes = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
-        if isinstance(path, TaskPath):
+        if is_of_task(path):
             _draw_messages(axes[0], path, rows)
         _draw_path(axes[0], path, bars, rows)
         for ax, port in zip(axes[1:], waited, strict=True):
@@ -90,7 +91,7 @@ def boxes(path: "Path") -> Iterator[tuple[float, float, float, float, str]]:
         begin, end, low, high = _box(path, rows, bar)
         step = f" of {end - begin:.2f}" if bar.length_ps < bar.end_ps - bar.begin_ps else ""
         place = f" at {bar.place}"
-        if isinstance(path, TaskPath) and bar.message is not None:
+        if is_of_task(path) and bar.message is not None:
             place = f"\n{title_of(path, bar.message)}"
         text = f"{CAUSES[bar.cause].title}: {_us(bar.length_ps)}{step} us{place}{_behind(bar.flows)}"
         yield begin, end, low, high, f"{text}\nfrom {begin:.2f} us on"
@@ -98,7 +99,7 @@ def boxes(path: "Path") -> Iterator[tuple[float, float, float, float, str]]:
 
 def _box(path: "Path", rows: Mapping[str, int], bar: Bar) -> tuple[float, float, float, float]:
     """From and to in microseconds, and the edges of a bar in its row."""
-    thickness = 0.5 if isinstance(path, TaskPath) else 0.8
+    thickness = 0.5 if is_of_task(path) else 0.8
     bottom = rows[bar.place] + thickness / 2
     begin, end = ((at - path.start_ps) / 1e6 for at in (bar.begin_ps, bar.end_ps))
     return begin, end, bottom - thickness * bar.high, bottom - thickness * bar.low
@@ -117,7 +118,7 @@ def _bars(path: "Path") -> list[Bar]:
                 span = piece.begin_ps, piece.end_ps
                 bars.append(Bar(*span, key[1], piece.cause, piece.length_ps, {}, message.flow))
             _add(bars[-1].flows, piece)
-    most = MOST_OF_TASK if isinstance(path, TaskPath) else MOST_BARS
+    most = MOST_OF_TASK if is_of_task(path) else MOST_BARS
     return bars if len(bars) <= most else _steps(path)
 
 
@@ -188,14 +189,14 @@ def _us(length_ps: float) -> str:
 
 
 def _place(path: "Path", message: "Message", piece: "Piece") -> str:
-    if isinstance(path, TaskPath):
+    if is_of_task(path):
         return _host(path, message.flow)
     if piece.port is not None and piece.cause != "pace_cut":
         return path.record.names[piece.port]
     return "receiver" if piece.cause == "delayed_ack" else "sender"
 
 
-def _host(path: TaskPath, number: int) -> str:
+def _host(path: "TaskPath", number: int) -> str:
     """The host that sends a message or computes."""
     scenario = path.record.scenario
     return scenario.graph.host_names[task_members.hosts(scenario.flows, number)[0]]
@@ -203,7 +204,7 @@ def _host(path: TaskPath, number: int) -> str:
 
 def _rows(path: "Path", bars: list[Bar]) -> dict[str, int]:
     """The row of every place: from the sender of a flow to its receiver and back; of each host of a task."""
-    if isinstance(path, TaskPath):
+    if is_of_task(path):
         flows, members, graph = path.record.scenario.flows, path.task.flows, path.record.scenario.graph
         computes = [task_members.hosts(flows, number)[0] for number in path.task.computations]
         ranks = {*flows.src[members].tolist(), *flows.dst[members].tolist(), *computes}
@@ -213,7 +214,7 @@ def _rows(path: "Path", bars: list[Bar]) -> dict[str, int]:
     return {place: row for row, place in enumerate(dict.fromkeys(ordered))}
 
 
-def _draw_messages(ax: "Axes", path: TaskPath, rows: Mapping[str, int]) -> None:
+def _draw_messages(ax: "Axes", path: "TaskPath", rows: Mapping[str, int]) -> None:
     """Draw every message of the task from its start to its end, in the row of its sender."""
     members, task = path.task.members, path.task
     begin, end = ((times[members] - path.start_ps) / 1e6 for times in (task.start_ps, task.finish_ps))
@@ -226,7 +227,7 @@ def _draw_messages(ax: "Axes", path: TaskPath, rows: Mapping[str, int]) -> None:
 
 def _moves(path: "Path", bars: list[Bar]) -> list[tuple[int, str]]:
     """When the path comes to which place, in order of time; of a flow that is drawn in steps nowhere."""
-    if isinstance(path, TaskPath):
+    if is_of_task(path):
         return [(message.begin_ps, _host(path, message.flow)) for message in path.messages]
     return [] if any(bar.message is None for bar in bars) else [(bar.begin_ps, bar.place) for bar in bars]
 
@@ -248,7 +249,7 @@ def _draw_path(ax: "Axes", path: "Path", bars: list[Bar], rows: Mapping[str, int
     ax.set_yticks(range(0, len(rows), every), list(rows)[::every])
     ax.set_ylim(len(rows) - 0.5, -0.5)
     name, least = f"Flow {path.flow}", f", slowdown {path.slowdown:.1f}"
-    if isinstance(path, TaskPath):
+    if is_of_task(path):
         name, least = f"Critical path of {path.name}", f", {path.ideal_ps / 1e6:.1f} us on {path.LEAST}"
     ax.set_title(f"{name}: {path.fct_ps / 1e6:.1f} us{least if path.ideal_ps else ''}{_left_out(path, bars)}")
     wrap_title(ax)

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from shallows.results import task_members
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from typing_extensions import TypeIs
 
     from shallows.results.task_members import Until
     from shallows.why.record import Record
+    from shallows.why.task import TaskPath
 
 Key = TypeVar("Key")
 
@@ -151,14 +152,10 @@ class Path:
         waits = ((piece.flow, piece) for piece in self.pieces)
         return sums((task_members.of_flow(flows, flow), piece) for flow, piece in waits if flow is not None)
 
-    def figure(self, size: float = 7.2) -> "Figure":
-        """A matplotlib `Figure`, `size` inches wide: the path from place to place over time.
 
-        Below that of a flow are the queues in which it waited; behind that of a task its messages.
-        """
-        from shallows.why import figure
-
-        return figure.waterfall(self, size)
+def is_of_task(path: Path) -> "TypeIs[TaskPath]":
+    """Whether a path is that of a task."""
+    return path.KIND != Path.KIND
 
 
 def sums(pairs: Iterable[tuple[Key, Piece]]) -> dict[Key, int]:

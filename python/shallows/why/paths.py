@@ -81,7 +81,7 @@ class Paths(Mapping[int, path.Path]):
         from shallows.why import figure
 
         if len(self) == 1:
-            return next(iter(self.values())).figure(size)
+            return figure.waterfall(next(iter(self.values())), size)
         return figure.tail(self, size)
 
 

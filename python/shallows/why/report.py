@@ -12,9 +12,8 @@ from shallows.scenario import port_request
 from shallows.scenario.port_request import CONTROL
 from shallows.why.causes import CAUSES, WAITS
 from shallows.why.counterfactual import Counterfactual
-from shallows.why.path import Path, sums, together
+from shallows.why.path import Path, is_of_task, sums, together
 from shallows.why.pauses import Pauses, pausers
-from shallows.why.task import TaskPath
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from shallows.why.path import Message, Piece
     from shallows.why.paths import Paths
     from shallows.why.record import Record
+    from shallows.why.task import TaskPath
     from shallows.why.task_counterfactual import TaskCounterfactual
 
     Costs = Sequence[Counterfactual] | Sequence[TaskCounterfactual]
@@ -54,7 +54,9 @@ def of_found(
     """The paths, the times without others (`costs`), and the slack of the messages of a task."""
     parts = of_path(found) if isinstance(found, Path) else of_paths(found)
     parts += of_without(costs) if costs else []
-    return parts + (of_slack(found, slack) if isinstance(found, TaskPath) and slack is not None else [])
+    return parts + (
+        of_slack(found, slack) if isinstance(found, Path) and is_of_task(found) and slack is not None else []
+    )
 
 
 def of_paths(paths: "Paths") -> "list[Part]":
@@ -82,7 +84,7 @@ def _left_out(flows: list[int]) -> list[str]:
 def of_path(path: Path) -> "list[Part]":
     """A flow or task: its time, the causes, the waits, and of a task the messages on the way."""
     parts = [_heading(path), *_before(path), _causes([path])]
-    if not isinstance(path, TaskPath):
+    if not is_of_task(path):
         return [*parts, *_culprits([path], path.record)]
     return [*parts, *_waits(path), *_pausers([path]), "", _messages(path)]
 
@@ -126,7 +128,7 @@ def _end(ps: int | None) -> str:
 
 def _heading(path: Path) -> str:
     least = f", {us(path.ideal_ps)} us on {path.LEAST}, slowdown {path.slowdown:.2f}" if path.ideal_ps else ""
-    messages = f", in {len(path.messages)} messages" if isinstance(path, TaskPath) else ""
+    messages = f", in {len(path.messages)} messages" if is_of_task(path) else ""
     return f"{path.title}: {us(path.fct_ps)} us from {us(path.start_ps)} us on{least}{messages}"
 
 
@@ -293,7 +295,7 @@ def waits(path: "TaskPath", pieces: "Iterable[Piece] | None" = None) -> dict[Wai
     return dict(sorted(sums.items(), key=lambda pair: -pair[1][0]))
 
 
-def _waits(path: TaskPath) -> "list[Part]":
+def _waits(path: "TaskPath") -> "list[Part]":
     rows = [
         (
             (
@@ -309,7 +311,7 @@ def _waits(path: TaskPath) -> "list[Part]":
     return _longest("waited", rows, path.fct_ps, ["at port", "behind flows of", "flows"], MOST_WAITS)
 
 
-def _messages(path: TaskPath) -> "Table":
+def _messages(path: "TaskPath") -> "Table":
     """The messages on the path in order; of many only those with the longest part of it."""
     longest = sorted(path.messages, key=lambda message: -message.length_ps)[:MOST_MESSAGES]
     shown = [message for message in path.messages if message in longest]
@@ -325,7 +327,7 @@ def _messages(path: TaskPath) -> "Table":
     return table
 
 
-def of_slack(path: TaskPath, slack: Mapping[int, int]) -> "list[Part]":
+def of_slack(path: "TaskPath", slack: Mapping[int, int]) -> "list[Part]":
     """The slack of messages and computations off the path, those with the least first."""
     on_path = {message.flow for message in path.messages}
     off = sorted((length, number) for number, length in slack.items() if number not in on_path)
@@ -342,7 +344,7 @@ def of_slack(path: TaskPath, slack: Mapping[int, int]) -> "list[Part]":
     return ["", table]
 
 
-def title(path: TaskPath, flow: int) -> str:
+def title(path: "TaskPath", flow: int) -> str:
     """A message in words: number, step, hosts and size."""
     step, flows = path.step(flow), path.record.scenario.flows
     if flow < len(flows):
@@ -353,7 +355,7 @@ def title(path: TaskPath, flow: int) -> str:
     return name + (f", step {step}" if step is not None else "")
 
 
-def _most(path: TaskPath, message: "Message") -> str:
+def _most(path: "TaskPath", message: "Message") -> str:
     """The three largest causes in the part of a message, with port and tenant of waits."""
     waiting = waits(path, message.pieces)
     sums: dict[Wait, int] = {wait: length for wait, (length, _) in waiting.items()}
@@ -365,6 +367,6 @@ def _most(path: TaskPath, message: "Message") -> str:
     return ", ".join(f"{_words(path, wait)} {us(length)}" for wait, length in largest)
 
 
-def _words(path: TaskPath, wait: Wait) -> str:
+def _words(path: "TaskPath", wait: Wait) -> str:
     at = f" at {path.record.names[wait.port]}" if wait.port is not None else ""
     return CAUSES[wait.cause].title + at + (f" behind {wait.behind}" if wait.behind else "")

@@ -20,6 +20,7 @@ from shallows.why.path import Message, Path, Piece
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from matplotlib.figure import Figure
     from pandas import DataFrame
 
     from shallows.core.progress import OnProgress
@@ -112,6 +113,12 @@ class TaskPath(Path):
         from shallows.why import slack
 
         return slack.of_run(self.run, self.name, on_progress)
+
+    def figure(self, size: float = 7.2) -> "Figure":
+        """A matplotlib `Figure`, `size` inches wide: the path over places and time, and its messages."""
+        from shallows.why import figure
+
+        return figure.waterfall(self, size)
 
     def html(
         self,
