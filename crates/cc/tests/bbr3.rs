@@ -11,7 +11,6 @@ use shallows_cc::parameter::Values;
 use shallows_cc::rng::Rng;
 use shallows_cc::sender::Path;
 use shallows_cc::sender::bbr3::law::{Law, RateSample};
-use shallows_cc::sender::bbr3::probe_bw::ProbeWait;
 use shallows_cc::sender::bbr3::{self, constants};
 use shallows_cc::units::Bytes;
 use vector::{Row, Script};
@@ -219,12 +218,15 @@ fn replay(script: &Script) -> usize {
                 assert_eq!(law.cwnd, real(&row, "cwnd"), "{row}");
             }
             _ => {
-                let time = real(&row, "wait_ns") * 1e-9;
-                law.given_wait = Some(ProbeWait { rounds: row.number("first_round") as u64, time });
+                // The traces give both draws of a wait.
+                (law.constants.probe_wait, law.constants.probe_wait_random) = (real(&row, "wait_ns") * 1e-9, 0.0);
                 let lost = numbers(&row, "lost");
                 let is_cwnd_limited = row.number("cwnd_limited") == 1;
                 let rs = RateSample { is_cwnd_limited, ..connection.ack(now, (&packets, &lost), &mut law) };
                 law.on_ack(&rs);
+                if law.probe.cycle_stamp == now {
+                    law.probe.rounds_since_up = row.number("first_round") as u64;
+                }
                 compare(&law, &rs, &row);
                 acknowledgements += 1;
             }

@@ -6,7 +6,7 @@ use crate::sender::bbr3::aggregation::Aggregation;
 use crate::sender::bbr3::bandwidth::BandwidthFilter;
 use crate::sender::bbr3::ecn::{EcnConstants, Marks};
 use crate::sender::bbr3::loss::{Signals, Undo};
-use crate::sender::bbr3::probe_bw::{AckPhase, Probe, ProbeWait};
+use crate::sender::bbr3::probe_bw::{AckPhase, Probe};
 use crate::sender::bbr3::probe_rtt::RoundTrips;
 use crate::sender::bbr3::startup::FullPipe;
 use crate::units::Time;
@@ -251,8 +251,6 @@ pub struct Law {
     pub undo: Undo,
     /// `BBR.idle_restart`.
     pub idle_restart: bool,
-    /// Draws of `PickProbeWait()` that are given, in place of random ones.
-    pub given_wait: Option<ProbeWait>,
     pub(super) draws: Rng,
 }
 
@@ -282,7 +280,6 @@ impl Law {
             inflight_longterm: f64::INFINITY,
             undo: Undo::default(),
             idle_restart: false,
-            given_wait: None,
             draws,
         };
         law.init_pacing_rate(1e-3);

@@ -1,6 +1,6 @@
 //! `ProbeBW`: the cycle of DOWN, CRUISE, REFILL and UP that probes for bandwidth (§5.3.3).
 
-use crate::sender::bbr3::law::{Law, RateSample, State};
+use crate::sender::bbr3::law::{Constants, Law, RateSample, State};
 
 /// `BBR.ack_phase`: what acknowledgements say about a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,15 +17,6 @@ pub enum AckPhase {
     ProbeStopping,
 }
 
-/// Draws of `PickProbeWait()`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ProbeWait {
-    /// Rounds that count as passed at the beginning.
-    pub rounds: u64,
-    /// `BBR.bw_probe_wait`.
-    pub time: f64,
-}
-
 /// State of a probe for bandwidth.
 #[derive(Clone, Copy, Debug)]
 pub struct Probe {
@@ -34,11 +25,11 @@ pub struct Probe {
     /// `BBR.is_bw_probe_sample`.
     pub(super) is_sample: bool,
     /// `BBR.cycle_stamp`.
-    cycle_stamp: f64,
+    pub cycle_stamp: f64,
     /// `BBR.bw_probe_wait`.
     pub wait: f64,
     /// `BBR.rounds_since_probe_up`.
-    pub(super) rounds_since_up: u64,
+    pub rounds_since_up: u64,
     /// `BBR.bw_probe_up_rounds`.
     up_rounds: u32,
     /// `BBR.bw_probe_up_acked`, B.
@@ -145,12 +136,9 @@ impl Law {
 
     /// `PickProbeWait()`.
     fn pick_probe_wait(&mut self) {
-        let Self { draws, constants, .. } = self;
-        let drawn = self.given_wait.unwrap_or_else(|| ProbeWait {
-            rounds: u64::from(draws.uniform() < 0.5),
-            time: constants.probe_wait + constants.probe_wait_random * draws.uniform(),
-        });
-        (self.probe.rounds_since_up, self.probe.wait) = (drawn.rounds, drawn.time);
+        let Constants { probe_wait, probe_wait_random, .. } = self.constants;
+        self.probe.rounds_since_up = u64::from(self.draws.uniform() < 0.5);
+        self.probe.wait = probe_wait + probe_wait_random * self.draws.uniform();
     }
 
     /// `TargetInflight()`, B.

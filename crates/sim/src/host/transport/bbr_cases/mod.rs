@@ -9,7 +9,6 @@ mod path;
 use std::ops::RangeInclusive;
 
 use shallows_cc::sender::bbr3::law::{Law, State};
-use shallows_cc::sender::bbr3::probe_bw::ProbeWait;
 
 use State::{Cruise, Down, Drain, ProbeRtt, Refill, Startup, Up};
 use path::{Connection, PACKET, Policer, Setup, Transition};
@@ -198,7 +197,7 @@ fn case_09_down_ends_by_time() {
     let setup = Setup { rtt: 0.02, ..Setup::with_buffer(2.0) };
     for (share, by_time) in [(0.9, false), (0.85, true), (0.8, true)] {
         let mut connection = Connection::new(setup);
-        connection.change(|law| law.given_wait = Some(ProbeWait { rounds: 0, time: 2.129 }));
+        connection.change(|law| (law.constants.probe_wait, law.constants.probe_wait_random) = (2.129, 0.0));
         connection.advance_into(Up, 5.0);
         let down = connection.advance_out(8.0);
         connection.mbps *= share;
