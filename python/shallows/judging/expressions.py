@@ -56,7 +56,10 @@ def named(text: str | float) -> set[str]:
 
 
 def filled(tables: Any, names: Mapping[str, float]) -> Any:
-    """Plain tables with the expressions in braces of their texts replaced; one alone becomes a number."""
+    """Plain tables with the expressions in braces of their texts replaced; one alone becomes a number.
+
+    Raises `ScenarioError` for an expression without a finite number.
+    """
     if is_table(tables):
         return {key: filled(item, names) for key, item in tables.items()}
     if is_list(tables):
@@ -65,9 +68,16 @@ def filled(tables: Any, names: Mapping[str, float]) -> Any:
         return tables
     alone = _PLACE.fullmatch(tables)
     if alone:
-        number = value(alone[1], names)
+        number = _finite(alone[1], names)
         return int(number) if number == int(number) else number
-    return _PLACE.sub(lambda place: plain(value(place[1], names)), tables)
+    return _PLACE.sub(lambda place: plain(_finite(place[1], names)), tables)
+
+
+def _finite(text: str, names: Mapping[str, float]) -> float:
+    number = value(text, names)
+    if not math.isfinite(number):
+        raise ScenarioError("expression", text, f"a finite number, not {number}")
+    return number
 
 
 def plain(number: float) -> str:

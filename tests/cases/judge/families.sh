@@ -15,3 +15,5 @@ $ sed "s/cc = .*/cc = \".\/inputs.py:Least\"/" small.toml > g.toml
 $ shallows judge reno --families ./g.toml
 $ sed "s/100Mbps/{speed}bps/" small.toml > h.toml
 $ shallows judge reno --families ./h.toml
+$ sed "s/100Mbps/{1 \/ 0}bps/" small.toml > i.toml
+$ shallows judge reno --families ./i.toml
