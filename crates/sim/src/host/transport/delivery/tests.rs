@@ -278,6 +278,23 @@ fn a_loss_says_how_much_it_has_shown_to_be_lost() {
     }
 }
 
+/// Packet 0 is lost, and in its recovery packet 6, which has left since. When the recovery ends, packet 6 is a loss of the next window:
+/// the sender has known of it since three later packets arrived.
+#[test]
+fn a_loss_counts_no_packet_that_was_known_to_be_lost() {
+    let mut flow = Script::new(50, LossDetection::DuplicateAcks);
+    flow.send_all(0);
+    flow.ack(101, 0, (1, 4), 0);
+    assert_eq!(flow.send_all(102), [0, 6, 7, 8]);
+    flow.ack(103, 0, (1, 6), 0);
+    assert_eq!(flow.send_all(104), [9, 10]);
+    let told = flow.ack(203, 0, (7, 10), 102);
+    assert_eq!(told.iter().filter(|one| matches!(one, Told::Lost(_))).count(), 1);
+    assert_eq!(flow.listener.losses(), [MSS]);
+    flow.ack(204, 6, (7, 10), 102);
+    assert_eq!(flow.listener.losses(), [MSS, Bytes::ZERO]);
+}
+
 /// 6,000 B in 150 us are 320 Mbps.
 #[test]
 fn a_rate_is_that_of_the_payload() {
