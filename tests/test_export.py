@@ -3,9 +3,10 @@
 import csv
 import shutil
 import subprocess
-from collections import Counter
+from collections import Counter, defaultdict
 
 import pytest
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
 from typer.testing import CliRunner
 
 import shallows as sh
@@ -75,6 +76,31 @@ def test_perfetto_finds_the_queues_marks_drops_and_repairs(lossy, tmp_path):
         for name, fct in zip([f"flow {i}" for i in range(4)], fct_ns, strict=True)
     ] == lives
     assert 2 < windows[0][0] < 200
+
+
+def test_a_trace_has_the_queue_of_each_port_and_the_windows_of_each_flow(lossy, tmp_path):
+    """Read with Perfetto's own message types: a track has the numbers of its port or flow, and no others."""
+    taps = lossy.taps()
+    trace = Trace.FromString(taps.perfetto(tmp_path / "run.pftrace").read_bytes())
+    tracks = {packet.track_descriptor.uuid: packet.track_descriptor for packet in trace.packet}
+    counters = defaultdict(list)
+    for event in (packet.track_event for packet in trace.packet if packet.HasField("track_event")):
+        if event.type == event.TYPE_COUNTER:
+            value = event.double_counter_value or event.counter_value
+            counters[tracks[event.track_uuid].name].append(value)
+    ports = lossy.ports.set_index("port")
+    most = {name: max(values) for name, values in counters.items() if name.startswith("queue ")}
+    assert most == {
+        f"queue {port}": pytest.approx(pkt * 1500, abs=1) for port, pkt in ports.queue_max_pkt.items()
+    }
+    windows = {name: values for name, values in counters.items() if name.startswith("window_pkt of")}
+    sampled = list(zip(*(taps.probes[name].tolist() for name in ("flow", "name", "value")), strict=True))
+    number = taps.probe_names.index("window_pkt")
+    assert windows == {
+        f"window_pkt of flow {flow}": [value for of, name, value in sampled if (of, name) == (flow, number)]
+        for flow in range(4)
+    }
+    assert len({tuple(values) for values in windows.values()}) == 4
 
 
 def test_perfetto_finds_the_pauses(lossless, tmp_path):
