@@ -25,7 +25,8 @@ def draw(row: "Measured", samples: "Sequence[Sample]") -> Drawing | None:
     lines, columns = (1, 1) if len(row.plots) == 1 else ((len(row.plots) + 1) // 2, 2)
     figure = Drawing((5.2, 3.3) if columns == 1 else (7.6, 2.6 * lines))
     with figure.styled():
-        grid = figure.subplots(lines, columns, squeeze=False)
+        compared = all(plot.kind == "cdf" for plot in row.plots)
+        grid = figure.subplots(lines, columns, squeeze=False, sharex=compared)
         for axes, plot in zip(grid.flat, row.plots, strict=False):
             draw_on(axes, plot, _of_panel(plot, samples[0]["series"]))
         for axes in grid.flat[len(row.plots) :]:
@@ -114,7 +115,7 @@ def _printed_on(axes: "Axes", plot: "Plot", drawn: Sequence[str]) -> None:
 
 
 def _series_on(axes: "Axes", kind: str, label: str, x: F64, y: F64, i: int, of: int) -> None:
-    """Draws curve `i` of `of`."""
+    """Draws curve `i` of `of`. Where the colours begin anew, lines are dashed."""
     how = {"color": COLOURS[i % len(COLOURS)], "label": label}
     if kind == "bars":
         width = 0.8 / of
@@ -125,7 +126,8 @@ def _series_on(axes: "Axes", kind: str, label: str, x: F64, y: F64, i: int, of: 
         axes.plot(x, y, marker=MARKERS[i % len(MARKERS)], ms=4, lw=1, gid=label, **how)
     else:
         steps = "steps-post" if kind == "steps" else "default"
-        axes.plot(x, y, lw=1.1, gid=label, drawstyle=steps, **how)
+        dashes = "-" if i < len(COLOURS) else "--"
+        axes.plot(x, y, lw=1.1, ls=dashes, gid=label, drawstyle=steps, **how)
 
 
 def _scales_on(axes: "Axes", plot: "Plot", series: Mapping[str, Any]) -> None:

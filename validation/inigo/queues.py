@@ -24,13 +24,21 @@ if TYPE_CHECKING:
     from validation.lab import Lab
 
 
-@INIGO.figure("Fig. 3", "Queues without ECN", setting=SETTING_FIVE, runs=FIVE, plot=QUEUE)
+@INIGO.figure(
+    "Fig. 3",
+    "Queues without ECN",
+    setting=SETTING_FIVE,
+    runs=FIVE,
+    plot=[QUEUE._replace(panel=panel) for panel in ("alone", "with Inigo's receiver")],
+)
 def fig3(lab: "Lab") -> None:
     both = {"Inigo, Inigo's receiver": {**PLAIN["Inigo"], "receiver": lab.input("receiver", RECEIVER)}}
-    for name, cc in (WITH_RECEIVER | both).items():
+    for name, cc in (both | WITH_RECEIVER).items():
         run = five(lab, cc, record__queues="5ms")
         lab.say(name, lab.port(run)["queue_mean_pkt"])
-        lab.cdf(name, lab.queue(run).queue_pkt.clip(lower=1))
+        sender, *_ = name.partition(", Inigo's receiver")
+        panel = "with Inigo's receiver" if name != sender else "alone"
+        lab.cdf(f"{panel}: {sender}", lab.queue(run).queue_pkt.clip(lower=1))
     for name in MANAGED:
         lab.ratio(f"{name} over {name} with Inigo's receiver", name, f"{name}, Inigo's receiver")
     lab.ratio("Inigo with its receiver over Inigo", "Inigo, Inigo's receiver", "Inigo")
