@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import shallows as sh
+from shallows.printing import report
 from shallows.printing.progress import Progress
 from shallows.printing.report import comparison_report, fit, print_parts, run_report
 from shallows.sweeps.comparison import run_all
@@ -147,6 +148,33 @@ def test_slow_links_have_units_that_show_something(capsys):
 )
 def test_a_unit_fits_the_largest_number(title, values, fitted):
     assert fit(title, values, "{:.3f}") == fitted
+
+
+@pytest.mark.parametrize(
+    ("metric", "count", "mark"),
+    [
+        ("slowdown_p99", 999, "*"),  # 9.99 flows beyond it
+        ("slowdown_p99", 1000, ""),
+        ("fct_p50_us", 19, "*"),
+        ("fct_p50_us", 20, ""),
+        ("fct_mean_us", 1, ""),
+        ("slowdown_p99", 0, ""),
+        ("slowdown_p99", None, ""),
+    ],
+)
+def test_a_percentile_that_fewer_than_ten_flows_exceed_has_a_mark(metric, count, mark):
+    assert report._mark(metric, count) == mark
+
+
+def test_each_world_of_a_distance_has_its_own_interval(capsys):
+    row = {"cc": "dctcp", "than": "packet", "world": "kernel", "quantity": "queue_mean_pkt"}
+    packet = {"reference": 20.25, "reference_half_width": 0.52}
+    kernel = {"value": 25.0, "half_width": None, "difference": 4.75, "percent": 23.456}
+    print_parts(report._distances([row | packet | kernel]))
+    title, numbers = (line.split("  ") for line in capsys.readouterr().out.strip().splitlines())
+    words = [[word.strip() for word in line if word.strip()] for line in (title, numbers)]
+    assert words[0] == ["dctcp: distance", "packet", "kernel", "difference", "percent"]
+    assert words[1][1:] == ["20.250 ± 0.52", "25.000", "+4.750", "+23.5"]
 
 
 def test_the_time_of_each_tenant_is_in_the_table():

@@ -25,6 +25,22 @@ def test_queue_over_time_draws_the_samples_of_the_bottleneck(ax):
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("time (ms)", "queue (packets)")
 
 
+def test_the_warm_up_is_shaded_from_the_start_on(ax):
+    """The first 100 us, as long as the run says; both axes begin at 0."""
+    plot.queue_over_time(ax, fake.run())
+    (shade,) = ax.patches
+    assert shade.get_extents().transformed(ax.transData.inverted()).intervalx.tolist() == pytest.approx(
+        [0, 0.1]
+    )
+    assert (ax.get_xlim()[0], ax.get_ylim()[0]) == (0, 0)
+
+
+def test_the_last_samples_of_a_queue_are_drawn_from_0_on(ax):
+    assert plot.queue_close_up(ax, fake.run())
+    assert points(ax.lines[0]) == [[0, 0], [0.1, 2], [0.2, 4], [0.3, 1]]
+    assert ax.get_ylim()[0] == 0
+
+
 def test_queue_cdf_is_the_histogram_summed_up(ax):
     # 50 us in [0, 1) packets, 150 us in [2, 3)
     assert plot.queue_cdf(ax, fake.run())

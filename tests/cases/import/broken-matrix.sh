@@ -123,3 +123,15 @@ Nodes 99
 0->1 start 0 size 1
 END
 $ shallows import a.cm --on star.toml --out out.toml
+$ cat > a.cm <<END
+Nodes 8
+0->7 start 0 size 10
+failure switch_type AGG switch_id -1 link_id 2
+END
+$ shallows import a.cm --on star.toml --out out.toml
+$ cat > a.cm <<END
+Nodes 8
+0->7 start 0 size 10
+failure switch_type SPINE switch_id 0 link_id 2
+END
+$ shallows import a.cm --on star.toml --out out.toml
