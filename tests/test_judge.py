@@ -1,10 +1,15 @@
 """The judge: arithmetic of families, verdicts by hand, walls around a class, one page for any threads."""
 
+import json
 import math
+import os
 import shutil
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
+import pydantic
 import pytest
 
 import shallows as sh
@@ -187,6 +192,38 @@ def test_the_page_is_the_same_bytes_for_any_threads_and_after_a_resume(place):
     text = Path("page1/judge.html").read_text()
     assert "1, 2, 3, held-out draws of seed 3" in text
     assert sh.__version__ in text
+
+
+SEARCH = """
+import multiprocessing
+
+import shallows as sh
+
+
+def judge(out):
+    sh.judge("./mine.py:Fine", families=["./small.toml"], quick=True, threads=1, out=out)
+
+
+judge("first")
+child = multiprocessing.get_context("fork").Process(target=judge, args=("second",))
+child.start()
+child.join()
+raise SystemExit(child.exitcode)
+"""
+
+
+def test_a_search_judges_in_its_forked_workers_with_libraries_of_pythonpath(place):
+    """As OpenEvolve does. A library outside of the environment is not taken for code of the class."""
+    Path("mine.py").write_text(CLASSES)
+    Path("search.py").write_text(SEARCH)
+    shutil.copytree(Path(pydantic.__file__).parent, "libraries/pydantic")
+    environment = os.environ | {"PYTHONPATH": str(place / "libraries")}
+    command = [sys.executable, "search.py"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    first, second = (json.loads(Path(name, "judge.json").read_text())["rows"] for name in ("first", "second"))
+    assert first == second
+    assert all(row["checks"] and "may not" not in row["note"] for row in first)
 
 
 def test_the_page_of_a_class_has_its_digest(place):

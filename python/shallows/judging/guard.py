@@ -45,7 +45,8 @@ class Guard:
         self.broken: str | None = None
 
     def close(self) -> None:
-        """Close the walls, which nothing opens again in this process."""
+        """Close the walls, which nothing opens again in this process. No code of the user is loaded yet."""
+        _loaded.update(_of_loaded())
         _leave_network()
         null = os.open(os.devnull, os.O_RDWR)
         for number in (0, 1, 2):
@@ -110,13 +111,26 @@ def _caller(frame: FrameType | None) -> FrameType | None:
 
 
 _ours: dict[str, bool] = {}
+_loaded: set[Path] = set()
+"""Packages and modules that the process had loaded before the class: `PYTHONPATH` may have some of them."""
 
 
 def _is_ours(name: str) -> bool:
-    """True for code of Python, of this package or of an installed one."""
+    """True for code of Python, of an installed package, and of what was loaded before the class."""
     if name not in _ours:
-        _ours[name] = name.startswith("<frozen ") or (os.path.isabs(name) and trust.is_installed(Path(name)))
+        _ours[name] = name.startswith("<frozen ") or (os.path.isabs(name) and _is_library(Path(name)))
     return _ours[name]
+
+
+def _is_library(file: Path) -> bool:
+    return trust.is_installed(file) or not _loaded.isdisjoint((file, *file.parents))
+
+
+def _of_loaded() -> set[Path]:
+    """The folder of each package that is loaded, and the file of each module outside of packages."""
+    files = [getattr(module, "__file__", None) for name, module in sys.modules.items() if "." not in name]
+    places = [Path(file) for file in files if file]
+    return {place.parent if place.stem == "__init__" else place for place in places}
 
 
 def _is_code(name: object) -> bool:

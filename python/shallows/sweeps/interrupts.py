@@ -1,10 +1,12 @@
-"""Interruptions that must not fall into the start of a process."""
+"""Processes of a pool: their server, and interruptions that must not fall into the start of one."""
 
+import os
 import signal
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from multiprocessing import forkserver
+from typing import Any
 
 
 def start_servers() -> None:
@@ -19,6 +21,21 @@ def start_servers() -> None:
         forkserver.ensure_running()
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def _forget_server() -> None:
+    """In a fork of this process, forget the server of `multiprocessing`, which is no child of the fork.
+
+    Without it no pool starts in workers of `concurrent.futures`, where a search calls a sweep or a judge.
+    """
+    server: Any = forkserver._forkserver  # pyright: ignore[reportPrivateUsage]
+    if server._forkserver_alive_fd is not None:
+        os.close(server._forkserver_alive_fd)
+    server._forkserver_address = server._forkserver_alive_fd = server._forkserver_pid = None
+    server._lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget_server)
 
 
 @contextmanager
