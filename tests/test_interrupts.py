@@ -119,6 +119,24 @@ def test_an_interrupted_sweep_of_advise_names_its_folder(place):
     assert f"interrupted after it had written {place / 'out'}" in done.stderr
 
 
+def test_an_interrupted_judge_says_how_many_runs_it_has_and_goes_on(place):
+    """Not the names of some hundred files."""
+    (place / "small.toml").write_text((Path(__file__).parent / "cases/judge/inputs/small.toml").read_text())
+    code = (
+        "from shallows.judging import running\n"
+        "def ended(*_): raise KeyboardInterrupt\n"
+        "running._failures = ended\n" + commands.MAIN
+    )
+    words = ["reno", "--families", "./small.toml", "--quick", "--out", "page"]
+    command = [sys.executable, "-c", code, "judge", *words]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+    kept = len(list((place / "page/runs").glob("*.json")))
+    assert done.returncode == 130
+    said = f"interrupted after {kept} runs, which page/runs has: the same command goes on with the others"
+    assert done.stderr.splitlines()[-1] == f"shallows: {said}"
+    assert kept >= 2
+
+
 def test_a_figure_or_page_that_was_written_is_named(place):
     commands.run("run", "small.toml", "--out", "out", cwd=place)
     code = (

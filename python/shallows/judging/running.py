@@ -2,7 +2,8 @@
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -101,7 +102,7 @@ def run(
         raise ScenarioError("budget", budget, "packet-hops of the search for the worst row, 1 or more")
     _check_place(folder)
     folder.joinpath("runs").mkdir(parents=True, exist_ok=True)
-    with alone(folder, "judge"):
+    with alone(folder, "judge"), _kept(folder / "runs"):
         perform = partial(processes.all_of, folder=folder / "runs", workers=threads or usable_cores())
         if asked.subject.is_class:
             _try(asked, perform)
@@ -113,6 +114,18 @@ def run(
         found = Judgement(asked, tuple(rows), failures, held_out, quick, folder, found)
         found.save()
     return found
+
+
+@contextmanager
+def _kept(runs: Path) -> Generator[None]:
+    """Let an interrupt say how many runs there are, not their names."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        count = sum(1 for _ in runs.glob("*.json"))
+        raise KeyboardInterrupt(
+            f"after {count} runs, which {runs} has: the same command goes on with the others"
+        ) from None
 
 
 def _try(asked: Plan, perform: Any) -> None:
