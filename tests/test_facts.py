@@ -3,7 +3,9 @@ text of a key or a column in one file.
 """
 
 import ast
+import difflib
 import re
+import tomllib
 from pathlib import Path
 from typing import Literal, get_args, get_origin
 
@@ -180,6 +182,29 @@ def test_no_comment_of_the_core_has_the_text_of_a_key_or_a_column():
     assert "a full frame" in comments("    /// A full\n    /// frame.\n    mtu: u64,\n")
 
 
+def test_no_text_of_a_key_or_a_column_stands_in_two_files():
+    """Of texts of nine words at least, anywhere in a source or a page: shorter ones are said by chance."""
+    texts = {words(row.meaning) for row in keys.rows()}
+    texts |= {words(keys.short_text(model, name)) for model, name in declared_keys()}
+    texts |= {words(column.definition) for columns in ALL_TABLES.values() for column in columns.values()}
+    sources = [*PACKAGE.rglob("*.py"), *PACKAGE.glob("data/*.toml"), *DOCS.glob("*.md")]
+    sources += [*CRATES.glob("*/src/**/*.rs")]
+    pages = {
+        path: said(path.read_text("utf-8"))
+        for path in sources
+        if path.name not in ("contract.py", "crossing.md")  # both are generated
+    }
+    places = {text: [path.name for path, page in pages.items() if f" {text} " in page] for text in texts}
+    assert {text: at for text, at in places.items() if text.count(" ") >= 8 and len(at) > 1} == {}
+    assert said('"of the\n    /// queue " "at a port"') == " of the queue at a port "
+
+
+def said(source):
+    """The words of a source, also where they go on in the next line of a comment, or of a text."""
+    whole = re.sub(r'(?m)^\s*(///|//!|//|#)|"\s+f?"', " ", source)
+    return re.sub(r"[^\w.]+|\.(?!\w)", " ", f" {whole.lower()} ").replace("  ", " ")
+
+
 def comments(source):
     """The documentation comments of Rust, as words."""
     blocks = re.findall(r"(?m)(?:^ *///.*\n)+", source)
@@ -198,11 +223,38 @@ def test_no_text_of_a_key_or_a_column_is_that_of_its_declaration():
         prefix, _, name = path.rpartition(".")
         short = keys.description(keys.MODELS.get(prefix), name)
         assert meaning == short or words(meaning) != words(short), path
+    assert not [text for text, short in written() if repeats(text, short)]
     for table in results.tables().values():
         for row in table.rows:
             if row.table != results.SUMMARY and len(row.names) == 1:
                 short = ALL_TABLES[row.table][row.names[0]].definition
                 assert row.meaning == short or words(row.meaning) != words(short), row
+
+
+def written():
+    """(text, short text) of each row of a key or a column whose text does not begin with the short one."""
+    for name, table in tomllib.loads(keys.FILE.read_text("utf-8")).items():
+        prefix = "" if name == keys.TOP else name.partition(" ")[0]
+        for row in table["rows"]:
+            if row["keys"] and "text" in row:
+                yield row["text"], keys.short_text(keys.MODELS[prefix], row["keys"][0])
+    for name, table in tomllib.loads(results.FILE.read_text("utf-8")).items():
+        for row in table["rows"]:
+            if name in ALL_TABLES and "text" in row:
+                yield row["text"], ALL_TABLES[name][row["keys"][0]].definition
+
+
+def repeats(text, short):
+    """Whether a text has a short one of four words at least, or three quarters of it in order."""
+    mine, its = words(text).split(), words(short).split()
+    alike = difflib.SequenceMatcher(None, its, mine[: len(its) + 2], autojunk=False)
+    return len(its) > 3 and (words(short) in words(text) or alike.ratio() >= 0.85)
+
+
+def test_a_text_that_repeats_a_short_one_is_found():
+    assert repeats("with `poll`, the most frames of a poll", "the most frames of a poll")
+    assert repeats("the `names` of all hosts in this order, and more", "names of all hosts in this order")
+    assert not repeats("senders and receivers; by default all hosts", "the hosts that send")
 
 
 def test_rows_of_results_are_columns_and_every_column_has_one():

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from inspect import signature
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, Never
+from typing import TYPE_CHECKING, Any, Never, get_args
 
 from shallows import warnings
 from shallows.base import extras
@@ -16,6 +16,7 @@ from shallows.results import store
 from shallows.runs import Run
 from shallows.scenario import randomness
 from shallows.scenario.supported_keys import REAL_TIME
+from shallows.scenario.supported_keys import WorldName as World
 
 if TYPE_CHECKING:
     from shallows.scenario import Scenario
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 
     Given = Scenario | Mapping[str, object] | str | PathLike[str]
 
-World = Literal["packet", "fluid", "kernel", "wire"]
-WORLDS: tuple[World, ...] = ("packet", "fluid", "kernel", "wire")
+WORLDS: tuple[World, ...] = get_args(World)
 
 
 def run(

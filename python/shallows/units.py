@@ -200,14 +200,16 @@ RATE = Dimension(
 )
 
 
+A_SHARE = 'a share above 0 and at most 1, such as 0.4 or "40%"'
+
+
 def share(value: object) -> float:
     """A share above 0 and at most 1, from a number (0.4) or a text ("40%"), as a float."""
-    expected = 'a share above 0 and at most 1, such as 0.4 or "40%"'
     match = _NUMBER.fullmatch(value) if isinstance(value, str) else None
     if match and match[2] == "%":
         value = float(Decimal(match[1]) / 100)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
-        raise ValueError(expected)
+        raise ValueError(A_SHARE)
     return float(value)
 
 

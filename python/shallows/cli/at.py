@@ -1,13 +1,12 @@
 """`shallows at`: a snapshot of a run."""
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from shallows.cli.output import Json, print_json
-from shallows.cli.settings import Trust
+from shallows.cli.settings import Result, Trust
 from shallows.cli.status import DONE, with_status
 
 if TYPE_CHECKING:
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 MOST = 12
 """Rows of a table for which no port or flow was named."""
 
-Result = Annotated[Path, typer.Argument(metavar="RESULT", help="Folder of a run of the packet world.")]
 Ports = Annotated[
     list[str] | None, typer.Option("--port", metavar="P", help='A port, or a pattern: "agg*->*".')
 ]

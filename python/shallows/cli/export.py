@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from shallows.cli.at import Ports, Result
-from shallows.cli.settings import Trust
+from shallows.cli.at import Ports
+from shallows.cli.settings import Result, Trust
 from shallows.cli.status import DONE, with_status
 
 Time = Annotated[str | None, typer.Option(metavar="TIME", help="Such as 3ms; the whole run if absent.")]

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from shallows.cli.output import Json, print_json
-from shallows.cli.run import EXAMPLE, Overrides, ScenarioFile
-from shallows.cli.settings import Trust, settings
+from shallows.cli.run import Overrides, ScenarioFile
+from shallows.cli.settings import EXAMPLE, Trust, settings
 from shallows.cli.status import DONE, with_status
 
 

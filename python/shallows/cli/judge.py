@@ -8,7 +8,7 @@ import typer
 
 from shallows.cli import completion
 from shallows.cli.output import Json, print_json
-from shallows.cli.settings import at_least
+from shallows.cli.settings import Runs
 from shallows.cli.status import DONE, FAILED, with_status
 from shallows.errors import ScenarioError
 
@@ -47,9 +47,7 @@ def judge(
         str | None,
         typer.Option(metavar="HOPS", help="Packet-hops of --worst, as 200M; by default 1.8G, 50M if quick."),
     ] = None,
-    threads: Annotated[
-        int | None, typer.Option(callback=at_least(1), help="Runs at a time; all cores if absent.")
-    ] = None,
+    threads: Runs = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of the page; by default results/judge/NAME.")
     ] = None,

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from shallows.cli.run import EXAMPLE, Overrides, ScenarioFile
-from shallows.cli.settings import settings
+from shallows.cli.run import Overrides, ScenarioFile
+from shallows.cli.settings import EXAMPLE, settings
 from shallows.cli.status import DONE, with_status
 
 

@@ -12,7 +12,7 @@ from shallows.base import extras
 from shallows.cli import completion
 from shallows.cli import report as pages
 from shallows.cli.output import Json, print_json
-from shallows.cli.settings import Trust, at_least, settings
+from shallows.cli.settings import EXAMPLE, Algorithms, Runs, Trust, World, at_least, settings
 from shallows.cli.status import DONE, FAILED, INTERRUPTED, after_saving, with_status
 from shallows.errors import NamedOverrides, ScenarioError
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from shallows.runs import Run
     from shallows.sweeps.comparison import Comparison
 
-
-EXAMPLE = "traffic.0.flows=20"
 
 ScenarioFile = Annotated[
     str,
@@ -38,13 +36,10 @@ Overrides = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Replace a key of the scenario: traffic.0.flows=20.",
+        help=f"Replace a key of the scenario: {EXAMPLE}.",
         autocompletion=completion.keys,
     ),
 ]
-Algorithms = typer.Option(
-    metavar="NAME", help="An algorithm or preset; repeat for each.", autocompletion=completion.algorithms
-)
 Seed = Annotated[int | None, typer.Option(help="Seed of all random numbers; by default the scenario's.")]
 Since = Annotated[
     str | None,
@@ -69,7 +64,7 @@ def run(
             help="An algorithm, a preset, or a class: ./mine.py:Aimd; by default the scenario's.",
         ),
     ] = None,
-    world: Annotated[str, typer.Option(help="World to run in: packet, fluid, kernel or wire.")] = "packet",
+    world: World = "packet",
     set_: Overrides = None,
     seed: Seed = None,
     repeats: Annotated[
@@ -124,9 +119,7 @@ def compare(
     ] = None,
     set_: Overrides = None,
     seed: Seed = None,
-    threads: Annotated[
-        int | None, typer.Option(callback=at_least(1), help="Runs at a time; all cores if absent.")
-    ] = None,
+    threads: Runs = None,
     out: Out = None,
     since: Since = None,
     until: Until = None,

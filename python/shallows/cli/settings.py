@@ -1,10 +1,12 @@
 """Options of several commands: KEY=VALUE of `--set`, and numbers with a lower bound."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from shallows.cli import completion
 from shallows.errors import NamedOverrides, ScenarioError
 
 
@@ -35,6 +37,16 @@ def at_least(least: float) -> Callable[[float | None], float | None]:
         return value
 
     return checked
+
+
+Algorithms = typer.Option(
+    metavar="NAME", help="An algorithm or preset; repeat for each.", autocompletion=completion.algorithms
+)
+World = Annotated[str, typer.Option(help="World to run in: packet, fluid, kernel or wire.")]
+Runs = Annotated[int | None, typer.Option(callback=at_least(1), help="Runs at a time; all cores if absent.")]
+Result = Annotated[Path, typer.Argument(metavar="RESULT", help="Folder of a run of the packet world.")]
+EXAMPLE = "traffic.0.flows=20"
+"""A KEY=VALUE of a scenario."""
 
 
 def settings(texts: list[str] | None, example: str) -> NamedOverrides:

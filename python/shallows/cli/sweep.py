@@ -8,7 +8,7 @@ import typer
 from shallows.base import names
 from shallows.cli import completion
 from shallows.cli.output import Json, print_json
-from shallows.cli.settings import Trust, at_least, settings
+from shallows.cli.settings import EXAMPLE, Algorithms, Trust, World, at_least, settings
 from shallows.cli.status import after_saving, with_status
 from shallows.errors import ScenarioError
 
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from shallows.sweeps.result import Sweep
 
 
-EXAMPLE = "traffic.0.flows=20"
+Baseline = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Also print paired differences from this algorithm.")
+]
+Plot = Annotated[bool, typer.Option("--plot", help="Draw figure.png and figure.pdf.")]
 
 
 @with_status
@@ -31,14 +34,7 @@ def sweep(
             autocompletion=completion.scenarios,
         ),
     ],
-    cc: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="An algorithm or preset; repeat for each.",
-            autocompletion=completion.algorithms,
-        ),
-    ] = None,
+    cc: Annotated[list[str] | None, Algorithms] = None,
     over: Annotated[
         list[str] | None,
         typer.Option(
@@ -70,17 +66,15 @@ def sweep(
     heatmap: Annotated[
         str | None, typer.Option(metavar="KEY", help="A second swept key: draw a heat map over both.")
     ] = None,
-    baseline: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Also print paired differences from this algorithm.")
-    ] = None,
-    plot: Annotated[bool, typer.Option("--plot", help="Draw figure.png and figure.pdf.")] = False,
+    baseline: Baseline = None,
+    plot: Plot = False,
     bars: Annotated[bool, typer.Option("--bars", help="Draw intervals as error bars.")] = False,
     log: Annotated[str, typer.Option(metavar="AXES", help="Logarithmic axes: x, y or xy.")] = "",
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Replace a key of the scenario for all runs."),
     ] = None,
-    world: Annotated[str, typer.Option(help="World to run in: packet, fluid, kernel or wire.")] = "packet",
+    world: World = "packet",
     on: Annotated[
         str, typer.Option(metavar="WHERE", help="local, dask://HOST:PORT, or slurm:KEY=VALUE,… for submitit.")
     ] = "local",
@@ -144,10 +138,8 @@ def merge(
         list[str] | None,
         typer.Option(metavar="NAME", help="Metric of the table and the figure: slowdown_p99."),
     ] = None,
-    baseline: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Also print paired differences from this algorithm.")
-    ] = None,
-    plot: Annotated[bool, typer.Option("--plot", help="Draw figure.png and figure.pdf.")] = False,
+    baseline: Baseline = None,
+    plot: Plot = False,
     json_: Json = False,
 ) -> int:
     """Make one sweep of the shards that `shallows sweep --shard` ran."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shallows.cli.output import Json, print_json
-from shallows.cli.settings import Trust, at_least
+from shallows.cli.settings import Result, Trust, at_least
 from shallows.cli.status import DONE, with_status
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @with_status
 def why(
-    result: Annotated[Path, typer.Argument(metavar="RESULT", help="Folder of a run of the packet world.")],
+    result: Result,
     flows: Annotated[
         list[int] | None,
         typer.Argument(metavar="FLOW", help="Numbers of flows, as in flows.parquet."),

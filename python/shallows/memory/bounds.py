@@ -95,12 +95,12 @@ def _upwards(mounted: Path, below: PurePosixPath) -> Iterator[Path]:
 
 
 def _of_group(folder: Path, files: _Files, root: Path) -> Iterator[Free]:
-    counters = _table(folder / "memory.stat")
     for name in files.limits:
         with suppress(OSError, ValueError):  # "max", no such file, or not readable
             limit = int((folder / name).read_text())
             if limit < UNLIMITED:
                 used = int((folder / files.used).read_text())
+                counters = _table(folder / "memory.stat")
                 used -= sum(counters.get(cache, 0) for cache in files.cache)
                 shown = f"/{(folder / name).relative_to(root)}"
                 yield Free(max(limit - max(used, 0), 0), f"the {text(limit)} of this control group ({shown})")
@@ -111,10 +111,11 @@ def _process(root: Path) -> Iterator[Free]:
         import resource
     except ImportError:  # Windows
         return
-    used = _table(root / "proc/self/status")
     for name, counter in (("RLIMIT_AS", "VmSize"), ("RLIMIT_DATA", "VmData")):
         limit, _ = resource.getrlimit(getattr(resource, name))
-        if limit not in (resource.RLIM_INFINITY, -1) and counter in used:
+        if limit in (resource.RLIM_INFINITY, -1):
+            continue
+        if counter in (used := _table(root / "proc/self/status")):
             yield Free(
                 max(limit - used[counter], 0),
                 f"the {text(limit)} of this process ({name}; ulimit -{'v' if name == 'RLIMIT_AS' else 'd'})",
@@ -123,11 +124,11 @@ def _process(root: Path) -> Iterator[Free]:
 
 def _slurm(root: Path, environment: Mapping[str, str]) -> Iterator[Free]:
     """The memory of a Slurm job on this node, in MiB; 0 is all of the node's."""
-    used = _table(root / "proc/self/status").get("VmRSS", 0)
     cores = _number(environment, "SLURM_CPUS_ON_NODE")
     for name, times in (("SLURM_MEM_PER_NODE", 1), ("SLURM_MEM_PER_CPU", cores)):
         limit = _number(environment, name) * times * 2**20
         if limit:
+            used = _table(root / "proc/self/status").get("VmRSS", 0)
             yield Free(max(limit - used, 0), f"the {text(limit)} of this Slurm job ({name})")
 
 

@@ -14,6 +14,7 @@ from types import UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin
 
 from shallows.base.table import Table
+from shallows.core import contract
 from shallows.scenario.builders import PARTS
 from shallows.scenario.given import Given
 from shallows.topology import KINDS as TOPOLOGIES
@@ -43,7 +44,7 @@ UNITS = {
 OF_NO_MODEL = {
     "network.marking.cell": "size",
     "network.marking.kind": "text",
-    "network.marking.at": 'text: `"enqueue"` or `"dequeue"`',
+    "network.marking.at": "text: " + " or ".join(f'`"{value}"`' for value in get_args(contract.At)),
     "topology.graph.file": "file",
     "topology.graph.edges": "list of node, node, rate and delay",
     "faults.value": "rate, share or probability, as the kind needs",
@@ -155,7 +156,7 @@ def _row(prefix: str, row: dict[str, Any]) -> Key:
     if not paths:
         return Key(paths, row.get("default", ""), row["text"], "", "", "")
     unit = OF_NO_MODEL.get(paths[0]) or " and ".join(dict.fromkeys(unit_of(model, name) for name in names))
-    text = row.get("text") or description(model, names[0])
+    text = row.get("text") or short_text(model, names[0]) + row.get("more", "")
     return Key(paths, row.get("default", ""), text, unit, worlds(paths[0]), row.get("source", ""))
 
 
@@ -163,6 +164,11 @@ def description(model: type[Table] | None, key: str) -> str:
     """The short text of a key of a model."""
     field = model.key_field(key) if model else None
     return (field.description if field else None) or ""
+
+
+def short_text(model: type[Table] | None, key: str) -> str:
+    """The same without the default, which has a column of its own."""
+    return description(model, key).partition("; by default ")[0]
 
 
 def rows() -> Iterable[Key]:

@@ -72,7 +72,8 @@ def _row(table: str, row: dict[str, Any]) -> Row:
     if table == SUMMARY:
         return Row(table, names, None, row["text"])
     column = ALL_TABLES[table][names[0]]
-    return Row(table, names, row.get("unit", column.unit), row.get("text", column.definition))
+    text = row.get("text", column.definition + row.get("more", ""))
+    return Row(table, names, row.get("unit", column.unit), text)
 
 
 def find(name: str) -> list[tuple[str, Row]]:

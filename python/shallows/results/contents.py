@@ -7,10 +7,11 @@ that do not want to ask for it each time.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from shallows.core import contract
 from shallows.results.summary import PERCENTILES
+from shallows.scenario.supported_keys import WorldName
 
 
 class Threads(TypedDict):
@@ -232,7 +233,7 @@ class Lateness(contract.Lateness):
 class Summary(TypedDict):
     """`summary.json`."""
 
-    world: Literal["packet", "fluid", "kernel", "wire"]
+    world: WorldName
     name: str
     seed: int
     version: str

@@ -20,8 +20,8 @@ class Column(NamedTuple):
 
 TABLES = {
     "flows": {
-        "flow": Column("uint32", "", "number of the flow, from 0 in the order the scenario lists them"),
-        "traffic": Column("uint32", "", "number of its table, `[[traffic]]`, from 0"),
+        "flow": Column("uint32", "", "number of the flow, from 0 in the order of the scenario"),
+        "traffic": Column("uint32", "", "number of its traffic table, from 0"),
         "cc": Column("name", "", "congestion control algorithm"),
         "src": Column("name", "", "sending host"),
         "dst": Column("name", "", "receiving host"),
@@ -55,12 +55,14 @@ TABLES = {
         ),
         "srtt_max_us": Column("float64", "us", "the largest of them"),
         "reordering_pkt": Column(
-            "uint64", "packets", "the most by which a packet arrived behind one that left later"
+            "uint64",
+            "packets",
+            "reordering depth: the most by which a packet arrived behind one that left later",
         ),
     },
     "computations": {
-        "computation": Column("uint32", "", "number of the computation, from 0 in the order of the scenario"),
-        "traffic": Column("uint32", "", "number of its table, `[[traffic]]`, from 0"),
+        "computation": Column("uint32", "", "its number, from 0 in the order of the scenario"),
+        "traffic": Column("uint32", "", "number of its traffic table, from 0"),
         "step": Column("uint32", "", "number of its step in its task"),
         "host": Column("name", "", "the host that computes"),
         "processor": Column("uint32", "", "number of the processor of the host"),
@@ -130,7 +132,7 @@ ALL_TABLES = {
         "paused_us": Column("float64", "us", "time during which a pause stopped the class"),
     },
     "messages": {
-        "traffic": Column("uint32", "", "number of its table, `[[traffic]]`, from 0"),
+        "traffic": Column("uint32", "", "number of its traffic table, from 0"),
         "group": Column("uint32", "", "number of its group, from 0"),
         "step": Column("uint32", "", "number of its step, from 0"),
         "src": Column("name", "", "sending rank"),

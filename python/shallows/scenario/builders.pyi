@@ -82,7 +82,7 @@ class Shared(Builder):
     """`[network.shared]`: one memory for all ports of a switch, with a dynamic threshold.
 
     size: memory of each switch, without headroom; by default 12MB, or 0.3MB per Gbps
-    alpha: a port, or a pausable link, may hold this multiple of the free memory; default 1.0
+    alpha: a port (with `pfc`: a link) may hold this many times the free memory; default 1.0
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Pauses(Builder):
     hysteresis: the link resumes this far below the threshold; default 2pkt
     headroom: room for data that still arrives; "auto": as much as the link can need; default auto
     watchdog: time after which a switch drops the data of an endless pause; by default never
-    restoration: time from the end of such a pause until it sends again; by default as watchdog
+    restoration: time from the end of such a pause until the port sends again; by default as watchdog
     """
 
     def __init__(
@@ -137,12 +137,12 @@ class Timestamps(Builder):
     burst: packets handed to the NIC at once, bursts not reduced
     bucket: packets handed to the NIC at once with it
     poll: time between two polls of received packets, at most
-    stack: the receiver's time between data and ack, at most
+    stack: the receiver's time between data and acknowledgement, at most
     noise: standard deviation of additional Gaussian noise; default 0s
     drift: share by which the receiver's clock is faster; default 0.0
     host_delay_removed: subtract the receiver's time from the round trip; default True
-    burst_reduced: pace bursts at the link's rate by a token bucket; default True
-    calibrated: space the stamps of a batch by the transmission time; default True
+    burst_reduced: pace bursts at the link's rate; default True
+    calibrated: space the timestamps of a batch by the transmission time; default True
     """
 
     def __init__(
@@ -169,11 +169,11 @@ class Costs(Builder):
     preset: values that others measured, for absent keys
     message: before each flow; default 0s
     queue_pair: before the first flow of a pair of hosts; default 0s
-    step: before each message of a collective or of training; default 0s
+    step: before each message of a collective or of `training`, beside its `step_delay`; default 0s
     completion: before each flow that waited for another; default 0s
     collectives: kinds of collectives whose `step` this table has; by default all
     spread: costs are up to this share longer; default 0.0
-    pcie: the rate at which each host sends, at most
+    pcie: the rate at which each host sends out of its server, at most
     """
 
     def __init__(
@@ -196,11 +196,11 @@ class Costs(Builder):
 class Network(Builder):
     """`[network]`: what is true of every link and port.
 
-    mtu: a full frame on the wire: one pkt; default 1500B
+    mtu: a full frame on the wire; default 1500B
     header: header bytes of a frame; the size of an ack; default 40B
     shared: one memory for the ports of each switch, instead of buffer
     balancing: choice among equal paths, by switches or by hosts; mrc if all traffic is of mrc; default flow
-    entropies: entropy values of a flow, a power of two up to 65536, if hosts choose paths
+    entropies: entropy values among which a host chooses, a power of two up to 65536
     flowlet_gap: pause after which a flowlet begins; 100us with balancing = "flowlet"
     convergence: time that switches need to reroute after a link breaks or is repaired; default never
     delay_spread: each cable is longer by up to this share of its delay, at random; default 0.0
@@ -238,7 +238,7 @@ class Hosts(Builder):
     initial_window: window before the first feedback; default 10pkt
     rto: a preset for the times below; default datacenter
     rto_min: the shortest retransmission timeout
-    rto_initial: the timeout before the first RTT sample
+    rto_initial: timeout before the first RTT sample
     rto_max: upper bound of the doubled timeout
     acks_every: data packets per ack; by default 1, and 2 of presets called `linux`
     ack_delay: how long an ack may wait for the next packet
@@ -247,7 +247,7 @@ class Hosts(Builder):
     segment: the most packets that leave together (TSO); default 1
     segment_time: data of this time at a flow's rate leaves together; 0: `segment` packets do; default 0s
     poll: time between two polls of the host's token bucket; 0: data need not wait for one; default 0s
-    batch: the most full frames that leave at one poll; default 10
+    batch: with `poll`, the most full frames that leave at one poll; default 10
     piggyback: whether acks ride on data that goes the other way between two hosts; default False
     ack_jitter: the longest random time for which a host holds back an ack; default 0s
     loss_detection: loss by three later packets (RFC 6675), or by time (RFC 8985); default duplicate-acks
@@ -286,7 +286,7 @@ class Hosts(Builder):
 class Record(Builder):
     """`[record]`: what is sampled over time. Exact statistics of every port come regardless.
 
-    queues: interval between samples of the queues; default off
+    queues: interval between samples of the recorded queues; default off
     probes: interval between samples of the senders; default off
     ports: "bottleneck", "all", or a list of names and patterns: ["s0->s1", "h*->*"]; default bottleneck
     flows: probed flows: the first so many, "all", or their numbers: [812, 900]; default 64
@@ -304,8 +304,8 @@ class Record(Builder):
 class TrafficClass(Builder):
     """A table of `[[classes]]`: a traffic class, with a queue of its own at every port.
 
-    name: the name that traffic refers to; required
-    weight: share of what the classes before it leave (DWRR); by default strict priority
+    name: the name that `traffic.class` refers to; required
+    weight: share of what the classes before it leave; by default strict priority
     pool: the pool that holds its packets; by default it shares none
     marking: how the queue marks: "none", or a table of a kind and its keys; by default as network.marking
     trimming: whether ports trim packets to headers instead of dropping them; by default as network.trimming
@@ -328,9 +328,9 @@ class TrafficClass(Builder):
 class Pool(Builder):
     """A table of `[[pools]]`: memory of each switch that the ports share for some classes.
 
-    name: the name that classes refer to; required
+    name: the name that `classes.pool` refers to; required
     size: memory of each switch, without headroom; by default 12MB, or 0.3MB per Gbps
-    alpha: a port, or a pausable link, may hold this multiple of the free memory; default 1.0
+    alpha: a port (with `pfc`: a link) may hold this many times the free memory; default 1.0
     """
 
     def __init__(
@@ -409,9 +409,9 @@ class Task(Builder):
     compute: computation: how long a processor of the host is busy
     processor: computation: the processor, one task at a time; default 0
     after: names of tasks that must have ended at the host; default ()
-    behind: names of messages of the host whose data must have left it; default ()
+    behind: names of messages of the host, all of whose data must have left it; default ()
     needs: how many of these are enough; by default all
-    delay: time from the end of the wait, or of the run's start, to its start; default 0s
+    delay: time from the end of the wait to the start; default 0s
     from_: message: the host that sends
     global_: may wait for what ends at other hosts, in a run on one thread; default False
     """
@@ -438,7 +438,7 @@ class Dumbbell(Builder):
 
     hosts: hosts on each side; default 10
     edge_rate: absent: `rate`
-    rate: rate of the links between switches; default 10Gbps
+    rate: rate of the link between the switches; default 10Gbps
     rtt: two-way propagation of the longest path; default 200us
     """
 
@@ -455,7 +455,7 @@ class Star(Builder):
     """`hosts` hosts around one switch: the network of an incast.
 
     hosts: hosts around the switch; default 10
-    rate: rate of the links between switches; default 10Gbps
+    rate: rate of the link between the switches; default 10Gbps
     rtt: two-way propagation of the longest path; default 200us
     """
 
@@ -470,9 +470,9 @@ class Star(Builder):
 class ParkingLot(Builder):
     """A row of switches; long flows cross every hop, and each hop has flows that cross only it.
 
-    hops: links in the row, one bottleneck each; default 3
+    hops: links in the row; default 3
     hosts: senders per group: one group crosses all hops, and one group crosses each hop; default 1
-    rate: rate of the links between switches; default 10Gbps
+    rate: rate of the link between the switches; default 10Gbps
     rtt: two-way propagation of the longest path; default 200us
     """
 
@@ -494,7 +494,7 @@ class MultiBottleneck(Builder):
     hosts: senders in each of the three groups; default (10, 20, 10)
     edge_rate: rate of the hosts' links; default 1Gbps
     same_rtt: whether group 3's cables compensate for the hop; default True
-    rate: rate of the links between switches; default 10Gbps
+    rate: rate of the link between the switches; default 10Gbps
     rtt: two-way propagation of the longest path; default 200us
     """
 
@@ -511,13 +511,13 @@ class MultiBottleneck(Builder):
 class LeafSpine(Builder):
     """Two tiers: every leaf has cables to every spine. Planes are separate fabrics that share the hosts.
 
-    leaves: leaf switches of a plane; default 4
-    spines: spine switches of a plane; default 4
+    leaves: leaf switches of each plane; default 4
+    spines: spine switches of each plane; default 4
     hosts_per_leaf: hosts at each leaf; default 8
     rate: rate of each of the hosts' links; default 10Gbps
     spine_rate: absent: `rate`
-    link_delay: one-way propagation of every cable; default 1us
-    links_per_pair: cables between a leaf and a spine; default 1
+    link_delay: one-way propagation delay of every link; default 1us
+    links_per_pair: parallel links between a leaf and a spine; default 1
     planes: separate fabrics, with ports of every host in each; default 1
     ports_per_host: ports of a host, dealt evenly over the planes; absent: `planes`
     """
@@ -541,7 +541,7 @@ class FatTree(Builder):
 
     k: ports of a switch, an even number; default 4
     rate: rate of every link; default 10Gbps
-    link_delay: one-way propagation of every cable; default 1us
+    link_delay: one-way propagation delay of every link; default 1us
     """
 
     def __init__(
@@ -560,13 +560,13 @@ class ThreeTier(Builder):
 
     cores: core switches, an even number; default 8
     aggregations: aggregation switches, an even number; default 16
-    tors: top-of-rack switches, a multiple of half the aggregations; default 32
+    tors: racks, a multiple of half the aggregations; default 32
     hosts_per_tor: hosts in each rack; default 6
     rate: rate of the hosts' links; default 10Gbps
     uplink_rate: absent: `rate`
     core_rate: absent: `rate`
-    link_delay: one-way propagation of a cable between switches; default 4us
-    host_delay: one-way propagation of a host's cable; default 1us
+    link_delay: one-way propagation delay between switches; default 4us
+    host_delay: one-way propagation delay of a host's link; default 1us
     """
 
     def __init__(
@@ -590,16 +590,16 @@ class RailOptimised(Builder):
     server, which carries the traffic inside the server. NVLink switches have the queues and options of other
     switches.
 
-    units: groups of servers with a leaf for each rail, in every plane; default 1
+    units: groups of servers with a leaf for each rail; default 1
     servers: servers in a unit; default 4
-    gpus: GPUs in a server, which is the number of rails; default 8
-    spines: spine switches of a plane; default 4
+    gpus: GPUs in a server, two or more: the number of rails; default 8
+    spines: spine switches of each plane; default 4
     rate: rate of each of the GPUs' links to the leaves; default 400Gbps
     spine_rate: absent: `rate`
     nvlink_rate: rate of a GPU's link inside the server; default 3.6Tbps
-    link_delay: one-way propagation of a cable outside servers; default 1us
+    link_delay: one-way propagation delay of a link outside servers; default 1us
     nvlink_delay: one-way propagation inside a server; default 200ns
-    links_per_pair: cables between a leaf and a spine; default 1
+    links_per_pair: parallel links between a leaf and a spine; default 1
     planes: separate fabrics, with a port of every GPU in each; default 1
     """
 
@@ -628,12 +628,12 @@ class DragonflyPlus(Builder):
     leaves: leaf switches of a group; default 4
     spines: spine switches of a group; default 4
     hosts_per_leaf: hosts at each leaf; default 4
-    links_per_group_pair: cables between two groups, dealt over their spines in turn; absent: `spines`
+    links_per_group_pair: links between two groups, dealt over their spines in turn; by default `spines`
     rate: rate of the hosts' links; default 10Gbps
     spine_rate: absent: `rate`
     global_rate: absent: `rate`
-    link_delay: one-way propagation of a cable inside a group; default 1us
-    global_delay: one-way propagation of a cable between groups; default 1us
+    link_delay: one-way propagation delay of a link inside a group; default 1us
+    global_delay: one-way propagation delay of a link between groups; default 1us
     """
 
     def __init__(
@@ -659,7 +659,7 @@ class Graph(Builder):
     none, those with a single edge.
 
     edges: [node, node, rate, delay] each, or a file; required
-    hosts: the names of the hosts; required
+    hosts: with `edges`: the names of the hosts; required
     server_switches: switches inside a server, such as NVLink switches; default ()
     """
 
@@ -685,8 +685,8 @@ class LongLived(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
-    route: the switches that the data of its flows passes, in order; by default switches choose
-    class_: its traffic class, by name; by default the last of [[classes]]
+    route: the switches that the data of these flows passes, in order; by default switches choose
+    class_: the traffic class, by name; by default the last of [[classes]]
     from_: sending hosts, by number, name or pattern such as "h1*"; default topology
     to: receiving hosts; default topology
     """
@@ -721,8 +721,8 @@ class Staircase(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
-    route: the switches that the data of its flows passes, in order; by default switches choose
-    class_: its traffic class, by name; by default the last of [[classes]]
+    route: the switches that the data of these flows passes, in order; by default switches choose
+    class_: the traffic class, by name; by default the last of [[classes]]
     from_: sending hosts, by number, name or pattern such as "h1*"; default topology
     to: receiving hosts; default topology
     """
@@ -749,19 +749,19 @@ class Incast(Builder):
     Once, every `period`, or at random times with a mean `load` and random hosts.
 
     senders: number of senders; by default all hosts that can send
-    size: payload of every flow; default 20KB
+    size: payload of each flow; default 20KB
     start: earliest start; default 0s
     jitter: starts are uniform within this time; default 0s
     times: number of incasts, all between the same hosts without `load`; default 1
-    period: time between two incasts
+    period: with `times`: time between two incasts
     load: mean load of the hosts' links by incasts at random times between random hosts
-    to: the receiver; the topology's first, else the last host; default topology
+    to: the receiver: the topology's first, else the last host; default topology
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
-    route: the switches that the data of its flows passes, in order; by default switches choose
-    class_: its traffic class, by name; by default the last of [[classes]]
-    from_: the hosts that send: the first `senders`, without the receiver; default topology
+    route: the switches that the data of these flows passes, in order; by default switches choose
+    class_: the traffic class, by name; by default the last of [[classes]]
+    from_: the hosts that send: the first `senders` of them, without the receiver; default topology
     """
 
     def __init__(
@@ -786,14 +786,14 @@ class Incast(Builder):
 class Shuffle(Builder):
     """Every host sends to every other: the middle of a map and reduce job.
 
-    size: payload of every flow; default 1MB
+    size: payload of each flow; default 1MB
     start: earliest start; default 0s
     jitter: starts are uniform within this time; default 1ms
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
-    route: the switches that the data of its flows passes, in order; by default switches choose
-    class_: its traffic class, by name; by default the last of [[classes]]
+    route: the switches that the data of these flows passes, in order; by default switches choose
+    class_: the traffic class, by name; by default the last of [[classes]]
     from_: sending hosts, by number, name or pattern such as "h1*"; default topology
     to: receiving hosts; default topology
     """
@@ -817,22 +817,22 @@ class AllReduce(Builder):
     """Every rank gets the sum of the buffers of all.
 
     algorithm: a ring, two binary trees as in NCCL, or recursive halving and doubling; default ring
-    chunk: `tree`: bytes that are forwarded together; by default 512KB
+    chunk: with `tree`: bytes that are sent and forwarded together; by default 512KB
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
-    route: the switches that the data of its flows passes, in order; by default switches choose
-    class_: its traffic class, by name; by default the last of [[classes]]
-    hosts: the ranks in order; by default all hosts; default topology
+    route: the switches that the data of these flows passes, in order; by default switches choose
+    class_: the traffic class, by name; by default the last of [[classes]]
+    hosts: the ranks, in order; by default all hosts; default topology
     group_size: ranks of each group; by default all hosts are one group
-    size: bytes of the buffer, as nccl-tests counts them; default 1MB
-    channels: parts of the buffer that are sent at the same time, by flows of their own; default 1
+    size: bytes of the buffer as nccl-tests counts them; default 1MB
+    channels: parts of the buffer that are sent at the same time, each by flows of its own; default 1
     queue_pairs: queue pairs of a connection, each with its path; by default each message has its own
-    split: each message is divided among the queue pairs, not sent over the next; default False
-    step_delay: time that a rank takes before each message, such as NCCL's launch of a step; default 0s
+    split: `true`: each message is divided among the queue pairs, a flow over each; default False
+    step_delay: time that a rank takes before each message, such as NCCL's fixed cost of a step; default 0s
     start: earliest start; default 0s
     jitter: ranks start at random times within this time; default 0s
-    rails: each channel is a ring with a rail of its own; `hosts` go server by server; default False
+    rails: each channel is a ring with a rail of its own, as NCCL's; default False
     """
 
     def __init__(
@@ -864,18 +864,18 @@ class ReduceScatter(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
-    route: the switches that the data of its flows passes, in order; by default switches choose
-    class_: its traffic class, by name; by default the last of [[classes]]
-    hosts: the ranks in order; by default all hosts; default topology
+    route: the switches that the data of these flows passes, in order; by default switches choose
+    class_: the traffic class, by name; by default the last of [[classes]]
+    hosts: the ranks, in order; by default all hosts; default topology
     group_size: ranks of each group; by default all hosts are one group
-    size: bytes of the buffer, as nccl-tests counts them; default 1MB
-    channels: parts of the buffer that are sent at the same time, by flows of their own; default 1
+    size: bytes of the buffer as nccl-tests counts them; default 1MB
+    channels: parts of the buffer that are sent at the same time, each by flows of its own; default 1
     queue_pairs: queue pairs of a connection, each with its path; by default each message has its own
-    split: each message is divided among the queue pairs, not sent over the next; default False
-    step_delay: time that a rank takes before each message, such as NCCL's launch of a step; default 0s
+    split: `true`: each message is divided among the queue pairs, a flow over each; default False
+    step_delay: time that a rank takes before each message, such as NCCL's fixed cost of a step; default 0s
     start: earliest start; default 0s
     jitter: ranks start at random times within this time; default 0s
-    rails: each channel is a ring with a rail of its own; `hosts` go server by server; default False
+    rails: each channel is a ring with a rail of its own, as NCCL's; default False
     """
 
     def __init__(
@@ -906,18 +906,18 @@ class AllGather(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
-    route: the switches that the data of its flows passes, in order; by default switches choose
-    class_: its traffic class, by name; by default the last of [[classes]]
-    hosts: the ranks in order; by default all hosts; default topology
+    route: the switches that the data of these flows passes, in order; by default switches choose
+    class_: the traffic class, by name; by default the last of [[classes]]
+    hosts: the ranks, in order; by default all hosts; default topology
     group_size: ranks of each group; by default all hosts are one group
-    size: bytes of the buffer, as nccl-tests counts them; default 1MB
-    channels: parts of the buffer that are sent at the same time, by flows of their own; default 1
+    size: bytes of the buffer as nccl-tests counts them; default 1MB
+    channels: parts of the buffer that are sent at the same time, each by flows of its own; default 1
     queue_pairs: queue pairs of a connection, each with its path; by default each message has its own
-    split: each message is divided among the queue pairs, not sent over the next; default False
-    step_delay: time that a rank takes before each message, such as NCCL's launch of a step; default 0s
+    split: `true`: each message is divided among the queue pairs, a flow over each; default False
+    step_delay: time that a rank takes before each message, such as NCCL's fixed cost of a step; default 0s
     start: earliest start; default 0s
     jitter: ranks start at random times within this time; default 0s
-    rails: each channel is a ring with a rail of its own; `hosts` go server by server; default False
+    rails: each channel is a ring with a rail of its own, as NCCL's; default False
     """
 
     def __init__(
@@ -948,15 +948,15 @@ class Broadcast(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
-    route: the switches that the data of its flows passes, in order; by default switches choose
-    class_: its traffic class, by name; by default the last of [[classes]]
-    hosts: the ranks in order; by default all hosts; default topology
+    route: the switches that the data of these flows passes, in order; by default switches choose
+    class_: the traffic class, by name; by default the last of [[classes]]
+    hosts: the ranks, in order; by default all hosts; default topology
     group_size: ranks of each group; by default all hosts are one group
-    size: bytes of the buffer, as nccl-tests counts them; default 1MB
-    channels: parts of the buffer that are sent at the same time, by flows of their own; default 1
+    size: bytes of the buffer as nccl-tests counts them; default 1MB
+    channels: parts of the buffer that are sent at the same time, each by flows of its own; default 1
     queue_pairs: queue pairs of a connection, each with its path; by default each message has its own
-    split: each message is divided among the queue pairs, not sent over the next; default False
-    step_delay: time that a rank takes before each message, such as NCCL's launch of a step; default 0s
+    split: `true`: each message is divided among the queue pairs, a flow over each; default False
+    step_delay: time that a rank takes before each message, such as NCCL's fixed cost of a step; default 0s
     start: earliest start; default 0s
     jitter: ranks start at random times within this time; default 0s
     """
@@ -985,19 +985,19 @@ class AllToAll(Builder):
     """Every rank sends a part of its buffer to every other, equal parts unless `gini` is set.
 
     order: together, rank r first to r + 1; in phases; or together, all first to 0; default rotated
-    gini: Gini coefficient of the bytes that ranks receive (skew of experts); default 0.0
+    gini: Gini coefficient of the bytes that ranks receive; default 0.0
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
-    route: the switches that the data of its flows passes, in order; by default switches choose
-    class_: its traffic class, by name; by default the last of [[classes]]
-    hosts: the ranks in order; by default all hosts; default topology
+    route: the switches that the data of these flows passes, in order; by default switches choose
+    class_: the traffic class, by name; by default the last of [[classes]]
+    hosts: the ranks, in order; by default all hosts; default topology
     group_size: ranks of each group; by default all hosts are one group
-    size: bytes of the buffer, as nccl-tests counts them; default 1MB
-    channels: parts of the buffer that are sent at the same time, by flows of their own; default 1
+    size: bytes of the buffer as nccl-tests counts them; default 1MB
+    channels: parts of the buffer that are sent at the same time, each by flows of its own; default 1
     queue_pairs: queue pairs of a connection, each with its path; by default each message has its own
-    split: each message is divided among the queue pairs, not sent over the next; default False
-    step_delay: time that a rank takes before each message, such as NCCL's launch of a step; default 0s
+    split: `true`: each message is divided among the queue pairs, a flow over each; default False
+    step_delay: time that a rank takes before each message, such as NCCL's fixed cost of a step; default 0s
     start: earliest start; default 0s
     jitter: ranks start at random times within this time; default 0s
     """
@@ -1026,19 +1026,19 @@ class AllToAll(Builder):
 class RequestResponse(Builder):
     """Clients that each send a request, receive the response, think, and send the next.
 
-    pairs: clients, each with a server; by default one per source
+    pairs: clients, each with its server, active at the same time; by default one per source
     exchanges: requests of each client, one after the other; default 100
     request: payload of a request; default 100B
     response: payload of a response; default 20KB
     service: from the end of a request to the start of its response; default 0s
     think: from the end of a response to the start of the next request; default 0s
     start: earliest start; default 0s
-    jitter: first requests are uniform within this time; default 10us
+    jitter: first requests start uniformly within this time; default 10us
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
-    route: the switches that the data of its flows passes, in order; by default switches choose
-    class_: its traffic class, by name; by default the last of [[classes]]
+    route: the switches that the data of these flows passes, in order; by default switches choose
+    class_: the traffic class, by name; by default the last of [[classes]]
     from_: sending hosts, by number, name or pattern such as "h1*"; default topology
     to: receiving hosts; default topology
     """
@@ -1077,8 +1077,8 @@ class Poisson(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
-    route: the switches that the data of its flows passes, in order; by default switches choose
-    class_: its traffic class, by name; by default the last of [[classes]]
+    route: the switches that the data of these flows passes, in order; by default switches choose
+    class_: the traffic class, by name; by default the last of [[classes]]
     from_: sending hosts, by number, name or pattern such as "h1*"; default topology
     to: receiving hosts; default topology
     """
@@ -1107,8 +1107,8 @@ class Tasks(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
-    route: the switches that the data of its flows passes, in order; by default switches choose
-    class_: its traffic class, by name; by default the last of [[classes]]
+    route: the switches that the data of these flows passes, in order; by default switches choose
+    class_: the traffic class, by name; by default the last of [[classes]]
     """
 
     def __init__(
@@ -1129,7 +1129,7 @@ class Training(Builder):
     dp: data-parallel ranks; by default all hosts are ranks
     tp: tensor-parallel ranks, which reduce activations twice a layer and pass; default 1
     pp: stages of the pipeline; default 1
-    ep: expert-parallel ranks among those of `dp`, with two all-to-alls a layer; default 1
+    ep: expert-parallel ranks, neighbours among those of `dp`; default 1
     layers: layers, divided among the stages; default 4
     gradients: bytes of the gradients of a layer at a rank; default 50MB
     bucket: gradients that are reduced together; default 25MB
@@ -1138,18 +1138,18 @@ class Training(Builder):
     overlap: reduce a bucket as soon as it is complete, not at the end; default True
     micro_batches: micro-batches of the iteration; default 1
     schedule: one forward, one backward in turn; or all forward first; default 1f1b
-    activations: bytes of activations of a micro-batch between layers; default 16MB
-    dispatch: bytes that a rank sends to experts, a layer and micro-batch; default 16MB
+    activations: bytes of the activations of a micro-batch between two layers; default 16MB
+    dispatch: bytes that a rank sends to experts, and that come back, a layer and micro-batch; default 16MB
     gini: Gini coefficient of the bytes that experts receive; default 0.0
     algorithm: the all-reduce of gradients; default ring
     step_delay: time that a rank takes before each message; default 0s
     start: start of the iteration; default 0s
-    spread: ranks compute up to this share longer, at random; default 0.0
+    spread: each rank computes up to this share longer, at random; default 0.0
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
-    route: the switches that the data of its flows passes, in order; by default switches choose
-    class_: its traffic class, by name; by default the last of [[classes]]
+    route: the switches that the data of these flows passes, in order; by default switches choose
+    class_: the traffic class, by name; by default the last of [[classes]]
     """
 
     def __init__(
@@ -1191,8 +1191,8 @@ class Trace(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
-    route: the switches that the data of its flows passes, in order; by default switches choose
-    class_: its traffic class, by name; by default the last of [[classes]]
+    route: the switches that the data of these flows passes, in order; by default switches choose
+    class_: the traffic class, by name; by default the last of [[classes]]
     file: a CSV file with the columns start_s,src,dst,bytes and perhaps id,after,behind
     flows: these columns themselves, instead of a file
     """
@@ -1219,8 +1219,8 @@ class Driven(Builder):
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
-    route: the switches that the data of its flows passes, in order; by default switches choose
-    class_: its traffic class, by name; by default the last of [[classes]]
+    route: the switches that the data of these flows passes, in order; by default switches choose
+    class_: the traffic class, by name; by default the last of [[classes]]
     file: a CSV file with the columns start_s,src,dst,bytes and perhaps id,after,behind
     flows: these columns themselves, instead of a file
     """

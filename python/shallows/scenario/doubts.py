@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -130,8 +129,7 @@ def _dead_paths(scenario: "Scenario") -> list[str]:
     if not down.any():
         return []
     network, flows = scenario.graph, scenario.flows
-    columns = ("link_from", "link_to", "rate_bps", "delay_ps")
-    islands = replace(network, **{key: getattr(network, key)[~down] for key in columns}).islands()
+    islands = network.of_links(~down).islands()
     apart = islands[flows.src] != islands[flows.dst]
     over = apart.copy()
     if options.convergence == NEVER and options.balancing == "flow":
@@ -171,8 +169,7 @@ def _nowhere_to_drain(scenario: "Scenario") -> list[str]:
     drained = np.zeros(len(network.rate_bps), bool)
     for one in changes(scenario):
         drained[one.link] |= one.change == "drain"
-    columns = ("link_from", "link_to", "rate_bps", "delay_ps")
-    islands = replace(network, **{key: getattr(network, key)[~drained] for key in columns}).islands()
+    islands = network.of_links(~drained).islands()
     stay = int(np.sum(islands[flows.src] != islands[flows.dst]))
     if not stay:
         return []

@@ -13,7 +13,7 @@ class Given(Table, frozen=True):
     """The tables of one run: network, hosts, algorithms and traffic."""
 
     name: Name = Key("scenario", description="name of the results")
-    seed: Seed = Key(1, description="seed of all random numbers")
+    seed: Seed = Key(1, description="seed of everything random")
     duration: Duration = Key(description='time at which the run ends, or "until-done"')
     warmup: Time = Key("0s", description="time that the summary excludes")
     cooldown: Time = Key(

@@ -96,7 +96,7 @@ class Shared(Table, frozen=True):
         description="memory of each switch, without headroom; by default 12MB, or 0.3MB per Gbps",
     )
     alpha: float = Key(
-        1.0, strict=True, description="a port, or a pausable link, may hold this multiple of the free memory"
+        1.0, strict=True, description="a port (with `pfc`: a link) may hold this many times the free memory"
     )
 
     @model_validator(mode="before")
@@ -127,7 +127,8 @@ class Pauses(Table, frozen=True):
         None, description="time after which a switch drops the data of an endless pause; by default never"
     )
     restoration: OptionalInterval = Key(
-        None, description="time from the end of such a pause until it sends again; by default as watchdog"
+        None,
+        description="time from the end of such a pause until the port sends again; by default as watchdog",
     )
 
     @model_validator(mode="before")
@@ -287,9 +288,10 @@ class TrafficClass(QueueTable, frozen=True):
 
     DEFAULTS = "as network.{key}"
 
-    name: Name = Key(description="the name that traffic refers to")
+    name: Name = Key(description="the name that `traffic.class` refers to")
     weight: OptionalCount = Key(
-        None, description="share of what the classes before it leave (DWRR); by default strict priority"
+        None,
+        description="share of what the classes before it leave; by default strict priority",
     )
     pool: OptionalName = Key(None, description="the pool that holds its packets; by default it shares none")
 
@@ -312,7 +314,7 @@ class TrafficClass(QueueTable, frozen=True):
 class Pool(Shared, frozen=True):
     """A table of `[[pools]]`: memory of each switch that the ports share for some classes."""
 
-    name: Name = Key(description="the name that classes refer to")
+    name: Name = Key(description="the name that `classes.pool` refers to")
 
 
 _NAMES = {

@@ -7,7 +7,7 @@ silently. `world_table` and `transport_table` are the tables of docs/scenario-wo
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import ValidationError
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 
 KINDS = {"topology": TOPOLOGIES, "traffic": TRAFFICS}
-REAL_TIME = ("kernel", "wire")
+WorldName = Literal["packet", "fluid", "kernel", "wire"]
+REAL_TIME: tuple[WorldName, ...] = ("kernel", "wire")
 """Worlds whose runs take as long as they say, and differ from one to the next."""
 ALWAYS = frozenset(
     ["name", "seed", "duration", "warmup", "cooldown", "cc", "traffic.cc", "traffic.name"]

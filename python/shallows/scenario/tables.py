@@ -70,7 +70,7 @@ else:
 class NetworkTable(QueueTable, frozen=True):
     """`[network]`: what is true of every link and port."""
 
-    mtu: HeaderSize = Key("1500B", description="a full frame on the wire: one pkt")
+    mtu: HeaderSize = Key("1500B", description="a full frame on the wire")
     header: HeaderSize = Key("40B", description="header bytes of a frame; the size of an ack")
     shared: OrFalse[Shared] = Key(
         None, description="one memory for the ports of each switch, instead of buffer"
@@ -80,7 +80,7 @@ class NetworkTable(QueueTable, frozen=True):
         description="choice among equal paths, by switches or by hosts; mrc if all traffic is of mrc",
     )
     entropies: OptionalCount = Key(
-        None, description="entropy values of a flow, a power of two up to 65536, if hosts choose paths"
+        None, description="entropy values among which a host chooses, a power of two up to 65536"
     )
     flowlet_gap: OptionalTime = Key(
         None, description='pause after which a flowlet begins; 100us with balancing = "flowlet"'
@@ -148,7 +148,9 @@ class TimestampTable(Table, frozen=True):
     burst: OptionalCount = Key(None, description="packets handed to the NIC at once, bursts not reduced")
     bucket: OptionalCount = Key(None, description="packets handed to the NIC at once with it")
     poll: OptionalTime = Key(None, description="time between two polls of received packets, at most")
-    stack: OptionalTime = Key(None, description="the receiver's time between data and ack, at most")
+    stack: OptionalTime = Key(
+        None, description="the receiver's time between data and acknowledgement, at most"
+    )
     noise: Time = Key("0s", description="standard deviation of additional Gaussian noise")
     drift: float = Key(
         0.0, strict=True, ge=-1e-3, le=1e-3, description="share by which the receiver's clock is faster"
@@ -156,11 +158,9 @@ class TimestampTable(Table, frozen=True):
     host_delay_removed: bool = Key(
         True, strict=True, description="subtract the receiver's time from the round trip"
     )
-    burst_reduced: bool = Key(
-        True, strict=True, description="pace bursts at the link's rate by a token bucket"
-    )
+    burst_reduced: bool = Key(True, strict=True, description="pace bursts at the link's rate")
     calibrated: bool = Key(
-        True, strict=True, description="space the stamps of a batch by the transmission time"
+        True, strict=True, description="space the timestamps of a batch by the transmission time"
     )
 
     @model_validator(mode="after")
@@ -186,7 +186,7 @@ class HostTable(Table, frozen=True):
     initial_window: Payload = Key("10pkt", description="window before the first feedback")
     rto: Literal["datacenter", "internet"] = Key("datacenter", description="a preset for the times below")
     rto_min: OptionalInterval = Key(None, description="the shortest retransmission timeout")
-    rto_initial: OptionalInterval = Key(None, description="the timeout before the first RTT sample")
+    rto_initial: OptionalInterval = Key(None, description="timeout before the first RTT sample")
     rto_max: OptionalInterval = Key(None, description="upper bound of the doubled timeout")
     acks_every: OptionalSmallCount = Key(
         None, description="data packets per ack; by default 1, and 2 of presets called `linux`"
@@ -203,7 +203,7 @@ class HostTable(Table, frozen=True):
     poll: Time = Key(
         "0s", description="time between two polls of the host's token bucket; 0: data need not wait for one"
     )
-    batch: Count = Key(10, description="the most full frames that leave at one poll")
+    batch: Count = Key(10, description="with `poll`, the most full frames that leave at one poll")
     piggyback: bool = Key(
         False, strict=True, description="whether acks ride on data that goes the other way between two hosts"
     )
@@ -324,7 +324,7 @@ else:
 class RecordTable(Table, frozen=True):
     """`[record]`: what is sampled over time. Exact statistics of every port come regardless."""
 
-    queues: Sampling = Key("off", description="interval between samples of the queues")
+    queues: Sampling = Key("off", description="interval between samples of the recorded queues")
     probes: Sampling = Key("off", description="interval between samples of the senders")
     ports: RecordedPorts = Key(
         "bottleneck", description='"bottleneck", "all", or a list of names and patterns: ["s0->s1", "h*->*"]'

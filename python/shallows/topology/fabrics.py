@@ -7,7 +7,7 @@ from pydantic import model_validator
 
 from shallows.base.table import Key
 from shallows.errors import ScenarioError
-from shallows.topology.keys import EdgeRate, Sized, named
+from shallows.topology.keys import HOST_RATE, LINK_DELAY, EdgeRate, Sized, named
 from shallows.topology.network import Network, Wiring
 from shallows.units import Count, Rate, Time, TwoOrMore
 
@@ -25,13 +25,13 @@ class LeafSpine(Sized, frozen=True):
     """Two tiers: every leaf has cables to every spine. Planes are separate fabrics that share the hosts."""
 
     kind: Literal["leaf-spine"]
-    leaves: Count = Key(4, description="leaf switches of a plane")
-    spines: Count = Key(4, description="spine switches of a plane")
+    leaves: Count = Key(4, description="leaf switches of each plane")
+    spines: Count = Key(4, description="spine switches of each plane")
     hosts_per_leaf: Count = Key(8, description="hosts at each leaf")
     rate: Rate = Key("10Gbps", description="rate of each of the hosts' links")
     spine_rate: EdgeRate
-    link_delay: Time = Key("1us", description="one-way propagation of every cable")
-    links_per_pair: Count = Key(1, description="cables between a leaf and a spine")
+    link_delay: Time = Key("1us", description=LINK_DELAY)
+    links_per_pair: Count = Key(1, description="parallel links between a leaf and a spine")
     planes: Count = Key(1, description="separate fabrics, with ports of every host in each")
     ports_per_host: Count = Key(
         default_factory=_one_a_plane,
@@ -78,13 +78,13 @@ class ThreeTier(Sized, frozen=True):
     kind: Literal["three-tier"]
     cores: Count = Key(8, description="core switches, an even number")
     aggregations: Count = Key(16, description="aggregation switches, an even number")
-    tors: Count = Key(32, description="top-of-rack switches, a multiple of half the aggregations")
+    tors: Count = Key(32, description="racks, a multiple of half the aggregations")
     hosts_per_tor: Count = Key(6, description="hosts in each rack")
-    rate: Rate = Key("10Gbps", description="rate of the hosts' links")
+    rate: Rate = Key("10Gbps", description=HOST_RATE)
     uplink_rate: EdgeRate
     core_rate: EdgeRate
-    link_delay: Time = Key("4us", description="one-way propagation of a cable between switches")
-    host_delay: Time = Key("1us", description="one-way propagation of a host's cable")
+    link_delay: Time = Key("4us", description="one-way propagation delay between switches")
+    host_delay: Time = Key("1us", description="one-way propagation delay of a host's link")
 
     @model_validator(mode="after")
     def _wires_up(self) -> Self:
@@ -129,16 +129,16 @@ class RailOptimised(Sized, frozen=True):
     """
 
     kind: Literal["rail-optimised"]
-    units: Count = Key(1, description="groups of servers with a leaf for each rail, in every plane")
+    units: Count = Key(1, description="groups of servers with a leaf for each rail")
     servers: Count = Key(4, description="servers in a unit")
-    gpus: TwoOrMore = Key(8, description="GPUs in a server, which is the number of rails")
-    spines: Count = Key(4, description="spine switches of a plane")
+    gpus: TwoOrMore = Key(8, description="GPUs in a server, two or more: the number of rails")
+    spines: Count = Key(4, description="spine switches of each plane")
     rate: Rate = Key("400Gbps", description="rate of each of the GPUs' links to the leaves")
     spine_rate: EdgeRate
     nvlink_rate: Rate = Key("3.6Tbps", description="rate of a GPU's link inside the server")
-    link_delay: Time = Key("1us", description="one-way propagation of a cable outside servers")
+    link_delay: Time = Key("1us", description="one-way propagation delay of a link outside servers")
     nvlink_delay: Time = Key("200ns", description="one-way propagation inside a server")
-    links_per_pair: Count = Key(1, description="cables between a leaf and a spine")
+    links_per_pair: Count = Key(1, description="parallel links between a leaf and a spine")
     planes: Count = Key(1, description="separate fabrics, with a port of every GPU in each")
 
     def sizes(self) -> tuple[int, int]:
@@ -190,13 +190,13 @@ class DragonflyPlus(Sized, frozen=True):
     links_per_group_pair: Count = Key(
         default_factory=_one_a_spine,
         validate_default=False,
-        description="cables between two groups, dealt over their spines in turn; absent: `spines`",
+        description="links between two groups, dealt over their spines in turn; by default `spines`",
     )
-    rate: Rate = Key("10Gbps", description="rate of the hosts' links")
+    rate: Rate = Key("10Gbps", description=HOST_RATE)
     spine_rate: EdgeRate
     global_rate: EdgeRate
-    link_delay: Time = Key("1us", description="one-way propagation of a cable inside a group")
-    global_delay: Time = Key("1us", description="one-way propagation of a cable between groups")
+    link_delay: Time = Key("1us", description="one-way propagation delay of a link inside a group")
+    global_delay: Time = Key("1us", description="one-way propagation delay of a link between groups")
 
     def sizes(self) -> tuple[int, int]:
         """Every host has a cable to its switch, or several."""

@@ -23,7 +23,7 @@ class Graph(Table, frozen=True):
 
     kind: Literal["graph"]
     edges: list[tuple[str, str, Rate, Time]] = Key(description="[node, node, rate, delay] each, or a file")
-    hosts: list[str] = Key(description="the names of the hosts")
+    hosts: list[str] = Key(description="with `edges`: the names of the hosts")
     server_switches: list[str] = Key([], description="switches inside a server, such as NVLink switches")
 
     @model_validator(mode="after")

@@ -10,6 +10,10 @@ from shallows.base.toml import is_list
 from shallows.errors import ScenarioError
 from shallows.units import Rate
 
+HOST_RATE = "rate of the hosts' links"
+LINK_DELAY = "one-way propagation delay of every link"
+"""What keys of several kinds mean."""
+
 
 class Sized(Table, frozen=True):
     """A kind of topology whose keys say how many cables it has, so that a large one is not built first."""

@@ -11,7 +11,7 @@ from pydantic import field_validator
 from shallows.base.table import Key, Table
 from shallows.topology.fabrics import DragonflyPlus, LeafSpine, RailOptimised, ThreeTier
 from shallows.topology.graph import Graph
-from shallows.topology.keys import EdgeRate, Sized, named
+from shallows.topology.keys import HOST_RATE, LINK_DELAY, EdgeRate, Sized, named
 from shallows.topology.network import Network, Wiring
 from shallows.units import Count, Rate, Time, TwoOrMore
 
@@ -19,7 +19,7 @@ from shallows.units import Count, Rate, Time, TwoOrMore
 class _RoundTripKind(Sized, frozen=True):
     """A kind with a given round trip of propagation over its longest path."""
 
-    rate: Rate = Key("10Gbps", description="rate of the links between switches")
+    rate: Rate = Key("10Gbps", description="rate of the link between the switches")
     rtt: Time = Key("200us", description="two-way propagation of the longest path")
 
     @field_validator("rtt")
@@ -87,7 +87,7 @@ class ParkingLot(_RoundTripKind, frozen=True):
     """A row of switches; long flows cross every hop, and each hop has flows that cross only it."""
 
     kind: Literal["parking-lot"]
-    hops: Count = Key(3, description="links in the row, one bottleneck each")
+    hops: Count = Key(3, description="links in the row")
     hosts: Count = Key(
         1, description="senders per group: one group crosses all hops, and one group crosses each hop"
     )
@@ -127,7 +127,7 @@ class MultiBottleneck(_RoundTripKind, frozen=True):
 
     kind: Literal["multi-bottleneck"]
     hosts: list[Count] = Key([10, 20, 10], description="senders in each of the three groups")
-    edge_rate: Rate = Key("1Gbps", description="rate of the hosts' links")
+    edge_rate: Rate = Key("1Gbps", description=HOST_RATE)
     same_rtt: bool = Key(True, strict=True, description="whether group 3's cables compensate for the hop")
 
     @field_validator("hosts")
@@ -164,7 +164,7 @@ class FatTree(Table, frozen=True):
     kind: Literal["fat-tree"]
     k: Count = Key(4, description="ports of a switch, an even number")
     rate: Rate = Key("10Gbps", description="rate of every link")
-    link_delay: Time = Key("1us", description="one-way propagation of every cable")
+    link_delay: Time = Key("1us", description=LINK_DELAY)
 
     @field_validator("k")
     @classmethod

@@ -163,6 +163,11 @@ class Network:
         shares = np.repeat(bits >> np.uint64(11), 2) * 2.0**-53
         return replace(self, delay_ps=self.delay_ps + (self.delay_ps * (spread * shares)).astype(np.uint64))
 
+    def of_links(self, chosen: "NDArray[np.bool_] | slice") -> "Network":
+        """The network of these links, whose recorded ports keep their numbers."""
+        columns = ("link_from", "link_to", "rate_bps", "delay_ps")
+        return replace(self, **{name: getattr(self, name)[chosen] for name in columns})
+
     def islands(self) -> NDArray[np.integer]:
         """The connected component of every host, as a number."""
         part = np.arange(self.nodes)

@@ -31,18 +31,19 @@ if TYPE_CHECKING:
 
 CHUNK = 512_000
 """Bytes of a chunk, about NCCL's default: a buffer of 4 MiB in eight steps."""
+STEP_DELAY = "time that a rank takes before each message"
 
 
 class Collective(Kind, frozen=True):
     """A collective of all `hosts`, or of each group of `group_size` of them, which run at the same time."""
 
-    hosts: Ends = Key("topology", description="the ranks in order; by default all hosts")
+    hosts: Ends = Key("topology", description="the ranks, in order; by default all hosts")
     group_size: OptionalCount = Key(
         None, description="ranks of each group; by default all hosts are one group"
     )
-    size: Payload = Key("1MB", description="bytes of the buffer, as nccl-tests counts them")
+    size: Payload = Key("1MB", description="bytes of the buffer as nccl-tests counts them")
     channels: SmallCount = Key(
-        1, description="parts of the buffer that are sent at the same time, by flows of their own"
+        1, description="parts of the buffer that are sent at the same time, each by flows of its own"
     )
     queue_pairs: OptionalSmallCount = Key(
         None,
@@ -51,11 +52,9 @@ class Collective(Kind, frozen=True):
     split: bool = Key(
         False,
         strict=True,
-        description="each message is divided among the queue pairs, not sent over the next",
+        description="`true`: each message is divided among the queue pairs, a flow over each",
     )
-    step_delay: Time = Key(
-        "0s", description="time that a rank takes before each message, such as NCCL's launch of a step"
-    )
+    step_delay: Time = Key("0s", description=f"{STEP_DELAY}, such as NCCL's fixed cost of a step")
     start: Time = Key("0s", description="earliest start")
     jitter: Time = Key("0s", description="ranks start at random times within this time")
 
@@ -159,7 +158,7 @@ class OverRails(Collective, frozen=True):
     rails: bool = Key(
         False,
         strict=True,
-        description="each channel is a ring with a rail of its own; `hosts` go server by server",
+        description="each channel is a ring with a rail of its own, as NCCL's",
     )
 
     def orders(self, network: "Network", groups: U32) -> list[U32]:
@@ -208,7 +207,7 @@ class AllReduce(OverRails, frozen=True):
         "ring", description="a ring, two binary trees as in NCCL, or recursive halving and doubling"
     )
     chunk: OptionalPayload = Key(
-        None, description="`tree`: bytes that are forwarded together; by default 512KB"
+        None, description="with `tree`: bytes that are sent and forwarded together; by default 512KB"
     )
 
     @model_validator(mode="after")
@@ -299,7 +298,7 @@ class AllToAll(Collective, frozen=True):
         strict=True,
         ge=0,
         lt=1,
-        description="Gini coefficient of the bytes that ranks receive (skew of experts)",
+        description="Gini coefficient of the bytes that ranks receive",
     )
 
     def schedule(self, ranks: int, size: int, draws: Draws) -> Schedule:

@@ -42,14 +42,16 @@ class CostTable(Table, frozen=True):
     preset: Literal["nccl"] | None = Key(None, description="values that others measured, for absent keys")
     message: Time = Key("0s", description="before each flow")
     queue_pair: Time = Key("0s", description="before the first flow of a pair of hosts")
-    step: Time = Key("0s", description="before each message of a collective or of training")
+    step: Time = Key(
+        "0s", description="before each message of a collective or of `training`, beside its `step_delay`"
+    )
     completion: Time = Key("0s", description="before each flow that waited for another")
     collectives: list[KindOfCollective] = Key(
         default_factory=lambda: list[KindOfCollective](),
         description="kinds of collectives whose `step` this table has; by default all",
     )
     spread: float = Key(0.0, strict=True, ge=0, le=10, description="costs are up to this share longer")
-    pcie: OptionalRate = Key(None, description="the rate at which each host sends, at most")
+    pcie: OptionalRate = Key(None, description="the rate at which each host sends out of its server, at most")
 
     @model_validator(mode="after")
     def _steps_alone(self) -> Self:

@@ -109,10 +109,10 @@ class Kind(Table, frozen=True):
     priority: Literal[0, 1] = Key(0, description="1: its packets are sent before those of 0")
     route: Route = Key(
         None,
-        description="the switches that the data of its flows passes, in order; by default switches choose",
+        description="the switches that the data of these flows passes, in order; by default switches choose",
     )
     traffic_class: OptionalName = Key(
-        None, alias="class", description="its traffic class, by name; by default the last of [[classes]]"
+        None, alias="class", description="the traffic class, by name; by default the last of [[classes]]"
     )
 
     def settled(self, network: "Network") -> Self:

@@ -139,11 +139,11 @@ class Incast(Kind, frozen=True):
 
     kind: Literal["incast"]
     senders: OptionalCount = Key(None, description="number of senders; by default all hosts that can send")
-    size: Payload = Key("20KB", description="payload of every flow")
+    size: Payload = Key("20KB", description="payload of each flow")
     start: Time = Key("0s", description="earliest start")
     jitter: Time = Key("0s", description="starts are uniform within this time")
     times: Count = Key(1, description="number of incasts, all between the same hosts without `load`")
-    period: OptionalInterval = Key(None, description="time between two incasts")
+    period: OptionalInterval = Key(None, description="with `times`: time between two incasts")
     load: OptionalShare = Key(
         None,
         description="mean load of the hosts' links by incasts at random times between random hosts",
@@ -151,9 +151,9 @@ class Incast(Kind, frozen=True):
     sources: Ends = Key(
         "topology",
         alias="from",
-        description="the hosts that send: the first `senders`, without the receiver",
+        description="the hosts that send: the first `senders` of them, without the receiver",
     )
-    to: Ends = Key("topology", description="the receiver; the topology's first, else the last host")
+    to: Ends = Key("topology", description="the receiver: the topology's first, else the last host")
 
     @field_validator("senders", mode="before")
     @classmethod
@@ -281,7 +281,7 @@ class Shuffle(Between, frozen=True):
     """Every host sends to every other: the middle of a map and reduce job."""
 
     kind: Literal["shuffle"]
-    size: Payload = Key("1MB", description="payload of every flow")
+    size: Payload = Key("1MB", description="payload of each flow")
     start: Time = Key("0s", description="earliest start")
     jitter: Time = Key("1ms", description="starts are uniform within this time")
 
@@ -309,14 +309,16 @@ class RequestResponse(Between, frozen=True):
     """Clients that each send a request, receive the response, think, and send the next."""
 
     kind: Literal["request-response"]
-    pairs: OptionalCount = Key(None, description="clients, each with a server; by default one per source")
+    pairs: OptionalCount = Key(
+        None, description="clients, each with its server, active at the same time; by default one per source"
+    )
     exchanges: Count = Key(100, description="requests of each client, one after the other")
     request: Payload = Key("100B", description="payload of a request")
     response: Payload = Key("20KB", description="payload of a response")
     service: Time = Key("0s", description="from the end of a request to the start of its response")
     think: Time = Key("0s", description="from the end of a response to the start of the next request")
     start: Time = Key("0s", description="earliest start")
-    jitter: Time = Key("10us", description="first requests are uniform within this time")
+    jitter: Time = Key("10us", description="first requests start uniformly within this time")
 
     def settled(self, network: "Network") -> Self:
         """Fill in `pairs`: one per source."""

@@ -16,7 +16,7 @@ from shallows.traffic.flows import Drawn, Draws, Load, full
 from shallows.traffic.kind import Between, Columns, distinct, file_of, rows_of
 from shallows.traffic.offered import Offered, Uniform
 from shallows.traffic.workloads import Sizes
-from shallows.units import NEVER, SIZE, TIME, Count, Frame, PayloadLimit, Share, TypeName
+from shallows.units import A_SHARE, NEVER, SIZE, TIME, Count, Frame, PayloadLimit, Share, TypeName
 
 if TYPE_CHECKING:
     from pydantic import ValidationInfo
@@ -72,7 +72,7 @@ class Poisson(Between, frozen=True):
 
     kind: Literal["poisson"]
     sizes: SizesName = Key(description='a bundled distribution, a CSV file, or one size such as "20KB"')
-    load: Share = Key(description='a share above 0 and at most 1, such as 0.4 or "40%"')
+    load: Share = Key(description=A_SHARE)
     load_of: Literal["host", "bottleneck"] = Key("host", description="the capacity that the load refers to")
     flows: Count = Key(1000, description="how many arrive")
     below: PayloadLimit = Key("unlimited", description="upper bound of drawn sizes")

@@ -34,9 +34,11 @@ class Task(Table, frozen=True):
     compute: OptionalTime = Key(None, description="computation: how long a processor of the host is busy")
     processor: int = Key(0, ge=0, le=2**32 - 1, description="computation: the processor, one task at a time")
     after: list[str] = Key([], description="names of tasks that must have ended at the host")
-    behind: list[str] = Key([], description="names of messages of the host whose data must have left it")
+    behind: list[str] = Key(
+        [], description="names of messages of the host, all of whose data must have left it"
+    )
     needs: OptionalCount = Key(None, description="how many of these are enough; by default all")
-    delay: Time = Key("0s", description="time from the end of the wait, or of the run's start, to its start")
+    delay: Time = Key("0s", description="time from the end of the wait to the start")
     everywhere: bool = Key(
         False,
         strict=True,

@@ -10,7 +10,7 @@ from shallows.base import limits
 from shallows.base.table import Key
 from shallows.errors import ScenarioError
 from shallows.traffic import schedules
-from shallows.traffic.collectives import skewed
+from shallows.traffic.collectives import STEP_DELAY, skewed
 from shallows.traffic.flows import Drawn, Draws
 from shallows.traffic.iteration import Iteration, Shape
 from shallows.traffic.kind import DRAWN_BYTES, WAIT_BYTES, Ends, Kind, distinct, hosts_of
@@ -32,7 +32,7 @@ class Training(Kind, frozen=True):
     dp: OptionalCount = Key(None, description="data-parallel ranks; by default all hosts are ranks")
     tp: Count = Key(1, description="tensor-parallel ranks, which reduce activations twice a layer and pass")
     pp: Count = Key(1, description="stages of the pipeline")
-    ep: Count = Key(1, description="expert-parallel ranks among those of `dp`, with two all-to-alls a layer")
+    ep: Count = Key(1, description="expert-parallel ranks, neighbours among those of `dp`")
     layers: Count = Key(4, description="layers, divided among the stages")
     gradients: Payload = Key("50MB", description="bytes of the gradients of a layer at a rank")
     bucket: Payload = Key("25MB", description="gradients that are reduced together")
@@ -45,18 +45,22 @@ class Training(Kind, frozen=True):
     schedule: Literal["1f1b", "gpipe"] = Key(
         "1f1b", description="one forward, one backward in turn; or all forward first"
     )
-    activations: Payload = Key("16MB", description="bytes of activations of a micro-batch between layers")
-    dispatch: Payload = Key("16MB", description="bytes that a rank sends to experts, a layer and micro-batch")
+    activations: Payload = Key(
+        "16MB", description="bytes of the activations of a micro-batch between two layers"
+    )
+    dispatch: Payload = Key(
+        "16MB", description="bytes that a rank sends to experts, and that come back, a layer and micro-batch"
+    )
     gini: float = Key(
         0.0, strict=True, ge=0, lt=1, description="Gini coefficient of the bytes that experts receive"
     )
     algorithm: Literal["ring", "tree", "halving-doubling"] = Key(
         "ring", description="the all-reduce of gradients"
     )
-    step_delay: Time = Key("0s", description="time that a rank takes before each message")
+    step_delay: Time = Key("0s", description=STEP_DELAY)
     start: Time = Key("0s", description="start of the iteration")
     spread: float = Key(
-        0.0, strict=True, ge=0, le=10, description="ranks compute up to this share longer, at random"
+        0.0, strict=True, ge=0, le=10, description="each rank computes up to this share longer, at random"
     )
 
     def shape(self, network: "Network") -> Shape:

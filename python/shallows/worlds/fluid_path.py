@@ -84,8 +84,5 @@ def _base_rtt_ps(scenario: "Scenario", way: list[int]) -> float:
 
 def _only(network: "Network", link: int) -> "Network":
     """The network of this link alone, which is recorded."""
-    one = slice(link, link + 1)
-    columns = {name: getattr(network, name)[one] for name in ("link_from", "link_to", "rate_bps", "delay_ps")}
-    return replace(
-        network, **columns, bottlenecks=np.zeros(1, np.uint32), recorded_ports=np.zeros(1, np.uint32)
-    )
+    alone = network.of_links(slice(link, link + 1))
+    return replace(alone, bottlenecks=np.zeros(1, np.uint32), recorded_ports=np.zeros(1, np.uint32))

@@ -11,11 +11,8 @@ from typing import TYPE_CHECKING
 from shallows.algorithms.algorithm import traits_of
 from shallows.base.garbage import uncollected
 from shallows.errors import ScenarioError
-from shallows.scenario.supported_keys import ALWAYS, World
-from shallows.scenario.tables import HostTable, NetworkTable
-from shallows.topology import KINDS as TOPOLOGIES
+from shallows.scenario.supported_keys import World
 from shallows.topology.routing import Routes
-from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import NEVER, RATE, TIME
 from shallows.worlds import machine, packet, real_time
 from shallows.worlds.kernel_links import fair_shares
@@ -43,14 +40,7 @@ WHY_NOT = {
 }
 WORLD = World(
     "wire",
-    supported_keys=ALWAYS
-    | {f"topology.{kind}" for kind in TOPOLOGIES}
-    | {f"traffic.{kind}" for kind in TRAFFICS}
-    | {f"network.{key}" for key in NetworkTable.key_names()} - set(WHY_NOT)
-    | {f"hosts.{key}" for key in HostTable.key_names()} - set(WHY_NOT)
-    | {f"traffic.{key}" for key in ("priority", "class", "route", "queue_pairs", "exchange", "off")}
-    | {"cc.receiver"}
-    | {"classes", "ports"},
+    supported_keys=packet.WORLD.supported_keys - set(WHY_NOT),
     why=WHY_NOT,
     limits={"duration": "a time", "classes": "without `pfc` and `pool`"},
 )
@@ -121,12 +111,7 @@ def _check_round_trips(scenario: "Scenario") -> None:
 def run(
     scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: int | None = None
 ) -> "RunData":
-    """Run `scenario` in real time `repeats` times (`RUNS`) and return the median `Run`.
-
-    The median is that of the mean queue at the bottleneck; `spread` in the summary has the differences. A run
-    in which the machine was late is rejected and repeated, up to `ATTEMPTS` times; if none is accepted, the
-    last one is returned with books that do not close. Runs in real time wait for each other (`machine`).
-    """
+    """Run `scenario` in real time `repeats` times (`RUNS`) and return the median, as `kernel.run` does."""
     from shallows import _core
 
     check(scenario)

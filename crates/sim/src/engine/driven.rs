@@ -269,7 +269,13 @@ impl Simulation {
         let clock = self.check_driven()?;
         let place = self.network.faults.partition_point(|fault| fault.at <= clock);
         let faults: Vec<_> = links.iter().map(|&link| Fault { at: clock, link, change }).collect();
-        faults.iter().try_for_each(|fault| self.network.check_fault(place, fault))?;
+        // Whether a port may mark in another way follows from its first marking alone.
+        let mut known = BTreeSet::new();
+        let is_new = |fault: &&Fault| match (change, self.network.ports.get(fault.link as usize)) {
+            (Change::Marking(_), Some(port)) => known.insert(port.marking),
+            _ => true,
+        };
+        faults.iter().filter(is_new).try_for_each(|fault| self.network.check_fault(place, fault))?;
         if change.is_of_link() {
             let may_change = self.network.changing_links();
             if let Some(link) = links.iter().find(|link| !may_change.contains(link)) {

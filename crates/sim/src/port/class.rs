@@ -63,16 +63,17 @@ pub(super) struct Class {
     pub queue: VecDeque<Waiting>,
     /// Length of the queue.
     pub bytes: Bytes,
-    pub limit: Limit,
+    /// The limit of `spec`, beside what every packet needs.
+    limit: Limit,
     /// What may hold back its packets; `None` as long as nothing does.
     pub restriction: Option<Box<Restriction>>,
     pub report: ClassReport,
     /// Marks by the queue of the class, if the class has a marking of its own.
     pub marker: Option<Box<Marker>>,
-    /// Whether a packet that finds the class full is trimmed, if it may be, instead of dropped.
-    pub trims: bool,
     /// Whether a full frame, and a shortest one, that finds nothing before it has room and is never marked.
     pub accepts: [bool; 2],
+    /// What the request says of the class.
+    pub spec: ClassSpec,
 }
 
 /// A pause or a token bucket of a class.
@@ -109,9 +110,9 @@ impl Class {
             bytes: Bytes::ZERO,
             limit: spec.limit,
             report: ClassReport::default(),
-            trims: spec.trims,
             marker: None,
             accepts: [true; 2],
+            spec: *spec,
         }
     }
 

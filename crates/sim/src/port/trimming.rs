@@ -48,7 +48,7 @@ impl Port {
 
     /// Whether a packet of class `number` is trimmed instead of dropped.
     pub(super) fn may_trim(&mut self, number: usize, flags: Flags) -> bool {
-        self.scheduler_mut().classes[number].trims && flags.has(Flags::TRIMS)
+        self.scheduler_mut().classes[number].spec.trims && flags.has(Flags::TRIMS)
     }
 
     pub(super) fn count_drop(&mut self, number: usize) {

@@ -122,11 +122,11 @@ request! {
     /// What is sampled over time.
     #[derive(Default)]
     pub struct RecordSpec as "Record" {
-        /// Interval between samples of the queues; 0 is off.
+        /// `record.queues`; 0 is off.
         queue_interval: Time = "queue_interval_ps",
         /// Links whose queues are sampled.
         ports: Vec<u32> = "queue_links",
-        /// Interval between samples of the senders; 0 is off.
+        /// `record.probes`; 0 is off.
         probe_interval: Time = "probe_interval_ps",
         /// Flows whose senders are sampled.
         flows: Vec<u32> = "probe_flows",

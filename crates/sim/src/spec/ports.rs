@@ -318,7 +318,7 @@ request! {
         headroom: Option<Bytes> = "headroom_bytes",
         /// Time after which the port of a switch drops the data of a class that is paused without end; left out: never.
         watchdog: Option<Time> = "watchdog_ps",
-        /// Time from the end of such a pause until the port sends again.
+        /// `pfc.restoration`, or as the watchdog.
         restoration: Option<Time> = "restoration_ps",
     }
 }
