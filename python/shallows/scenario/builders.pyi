@@ -240,7 +240,7 @@ class Hosts(Builder):
     rto_min: the shortest retransmission timeout
     rto_initial: timeout before the first RTT sample
     rto_max: upper bound of the doubled timeout
-    acks_every: data packets per ack; by default 1, and 2 of presets called `linux`
+    acks_every: data packets per acknowledgement; by default 1, and 2 of presets called `linux`
     ack_delay: how long an ack may wait for the next packet
     prr: spread cuts of the window over a round trip (RFC 9937); default False
     option: TCP options in the headers of data and acks, beyond network.header; default 0B

@@ -189,7 +189,7 @@ class HostTable(Table, frozen=True):
     rto_initial: OptionalInterval = Key(None, description="timeout before the first RTT sample")
     rto_max: OptionalInterval = Key(None, description="upper bound of the doubled timeout")
     acks_every: OptionalSmallCount = Key(
-        None, description="data packets per ack; by default 1, and 2 of presets called `linux`"
+        None, description="data packets per acknowledgement; by default 1, and 2 of presets called `linux`"
     )
     ack_delay: OptionalInterval = Key(None, description="how long an ack may wait for the next packet")
     prr: bool = Key(False, strict=True, description="spread cuts of the window over a round trip (RFC 9937)")
