@@ -63,6 +63,35 @@ def test_a_response_follows_its_own_request():
     assert flows.answers.tolist() == [NO_FLOW] * 3 + [0, 1, 2] + [NO_FLOW] * 3 + [6, 7, 8]
 
 
+@pytest.mark.parametrize("seed", [1, 7])
+def test_responses_have_the_sizes_of_their_distribution(seed):
+    """4,000 responses, within four standard errors: 1 KB to 20 KB for three of four, the median at .5 / .75
+    of that way; the rest up to 1 MB. Mean .75 * 10.5 KB + .25 * 510 KB."""
+    sizes = [[1_000, 0], [20_000, 0.75], [1_000_000, 1]]
+    many = {"traffic__0__pairs": 40, "traffic__0__exchanges": 100, "seed": seed}
+    fixed = load("request-response", **many).flows
+    flows = load("request-response", **many, traffic__0__response=sizes).flows
+    answers = flows.answers != NO_FLOW
+    responses = flows.bytes[answers]
+    assert len(responses) == 4000
+    assert responses.min() >= 1_000
+    assert responses.max() <= 1_000_000
+    assert np.mean(responses <= 20_000) == pytest.approx(0.75, abs=0.027)
+    assert np.median(responses) == pytest.approx(13_667, abs=800)
+    assert responses.mean() == pytest.approx(135_375, abs=16_500)
+    assert len(set(responses[:40].tolist())) > 30
+    # Requests, hosts and starts are those of responses of one size.
+    assert flows.bytes[~answers].tolist() == fixed.bytes[~answers].tolist()
+    for name in ("src", "dst", "start_ps"):
+        assert getattr(flows, name).tolist() == getattr(fixed, name).tolist()
+
+
+def test_responses_of_one_size_draw_nothing():
+    one = {"traffic__0__jitter": "0s", "traffic__0__pairs": 10}
+    assert load("request-response", **one).flows.drawn == [False]
+    assert load("request-response", **one, traffic__0__response=[[9, 0], [20_000, 1]]).flows.drawn == [True]
+
+
 def test_flows_that_wait_are_numbered_through_all_tables():
     scenario = load("request-response", traffic__0__pairs=2, traffic__0__exchanges=1)
     table = {"kind": "request-response", "pairs": 1, "exchanges": 1}

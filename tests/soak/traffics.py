@@ -153,7 +153,7 @@ class Traffics:
                 "exchanges": self.random.randint(1, 10),
                 "start": start,
                 "request": payload(),
-                "response": payload(),
+                "response": self.one((payload(), payload(), [[1, 0], [500, 0.5], [20_000, 1]])),
                 "service": self.time(1e-9, 1e-3),
                 "think": self.time(1e-9, 1e-3),
             },

@@ -1029,7 +1029,7 @@ class RequestResponse(Builder):
     pairs: clients, each with its server, active at the same time; by default one per source
     exchanges: requests of each client, one after the other; default 100
     request: payload of a request; default 100B
-    response: payload of a response; default 20KB
+    response: payload of a response, or a distribution of it, as `sizes` of poisson; default 20KB
     service: from the end of a request to the start of its response; default 0s
     think: from the end of a response to the start of the next request; default 0s
     start: earliest start; default 0s
@@ -1049,7 +1049,7 @@ class RequestResponse(Builder):
         pairs: int | None = None,
         exchanges: int = 100,
         request: Size = "100B",
-        response: Size = "20KB",
+        response: Sizes = "20KB",
         service: Time = "0s",
         think: Time = "0s",
         start: Time = "0s",

@@ -24,6 +24,7 @@ from shallows.traffic.kind import (
 )
 from shallows.traffic.offered import Offered, Uniform
 from shallows.traffic.predecessors import Predecessors
+from shallows.traffic.sizes import SizesName, distribution, drawn_sizes
 from shallows.units import (
     NEVER,
     TIME,
@@ -314,7 +315,9 @@ class RequestResponse(Between, frozen=True):
     )
     exchanges: Count = Key(100, description="requests of each client, one after the other")
     request: Payload = Key("100B", description="payload of a request")
-    response: Payload = Key("20KB", description="payload of a response")
+    response: SizesName = Key(
+        "20KB", description="payload of a response, or a distribution of it, as `sizes` of poisson"
+    )
     service: Time = Key("0s", description="from the end of a request to the start of its response")
     think: Time = Key("0s", description="from the end of a response to the start of the next request")
     start: Time = Key("0s", description="earliest start")
@@ -346,13 +349,15 @@ class RequestResponse(Between, frozen=True):
         first = np.uint64(self.start) + spread(draws, pairs, self.jitter)
         halves, count = 2 * self.exchanges, 2 * self.exchanges * pairs
         response = np.repeat(np.arange(halves) % 2 == 1, pairs)
+        size = full(count, self.request)
+        size[response] = drawn_sizes(distribution(self.response, frame), draws, count // 2)
         start_ps = np.where(response, np.uint64(self.service), np.uint64(self.think))
         start_ps[:pairs] = first
         before = np.arange(count) - pairs
         return Drawn(
             np.where(response, np.tile(servers, halves), np.tile(clients, halves)),
             np.where(response, np.tile(clients, halves), np.tile(servers, halves)),
-            np.where(response, np.uint64(self.response), np.uint64(self.request)),
+            size,
             start_ps,
             full(count, NEVER),
             after=Predecessors.chains(count, pairs),

@@ -1,66 +1,22 @@
 """Flows that arrive at random, with sizes from a distribution."""
 
-import re
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from pydantic import BeforeValidator
 
 from shallows.base import limits
 from shallows.base.table import Key
-from shallows.base.toml import is_list, is_table
 from shallows.core.contract import U32
 from shallows.errors import ScenarioError
-from shallows.traffic import workloads
 from shallows.traffic.flows import Drawn, Draws, Load, full
-from shallows.traffic.kind import Between, Columns, distinct, file_of, rows_of
+from shallows.traffic.kind import Between, distinct
 from shallows.traffic.offered import Offered, Uniform
+from shallows.traffic.sizes import SizesName, distribution
 from shallows.traffic.workloads import Sizes
-from shallows.units import A_SHARE, NEVER, SIZE, TIME, Count, Frame, PayloadLimit, Share, TypeName
+from shallows.units import A_SHARE, NEVER, TIME, Count, Frame, PayloadLimit, Share
 
 if TYPE_CHECKING:
-    from pydantic import ValidationInfo
-
     from shallows.topology import Network
-
-_SUFFIX = re.compile(r"\.[A-Za-z]\w*$")
-
-
-def _sizes(value: object, info: "ValidationInfo") -> object:
-    if isinstance(value, str) and _is_path(value):
-        value = file_of(value, info)
-    if is_table(value):
-        value = rows_of(value, ("size_bytes", "cum_prob"))
-    context: dict[str, Frame] = info.context or {}
-    distribution(value, context["frame"])
-    return value
-
-
-def distribution(sizes: object, frame: Frame) -> Sizes:
-    """The `Sizes` of a name, a CSV file, (bytes, share) pairs or a size with its unit.
-
-    Raises `ValueError` with what was expected.
-    """
-    if is_list(sizes):
-        return workloads.of_points("sizes", enumerate(sizes, start=1))
-    if isinstance(sizes, str) and _is_path(sizes):
-        return workloads.read(sizes)
-    if isinstance(sizes, str) and not sizes[:1].isdigit():
-        return workloads.bundled(sizes)
-    return workloads.fixed(SIZE.parse(sizes, frame.payload, least=1))
-
-
-def _is_path(sizes: str) -> bool:
-    return "/" in sizes or _SUFFIX.search(sizes) is not None
-
-
-_Points = list[tuple[float, float]]
-if TYPE_CHECKING:
-    SizesName = str | list[list[float]]
-else:
-    SizesName = Annotated[
-        object, TypeName("Sizes"), BeforeValidator(_sizes, json_schema_input_type=str | _Points | Columns)
-    ]
 
 
 class Poisson(Between, frozen=True):
