@@ -12,6 +12,7 @@ from commands import run as command
 from shallows.errors import ScenarioError
 from shallows.printing.report import run_report
 from shallows.results import inputs, inventory
+from shallows.traffic import KINDS
 
 TRACED = """
 duration = "until-done"
@@ -58,6 +59,31 @@ def moved(author, name):
     shutil.move(author / name, place / name)
     shutil.rmtree(author / "data")
     return place / name
+
+
+SIZES = "size_bytes,cum_prob\n100,0\n5000,1\n"
+DATA = {
+    ("trace", "file"): (FLOWS, {}),
+    ("driven", "file"): ("start_s,src,dst,bytes,number\n0,0,1,2000,0\n", {}),
+    ("poisson", "sizes"): (SIZES, {"load": 0.2, "flows": 3}),
+    ("request-response", "response"): (SIZES, {"exchanges": 3}),
+}
+"""A file for each key that may name one, and other keys of its table."""
+
+
+def test_every_key_of_a_file_is_copied_with_the_result(author):
+    assert set(DATA) == {(kind, key) for kind, model in KINDS.items() for key in model.keys_of_files()}
+    before = {}
+    for (kind, key), (text, others) in DATA.items():
+        Path("data/s.csv").write_text(text)
+        table = {"kind": kind, key: "data/s.csv", **others}
+        run = sh.run(sh.Scenario.load("m.toml").replace({"traffic": [table]}))
+        run.save(kind)
+        before[kind] = run.summary["fingerprint"]
+        assert Path(kind, "s.csv.gz").is_file(), kind
+    shutil.rmtree(author / "data")
+    for kind, fingerprint in before.items():
+        assert sh.run(Path(kind, "scenario.toml")).summary["fingerprint"] == fingerprint, kind
 
 
 def test_a_result_with_a_trace_runs_again_where_it_was_moved(author):

@@ -21,6 +21,7 @@ from shallows.algorithms import trust
 from shallows.base import texts
 from shallows.base.toml import is_list, is_table
 from shallows.errors import ScenarioError
+from shallows.traffic import KINDS
 
 if TYPE_CHECKING:
     from shallows.results.contents import Input
@@ -31,8 +32,6 @@ LIMIT = 64 * 2**20
 """The most bytes of data of which a copy is saved."""
 LIMIT_IN_SWEEP = 2**20
 """The same for each run of a sweep, which can have thousands."""
-DATA = ("file", "sizes")
-"""Keys of traffic tables that name a file."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class _File:
 
 def of(scenario: "Scenario") -> "list[Input]":
     """A row for each file that `scenario` names."""
-    of_traffic = (getattr(table, key, None) for table in scenario.traffic for key in DATA)
+    of_traffic = (getattr(table, key, None) for table in scenario.traffic for key in table.keys_of_files())
     if any(used.user_class for used in scenario.flows.ccs) or any(isinstance(one, str) for one in of_traffic):
         return described(scenario.to_toml())
     return []
@@ -147,7 +146,7 @@ def _slots(tables: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     """The tables and keys of a resolved scenario that name a file."""
     traffic = tables.get("traffic", [])
     for table in traffic:
-        for key in DATA:
+        for key in KINDS[table["kind"]].keys_of_files():
             if isinstance(table.get(key), str) and ("/" in table[key] or "." in table[key]):
                 yield table, key
     for table in (tables, *traffic):

@@ -28,6 +28,8 @@ DRAWN_BYTES, WAIT_BYTES = 200, 80
 """Memory of a flow while it is drawn, and of its wait for another."""
 _Host = int | str
 Columns = dict[str, list[object]]
+TYPES_OF_FILES = ("File", "Sizes")
+"""The `TypeName`s of keys that may name a file."""
 Pair = tuple[U32, U32]
 """Sources and targets."""
 
@@ -114,6 +116,16 @@ class Kind(Table, frozen=True):
     traffic_class: OptionalName = Key(
         None, alias="class", description="the traffic class, by name; by default the last of [[classes]]"
     )
+
+    @classmethod
+    def keys_of_files(cls) -> tuple[str, ...]:
+        """The keys whose text may be the path of a file of data."""
+        fields = cls.model_fields.items()
+        return tuple(
+            field.alias or key
+            for key, field in fields
+            if any(isinstance(one, TypeName) and one.type in TYPES_OF_FILES for one in field.metadata)
+        )
 
     def settled(self, network: "Network") -> Self:
         """This table with the defaults that depend on the network filled in."""
