@@ -51,7 +51,9 @@ class _File:
 
 def of(scenario: "Scenario") -> "list[Input]":
     """A row for each file that `scenario` names."""
-    of_traffic = (getattr(table, key, None) for table in scenario.traffic for key in table.keys_of_files())
+    of_traffic = (
+        getattr(table, key, None) for table in scenario.traffic for key in KINDS[table.kind].keys_of_files()
+    )
     if any(used.user_class for used in scenario.flows.ccs) or any(isinstance(one, str) for one in of_traffic):
         return described(scenario.to_toml())
     return []
