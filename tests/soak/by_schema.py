@@ -186,6 +186,7 @@ class Draw:
                 "drain",
                 "rate",
                 "slow",
+                "delay",
                 "loss",
                 "bit-errors",
                 "silent-drop",
@@ -195,6 +196,7 @@ class Draw:
         shares = dict.fromkeys(("slow", "loss", "silent-drop"), self.one((0.01, 0.5, 0.999, 1.0)))
         value = {
             "rate": self.one(("1Mbps", self.quantity("bps"))),
+            "delay": self.quantity("s"),
             "bit-errors": self.one((1e-12, 1e-6, 1.0)),
         }
         value |= shares

@@ -238,12 +238,13 @@ class Draw(Traffics):
         }
 
     def fault(self, seconds):
-        """A lawful one: no link becomes faster than it was."""
+        """One that is mostly lawful."""
         at = self.random.randrange(len(self.wired.port_names))
         kinds = (
             "down",
             "up",
             "rate",
+            "delay",
             "loss",
             "flap",
             "drain",
@@ -255,7 +256,11 @@ class Draw(Traffics):
         link, kind = self.wired.port_names[at], self.one(kinds)
         table = {"link": link, "kind": kind, "at": self.one(("0s", self.time(seconds / 1e3, seconds)))}
         if kind == "rate":
-            table["value"] = f"{max(10**6, round(self.wired.rate_bps[at] * self.one((0, 0.01, 0.5, 1))))}bps"
+            table["value"] = (
+                f"{max(10**6, round(self.wired.rate_bps[at] * self.one((0, 0.01, 0.5, 1, 4))))}bps"
+            )
+        elif kind == "delay":
+            table["value"] = self.one(("0s", self.time(1e-9, 1e-3)))
         elif kind == "loss":
             table["value"] = self.one((0.0, 1e-4, 0.01, 0.5, 0.999))
         elif kind in ("slow", "bit-errors", "silent-drop"):

@@ -369,7 +369,7 @@ class Fault(Builder):
     node: in place of a link: a switch or host, or a pattern such as "spine*"
     at: when it begins; default 0s
     until: when it ends; by default it lasts
-    value: a rate such as "2.5Gbps", a share that is left or lost, a bit error rate, or parameters
+    value: a rate such as "2.5Gbps", a delay, a share left or lost, bit errors, or parameters
     period: flap: from one failure to the next
     duty: flap: the share of the period that links are down; 0.5
     """
@@ -384,6 +384,7 @@ class Fault(Builder):
             "drain",
             "rate",
             "slow",
+            "delay",
             "loss",
             "bit-errors",
             "silent-drop",

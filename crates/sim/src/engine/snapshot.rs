@@ -164,7 +164,7 @@ fn port_state<O: Observer>(
     let in_flight: Vec<_> = domains.in_flight(link).collect();
     let on_the_list = in_flight.len() - domains.waiting(link).count();
     for (at, (packet, header)) in in_flight.into_iter().enumerate() {
-        let place = if at < on_the_list { place(port, packet, now) } else { Place::Waiting };
+        let place = if at < on_the_list { place(port, packet, at + 1 == on_the_list, now) } else { Place::Waiting };
         let arrives = if at < on_the_list { packet.arrives } else { Time::MAX };
         packets.push(packet_state((packet, header), link, place, arrives));
     }
@@ -180,9 +180,14 @@ fn port_state<O: Observer>(
     }
 }
 
-/// The place of a packet whose arrival time is known.
-fn place(port: &Port, packet: &Packet, now: Time) -> Place {
-    let (begun, ended) = port.sending_of(packet);
+/// The place of a packet whose arrival time is known, and which is the last one that has such a time or not.
+fn place(port: &Port, packet: &Packet, is_last: bool, now: Time) -> Place {
+    // Frames leave in order, and a port of which departures do not follow from arrivals has begun to send all with a known arrival.
+    let (begun, ended) = match port.sent_by() {
+        Some(sent_by) if is_last => port.sending_until(sent_by, packet),
+        Some(_) => return Place::Flying,
+        None => port.sending_of(packet),
+    };
     if ended <= now {
         Place::Flying
     } else if begun <= now {

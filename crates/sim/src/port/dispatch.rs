@@ -146,8 +146,8 @@ impl Port {
         class.report.marked += u64::from(marked);
         self.counters.marked += u64::from(marked);
         self.busy_until = now + sending;
-        let sent = self.busy_until + scheduler.rest(self.busy_until, sending, length);
-        let arrives = self.link.append(incoming.packet, sent + self.config.delay, packets);
+        let arrives = scheduler.arrives(self.busy_until, sending, length, self.config.delay);
+        let arrives = self.link.append(incoming.packet, arrives, packets);
         match self.config.common(length) {
             Some((kind, _)) => self.count_idle(kind),
             None => self.count(length, sending, Time::ZERO, sending),
@@ -365,9 +365,9 @@ impl Port {
         counters.sojourn += u128::from((now - waiting.since + sending).0);
         counters.area += u128::from(sending.0) * u128::from(2 * waited.0 + sending.0);
         *work += sending;
-        let sent = *busy_until + scheduler.rest(*busy_until, sending, length);
+        let arrives = scheduler.arrives(*busy_until, sending, length, config.delay);
         scheduler.reschedule(*busy_until, packets);
-        let arrives = link.append(waiting.packet, sent + config.delay, packets);
+        let arrives = link.append(waiting.packet, arrives, packets);
         self.assert_transition(now, before, Event::Dispatch);
         Departure { from: waiting.from, length, kind, class: traffic_class, arrives }
     }

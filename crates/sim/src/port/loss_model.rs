@@ -53,7 +53,9 @@ impl LossModel {
         }
         match change {
             Change::Down => self.cut_at = now,
-            Change::Up | Change::Drain | Change::Undrain | Change::Pause | Change::Resume | Change::Marking(_) => {}
+            Change::Up | Change::Drain | Change::Undrain | Change::Pause | Change::Resume => {}
+            // A link whose delay changes does not go down.
+            Change::Delay(_) | Change::Marking(_) => {}
             Change::Rate(rate) => self.clock = Clock::new(rate),
             Change::Loss(share) => (self.loss, self.bit_errors) = (share, 0.0),
             Change::BitErrors(share) => (self.loss, self.bit_errors) = (0.0, share),

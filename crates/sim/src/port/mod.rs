@@ -19,6 +19,7 @@ use crate::randomness::Randomness;
 use crate::spec::ports::{Marking, PortSpec};
 
 pub mod admission;
+mod arrivals;
 mod class;
 pub(crate) mod clock;
 mod config;
@@ -305,7 +306,19 @@ impl Port {
     /// When the first and the last bit of a packet are sent whose arrival at the other end of the link is known.
     #[must_use]
     pub fn sending_of(&self, packet: &Packet) -> (Time, Time) {
-        let ended = packet.arrives - self.config.delay;
+        self.sending_until(packet.arrives - self.config.delay, packet)
+    }
+
+    /// When the last packet on the link has left, if departures do not follow from arrivals.
+    #[must_use]
+    pub fn sent_by(&self) -> Option<Time> {
+        let scheduler = self.scheduler().filter(|scheduler| scheduler.alters_arrivals())?;
+        Some(scheduler.sent_by(self.busy_until))
+    }
+
+    /// When the first and the last bit of a packet are sent whose last bit leaves at `ended`.
+    #[must_use]
+    pub fn sending_until(&self, ended: Time, packet: &Packet) -> (Time, Time) {
         (ended - self.config.clock.time(packet.bytes()), ended)
     }
 

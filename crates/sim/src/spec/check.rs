@@ -1,5 +1,6 @@
 //! Checks of a request: everything that the simulator relies on.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter};
 
 use shallows_cc::catalog::Marking;
@@ -287,6 +288,7 @@ impl Network {
         let frames = self.ports.iter().map(|port| ("mtu_bytes / links.rate_bps", frame(port.rate)));
         let slower = self.faults.iter().filter_map(|fault| match fault.change {
             Change::Rate(rate) => Some(("mtu_bytes / faults.change", frame(rate))),
+            Change::Delay(delay) => Some(("faults.change", delay)),
             _ => None,
         });
         let pauses = self.classes.iter().filter_map(|class| class.pause.as_ref());
@@ -322,8 +324,10 @@ impl Network {
         for link in &self.changing {
             ensure!((*link as usize) < links, "changing", link, "one of {links} links");
         }
+        let arrivals = links_of_arrivals(&self.faults);
         for (at, fault) in self.faults.iter().enumerate() {
             self.check_fault(at, fault)?;
+            check_beside(at, fault, &arrivals)?;
             let before = self.faults[at.saturating_sub(1)].at;
             ensure!(fault.at >= before, "faults[{at}].time_ps", fault.at.0, "the order of time");
         }
@@ -354,6 +358,16 @@ impl Network {
                     "{MIN_RATE} to the rate of the link, {own}"
                 );
             }
+            Change::Delay(Time(delay)) => {
+                let (own, longer) = (port.delay.0, (port.delay.0..=MAX_DELAY.0).contains(&delay));
+                let most = MAX_DELAY.0;
+                ensure!(
+                    longer,
+                    "faults[{at}].change",
+                    format!("{change:?}"),
+                    "the delay of the link, {own}, to {most}"
+                );
+            }
             Change::Pause | Change::Resume => {
                 let to_host = port.to < self.hosts;
                 ensure!(
@@ -374,8 +388,7 @@ impl Network {
             }
             Change::Down | Change::Up | Change::Drain | Change::Undrain => {}
         }
-        let interrupts = matches!(change, Change::Down | Change::Up | Change::Rate(_) | Change::Pause | Change::Resume);
-        let scheduled = port.discipline.is_some() || !interrupts;
+        let scheduled = port.discipline.is_some() || !change.needs_classes();
         ensure!(scheduled, "faults[{at}].link", fault.link, "a link whose port has classes");
         Ok(())
     }
@@ -504,6 +517,18 @@ impl Network {
         );
         Ok(())
     }
+}
+
+/// The links whose frames may arrive at other times than after the link's own delay.
+pub(crate) fn links_of_arrivals<'a>(faults: impl IntoIterator<Item = &'a Fault>) -> BTreeSet<u32> {
+    faults.into_iter().filter(|fault| fault.change.is_of_arrivals()).map(|fault| fault.link).collect()
+}
+
+/// Checks that a link whose arrivals change does not go down: which frames were on its wire is then unknown.
+pub(crate) fn check_beside(at: usize, fault: &Fault, arrivals: &BTreeSet<u32>) -> Result<(), Mistake> {
+    let stays_up = !matches!(fault.change, Change::Down | Change::Up) || !arrivals.contains(&fault.link);
+    ensure!(stays_up, "faults[{at}].link", fault.link, "a link whose delay never changes, if it goes down or up");
+    Ok(())
 }
 
 #[cfg(test)]

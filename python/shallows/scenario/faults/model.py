@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import field_validator, model_validator
 
-from shallows.base.limits import LINK_RATE
+from shallows.base.limits import DELAY, LINK_RATE
 from shallows.base.table import Key, Table
 from shallows.base.toml import is_table
 from shallows.errors import ScenarioError
@@ -23,6 +23,7 @@ MOST_BIT_ERRORS = 1e-3
 BOTH_ENDS = 'the two ends of a link, "s0->s1", or "s0<->s1" for both ways'
 EXPECTED = {
     "rate": 'a rate such as "2.5Gbps"',
+    "delay": 'a delay of the link such as "30ms"',
     "slow": "the share of its rate that each link keeps, above 0 and below 1, such as 0.25",
     "loss": "a share of at least 0 and below 1, such as 1e-3",
     "silent-drop": "the share of packets that are lost, above 0 and at most 1, or no value for all",
@@ -49,6 +50,7 @@ class Fault(Table, frozen=True):
         "drain",
         "rate",
         "slow",
+        "delay",
         "loss",
         "bit-errors",
         "silent-drop",
@@ -59,7 +61,7 @@ class Fault(Table, frozen=True):
     until: OptionalTime = Key(None, description="when it ends; by default it lasts")
     value: Any = Key(
         None,
-        description='a rate such as "2.5Gbps", a share that is left or lost, a bit error rate, or parameters',
+        description='a rate such as "2.5Gbps", a delay, a share left or lost, bit errors, or parameters',
     )
     period: OptionalInterval = Key(None, description="flap: from one failure to the next")
     duty: float | None = Key(
@@ -138,9 +140,21 @@ class Fault(Table, frozen=True):
             try:
                 RATE.parse(value, least=LEAST_RATE_BPS)
             except ValueError as error:
-                raise ScenarioError("value", value, str(error)) from None
+                stops = isinstance(value, str) and value.strip().startswith("0")
+                hint = '; kind = "down" stops a link' if stops else ""
+                raise ScenarioError("value", value, f"{error}{hint}") from None
+        elif self.kind == "delay":
+            self._check_delay()
         elif not _is_right(self.kind, value):
             raise ScenarioError("value", value, EXPECTED[self.kind])
+
+    def _check_delay(self) -> None:
+        try:
+            delay = TIME.parse(self.value)
+        except ValueError as error:
+            raise ScenarioError("value", self.value, f"{EXPECTED['delay']} ({error})") from None
+        if delay > DELAY.most:
+            raise ScenarioError("value", self.value, f"at most {TIME.text(DELAY.most)}: {DELAY.why}")
 
     @property
     def name(self) -> str:
@@ -162,7 +176,7 @@ class Fault(Table, frozen=True):
         """Its value as a share: of packets or bits that are lost, or of the rate; 0 without one."""
         if self.kind == "silent-drop":
             return 1.0 if self.value is None else float(self.value)
-        return 0.0 if self.value is None or self.kind in ("rate", "marking") else float(self.value)
+        return 0.0 if self.value is None or self.kind in ("rate", "delay", "marking") else float(self.value)
 
     @property
     def loses(self) -> bool:
@@ -179,6 +193,10 @@ class Fault(Table, frozen=True):
         if self.kind == "slow":
             return round(own_bps * self.share)
         return RATE.parse(self.value) if self.kind == "rate" else own_bps
+
+    def delay_of(self, own_ps: int) -> int:
+        """The delay that a link with this delay then has, in picoseconds."""
+        return TIME.parse(self.value) if self.kind == "delay" else own_ps
 
     def links(self, network: "Network") -> list[int]:
         """The numbers of its links, of parallel ones all unless a number is given. Raises `ScenarioError`."""

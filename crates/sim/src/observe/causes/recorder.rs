@@ -352,6 +352,10 @@ impl Observer for Causes {
         self.set_outcome(place, Outcome::Trimmed);
     }
 
+    fn departs(&mut self, Hop { link, place, .. }: Hop<'_>, ended: Time) {
+        self.watched_links[link as usize].times.departs(place, ended);
+    }
+
     #[inline]
     fn delivered(&mut self, now: Time, Hop { link, place, packet, .. }: Hop<'_>) {
         let WatchedLink { times, to_host, spans, .. } = &mut self.watched_links[link as usize];
@@ -361,9 +365,9 @@ impl Observer for Causes {
         // A frame that was offered before the end of a span was in the queue then, even if it was sent later.
         let (from, _) = spans.from(offered);
         // Most frames are of no interest, so their times are not computed.
-        let in_span = now >= from && times.ended(now) >= from;
+        let in_span = now >= from && times.ended((place, now)) >= from;
         let is_recorded = recorded.iter().any(Recorded::exists);
-        let (begun, ended) = if in_span || is_recorded { times.sent(now, packet.bytes()) } else { NEVER };
+        let (begun, ended) = if in_span || is_recorded { times.sent((place, now), packet.bytes()) } else { NEVER };
         if in_span {
             let (flow, kind, length) = (packet.flow, packet.flags.kind(), packet.length);
             let frame = Frame { link, flow, kind, length, offered, begun, ended };
