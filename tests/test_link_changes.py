@@ -72,7 +72,7 @@ def test_a_frame_of_before_the_first_change_is_not_overtaken():
     """At 7 ms the delay falls from 5 ms to nothing, with 5 ms of frames on the way.
 
     Frame i begins at 11.2 + 12 i us. Number 582 ends at 7007.2 us and arrives at 12,007.2 us; those that end
-    until then arrive with it. The port of s1 is free at 12,007.2 us and sends one each 1.2 us. By 12,088.8 us,
+    until then arrive with it. The port of s1 is free at 12,007.2 us and sends one each 1.2 us. By 12,088.8,
     1.2 and 10 us before the end, it has sent 582 + (12088.8 - 12007.2) / 1.2 = 650. With a window of 4,000
     packets all are sent before any acknowledgement.
     """

@@ -335,11 +335,13 @@ class Draw(Traffics):
             }
             chosen = {key: keys[key] for key in keys if self.maybe()}
             table["trimming"] = self.one((True, chosen, {"threshold": self.size(9000, 1e6)}))
+        if self.maybe(0.1) and "pfc" not in table:
+            table["policer"] = {"rate": self.rate(), "burst": self.size(66_000, 1e6)}
         if self.maybe(0.25):
             row = self.one(MARKINGS)
             table["marking"] = {"kind": row["name"], **self.parameters(row)}
             if row["has_two_queues"] and self.maybe(0.9):  # a port has no others beside them
-                for key in ("shared", "pfc", "trimming"):
+                for key in ("shared", "pfc", "trimming", "policer"):
                     table.pop(key, None)
         return table
 
@@ -364,6 +366,8 @@ class Draw(Traffics):
                 "trimming": self.one((True, True, False, {"threshold": self.size(9000, 1e6)})),
             }
             table = {"name": name} | {key: value for key, value in keys.items() if self.maybe()}
+            if "pfc" not in table and self.maybe(0.2):
+                table["policer"] = self.one((False, {"rate": self.rate(), "burst": self.size(66_000, 1e6)}))
             if table.get("trimming"):  # a queue that trims has no other limit
                 table = {key: value for key, value in table.items() if key not in ("pfc", "pool", "buffer")}
             found.append(table)
@@ -382,6 +386,7 @@ class Draw(Traffics):
             "marking": self.one(("none", step, {"kind": "red"})),
             "buffer": self.one(("50pkt", "400pkt", "unlimited")),
             "trimming": {"threshold": self.size(20_000, 1e6)},
+            "policer": self.one((False, {"rate": self.rate(), "burst": self.size(66_000, 1e6)})),
         }
         return {"names": self.one(("*->h*", "s*->*", "*->*"))} | {
             key: keys[key] for key in (self.one(tuple(keys)),)

@@ -156,7 +156,11 @@ impl Frame {
             Outcome::Trimmed => 2,
             Outcome::Returned => 3,
             Outcome::Dropped(
-                DropReason::QueueFull | DropReason::NotEcnCapable | DropReason::StandingQueue | DropReason::PauseStorm,
+                DropReason::QueueFull
+                | DropReason::NotEcnCapable
+                | DropReason::StandingQueue
+                | DropReason::Policed
+                | DropReason::PauseStorm,
             ) => 4,
             Outcome::Dropped(DropReason::BufferFull) => 5,
             Outcome::Dropped(DropReason::LinkFault) => 6,

@@ -107,6 +107,9 @@ impl Port {
         let sending = self.config.clock.time(length);
         let chosen = self.config.table.class(packet.flags, incoming.class);
         let class = &mut classes[chosen];
+        if class.policer().is_some() {
+            return None;
+        }
         let marker = class.marker.as_deref_mut().or(of_port.as_mut());
         let queue = self.config.clock.bytes(sending);
         let may_reject = match &marker {
@@ -163,6 +166,11 @@ impl Port {
         let Incoming { packet: at, class, .. } = incoming;
         let (length, flags) = (packets[at].bytes(), packets[at].flags);
         let number = self.class_for(flags, class);
+        if self.scheduler_mut().classes[number].restriction.is_some()
+            && let Some(dropped) = self.police(now, number, length)
+        {
+            return dropped;
+        }
         if self.scheduler_mut().has_markers {
             if self.scheduler_mut().dual().is_some() {
                 return self.enqueue_dual(now, incoming, packets);

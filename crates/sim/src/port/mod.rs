@@ -35,6 +35,7 @@ mod link_state;
 pub mod loss_model;
 mod marker;
 pub(crate) mod pick;
+mod policer;
 mod prefetch;
 mod report;
 mod scheduler;

@@ -165,6 +165,16 @@ impl Network {
             ensure!(known, "disciplines[{at}].paced", paced, "one of {classes} classes");
             let turns = discipline.classes.iter().filter(|class| class.turn.is_some()).count();
             ensure!(turns <= 1, "number of classes with disciplines[{at}].classes.turn", turns, "at most one");
+            for policer in discipline.classes.iter().filter_map(|class| class.policer) {
+                let (Rate(rate), Bytes(burst), Bytes(mtu)) = (policer.rate, policer.burst, self.mtu);
+                ensure!(rate > 0, "disciplines[{at}].classes.policer.rate_bps", rate, "more than 0");
+                ensure!(
+                    burst >= mtu,
+                    "disciplines[{at}].classes.policer.burst_bytes",
+                    burst,
+                    "a full frame, {mtu}, or more"
+                );
+            }
             self.check_trimming(at, discipline)?;
             self.check_turns(at, discipline)?;
         }
