@@ -14,6 +14,7 @@ MIDDLE = {"link": "s0->s1"}
 EACH_20_US = {"kind": "trace", "flows": [[20e-6 * k, 0, 1, 1460] for k in range(100)]}
 """Messages of one full frame, which never meet in a queue."""
 LONG = {"kind": "long-lived", "flows": 1, "jitter": "0s"}
+NO_TIMEOUTS = {"rto_min": "100ms", "rto_initial": "100ms", "gap": 0.0}
 FALLING = [
     {**MIDDLE, "kind": "delay", "value": "300us"},
     {**MIDDLE, "kind": "delay", "value": "50us", "at": "1ms"},
@@ -117,13 +118,73 @@ def test_a_full_link_that_becomes_faster_carries_more():
     assert "s0->s1 was slower before, with 1Gbps of 5Gbps" in warning
 
 
+def test_a_link_that_holds_frames_delivers_them_together():
+    """Frame k would arrive at s1 at 20 k + 123.2 us. It arrives at the next multiple of 100 us.
+
+    The n-th of those that arrive together waits for n - 1 frames of 1.2 us. Frames that begin to leave after
+    1 ms are not held, but do not overtake: 50 to 53, which would arrive from 1123.2 us on, arrive at 1200 us
+    with number 49. The port of s1 is busy until 1206 us then, and number 54 arrives at 1203.2 us.
+    """
+    hold = {**MIDDLE, "kind": "hold", "value": "100us", "until": "1ms"}
+    arrives = [100 * -(-(20 * k + 123.2) // 100) for k in range(50)] + [1200] * 4
+    place = [arrives[:k].count(at) for k, at in enumerate(arrives)]
+    expected = [
+        at + 1.2 * (1 + n) + 10 - 20 * k for k, (at, n) in enumerate(zip(arrives, place, strict=True))
+    ]
+    expected += [1206 + 1.2 + 10 - 20 * 54, *[134.4] * 45]
+    assert completions(hold) == pytest.approx(expected, abs=1e-6)
+
+
+def test_acknowledgements_that_are_held_make_bursts():
+    """A window of 100 packets leaves each round trip, or each 20 ms if acknowledgements wait for that.
+
+    In 200 ms a window leaves at once and one after each of the multiples 20, 40 and so on to 180 ms.
+    """
+    tables = {
+        "duration": "199ms",
+        "cc": {"name": "fixed", "window": "100pkt"},
+        "traffic": [LONG],
+    }
+    hold = {"link": "s1->s0", "kind": "hold", "value": "20ms"}
+    assert delivered(sh.run(line(hold, **tables))) == 10 * 100 * 1460
+    assert delivered(sh.run(line(**tables))) > 100 * 100 * 1460
+
+
+def test_a_share_of_frames_is_late():
+    """5,000 messages, of which a tenth are late: 500, within five deviations of 21. None meets another."""
+    late = {**MIDDLE, "kind": "reorder", "value": {"share": 0.1, "delay": "5.01ms"}}
+    every = {"kind": "trace", "flows": [[20e-6 * k, 0, 1, 1460] for k in range(5000)]}
+    tables = {"duration": "110ms", "traffic": [every], "hosts": NO_TIMEOUTS}
+    scenario = line(late, **tables)
+    run = sh.run(scenario)
+    times = run.columns("flows")["fct_us"]
+    are_late = times > 1000
+    assert times[are_late] == pytest.approx(134.4 + 5010, abs=1e-6)
+    assert times[~are_late] == pytest.approx(134.4, abs=1e-6)
+    assert abs(are_late.sum() - 500) < 106
+    assert run.summary["random"] == ["faults.0"]
+    other = sh.run(scenario.set("seed", 2)).columns("flows")["fct_us"] > 1000
+    assert (other != are_late).any()
+
+
+def test_frames_that_are_late_are_overtaken():
+    """A sender takes them for lost if three others arrive before, and sends again what has arrived."""
+    late = {**MIDDLE, "kind": "reorder", "value": {"share": 0.02, "delay": "1ms"}}
+    tables = {"duration": "100ms", "traffic": [LONG], "network": {"buffer": "unlimited"}}
+    run = sh.run(line(late, **tables))
+    assert run.columns("flows")["retransmits"][0] > 10
+    assert run.summary["network"]["lost"] == run.summary["network"]["dropped"] == 0
+    assert sh.run(line(**tables)).columns("flows")["retransmits"][0] == 0
+
+
 def fabric(**tables):
     """A fabric whose links between switches change all the time, in several domains."""
     faults = [
         {"link": f"leaf{leaf}->spine{spine}", "kind": kind, "value": value, "at": f"{at}us"}
         for at, kind, value in [
             (40, "delay", "3us"), (90, "delay", "100ns"), (130, "delay", "8us"), (170, "delay", "500ns"),
-            (60, "rate", "40Gbps"), (150, "rate", "2Gbps"),
+            (60, "rate", "40Gbps"), (150, "rate", "2Gbps"), (50, "hold", "4us"),
+            (20, "reorder", {"share": 0.2, "delay": "7us"}), (200, "loss", 0.01),
         ]
         for leaf in range(4)
         for spine in range(2)

@@ -22,6 +22,13 @@ FAULTS = {
     "delay": {"link": "leaf0->spine0", "kind": "delay", "value": "30us", "at": "10us", "until": "60us"},
     "shorter": {"link": "leaf0->spine0", "kind": "delay", "value": "0s", "at": "40us"},
     "faster": {"link": "leaf0->spine0", "kind": "rate", "value": "40Gbps", "at": "10us"},
+    "hold": {"link": "spine0->leaf0", "kind": "hold", "value": "10us"},
+    "reorder": {
+        "link": "leaf0->spine0",
+        "kind": "reorder",
+        "value": {"share": 0.2, "delay": "15us"},
+        "until": "200us",
+    },
     "loss": {"link": "leaf0->spine0", "kind": "loss", "value": 0.1},
     "bit-errors": {"link": "leaf0->spine0", "kind": "bit-errors", "value": 1e-6},
     "silent-drop": {"link": "leaf0->spine0", "kind": "silent-drop", "value": 0.1},

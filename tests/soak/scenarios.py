@@ -245,6 +245,8 @@ class Draw(Traffics):
             "up",
             "rate",
             "delay",
+            "hold",
+            "reorder",
             "loss",
             "flap",
             "drain",
@@ -261,6 +263,10 @@ class Draw(Traffics):
             )
         elif kind == "delay":
             table["value"] = self.one(("0s", self.time(1e-9, 1e-3)))
+        elif kind == "hold":
+            table["value"] = self.time(1e-9, 1e-3)
+        elif kind == "reorder":
+            table["value"] = {"share": self.one((0.001, 0.1, 0.9)), "delay": self.time(1e-9, 1e-3)}
         elif kind == "loss":
             table["value"] = self.one((0.0, 1e-4, 0.01, 0.5, 0.999))
         elif kind in ("slow", "bit-errors", "silent-drop"):

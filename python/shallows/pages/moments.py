@@ -176,6 +176,12 @@ def _what(change: "LinkChange", own_bps: int) -> str:
         return f"slowed to {rate(value)}" if value < own_bps else f"raised to {rate(value)}"
     if key == "delay_ps":
         return f"a delay of {TIME.text(round(value))}"
+    if key == "hold_ps":
+        return f"frames together each {TIME.text(round(value))}"
+    if key == "late_by_ps":
+        return ""
+    if key == "late":
+        return f"{100 * value:g} % of packets later"
     return f"loses {100 * value:g} % of packets" if key == "loss" else f"bit errors, {value:g} of all bits"
 
 

@@ -390,7 +390,7 @@ class Fault(Builder):
     node: in place of a link: a switch or host, or a pattern such as "spine*"
     at: when it begins; default 0s
     until: when it ends; by default it lasts
-    value: a rate such as "2.5Gbps", a delay, a share left or lost, bit errors, or parameters
+    value: a rate such as "2.5Gbps", a time, a share left or lost, bit errors, or parameters
     period: flap: from one failure to the next
     duty: flap: the share of the period that links are down; 0.5
     """
@@ -406,6 +406,8 @@ class Fault(Builder):
             "rate",
             "slow",
             "delay",
+            "hold",
+            "reorder",
             "loss",
             "bit-errors",
             "silent-drop",

@@ -201,6 +201,17 @@ impl Port {
         self.join(look, held, incoming, packets)
     }
 
+    /// Drops a packet of this length that arrives for class `number`, if the class has a policer without tokens for it.
+    #[cold]
+    fn police(&mut self, now: Time, number: usize, length: Bytes) -> Option<Enqueued> {
+        let policer = self.scheduler_mut().classes[number].policer()?;
+        if policer.admits(now, length) {
+            return None;
+        }
+        self.count_drop(number);
+        Some(Enqueued::dropped(DropReason::Policed))
+    }
+
     /// Puts a packet into a class that accepts it and then holds `held` bytes.
     #[inline(always)]
     pub(super) fn join(&mut self, look: Look, held: Bytes, incoming: Incoming, packets: &mut Slab) -> Enqueued {

@@ -114,9 +114,9 @@ impl Port {
             Change::Down => scheduler.take_down(),
             Change::Up => scheduler.bring_up(),
             Change::Rate(rate) => scheduler.change_rate(rate, config.clock),
-            Change::Delay(delay) => {
-                let arrives = scheduler.sent_by(*busy_until) + config.delay;
-                scheduler.arrivals_mut(arrives).extra = delay - config.delay;
+            Change::Delay(_) | Change::Hold(_) | Change::Late(_) | Change::LateBy(_) => {
+                let last = scheduler.sent_by(*busy_until) + config.delay;
+                scheduler.arrivals_mut(last).change(now, change, config.delay);
             }
             Change::Drain
             | Change::Undrain

@@ -254,6 +254,11 @@ impl Port {
         self.extras.as_mut()?.loss_model.as_deref_mut()
     }
 
+    /// The slots of the packets that arrive later than their place on the link.
+    pub(crate) fn late(&self) -> impl Iterator<Item = u32> {
+        self.extras.iter().flat_map(|extras| &extras.loss_model).flat_map(|model| model.late())
+    }
+
     /// Whether the wire loses every packet at random.
     #[must_use]
     pub fn loses_all(&self) -> bool {
@@ -310,11 +315,11 @@ impl Port {
         self.sending_until(packet.arrives - self.config.delay, packet)
     }
 
-    /// When the last packet on the link has left, if departures do not follow from arrivals.
+    /// When the newest packet of the link has left and arrives, if departures do not follow from arrivals.
     #[must_use]
-    pub fn sent_by(&self) -> Option<Time> {
-        let scheduler = self.scheduler().filter(|scheduler| scheduler.alters_arrivals())?;
-        Some(scheduler.sent_by(self.busy_until))
+    pub fn newest(&self) -> Option<[Time; 2]> {
+        let scheduler = self.scheduler()?;
+        Some([scheduler.sent_by(self.busy_until), scheduler.last_arrival()?])
     }
 
     /// When the first and the last bit of a packet are sent whose last bit leaves at `ended`.

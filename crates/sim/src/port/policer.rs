@@ -2,8 +2,6 @@
 
 use shallows_cc::units::{Bytes, Rate, Time};
 
-use super::Port;
-use crate::port::admission::{DropReason, Enqueued};
 use crate::spec::ports::Policer as PolicerSpec;
 
 /// The tokens of one class, which no packet waits for.
@@ -22,26 +20,13 @@ impl Policer {
     }
 
     /// Takes the tokens for a packet of this length that arrives now, if they are there. Returns whether they are.
-    fn admits(&mut self, now: Time, length: Bytes) -> bool {
+    pub fn admits(&mut self, now: Time, length: Bytes) -> bool {
         let spare = self.rate.time_to_send(self.burst.saturating_sub(length));
         let admits = length <= self.burst && self.full_at.saturating_sub(now) <= spare;
         if admits {
             self.full_at = self.full_at.max(now) + self.rate.time_to_send(length);
         }
         admits
-    }
-}
-
-impl Port {
-    /// Drops a packet of this length that arrives for class `number`, if the class has a policer without tokens for it.
-    #[cold]
-    pub(super) fn police(&mut self, now: Time, number: usize, length: Bytes) -> Option<Enqueued> {
-        let policer = self.scheduler_mut().classes[number].policer()?;
-        if policer.admits(now, length) {
-            return None;
-        }
-        self.count_drop(number);
-        Some(Enqueued::dropped(DropReason::Policed))
     }
 }
 

@@ -362,9 +362,9 @@ impl Scheduler {
         self.arrivals.as_deref_mut()
     }
 
-    /// Whether there are such arrivals.
-    pub const fn alters_arrivals(&self) -> bool {
-        self.arrivals.is_some()
+    /// When the newest of these frames arrives.
+    pub fn last_arrival(&self) -> Option<Time> {
+        self.arrivals.as_ref().map(|arrivals| arrivals.last())
     }
 
     /// When the last frame that the port has begun to send has left, at a port whose link is busy until then and is not down.

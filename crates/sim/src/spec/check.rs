@@ -19,6 +19,8 @@ pub const MAX_ENTITIES: usize = 1 << 24;
 pub const MAX_DELAY: Time = Time((1 << 42) / 2);
 /// The same with many entities, where the queue holds 0.27 s: also the longest time between other events and their causes.
 pub const MANY_DELAY: Time = Time((1 << 38) / 2);
+/// Longest time for which a link holds frames or delivers them later: with the delay and a frame less than the event queue can hold.
+pub const MAX_HOLD: Time = Time(1_000_000_000_000);
 /// The longest simulated time, at which a run ends that would otherwise end with its flows. The sum of a few times stays below 2^64 ps.
 pub const MAX_TIME: Time = Time::from_secs_whole(1_000_000);
 /// Lowest and highest rate of a link: 1 Mbps and 10 Tbps, at which a byte takes 0.8 ps.
@@ -298,7 +300,7 @@ impl Network {
         let frames = self.ports.iter().map(|port| ("mtu_bytes / links.rate_bps", frame(port.rate)));
         let slower = self.faults.iter().filter_map(|fault| match fault.change {
             Change::Rate(rate) => Some(("mtu_bytes / faults.change", frame(rate))),
-            Change::Delay(delay) => Some(("faults.change", delay)),
+            Change::Delay(time) | Change::Hold(time) | Change::LateBy(time) => Some(("faults.change", time)),
             _ => None,
         });
         let pauses = self.classes.iter().filter_map(|class| class.pause.as_ref());
@@ -377,6 +379,14 @@ impl Network {
                     format!("{change:?}"),
                     "the delay of the link, {own}, to {most}"
                 );
+            }
+            Change::Hold(time) | Change::LateBy(time) => {
+                let most = MAX_HOLD.0;
+                ensure!(time <= MAX_HOLD, "faults[{at}].change", format!("{change:?}"), "at most {most}");
+            }
+            Change::Late(share) => {
+                let is_share = (0.0..1.0).contains(&share);
+                ensure!(is_share, "faults[{at}].change", format!("{change:?}"), "a share of at least 0 and below 1");
             }
             Change::Pause | Change::Resume => {
                 let to_host = port.to < self.hosts;
@@ -537,7 +547,12 @@ pub(crate) fn links_of_arrivals<'a>(faults: impl IntoIterator<Item = &'a Fault>)
 /// Checks that a link whose arrivals change does not go down: which frames were on its wire is then unknown.
 pub(crate) fn check_beside(at: usize, fault: &Fault, arrivals: &BTreeSet<u32>) -> Result<(), Mistake> {
     let stays_up = !matches!(fault.change, Change::Down | Change::Up) || !arrivals.contains(&fault.link);
-    ensure!(stays_up, "faults[{at}].link", fault.link, "a link whose delay never changes, if it goes down or up");
+    ensure!(
+        stays_up,
+        "faults[{at}].link",
+        fault.link,
+        "a link with one delay that neither holds nor reorders frames, if it goes down or up"
+    );
     Ok(())
 }
 

@@ -9,6 +9,9 @@
 //! A link whose path changes has another delay for the frames that it begins to send from then on. Frames keep their order: if the delay
 //! falls, a frame arrives no earlier than the one before it.
 //!
+//! A wireless link holds frames and delivers them together, and a path may deliver a share of its frames later than the others, so that
+//! those behind overtake them.
+//!
 //! An operator changes the parameters by which a port marks. The state of a step and of a ramp is the queue, so that the next packet is
 //! judged by the new ones.
 //!
@@ -41,6 +44,15 @@ pub enum Change {
     /// The link has this delay, at least its own.
     #[serde(rename = "delay_ps")]
     Delay(Time),
+    /// The link delivers frames together, at whole multiples of this time from the change on; zero ends it.
+    #[serde(rename = "hold_ps")]
+    Hold(Time),
+    /// The link delivers this share of all packets later, at random.
+    #[serde(rename = "late")]
+    Late(f64),
+    /// How much later it delivers these.
+    #[serde(rename = "late_by_ps")]
+    LateBy(Time),
     /// Routes avoid the link, which works.
     #[serde(rename = "drain")]
     Drain,
@@ -74,19 +86,19 @@ impl Change {
     /// Whether the port of the link needs classes, since departures are not known in advance.
     #[must_use]
     pub const fn needs_classes(self) -> bool {
-        matches!(self, Self::Down | Self::Up | Self::Rate(_) | Self::Delay(_) | Self::Pause | Self::Resume)
+        self.is_of_arrivals() || matches!(self, Self::Down | Self::Up | Self::Rate(_) | Self::Pause | Self::Resume)
     }
 
     /// Whether it changes when frames arrive, so that their times of departure no longer follow from their arrivals.
     #[must_use]
     pub const fn is_of_arrivals(self) -> bool {
-        matches!(self, Self::Delay(_))
+        matches!(self, Self::Delay(_) | Self::Hold(_) | Self::Late(_) | Self::LateBy(_))
     }
 }
 
 impl Kind for Change {
     fn kind() -> String {
-        r#""down" or "up" or "drain" or "undrain" or {"rate_bps": u64} or {"delay_ps": u64} or {"loss": f64} or {"bit_errors": f64} or "pause" or "resume" or {"marking": u32}"#
+        r#""down" or "up" or "drain" or "undrain" or {"rate_bps": u64} or {"delay_ps": u64} or {"hold_ps": u64} or {"late": f64} or {"late_by_ps": u64} or {"loss": f64} or {"bit_errors": f64} or "pause" or "resume" or {"marking": u32}"#
             .to_owned()
     }
 }
@@ -97,11 +109,12 @@ request! {
     pub struct Fault as "Fault" {
         /// Time of the change.
         at: Time = "time_ps",
-        /// The link. Its port needs a discipline if the link goes down, comes up, or changes its rate or its delay. A link whose delay changes
+        /// The link. Its port needs a discipline if the link goes down, comes up, or changes its rate or its delay, holds or reorders frames. A link that does one of the last three
         /// does not go down.
         link: u32,
         /// The change: the link goes down or comes up, routes avoid it or no longer do, it sends at this rate (at most its own),
-        /// it has this delay (at least its own), or it loses packets at random: this share of all, or those with a changed bit if it changes this share of all bits. A
+        /// it has this delay (at least its own), it delivers frames together at multiples of this time, it delivers this share of packets
+        /// later, or by this time later, or it loses packets at random: this share of all, or those with a changed bit if it changes this share of all bits. A
         /// loss of either kind replaces the one before. Or the host at its end pauses its lossless classes, or resumes them. Or its port
         /// marks as this row of `markings` says, which has the kind of the one before: a step, or a ramp without an average.
         change: Change,

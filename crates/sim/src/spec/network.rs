@@ -16,7 +16,7 @@ pub use crate::spec::flow::{FlowSpec, RecordSpec};
 pub use crate::spec::host::{HostSpec, LossDetection, Nic, Retransmission};
 pub use crate::spec::path::{PathHash, RouteLink};
 pub use crate::spec::ports::{
-    ClassOf, ClassSpec, Discipline, Limit, Marking, PauseSpec, Policer, PortSpec, Shaper, SharedSpec, TrafficClass,
+    ClassOf, ClassSpec, Discipline, Limit, Marking, PauseSpec, PortSpec, Shaper, SharedSpec, TrafficClass,
 };
 pub use crate::spec::setting::SenderSetting;
 

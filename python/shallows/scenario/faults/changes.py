@@ -11,7 +11,7 @@ from shallows.algorithms.marking import Marking, choose, with_thresholds
 from shallows.core import contract
 from shallows.errors import ScenarioError
 from shallows.scenario.faults.model import MARKING, Fault
-from shallows.units import NEVER
+from shallows.units import NEVER, TIME
 
 if TYPE_CHECKING:
     from shallows.core.contract import U64
@@ -24,11 +24,15 @@ ASPECTS = {
     "drain": "routes",
     **dict.fromkeys(("rate", "slow"), "rate"),
     "delay": "delay",
+    "hold": "hold",
+    "reorder": "order",
     **dict.fromkeys(("loss", "bit-errors", "silent-drop"), "loss"),
     "pause-storm": "pauses",
     "marking": "marking",
 }
 """What each kind changes of a link. Faults that change different things may overlap."""
+OF_ARRIVALS = ("delay", "hold", "order")
+"""The aspects that change when frames arrive, beside when they leave."""
 LinkChange = contract.Change
 """A change of a link, as in a request to the core."""
 
@@ -64,7 +68,7 @@ def changes(scenario: "Scenario", network: "Network | None" = None) -> list[Chan
         )
         for at, back in times(fault, scenario.duration_ps)
         for link in links
-        for change, works in [_change(fault, network, link, back)]
+        for change, works in _changes(fault, network, link, back)
     ]
     return sorted(every, key=lambda one: one.at)
 
@@ -98,8 +102,18 @@ def flaps(fault: Fault, end_ps: int | None) -> int:
     return 2 * -(-(end - fault.at) // (fault.period or 1))
 
 
+def _changes(fault: Fault, network: "Network", link: int, back: bool) -> Iterator[tuple[LinkChange, bool]]:
+    """The changes of a link in a request to the core, and whether it then works as before."""
+    if ASPECTS[fault.kind] != "order":
+        yield _change(fault, network, link, back)
+        return
+    share, delay = (0.0, 0) if back else fault.reordering
+    yield {"late_by_ps": delay}, back
+    yield {"late": share}, back
+
+
 def _change(fault: Fault, network: "Network", link: int, back: bool) -> tuple[LinkChange, bool]:
-    """The change of a link in a request to the core, and whether it then works as before."""
+    """The change of a link by a fault that changes one thing."""
     aspect = ASPECTS[fault.kind]
     if aspect == "state":
         return ("up" if back else "down"), back
@@ -113,6 +127,8 @@ def _change(fault: Fault, network: "Network", link: int, back: bool) -> tuple[Li
         own_ps = int(network.delay_ps[link])
         delay = own_ps if back else fault.delay_of(own_ps)
         return {"delay_ps": delay}, delay == own_ps
+    if aspect == "hold":
+        return {"hold_ps": 0 if back else TIME.parse(fault.value)}, back
     if aspect == "rate":
         own_bps = int(network.rate_bps[link])
         rate = own_bps if back else fault.rate_of(own_bps)
@@ -214,5 +230,5 @@ def scheduled_links(scenario: "Scenario", network: "Network") -> set[int]:
     aspects = [ASPECTS[fault.kind] for fault in scenario.faults]
     every = changes(scenario, network)
     return {*changing_links(scenario, network)} | {
-        one.link for one in every if aspects[one.fault] in ("state", "rate", "delay", "pauses")
+        one.link for one in every if aspects[one.fault] in ("state", "rate", "pauses", *OF_ARRIVALS)
     }

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from shallows.errors import ScenarioError, collect
-from shallows.scenario.faults.changes import ASPECTS, changing_links, flaps, remarked
+from shallows.scenario.faults.changes import ASPECTS, OF_ARRIVALS, changing_links, flaps, remarked
 from shallows.scenario.faults.model import LEAST_RATE_BPS, Fault
 from shallows.units import NEVER, RATE, TIME
 
@@ -37,8 +37,8 @@ def _check(scenario: "Scenario", number: int, fault: Fault, links: dict[int, lis
         if fault.kind == "marking":
             remarked(scenario, fault)
         _check_rate(scenario, fault, links[number])
-        if fault.kind == "delay":
-            _check_delay(scenario, fault)
+        if ASPECTS[fault.kind] in OF_ARRIVALS:
+            _check_arrivals(scenario, fault)
     except ScenarioError as error:
         raise error.under(f"faults[{number}]") from None
 
@@ -69,7 +69,7 @@ def _check_rate(scenario: "Scenario", fault: Fault, links: list[int]) -> None:
         raise ScenarioError("value", fault.value, f"a share that leaves {least} or more of {RATE.text(own)}")
 
 
-def _check_delay(scenario: "Scenario", fault: Fault) -> None:
+def _check_arrivals(scenario: "Scenario", fault: Fault) -> None:
     if any(queue.pauses for queue in scenario.queues):
         expected = "no such kind with PFC: the memory behind a pause follows from the link's own delay"
         raise ScenarioError("kind", fault.kind, expected)
@@ -97,12 +97,12 @@ def _check_overlaps(scenario: "Scenario", links: dict[int, list[int]]) -> None:
         for link in links[number]:
             of_link[link, ASPECTS[fault.kind]].append((fault.at, _end(scenario, fault), number))
     for (link, aspect), rows in of_link.items():
-        if aspect == "delay" and (link, "state") in of_link:
+        if aspect in OF_ARRIVALS and (link, "state") in of_link:
             _, _, number = of_link[link, "state"][0]
             port = scenario.graph.port_names[link]
             expected = (
-                f"no such kind at {port}, whose delay faults[{rows[0][2]}] changes: which frames are then "
-                'on the wire is unknown. kind = "silent-drop" loses all packets that arrive'
+                f"no such kind at {port}, of which faults[{rows[0][2]}] changes when frames arrive: which "
+                'of them are then on the wire is unknown. kind = "silent-drop" loses all packets that arrive'
             )
             raise ScenarioError(f"faults[{number}].kind", scenario.faults[number].kind, expected)
         rows.sort()

@@ -343,6 +343,7 @@ impl Observer for Causes {
                 offered: now,
                 begun: Time::MAX,
                 ended: Time::MAX,
+                arrived: Time::MAX,
                 outcome,
             });
         }
@@ -375,7 +376,7 @@ impl Observer for Causes {
         }
         for one in recorded.iter().filter(|one| one.exists()) {
             let row = &mut self.hops[one.hop as usize];
-            (row.begun, row.ended) = (begun, ended);
+            (row.begun, row.ended, row.arrived) = (begun, ended, now);
             // A port that marks at dequeue had not marked the packet when it was offered.
             if row.outcome == Outcome::Queued && packet.flags.is_ce() && !marked {
                 row.outcome = Outcome::Marked;
