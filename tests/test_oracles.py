@@ -16,7 +16,7 @@ import shallows as sh
 from shallows.scenario import HostTable, NetworkTable, RecordTable
 from shallows.scenario.faults import Fault
 from shallows.scenario.given import Given
-from shallows.scenario.queues import Pauses, Pool, Shared, TrafficClass, Trimming
+from shallows.scenario.queues import Pauses, Policer, Pool, Shared, TrafficClass, Trimming
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from soak import lawful, oracles, scenarios
@@ -175,6 +175,7 @@ def test_the_soak_draws_every_key():
         "pools": Pool,
     }
     tables |= {"network.pfc": Pauses, "network.shared": Shared, "network.trimming": Trimming}
+    tables["network.policer"] = Policer
     tables |= {f"topology.{name}": kind for name, kind in TOPOLOGIES.items()}
     tables |= {f"traffic.{name}": kind for name, kind in TRAFFICS.items()}
     left = {

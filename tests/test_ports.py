@@ -332,7 +332,7 @@ TRIMS = {"name": "trims", "trimming": True}
         ({"classes": [TRIMS, {"name": "headers"}]}, "classes[1].name", "another name"),
         ({"ports": [{"names": "x->y", "buffer": "90KB"}]}, "ports[0].names", "a port such as"),
         ({"ports": [{"names": "h*->*", "buffer": "90KB"}]}, "ports[0].names", "ports of switches"),
-        ({"ports": [{"names": "*->h*"}]}, "ports[0].marking", "one of marking, trimming and buffer"),
+        ({"ports": [{"names": "*->h*"}]}, "ports[0].marking", "one of marking, trimming, buffer and policer"),
         (
             {"ports": [{"names": "*->h*", "trimming": {"queue": 9}}]},
             "ports[0].trimming",

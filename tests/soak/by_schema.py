@@ -186,6 +186,9 @@ class Draw:
                 "drain",
                 "rate",
                 "slow",
+                "delay",
+                "hold",
+                "reorder",
                 "loss",
                 "bit-errors",
                 "silent-drop",
@@ -195,6 +198,8 @@ class Draw:
         shares = dict.fromkeys(("slow", "loss", "silent-drop"), self.one((0.01, 0.5, 0.999, 1.0)))
         value = {
             "rate": self.one(("1Mbps", self.quantity("bps"))),
+            **dict.fromkeys(("delay", "hold"), self.quantity("s")),
+            "reorder": {"share": self.one((0.01, 1.0)), "delay": self.quantity("s")},
             "bit-errors": self.one((1e-12, 1e-6, 1.0)),
         }
         value |= shares

@@ -238,12 +238,15 @@ class Draw(Traffics):
         }
 
     def fault(self, seconds):
-        """A lawful one: no link becomes faster than it was."""
+        """One that is mostly lawful."""
         at = self.random.randrange(len(self.wired.port_names))
         kinds = (
             "down",
             "up",
             "rate",
+            "delay",
+            "hold",
+            "reorder",
             "loss",
             "flap",
             "drain",
@@ -255,7 +258,15 @@ class Draw(Traffics):
         link, kind = self.wired.port_names[at], self.one(kinds)
         table = {"link": link, "kind": kind, "at": self.one(("0s", self.time(seconds / 1e3, seconds)))}
         if kind == "rate":
-            table["value"] = f"{max(10**6, round(self.wired.rate_bps[at] * self.one((0, 0.01, 0.5, 1))))}bps"
+            table["value"] = (
+                f"{max(10**6, round(self.wired.rate_bps[at] * self.one((0, 0.01, 0.5, 1, 4))))}bps"
+            )
+        elif kind == "delay":
+            table["value"] = self.one(("0s", self.time(1e-9, 1e-3)))
+        elif kind == "hold":
+            table["value"] = self.time(1e-9, 1e-3)
+        elif kind == "reorder":
+            table["value"] = {"share": self.one((0.001, 0.1, 0.9)), "delay": self.time(1e-9, 1e-3)}
         elif kind == "loss":
             table["value"] = self.one((0.0, 1e-4, 0.01, 0.5, 0.999))
         elif kind in ("slow", "bit-errors", "silent-drop"):
@@ -330,11 +341,13 @@ class Draw(Traffics):
             }
             chosen = {key: keys[key] for key in keys if self.maybe()}
             table["trimming"] = self.one((True, chosen, {"threshold": self.size(9000, 1e6)}))
+        if self.maybe(0.1) and "pfc" not in table:
+            table["policer"] = {"rate": self.rate(), "burst": self.size(66_000, 1e6)}
         if self.maybe(0.25):
             row = self.one(MARKINGS)
             table["marking"] = {"kind": row["name"], **self.parameters(row)}
             if row["has_two_queues"] and self.maybe(0.9):  # a port has no others beside them
-                for key in ("shared", "pfc", "trimming"):
+                for key in ("shared", "pfc", "trimming", "policer"):
                     table.pop(key, None)
         return table
 
@@ -359,6 +372,8 @@ class Draw(Traffics):
                 "trimming": self.one((True, True, False, {"threshold": self.size(9000, 1e6)})),
             }
             table = {"name": name} | {key: value for key, value in keys.items() if self.maybe()}
+            if "pfc" not in table and self.maybe(0.2):
+                table["policer"] = self.one((False, {"rate": self.rate(), "burst": self.size(66_000, 1e6)}))
             if table.get("trimming"):  # a queue that trims has no other limit
                 table = {key: value for key, value in table.items() if key not in ("pfc", "pool", "buffer")}
             found.append(table)
@@ -377,6 +392,7 @@ class Draw(Traffics):
             "marking": self.one(("none", step, {"kind": "red"})),
             "buffer": self.one(("50pkt", "400pkt", "unlimited")),
             "trimming": {"threshold": self.size(20_000, 1e6)},
+            "policer": self.one((False, {"rate": self.rate(), "burst": self.size(66_000, 1e6)})),
         }
         return {"names": self.one(("*->h*", "s*->*", "*->*"))} | {
             key: keys[key] for key in (self.one(tuple(keys)),)

@@ -69,7 +69,7 @@ fn classes_have_limits_shapers_and_kinds_of_packets() {
     request["disciplines"] = json!([{
         "classes": [
             {"limit": {"packets": 8}, "shaper": shaper, "trims": false},
-            {"limit": {"bytes": 9}, "trims": true, "turn": 3},
+            {"limit": {"bytes": 9}, "trims": true, "turn": 3, "policer": {"rate_bps": 4000, "burst_bytes": 1500}},
         ],
         "class_of": [{"credit": 0, "other": 1}], "paced": 0,
     }]);
@@ -83,6 +83,8 @@ fn classes_have_limits_shapers_and_kinds_of_packets() {
     );
     let shaper = discipline.classes[0].shaper.unwrap();
     assert_eq!((shaper.rate, shaper.burst), (Rate(1000), Bytes(2)));
+    let policer = discipline.classes[1].policer.unwrap();
+    assert_eq!((policer.rate, policer.burst), (Rate(4000), Bytes(1500)));
     // The lowest rate of a pacer is at most its highest one.
     assert_eq!(shaper.pacer.map(|pacer| (pacer.least, pacer.most)), Some((Rate(1000), Rate(1000))));
     let classes = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));

@@ -128,6 +128,7 @@ fn hops<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, PyDict>> {
     table.column("offered_ps", &|row| row.offered.0)?;
     table.column("begun_ps", &|row| row.begun.0)?;
     table.column("ended_ps", &|row| row.ended.0)?;
+    table.column("arrived_ps", &|row| row.arrived.0)?;
     table.column("outcome", &|row| Frame::outcome_number(row.outcome))?;
     Ok(table.columns)
 }

@@ -25,6 +25,7 @@ TIME = Limit(
     "1,000,000 s are 11.6 days: sums of several times stay below 2^64 ps",
 )
 DELAY = Limit("propagation delay of a link", 0, 2 * 10**12, "ps", "the event queue holds 4.4 s ahead")
+HOLD = Limit("time for which a link holds or delays frames", 1, 10**12, "ps", DELAY.why)
 RATE = Limit("every rate", 0, 10**13, "bps", "64 B take 51 ps at 10 Tbps; times are whole picoseconds")
 LINK_RATE = Limit("rate of a link", 10**6, 10**13, "bps", "65,535 B take 0.5 s at 1 Mbps")
 SIZE = Limit("every size", 0, 10**15, "B", "1 PB takes 93 days at 1 Gbps")
@@ -62,7 +63,7 @@ FLOWS = Limit("flows of a run", 1, 20_000_000, "", "a flow takes some 300 B")
 ROWS = Limit("recorded samples, of queues and of senders", 0, 20_000_000, "rows", "1 GB of memory")
 
 LIMITS = (
-    TIME, DELAY, FAR_DELAY, RATE, LINK_RATE, SIZE, FRAME, MESSAGE, STREAM, COUNT, ACKS_EVERY, INTEGER,
+    TIME, DELAY, HOLD, FAR_DELAY, RATE, LINK_RATE, SIZE, FRAME, MESSAGE, STREAM, COUNT, ACKS_EVERY, INTEGER,
     ENTITIES, FLOWS, ROWS,
 )  # fmt: skip
 """All limits, in the order of the documentation."""

@@ -339,6 +339,11 @@ class TrafficClass(TypedDict):
     pause: NotRequired[Pause | None]
 
 
+class Policer(TypedDict):
+    rate_bps: int
+    burst_bytes: int
+
+
 class Pacer(TypedDict):
     eta: float
     beta: float
@@ -360,6 +365,7 @@ class Class(TypedDict):
     trims: bool
     turn: NotRequired[int | None]
     quantum_bytes: NotRequired[int | None]
+    policer: NotRequired[Policer | None]
     marking: NotRequired[int | None]
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shallows.core.contract import F64, U64, Answer, Flags
 from shallows.errors import ScenarioError
-from shallows.scenario import addends, needs
+from shallows.scenario import addends, faults, needs
 from shallows.units import NEVER, TIME
 from shallows.why import rerun, selection, stoppages
 from shallows.why.snapshot import within
@@ -222,7 +222,8 @@ def _frames(run: "RunData", scenario: "Scenario", links: NDArray[Any], span: tup
         expected = f"a row for each of the {len(scenario.graph.rate_bps)} ports of the scenario"
         raise ScenarioError("ports", f"{len(sent)} rows", expected, file=run.folder)
     sent = sent[links]
-    able = scenario.graph.rate_bps.astype(float)[links] * (span[1] - span[0]) / (8e12 * MIN_FRAME)
+    fastest_bps, _ = faults.extremes(scenario, scenario.graph)
+    able = fastest_bps.astype(float)[links] * (span[1] - span[0]) / (8e12 * MIN_FRAME)
     return min(float(np.minimum(sent, able).sum()), MOST_FRAMES)
 
 

@@ -153,7 +153,8 @@ def faults(run: "RunData", network: "Network") -> list[Fault]:
         if change.at >= ended_ps:
             break
         key = change.link, ASPECTS[run.scenario.faults[change.fault].kind]
-        what = "" if change.works else _what(change.change)
+        own_bps = int(network.rate_bps[change.link])
+        what = "" if change.works else _what(change.change, own_bps)
         if key in now and now[key][1] != what:
             found.append(_fault(key[0], *now.pop(key), change.at))
         if what:
@@ -166,13 +167,21 @@ def _fault(link: int, from_ps: int, what: str, until_ps: int) -> Fault:
     return Fault(link, from_ps / 1e6, until_ps / 1e6, what)
 
 
-def _what(change: "LinkChange") -> str:
-    """A change of a link that does not work as before, as in a request to the core, in words."""
+def _what(change: "LinkChange", own_bps: int) -> str:
+    """A change of a link of this rate that does not work as before, as in a request to the core, in words."""
     if isinstance(change, str):
         return "down" if change == "down" else "drained"
     ((key, value),) = change.items()
     if key == "rate_bps":
-        return f"slowed to {rate(value)}"
+        return f"slowed to {rate(value)}" if value < own_bps else f"raised to {rate(value)}"
+    if key == "delay_ps":
+        return f"a delay of {TIME.text(round(value))}"
+    if key == "hold_ps":
+        return f"frames together each {TIME.text(round(value))}"
+    if key == "late_by_ps":
+        return ""
+    if key == "late":
+        return f"{100 * value:g} % of packets later"
     return f"loses {100 * value:g} % of packets" if key == "loss" else f"bit errors, {value:g} of all bits"
 
 

@@ -63,6 +63,7 @@ MODELS: dict[str, type[Table] | None] = {
     "network.shared": PARTS["Shared"],
     "network.pfc": PARTS["Pauses"],
     "network.trimming": PARTS["Trimming"],
+    "network.policer": PARTS["Policer"],
     "network.marking": None,
     "hosts": PARTS["Hosts"],
     "hosts.costs": PARTS["Costs"],

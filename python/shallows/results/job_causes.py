@@ -365,7 +365,7 @@ def _faults(answer: "Answer") -> dict[int, list[tuple[int, int, float]]]:
 
     It is 0 while the link was down, and flows still used it: until switches take other paths.
     """
-    from shallows.scenario.faults import Change, changes
+    from shallows.scenario.faults import ASPECTS, Change, changes
 
     spans: dict[int, list[tuple[int, int, float]]] = {}
     since: dict[tuple[int, str], tuple[int, float]] = {}
@@ -379,10 +379,10 @@ def _faults(answer: "Answer") -> dict[int, list[tuple[int, int, float]]]:
         if one.change == "down":
             return 0.0
         rate = one.change.get("rate_bps") if isinstance(one.change, dict) else None
-        return None if rate is None else rate / float(answer.network.rate_bps[one.link])
+        return None if rate is None else min(1.0, rate / float(answer.network.rate_bps[one.link]))
 
     for one in changes(answer.scenario, answer.network):
-        what = "state" if isinstance(one.change, str) else "rate"
+        what = ASPECTS[answer.scenario.faults[one.fault].kind]
         left = share(one)
         if one.works or left is not None:
             end(one.link, what, one.at)

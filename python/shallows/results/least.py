@@ -65,7 +65,8 @@ class Ports(NamedTuple):
         host: "NDArray[np.integer]",
     ) -> "Ports":
         network, flows = scenario.graph, scenario.flows
-        inside, rate = network.in_server, host_costs.limited(scenario, network).astype(float)
+        rates = host_costs.limited(scenario, network, network.rate_bps)
+        inside, rate = network.in_server, rates.astype(float)
         fastest, count = np.zeros(2 * network.hosts), np.zeros(2 * network.hosts, np.int64)
         place = host_of[at_host].astype(np.int64) + network.hosts * inside[at_host]
         np.maximum.at(fastest, place, rate[at_host])

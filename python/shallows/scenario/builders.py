@@ -17,7 +17,7 @@ from shallows.base.toml import is_list, is_table
 from shallows.errors import ScenarioError
 from shallows.scenario.faults import Fault
 from shallows.scenario.literal import CC, Builder, Marking
-from shallows.scenario.queues import Pauses, Pool, PortTable, Shared, TrafficClass, Trimming
+from shallows.scenario.queues import Pauses, Policer, Pool, PortTable, Shared, TrafficClass, Trimming
 from shallows.scenario.tables import HostTable, NetworkTable, RecordTable, TimestampTable
 from shallows.topology import KINDS as TOPOLOGY_KINDS
 from shallows.traffic import KINDS as TRAFFIC_KINDS
@@ -28,6 +28,7 @@ PARTS: dict[str, type[Table]] = {
     "Shared": Shared,
     "Pauses": Pauses,
     "Trimming": Trimming,
+    "Policer": Policer,
     "Timestamps": TimestampTable,
     "Costs": CostTable,
     "Network": NetworkTable,

@@ -49,6 +49,7 @@ __all__ = [
     "ParkingLot",
     "Pauses",
     "Poisson",
+    "Policer",
     "Pool",
     "PortSettings",
     "RailOptimised",
@@ -130,6 +131,20 @@ class Trimming(Builder):
         ratio: int = 10,
     ) -> None: ...
 
+class Policer(Builder):
+    """`[network.policer]`: switch ports drop what comes faster than a token bucket fills.
+
+    rate: rate at which the bucket fills; required
+    burst: its size: what passes at once, at least a full frame; required
+    """
+
+    def __init__(
+        self,
+        *,
+        rate: Rate,
+        burst: Size,
+    ) -> None: ...
+
 class Timestamps(Builder):
     """`hosts.timestamps`: how hosts stamp packets. A kind's values hold where a key is not given.
 
@@ -208,6 +223,7 @@ class Network(Builder):
     marking: how the queue marks: "none", or a table of a kind and its keys; by default as the algorithms need
     trimming: whether ports trim packets to headers instead of dropping them; by default as cc needs
     buffer: of the queue at a switch port; by default 375KB, or more for a longer path or a larger threshold
+    policer: rate and burst above which switch ports drop packets; by default there is none
     pfc: whether switches pause links that bring too much data
     """
 
@@ -228,6 +244,7 @@ class Network(Builder):
         marking: AnyMarking | None = None,
         trimming: Trimming | TableLike | bool | Literal[False] | None = None,
         buffer: Size | None = None,
+        policer: Policer | TableLike | Literal[False] | None = None,
         pfc: Pauses | TableLike | bool | Literal[False] | None = None,
     ) -> None: ...
 
@@ -310,6 +327,7 @@ class TrafficClass(Builder):
     marking: how the queue marks: "none", or a table of a kind and its keys; by default as network.marking
     trimming: whether ports trim packets to headers instead of dropping them; by default as network.trimming
     buffer: of the queue at a switch port; by default as network.buffer
+    policer: rate and burst above which switch ports drop packets; by default as network.policer
     pfc: whether switches pause links that bring too much data; by default as network.pfc
     """
 
@@ -322,6 +340,7 @@ class TrafficClass(Builder):
         marking: AnyMarking | None = None,
         trimming: Trimming | TableLike | bool | Literal[False] | None = None,
         buffer: Size | None = None,
+        policer: Policer | TableLike | Literal[False] | None = None,
         pfc: Pauses | TableLike | bool | Literal[False] | None = None,
     ) -> None: ...
 
@@ -348,6 +367,7 @@ class PortSettings(Builder):
     trimming: at which length these queues trim; keys that are not set are as elsewhere
     marking: how the queue marks: "none", or a table of a kind and its keys; by default as elsewhere
     buffer: of the queue at a switch port; by default as elsewhere
+    policer: rate and burst above which switch ports drop packets; by default as elsewhere
     class_: the class whose queues it changes; by default those of all
     """
 
@@ -358,6 +378,7 @@ class PortSettings(Builder):
         trimming: Trimming | TableLike | bool | None = None,
         marking: AnyMarking | None = None,
         buffer: Size | None = None,
+        policer: Policer | TableLike | Literal[False] | None = None,
         class_: str | None = None,
     ) -> None: ...
 
@@ -369,7 +390,7 @@ class Fault(Builder):
     node: in place of a link: a switch or host, or a pattern such as "spine*"
     at: when it begins; default 0s
     until: when it ends; by default it lasts
-    value: a rate such as "2.5Gbps", a share that is left or lost, a bit error rate, or parameters
+    value: a rate such as "2.5Gbps", a time, a share left or lost, bit errors, or parameters
     period: flap: from one failure to the next
     duty: flap: the share of the period that links are down; 0.5
     """
@@ -384,6 +405,9 @@ class Fault(Builder):
             "drain",
             "rate",
             "slow",
+            "delay",
+            "hold",
+            "reorder",
             "loss",
             "bit-errors",
             "silent-drop",

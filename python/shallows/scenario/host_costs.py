@@ -78,9 +78,8 @@ def _steps(scenario: "Scenario", of_host: "F64") -> "F64":
     return found
 
 
-def limited(scenario: "Scenario", network: "Network") -> "U64":
-    """The rates of links, those by which a host leaves its server at most that of its PCIe."""
-    rates = network.rate_bps
+def limited(scenario: "Scenario", network: "Network", rates: "U64") -> "U64":
+    """These rates of links, those by which a host leaves its server at most that of its PCIe."""
     if not any(table.pcie for table in scenario.hosts.costs):
         return rates
     bound = by_host(scenario)["pcie"]

@@ -113,6 +113,7 @@ def _check_queue(scenario: "Scenario", queue: Queue) -> None:
             raise ScenarioError(f"{queue.memory_key}.size", SIZE.text(holds), expected)
     if queue.trimming:
         _check_trimming(scenario, queue, queue.trimming)
+    _check_policer(scenario, queue)
     _check_marking(scenario, queue)
 
 
@@ -134,6 +135,21 @@ def _check_trimming(scenario: "Scenario", queue: Queue, trimming: Trimming) -> N
     if trimming.holds(scenario.mtu) < scenario.mtu:
         expected = f"at least one full frame, {SIZE.text(scenario.mtu)}: a smaller queue passes nothing"
         raise ScenarioError(f"{queue.key}.trimming.threshold", SIZE.text(trimming.threshold or 0), expected)
+
+
+def _check_policer(scenario: "Scenario", queue: Queue) -> None:
+    policer, mtu = queue.own.policer, scenario.mtu
+    if not policer:
+        return
+    if policer.burst < mtu:
+        expected = f"at least one full frame, {SIZE.text(mtu)}: none would pass a smaller one"
+        raise ScenarioError(f"{queue.key}.policer.burst", SIZE.text(policer.burst), expected)
+    if queue.pauses:
+        expected = "no policer where switches pause links (pfc), which drop nothing"
+        raise ScenarioError(f"{queue.key}.policer", None, expected)
+    if queue.marks and queue.marks.has_two_queues:
+        expected = f"no policer, or another kind than {queue.marks.kind}, which has two queues of its own"
+        raise ScenarioError(f"{queue.key}.policer", None, expected)
 
 
 def _check_marking(scenario: "Scenario", queue: Queue) -> None:

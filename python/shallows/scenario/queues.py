@@ -37,6 +37,7 @@ from shallows.units import (
     OptionalInterval,
     OptionalName,
     OptionalWireSize,
+    Rate,
     TypeName,
     WireSize,
     packet,
@@ -188,6 +189,13 @@ class Trimming(Table, frozen=True):
         return self.model_copy(update={**limit, **given})
 
 
+class Policer(Table, frozen=True):
+    """`[network.policer]`: switch ports drop what comes faster than a token bucket fills."""
+
+    rate: Rate = Key(description="rate at which the bucket fills")
+    burst: WireSize = Key(description="its size: what passes at once, at least a full frame")
+
+
 def _tables_of_defaults(table: Mapping[str, object], *keys: str) -> dict[str, object]:
     """Replace true for these keys by tables of defaults."""
     defaults: dict[str, object] = {key: {} for key in keys if table.get(key) is True}
@@ -218,6 +226,10 @@ class QueueKeys(Table, frozen=True):
         None,
         description="of the queue at a switch port; "
         "by default 375KB, or more for a longer path or a larger threshold",
+    )
+
+    policer: OrFalse[Policer] = Key(
+        None, description="rate and burst above which switch ports drop packets; by default there is none"
     )
 
     DEFAULTS: ClassVar[str] = ""
@@ -252,7 +264,9 @@ class QueueKeys(Table, frozen=True):
     def to_class(self) -> "contract.Class":
         """The keys that are the core's by their names, of those that are set."""
         named = self.to_core(contract.Class, but=_OF_PORTS)
-        return cast("contract.Class", {key: value for key, value in named.items() if value is not None})
+        if isinstance(self.policer, Policer):
+            named["policer"] = self.policer.to_core(contract.Policer)
+        return cast("contract.Class", {key: value for key, value in named.items() if value})
 
 
 _OF_PORTS = frozenset(("limit", "shaper", "trims", "turn", "quantum_bytes", "marking"))
@@ -369,7 +383,7 @@ class PortTable(QueueKeys, frozen=True):
 
     @model_validator(mode="after")
     def _changes_something(self) -> "PortTable":
-        if not any(getattr(self, key) for key in QueueKeys.model_fields):
+        if all(getattr(self, key) is None for key in QueueKeys.model_fields):
             *most, last = QueueKeys.model_fields
             expected = f"one of {', '.join(most)} and {last}: this table changes nothing"
             raise ScenarioError("marking", None, expected)

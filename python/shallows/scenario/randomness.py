@@ -43,5 +43,5 @@ def _of_run(scenario: "Scenario", drawn: "Random") -> Iterable[str]:
     yield from (f"classes.{number}.marking" for number in drawn["classes"])
     lossy: list[int] = drawn["faults"].tolist()
     if lossy:
-        changes = faults.changes(scenario)
-        yield from (f"faults.{n}" for n in sorted({changes[at].fault for at in lossy}))
+        changes, first = faults.changes(scenario), len(faults.initial(scenario, scenario.graph))
+        yield from (f"faults.{n}" for n in sorted({changes[at - first].fault for at in lossy}))

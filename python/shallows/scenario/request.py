@@ -26,14 +26,15 @@ def request(scenario: "Scenario") -> Request:
     needs.check_request(scenario)
     network, options = scenario.graph, scenario.network
     of_ports = port_request.to_core(scenario, network)
+    fastest_bps, shortest_ps = faults.extremes(scenario, network)
     return {
         "hosts": network.hosts,
         "nodes": network.nodes,
         "links": {
             "from": network.link_from,
             "to": network.link_to,
-            "rate_bps": host_costs.limited(scenario, network),
-            "delay_ps": network.delay_ps,
+            "rate_bps": host_costs.limited(scenario, network, fastest_bps),
+            "delay_ps": shortest_ps,
             "buffer_bytes": of_ports.buffer_bytes,
             "marking": of_ports.marking,
             "discipline": of_ports.schedule.of_link,

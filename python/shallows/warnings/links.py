@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shallows.algorithms.marking import thresholds
+from shallows.scenario import faults
 from shallows.scenario.paths import about, paths_of, round_trip
 from shallows.units import NEVER, RATE, SIZE
 
@@ -82,27 +83,31 @@ def _step(scenario: "Scenario", link: int) -> int | None:
 
 
 def slow_links(answer: "Answer") -> list[str]:
-    """Links that a fault slowed down: a full one looks nearly idle in the statistics."""
+    """Links that were slower for a time: a full one looks nearly idle in the statistics."""
     slower = _slowed_down(answer)
     if not slower:
         return []
     link, rate = next(iter(slower.items()))
-    own = RATE.text(int(answer.network.rate_bps[link]))
+    own = int(answer.network.rate_bps[link])
+    fastest = max(own, int(faults.extremes(answer.scenario, answer.network)[0][link]))
+    did, which = ("slowed down, to", "own") if fastest == own else ("was slower before, with", "highest")
     others = f" and {len(slower) - 1} more" if len(slower) > 1 else ""
     return [
-        f"{answer.network.port_names[link]}{others} slowed down, to {RATE.text(rate)} of {own}: utilization "
-        "and backlog refer to a link's own rate"
+        f"{answer.network.port_names[link]}{others} {did} {RATE.text(rate)} of {RATE.text(fastest)}: "
+        f"utilization and backlog refer to a link's {which} rate"
     ]
 
 
 def _slowed_down(answer: "Answer") -> dict[int, int]:
     """The slowest rate in bit/s of each link that was slower for a time."""
     slower: dict[int, int] = {}
+    fastest, _ = faults.extremes(answer.scenario, answer.network)
     for fault in answer.scenario.faults:
         if fault.kind not in ("rate", "slow") or fault.at >= answer.ended_ps:
             continue
         for link in fault.links(answer.network):
-            rate = min(fault.rate_of(int(answer.network.rate_bps[link])), slower.get(link, NEVER))
-            if rate < answer.network.rate_bps[link]:
+            own = int(answer.network.rate_bps[link])
+            rate = min(own, fault.rate_of(own), slower.get(link, NEVER))
+            if rate < fastest[link]:
                 slower[link] = rate
     return slower

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from shallows.core.contract import F64, U64
 from shallows.memory import bounds
-from shallows.scenario import needs
+from shallows.scenario import faults, needs
 
 if TYPE_CHECKING:
     from shallows.results.run import RunData
     from shallows.scenario import Scenario
 
-PACKET_BYTES, HOP_BYTES, FRAME_BYTES = 1000, 300, 400
+PACKET_BYTES, HOP_BYTES, FRAME_BYTES = 1000, 350, 400
 """Memory of a packet of a watched flow with its cause, of its hop, and of a frame on its links."""
-INDEX_BYTES = {"packets": 1000, "hops": 270, "frames": 200}
+INDEX_BYTES = {"packets": 1000, "hops": 310, "frames": 200}
 """Memory of the index by row of the record's tables, which was seen to need 0.75 to 1 times as much."""
 PATH_BYTES = 500
 """Memory of the path of a watched flow."""
@@ -40,7 +40,8 @@ def of_flows(
     `spans` are their begins and ends, and `ways` the links that their packets and answers may take.
     """
     own, one_way = _packets(run, scenario, flows), scenario.network.balancing == "flow"
-    sent, per_ps = _sent(run, scenario), scenario.graph.rate_bps.astype(float) / (8e12 * LEAST_FRAME)
+    fastest_bps, _ = faults.extremes(scenario, scenario.graph)
+    sent, per_ps = _sent(run, scenario), fastest_bps.astype(float) / (8e12 * LEAST_FRAME)
     watched_ps = np.zeros(len(sent))
     total, found = PATH_BYTES * float(len(ways)), list[float]()
     for at, (way, lasts_ps) in enumerate(zip(ways, (spans[1] - spans[0]).tolist(), strict=True)):

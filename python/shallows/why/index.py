@@ -98,8 +98,7 @@ class Index:
 
     def arrival(self, packet: int) -> int:
         """The time when the packet arrived at its host."""
-        hop = self.hops_of[packet][-1]
-        return self.hops["ended_ps"][hop] + self.delay[self.hops["link"][hop]]
+        return self.hops["arrived_ps"][self.hops_of[packet][-1]]
 
     def of_flow(self, flow: int) -> list[int]:
         """The packets of a flow, in the order in which they left."""
@@ -156,7 +155,7 @@ def _grouped(keys: Sequence[int], count: int) -> list[list[int]]:
 def _frames(table: Mapping[str, NDArray[np.generic]], links: int) -> list[Frames]:
     """The `Frames` of each link; none of a link that sent nothing while it was watched."""
     found = [Frames([], [], [], [], [], [])] * links
-    order = np.argsort(table["link"], kind="stable")
+    order = np.lexsort((table["begun_ps"], table["link"]))
     names = ("offered_ps", "begun_ps", "ended_ps", "flow", "packet", "length")
     columns = [table[name][order].tolist() for name in names]
     sent, firsts = np.unique(table["link"][order], return_index=True)

@@ -63,6 +63,7 @@ TABLES = {
         "offered_ps": "when it came to the port",
         "begun_ps": "when its first bit was sent; 2**64-1 is never",
         "ended_ps": "when its last bit was",
+        "arrived_ps": "when it came to the end of the link; 2**64-1 is never",
         "outcome": "what became of it, a place in `outcomes`",
     },
     "frames": {

@@ -113,7 +113,7 @@ def _removal(scenario: "Scenario", task: "Task", what: str) -> _Removal:
     for fault in (scenario.faults[i] for i in faults):
         for link in fault.links(scenario.graph):
             own = int(scenario.graph.rate_bps[link])
-            taken = 1 - fault.rate_of(own) / own
+            taken = max(0.0, 1 - fault.rate_of(own) / own)
             links[link] = max(taken, links.get(link, 0.0))
     tables = scenario.tables
     tables["faults"] = [table for i, table in enumerate(tables["faults"]) if i not in faults]

@@ -26,6 +26,7 @@ use crate::engine::simulation::Simulation;
 use crate::fabric::route::Routes;
 use crate::host::hosts::Completion;
 use crate::spec::check::MAX_TIME;
+use crate::spec::check::{check_beside, links_of_arrivals};
 use crate::spec::fault::{Change, Fault};
 use crate::spec::network::{Balancing, Control, FlowSpec, Marking, Network};
 use crate::spec::setting::SenderSetting;
@@ -276,6 +277,11 @@ impl Simulation {
             _ => true,
         };
         faults.iter().filter(is_new).try_for_each(|fault| self.network.check_fault(place, fault))?;
+        if change.is_of_link() {
+            let every = || self.network.faults.iter().chain(&faults);
+            let arrivals = links_of_arrivals(every());
+            every().try_for_each(|fault| check_beside(place, fault, &arrivals))?;
+        }
         if change.is_of_link() {
             let may_change = self.network.changing_links();
             if let Some(link) = links.iter().find(|link| !may_change.contains(link)) {

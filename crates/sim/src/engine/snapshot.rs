@@ -163,8 +163,16 @@ fn port_state<O: Observer>(
     let mine = packets.len();
     let in_flight: Vec<_> = domains.in_flight(link).collect();
     let on_the_list = in_flight.len() - domains.waiting(link).count();
+    let newest = port.newest().map(|[left, arrives]| {
+        let is_it = |(packet, _): &(&Packet, &Header)| packet.arrives == arrives;
+        (left, in_flight[..on_the_list].iter().rposition(is_it))
+    });
     for (at, (packet, header)) in in_flight.into_iter().enumerate() {
-        let place = if at < on_the_list { place(port, packet, now) } else { Place::Waiting };
+        let place = if at < on_the_list {
+            place(port, packet, newest.map(|(left, place)| (left, place == Some(at))), now)
+        } else {
+            Place::Waiting
+        };
         let arrives = if at < on_the_list { packet.arrives } else { Time::MAX };
         packets.push(packet_state((packet, header), link, place, arrives));
     }
@@ -180,9 +188,15 @@ fn port_state<O: Observer>(
     }
 }
 
-/// The place of a packet whose arrival time is known.
-fn place(port: &Port, packet: &Packet, now: Time) -> Place {
-    let (begun, ended) = port.sending_of(packet);
+/// The place of a packet whose arrival time is known. Where departures do not follow from arrivals, `newest` says when the newest packet
+/// leaves and whether it is this one.
+fn place(port: &Port, packet: &Packet, newest: Option<(Time, bool)>, now: Time) -> Place {
+    // Frames leave in order, and a port of which departures do not follow from arrivals has begun to send all with a known arrival.
+    let (begun, ended) = match newest {
+        Some((left, true)) => port.sending_until(left, packet),
+        Some(_) => return Place::Flying,
+        None => port.sending_of(packet),
+    };
     if ended <= now {
         Place::Flying
     } else if begun <= now {

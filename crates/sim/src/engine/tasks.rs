@@ -155,7 +155,9 @@ impl<O: Observer> Simulation<O> {
             Change::Down | Change::Up => {
                 fault.at.0.checked_add(self.network.convergence.0).map(Time).filter(|&at| at != Time::MAX)
             }
-            Change::Rate(_) | Change::Loss(_) | Change::BitErrors(_) => None,
+            Change::Rate(_) | Change::Delay(_) | Change::Hold(_) => None,
+            Change::Late(_) | Change::LateBy(_) => None,
+            Change::Loss(_) | Change::BitErrors(_) => None,
             Change::Pause | Change::Resume | Change::Marking(_) => None,
         }
     }

@@ -120,6 +120,7 @@ impl<O: Observer> Fabric<O> {
     fn finish(&mut self, number: u32, packet: u32, enqueued: Enqueued) -> Outcome {
         if O::LISTENS {
             self.observer.offered(self.now, Hop::of(number, packet, &self.packets), enqueued.outcome);
+            self.report_departure(number);
         }
         if let Some(arrives) = enqueued.arrives {
             match self.ports[number as usize].link.target {
@@ -233,10 +234,20 @@ impl<O: Observer> Fabric<O> {
         let departed = self.ports[number as usize].dispatch(self.now, &mut self.packets);
         self.schedule_wake(number);
         let Some(departed) = departed else { return };
+        if O::LISTENS {
+            self.report_departure(number);
+        }
         if let Some(arrives) = departed.arrives {
             self.schedule_arrival(arrives, number);
         }
         self.release_departed(number, departed);
+    }
+
+    /// Tells the observer when the frame leaves that a port has just begun to send, if that does not follow from its arrival.
+    fn report_departure(&mut self, number: u32) {
+        if let Some((place, ended)) = self.ports[number as usize].take_departure() {
+            self.observer.departs(Hop::of(number, place, &self.packets), ended);
+        }
     }
 
     /// Puts the next wake of a port onto the event queue.

@@ -162,8 +162,11 @@ impl<O: Observer> Fabric<O> {
     /// The same for a link with faults, or whose port has to catch up.
     #[inline(never)]
     fn arrive_checked(&mut self, number: u32) -> Delivery {
+        if self.ports[number as usize].link.first_arrival(&self.packets) != Some(self.now) {
+            return self.deliver_late(number);
+        }
         if !self.check_wire(number) {
-            return self.deliver(number);
+            return if self.postpone(number) { Delivery::Forwarded } else { self.deliver(number) };
         }
         let link = &mut self.ports[number as usize].link;
         let (at, behind) = (link.deliver(self.now, &self.packets), link.head());
@@ -172,13 +175,49 @@ impl<O: Observer> Fabric<O> {
         Delivery::Forwarded
     }
 
+    /// Lets the first packet of a link arrive later, if chance says so.
+    fn postpone(&mut self, number: u32) -> bool {
+        let Self { packets, ports, now, .. } = self;
+        let port = &mut ports[number as usize];
+        let for_neighbour = packets[port.link.head()].flags.for_neighbour();
+        let lateness = port.loss_model().filter(|_| !for_neighbour).and_then(|model| model.lateness());
+        let Some(lateness) = lateness else { return false };
+        let (at, arrives) = (port.link.postpone(packets), *now + lateness);
+        packets[at].arrives = arrives;
+        if let Some(model) = port.loss_model() {
+            model.delay(at);
+        }
+        let behind = port.link.head();
+        self.events.push(arrives, number);
+        self.schedule_next(number, behind);
+        true
+    }
+
+    /// Handles the arrival of a packet that is later than its place on the link.
+    #[cold]
+    fn deliver_late(&mut self, number: u32) -> Delivery {
+        let Self { packets, ports, now, .. } = self;
+        let port = &mut ports[number as usize];
+        let late = port.loss_model().and_then(|model| model.take_late(*now, packets));
+        let at = late.expect("an event of a link is the arrival of its first packet, or of a late one");
+        port.link.deliver_late(*now, &packets[at]);
+        self.pass_on(number, at, NIL)
+    }
+
     #[inline(always)]
     fn deliver(&mut self, number: u32) -> Delivery {
         let Self { packets, ports, now, .. } = self;
         let ports: &mut [Port] = ports;
         let link = &mut ports[number as usize].link;
-        let node = link.to;
         let (at, behind) = (link.deliver(*now, packets), link.head());
+        self.pass_on(number, at, behind)
+    }
+
+    /// Gives a packet that has arrived to the host or the next port, and schedules the arrival of the one `behind` it.
+    #[inline(always)]
+    fn pass_on(&mut self, number: u32, at: u32, behind: u32) -> Delivery {
+        let Self { packets, ports, now, .. } = self;
+        let node = ports[number as usize].link.to;
         self.hops += 1;
         if O::LISTENS {
             self.observer.delivered(*now, Hop::of(number, at, packets));
@@ -232,7 +271,7 @@ impl<O: Observer> Fabric<O> {
     /// Tells the observer of every packet that is on a link at the end of the run.
     pub fn report_in_flight(&mut self) {
         for (number, port) in (0..).zip(&self.ports) {
-            for place in port.link.places(&self.packets) {
+            for place in port.late().chain(port.link.places(&self.packets)) {
                 self.observer.in_flight_at_end(self.now, Hop::of(number, place, &self.packets));
             }
         }

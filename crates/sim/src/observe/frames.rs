@@ -102,7 +102,7 @@ impl Frames {
     fn take_sent(&mut self, Hop { place, packet, header, .. }: Hop<'_>) -> Option<FrameRow> {
         let mut row = self.in_transit.get_mut(place as usize)?.take()?;
         let frame = &mut row.frame;
-        (frame.begun, frame.ended) = self.times[frame.link as usize].sent(packet.arrives, packet.bytes());
+        (frame.begun, frame.ended) = self.times[frame.link as usize].sent((place, packet.arrives), packet.bytes());
         let bits = bits(packet, header);
         // A port that marks at dequeue had not marked the packet when it was offered.
         if bits & 2 > row.bits & 2 && row.outcome == Outcome::Queued {
@@ -158,6 +158,10 @@ impl Observer for Frames {
             (row.frame.kind, row.frame.length) = (packet.flags.kind(), packet.length);
             row.outcome = Outcome::Trimmed;
         }
+    }
+
+    fn departs(&mut self, Hop { link, place, .. }: Hop<'_>, ended: Time) {
+        self.times[link as usize].departs(place, ended);
     }
 
     fn delivered(&mut self, _now: Time, hop: Hop<'_>) {

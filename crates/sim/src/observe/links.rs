@@ -1,5 +1,7 @@
 //! Records that several observers share: frames at a port, the times at which they were sent, and other events of links.
 
+use std::collections::BTreeMap;
+
 use shallows_cc::units::{Bytes, Time};
 
 use crate::packet::{NIL, PacketKind};
@@ -96,11 +98,13 @@ pub(crate) struct LinkTimes {
     delay: Time,
     /// Clock of each rate, for frames that are sent after the time before it.
     clocks: Vec<(Time, Clock)>,
+    /// By the slot of a packet: the time of its last bit, if that does not follow from its arrival.
+    ended: BTreeMap<u32, Time>,
 }
 
 impl LinkTimes {
     fn new(port: &PortSpec) -> Self {
-        Self { delay: port.delay, clocks: vec![(Time::ZERO, Clock::new(port.rate))] }
+        Self { delay: port.delay, clocks: vec![(Time::ZERO, Clock::new(port.rate))], ended: BTreeMap::new() }
     }
 
     /// Creates one for each link of a network.
@@ -109,16 +113,22 @@ impl LinkTimes {
         network.ports.iter().map(Self::new).collect()
     }
 
-    /// Returns the time of the last bit of a frame that arrives at `at`.
-    #[must_use]
-    pub(crate) fn ended(&self, at: Time) -> Time {
-        at - self.delay
+    /// Takes note of a frame whose last bit leaves at `ended`, which does not follow from its arrival.
+    pub(crate) fn departs(&mut self, place: u32, ended: Time) {
+        self.ended.insert(place, ended);
     }
 
-    /// Returns the times of the first and the last bit of a frame that arrives at `at`.
+    /// Returns the time of the last bit of the frame at this slot, which arrives at `at`.
     #[must_use]
-    pub fn sent(&self, at: Time, length: Bytes) -> (Time, Time) {
-        let ended = self.ended(at);
+    pub(crate) fn ended(&self, (place, at): (u32, Time)) -> Time {
+        let noted = if self.ended.is_empty() { None } else { self.ended.get(&place) };
+        noted.map_or_else(|| at - self.delay, |&ended| ended)
+    }
+
+    /// Returns the times of the first and the last bit of the frame at this slot, which arrives at `at`.
+    #[must_use]
+    pub fn sent(&self, arrival: (u32, Time), length: Bytes) -> (Time, Time) {
+        let ended = self.ended(arrival);
         let newest = self.clocks.iter().rev().find(|&&(sent_by, _)| ended > sent_by);
         let (_, clock) = newest.unwrap_or(&self.clocks[0]);
         (ended - clock.time(length), ended)
@@ -146,7 +156,11 @@ impl Frame {
             Outcome::Trimmed => 2,
             Outcome::Returned => 3,
             Outcome::Dropped(
-                DropReason::QueueFull | DropReason::NotEcnCapable | DropReason::StandingQueue | DropReason::PauseStorm,
+                DropReason::QueueFull
+                | DropReason::NotEcnCapable
+                | DropReason::StandingQueue
+                | DropReason::Policed
+                | DropReason::PauseStorm,
             ) => 4,
             Outcome::Dropped(DropReason::BufferFull) => 5,
             Outcome::Dropped(DropReason::LinkFault) => 6,
@@ -164,9 +178,12 @@ mod tests {
     fn a_frame_was_sent_at_the_rate_of_its_time() {
         let us = Time::from_micros;
         let clock = |gbps| Clock::new(Rate::from_gbps(gbps));
-        let mut link = LinkTimes { delay: us(1), clocks: vec![(Time::ZERO, clock(10))] };
+        let mut link = LinkTimes { delay: us(1), clocks: vec![(Time::ZERO, clock(10))], ended: BTreeMap::new() };
         link.change(Change::Rate(Rate::from_gbps(1)), us(20));
-        assert_eq!(link.sent(us(21), Bytes(1500)), (us(20) - Time::from_nanos(1200), us(20)));
-        assert_eq!(link.sent(us(40), Bytes(1500)), (us(27), us(39)));
+        assert_eq!(link.sent((7, us(21)), Bytes(1500)), (us(20) - Time::from_nanos(1200), us(20)));
+        assert_eq!(link.sent((7, us(40)), Bytes(1500)), (us(27), us(39)));
+        link.departs(7, us(37));
+        assert_eq!(link.sent((7, us(40)), Bytes(1500)), (us(25), us(37)));
+        assert_eq!(link.sent((8, us(40)), Bytes(1500)), (us(27), us(39)));
     }
 }

@@ -63,6 +63,11 @@ pub trait Observer: Send + 'static {
     #[inline]
     fn trimmed(&mut self, _now: Time, _hop: Hop<'_>) {}
 
+    /// A port has begun to send a packet whose last bit leaves at `ended`. Only links whose delay has changed report it: elsewhere it follows
+    /// from the arrival.
+    #[inline]
+    fn departs(&mut self, _hop: Hop<'_>, _ended: Time) {}
+
     /// A packet has arrived at the end of a link.
     #[inline]
     fn delivered(&mut self, _now: Time, _hop: Hop<'_>) {}

@@ -35,6 +35,7 @@ macro_rules! forward {
 forward! {
     offered(now: Time, hop: Hop<'_>, outcome: Outcome);
     trimmed(now: Time, hop: Hop<'_>);
+    departs(hop: Hop<'_>, ended: Time);
     delivered(now: Time, hop: Hop<'_>);
     lost(now: Time, hop: Hop<'_>, reason: DropReason);
     in_flight_at_end(now: Time, hop: Hop<'_>);

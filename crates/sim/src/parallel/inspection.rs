@@ -71,7 +71,8 @@ impl<O: Observer> ParallelNetwork<O> {
     /// Every packet in flight over a link, in order. A packet sent to another domain is on a list at the other end.
     pub(crate) fn in_flight(&self, link: u32) -> impl Iterator<Item = (&Packet, &Header)> {
         let on_lists = self.domains.iter().flat_map(move |Domain { fabric, .. }| {
-            let places = fabric.ports[link as usize].link.places(&fabric.packets);
+            let port = &fabric.ports[link as usize];
+            let places = port.late().chain(port.link.places(&fabric.packets));
             places.map(|at| (&fabric.packets[at], fabric.packets.header(at)))
         });
         let mut sent: Vec<_> = on_lists.collect();

@@ -51,6 +51,8 @@ pub enum DropReason {
     StandingQueue,
     /// The shared memory of the switch has no room.
     BufferFull,
+    /// The packet came faster than the policer of its class allows.
+    Policed,
     /// The class has been paused for so long that the watchdog drops its data.
     PauseStorm,
     /// The link is down or lost the packet.

@@ -9,6 +9,7 @@ use crate::arch::prefetch::prefetch;
 use crate::packet::{Flags, KIND_BITS, MAX_CLASSES, PacketKind, Slab};
 use crate::port::admission::ClassOverride;
 use crate::port::marker::Marker;
+use crate::port::policer::Policer;
 use crate::port::token_bucket::Bucket;
 use crate::spec::ports::{ClassOf, ClassSpec, Discipline, Limit};
 
@@ -76,7 +77,7 @@ pub(super) struct Class {
     pub spec: ClassSpec,
 }
 
-/// A pause or a token bucket of a class.
+/// A pause, a token bucket or a policer of a class.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Restriction {
     pub paused_since: Option<Time>,
@@ -85,6 +86,7 @@ pub(super) struct Restriction {
     /// Whether the watchdog drops what the class would hold: a pause took too long, and the class has not been restored yet.
     pub storm: bool,
     bucket: Option<Bucket>,
+    policer: Option<Policer>,
 }
 
 impl Restriction {
@@ -103,10 +105,12 @@ impl Restriction {
 impl Class {
     /// Creates an empty class; `draws` are for its token bucket.
     pub fn new(spec: &ClassSpec, draws: Rng) -> Self {
-        let shaped = |shaper| Restriction { bucket: Some(Bucket::new(shaper, draws)), ..Restriction::default() };
+        let bucket = spec.shaper.as_ref().map(|shaper| Bucket::new(shaper, draws));
+        let policer = spec.policer.map(Policer::new);
+        let is_restricted = bucket.is_some() || policer.is_some();
         Self {
             queue: VecDeque::new(),
-            restriction: spec.shaper.as_ref().map(|shaper| Box::new(shaped(shaper))),
+            restriction: is_restricted.then(|| Box::new(Restriction { bucket, policer, ..Restriction::default() })),
             bytes: Bytes::ZERO,
             limit: spec.limit,
             report: ClassReport::default(),
@@ -139,10 +143,18 @@ impl Class {
         self.restriction.as_ref().is_some_and(|restriction| restriction.storm)
     }
 
-    /// Whether neither a pause, the watchdog nor a token bucket holds back the packets of the class.
+    /// Whether neither a pause, the watchdog, a token bucket nor a policer holds back the packets of the class.
     pub(crate) fn is_unrestricted(&self) -> bool {
-        let free = |held: &Restriction| held.paused_since.is_none() && !held.storm && held.bucket.is_none();
+        let free = |held: &Restriction| {
+            held.paused_since.is_none() && !held.storm && held.bucket.is_none() && held.policer.is_none()
+        };
         self.restriction.as_deref().is_none_or(free)
+    }
+
+    /// Its policer, if it has one.
+    #[inline]
+    pub fn policer(&mut self) -> Option<&mut Policer> {
+        self.restriction.as_mut().and_then(|restriction| restriction.policer.as_mut())
     }
 
     #[inline]

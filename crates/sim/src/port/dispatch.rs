@@ -107,6 +107,9 @@ impl Port {
         let sending = self.config.clock.time(length);
         let chosen = self.config.table.class(packet.flags, incoming.class);
         let class = &mut classes[chosen];
+        if class.policer().is_some() {
+            return None;
+        }
         let marker = class.marker.as_deref_mut().or(of_port.as_mut());
         let queue = self.config.clock.bytes(sending);
         let may_reject = match &marker {
@@ -146,8 +149,8 @@ impl Port {
         class.report.marked += u64::from(marked);
         self.counters.marked += u64::from(marked);
         self.busy_until = now + sending;
-        let sent = self.busy_until + scheduler.rest(self.busy_until, sending, length);
-        let arrives = self.link.append(incoming.packet, sent + self.config.delay, packets);
+        let arrives = scheduler.arrives(self.busy_until, sending, length, self.config.delay);
+        let arrives = self.link.append(incoming.packet, arrives, packets);
         match self.config.common(length) {
             Some((kind, _)) => self.count_idle(kind),
             None => self.count(length, sending, Time::ZERO, sending),
@@ -163,6 +166,11 @@ impl Port {
         let Incoming { packet: at, class, .. } = incoming;
         let (length, flags) = (packets[at].bytes(), packets[at].flags);
         let number = self.class_for(flags, class);
+        if self.scheduler_mut().classes[number].restriction.is_some()
+            && let Some(dropped) = self.police(now, number, length)
+        {
+            return dropped;
+        }
         if self.scheduler_mut().has_markers {
             if self.scheduler_mut().dual().is_some() {
                 return self.enqueue_dual(now, incoming, packets);
@@ -191,6 +199,17 @@ impl Port {
             return self.refuse(now, (number, incoming), DropReason::NotEcnCapable, packets);
         }
         self.join(look, held, incoming, packets)
+    }
+
+    /// Drops a packet of this length that arrives for class `number`, if the class has a policer without tokens for it.
+    #[cold]
+    fn police(&mut self, now: Time, number: usize, length: Bytes) -> Option<Enqueued> {
+        let policer = self.scheduler_mut().classes[number].policer()?;
+        if policer.admits(now, length) {
+            return None;
+        }
+        self.count_drop(number);
+        Some(Enqueued::dropped(DropReason::Policed))
     }
 
     /// Puts a packet into a class that accepts it and then holds `held` bytes.
@@ -365,9 +384,9 @@ impl Port {
         counters.sojourn += u128::from((now - waiting.since + sending).0);
         counters.area += u128::from(sending.0) * u128::from(2 * waited.0 + sending.0);
         *work += sending;
-        let sent = *busy_until + scheduler.rest(*busy_until, sending, length);
+        let arrives = scheduler.arrives(*busy_until, sending, length, config.delay);
         scheduler.reschedule(*busy_until, packets);
-        let arrives = link.append(waiting.packet, sent + config.delay, packets);
+        let arrives = link.append(waiting.packet, arrives, packets);
         self.assert_transition(now, before, Event::Dispatch);
         Departure { from: waiting.from, length, kind, class: traffic_class, arrives }
     }

@@ -88,6 +88,19 @@ impl Link {
         at
     }
 
+    /// Counts a packet that arrives now, later than its place on the link, and adds it to the fingerprint.
+    pub(crate) fn deliver_late(&mut self, now: Time, packet: &Packet) {
+        self.delivered += 1;
+        self.fingerprint = self.fingerprint.wrapping_add(digest(now, packet));
+    }
+
+    /// Removes the first packet, which arrives later.
+    pub(crate) fn postpone(&mut self, packets: &Slab) -> u32 {
+        let at = self.head;
+        self.head = packets[at].next;
+        at
+    }
+
     /// Removes the first packet without a delivery, for another domain; `None` from the packet `until` on.
     pub(crate) fn take_off(&mut self, until: u32, packets: &Slab) -> Option<u32> {
         let at = Some(self.head).filter(|&at| at != NIL && at != until)?;

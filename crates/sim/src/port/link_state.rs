@@ -18,6 +18,13 @@ impl Port {
         (until > now && until < Time::MAX).then_some(until)
     }
 
+    /// The slot of the frame that the port has just begun to send, and when its last bit leaves, if that does not follow from its arrival.
+    pub(crate) fn take_departure(&mut self) -> Option<(u32, Time)> {
+        let at = self.link.tail();
+        let scheduler = &mut self.extras.as_mut()?.scheduler;
+        Some((at, scheduler.arrivals()?.take_left()?))
+    }
+
     /// Whether the link is down.
     #[must_use]
     pub fn is_down(&self) -> bool {
@@ -107,6 +114,10 @@ impl Port {
             Change::Down => scheduler.take_down(),
             Change::Up => scheduler.bring_up(),
             Change::Rate(rate) => scheduler.change_rate(rate, config.clock),
+            Change::Delay(_) | Change::Hold(_) | Change::Late(_) | Change::LateBy(_) => {
+                let last = scheduler.sent_by(*busy_until) + config.delay;
+                scheduler.arrivals_mut(last).change(now, change, config.delay);
+            }
             Change::Drain
             | Change::Undrain
             | Change::Loss(_)

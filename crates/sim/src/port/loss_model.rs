@@ -1,10 +1,11 @@
 //! Loss on the wire of a link: at random, and while the link is down.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 
+use crate::packet::Slab;
 use crate::port::clock::Clock;
 use crate::spec::fault::Change;
 use crate::spec::ports::PortSpec;
@@ -21,6 +22,11 @@ pub struct LossModel {
     cut_at: Time,
     /// The number of the fault that set the loss, and those by which chance has decided about packets.
     fault: u32,
+    /// The share of packets that arrive later, and the number of the fault that says so.
+    late_share: (f64, u32),
+    late_by: Time,
+    /// Slots of the packets that arrive later than their place on the link.
+    late: VecDeque<u32>,
     drawn: BTreeSet<u32>,
     draws: Rng,
     lost: u64,
@@ -40,6 +46,9 @@ impl LossModel {
             bit_errors: 0.0,
             cut_at: Time::ZERO,
             fault: 0,
+            late_share: (0.0, 0),
+            late_by: Time::ZERO,
+            late: VecDeque::new(),
             drawn: BTreeSet::new(),
             draws: Rng::new(seed, WIRES + u64::from(number)),
             lost: 0,
@@ -53,7 +62,11 @@ impl LossModel {
         }
         match change {
             Change::Down => self.cut_at = now,
-            Change::Up | Change::Drain | Change::Undrain | Change::Pause | Change::Resume | Change::Marking(_) => {}
+            Change::Up | Change::Drain | Change::Undrain | Change::Pause | Change::Resume => {}
+            // A link whose arrivals change does not go down.
+            Change::Delay(_) | Change::Hold(_) | Change::Marking(_) => {}
+            Change::Late(share) => self.late_share = (share, number),
+            Change::LateBy(time) => self.late_by = time,
             Change::Rate(rate) => self.clock = Clock::new(rate),
             Change::Loss(share) => (self.loss, self.bit_errors) = (share, 0.0),
             Change::BitErrors(share) => (self.loss, self.bit_errors) = (0.0, share),
@@ -65,17 +78,39 @@ impl LossModel {
     pub fn loses(&mut self, now: Time, length: Bytes) -> bool {
         let begun = now.saturating_sub(self.delay + self.clock.time(length));
         let loss = if self.bit_errors > 0.0 { any_of(self.bit_errors, 8 * length.0) } else { self.loss };
-        let lost = begun < self.cut_at || (loss > 0.0 && self.decides(loss));
+        let lost = begun < self.cut_at || (loss > 0.0 && self.decides(loss, self.fault));
         self.lost += u64::from(lost);
         lost
     }
 
-    /// Draws whether a packet is lost, with this probability.
-    fn decides(&mut self, loss: f64) -> bool {
-        if loss < 1.0 {
-            self.drawn.insert(self.fault);
+    /// Draws whether a packet is lost or late, with this probability, by this fault.
+    fn decides(&mut self, probability: f64, fault: u32) -> bool {
+        if probability < 1.0 {
+            self.drawn.insert(fault);
         }
-        self.draws.uniform() < loss
+        self.draws.uniform() < probability
+    }
+
+    /// How much later a packet arrives that would arrive now; `None` if it arrives now.
+    pub fn lateness(&mut self) -> Option<Time> {
+        let (share, fault) = self.late_share;
+        (share > 0.0 && self.decides(share, fault)).then_some(self.late_by)
+    }
+
+    /// Takes a packet off the link that arrives later. Its arrival says when.
+    pub fn delay(&mut self, at: u32) {
+        self.late.push_back(at);
+    }
+
+    /// Removes a late packet that arrives now.
+    pub fn take_late(&mut self, now: Time, packets: &Slab) -> Option<u32> {
+        let place = self.late.iter().position(|&at| packets[at].arrives == now)?;
+        self.late.remove(place)
+    }
+
+    /// The slots of the late packets.
+    pub fn late(&self) -> impl Iterator<Item = u32> {
+        self.late.iter().copied()
     }
 
     /// The numbers of the faults by which chance has decided about packets.

@@ -19,6 +19,7 @@ use crate::randomness::Randomness;
 use crate::spec::ports::{Marking, PortSpec};
 
 pub mod admission;
+mod arrivals;
 mod class;
 pub(crate) mod clock;
 mod config;
@@ -34,6 +35,7 @@ mod link_state;
 pub mod loss_model;
 mod marker;
 pub(crate) mod pick;
+mod policer;
 mod prefetch;
 mod report;
 mod scheduler;
@@ -252,6 +254,11 @@ impl Port {
         self.extras.as_mut()?.loss_model.as_deref_mut()
     }
 
+    /// The slots of the packets that arrive later than their place on the link.
+    pub(crate) fn late(&self) -> impl Iterator<Item = u32> {
+        self.extras.iter().flat_map(|extras| &extras.loss_model).flat_map(|model| model.late())
+    }
+
     /// Whether the wire loses every packet at random.
     #[must_use]
     pub fn loses_all(&self) -> bool {
@@ -305,7 +312,19 @@ impl Port {
     /// When the first and the last bit of a packet are sent whose arrival at the other end of the link is known.
     #[must_use]
     pub fn sending_of(&self, packet: &Packet) -> (Time, Time) {
-        let ended = packet.arrives - self.config.delay;
+        self.sending_until(packet.arrives - self.config.delay, packet)
+    }
+
+    /// When the newest packet of the link has left and arrives, if departures do not follow from arrivals.
+    #[must_use]
+    pub fn newest(&self) -> Option<[Time; 2]> {
+        let scheduler = self.scheduler()?;
+        Some([scheduler.sent_by(self.busy_until), scheduler.last_arrival()?])
+    }
+
+    /// When the first and the last bit of a packet are sent whose last bit leaves at `ended`.
+    #[must_use]
+    pub fn sending_until(&self, ended: Time, packet: &Packet) -> (Time, Time) {
         (ended - self.config.clock.time(packet.bytes()), ended)
     }
 

@@ -9,6 +9,7 @@ use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::arch::prefetch::prefetch;
 use crate::packet::Slab;
+use crate::port::arrivals::Arrivals;
 use crate::port::class::{Class, Waiting};
 use crate::port::clock::Clock;
 use crate::port::config::PortConfig;
@@ -39,8 +40,9 @@ pub(super) struct FastPath {
     pub sending: u8,
     /// Whether the port has classes.
     pub has_classes: bool,
-    /// Whether the link is slower than its own rate. The rate is in a cache line that few packets need.
-    is_slower: bool,
+    /// Whether the link is slower than its own rate, or frames arrive at other times than after its own delay. What it does then is in a
+    /// cache line that few packets need.
+    is_altered: bool,
 }
 
 impl FastPath {
@@ -92,6 +94,8 @@ pub(super) struct Scheduler {
     pub sharing: Option<Box<Sharing>>,
     /// The rate of the link while it is slower than its own.
     slower: Option<Box<Clock>>,
+    /// The arrivals of frames, once they are other than after the link's own delay.
+    arrivals: Option<Box<Arrivals>>,
     /// End of the rest during which the link went down. Its frame is still on the wire, and no later one may overtake it.
     rested_until: Time,
     /// Packets lost because the link was down.
@@ -193,7 +197,7 @@ impl Scheduler {
         self.fast.eligible = 0;
         for (number, class) in self.classes.iter().enumerate().take(COUNTED) {
             let [full, shortest] = class.accepts.map(u8::from);
-            if !self.fast.is_slower && class.is_unrestricted() {
+            if !self.fast.is_altered && class.is_unrestricted() {
                 self.fast.eligible |= (shortest << 1 | full) << (2 * number);
             }
         }
@@ -321,22 +325,51 @@ impl Scheduler {
         }
     }
 
-    /// Returns how long the link rests after a frame that took `sending` until `busy_until`, because it is slower than its rate.
+    /// Returns when a frame arrives that took `sending` until `busy_until`, over a link with this delay of its own. If the link is slower than
+    /// its rate, it rests after the frame.
     #[inline]
-    pub(crate) fn rest(&mut self, busy_until: Time, sending: Time, length: Bytes) -> Time {
-        if !self.fast.is_slower {
-            return Time::ZERO;
+    pub(crate) fn arrives(&mut self, busy_until: Time, sending: Time, length: Bytes, delay: Time) -> Time {
+        if self.fast.is_altered { self.arrives_altered(busy_until, sending, length, delay) } else { busy_until + delay }
+    }
+
+    #[inline(never)]
+    fn arrives_altered(&mut self, busy_until: Time, sending: Time, length: Bytes, delay: Time) -> Time {
+        let mut sent = busy_until;
+        if let Some(slower) = &self.slower {
+            sent += slower.time(length) - sending;
+            self.fast.idle_until = sent;
         }
-        let Some(slower) = &self.slower else { return Time::ZERO };
-        let rest = slower.time(length) - sending;
-        self.fast.idle_until = busy_until + rest;
-        rest
+        match &mut self.arrivals {
+            Some(arrivals) => arrivals.next(sent, delay),
+            None => sent + delay,
+        }
     }
 
     /// The link has this rate from now on, of at most its `own`.
     pub fn change_rate(&mut self, rate: Rate, own: Clock) {
         self.slower = Some(Box::new(Clock::new(rate))).filter(|slower| slower.is_slower(own));
-        self.fast.is_slower = self.slower.is_some();
+        self.fast.is_altered = self.slower.is_some() || self.arrivals.is_some();
+    }
+
+    /// The arrivals of frames, to change them. The last frame sent before the first change arrives at `last`.
+    pub fn arrivals_mut(&mut self, last: Time) -> &mut Arrivals {
+        self.fast.is_altered = true;
+        self.arrivals.get_or_insert_with(|| Box::new(Arrivals::after(last)))
+    }
+
+    /// The arrivals of frames, if they are other than after the link's own delay, or have been.
+    pub fn arrivals(&mut self) -> Option<&mut Arrivals> {
+        self.arrivals.as_deref_mut()
+    }
+
+    /// When the newest of these frames arrives.
+    pub fn last_arrival(&self) -> Option<Time> {
+        self.arrivals.as_ref().map(|arrivals| arrivals.last())
+    }
+
+    /// When the last frame that the port has begun to send has left, at a port whose link is busy until then and is not down.
+    pub fn sent_by(&self, busy_until: Time) -> Time {
+        if self.fast.idle_until < Time::MAX { busy_until.max(self.fast.idle_until) } else { busy_until }
     }
 
     /// The link is down from now on.

@@ -1,5 +1,6 @@
 //! Checks of a request: everything that the simulator relies on.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter};
 
 use shallows_cc::catalog::Marking;
@@ -18,6 +19,8 @@ pub const MAX_ENTITIES: usize = 1 << 24;
 pub const MAX_DELAY: Time = Time((1 << 42) / 2);
 /// The same with many entities, where the queue holds 0.27 s: also the longest time between other events and their causes.
 pub const MANY_DELAY: Time = Time((1 << 38) / 2);
+/// Longest time for which a link holds frames or delivers them later: with the delay and a frame less than the event queue can hold.
+pub const MAX_HOLD: Time = Time(1_000_000_000_000);
 /// The longest simulated time, at which a run ends that would otherwise end with its flows. The sum of a few times stays below 2^64 ps.
 pub const MAX_TIME: Time = Time::from_secs_whole(1_000_000);
 /// Lowest and highest rate of a link: 1 Mbps and 10 Tbps, at which a byte takes 0.8 ps.
@@ -164,6 +167,16 @@ impl Network {
             ensure!(known, "disciplines[{at}].paced", paced, "one of {classes} classes");
             let turns = discipline.classes.iter().filter(|class| class.turn.is_some()).count();
             ensure!(turns <= 1, "number of classes with disciplines[{at}].classes.turn", turns, "at most one");
+            for policer in discipline.classes.iter().filter_map(|class| class.policer) {
+                let (Rate(rate), Bytes(burst), Bytes(mtu)) = (policer.rate, policer.burst, self.mtu);
+                ensure!(rate > 0, "disciplines[{at}].classes.policer.rate_bps", rate, "more than 0");
+                ensure!(
+                    burst >= mtu,
+                    "disciplines[{at}].classes.policer.burst_bytes",
+                    burst,
+                    "a full frame, {mtu}, or more"
+                );
+            }
             self.check_trimming(at, discipline)?;
             self.check_turns(at, discipline)?;
         }
@@ -287,6 +300,7 @@ impl Network {
         let frames = self.ports.iter().map(|port| ("mtu_bytes / links.rate_bps", frame(port.rate)));
         let slower = self.faults.iter().filter_map(|fault| match fault.change {
             Change::Rate(rate) => Some(("mtu_bytes / faults.change", frame(rate))),
+            Change::Delay(time) | Change::Hold(time) | Change::LateBy(time) => Some(("faults.change", time)),
             _ => None,
         });
         let pauses = self.classes.iter().filter_map(|class| class.pause.as_ref());
@@ -322,8 +336,10 @@ impl Network {
         for link in &self.changing {
             ensure!((*link as usize) < links, "changing", link, "one of {links} links");
         }
+        let arrivals = links_of_arrivals(&self.faults);
         for (at, fault) in self.faults.iter().enumerate() {
             self.check_fault(at, fault)?;
+            check_beside(at, fault, &arrivals)?;
             let before = self.faults[at.saturating_sub(1)].at;
             ensure!(fault.at >= before, "faults[{at}].time_ps", fault.at.0, "the order of time");
         }
@@ -354,6 +370,24 @@ impl Network {
                     "{MIN_RATE} to the rate of the link, {own}"
                 );
             }
+            Change::Delay(Time(delay)) => {
+                let (own, longer) = (port.delay.0, (port.delay.0..=MAX_DELAY.0).contains(&delay));
+                let most = MAX_DELAY.0;
+                ensure!(
+                    longer,
+                    "faults[{at}].change",
+                    format!("{change:?}"),
+                    "the delay of the link, {own}, to {most}"
+                );
+            }
+            Change::Hold(time) | Change::LateBy(time) => {
+                let most = MAX_HOLD.0;
+                ensure!(time <= MAX_HOLD, "faults[{at}].change", format!("{change:?}"), "at most {most}");
+            }
+            Change::Late(share) => {
+                let is_share = (0.0..1.0).contains(&share);
+                ensure!(is_share, "faults[{at}].change", format!("{change:?}"), "a share of at least 0 and below 1");
+            }
             Change::Pause | Change::Resume => {
                 let to_host = port.to < self.hosts;
                 ensure!(
@@ -374,8 +408,7 @@ impl Network {
             }
             Change::Down | Change::Up | Change::Drain | Change::Undrain => {}
         }
-        let interrupts = matches!(change, Change::Down | Change::Up | Change::Rate(_) | Change::Pause | Change::Resume);
-        let scheduled = port.discipline.is_some() || !interrupts;
+        let scheduled = port.discipline.is_some() || !change.needs_classes();
         ensure!(scheduled, "faults[{at}].link", fault.link, "a link whose port has classes");
         Ok(())
     }
@@ -504,6 +537,23 @@ impl Network {
         );
         Ok(())
     }
+}
+
+/// The links whose frames may arrive at other times than after the link's own delay.
+pub(crate) fn links_of_arrivals<'a>(faults: impl IntoIterator<Item = &'a Fault>) -> BTreeSet<u32> {
+    faults.into_iter().filter(|fault| fault.change.is_of_arrivals()).map(|fault| fault.link).collect()
+}
+
+/// Checks that a link whose arrivals change does not go down: which frames were on its wire is then unknown.
+pub(crate) fn check_beside(at: usize, fault: &Fault, arrivals: &BTreeSet<u32>) -> Result<(), Mistake> {
+    let stays_up = !matches!(fault.change, Change::Down | Change::Up) || !arrivals.contains(&fault.link);
+    ensure!(
+        stays_up,
+        "faults[{at}].link",
+        fault.link,
+        "a link with one delay that neither holds nor reorders frames, if it goes down or up"
+    );
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,10 +1,16 @@
-//! Faults of links: a link goes down or up, is drained, slows down, or loses packets at random.
+//! Faults of links: a link goes down or up, is drained, slows down, becomes longer, or loses packets at random.
 //!
 //! A link that is down loses the packets on its wire and those that wait for it, and its port accepts none. A host whose NIC
 //! schedules its flows knows that its link is down and sends nothing. A slower link sends each frame at its usual rate and then
 //! rests. Both faults need a port with classes, since departures are not known in advance. Random loss affects the wire alone
 //! ([`crate::port::loss_model`]) and is possible at any port: a share of all packets, or of all bits, so that long packets are lost
 //! more often.
+//!
+//! A link whose path changes has another delay for the frames that it begins to send from then on. Frames keep their order: if the delay
+//! falls, a frame arrives no earlier than the one before it.
+//!
+//! A wireless link holds frames and delivers them together, and a path may deliver a share of its frames later than the others, so that
+//! those behind overtake them.
 //!
 //! An operator changes the parameters by which a port marks. The state of a step and of a ramp is the queue, so that the next packet is
 //! judged by the new ones.
@@ -35,6 +41,18 @@ pub enum Change {
     /// The link sends at this rate, at most its own.
     #[serde(rename = "rate_bps")]
     Rate(Rate),
+    /// The link has this delay, at least its own.
+    #[serde(rename = "delay_ps")]
+    Delay(Time),
+    /// The link delivers frames together, at whole multiples of this time from the change on; zero ends it.
+    #[serde(rename = "hold_ps")]
+    Hold(Time),
+    /// The link delivers this share of all packets later, at random.
+    #[serde(rename = "late")]
+    Late(f64),
+    /// How much later it delivers these.
+    #[serde(rename = "late_by_ps")]
+    LateBy(Time),
     /// Routes avoid the link, which works.
     #[serde(rename = "drain")]
     Drain,
@@ -64,11 +82,23 @@ impl Change {
     pub const fn is_of_link(self) -> bool {
         !matches!(self, Self::Marking(_))
     }
+
+    /// Whether the port of the link needs classes, since departures are not known in advance.
+    #[must_use]
+    pub const fn needs_classes(self) -> bool {
+        self.is_of_arrivals() || matches!(self, Self::Down | Self::Up | Self::Rate(_) | Self::Pause | Self::Resume)
+    }
+
+    /// Whether it changes when frames arrive, so that their times of departure no longer follow from their arrivals.
+    #[must_use]
+    pub const fn is_of_arrivals(self) -> bool {
+        matches!(self, Self::Delay(_) | Self::Hold(_) | Self::Late(_) | Self::LateBy(_))
+    }
 }
 
 impl Kind for Change {
     fn kind() -> String {
-        r#""down" or "up" or "drain" or "undrain" or {"rate_bps": u64} or {"loss": f64} or {"bit_errors": f64} or "pause" or "resume" or {"marking": u32}"#
+        r#""down" or "up" or "drain" or "undrain" or {"rate_bps": u64} or {"delay_ps": u64} or {"hold_ps": u64} or {"late": f64} or {"late_by_ps": u64} or {"loss": f64} or {"bit_errors": f64} or "pause" or "resume" or {"marking": u32}"#
             .to_owned()
     }
 }
@@ -79,10 +109,12 @@ request! {
     pub struct Fault as "Fault" {
         /// Time of the change.
         at: Time = "time_ps",
-        /// The link. Its port needs a discipline if the link goes down, comes up or changes its rate.
+        /// The link. Its port needs a discipline if the link goes down, comes up, or changes its rate or its delay, holds or reorders frames. A link that does one of the last three
+        /// does not go down.
         link: u32,
-        /// The change: the link goes down or comes up, routes avoid it or no longer do, it sends at this rate (at most its own), or
-        /// loses packets at random: this share of all, or those with a changed bit if it changes this share of all bits. A
+        /// The change: the link goes down or comes up, routes avoid it or no longer do, it sends at this rate (at most its own),
+        /// it has this delay (at least its own), it delivers frames together at multiples of this time, it delivers this share of packets
+        /// later, or by this time later, or it loses packets at random: this share of all, or those with a changed bit if it changes this share of all bits. A
         /// loss of either kind replaces the one before. Or the host at its end pauses its lossless classes, or resumes them. Or its port
         /// marks as this row of `markings` says, which has the kind of the one before: a step, or a ramp without an average.
         change: Change,

@@ -138,6 +138,17 @@ request! {
 }
 
 request! {
+    /// Policer of a class: a token bucket that drops packets whose tokens are missing when they arrive, and delays none.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct Policer as "Policer" {
+        /// Rate at which the bucket fills.
+        rate: Rate = "rate_bps",
+        /// Its size: what passes at once after a pause. A longer frame never passes.
+        burst: Bytes = "burst_bytes",
+    }
+}
+
+request! {
     /// Pacer of a host, which sets the rate of a bucket: R <- (1 - eta) R + eta M/T + beta Q.
     pub struct Pacer as "Pacer" {
         /// Weight of the bytes that arrived in the newest period.
@@ -205,6 +216,8 @@ request! {
         /// Bytes that the class may send in a turn (deficit weighted round robin). Neighbouring classes that have one share what
         /// the classes before them leave; left out: the class waits for those before it.
         quantum: Option<Bytes> = "quantum_bytes",
+        /// Token bucket above whose rate packets are dropped on arrival.
+        policer: Option<Policer>,
         /// How the class marks, as an index into `markings`: it observes the queue of this class, instead of that of the port.
         marking: Option<u32>,
     }
@@ -226,9 +239,16 @@ request! {
 }
 
 impl ClassSpec {
-    /// A class without a limit, a shaper or a marking, which waits for those before it.
-    pub const OPEN: Self =
-        Self { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false, turn: None, quantum: None, marking: None };
+    /// A class without a limit, a shaper, a policer or a marking, which waits for those before it.
+    pub const OPEN: Self = Self {
+        limit: Limit::Bytes(Bytes::MAX),
+        shaper: None,
+        trims: false,
+        turn: None,
+        quantum: None,
+        policer: None,
+        marking: None,
+    };
 }
 
 impl Discipline {

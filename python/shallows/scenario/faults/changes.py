@@ -4,14 +4,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from shallows.algorithms.defaults import Scale
 from shallows.algorithms.marking import Marking, choose, with_thresholds
 from shallows.core import contract
 from shallows.errors import ScenarioError
 from shallows.scenario.faults.model import MARKING, Fault
-from shallows.units import NEVER
+from shallows.units import NEVER, TIME
 
 if TYPE_CHECKING:
+    from shallows.core.contract import U64
     from shallows.core.contract import Fault as FaultToCore
     from shallows.scenario import Scenario
     from shallows.topology import Network
@@ -20,11 +23,16 @@ ASPECTS = {
     **dict.fromkeys(("down", "up", "flap"), "state"),
     "drain": "routes",
     **dict.fromkeys(("rate", "slow"), "rate"),
+    "delay": "delay",
+    "hold": "hold",
+    "reorder": "order",
     **dict.fromkeys(("loss", "bit-errors", "silent-drop"), "loss"),
     "pause-storm": "pauses",
     "marking": "marking",
 }
 """What each kind changes of a link. Faults that change different things may overlap."""
+OF_ARRIVALS = ("delay", "hold", "order")
+"""The aspects that change when frames arrive, beside when they leave."""
 LinkChange = contract.Change
 """A change of a link, as in a request to the core."""
 
@@ -60,7 +68,7 @@ def changes(scenario: "Scenario", network: "Network | None" = None) -> list[Chan
         )
         for at, back in times(fault, scenario.duration_ps)
         for link in links
-        for change, works in [_change(fault, int(network.rate_bps[link]), back)]
+        for change, works in _changes(fault, network, link, back)
     ]
     return sorted(every, key=lambda one: one.at)
 
@@ -94,8 +102,18 @@ def flaps(fault: Fault, end_ps: int | None) -> int:
     return 2 * -(-(end - fault.at) // (fault.period or 1))
 
 
-def _change(fault: Fault, own_bps: int, back: bool) -> tuple[LinkChange, bool]:
-    """The change of a link of this rate in a request to the core, and whether it then works as before."""
+def _changes(fault: Fault, network: "Network", link: int, back: bool) -> Iterator[tuple[LinkChange, bool]]:
+    """The changes of a link in a request to the core, and whether it then works as before."""
+    if ASPECTS[fault.kind] != "order":
+        yield _change(fault, network, link, back)
+        return
+    share, delay = (0.0, 0) if back else fault.reordering
+    yield {"late_by_ps": delay}, back
+    yield {"late": share}, back
+
+
+def _change(fault: Fault, network: "Network", link: int, back: bool) -> tuple[LinkChange, bool]:
+    """The change of a link by a fault that changes one thing."""
     aspect = ASPECTS[fault.kind]
     if aspect == "state":
         return ("up" if back else "down"), back
@@ -105,7 +123,14 @@ def _change(fault: Fault, own_bps: int, back: bool) -> tuple[LinkChange, bool]:
         return {"marking": 0}, True
     if aspect == "pauses":
         return ("resume" if back else "pause"), back
+    if aspect == "delay":
+        own_ps = int(network.delay_ps[link])
+        delay = own_ps if back else fault.delay_of(own_ps)
+        return {"delay_ps": delay}, delay == own_ps
+    if aspect == "hold":
+        return {"hold_ps": 0 if back else TIME.parse(fault.value)}, back
     if aspect == "rate":
+        own_bps = int(network.rate_bps[link])
         rate = own_bps if back else fault.rate_of(own_bps)
         return {"rate_bps": rate}, rate == own_bps
     if fault.kind == "bit-errors" and not back:
@@ -131,7 +156,7 @@ def to_core(
             numbers |= {
                 (number, link): markings.index(points[at]) for link, at in zip(links, of_links, strict=True)
             }
-    return [
+    return initial(scenario, network) + [
         {
             "time_ps": one.at,
             "link": one.link,
@@ -140,6 +165,33 @@ def to_core(
             else one.change,
         }
         for one in changes(scenario, network)
+    ]
+
+
+def extremes(scenario: "Scenario", network: "Network") -> "tuple[U64, U64]":
+    """By link, the highest rate in bit/s and the least delay in picoseconds that it ever has.
+
+    The core counts with these: what it works out in advance, such as the time of an empty path and how long
+    parts of a network may be simulated apart, then holds all the time.
+    """
+    fastest, shortest = network.rate_bps.copy(), network.delay_ps.copy()
+    for fault, links in zip(scenario.faults, of_links(scenario, network), strict=True):
+        if fault.kind == "rate":
+            fastest[links] = np.maximum(fastest[links], np.uint64(fault.rate_of(0)))
+        if fault.kind == "delay":
+            shortest[links] = np.minimum(shortest[links], np.uint64(fault.delay_of(0)))
+    return fastest, shortest
+
+
+def initial(scenario: "Scenario", network: "Network") -> "list[FaultToCore]":
+    """The changes at the start that give links their own rate and delay, where these are no `extremes`."""
+    fastest, shortest = extremes(scenario, network)
+    rates, delays = network.rate_bps, network.delay_ps
+    slower: list[int] = np.flatnonzero(fastest > rates).tolist()
+    longer: list[int] = np.flatnonzero(shortest < delays).tolist()
+    return [
+        *({"time_ps": 0, "link": link, "change": {"rate_bps": int(rates[link])}} for link in slower),
+        *({"time_ps": 0, "link": link, "change": {"delay_ps": int(delays[link])}} for link in longer),
     ]
 
 
@@ -175,7 +227,8 @@ def changing_links(scenario: "Scenario", network: "Network") -> list[int]:
 
 def scheduled_links(scenario: "Scenario", network: "Network") -> set[int]:
     """The links that go down or slow down, or may do so, whose ports cannot know departures in advance."""
+    aspects = [ASPECTS[fault.kind] for fault in scenario.faults]
     every = changes(scenario, network)
     return {*changing_links(scenario, network)} | {
-        one.link for one in every if ASPECTS[scenario.faults[one.fault].kind] in ("state", "rate", "pauses")
+        one.link for one in every if aspects[one.fault] in ("state", "rate", "pauses", *OF_ARRIVALS)
     }

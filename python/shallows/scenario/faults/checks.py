@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from shallows.errors import ScenarioError, collect
-from shallows.scenario.faults.changes import ASPECTS, changing_links, flaps, remarked
+from shallows.scenario.faults.changes import ASPECTS, OF_ARRIVALS, changing_links, flaps, remarked
 from shallows.scenario.faults.model import LEAST_RATE_BPS, Fault
 from shallows.units import NEVER, RATE, TIME
 
@@ -18,7 +18,7 @@ MOST_CHANGES = 200_000
 
 
 def check(scenario: "Scenario") -> None:
-    """Raise `ScenarioError` for faults that hit no link, come too late, overlap, or make a link faster."""
+    """Raise `ScenarioError` for faults that hit no link, come too late, overlap, or cannot be."""
     changing_links(scenario, scenario.graph)
     links: dict[int, list[int]] = {}
     collect(partial(_check, scenario, i, fault, links) for i, fault in enumerate(scenario.faults))
@@ -36,7 +36,9 @@ def _check(scenario: "Scenario", number: int, fault: Fault, links: dict[int, lis
             )
         if fault.kind == "marking":
             remarked(scenario, fault)
-        _check_rate(fault, [int(rate) for rate in scenario.graph.rate_bps[links[number]]])
+        _check_rate(scenario, fault, links[number])
+        if ASPECTS[fault.kind] in OF_ARRIVALS:
+            _check_arrivals(scenario, fault)
     except ScenarioError as error:
         raise error.under(f"faults[{number}]") from None
 
@@ -49,13 +51,28 @@ def _check_times(scenario: "Scenario", fault: Fault) -> None:
         raise ScenarioError("until", None, 'a time such as "10ms": a run "until-done" has no end by itself')
 
 
-def _check_rate(fault: Fault, own_bps: list[int]) -> None:
-    own = min(own_bps)
-    if fault.kind == "rate" and fault.rate_of(own) > own:
-        raise ScenarioError("value", fault.value, f"at most the link's own rate, {RATE.text(own)}")
+def _check_rate(scenario: "Scenario", fault: Fault, links: list[int]) -> None:
+    network = scenario.graph
+    own = int(network.rate_bps[links].min())
+    if fault.kind == "rate":
+        faster = [link for link in links if fault.rate_of(0) > network.rate_bps[link]]
+        for link in faster[:1] if any(queue.pauses for queue in scenario.queues) else ():
+            most = RATE.text(int(network.rate_bps[link]))
+            why = "with PFC: the memory behind a pause follows from it"
+            raise ScenarioError("value", fault.value, f"at most the link's own rate, {most}, {why}")
+        for link in [link for link in faster if network.is_nic[link]][:1]:
+            most, name = RATE.text(int(network.rate_bps[link])), network.port_names[link]
+            why = f"of {name}: only ports of switches become faster, a host knows the rate of its port"
+            raise ScenarioError("value", fault.value, f"at most the own rate, {most}, {why}")
     if fault.kind == "slow" and fault.rate_of(own) < LEAST_RATE_BPS:
         least = RATE.text(LEAST_RATE_BPS)
         raise ScenarioError("value", fault.value, f"a share that leaves {least} or more of {RATE.text(own)}")
+
+
+def _check_arrivals(scenario: "Scenario", fault: Fault) -> None:
+    if any(queue.pauses for queue in scenario.queues):
+        expected = "no such kind with PFC: the memory behind a pause follows from the link's own delay"
+        raise ScenarioError("kind", fault.kind, expected)
 
 
 def _check_number(scenario: "Scenario", links: dict[int, list[int]]) -> None:
@@ -79,7 +96,15 @@ def _check_overlaps(scenario: "Scenario", links: dict[int, list[int]]) -> None:
     for number, fault in enumerate(scenario.faults):
         for link in links[number]:
             of_link[link, ASPECTS[fault.kind]].append((fault.at, _end(scenario, fault), number))
-    for (link, _), rows in of_link.items():
+    for (link, aspect), rows in of_link.items():
+        if aspect in OF_ARRIVALS and (link, "state") in of_link:
+            _, _, number = of_link[link, "state"][0]
+            port = scenario.graph.port_names[link]
+            expected = (
+                f"no such kind at {port}, of which faults[{rows[0][2]}] changes when frames arrive: which "
+                'of them are then on the wire is unknown. kind = "silent-drop" loses all packets that arrive'
+            )
+            raise ScenarioError(f"faults[{number}].kind", scenario.faults[number].kind, expected)
         rows.sort()
         for (begin, end, first), (other, its_end, second) in pairwise(rows):
             if other < end or (other == begin and its_end > other):

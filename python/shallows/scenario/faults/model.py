@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import field_validator, model_validator
 
-from shallows.base.limits import LINK_RATE
+from shallows.base.limits import DELAY, HOLD, LINK_RATE
 from shallows.base.table import Key, Table
 from shallows.base.toml import is_table
 from shallows.errors import ScenarioError
@@ -23,12 +23,17 @@ MOST_BIT_ERRORS = 1e-3
 BOTH_ENDS = 'the two ends of a link, "s0->s1", or "s0<->s1" for both ways'
 EXPECTED = {
     "rate": 'a rate such as "2.5Gbps"',
+    "delay": 'a delay of the link such as "30ms"',
+    "hold": 'a time such as "20ms"',
+    "reorder": '{ share = 0.01, delay = "5ms" }, with a share above 0 and below 1',
     "slow": "the share of its rate that each link keeps, above 0 and below 1, such as 0.25",
     "loss": "a share of at least 0 and below 1, such as 1e-3",
     "silent-drop": "the share of packets that are lost, above 0 and at most 1, or no value for all",
     "bit-errors": f"a bit error rate above 0 and at most {MOST_BIT_ERRORS:g}, such as 1e-9",
 }
 """The value of each kind that has one."""
+_TIMES = {kind: EXPECTED[kind] for kind in ("delay", "hold")}
+_SHARES = ("slow", "loss", "silent-drop", "bit-errors")
 MARKING = ("threshold", "kmin", "kmax", "pmax")
 """The parameters of a marking that may change during a run."""
 
@@ -49,6 +54,9 @@ class Fault(Table, frozen=True):
         "drain",
         "rate",
         "slow",
+        "delay",
+        "hold",
+        "reorder",
         "loss",
         "bit-errors",
         "silent-drop",
@@ -59,7 +67,7 @@ class Fault(Table, frozen=True):
     until: OptionalTime = Key(None, description="when it ends; by default it lasts")
     value: Any = Key(
         None,
-        description='a rate such as "2.5Gbps", a share that is left or lost, a bit error rate, or parameters',
+        description='a rate such as "2.5Gbps", a time, a share left or lost, bit errors, or parameters',
     )
     period: OptionalInterval = Key(None, description="flap: from one failure to the next")
     duty: float | None = Key(
@@ -138,9 +146,33 @@ class Fault(Table, frozen=True):
             try:
                 RATE.parse(value, least=LEAST_RATE_BPS)
             except ValueError as error:
-                raise ScenarioError("value", value, str(error)) from None
+                stops = isinstance(value, str) and value.strip().startswith("0")
+                hint = '; kind = "down" stops a link' if stops else ""
+                raise ScenarioError("value", value, f"{error}{hint}") from None
+        elif self.kind in _TIMES:
+            self._check_time(value, "value")
+        elif self.kind == "reorder":
+            self._check_reorder(value)
         elif not _is_right(self.kind, value):
             raise ScenarioError("value", value, EXPECTED[self.kind])
+
+    def _check_time(self, value: object, key: str) -> None:
+        limit = DELAY if self.kind == "delay" else HOLD
+        try:
+            time = TIME.parse(value, least=limit.least)
+        except ValueError as error:
+            raise ScenarioError(key, value, f"{_TIMES.get(self.kind, EXPECTED['hold'])} ({error})") from None
+        if time > limit.most:
+            raise ScenarioError(key, value, f"at most {TIME.text(limit.most)}: {limit.why}")
+
+    def _check_reorder(self, value: object) -> None:
+        if not is_table(value) or {*value} != {"share", "delay"}:
+            raise ScenarioError("value", value, EXPECTED["reorder"])
+        share = value["share"]
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1:
+            expected = "a share above 0 and below 1: if all packets are late, none overtakes another"
+            raise ScenarioError("value.share", share, expected)
+        self._check_time(value["delay"], "value.delay")
 
     @property
     def name(self) -> str:
@@ -162,7 +194,7 @@ class Fault(Table, frozen=True):
         """Its value as a share: of packets or bits that are lost, or of the rate; 0 without one."""
         if self.kind == "silent-drop":
             return 1.0 if self.value is None else float(self.value)
-        return 0.0 if self.value is None or self.kind in ("rate", "marking") else float(self.value)
+        return 0.0 if self.value is None or self.kind not in _SHARES else float(self.value)
 
     @property
     def loses(self) -> bool:
@@ -179,6 +211,15 @@ class Fault(Table, frozen=True):
         if self.kind == "slow":
             return round(own_bps * self.share)
         return RATE.parse(self.value) if self.kind == "rate" else own_bps
+
+    def delay_of(self, own_ps: int) -> int:
+        """The delay that a link with this delay then has, in picoseconds."""
+        return TIME.parse(self.value) if self.kind == "delay" else own_ps
+
+    @property
+    def reordering(self) -> tuple[float, int]:
+        """Its share of packets that arrive later, and by how many picoseconds."""
+        return self.value["share"], TIME.parse(self.value["delay"])
 
     def links(self, network: "Network") -> list[int]:
         """The numbers of its links, of parallel ones all unless a number is given. Raises `ScenarioError`."""

@@ -133,6 +133,8 @@ pub struct HopRow {
     pub begun: Time,
     /// When its last bit was sent.
     pub ended: Time,
+    /// When it arrived at the end of the link.
+    pub arrived: Time,
     /// What the port did with it.
     pub outcome: Outcome,
 }

@@ -343,6 +343,7 @@ impl Observer for Causes {
                 offered: now,
                 begun: Time::MAX,
                 ended: Time::MAX,
+                arrived: Time::MAX,
                 outcome,
             });
         }
@@ -350,6 +351,10 @@ impl Observer for Causes {
 
     fn trimmed(&mut self, _now: Time, Hop { place, .. }: Hop<'_>) {
         self.set_outcome(place, Outcome::Trimmed);
+    }
+
+    fn departs(&mut self, Hop { link, place, .. }: Hop<'_>, ended: Time) {
+        self.watched_links[link as usize].times.departs(place, ended);
     }
 
     #[inline]
@@ -361,9 +366,9 @@ impl Observer for Causes {
         // A frame that was offered before the end of a span was in the queue then, even if it was sent later.
         let (from, _) = spans.from(offered);
         // Most frames are of no interest, so their times are not computed.
-        let in_span = now >= from && times.ended(now) >= from;
+        let in_span = now >= from && times.ended((place, now)) >= from;
         let is_recorded = recorded.iter().any(Recorded::exists);
-        let (begun, ended) = if in_span || is_recorded { times.sent(now, packet.bytes()) } else { NEVER };
+        let (begun, ended) = if in_span || is_recorded { times.sent((place, now), packet.bytes()) } else { NEVER };
         if in_span {
             let (flow, kind, length) = (packet.flow, packet.flags.kind(), packet.length);
             let frame = Frame { link, flow, kind, length, offered, begun, ended };
@@ -371,7 +376,7 @@ impl Observer for Causes {
         }
         for one in recorded.iter().filter(|one| one.exists()) {
             let row = &mut self.hops[one.hop as usize];
-            (row.begun, row.ended) = (begun, ended);
+            (row.begun, row.ended, row.arrived) = (begun, ended, now);
             // A port that marks at dequeue had not marked the packet when it was offered.
             if row.outcome == Outcome::Queued && packet.flags.is_ce() && !marked {
                 row.outcome = Outcome::Marked;
