@@ -48,7 +48,7 @@ WORLD = World(
     | {f"traffic.{kind}" for kind in TRAFFICS}
     | {f"network.{key}" for key in NetworkTable.key_names()} - set(WHY_NOT)
     | {f"hosts.{key}" for key in HostTable.key_names()} - set(WHY_NOT)
-    | {f"traffic.{key}" for key in ("priority", "class", "route", "queue_pairs", "exchange", "off")}
+    | {f"traffic.{key}" for key in ("priority", "class", "route", "queue_pairs", "exchange", "off", "rate")}
     | {"cc.receiver"}
     | {"classes", "ports"},
     why=WHY_NOT,
