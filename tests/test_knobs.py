@@ -267,6 +267,7 @@ OTHERS = {
     "cc.receiver": "inigo",
     "traffic.exchange": {"exchange": "30KB"},
     "traffic.off": {"on": "100us", "off": "300us"},
+    "traffic.rate": {"rate": "2Mbps"},
 }
 """Another value of each key that acts over some transports only."""
 LOSSY = {

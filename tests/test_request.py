@@ -111,6 +111,9 @@ def full_request():
     # And either pauses or pacers.
     paced, _ = request_of(network={"marking": {"kind": "phantom"}}, cc="hull@nsdi12")
     request["disciplines"] += paced["disciplines"]
+    # Where links are paused nothing is policed.
+    policed, _ = request_of(network={"policer": {"rate": "1Gbps", "burst": "1MB"}})
+    request["disciplines"] += policed["disciplines"]
     # Only flows that wait have predecessors.
     own, other = np.array([0], np.uint32), np.array([1], np.uint32)
     request["flows"]["after"] = {"flow": own, "predecessor": other}

@@ -379,9 +379,10 @@ def test_a_key_of_a_kind_changes_what_is_run_or_is_refused(table, kind, key, wor
     assert f"{table}.{kind}" in MODULES[world].WORLD.supported_keys
 
 
-@pytest.mark.parametrize("key", ["exchange", "off"])
+@pytest.mark.parametrize("key", ["exchange", "off", "rate"])
 def test_pauses_are_refused_where_no_world_supports_them(key):
-    pauses = {"exchange": {"exchange": "10KB"}, "off": {"on": "2ms", "off": "1ms"}}[key]
+    pauses = {"exchange": {"exchange": "10KB"}, "off": {"on": "2ms", "off": "1ms"}}
+    pauses = {**pauses, "rate": {"rate": "100Mbps"}}[key]
     pausing = Scenario(**BASE | {"traffic": [{"kind": "long-lived", **pauses}]})
     for world, why in (("fluid", "do not pause"), ("kernel", "always have something to send")):
         with pytest.raises(ScenarioError, match=why) as refused:

@@ -257,7 +257,13 @@ def test_an_application_that_pauses(monkeypatch):
 
     def pausing(scenario, *rest):
         whole = request(scenario, *rest)
-        application = {"first_bytes": 10 * 1460, "resume_ps": 100 * US, "on_ps": 0, "off_ps": 0}
+        application = {
+            "first_bytes": 10 * 1460,
+            "resume_ps": 100 * US,
+            "on_ps": 0,
+            "off_ps": 0,
+            "every_ps": 0,
+        }
         columns = {key: np.array([value], np.uint64) for key, value in application.items()}
         return {**whole, "flows": {**whole["flows"], "application": columns}}
 

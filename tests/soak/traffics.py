@@ -152,8 +152,8 @@ class Traffics:
                 "pairs": self.random.randint(1, 6),
                 "exchanges": self.random.randint(1, 10),
                 "start": start,
-                "request": payload(),
-                "response": self.one((payload(), payload(), [[1, 0], [500, 0.5], [20_000, 1]])),
+                "request": self.one((payload(), payload(), [[100, 0.5], [20_000, 1.0]])),
+                "response": self.one((payload(), payload(), "hadoop_hpcc_bytes")),
                 "service": self.time(1e-9, 1e-3),
                 "think": self.time(1e-9, 1e-3),
             },
@@ -195,6 +195,8 @@ class Traffics:
         if self.maybe(0.2) and kind == "long-lived":
             turns = {key: self.time(1e-9, 1e-2) for key in ("on", "off")} if self.maybe(0.7) else {}
             table |= turns | ({"exchange": payload()} if self.maybe(0.6) else {})
+        elif self.maybe(0.2) and kind == "long-lived":
+            table["rate"] = self.one(("1Mbps", "100Mbps", "1Gbps"))
         return {"kind": kind, **table}
 
     def routed(self, kind):

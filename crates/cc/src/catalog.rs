@@ -101,6 +101,7 @@ pub static TCP: Transport = Transport {
         "cc.receiver",
         "traffic.exchange",
         "traffic.off",
+        "traffic.rate",
         "hosts.initial_window",
         "hosts.rto_min",
         "hosts.rto_initial",
@@ -145,6 +146,7 @@ pub static ROCE: Transport = Transport {
     honours: &[
         "traffic.exchange",
         "traffic.off",
+        "traffic.rate",
         "hosts.initial_window",
         "hosts.rto_initial",
         "hosts.rto_max",
@@ -178,7 +180,7 @@ pub static UNORDERED: Transport = Transport {
     name: "unordered",
     reliability: Reliability::Unordered,
     leave: SendControl::InWindow,
-    honours: &["traffic.exchange", "traffic.off", "hosts.rto_initial", "hosts.rto_max"],
+    honours: &["traffic.exchange", "traffic.off", "traffic.rate", "hosts.rto_initial", "hosts.rto_max"],
 }
 .checked();
 

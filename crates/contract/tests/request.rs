@@ -149,7 +149,7 @@ fn a_contradiction_is_refused_by_key() {
         ("/flows/cc", "class has 1, cc has 0): expected an entry a row", json!([])),
         ("/flows/after", "after, behind: row 1 is not one of 1", json!({"flow": [1], "predecessor": [0]})),
         ("/flows/application", "application: 0 rows, expected 1", {
-            json!({"first_bytes": [], "resume_ps": [], "on_ps": [], "off_ps": []})
+            json!({"first_bytes": [], "resume_ps": [], "on_ps": [], "off_ps": [], "every_ps": []})
         }),
         ("/markings/0/kind", "no marking is called \"stop\"", json!("stop")),
         ("/markings/0/at", "unknown variant `exit`", json!("exit")),

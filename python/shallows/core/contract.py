@@ -270,6 +270,7 @@ class Applications(TypedDict):
     resume_ps: U64
     on_ps: U64
     off_ps: U64
+    every_ps: U64
 
 
 Waits = TypedDict(

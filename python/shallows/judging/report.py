@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from shallows.results.statistics import Interval
 
 NOT_MEASURED = (
-    "not measured: incremental deployment, security, real-time flows, misbehaving hosts, wireless links and "
-    "tunnels (RFC 9743 asks for an account of them)"
+    "not measured: incremental deployment, security, real-time media, misbehaving hosts and tunnels (RFC "
+    "9743 asks for an account of them)"
 )
 
 

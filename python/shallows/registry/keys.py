@@ -227,7 +227,7 @@ def worlds(path: str) -> str:
     own = {"on": "off"}.get(parts[-1], parts[-1])
     if (
         parts[0] == "traffic"
-        and own in ("class", "priority", "exchange", "off", "cc", "name")
+        and own in ("class", "priority", "exchange", "off", "rate", "cc", "name")
         and len(parts) < 4
     ):
         key = f"traffic.{own}"

@@ -44,7 +44,7 @@ def _tables(scenario: "Scenario") -> list[int]:
     return [
         number
         for number, table in enumerate(scenario.traffic)
-        if table.kind == "long-lived" and table.stop == NEVER and not table.off
+        if table.kind == "long-lived" and table.stop == NEVER and not table.pauses
         and int(scenario.flows.start_ps[scenario.flows.group == number].max()) <= scenario.duration // 2
     ][:MOST]  # fmt: skip
 

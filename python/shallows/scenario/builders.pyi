@@ -706,6 +706,7 @@ class LongLived(Builder):
     exchange: data that each sends when the run begins, before it pauses until its start
     on: time that each sends before it pauses for `off`
     off: repeated pause of each flow; by default none
+    rate: rate at which each application writes full packets; by default without a limit
     name: name in results; by default its kind, numbered if used again
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
@@ -726,6 +727,7 @@ class LongLived(Builder):
         exchange: Size | None = None,
         on: Time | None = None,
         off: Time | None = None,
+        rate: Rate | None = None,
         name: str | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
@@ -1052,8 +1054,8 @@ class RequestResponse(Builder):
 
     pairs: clients, each with its server, active at the same time; by default one per source
     exchanges: requests of each client, one after the other; default 100
-    request: payload of a request; default 100B
-    response: payload of a response, or a distribution of it, as `sizes` of poisson; default 20KB
+    request: payload of a request, or a distribution of it; default 100B
+    response: payload of a response, or a distribution of it; default 20KB
     service: from the end of a request to the start of its response; default 0s
     think: from the end of a response to the start of the next request; default 0s
     start: earliest start; default 0s
@@ -1072,7 +1074,7 @@ class RequestResponse(Builder):
         *,
         pairs: int | None = None,
         exchanges: int = 100,
-        request: Size = "100B",
+        request: Sizes = "100B",
         response: Sizes = "20KB",
         service: Time = "0s",
         think: Time = "0s",

@@ -107,6 +107,7 @@ def _application(all_: "Application | None") -> contract.Applications | None:
         "resume_ps": all_.resume_ps,
         "on_ps": all_.on_ps,
         "off_ps": all_.off_ps,
+        "every_ps": all_.every_ps,
     }
 
 

@@ -152,7 +152,7 @@ def set_keys(scenario: "Scenario") -> Iterator[SetKey]:
         for key in ("route", "queue_pairs"):
             if value := getattr(table, key, None):
                 yield SetKey(f"traffic.{key}", f"traffic[{i}].{key}", value, None)
-        for key in ("exchange", "off"):
+        for key in ("exchange", "off", "rate"):
             if getattr(table, key, None):
                 used, shown = table.cc or scenario.cc, _dumped(table, {"frame": scenario.frame})[key]
                 yield SetKey(f"traffic.{key}", f"traffic[{i}].{key}", shown, None, used)
@@ -245,6 +245,7 @@ def world_table(worlds: Sequence[World], models: "Mapping[str, type[Table]]") ->
         "traffic.queue_pairs",
         "traffic.exchange",
         "traffic.off",
+        "traffic.rate",
         "cc",
         "cc.receiver",
     ]

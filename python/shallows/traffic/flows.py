@@ -82,12 +82,14 @@ class Application:
 
     `first_bytes` are written when the flow begins, in whole packets; writing resumes at `resume_ps`. From
     then on, or from its beginning if that is 0, it writes for `on_ps` and pauses for `off_ps`; 0 is never.
+    Or it writes a full packet each `every_ps`; 0 is without a limit.
     """
 
     first_bytes: U64
     resume_ps: U64
     on_ps: U64
     off_ps: U64
+    every_ps: U64
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,10 @@ from shallows.traffic.kind import (
 )
 from shallows.traffic.offered import Offered, Uniform
 from shallows.traffic.predecessors import Predecessors
-from shallows.traffic.sizes import SizesName, distribution, drawn_sizes
+from shallows.traffic.sizes import SizesName, drawn_sizes
 from shallows.units import (
     NEVER,
+    RATE,
     TIME,
     Count,
     Frame,
@@ -34,6 +35,7 @@ from shallows.units import (
     OptionalCount,
     OptionalInterval,
     OptionalPayload,
+    OptionalRate,
     OptionalShare,
     Payload,
     Stop,
@@ -65,9 +67,21 @@ class LongLived(Between, frozen=True):
     )
     on: OptionalInterval = Key(None, description="time that each sends before it pauses for `off`")
     off: OptionalInterval = Key(None, description="repeated pause of each flow; by default none")
+    rate: OptionalRate = Key(
+        None, description="rate at which each application writes full packets; by default without a limit"
+    )
+
+    @property
+    def pauses(self) -> bool:
+        """True if its flows do not always have data to send, once they have begun."""
+        return bool(self.off or self.rate)
 
     @model_validator(mode="after")
     def _turns(self) -> Self:
+        for key in ("exchange", "off") if self.rate else ():
+            if getattr(self, key):
+                expected = "no such key beside rate, at which the application always writes"
+                raise ScenarioError(key, self.model_dump()[key], expected)
         for key, other in (("on", "off"), ("off", "on")):
             if getattr(self, key) and not getattr(self, other):
                 raise ScenarioError(other, None, f"a time such as 1ms beside {key}")
@@ -92,8 +106,9 @@ class LongLived(Between, frozen=True):
             raise ScenarioError("stop", f"{self.stop}ps", "a time after the last start")
         pair = self.pairs_of(network, draws, count)
         self._check_turns(network, frame)
+        self._check_rate(network, pair[0], frame)
         begin_ps = start_ps - regular_ps if self.exchange else start_ps
-        application = self._application(start_ps)
+        application = self._application(start_ps, frame)
         return Drawn(*pair, full(count, 0), begin_ps, full(count, self.stop), application=application)
 
     def _check_turns(self, network: "Network", frame: Frame) -> None:
@@ -105,12 +120,21 @@ class LongLived(Between, frozen=True):
                 "off", f"{texts[0]} with on", f"{texts[1]}, a frame's time on its link, or more"
             )
 
-    def _application(self, start_ps: U64) -> Application | None:
+    def _check_rate(self, network: "Network", sources: U32, frame: Frame) -> None:
+        """Refuse a rate above that of the sender's link, whose frames have headers."""
+        most = int(network.host_rate_bps[sources].min()) * frame.payload // frame.wire
+        if self.rate and self.rate > most:
+            expected = f"at most the payload that the link of each sender carries, {RATE.text(most)}"
+            raise ScenarioError("rate", RATE.text(self.rate), expected)
+
+    def _application(self, start_ps: U64, frame: Frame) -> Application | None:
         """When the flows have data to send, if not always: an exchange counts from their start."""
-        if not self.exchange and not self.off:
+        if not self.exchange and not self.off and not self.rate:
             return None
         first, on, off = (full(len(start_ps), time or 0) for time in (self.exchange, self.on, self.off))
-        return Application(first, start_ps if self.exchange else full(len(start_ps), 0), on, off)
+        every = round(8e12 * frame.payload / self.rate) if self.rate else 0
+        resumes = start_ps if self.exchange else full(len(start_ps), 0)
+        return Application(first, resumes, on, off, full(len(start_ps), every))
 
 
 class Staircase(Between, frozen=True):
@@ -314,10 +338,8 @@ class RequestResponse(Between, frozen=True):
         None, description="clients, each with its server, active at the same time; by default one per source"
     )
     exchanges: Count = Key(100, description="requests of each client, one after the other")
-    request: Payload = Key("100B", description="payload of a request")
-    response: SizesName = Key(
-        "20KB", description="payload of a response, or a distribution of it, as `sizes` of poisson"
-    )
+    request: SizesName = Key("100B", description="payload of a request, or a distribution of it")
+    response: SizesName = Key("20KB", description="payload of a response, or a distribution of it")
     service: Time = Key("0s", description="from the end of a request to the start of its response")
     think: Time = Key("0s", description="from the end of a response to the start of the next request")
     start: Time = Key("0s", description="earliest start")
@@ -349,15 +371,16 @@ class RequestResponse(Between, frozen=True):
         first = np.uint64(self.start) + spread(draws, pairs, self.jitter)
         halves, count = 2 * self.exchanges, 2 * self.exchanges * pairs
         response = np.repeat(np.arange(halves) % 2 == 1, pairs)
-        size = full(count, self.request)
-        size[response] = drawn_sizes(distribution(self.response, frame), draws, count // 2)
         start_ps = np.where(response, np.uint64(self.service), np.uint64(self.think))
         start_ps[:pairs] = first
         before = np.arange(count) - pairs
+        sizes = np.zeros(count, np.uint64)
+        sizes[response] = drawn_sizes(self.response, frame, draws, "sizes", count // 2)
+        sizes[~response] = drawn_sizes(self.request, frame, draws, "arrivals", count // 2)
         return Drawn(
             np.where(response, np.tile(servers, halves), np.tile(clients, halves)),
             np.where(response, np.tile(clients, halves), np.tile(servers, halves)),
-            size,
+            sizes,
             start_ps,
             full(count, NEVER),
             after=Predecessors.chains(count, pairs),

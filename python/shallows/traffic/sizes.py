@@ -43,11 +43,12 @@ def distribution(sizes: object, frame: Frame) -> Sizes:
     return workloads.fixed(SIZE.parse(sizes, frame.payload, least=1))
 
 
-def drawn_sizes(sizes: Sizes, draws: Draws, count: int) -> U64:
-    """`count` sizes in bytes (u64); nothing is drawn where all are the same."""
-    if sizes.sizes[0] == sizes.sizes[-1]:
-        return full(count, round(float(sizes.sizes[0])))
-    return sizes.sample(draws.uniform("sizes", count))
+def drawn_sizes(sizes: object, frame: Frame, draws: Draws, purpose: str, count: int) -> U64:
+    """`count` sizes in bytes (u64) of a `distribution`; nothing is drawn where all are the same."""
+    found = distribution(sizes, frame)
+    if found.sizes[0] == found.sizes[-1]:
+        return full(count, round(float(found.sizes[0])))
+    return found.sample(draws.uniform(purpose, count))
 
 
 def _is_path(sizes: str) -> bool:

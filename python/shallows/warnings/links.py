@@ -32,7 +32,7 @@ def idle_links(answer: "Answer") -> list[str]:
     """Links left idle by flows that are marked too early for the path, or that still grow."""
     scenario, flows = answer.scenario, answer.flow_columns
     marked = np.array([cc.least_threshold is not None for cc in scenario.flows.ccs])[scenario.flows.cc]
-    steady = np.array([table.kind == "long-lived" and not table.off for table in scenario.traffic])
+    steady = np.array([table.kind == "long-lived" and not table.pauses for table in scenario.traffic])
     began = flows["start_us"] * 1e6 <= answer.warmup_ps
     its = np.flatnonzero(marked & steady[flows["traffic"]] & began)
     if not answer.measured_ps or not len(its) or not answer.network.is_nic.any() or scenario.faults:

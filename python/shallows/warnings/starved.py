@@ -109,7 +109,7 @@ def _steady(answer: "Answer", since_ps: float, *, unfinished: bool = False) -> "
     """Flows without an end that were there from a time on, and `unfinished` ones; none where they may take
     several paths."""
     flows, scenario = answer.flow_columns, answer.scenario
-    steady = np.array([table.kind == "long-lived" and not table.off for table in scenario.traffic])
+    steady = np.array([table.kind == "long-lived" and not table.pauses for table in scenario.traffic])
     lasting = steady[flows["traffic"]]
     if unfinished:
         lasting |= np.isnan(flows["fct_us"]) & ~np.isnan(flows["bytes"])

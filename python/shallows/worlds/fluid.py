@@ -53,6 +53,7 @@ WORLD = World(
         "traffic.queue_pairs": "a fluid has one queue",
         "traffic.exchange": "a fluid's flows do not pause",
         "traffic.off": "a fluid's flows do not pause",
+        "traffic.rate": "a fluid's flows do not pause",
         "cc.receiver": "a fluid model has the receiver of its own algorithm",
     },
     limits={

@@ -55,6 +55,7 @@ WORLD = World(
         "traffic.queue_pairs": "its flows take one path",
         "traffic.exchange": "its flows always have something to send",
         "traffic.off": "its flows always have something to send",
+        "traffic.rate": "its flows always have something to send",
     },
     parameters={name: program.parameters for name, program in PROGRAMS.items()},
     limits={

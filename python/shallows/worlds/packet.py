@@ -28,7 +28,7 @@ WORLD = World(
     | {f"traffic.{kind}" for kind in TRAFFICS}
     | {f"network.{key}" for key in NetworkTable.key_names()}
     | {f"hosts.{key}" for key in HostTable.key_names()}
-    | {f"traffic.{key}" for key in ("priority", "class", "route", "queue_pairs", "exchange", "off")}
+    | {f"traffic.{key}" for key in ("priority", "class", "route", "queue_pairs", "exchange", "off", "rate")}
     | {"cc.receiver", "faults"}
     | {"classes", "pools", "ports"},
 )

@@ -14,6 +14,8 @@ columns! {
         on: Time = "on_ps",
         /// Length of each of these pauses; 0 is none.
         off: Time = "off_ps",
+        /// Time between two full packets that the application writes, the first at the start of the flow; 0: it writes without a limit.
+        every: Time = "every_ps",
     }
 }
 
@@ -22,6 +24,8 @@ columns! {
 pub enum Supply {
     /// Data up to this offset, rounded up to whole packets.
     First(Bytes),
+    /// So many full packets in all.
+    Packets(u64),
     /// No new data.
     Nothing,
     /// All data of the flow.
@@ -30,17 +34,22 @@ pub enum Supply {
 
 impl Application {
     /// Writes everything at the start.
-    pub const EAGER: Self = Self { first: Bytes::ZERO, resumes: Time::ZERO, on: Time::ZERO, off: Time::ZERO };
+    pub const EAGER: Self =
+        Self { first: Bytes::ZERO, resumes: Time::ZERO, on: Time::ZERO, off: Time::ZERO, every: Time::ZERO };
 
-    /// True if it ever pauses.
+    /// True if it ever pauses, as one with a rate does between two packets.
     #[must_use]
     pub fn pauses(&self) -> bool {
-        self.first > Bytes::ZERO || self.off > Time::ZERO
+        self.first > Bytes::ZERO || self.off > Time::ZERO || self.every > Time::ZERO
     }
 
     /// What a flow that started at `began` may send at `now`, and until when; [`Time::MAX`] is forever.
     #[must_use]
     pub fn supply(&self, began: Time, now: Time) -> (Supply, Time) {
+        if self.every > Time::ZERO {
+            let written = (now - began).0 / self.every.0 + 1;
+            return (Supply::Packets(written), began + self.every * written);
+        }
         if self.first > Bytes::ZERO && now < self.resumes {
             return (Supply::First(self.first), self.resumes);
         }
@@ -71,6 +80,10 @@ mod tests {
         assert_eq!(both.supply(us(5), us(112)), (Supply::Everything, us(113)));
         let turns = Application { on: us(3), off: us(7), ..Application::EAGER };
         assert_eq!(turns.supply(us(5), us(8)), (Supply::Nothing, us(15)));
+        let paced = Application { every: us(12), ..Application::EAGER };
+        assert_eq!(paced.supply(us(5), us(5)), (Supply::Packets(1), us(17)));
+        assert_eq!(paced.supply(us(5), us(16)), (Supply::Packets(1), us(17)));
+        assert_eq!(paced.supply(us(5), us(17)), (Supply::Packets(2), us(29)));
         assert_eq!(Application::EAGER.supply(us(5), us(8)), (Supply::Everything, Time::MAX));
         assert_eq!(Application { off: us(0), ..both }.supply(us(5), us(100)), (Supply::Everything, Time::MAX));
     }

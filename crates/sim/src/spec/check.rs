@@ -9,7 +9,7 @@ use shallows_cc::units::{Bytes, Rate, Time};
 use crate::packet::{MAX_CLASSES, PacketKind};
 use crate::spec::fault::{Change, Fault};
 use crate::spec::flow::FlowSpec;
-use crate::spec::network::{Balancing, FEW_ENTITIES, Network, RouteLink};
+use crate::spec::network::{Application, Balancing, FEW_ENTITIES, Network, RouteLink};
 use crate::spec::ports::{ClassOf, Discipline, PortSpec};
 use crate::spec::setting::SenderSetting;
 
@@ -446,6 +446,10 @@ impl Network {
         ensure!(dst < hosts && dst != src, "flows.dst[{at}]", dst, "another one of {hosts} hosts");
         let pauses_end = flow.application.off == Time::ZERO || flow.application.on > Time::ZERO;
         ensure!(pauses_end, "flows.application.on_ps[{at}]", 0, "more than 0, as off_ps is: it pauses forever");
+        let alone = flow.application.every == Time::ZERO
+            || Application { every: Time::ZERO, ..flow.application } == Application::EAGER;
+        let every = flow.application.every.0;
+        ensure!(alone, "flows.application.every_ps[{at}]", every, "0, or no pauses beside it");
         let (bytes, most) = (flow.bytes.0, MAX_PACKETS * self.mss().0);
         let counted = flow.bytes == Bytes::MAX || (1..=most).contains(&bytes);
         ensure!(counted, "flows.bytes[{at}]", bytes, "1 to {most}, {MAX_PACKETS} packets");

@@ -141,7 +141,7 @@ request! {
     /// Policer of a class: a token bucket that drops packets whose tokens are missing when they arrive, and delays none.
     #[derive(Copy, PartialEq, Eq)]
     pub struct Policer as "Policer" {
-        /// Rate at which the bucket fills.
+        /// What it lets pass in the long run.
         rate: Rate = "rate_bps",
         /// Its size: what passes at once after a pause. A longer frame never passes.
         burst: Bytes = "burst_bytes",

@@ -52,6 +52,8 @@ impl Message {
     pub(crate) fn write(&mut self, supply: Supply, begun: u32) {
         self.available = match supply {
             Supply::First(bytes) => begun.max(bytes.0.div_ceil(self.mss.0).min(u64::from(u32::MAX)) as u32),
+            // No packet leaves before it is written, not even the rest of a segment that has begun.
+            Supply::Packets(written) => written.min(u64::from(u32::MAX)) as u32,
             Supply::Nothing => begun,
             Supply::Everything => self.end,
         }
@@ -82,6 +84,18 @@ mod tests {
             (message.end, message.payload(message.end - 1))
         };
         assert_eq!([of(1), of(1460), of(1461)], [(1, Bytes(1)), (1, MSS), (2, Bytes(1))]);
+    }
+
+    /// A pause lets the segment end that has begun, a rate does not.
+    #[test]
+    fn what_is_not_written_is_not_available() {
+        let mut message = Message::new(Bytes::MAX, MSS);
+        let mut available = |supply| {
+            message.write(supply, 8);
+            message.available
+        };
+        let all = [Supply::Nothing, Supply::First(MSS * 3), Supply::Packets(3), Supply::Packets(9)].map(&mut available);
+        assert_eq!((all, available(Supply::Everything)), ([8, 8, 3, 9], u32::MAX));
     }
 
     #[test]
