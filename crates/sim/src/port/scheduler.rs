@@ -94,8 +94,6 @@ pub(super) struct Scheduler {
     slower: Option<Box<Clock>>,
     /// End of the rest during which the link went down. Its frame is still on the wire, and no later one may overtake it.
     rested_until: Time,
-    /// Packets lost because the link was down.
-    pub lost: u64,
     pub trimming: Trimming,
 }
 
@@ -217,11 +215,12 @@ impl Scheduler {
     #[inline(never)]
     pub(crate) fn catch_up_classes(&mut self, now: Time, busy_until: Time, config: &PortConfig, packets: &mut Slab) {
         let PortConfig { delay, clock, .. } = *config;
+        // The marker of a class marks a packet when it joins its class or leaves it, never between.
         for (number, class) in self.classes.iter_mut().enumerate() {
             let Some(marker) = class.marker.as_mut().filter(|marker| marker.is_behind()) else { continue };
             let busy_until = if self.fast.is_sending(number) { busy_until } else { Time::ZERO };
             let queue = DrainingQueue { busy_until, waiting: clock.time(class.bytes), delay, clock };
-            class.report.marked += marker.catch_up(now, &queue, packets);
+            marker.catch_up(now, &queue, packets, |_| unreachable!("a class shows its packets when they leave"));
         }
     }
 
