@@ -66,10 +66,10 @@ impl<O: Observer> Fabric<O> {
             self.begin(number);
         }
         let enqueued = self.admit(number, incoming);
-        if O::LISTENS
-            && let Some(trimmed) = self.ports[number as usize].trimmed_now()
-        {
-            self.observer.trimmed(self.now, Hop::of(number, trimmed, &self.packets));
+        if O::LISTENS {
+            for trimmed in self.ports[number as usize].trimmed_now() {
+                self.observer.trimmed(self.now, Hop::of(number, trimmed, &self.packets));
+            }
         }
         if enqueued.outcome == Outcome::Returned {
             return self.return_to_sender(number, incoming);

@@ -97,12 +97,14 @@ pub(super) struct Scheduler {
     pub trimming: Trimming,
 }
 
-/// Random numbers that decide which packet is trimmed, the queued packet that has just been, and whether headers say that it was at the last
-/// hop.
+/// Random numbers that decide which packet is trimmed, the queued packets that have just been, and whether headers say that it was at the
+/// last hop.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trimming {
     pub draws: Rng,
-    pub trimmed: Option<u32>,
+    /// Queued packets trimmed because of the last one that arrived, the newest first: one because its class was full, and one because
+    /// the marker then refused it.
+    pub trimmed: [Option<u32>; 2],
     pub last_hop: bool,
 }
 

@@ -75,7 +75,8 @@ impl Port {
             return Enqueued { outcome: Outcome::Trimmed, ..enqueued };
         };
         let trimmed = self.trim_queued(now, (number, last), packets);
-        self.scheduler_mut().trimming.trimmed = Some(trimmed);
+        let all = &mut self.scheduler_mut().trimming.trimmed;
+        *all = [Some(trimmed), all[0]];
         if reason == DropReason::QueueFull {
             return self.enqueue_class(now, incoming, packets);
         }
@@ -110,9 +111,9 @@ impl Port {
         scheduler.classes[headers].has_room(held, usize::from(busy && scheduler.fast.is_sending(headers)))
     }
 
-    /// Takes the queued packet that has just been trimmed, if there is one.
-    pub fn trimmed_now(&mut self) -> Option<u32> {
-        self.scheduler_mut().trimming.trimmed.take()
+    /// Takes the queued packets that have just been trimmed, in order.
+    pub fn trimmed_now(&mut self) -> impl Iterator<Item = u32> + use<> {
+        std::mem::take(&mut self.scheduler_mut().trimming.trimmed).into_iter().rev().flatten()
     }
 }
 
