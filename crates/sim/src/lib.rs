@@ -35,12 +35,12 @@ pub use observe::frames::{Frames, Tap};
 pub use observe::links::{Frame, LinkRow};
 pub use observe::packet_log::PacketLog;
 pub use observe::record::Record;
-pub use observe::{Observer, OfManyPlaces};
+pub use observe::{Hop, Observer, OfManyPlaces};
 pub use packet::header::{
     Counters, Credit, CreditData, Header, PulledAnswer, PulledData, RateQuery, RoceAnswer, RoceData, TcpAck, TcpData,
 };
 pub use packet::{Flags, PACKET_KINDS, Packet, PacketKind, Slab};
-pub use port::admission::{Incoming, Outcome};
+pub use port::admission::{DropReason, Incoming, Outcome};
 pub use port::clock::Clock;
 pub use port::{ClassReport, Port, PortReport};
 pub use spec::check::Mistake;

@@ -39,7 +39,7 @@ fn an_undisturbed_flow_takes_the_ideal_time() {
 #[test]
 fn reno_fills_the_buffer_and_repairs_what_is_lost() {
     let answer = run(dumbbell("reno", 2, Bytes(20_000_000), 1));
-    assert!(answer.ports[0].dropped > 0, "two Reno flows overflow 250 packets");
+    assert!(answer.ports[0].dropped() > 0, "two Reno flows overflow 250 packets");
     assert!(answer.flows.iter().all(|flow| flow.finish < Time::MAX && flow.delivered == 20_000_000));
     assert!(answer.flows.iter().any(|flow| flow.retransmits > 0));
 }

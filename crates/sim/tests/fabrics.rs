@@ -257,7 +257,7 @@ fn sprayed_packets_are_the_same_in_any_number_of_domains() {
 /// What the fingerprints are to hold does happen in these runs.
 #[test]
 fn the_fabrics_have_what_they_are_for() {
-    let dropped = |it: Network| run(it).ports.iter().map(|port| port.dropped).sum::<u64>();
+    let dropped = |it: Network| run(it).ports.iter().map(|port| port.dropped()).sum::<u64>();
     assert!(dropped(shared_memory()) > 0 && dropped(losses("reno")) > 0 && dropped(losses("dcqcn")) > 0);
     for balancing in [Balancing::Flow, Balancing::Packet] {
         let answer = run(trims(balancing));

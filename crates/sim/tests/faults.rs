@@ -9,7 +9,7 @@ fn fault(micros: u64, link: u32, change: Change) -> Fault {
 }
 
 fn lost(answer: &Answer) -> Vec<usize> {
-    (0..answer.ports.len()).filter(|&port| answer.ports[port].lost > 0).collect()
+    (0..answer.ports.len()).filter(|&port| answer.ports[port].lost() > 0).collect()
 }
 
 /// Its one way is down from 0.2 to 3.2 ms: what goes there meanwhile is lost there and nowhere else, and sent again. Timeouts
@@ -21,7 +21,7 @@ fn a_link_that_is_down_loses_what_goes_there() {
     network.faults = vec![fault(200, up(0), Change::Down), fault(3200, up(0), Change::Up)];
     let answer = run(network);
     assert_eq!(lost(&answer), [up(0) as usize]);
-    assert_eq!(answer.ports.iter().map(|port| port.dropped).sum::<u64>(), 0);
+    assert_eq!(answer.ports.iter().map(|port| port.dropped()).sum::<u64>(), 0);
     assert!(answer.flows[0].timeouts > 0);
     assert_ends_within(&answer, 3.2..8.2);
 }
@@ -84,7 +84,7 @@ fn a_nic_that_takes_in_turn_loses_only_what_is_on_its_wire() {
     let answer = run(network);
     assert_eq!(lost(&answer), [0]);
     // A frame of 12 us and a delay of 1 us: one being sent, and one on the wire at most.
-    assert!(answer.ports[0].lost <= 2, "{}", answer.ports[0].lost);
+    assert!(answer.ports[0].lost() <= 2, "{}", answer.ports[0].lost());
 }
 
 /// The flow's own way goes down at 100 us for good. Switches that never hear of it lose all of it; 500 us later they send it the

@@ -41,7 +41,7 @@ fn every_flow_ends_whatever_is_dropped() {
                         (bytes.div_ceil(1460) + flow.retransmits) as f64 * 1.2 + 0.1
                     });
                     assert!(all, "{name}, {senders} of {bytes} B at {gbps} Gbps into {frames} frames");
-                    dropped += answer.ports.iter().map(|port| port.dropped).sum::<u64>();
+                    dropped += answer.ports.iter().map(|port| port.dropped()).sum::<u64>();
                 }
             }
         }

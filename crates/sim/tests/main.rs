@@ -2,6 +2,7 @@
 
 mod application;
 mod classes;
+mod counts;
 mod credit;
 mod delivery;
 mod dependencies;

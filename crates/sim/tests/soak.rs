@@ -204,8 +204,8 @@ fn every_flow_of_a_random_scenario_ends() {
         let name = network.controls[0].algorithm.name;
         let bytes: Vec<_> = network.flows.iter().map(|flow| flow.bytes.0).collect();
         let answer = run_open(network);
-        dropped += answer.ports.iter().map(|port| port.dropped).sum::<u64>();
-        lost += answer.ports.iter().map(|port| port.lost).sum::<u64>();
+        dropped += answer.ports.iter().map(|port| port.dropped()).sum::<u64>();
+        lost += answer.ports.iter().map(|port| port.lost()).sum::<u64>();
         timeouts += answer.flows.iter().map(|flow| flow.timeouts).sum::<u64>();
         let ended =
             answer.flows.iter().zip(&bytes).all(|(flow, &all)| flow.finish < Time::MAX && flow.delivered == all);

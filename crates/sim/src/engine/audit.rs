@@ -72,8 +72,8 @@ impl Audit<'_> {
 
 /// Packets created = received by hosts + dropped + lost on links + in flight, and those in flight are on the lists of ports.
 fn conservation(ports: &[PortReport], (created, consumed, live): (u64, u64, u64)) -> Vec<String> {
-    let dropped: u64 = ports.iter().map(|p| p.dropped).sum();
-    let lost: u64 = ports.iter().map(|p| p.lost).sum();
+    let dropped: u64 = ports.iter().map(PortReport::dropped).sum();
+    let lost: u64 = ports.iter().map(PortReport::lost).sum();
     let in_flight: u64 = ports.iter().map(|p| p.in_flight).sum();
     let mut problems = Vec::new();
     if created != consumed + dropped + lost + live {

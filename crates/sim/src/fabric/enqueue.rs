@@ -66,10 +66,10 @@ impl<O: Observer> Fabric<O> {
             self.begin(number);
         }
         let enqueued = self.admit(number, incoming);
-        if O::LISTENS
-            && let Some(trimmed) = self.ports[number as usize].trimmed_now()
-        {
-            self.observer.trimmed(self.now, Hop::of(number, trimmed, &self.packets));
+        if O::LISTENS {
+            for trimmed in self.ports[number as usize].trimmed_now() {
+                self.observer.trimmed(self.now, Hop::of(number, trimmed, &self.packets));
+            }
         }
         if enqueued.outcome == Outcome::Returned {
             return self.return_to_sender(number, incoming);
@@ -90,24 +90,25 @@ impl<O: Observer> Fabric<O> {
     /// dropped), the queue and marking.
     fn admit(&mut self, number: u32, incoming: Incoming) -> Enqueued {
         if self.is_link_down(number, incoming) {
-            self.ports[number as usize].drop_link_down();
-            return Enqueued::dropped(DropReason::LinkFault);
+            return self.drop_unadmitted(number, incoming, DropReason::LinkFault);
         }
         let (length, flags) = (self.packets[incoming.packet].bytes(), self.packets[incoming.packet].flags);
         if self.has_watchdogs && flags.is(PacketKind::Data) && self.ports[number as usize].is_storm(flags.class()) {
-            self.ports[number as usize].drop_in_storm(flags.class());
-            return Enqueued::dropped(DropReason::PauseStorm);
+            return self.drop_unadmitted(number, incoming, DropReason::PauseStorm);
         }
         let counts = incoming.from != NIL && self.counts(flags);
         if counts && !self.reserve_memory(number, incoming) {
-            self.ports[number as usize].drop_unadmitted(self.now, incoming.packet, &mut self.packets);
-            return Enqueued::dropped(DropReason::BufferFull);
+            return self.drop_unadmitted(number, incoming, DropReason::BufferFull);
         }
         let enqueued = self.ports[number as usize].enqueue(self.now, incoming, &mut self.packets);
         if counts && let Outcome::Dropped(_) = enqueued.outcome {
             self.release_memory(number, incoming.from, flags.class(), length);
         }
         enqueued
+    }
+
+    fn drop_unadmitted(&mut self, number: u32, incoming: Incoming, reason: DropReason) -> Enqueued {
+        self.ports[number as usize].drop_unadmitted(self.now, incoming, reason, &mut self.packets)
     }
 
     /// Whether the link is down for a packet. Pause frames are never lost.
@@ -145,9 +146,10 @@ impl<O: Observer> Fabric<O> {
             }
         };
         let Some(back) = back else {
-            self.ports[number as usize].drop_header();
-            return self.finish(number, at, Enqueued::dropped(DropReason::QueueFull));
+            let dropped = self.drop_unadmitted(number, incoming, DropReason::QueueFull);
+            return self.finish(number, at, dropped);
         };
+        self.ports[number as usize].record_returned(&self.packets[at]);
         self.finish(number, at, Enqueued::returned());
         self.packets[at].trim(PacketKind::Returned);
         self.enqueue(back, Incoming { class: ClassOverride::None, ..incoming });

@@ -83,12 +83,21 @@ pub struct Enqueued {
     pub arrives: Option<Time>,
 }
 
+impl Outcome {
+    /// The packet was accepted.
+    #[inline]
+    #[must_use]
+    pub const fn accepted(marked: bool) -> Self {
+        if marked { Self::Marked } else { Self::Queued }
+    }
+}
+
 impl Enqueued {
     /// The packet was accepted.
     #[inline]
     #[must_use]
     pub const fn queued(marked: bool, arrives: Option<Time>) -> Self {
-        Self { outcome: if marked { Outcome::Marked } else { Outcome::Queued }, arrives }
+        Self { outcome: Outcome::accepted(marked), arrives }
     }
 
     /// The header of the packet returns to its sender.

@@ -10,9 +10,10 @@ use shallows_cc::units::{Bytes, Time};
 
 use super::config::FULL;
 use super::{Port, PortExtras};
-use crate::packet::{Flags, Slab};
-use crate::port::admission::{ClassOverride, Departure, DropReason, Enqueued, Incoming, Removed};
+use crate::packet::{Flags, Packet, Slab};
+use crate::port::admission::{ClassOverride, Departure, DropReason, Enqueued, Incoming, Outcome, Removed};
 use crate::port::class::{ClassTable, Waiting};
+use crate::port::judge::Judge;
 use crate::port::marker::{Look, Marker};
 use crate::port::scheduler::Scheduler;
 use crate::port::state::{Event, State};
@@ -146,14 +147,13 @@ impl Port {
             of_port.observe_arrival(now, incoming.packet, queue, packets);
             of_port.observe_departure(length);
         }
-        class.report.marked += u64::from(marked);
-        self.counters.marked += u64::from(marked);
+        self.recorder.record(Some(&mut class.report), Outcome::accepted(marked), &packets[incoming.packet]);
         self.busy_until = now + sending;
         let arrives = scheduler.arrives(self.busy_until, sending, length, self.config.delay);
         let arrives = self.link.append(incoming.packet, arrives, packets);
         match self.config.common(length) {
             Some((kind, _)) => self.count_idle(kind),
-            None => self.count(length, sending, Time::ZERO, sending),
+            None => self.count_unqueued(length, sending),
         }
         self.assert_transition(now, before, Event::SendDirectly);
         Some(Enqueued::queued(marked, arrives))
@@ -167,7 +167,7 @@ impl Port {
         let (length, flags) = (packets[at].bytes(), packets[at].flags);
         let number = self.class_for(flags, class);
         if self.scheduler_mut().classes[number].restriction.is_some()
-            && let Some(dropped) = self.police(now, number, length)
+            && let Some(dropped) = self.police(now, number, &packets[at])
         {
             return dropped;
         }
@@ -180,48 +180,44 @@ impl Port {
         let held = self.held_in(now, number) + length;
         let Self { busy_until, config, extras: all, .. } = self;
         let (of_port, scheduler) = extras(all);
-        let Scheduler { fast, classes, has_markers, .. } = scheduler;
-        let being_sent = usize::from(*busy_until > now && fast.is_sending(number));
-        let class = &mut classes[number];
-        if !class.has_room(held, being_sent) {
-            return self.refuse(now, (number, incoming), DropReason::QueueFull, packets);
+        let class = &scheduler.classes[number];
+        let has_room = class.has_room(held, usize::from(*busy_until > now && scheduler.fast.is_sending(number)));
+        let own = scheduler.has_markers && class.marker.is_some();
+        let backlog = scheduler.fast.work + config.clock.time(length) + busy_until.saturating_sub(now);
+        let look = Look { now, queue: if own { held } else { config.clock.bytes(backlog) }, class: number as u8 };
+        match Judge::of_class(number, config, of_port, scheduler).judge(look, has_room, (at, packets)) {
+            Ok(marked) => self.join(now, (number, held), (incoming, marked), packets),
+            Err(reason) => self.refuse(now, (number, incoming), reason, packets),
         }
-        let backlog = fast.work + config.clock.time(length) + busy_until.saturating_sub(now);
-        let own = *has_markers && class.marker.is_some();
-        let queue = if own { held } else { config.clock.bytes(backlog) };
-        let look = Look { now, queue, class: number as u8 };
-        let marker = if *has_markers { class.marker.as_deref_mut().or(of_port.as_mut()) } else { None };
-        let rejected = match marker {
-            Some(marker) => marker.rejects(look, &packets[at], || fast.counted()),
-            None => config.marking.marks(queue) && packets[at].is_dropped_by(config.drops),
-        };
-        if rejected {
-            return self.refuse(now, (number, incoming), DropReason::NotEcnCapable, packets);
-        }
-        self.join(look, held, incoming, packets)
     }
 
-    /// Drops a packet of this length that arrives for class `number`, if the class has a policer without tokens for it.
+    /// Drops a packet that arrives for class `number`, if the class has a policer without tokens for it.
     #[cold]
-    fn police(&mut self, now: Time, number: usize, length: Bytes) -> Option<Enqueued> {
+    fn police(&mut self, now: Time, number: usize, packet: &Packet) -> Option<Enqueued> {
         let policer = self.scheduler_mut().classes[number].policer()?;
-        if policer.admits(now, length) {
+        if policer.admits(now, packet.bytes()) {
             return None;
         }
-        self.count_drop(number);
+        self.record(number, Outcome::Dropped(DropReason::Policed), packet);
         Some(Enqueued::dropped(DropReason::Policed))
     }
 
-    /// Puts a packet into a class that accepts it and then holds `held` bytes.
+    /// Puts a packet, newly marked or not, into a class that accepts it and then holds `held` bytes.
     #[inline(always)]
-    pub(super) fn join(&mut self, look: Look, held: Bytes, incoming: Incoming, packets: &mut Slab) -> Enqueued {
-        let (now, number) = (look.now, usize::from(look.class));
+    pub(super) fn join(
+        &mut self,
+        now: Time,
+        (number, held): (usize, Bytes),
+        (incoming, marked): (Incoming, bool),
+        packets: &mut Slab,
+    ) -> Enqueued {
         let before = self.state(now);
         let Incoming { packet: at, from, .. } = incoming;
-        let length = packets[at].bytes();
-        let Self { busy_until, config, extras: all, histogram, counters, .. } = self;
-        let (of_port, scheduler) = extras(all);
-        let Scheduler { fast, classes, next_at, next_class, waiting, stalls, bytes, has_markers, .. } = scheduler;
+        let packet = &packets[at];
+        let length = packet.bytes();
+        let Self { busy_until, config, extras: all, histogram, recorder, .. } = self;
+        let (_, scheduler) = extras(all);
+        let Scheduler { fast, classes, next_at, next_class, waiting, stalls, bytes, .. } = scheduler;
         let class = &mut classes[number];
         class.report.largest = class.report.largest.max(held);
         class.observe_arrival(length);
@@ -237,18 +233,11 @@ impl Port {
         fast.work += config.clock.time(length);
         *bytes += length;
         stalls.open(now, fast.work, *busy_until, histogram);
-        counters.largest = counters.largest.max(fast.work + busy_until.saturating_sub(now));
-        let marker = if *has_markers { class.marker.as_deref_mut().or(of_port.as_mut()) } else { None };
-        let marked = match marker {
-            Some(marker) => marker.at == MarkAt::Enqueue && marker.marks(look, (at, packets), || fast.counted()),
-            None => config.marking.marks(look.queue) && packets[at].mark(),
-        };
-        if marked {
-            class.report.marked += 1;
-            counters.marked += 1;
-        }
+        recorder.largest = recorder.largest.max(fast.work + busy_until.saturating_sub(now));
+        let enqueued = Enqueued::queued(marked, None);
+        recorder.record(Some(&mut class.report), enqueued.outcome, packet);
         self.assert_transition(now, before, Event::Enqueue);
-        Enqueued::queued(marked, None)
+        enqueued
     }
 
     /// Tells the marker of a packet that arrives, whether or not it is accepted.
@@ -293,9 +282,7 @@ impl Port {
         match marker.judge_head((now, now - since), (chosen, class.bytes), &packets[packet]) {
             HeadAction::Send => return None,
             HeadAction::Mark => {
-                let marked = u64::from(packets[packet].mark());
-                self.counters.marked += marked;
-                class.report.marked += marked;
+                self.mark_queued(chosen, &mut packets[packet]);
                 return None;
             }
             HeadAction::Drop => {}
@@ -305,9 +292,15 @@ impl Port {
             self.trim_queued(now, (chosen, 0), packets);
             return Some((packet, Removed::Trimmed));
         }
-        self.count_drop(chosen);
-        let Waiting { packet, from, .. } = self.remove(now, (chosen, 0), packets);
-        Some((packet, Removed::Dropped(Departure::of(&packets[packet], from))))
+        let (packet, dropped) = self.drop_queued(now, (chosen, 0), DropReason::StandingQueue, packets);
+        Some((packet, Removed::Dropped(dropped)))
+    }
+
+    /// Marks a packet that waits in a class.
+    pub(super) fn mark_queued(&mut self, class: usize, packet: &mut Packet) {
+        if packet.mark() {
+            self.record(class, Outcome::Marked, packet);
+        }
     }
 
     /// Begins to send a packet, if the link is free and one may be sent.
@@ -335,7 +328,7 @@ impl Port {
     #[inline(always)]
     fn send(&mut self, now: Time, chosen: usize, packets: &mut Slab) -> Departure {
         let before = self.state(now);
-        let Self { busy_until, config, extras: all, work, histogram, counters, link, .. } = self;
+        let Self { busy_until, config, extras: all, histogram, recorder, link, .. } = self;
         let (of_port, scheduler) = extras(all);
         // The backlog stays the same when a queued packet begins to be sent; if it was falling, it goes on falling.
         let stalled = scheduler.stalls.is_stalled() || *busy_until < now;
@@ -372,18 +365,14 @@ impl Port {
             let marker = class.marker.as_deref_mut().or(of_port.as_mut());
             if let Some(marker) = marker.filter(|marker| marker.at == MarkAt::Dequeue) {
                 let look = Look { now, queue: left_behind, class: chosen as u8 };
-                let marked = marker.marks(look, (waiting.packet, packets), || fast.counted());
-                class.report.marked += u64::from(marked);
-                counters.marked += u64::from(marked);
+                if marker.marks(look, (waiting.packet, packets), || fast.counted()) {
+                    recorder.record(Some(&mut class.report), Outcome::Marked, &packets[waiting.packet]);
+                }
             }
         }
         let waited = stalls.waited(now, waiting.since);
         class.report.count(length, waited, sending, 1);
-        counters.sent += 1;
-        counters.sent_bytes += length.0;
-        counters.sojourn += u128::from((now - waiting.since + sending).0);
-        counters.area += u128::from(sending.0) * u128::from(2 * waited.0 + sending.0);
-        *work += sending;
+        recorder.send(length, sending, waited, now - waiting.since + sending);
         let arrives = scheduler.arrives(*busy_until, sending, length, config.delay);
         scheduler.reschedule(*busy_until, packets);
         let arrives = link.append(waiting.packet, arrives, packets);

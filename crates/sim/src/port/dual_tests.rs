@@ -77,7 +77,7 @@ impl Run {
         let (number, size) = (row.number("packet") as u32, Bytes(row.number("size_B") as u64));
         let ecn = CODE_POINTS[row.number("ecn_in") as usize];
         let at = self.packets.insert(Packet::new(number, size, ecn, &Header::Bare), Header::Bare);
-        self.port.enqueue(now, Incoming::local(at), &mut self.packets).outcome == Outcome::Queued
+        !matches!(self.port.enqueue(now, Incoming::local(at), &mut self.packets).outcome, Outcome::Dropped(_))
     }
 
     /// The link asks for a packet: what happens to the next one, its number, code point and time in the queue in ns.

@@ -5,7 +5,7 @@ use shallows_cc::units::Time;
 use super::Port;
 use super::dispatch::extras;
 use crate::packet::Slab;
-use crate::port::admission::Departure;
+use crate::port::admission::{Departure, DropReason, Outcome};
 use crate::port::class::{Class, Waiting};
 use crate::port::state::Event;
 use crate::spec::fault::Change;
@@ -87,15 +87,7 @@ impl Port {
     pub fn drop_storm(&mut self, now: Time, traffic_class: u8, packets: &mut Slab) -> Option<(u32, Departure)> {
         let data = self.config.table.data_class(traffic_class);
         self.scheduler()?.classes[data].queue.front()?;
-        let Waiting { packet, from, .. } = self.remove(now, (data, 0), packets);
-        self.count_drop(data);
-        Some((packet, Departure::of(&packets[packet], from)))
-    }
-
-    /// Counts a packet that the watchdog drops on arrival.
-    pub fn drop_in_storm(&mut self, traffic_class: u8) {
-        let data = self.config.table.data_class(traffic_class);
-        self.count_drop(data);
+        Some(self.drop_queued(now, (data, 0), DropReason::PauseStorm, packets))
     }
 
     /// Whether the data of any traffic class is paused.
@@ -138,16 +130,27 @@ impl Port {
         let position = |class: &Class| class.queue.iter().position(is_lost);
         let mut classes = self.scheduler_mut().classes.iter().enumerate();
         let place = classes.find_map(|(number, class)| Some((number, position(class)?)))?;
+        Some(self.drop_queued(now, place, DropReason::LinkFault, packets))
+    }
+
+    /// Removes the packet at this place of this class, which is dropped.
+    pub(super) fn drop_queued(
+        &mut self,
+        now: Time,
+        place: (usize, usize),
+        reason: DropReason,
+        packets: &mut Slab,
+    ) -> (u32, Departure) {
         let Waiting { packet, from, .. } = self.remove(now, place, packets);
-        self.scheduler_mut().lost += 1;
-        Some((packet, Departure::of(&packets[packet], from)))
+        self.record(place.0, Outcome::Dropped(reason), &packets[packet]);
+        (packet, Departure::of(&packets[packet], from))
     }
 
     /// Removes the packet at this place of this class: the backlog falls by as much at once.
     pub(super) fn remove(&mut self, now: Time, (number, place): (usize, usize), packets: &mut Slab) -> Waiting {
         self.catch_up_markers(now, packets);
         let before = self.state(now);
-        let Self { busy_until, config, extras: all, histogram, counters, .. } = self;
+        let Self { busy_until, config, extras: all, histogram, recorder, .. } = self;
         let (_, scheduler) = extras(all);
         scheduler.stalls.close(now, scheduler.fast.work, *busy_until, histogram);
         let class = &mut scheduler.classes[number];
@@ -160,21 +163,11 @@ impl Port {
         }
         scheduler.fast.work -= sending;
         scheduler.bytes -= length;
-        counters.area += u128::from(sending.0) * u128::from(2 * waited.0);
+        recorder.area += u128::from(sending.0) * u128::from(2 * waited.0);
         scheduler.invalidate_next();
         scheduler.stalls.open(now, scheduler.fast.work, *busy_until, histogram);
         self.assert_transition(now, before, Event::Remove);
         waiting
-    }
-
-    /// Counts a packet that is dropped because the link is down.
-    pub fn drop_link_down(&mut self) {
-        self.scheduler_mut().lost += 1;
-    }
-
-    /// Packets lost or dropped so far because the link was down.
-    pub(super) fn lost_at_port(&self) -> u64 {
-        self.scheduler().map_or(0, |scheduler| scheduler.lost)
     }
 
     fn queued(&self) -> impl Iterator<Item = &Waiting> {

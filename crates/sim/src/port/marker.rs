@@ -214,13 +214,12 @@ impl Marker {
         }
     }
 
-    /// Tells the marker of a packet that joins a FIFO queue. Returns whether it is newly marked.
-    pub(crate) fn enqueue(&mut self, now: Time, at: u32, queue: Bytes, packets: &mut Slab) -> bool {
-        self.waiting += packets[at].bytes();
+    /// Tells the marker of a packet that joins a FIFO queue.
+    pub(crate) fn join(&mut self, at: u32, length: Bytes) {
+        self.waiting += length;
         if self.next == NIL {
             self.next = at;
         }
-        self.at == MarkAt::Enqueue && self.marks(Look { now, queue, class: 0 }, (at, packets), || 0)
     }
 
     /// The packet that begins to be sent next.
@@ -235,10 +234,9 @@ impl Marker {
     }
 
     /// Tells the point, in order, of all departures and wakes up to `now`. No packet has joined since the last call, so that the queue
-    /// at any time follows from the end of the backlog. Returns the number of packets that are newly marked.
+    /// at any time follows from the end of the backlog. Packets that are newly marked are shown to `record`.
     #[inline(never)]
-    pub fn catch_up(&mut self, now: Time, queue: &DrainingQueue, packets: &mut Slab) -> u64 {
-        let mut marked = 0;
+    pub fn catch_up(&mut self, now: Time, queue: &DrainingQueue, packets: &mut Slab, mut record: impl FnMut(&Packet)) {
         loop {
             let begins = match self.next {
                 NIL => Time::MAX,
@@ -246,10 +244,13 @@ impl Marker {
             };
             let wake = self.point.next_wake().unwrap_or(Time::MAX);
             if wake.min(begins) > now {
-                return marked;
+                return;
             }
             if wake > begins {
-                marked += u64::from(self.leave(begins, packets));
+                let leaving = self.next;
+                if self.leave(begins, packets) {
+                    record(&packets[leaving]);
+                }
                 continue;
             }
             let backlog = queue.waiting + queue.busy_until.saturating_sub(wake);

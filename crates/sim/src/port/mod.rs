@@ -15,6 +15,7 @@ use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, MIN_FRAME, Rate, Time};
 
 use crate::packet::{NIL, Packet, Slab};
+use crate::port::admission::Outcome;
 use crate::randomness::Randomness;
 use crate::spec::ports::{Marking, PortSpec};
 
@@ -30,6 +31,7 @@ mod dual;
 mod dual_tests;
 mod fifo;
 pub mod histogram;
+mod judge;
 pub(crate) mod link;
 mod link_state;
 pub mod loss_model;
@@ -52,13 +54,12 @@ mod two_queues;
 
 pub use class::ClassReport;
 pub(crate) use config::PortConfig;
-pub use counters::Counters;
 pub use report::{Carried, PortReport};
 
 use class::Class;
 use clock::Clock;
 use config::FULL;
-use counters::Warmup;
+use counters::Recorder;
 use histogram::Histogram;
 use link::{Link, LinkTarget};
 use loss_model::LossModel;
@@ -81,11 +82,7 @@ pub struct Port {
     histogram: Histogram,
     /// The node of the port.
     pub from: u32,
-    /// Counters of the warm-up, if there was one.
-    warmup: Option<Box<Warmup>>,
-    /// Time to send the packets accepted since the warm-up.
-    work: Time,
-    counters: Counters,
+    recorder: Recorder,
 }
 
 /// The longest possible frame.
@@ -111,10 +108,8 @@ impl Port {
             extras: None,
             idle_frames: [0; 2],
             link: Link::new(spec.to),
-            counters: Counters::default(),
+            recorder: Recorder::default(),
             histogram: Histogram::new(Clock::new(spec.rate).time(mtu)),
-            work: Time::ZERO,
-            warmup: None,
             from: spec.from,
         }
     }
@@ -336,6 +331,12 @@ impl Port {
         waiting + self.busy_until.saturating_sub(now)
     }
 
+    /// Records what became of a packet, of this class if the port has classes.
+    pub(super) fn record(&mut self, class: usize, outcome: Outcome, packet: &Packet) {
+        let class = self.extras.as_mut().and_then(|extras| extras.scheduler.classes.get_mut(class));
+        self.recorder.record(class.map(|class| &mut class.report), outcome, packet);
+    }
+
     /// Tells the marker of a packet that arrives, whether or not it is accepted.
     #[inline(always)]
     fn observe_arrival(&mut self, now: Time, at: u32, packets: &mut Slab) {
@@ -371,7 +372,7 @@ impl Port {
         if let Some(marker) = extras.marker.as_mut().filter(|marker| marker.is_behind()) {
             let PortConfig { delay, clock, .. } = *self.config;
             let queue = DrainingQueue { busy_until: self.busy_until, waiting, delay, clock };
-            self.counters.marked += marker.catch_up(now, &queue, packets);
+            marker.catch_up(now, &queue, packets, |packet| self.recorder.record(None, Outcome::Marked, packet));
         }
         if extras.scheduler.class_wakes {
             extras.scheduler.catch_up_classes(now, self.busy_until, &self.config, packets);

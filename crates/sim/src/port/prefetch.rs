@@ -20,7 +20,7 @@ impl Port {
             extras.scheduler.prefetch();
             prefetch(&self.histogram);
         } else if self.busy_until > then {
-            prefetch(&self.counters);
+            prefetch(&self.recorder);
             self.prefetch_bins(self.busy_until - then, packet.bytes());
         }
     }
@@ -50,8 +50,8 @@ impl Port {
 
     /// Prefetches what sending a packet of a class changes, besides that class.
     pub(crate) fn prefetch_scheduler(&self) {
-        prefetch(&self.work);
-        prefetch(&self.counters.sent);
+        prefetch(&self.recorder);
+        prefetch(&self.recorder.area);
         // Whether it has classes is in memory that has not arrived yet.
         if let Some(extras) = &self.extras {
             extras.scheduler.prefetch();

@@ -7,7 +7,7 @@ use super::dispatch::extras;
 use crate::packet::Slab;
 use crate::port::class::{Class, ClassReport};
 use crate::port::clock::Clock;
-use crate::port::counters::{Counters, Warmup};
+use crate::port::counters::{Counters, Recorder};
 use crate::port::histogram::Distribution;
 
 /// Traffic that a link has carried in a run, or the part of it that arrived in one domain.
@@ -43,8 +43,8 @@ impl std::iter::Sum for Carried {
 pub struct PortReport {
     /// Counters after the warm-up.
     pub counters: Counters,
-    /// Packets dropped during the warm-up.
-    pub dropped_in_warmup: u64,
+    /// Counters of the warm-up.
+    pub in_warmup: Counters,
     /// Time spent sending after the warm-up.
     pub busy: Time,
     /// Integral of the backlog over time after the warm-up, in square picoseconds.
@@ -57,18 +57,26 @@ pub struct PortReport {
     pub clock: Clock,
     /// Packets queued or on the wire when the run ended.
     pub in_flight: u64,
-    /// Packets dropped in the whole run.
-    pub dropped: u64,
-    /// Packets lost in the whole run because of faults of the link.
-    pub lost: u64,
-    /// The part of those that was lost during the warm-up.
-    pub lost_in_warmup: u64,
     /// Packets taken from the link in the whole run, including the lost ones.
     pub delivered: u64,
     /// Sum over all deliveries of a hash of time and packet.
     pub fingerprint: u64,
     /// The classes, if the port has any.
     pub classes: Vec<ClassReport>,
+}
+
+impl PortReport {
+    /// Packets dropped in the whole run.
+    #[must_use]
+    pub const fn dropped(&self) -> u64 {
+        self.in_warmup.dropped + self.counters.dropped
+    }
+
+    /// Packets lost in the whole run because of faults of the link.
+    #[must_use]
+    pub const fn lost(&self) -> u64 {
+        self.in_warmup.lost + self.counters.lost
+    }
 }
 
 /// Contribution of queued packets and classes to the statistics of a port.
@@ -97,13 +105,9 @@ impl Port {
             self.end_class_warmup(now);
         }
         let sending = self.busy_until.saturating_sub(now);
-        let Counters { sent, dropped, .. } = std::mem::take(&mut self.counters);
-        let late = self.warmup.take().unwrap_or_default().late;
-        let lost = self.lost_at_port() + lost;
-        self.warmup = Some(Box::new(Warmup { sent, dropped, lost, backlog: sending, late }));
-        self.counters.area = square(sending);
-        self.counters.largest = self.backlog(now);
-        self.work = Time::ZERO;
+        self.recorder.end_warmup(lost, sending);
+        self.recorder.area = square(sending);
+        self.recorder.largest = self.backlog(now);
         self.histogram.clear();
         if scheduled {
             let (_, scheduler) = extras(&mut self.extras);
@@ -115,14 +119,15 @@ impl Port {
 
     /// Packets dropped so far, and packets lost at the port because of faults of its link.
     pub(crate) fn lost_here(&self) -> (u64, u64) {
-        (self.warmup.as_ref().map_or(0, |warmup| warmup.dropped) + self.counters.dropped, self.lost_at_port())
+        let (before, after) = (self.recorder.warmup().counters, self.recorder.counters());
+        (before.dropped + after.dropped, before.lost + after.lost)
     }
 
     /// Reports the statistics of the `span` that ends now, in which the link carried `carried`.
     #[must_use]
     pub fn report(&mut self, now: Time, span: Time, carried: Carried, packets: &Slab) -> PortReport {
         self.flush_counts();
-        let warmup = self.warmup.as_deref().copied().unwrap_or_default();
+        let warmup = self.recorder.warmup();
         let sending = self.busy_until.saturating_sub(now);
         let queued = if self.is_scheduled() {
             self.report_queued(now, packets)
@@ -130,29 +135,19 @@ impl Port {
             self.histogram.end(sending);
             Queued::default()
         };
-        let busy = warmup.backlog + self.work - sending;
-        let backlogs = self.histogram.finish(span.saturating_sub(busy + queued.stalled), self.counters.largest);
-        let [before, after] = warmup.late;
-        let Counters { sent, sent_bytes, sojourn, marked, .. } = self.counters;
-        let counters = Counters {
-            sent: sent + before.sent - after.sent,
-            sent_bytes: sent_bytes + before.sent_bytes - after.sent_bytes,
-            sojourn: sojourn + before.sojourn - after.sojourn,
-            marked: marked + before.marked - after.marked,
-            ..self.counters
-        };
+        let Recorder { work, largest, area, .. } = self.recorder;
+        let busy = warmup.backlog + work - sending;
+        let backlogs = self.histogram.finish(span.saturating_sub(busy + queued.stalled), largest);
+        let counters = self.recorder.measured();
         PortReport {
-            counters,
-            dropped_in_warmup: warmup.dropped,
+            in_flight: warmup.counters.sent + self.recorder.counters().sent - carried.delivered + queued.packets,
+            counters: Counters { lost: counters.lost + carried.lost - warmup.lost_on_wire, ..counters },
+            in_warmup: Counters { lost: warmup.counters.lost + warmup.lost_on_wire, ..warmup.counters },
             busy,
-            area: (self.counters.area + queued.area - square(sending)) / 2,
-            largest: self.counters.largest,
+            area: (area + queued.area - square(sending)) / 2,
+            largest,
             backlogs,
             clock: self.config.clock,
-            in_flight: warmup.sent + sent - carried.delivered + queued.packets,
-            dropped: warmup.dropped + self.counters.dropped,
-            lost: self.lost_at_port() + carried.lost,
-            lost_in_warmup: warmup.lost,
             delivered: carried.delivered,
             fingerprint: carried.fingerprint,
             classes: queued.classes,

@@ -98,17 +98,17 @@ pub(super) struct Scheduler {
     arrivals: Option<Box<Arrivals>>,
     /// End of the rest during which the link went down. Its frame is still on the wire, and no later one may overtake it.
     rested_until: Time,
-    /// Packets lost because the link was down.
-    pub lost: u64,
     pub trimming: Trimming,
 }
 
-/// Random numbers that decide which packet is trimmed, the queued packet that has just been, and whether headers say that it was at the last
-/// hop.
+/// Random numbers that decide which packet is trimmed, the queued packets that have just been, and whether headers say that it was at the
+/// last hop.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trimming {
     pub draws: Rng,
-    pub trimmed: Option<u32>,
+    /// Queued packets trimmed because of the last one that arrived, the newest first: one because its class was full, and one because
+    /// the marker then refused it.
+    pub trimmed: [Option<u32>; 2],
     pub last_hop: bool,
 }
 
@@ -221,11 +221,12 @@ impl Scheduler {
     #[inline(never)]
     pub(crate) fn catch_up_classes(&mut self, now: Time, busy_until: Time, config: &PortConfig, packets: &mut Slab) {
         let PortConfig { delay, clock, .. } = *config;
+        // The marker of a class marks a packet when it joins its class or leaves it, never between.
         for (number, class) in self.classes.iter_mut().enumerate() {
             let Some(marker) = class.marker.as_mut().filter(|marker| marker.is_behind()) else { continue };
             let busy_until = if self.fast.is_sending(number) { busy_until } else { Time::ZERO };
             let queue = DrainingQueue { busy_until, waiting: clock.time(class.bytes), delay, clock };
-            class.report.marked += marker.catch_up(now, &queue, packets);
+            marker.catch_up(now, &queue, packets, |_| unreachable!("a class shows its packets when they leave"));
         }
     }
 

@@ -76,7 +76,7 @@ fn a_buffer_of_three_packets_holds_three() {
     let mut packets = Slab::default();
     let mut port = port(3, None);
     assert_eq!(five_at_once(&mut port, &mut packets).len(), 3);
-    assert_eq!(port.report(FRAME * 10, FRAME * 10, port.carried(), &packets).dropped, 2);
+    assert_eq!(port.report(FRAME * 10, FRAME * 10, port.carried(), &packets).dropped(), 2);
 }
 
 #[test]

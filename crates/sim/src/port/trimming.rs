@@ -13,9 +13,11 @@
 use shallows_cc::units::{MIN_FRAME, Time};
 
 use super::Port;
+use super::dispatch::extras;
 use crate::packet::{Flags, PacketKind, Slab};
 use crate::port::admission::{ClassOverride, DropReason, Enqueued, Incoming, Outcome};
 use crate::port::class::Waiting;
+use crate::port::judge::Judge;
 use crate::port::marker::Look;
 
 impl Port {
@@ -35,7 +37,7 @@ impl Port {
         if self.may_trim(number, flags) {
             return self.trim(now, (number, incoming), reason, packets);
         }
-        self.count_drop(number);
+        self.record(number, Outcome::Dropped(reason), &packets[incoming.packet]);
         Enqueued::dropped(reason)
     }
 
@@ -51,11 +53,6 @@ impl Port {
         self.scheduler_mut().classes[number].spec.trims && flags.has(Flags::TRIMS)
     }
 
-    pub(super) fn count_drop(&mut self, number: usize) {
-        self.scheduler_mut().classes[number].report.dropped += 1;
-        self.counters.dropped += 1;
-    }
-
     /// Trims a packet of class `number`: the incoming one, or the last one that waits.
     fn trim(
         &mut self,
@@ -65,7 +62,6 @@ impl Port {
         packets: &mut Slab,
     ) -> Enqueued {
         if !self.has_room_for_header(now, packets[incoming.packet].flags) {
-            self.counters.trimmed += 1;
             return Enqueued::returned();
         }
         let scheduler = self.scheduler_mut();
@@ -74,12 +70,13 @@ impl Port {
         // A packet of a transport that does not know trimming stays whole: its receiver would take the header for the data.
         let Some(last) = last.filter(|&last| packets[queue[last].packet].flags.has(Flags::TRIMS)) else {
             packets[incoming.packet].trim_at(scheduler.trimming.last_hop);
-            self.counters.trimmed += 1;
+            self.record(number, Outcome::Trimmed, &packets[incoming.packet]);
             let enqueued = self.enqueue_class(now, incoming, packets);
             return Enqueued { outcome: Outcome::Trimmed, ..enqueued };
         };
         let trimmed = self.trim_queued(now, (number, last), packets);
-        self.scheduler_mut().trimming.trimmed = Some(trimmed);
+        let all = &mut self.scheduler_mut().trimming.trimmed;
+        *all = [Some(trimmed), all[0]];
         if reason == DropReason::QueueFull {
             return self.enqueue_class(now, incoming, packets);
         }
@@ -88,14 +85,18 @@ impl Port {
         let held = self.held(now, packets[incoming.packet].flags, incoming.class) + length;
         let own = self.scheduler_mut().classes[number].marker.is_some();
         let queue = if own { held } else { self.queue(now) + length };
-        self.join(Look { now, queue, class: number as u8 }, held, incoming, packets)
+        let look = Look { now, queue, class: number as u8 };
+        let (of_port, scheduler) = extras(&mut self.extras);
+        let mut judge = Judge::of_class(number, &self.config, of_port, scheduler);
+        let marked = judge.marks(look, (incoming.packet, packets));
+        self.join(now, (number, held), (incoming, marked), packets)
     }
 
     /// Trims the packet at this place of a class, and moves its header to the class of headers, which has room. Returns the packet.
     pub(super) fn trim_queued(&mut self, now: Time, place: (usize, usize), packets: &mut Slab) -> u32 {
-        self.counters.trimmed += 1;
         let Waiting { packet, from, .. } = self.remove(now, place, packets);
         packets[packet].trim_at(self.scheduler_mut().trimming.last_hop);
+        self.record(place.0, Outcome::Trimmed, &packets[packet]);
         self.enqueue_class(now, Incoming { packet, from, class: ClassOverride::None }, packets);
         packet
     }
@@ -110,9 +111,9 @@ impl Port {
         scheduler.classes[headers].has_room(held, usize::from(busy && scheduler.fast.is_sending(headers)))
     }
 
-    /// Takes the queued packet that has just been trimmed, if there is one.
-    pub fn trimmed_now(&mut self) -> Option<u32> {
-        self.scheduler_mut().trimming.trimmed.take()
+    /// Takes the queued packets that have just been trimmed, in order.
+    pub fn trimmed_now(&mut self) -> impl Iterator<Item = u32> + use<> {
+        std::mem::take(&mut self.scheduler_mut().trimming.trimmed).into_iter().rev().flatten()
     }
 }
 
@@ -153,7 +154,8 @@ mod tests {
         assert!((0..8).all(|_| offer() == Outcome::Queued));
         let itself = (0..1000).filter(|_| offer() == Outcome::Trimmed).count();
         assert!(itself.abs_diff(500) <= 80, "{itself} of 1000");
-        assert_eq!((port.counters.trimmed, port.counters.dropped), (1000, 0));
+        let counters = port.recorder.counters();
+        assert_eq!((counters.trimmed, counters.dropped), (1000, 0));
         let whole = |class: usize| port.scheduler_mut().classes[class].queue.len();
         assert_eq!([1, 0].map(whole), [8, 1000]);
     }
@@ -193,7 +195,8 @@ mod tests {
         assert!(itself.abs_diff(500) <= 80, "{itself} of 1000");
         assert_eq!(offer(false, Ecn::NotEct), Outcome::Dropped(DropReason::NotEcnCapable));
         assert_eq!(offer(true, Ecn::Ect0), Outcome::Marked);
-        assert_eq!((port.counters.trimmed, port.counters.dropped, port.counters.marked), (1000, 1, 1));
+        let counters = port.recorder.counters();
+        assert_eq!((counters.trimmed, counters.dropped, counters.marked), (1000, 1, 1));
         let whole = |class: usize| port.scheduler_mut().classes[class].queue.len();
         assert_eq!([1, 0].map(whole), [5, 1000]);
     }

@@ -10,11 +10,10 @@ use shallows_cc::units::Time;
 
 use super::Port;
 use super::config::FULL;
-use crate::packet::{Packet, Slab};
-use crate::port::admission::{Departure, DropReason, Enqueued, Incoming, Removed};
+use crate::packet::Slab;
+use crate::port::admission::{DropReason, Enqueued, Incoming, Removed};
 use crate::port::class::{Class, Waiting};
 use crate::port::dual::{Draws, Dual, queue_of};
-use crate::port::marker::Look;
 use crate::port::scheduler::Scheduler;
 use crate::port::sharing::Sharing;
 
@@ -62,19 +61,11 @@ impl Port {
             HeadAction::Send
         };
         let of_class = classes[class].bytes + length;
-        match action {
-            HeadAction::Send => {}
-            HeadAction::Mark => self.mark_in(class, &mut packets[incoming.packet]),
-            HeadAction::Drop => return self.refuse(now, (class, incoming), DropReason::StandingQueue, packets),
+        if action == HeadAction::Drop {
+            return self.refuse(now, (class, incoming), DropReason::StandingQueue, packets);
         }
-        let look = Look { now, queue: held, class: class as u8 };
-        self.join(look, of_class, incoming, packets)
-    }
-
-    fn mark_in(&mut self, class: usize, packet: &mut Packet) {
-        let marked = u64::from(packet.mark());
-        self.counters.marked += marked;
-        self.scheduler_mut().classes[class].report.marked += marked;
+        let marked = action == HeadAction::Mark && packets[incoming.packet].mark();
+        self.join(now, (class, of_class), (incoming, marked), packets)
     }
 
     /// Judges the packet that is about to be sent, and removes it if it is dropped.
@@ -93,17 +84,16 @@ impl Port {
         match dual.judge(&judged, DualPi2::judge) {
             HeadAction::Send => return None,
             HeadAction::Mark => {
-                self.mark_in(chosen, &mut packets[packet]);
+                self.mark_queued(chosen, &mut packets[packet]);
                 return None;
             }
             HeadAction::Drop => {}
         }
-        self.count_drop(chosen);
-        let Waiting { packet, from, .. } = self.remove(now, (chosen, 0), packets);
+        let (packet, dropped) = self.drop_queued(now, (chosen, 0), DropReason::StandingQueue, packets);
         let scheduler = self.scheduler_mut();
         if scheduler.waiting == 0 {
             scheduler.two_queues().0.law.reset_credit();
         }
-        Some((packet, Removed::Dropped(Departure::of(&packets[packet], from))))
+        Some((packet, Removed::Dropped(dropped)))
     }
 }

@@ -282,9 +282,14 @@ impl Network {
                 discipline,
                 "classes, which {kind} needs"
             );
-            let queues = port.discipline.map_or(0, |number| self.disciplines[number as usize].classes.len());
-            let has_two = chosen.dual_queue(port.rate).is_none() || queues == 2;
-            ensure!(has_two, "links.discipline[{at}]", discipline, "two classes, which {kind} needs");
+            let classes = port.discipline.map_or(&[][..], |number| &self.disciplines[number as usize].classes);
+            let are_queues = classes.len() == 2 && classes.iter().all(|class| !class.trims);
+            ensure!(
+                are_queues || chosen.dual_queue(port.rate).is_none(),
+                "links.discipline[{at}]",
+                discipline,
+                "two classes that do not trim, which {kind} needs"
+            );
         }
         Ok(())
     }
