@@ -26,7 +26,7 @@ impl<O: Observer> Fabric<O> {
     /// Puts a packet into a port that may be down, share memory, have classes or a marker.
     // Four numbers are passed in registers, a struct of three of them is not.
     #[inline(never)]
-    fn enqueue_checked(&mut self, number: u32, packet: u32, from: u32, class: ClassOverride) -> Outcome {
+    pub(super) fn enqueue_checked(&mut self, number: u32, packet: u32, from: u32, class: ClassOverride) -> Outcome {
         let incoming = Incoming { packet, from, class };
         if !self.ports[number as usize].is_scheduled() {
             // A port without classes is never down and shares no memory.

@@ -201,7 +201,18 @@ impl<O: Observer> Fabric<O> {
         let late = port.loss_model().and_then(|model| model.take_late(*now, packets));
         let at = late.expect("an event of a link is the arrival of its first packet, or of a late one");
         port.link.deliver_late(*now, &packets[at]);
-        self.pass_on(number, at, NIL)
+        let node = port.link.to;
+        self.hops += 1;
+        if O::LISTENS {
+            self.observer.delivered(*now, Hop::of(number, at, packets));
+        }
+        if node < self.network.hosts {
+            return Delivery::AtHost(at);
+        }
+        let out = self.routes.next(&mut self.packets[at]).or_else(|| self.choose(node, at));
+        let out = out.expect("a flow is only set up where there is a path");
+        self.enqueue_checked(out, at, number, ClassOverride::None);
+        Delivery::Forwarded
     }
 
     #[inline(always)]
@@ -209,15 +220,8 @@ impl<O: Observer> Fabric<O> {
         let Self { packets, ports, now, .. } = self;
         let ports: &mut [Port] = ports;
         let link = &mut ports[number as usize].link;
+        let node = link.to;
         let (at, behind) = (link.deliver(*now, packets), link.head());
-        self.pass_on(number, at, behind)
-    }
-
-    /// Gives a packet that has arrived to the host or the next port, and schedules the arrival of the one `behind` it.
-    #[inline(always)]
-    fn pass_on(&mut self, number: u32, at: u32, behind: u32) -> Delivery {
-        let Self { packets, ports, now, .. } = self;
-        let node = ports[number as usize].link.to;
         self.hops += 1;
         if O::LISTENS {
             self.observer.delivered(*now, Hop::of(number, at, packets));
