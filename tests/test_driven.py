@@ -1,5 +1,6 @@
 """Networks that a program drives: the run of the log is the same run, and wrong calls change nothing."""
 
+import collections
 import os
 import random
 import signal
@@ -524,6 +525,115 @@ def test_after_an_interrupt_the_run_goes_on():
             return fingerprint(network.run())
 
     assert run(True) == run(False)
+
+
+SEQUENCES = int(os.environ.get("SHALLOWS_SEQUENCES", "40"))
+"""SHALLOWS_SEQUENCES=2000 tries 2,000 sequences of interrupted calls."""
+
+
+class Interrupts:
+    """Ctrl-C in calls, after times as long as a step of Python, a call or several; `count` were raised."""
+
+    def __init__(self, dice):
+        self._dice, self._armed, self.count = dice, False, 0
+
+    def hear(self, *_):
+        if self._armed:
+            self._armed = False  # at most one in a call
+            self.count += 1
+            raise KeyboardInterrupt
+
+    def call(self, call):
+        """Make a call, whose callback may raise."""
+        after_s = self._dice.choice((1e-5, 1e-4, 1e-3)) * (0.1 + self._dice.random())
+        with suppress(KeyboardInterrupt):
+            with suppress(ZeroDivisionError, sh.ScenarioError):
+                self._armed = True
+                signal.setitimer(signal.ITIMER_REAL, after_s)
+                call()
+            self._armed = False
+
+
+def planned(dice):
+    """Times of the clock in ps; then the messages that start at a time then or later."""
+    clock, plan = 0, []
+    for _ in range(dice.randint(3, 12)):
+        clock += dice.randint(1, 60) * 10**6
+        rows = []
+        for _ in range(dice.randint(0, 3)):
+            src = dice.randrange(4)
+            rows.append((src, (src + dice.randint(1, 3)) % 4, dice.randint(1, 60_000)))
+        plan.append((clock, f"{clock + dice.randrange(30 * 10**6)}ps", rows))
+    return plan
+
+
+def performed(plan, dice, call):
+    """The run of a sequence each of whose calls `call` makes, and how often each callback was called."""
+    called = collections.Counter()
+
+    def on_done(message):
+        if message.network is network:  # a copy has its own messages
+            called[message.number] += 1
+        if message.number % 7 == 3:
+            raise ZeroDivisionError
+
+    def until(target, is_done):
+        for _ in range(100):
+            if is_done():
+                return
+            call(target)
+        raise AssertionError("no progress in 100 calls")
+
+    sent = 0
+    with sh.open(STAR) as network:
+        for clock_ps, start, rows in plan:
+            if dice.random() < 0.5:
+                call(lambda to=clock_ps: network.advance(until="completion", limit=f"{to}ps"))
+            until(
+                lambda to=clock_ps: network.advance(until=f"{to}ps"),
+                lambda to=clock_ps: network.clock_ps >= to,
+            )
+            if dice.random() < 0.3:
+                call(lambda: network.fork().advance("5us"))
+            sent += len(rows)
+            until(
+                lambda rows=rows, start=start: network.send_all(rows, start=start, on_done=on_done),
+                lambda sent=sent: len(network._log) == sent,
+            )
+        until(
+            lambda: network.advance(until="20ms"),
+            lambda: network.clock_ps >= 20 * 10**9 and not network._undelivered,
+        )
+        run = network.run() if sent else None
+    return run, called
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_interrupted_sequences_lose_no_message_and_have_the_same_run(part, request):
+    """A callback that an interrupt meets before its first step is lost; none is called twice."""
+    interrupts = Interrupts(random.Random(part))
+    found = signal.signal(signal.SIGALRM, interrupts.hear)
+    request.addfinalizer(lambda: signal.signal(signal.SIGALRM, found))
+    for number in range(part, SEQUENCES, 4):
+        plan = planned(random.Random(number))
+        if not any(rows for _, _, rows in plan):
+            continue
+        quiet, called = performed(plan, random.Random(number), plainly)
+        assert set(called.values()) == {1}
+        assert len(called) == len(quiet.flows)
+        before = interrupts.count
+        again, called_again = performed(plan, random.Random(number), interrupts.call)
+        assert fingerprint(again) == fingerprint(quiet)
+        assert not again.flows["fct_us"].isna().any()
+        assert set(called_again.values()) <= {1}
+        assert len(called) - len(called_again) <= interrupts.count - before
+    assert interrupts.count > SEQUENCES // 4
+
+
+def plainly(call):
+    """Make a call, whose callback may raise."""
+    with suppress(ZeroDivisionError, sh.ScenarioError):
+        call()
 
 
 def test_other_threads_run_while_the_network_advances():

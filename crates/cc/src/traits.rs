@@ -18,7 +18,7 @@ pub enum LeastRtt {
 /// [`Traits::on_load`] or [`Traits::on_delays`].
 #[derive(Clone, Copy, Debug)]
 pub struct Traits {
-    /// Whether it reacts to how long packets take. A machine in real time adds to that.
+    /// Whether it reacts to delay: to how long packets take. A machine in real time adds to that.
     pub reacts_to_delay: bool,
     /// Whether it reacts to the load of links, with or without a queue: to records, rates, or marks of a virtual queue.
     pub reacts_to_load: bool,

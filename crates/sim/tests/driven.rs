@@ -515,6 +515,36 @@ fn a_driver_observes_queues_and_flows() {
     assert_eq!(format!("{:?}", run.finish()), format!("{expected:?}"));
 }
 
+/// Ports of two markings and one without any: a change of all of them is refused, wherever the odd one stands, and changes none.
+#[test]
+fn a_change_of_markings_is_of_all_ports_or_none() {
+    let mut network = until_done(marking(star(5), "step", MarkAt::Enqueue));
+    network.controls = vec![control("dctcp")];
+    network.flows = [0, 1].map(|src| flow(src, 4, Bytes(1_000_000))).to_vec();
+    let ramp = marking(star(5), "red", MarkAt::Enqueue).markings[0].clone();
+    network.markings.push(ramp);
+    let to = |host| network.ports.iter().position(|port| port.to == host).expect("a link to the host");
+    let (none, ramp) = (to(0), to(1));
+    network.ports[none].marking = None;
+    network.ports[ramp].marking = Some(1);
+    let expected = run_open(network.clone());
+    let step = network.markings[0].clone();
+    let mut run = Simulation::open(network.clone(), 1).expect("a lawful network");
+    run.advance_to(Time::from_micros(10)).expect("the future");
+    let steps: Vec<_> = (0..network.ports.len()).filter(|&link| network.ports[link].marking == Some(0)).collect();
+    for odd in [none, ramp] {
+        for place in [0, 1, steps.len()] {
+            let mut links: Vec<_> = steps.iter().map(|&link| link as u32).collect();
+            links.insert(place, odd as u32);
+            let refused = run.change_marking(&links, step.clone()).unwrap_err();
+            assert!(refused.contains("like the marking of the port"), "{refused}");
+        }
+    }
+    run.close();
+    while run.advance(1000) == Progress::Running {}
+    assert_eq!(format!("{:?}", run.finish()), format!("{expected:?}"));
+}
+
 /// A link that was not named cannot change, and the sentence lists those that can.
 #[test]
 fn only_named_links_change() {

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from shallows.base import markdown
 from shallows.errors import ScenarioError
 
 ALGORITHM = "dcqcn"
@@ -185,9 +186,9 @@ def parameter(key: str, value: object) -> tuple[str, float] | None:
 
 def table() -> list[str]:
     """The table of docs/settings.md, as lines."""
-    lines = ["| on the NIC | unit | default there | here | remark |", "|---|---|---|---|---|"]
+    rows: list[tuple[str, str, str, str, str]] = []
     for one in SETTINGS:
         as_one = f"as `{one.at_most}` or less" if one.at_most else f"as {one.modelled}"
         here = f"`{one.here}`" if one.here else as_one
-        lines.append(f"| `{one.name}` | {one.unit} | {one.default} | {here} | {one.remark} |")
-    return [line.replace("|  |", "| |") for line in lines]
+        rows.append((f"`{one.name}`", one.unit, str(one.default), here, one.remark))
+    return [*markdown.table(("on the NIC", "unit", "default there", "here", "remark"), rows)]

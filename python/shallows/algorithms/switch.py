@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from shallows.base import limits
+from shallows.base import limits, markdown
 from shallows.errors import ScenarioError
 from shallows.units import SIZE
 
@@ -78,7 +78,9 @@ def _value(key: str, value: object, rule: Rule) -> object:
 
 def table() -> list[str]:
     """The table of docs/settings.md, as lines."""
-    lines = ["| on the switch | here |", "|---|---|"]
-    for name, rules in NAMES.items():
-        lines += [f"| `{key}` | `network.{name}.{rule[0]}` |" for key, rule in rules.items()]
-    return lines
+    rows = (
+        (f"`{key}`", f"`network.{name}.{rule[0]}`")
+        for name, rules in NAMES.items()
+        for key, rule in rules.items()
+    )
+    return [*markdown.table(("on the switch", "here"), rows)]

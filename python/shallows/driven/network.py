@@ -644,22 +644,30 @@ class OpenNetwork:
         if not ready:
             return []
         how = self._tables.in_core(table)
-        before = len(self._log)
+        before, made = len(self._log), list[Message]()
         try:
             self._log.add(table, ready)
+            numbers = range(self._first + before, self._first + before + len(ready))
+            made = [self._made(number, on_done) for number in numbers]
             first = self._core.send([(*row, *how) for row in ready])
+            assert first == numbers.start, "the log has the messages of the core"
+            self._register(made)
         except BaseException as error:
             # After an interrupt the core may have the messages or not.
-            self._log.cut(len(self._core.flows()["start_ps"]) - self._first)
+            count = len(self._core.flows()["start_ps"]) - self._first
+            self._log.cut(count)
+            if count > before:
+                self._register(made)
             if isinstance(error, ValueError):
                 raise ScenarioError("message", None, str(error)) from None
             raise
-        assert first == self._first + before, "the log has the messages of the core"
-        made = [self._made(number, on_done) for number in range(first, first + len(ready))]
         self._log.store()
-        self._callbacks += len(made) if on_done else 0
-        self._messages.update((message.number, message) for message in made)
         return made
+
+    def _register(self, made: "Sequence[Message]") -> None:
+        """Take note of messages that the core has."""
+        self._messages.update((message.number, message) for message in made)
+        self._callbacks += sum(message.on_done is not None for message in made)
 
     def _target(self, duration: Time | None, until: object, limit: Time | None, clock_ps: int) -> int:
         """The time in ps at which the clock stops at the latest. Raises `ScenarioError`."""
@@ -693,6 +701,10 @@ class OpenNetwork:
         """Note the completions that the core reports. An interrupt loses none, and notes none twice."""
         # No step of Python lies between the call of the core and the growth of the list.
         self._reported.extend(chain.from_iterable(map(type(self._core).completions, (self._core,))))
+        self._note()
+
+    def _note(self) -> None:
+        """Note what the core has reported; an interrupt leaves the report that was being noted."""
         while self._reported:
             at_ps, number, at_sender = self._reported[0]
             message = self._message(number)
@@ -706,6 +718,7 @@ class OpenNetwork:
 
     def _delivered(self) -> list[Message]:
         """Report messages that are done: call their callbacks and return them. An exception loses none."""
+        self._note()  # a report that an interrupt left would be delivered, noted and delivered again
         done: list[Message] = []
         while self._undelivered:
             number, message = next(iter(self._undelivered.items()))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from shallows import units
 from shallows.algorithms.marking import RECOMMENDED
 from shallows.algorithms.parameters import text
+from shallows.base import markdown
 from shallows.base.limits import LIMITS
 from shallows.core.rows import Parameter
 from shallows.registry import catalog, rules
@@ -21,13 +22,12 @@ MODELS = {"network": NetworkTable, "hosts": HostTable, "record": RecordTable}
 DIMENSIONS = {"ps": units.TIME, "bps": units.RATE, "B": units.SIZE}
 
 
-def _markings() -> Iterator[str]:
-    yield from ("| kind or parameter | default | meaning |", "|---|---|---|")
+def _markings() -> Iterator[tuple[str, str, str]]:
     for row in catalog.markings():
         about = f"{row['summary'].removesuffix('.')} ({row['source']})"
-        yield f'| **`{row["name"]}`** | at `"{row["at"]}"` | {about} |'
+        yield f"**`{row['name']}`**", f'at `"{row["at"]}"`', about
         for one in row["parameters"]:
-            yield f"| `{one['name']}` | `{_default(one)}` | {one['meaning']} |"
+            yield f"`{one['name']}`", f"`{_default(one)}`", one["meaning"]
 
 
 def _default(parameter: Parameter) -> str:
@@ -36,11 +36,10 @@ def _default(parameter: Parameter) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value).lower()
 
 
-def _limits() -> Iterator[str]:
-    yield from ("| quantity | least | most | reason |", "|---|---|---|---|")
+def _limits() -> Iterator[tuple[str, str, str, str]]:
     for limit in LIMITS:
         least, most = (_amount(amount, limit.unit) for amount in (limit.least, limit.most))
-        yield f"| {limit.what} | {least} | {most} | {limit.why} |"
+        yield limit.what, least, most, limit.why
 
 
 def _amount(amount: int, unit: str) -> str:
@@ -50,8 +49,8 @@ def _amount(amount: int, unit: str) -> str:
 TABLES: dict[str, Callable[[], Iterable[str]]] = {
     "worlds of keys": lambda: world_table(WORLDS, MODELS),
     "transports of keys": transport_table,
-    "kinds of marking": _markings,
-    "limits of quantities": _limits,
+    "kinds of marking": lambda: markdown.table(("kind or parameter", "default", "meaning"), _markings()),
+    "limits of quantities": lambda: markdown.table(("quantity", "least", "most", "reason"), _limits()),
     "defaults that follow the network": rules.table,
 }
 """The lines of each table, by its mark."""

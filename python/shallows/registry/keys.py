@@ -13,6 +13,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin
 
+from shallows.base import markdown
 from shallows.base.table import Table
 from shallows.core import contract
 from shallows.scenario.builders import PARTS
@@ -110,12 +111,9 @@ class KeyTable:
 
     def markdown(self) -> Iterable[str]:
         """The lines of the table."""
-        yield f"| {' | '.join(self.head)} |"
-        yield "|---|---|---|"
-        for row in self.rows:
-            names = ", ".join(f"`{path.rpartition('.')[2]}`" for path in row.paths)
-            cells = (f" {cell} " if cell else " " for cell in (names, row.default, row.meaning))
-            yield f"|{'|'.join(cells)}|"
+        names = (", ".join(f"`{path.rpartition('.')[2]}`" for path in row.paths) for row in self.rows)
+        cells = ((name, row.default, row.meaning) for name, row in zip(names, self.rows, strict=True))
+        return markdown.table(self.head, cells)
 
 
 @cache

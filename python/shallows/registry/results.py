@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
+from shallows.base import markdown
 from shallows.results.metrics import METRICS
 from shallows.results.tables import ALL_TABLES
 
@@ -39,12 +40,10 @@ class RowTable:
 
     def markdown(self) -> Iterable[str]:
         """The lines of the table."""
-        yield f"| {' | '.join(self.head)} |"
-        yield "|---" * len(self.head) + "|"
-        for row in self.rows:
-            names = ", ".join(f"`{name}`" for name in row.names)
-            cells = [names, *([] if row.unit is None else [row.unit]), row.meaning]
-            yield f"|{'|'.join(f' {cell} ' if cell else ' ' for cell in cells)}|"
+        names = (", ".join(f"`{name}`" for name in row.names) for row in self.rows)
+        units = ([] if row.unit is None else [row.unit] for row in self.rows)
+        cells = ([name, *unit, row.meaning] for name, unit, row in zip(names, units, self.rows, strict=True))
+        return markdown.table(self.head, cells)
 
 
 @cache

@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from shallows.base import markdown
+
 FILE = Path(__file__).parents[1] / "data" / "defaults.toml"
 
 
@@ -35,7 +37,8 @@ def of_key(path: str) -> list[Rule]:
 
 def table() -> Iterator[str]:
     """The lines of the table of all rules."""
-    yield from ("| key | default | source |", "|---|---|---|")
-    for one in rules():
-        names = ", ".join(f"`{key}`" for key in one.keys)
-        yield f"| {' '.join(filter(None, (names, one.of)))} | {one.rule} | {one.source} |"
+    known = rules()
+    names = (", ".join(f"`{key}`" for key in one.keys) for one in known)
+    of = (" ".join(filter(None, (name, one.of))) for name, one in zip(names, known, strict=True))
+    cells = ((key, one.rule, one.source) for key, one in zip(of, known, strict=True))
+    return markdown.table(("key", "default", "source"), cells)
