@@ -73,8 +73,8 @@ pub(super) struct Class {
     pub marker: Option<Box<Marker>>,
     /// Whether a full frame, and a shortest one, that finds nothing before it has room and is never marked.
     pub accepts: [bool; 2],
-    /// What the request says of the class.
-    pub spec: ClassSpec,
+    /// What the request says of the class, elsewhere: a packet that is sent at once needs nothing of it.
+    pub spec: Box<ClassSpec>,
 }
 
 /// A pause, a token bucket or a policer of a class.
@@ -116,7 +116,7 @@ impl Class {
             report: ClassReport::default(),
             marker: None,
             accepts: [true; 2],
-            spec: *spec,
+            spec: Box::new(*spec),
         }
     }
 
