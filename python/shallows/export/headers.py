@@ -36,9 +36,7 @@ CONTROL = (
 )
 """Kinds with a datagram of their own, whatever transport carries the flow."""
 DATAGRAMS = (*CONTROL, "data", "ack", "nack", "trimmed", "returned", "pull", "probe", "port_status")
-"""All kinds of flows with credits or pulls, or whose packets are answered one by one: a byte (place in this
-list plus 1) and two numbers.
-"""
+"""All kinds of flows over neither TCP nor RoCE: a byte (place in this list plus 1) and two numbers."""
 FORWARD = (*DATA_LIKE, "trimmed", "probe")
 """Kinds from a flow's sender to its receiver. So is a port status whose first number is 0."""
 PAUSES = ("pause", "resume")
@@ -198,5 +196,5 @@ class Headers:
 
 def _transport(used: "Algorithm") -> str:
     """The headers of a catalog row: rate feedback has those of TCP, "credit" those of no standard."""
-    known = {"rated": "tcp", "pulled": "credit", "unordered": "credit"}
-    return known.get(used.transport, used.transport)
+    standard = {"tcp": "tcp", "rated": "tcp", "roce": "roce"}
+    return standard.get(used.transport, "credit")
