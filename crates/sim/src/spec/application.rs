@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn an_application_writes_first_then_in_turns() {
         let us = Time::from_micros;
-        let both = Application { first: Bytes(10_000), resumes: us(100), on: us(3), off: us(7) };
+        let both = Application { first: Bytes(10_000), resumes: us(100), on: us(3), off: us(7), ..Application::EAGER };
         assert_eq!(both.supply(us(5), us(5)), (Supply::First(Bytes(10_000)), us(100)));
         assert_eq!(both.supply(us(5), us(100)), (Supply::Everything, us(103)));
         assert_eq!(both.supply(us(5), us(103)), (Supply::Nothing, us(110)));
