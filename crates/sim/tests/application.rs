@@ -67,7 +67,13 @@ fn pauses_are_the_same_in_domains() {
     let mut network = fat_tree(4);
     network.controls = vec![control("reno")];
     let spec = |n: u32| {
-        let application = Application { first: Bytes(5000), resumes: us(70 + u64::from(n)), on: us(30), off: us(9), ..Application::EAGER };
+        let application = Application {
+            first: Bytes(5000),
+            resumes: us(70 + u64::from(n)),
+            on: us(30),
+            off: us(9),
+            ..Application::EAGER
+        };
         FlowSpec { application, start: us(u64::from(n % 7)), ..flow(n % 16, (n + 5) % 16, Bytes(90_000)) }
     };
     network.flows = (0..32).map(spec).collect();

@@ -73,6 +73,8 @@ pub(super) struct Class {
     pub marker: Option<Box<Marker>>,
     /// Whether a full frame, and a shortest one, that finds nothing before it has room and is never marked.
     pub accepts: [bool; 2],
+    /// Whether a policer is its restriction.
+    pub is_policed: bool,
     /// What the request says of the class, elsewhere: a packet that is sent at once needs nothing of it.
     pub spec: Box<ClassSpec>,
 }
@@ -116,6 +118,7 @@ impl Class {
             report: ClassReport::default(),
             marker: None,
             accepts: [true; 2],
+            is_policed: spec.policer.is_some(),
             spec: Box::new(*spec),
         }
     }

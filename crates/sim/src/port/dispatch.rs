@@ -108,7 +108,7 @@ impl Port {
         let sending = self.config.clock.time(length);
         let chosen = self.config.table.class(packet.flags, incoming.class);
         let class = &mut classes[chosen];
-        if class.policer().is_some() {
+        if class.is_policed {
             return None;
         }
         let marker = class.marker.as_deref_mut().or(of_port.as_mut());
@@ -166,7 +166,7 @@ impl Port {
         let Incoming { packet: at, class, .. } = incoming;
         let (length, flags) = (packets[at].bytes(), packets[at].flags);
         let number = self.class_for(flags, class);
-        if self.scheduler_mut().classes[number].restriction.is_some()
+        if self.scheduler_mut().classes[number].is_policed
             && let Some(dropped) = self.police(now, number, &packets[at])
         {
             return dropped;
