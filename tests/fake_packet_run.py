@@ -44,7 +44,7 @@ def scenario(ports="bottleneck"):
         algorithms=[SimpleNamespace(transport="tcp")] * 2,
         traffic=[
             SimpleNamespace(kind="trace", cc=None, priority=0),
-            SimpleNamespace(kind="long-lived", cc=None, priority=0, stop=NEVER, off=None),
+            SimpleNamespace(kind="long-lived", cc=None, priority=0, stop=NEVER, off=None, pauses=False),
         ],
         to_toml=lambda: 'name = "by-hand"\nseed = 7\n',
     )

@@ -66,6 +66,7 @@ DATA = {
     ("trace", "file"): (FLOWS, {}),
     ("driven", "file"): ("start_s,src,dst,bytes,number\n0,0,1,2000,0\n", {}),
     ("poisson", "sizes"): (SIZES, {"load": 0.2, "flows": 3}),
+    ("request-response", "request"): (SIZES, {"exchanges": 3}),
     ("request-response", "response"): (SIZES, {"exchanges": 3}),
 }
 """A file for each key that may name one, and other keys of its table."""
@@ -78,12 +79,13 @@ def test_every_key_of_a_file_is_copied_with_the_result(author):
         Path("data/s.csv").write_text(text)
         table = {"kind": kind, key: "data/s.csv", **others}
         run = sh.run(sh.Scenario.load("m.toml").replace({"traffic": [table]}))
-        run.save(kind)
-        before[kind] = run.summary["fingerprint"]
-        assert Path(kind, "s.csv.gz").is_file(), kind
+        name = f"{kind}-{key}"
+        run.save(name)
+        before[name] = run.summary["fingerprint"]
+        assert Path(name, "s.csv.gz").is_file(), name
     shutil.rmtree(author / "data")
-    for kind, fingerprint in before.items():
-        assert sh.run(Path(kind, "scenario.toml")).summary["fingerprint"] == fingerprint, kind
+    for name, fingerprint in before.items():
+        assert sh.run(Path(name, "scenario.toml")).summary["fingerprint"] == fingerprint, name
 
 
 def test_a_result_with_a_trace_runs_again_where_it_was_moved(author):

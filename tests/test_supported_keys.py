@@ -38,6 +38,7 @@ OTHER = {
     "network.buffer": "77pkt",
     "network.shared": {"size": "1MB"},
     "network.pfc": True,
+    "network.policer": {"rate": "500Mbps", "burst": "30KB"},
     "network.trimming": {"queue": 100},
     "network.marking": {"kind": "step", "threshold": "13pkt"},
     "network.balancing": "packet",
@@ -262,6 +263,7 @@ KIND_KEYS = {
             "exchange": "5KB",
             "on": "3ms",
             "off": "3ms",
+            "rate": "100Mbps",
         },
         "staircase": {"flows": 2, "interval": "3ms", "start": "1ms", "jitter": "3us"},
         "incast": {
