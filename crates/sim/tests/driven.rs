@@ -6,18 +6,28 @@ use shallows_cc::port::MarkAt;
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::{
-    Advance, Answer, Change, Completion, ComputationSpec, Fault, FlowReport, FlowSpec, Network, Progress,
-    SenderSetting, Simulation, Wait,
+    Advance, Answer, Balancing, Change, ClassOf, ClassSpec, Completion, ComputationSpec, Discipline, Fault, FlowReport,
+    FlowSpec, Limit, Network, PACKET_KINDS, PacketKind, PauseSpec, Progress, SenderSetting, Simulation, TrafficClass,
+    Wait,
 };
 
-use crate::networks::{control, fat_tree, flow, marking, run_open, star, until_done};
-use crate::soak::{Dice, number, scenario};
+use crate::networks::{self, control, fat_tree, flow, marking, run_open, star, until_done};
+use crate::soak::{Dice, give_class, number, ports, scenario};
 
 /// A random scenario with computations and with acknowledgements that ride on data, whose flows are in the order in which a driver sends
 /// them: first those that wait and those for which others wait, which the driver knows at the beginning; their number comes with it.
 fn trace(number: u64) -> (Network, usize) {
     let mut dice = Dice(Rng::new(number, 98));
     let mut network = scenario(number);
+    if dice.chance(0.1) {
+        two_planes(&mut dice, &mut network);
+    } else if dice.chance(0.4) && network.disciplines.iter().all(|one| one.classes.len() == 1) {
+        two_classes(&mut dice, &mut network);
+    }
+    if !network.markings.is_empty() && dice.chance(0.5) {
+        other_marking(&mut dice, &mut network);
+    }
+    network.faults.sort_by_key(|fault| fault.at);
     network.host.piggyback = dice.chance(0.3);
     if dice.chance(0.3) {
         compute(&mut dice, &mut network);
@@ -40,6 +50,85 @@ fn trace(number: u64) -> (Network, usize) {
     network.flows = flows;
     network.sender_settings = settings(&mut dice, &network);
     (network, known)
+}
+
+/// Hosts with a port in each of two planes, over which `mrc` sends. The links of some hosts fail.
+fn two_planes(dice: &mut Dice, network: &mut Network) {
+    let hosts = network.hosts;
+    let of_switches = network.ports.iter().find(|port| port.from >= hosts).expect("a port of a switch");
+    let (rate, delay, buffer) = (of_switches.rate, of_switches.delay, of_switches.buffer);
+    let cables: Vec<_> = (0..2 * hosts).map(|cable| (cable / 2, hosts + cable % 2)).collect();
+    let mut planes = networks::network(hosts, hosts + 2, &cables);
+    for port in &mut planes.ports {
+        (port.rate, port.delay) = (rate, delay);
+        port.buffer = if port.from < hosts { Bytes::MAX } else { buffer };
+    }
+    (network.nodes, network.ports) = (planes.nodes, planes.ports);
+    (network.markings, network.disciplines, network.faults) = (Vec::new(), Vec::new(), Vec::new());
+    network.classes = planes.classes;
+    network.controls = vec![control("mrc")];
+    ports(dice, network, &control("mrc"));
+    network.balancing = Balancing::Mrc;
+    for _ in 0..1 + dice.below(3) {
+        let cable = 2 * dice.below(u64::from(2 * hosts)) as u32;
+        let at = Time::from_nanos(dice.below(1_000_000));
+        let until = at + Time::from_nanos(1 + dice.below(5_000_000));
+        for link in [cable, cable + 1] {
+            give_class(network, link);
+            let fault = |at, change| Fault { at, link, change };
+            network.faults.extend([fault(at, Change::Down), fault(until, Change::Up)]);
+        }
+    }
+}
+
+/// Two traffic classes that share all links by weights, of which switches may pause the second one; turns change on some links.
+fn two_classes(dice: &mut Dice, network: &mut Network) {
+    let pauses = dice.chance(0.3);
+    let quanta = [0, 1].map(|_| Bytes(1500 * (1 + dice.below(4))));
+    let pause = pauses.then(|| PauseSpec::at(Bytes(1 + dice.below(100_000)), Bytes(0)));
+    network.classes = quanta.map(|quantum| TrafficClass { quantum: Some(quantum), ..TrafficClass::default() }).to_vec();
+    network.classes[1].pause = pause;
+    network.disciplines.clear();
+    for port in &mut network.ports {
+        let limit = Limit::Bytes(if pauses { Bytes::MAX } else { port.buffer });
+        let of_data = quanta.map(|quantum| ClassSpec { limit, quantum: Some(quantum), ..ClassSpec::OPEN });
+        let classes = std::iter::once(ClassSpec::OPEN).chain(of_data).collect();
+        let class_of = |class| PACKET_KINDS.map(|kind| if kind == PacketKind::Data { class } else { 0 });
+        let discipline = Discipline::new(classes, vec![ClassOf(class_of(1)), ClassOf(class_of(2))]);
+        let at = network.disciplines.iter().position(|known| *known == discipline).unwrap_or_else(|| {
+            network.disciplines.push(discipline);
+            network.disciplines.len() - 1
+        });
+        port.discipline = Some(at as u32);
+    }
+    network.flows.iter_mut().for_each(|flow| flow.class = dice.below(2) as u32);
+    for _ in 0..dice.below(10) {
+        let link = dice.below(network.ports.len() as u64) as u32;
+        let change = Change::Turn { class: dice.below(2) as u8, quantum: Bytes(1500 * (1 + dice.below(20))) };
+        network.faults.push(Fault { at: Time::from_nanos(dice.below(2_000_000)), link, change });
+    }
+}
+
+/// A second marking, which differs in one parameter that ports may change, and ports that have it for some time.
+fn other_marking(dice: &mut Dice, network: &mut Network) {
+    let mut other = network.markings[0].clone();
+    let may: Vec<_> = other.mechanism.adjustable().collect();
+    let links: Vec<_> = (0..).zip(&network.ports).filter(|(_, port)| port.marking.is_some()).collect();
+    if may.is_empty() || links.is_empty() {
+        return;
+    }
+    let parameter = dice.one_of(&may);
+    let value = (parameter.default * dice.one_of(&[0.1, 0.5, 2.0])).clamp(parameter.min, parameter.max);
+    other.values.set(parameter.name, value).expect("a lawful value");
+    let links: Vec<u32> = links.into_iter().map(|(link, _)| link).collect();
+    for _ in 0..1 + dice.below(4) {
+        let link = dice.one_of(&links);
+        for number in [1, 0] {
+            let at = Time::from_nanos(dice.below(2_000_000));
+            network.faults.push(Fault { at, link, change: Change::Marking(number) });
+        }
+    }
+    network.markings.push(other);
 }
 
 /// Windows and paces of flows whose algorithm a program drives, at times after their starts.
@@ -96,9 +185,16 @@ enum Step {
     Set(SenderSetting),
 }
 
-/// Drives a network in random slices. The first `known` flows are there from the beginning, the others join at their starts.
-fn drive(network: &Network, known: usize, way: Way, dice: &mut Dice) -> (Answer, Vec<Completion>) {
-    let (mut base, slices) = (network.clone(), number("SHALLOWS_DRIVEN", 0).min(1) * 900 + 100);
+/// Drives a network in about 100 random slices, or 1000, and returns their number. The first `known` flows are there from the beginning, the
+/// others join at their starts; the run of the trace has `ended` then.
+fn drive(
+    network: &Network,
+    (known, ended): (usize, Time),
+    way: Way,
+    dice: &mut Dice,
+) -> (Answer, Vec<Completion>, usize) {
+    let mut base = network.clone();
+    let slices = number("SHALLOWS_DRIVEN", 0).min(1) * 900 + 100;
     // The trace of a driven run has the numbers of the tasks that its request has.
     let later = base.flows.split_off(known);
     base.computations.iter_mut().flat_map(|one| &mut one.after).for_each(|place| {
@@ -110,13 +206,15 @@ fn drive(network: &Network, known: usize, way: Way, dice: &mut Dice) -> (Answer,
     base.faults = given;
     let settings = std::mem::take(&mut base.sender_settings);
     let changes: Vec<Fault> = changes;
-    let changing = changes.iter().map(|fault| fault.link).collect();
+    let changing = changes.iter().filter(|fault| fault.change.is_of_link()).map(|fault| fault.link).collect();
     let mut run = Simulation::open_with_changing(base, way.domains, changing).expect("a lawful network");
     run.set_threads(way.threads);
-    let mut completions = Vec::new();
+    let (mut completions, mut count) = (Vec::new(), 0);
     let mut slice = |run: &mut Simulation, limit: Time| {
         let bits = dice.below(24);
-        let to = (run.clock() + Time::from_nanos(1 + dice.below(1 << bits))).min(limit);
+        let length = if dice.chance(0.2) { dice.below(1000 << bits) } else { dice.below(2 * ended.0 / slices) };
+        let to = (run.clock() + Time(1 + length)).min(limit);
+        count += 1;
         let outcome = match dice.below(6) {
             0 | 1 => run.advance_to_completion(to),
             2 => run.advance_some(to, false, 1 + dice.below(100)),
@@ -126,7 +224,7 @@ fn drive(network: &Network, known: usize, way: Way, dice: &mut Dice) -> (Answer,
             Advance::Reached => assert_eq!(run.clock(), to),
             _ => assert!(run.is_over() || run.clock() <= to),
         }
-        if way.copies && dice.chance(0.1) {
+        if way.copies && dice.chance(10.0 / slices as f64) {
             let mut ahead = run.clone();
             if dice.chance(0.5) {
                 ahead.advance_to(run.clock() + Time::from_micros(100)).expect("the time is not past");
@@ -146,10 +244,8 @@ fn drive(network: &Network, known: usize, way: Way, dice: &mut Dice) -> (Answer,
         run.close();
     }
     for (number, (at, step)) in steps.into_iter().enumerate() {
-        for _ in 0..slices {
-            if run.clock() < at && !run.is_over() {
-                slice(&mut run, at);
-            }
+        while run.clock() < at && !run.is_over() {
+            slice(&mut run, at);
         }
         run.advance_to(at.max(run.clock())).expect("the time is not past");
         match step {
@@ -164,24 +260,23 @@ fn drive(network: &Network, known: usize, way: Way, dice: &mut Dice) -> (Answer,
             run.close();
         }
     }
-    for _ in 0..slices {
-        if !run.is_over() {
-            slice(&mut run, Time(MAX));
-        }
+    while !run.is_over() {
+        slice(&mut run, Time(MAX));
     }
-    while run.advance(1 << 20) == Progress::Running {}
     completions.extend(run.completions());
-    (run.finish(), completions)
+    (run.finish(), completions, count)
 }
 
 /// Compares all that a driven run returns with what the run of its trace returns.
-fn assert_the_same(ways: &[Way]) {
-    let from = number("SHALLOWS_SOAK_FROM", 0);
-    for number in from..from + number("SHALLOWS_DRIVEN", 16) {
+fn assert_the_same(scenarios: u64, ways: &[Way]) {
+    let (from, mut slices) = (number("SHALLOWS_SOAK_FROM", 0), 0);
+    for number in from..from + scenarios {
         let (network, known) = trace(number);
         let expected = run_open(network.clone());
         for &way in ways {
-            let (answer, completions) = drive(&network, known, way, &mut Dice(Rng::new(number, 99)));
+            let dice = &mut Dice(Rng::new(number, 99));
+            let (answer, completions, count) = drive(&network, (known, expected.ended), way, dice);
+            slices += count;
             let name = network.controls[0].algorithm.name;
             assert_eq!(format!("{answer:#?}"), format!("{expected:#?}"), "{number} ({name}) {way:?}");
             let finishes = |at: usize| completions.iter().filter(move |one| one.flow as usize == at && !one.at_sender);
@@ -192,27 +287,34 @@ fn assert_the_same(ways: &[Way]) {
             }
         }
     }
+    println!("{scenarios} scenarios, {} slices each", slices / (scenarios as usize * ways.len()));
+}
+
+/// The number of random scenarios.
+fn scenarios() -> u64 {
+    number("SHALLOWS_DRIVEN", 16)
 }
 
 #[test]
 fn a_driven_run_is_the_run_of_its_trace() {
-    assert_the_same(&[Way::plain(1, 1)]);
+    assert_the_same(scenarios(), &[Way::plain(1, 1)]);
 }
 
 #[test]
 fn a_driven_run_is_the_same_in_domains() {
-    assert_the_same(&[Way::plain(2, 1), Way::plain(3, 1)]);
+    assert_the_same(scenarios(), &[Way::plain(2, 1), Way::plain(3, 1)]);
 }
 
 #[test]
 fn a_copy_goes_on_as_the_original_does() {
-    assert_the_same(&[Way { copies: true, ..Way::plain(1, 1) }, Way { copies: true, ..Way::plain(3, 1) }]);
+    let copies = |domains| Way { copies: true, ..Way::plain(domains, 1) };
+    assert_the_same(scenarios(), &[1, 2, 3].map(copies));
 }
 
 #[test]
 fn a_driven_run_is_the_same_on_threads() {
     if number("SHALLOWS_DRIVEN", 0) > 0 {
-        assert_the_same(&[Way::plain(2, 2), Way::plain(3, 3)]);
+        assert_the_same(scenarios().div_ceil(10), &[Way::plain(2, 2), Way::plain(3, 3)]);
     }
 }
 

@@ -36,12 +36,8 @@ pub const PARAMETERS: &[Parameter] = &[
 /// Builds the congestion point.
 #[must_use]
 pub fn build(values: &Values, _rate: Rate) -> Box<dyn CongestionPoint> {
-    Box::new(Codel {
-        target: values.time("target"),
-        interval: values.time("interval"),
-        longest: Bytes::ZERO,
-        queues: Vec::new(),
-    })
+    let (target, interval) = (values.time("target"), values.time("interval"));
+    Box::new(Codel { target, interval, longest: Bytes::ZERO, queues: Vec::new() })
 }
 
 /// State of one port.
@@ -127,6 +123,10 @@ impl Control {
 }
 
 impl CongestionPoint for Codel {
+    fn retune(&mut self, _now: Time, values: &Values, _rate: Rate) {
+        (self.target, self.interval) = (values.time("target"), values.time("interval"));
+    }
+
     fn judges_heads(&self) -> bool {
         true
     }

@@ -46,13 +46,14 @@ pub const PARAMETERS: &[Parameter] = &[
     packets("limit", "limit", 10_000.0, 1.0..=1e6).meaning("packets that wait in both queues together").source(LINUX),
     flag("drop_early", "drop_early", false)
         .meaning("packets are judged as they arrive, with the queue before them, and not as they leave")
-        .source(LINUX),
+        .source(LINUX)
+        .fixed(),
     flag("drop_overload", "drop_overload", true)
         .meaning(
             "in an overload packets are dropped; off: the base probability stays at most 1/k, and full queues drop",
         )
         .source(LINUX),
-    flag("any_ect", "ecn_mask", false).meaning("packets with ECT(0) go to L too").source(LINUX),
+    flag("any_ect", "ecn_mask", false).meaning("packets with ECT(0) go to L too").source(LINUX).fixed(),
 ];
 
 /// Largest probability.
@@ -154,6 +155,12 @@ impl DualPi2 {
         self.frame = frame;
         self.reset_credit();
         self
+    }
+
+    /// Goes on with these values, and keeps its state.
+    pub fn retune(&mut self, values: &Values) {
+        let &mut Self { frame, next, last, p, credit, .. } = self;
+        *self = Self { frame, next, last, p, credit, ..Self::new(values) };
     }
 
     /// The queue of a packet with this code point.
@@ -275,6 +282,10 @@ fn nanos(time: Time) -> i128 {
 }
 
 impl CongestionPoint for DualPi2 {
+    fn retune(&mut self, _now: Time, values: &Values, _rate: Rate) {
+        Self::retune(self, values);
+    }
+
     fn as_dual_queue(&self) -> Option<DualPi2> {
         Some(*self)
     }

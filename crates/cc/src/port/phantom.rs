@@ -30,12 +30,7 @@ pub const PARAMETERS: &[Parameter] = &[
 /// Builds the congestion point.
 #[must_use]
 pub fn build(values: &Values, rate: Rate) -> Box<dyn CongestionPoint> {
-    Box::new(Phantom {
-        bytes_per_ps: values.get("gamma") * rate.0 as f64 / 8e12,
-        threshold: values.get("threshold"),
-        counter: 0.0,
-        updated: Time::ZERO,
-    })
+    Box::new(Phantom::new(values, rate))
 }
 
 /// The virtual queue of one port.
@@ -47,11 +42,32 @@ struct Phantom {
     updated: Time,
 }
 
+impl Phantom {
+    fn new(values: &Values, rate: Rate) -> Self {
+        Self {
+            bytes_per_ps: values.get("gamma") * rate.0 as f64 / 8e12,
+            threshold: values.get("threshold"),
+            counter: 0.0,
+            updated: Time::ZERO,
+        }
+    }
+
+    fn drain(&mut self, now: Time) {
+        let drained = (now - self.updated).0 as f64 * self.bytes_per_ps;
+        self.counter = (self.counter - drained).max(0.0);
+        self.updated = now;
+    }
+}
+
 impl CongestionPoint for Phantom {
+    fn retune(&mut self, now: Time, values: &Values, rate: Rate) {
+        self.drain(now);
+        *self = Self { counter: self.counter, updated: self.updated, ..Self::new(values, rate) };
+    }
+
     fn mark_probability(&mut self, arrival: &Arrival) -> f64 {
-        let drained = (arrival.now - self.updated).0 as f64 * self.bytes_per_ps;
-        self.counter = (self.counter - drained).max(0.0) + arrival.length.0 as f64;
-        self.updated = arrival.now;
+        self.drain(arrival.now);
+        self.counter += arrival.length.0 as f64;
         f64::from(u8::from(self.counter > self.threshold))
     }
 }

@@ -40,16 +40,7 @@ pub const PARAMETERS: &[Parameter] = &[
 /// Builds the congestion point.
 #[must_use]
 pub fn build(values: &Values, _rate: Rate) -> Box<dyn CongestionPoint> {
-    let interval = values.time("interval");
-    Box::new(Pi {
-        q_ref: values.get("q_ref") / 1e3,
-        k1: values.get("k1"),
-        k2: values.get("k2") * interval.as_secs(),
-        interval,
-        next: interval,
-        integral: 0.0,
-        probability: 0.0,
-    })
+    Box::new(Pi::new(values))
 }
 
 /// State of one port; queues in kilobytes.
@@ -65,7 +56,27 @@ struct Pi {
     probability: f64,
 }
 
+impl Pi {
+    fn new(values: &Values) -> Self {
+        let interval = values.time("interval");
+        Self {
+            q_ref: values.get("q_ref") / 1e3,
+            k1: values.get("k1"),
+            k2: values.get("k2") * interval.as_secs(),
+            interval,
+            next: interval,
+            integral: 0.0,
+            probability: 0.0,
+        }
+    }
+}
+
 impl CongestionPoint for Pi {
+    fn retune(&mut self, _now: Time, values: &Values, _rate: Rate) {
+        let &mut Self { next, integral, probability, .. } = self;
+        *self = Self { next, integral, probability, ..Self::new(values) };
+    }
+
     fn mark_probability(&mut self, _arrival: &Arrival) -> f64 {
         self.probability
     }
