@@ -133,7 +133,8 @@ class Draw(Traffics):
         if self.maybe(0.5):
             tables["record"] = self.record()
         if self.maybe(0.2):
-            tables["faults"] = [self.fault(seconds) for _ in range(self.random.randint(1, 4))]
+            names = [one["name"] for one in tables.get("classes", ())]
+            tables["faults"] = [self.fault(seconds, names) for _ in range(self.random.randint(1, 4))]
         if self.maybe(0.2) and any(table["kind"] not in ENDLESS for table in tables["traffic"]):
             tables["duration"] = "until-done"
         else:
@@ -237,7 +238,7 @@ class Draw(Traffics):
             "server_switches": [self.one(switches)],
         }
 
-    def fault(self, seconds):
+    def fault(self, seconds, classes=()):
         """One that is mostly lawful."""
         at = self.random.randrange(len(self.wired.port_names))
         kinds = (
@@ -254,6 +255,8 @@ class Draw(Traffics):
             "bit-errors",
             "silent-drop",
             "marking",
+            "undrain",
+            *(("weights", "weights") if classes else ()),
         )
         link, kind = self.wired.port_names[at], self.one(kinds)
         table = {"link": link, "kind": kind, "at": self.one(("0s", self.time(seconds / 1e3, seconds)))}
@@ -281,8 +284,16 @@ class Draw(Traffics):
             if self.maybe(0.5):
                 table["duty"] = self.one((0.01, 0.5, 0.9))
         if kind == "marking":
-            table["value"] = {self.one(("threshold", "kmin", "kmax")): self.one(("1pkt", "30KB", "90pkt"))}
-        if kind not in ("up", "flap", "marking") and self.maybe(0.3):
+            table["value"] = self.one(
+                (
+                    {self.one(("threshold", "kmin", "kmax", "q_ref")): self.one(("1pkt", "30KB", "90pkt"))},
+                    {self.one(("target", "interval", "update")): self.time(1e-5, 1e-2)},
+                    {self.one(("gamma", "pmax", "alpha", "beta")): self.one((0.1, 0.5, 0.95))},
+                )
+            )
+        if kind == "weights":
+            table["value"] = {self.one(classes): self.one((1, 2, 7, 100))}
+        if kind not in ("up", "undrain", "flap", "marking", "weights") and self.maybe(0.3):
             table["until"] = self.time(1.1 * seconds, 2 * seconds)
         if self.maybe(0.3):
             table["link"] = table["link"].replace("->", "<->")

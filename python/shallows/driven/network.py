@@ -294,7 +294,7 @@ class OpenNetwork:
             raise ScenarioError("kind", "flap", "down, and up later: the program repeats them")
         may_change = set(settable.links(self.scenario))
         for at in fault.links(changed.graph):
-            if fault.kind != "marking" and at not in may_change:
+            if fault.is_of_links and at not in may_change:
                 known = ", ".join(names[one] for one in sorted(may_change)) or "there are none"
                 expected = f"a port that was named at the opening (shallows.open(changes=[…])): {known}"
                 raise ScenarioError("link" if link else "node", names[at], expected)
@@ -303,18 +303,25 @@ class OpenNetwork:
     def set(self, key: str, value: object) -> None:
         """Set a parameter from the clock on.
 
-        `network.marking.threshold`, and kmin, kmax and pmax, set those of all ports of switches. `cc.g`, or
-        another parameter of the algorithm, holds for messages that are sent from now on, of all driven tables
-        without an algorithm of their own; `traffic.NAME.cc.g` is that of the driven table with this name.
-        Raises `ScenarioError` for another key, and for a value that would change anything else.
+        `network.marking.threshold`, or another parameter of the marking, is that of all ports of switches;
+        `classes.NAME.weight` is the weight of a class at all ports. `cc.g`, or another parameter of the
+        algorithm, holds for messages that are sent from now on, of all driven tables without an algorithm of
+        their own; `traffic.NAME.cc.g` is that of the driven table with this name. Raises `ScenarioError` for
+        another key, and for a value that would change anything else.
         """
-        self._check_running()
+        clock_ps = self._check_running()
         known = settable.keys(self.scenario)
         if key not in known:
             expected = f"one of {', '.join(known)}{did_you_mean(key, known)}"
             raise ScenarioError(key, str(value), expected)
-        if key.startswith("network.marking."):
-            return self.fault("marking", link="*->*", value={key.rpartition(".")[2]: value})
+        of_ports = settable.of_ports(self.scenario)
+        if key in of_ports:
+            kind, name = of_ports[key]
+            before = settable.set_before(self.scenario, kind, clock_ps)
+            try:
+                return self.fault(kind, link=settable.ALL_PORTS, value={**before, name: value})
+            except ScenarioError as error:
+                raise ScenarioError(key, str(value), error.expected) from None
         tables, replaced = settable.with_parameter(self.scenario, self._tables, key, literal(value))
         self._become(self.scenario.changed({"traffic": tables}), key, value)
         self._tables = self._tables.replaced(self.scenario, replaced)
