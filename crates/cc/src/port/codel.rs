@@ -227,4 +227,18 @@ mod tests {
             assert_eq!(codel.on_head(&head(250, 20, 90_000)), HeadAction::Drop);
         }
     }
+
+    /// The fourth drop stays at 328.4 ms, and is followed by 50/sqrt(4) and 50/sqrt(5): 353.4, 375.8. Above 20 ms nothing is dropped.
+    #[test]
+    fn another_interval_follows_the_next_drop() {
+        let mut codel = codel();
+        assert_eq!(drops(&mut *codel, 0, 290, false), [100, 200, 271]);
+        let mut values = Values::defaults(PARAMETERS);
+        values.set("interval", 0.05).unwrap();
+        codel.retune(Time(290 * MS), &values, Rate::from_gbps(1));
+        assert_eq!(drops(&mut *codel, 290, 90, false), [329, 354, 376]);
+        values.set("target", 0.03).unwrap();
+        codel.retune(Time(380 * MS), &values, Rate::from_gbps(1));
+        assert_eq!(drops(&mut *codel, 380, 1000, false), [0; 0]);
+    }
 }

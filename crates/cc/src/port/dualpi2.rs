@@ -294,3 +294,25 @@ impl CongestionPoint for DualPi2 {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The base probability and the credit stay, and count by another factor and another share: 1500 B of L are 1500 * 60.
+    #[test]
+    fn other_parameters_go_on_from_the_probability_and_the_credit() {
+        let mut values = Values::defaults(PARAMETERS);
+        let mut law = DualPi2::new(&values);
+        law.step_controller(20_000_000);
+        law.charge(Queue::L, Bytes(1500), true);
+        let (p, credit) = (law.p, law.credit);
+        assert!(p > 0);
+        values.set("coupling", 4.0).unwrap();
+        values.set("c_share", 60.0).unwrap();
+        law.retune(&values);
+        assert_eq!((law.p, law.credit, law.coupled()), (p, credit, (4 * u64::from(p), false)));
+        law.charge(Queue::L, Bytes(1500), true);
+        assert_eq!(law.credit, credit + 90_000);
+    }
+}

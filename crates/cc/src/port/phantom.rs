@@ -96,4 +96,23 @@ mod tests {
             assert!(phantom.mark_probability(&Arrival::frame(Time::from_nanos(1300 * n), Bytes::ZERO)) <= 0.0);
         }
     }
+
+    /// Two frames at once are 3000 B. At 10 Gbps 750 B drain in 600 ns, and at half of it 375 B in the next 600 ns: with a frame then 3375 B.
+    #[test]
+    fn another_share_drains_the_counter_from_then_on() {
+        let with = |gamma, threshold| {
+            let mut values = Values::defaults(PARAMETERS);
+            values.set("gamma", gamma).unwrap();
+            values.set("threshold", threshold).unwrap();
+            values
+        };
+        for (threshold, marks) in [(3374.0, true), (3376.0, false)] {
+            let rate = Rate::from_gbps(10);
+            let mut phantom = build(&with(1.0, 15_000.0), rate);
+            (0..2).for_each(|_| assert!(phantom.mark_probability(&Arrival::frame(Time::ZERO, Bytes::ZERO)) <= 0.0));
+            phantom.retune(Time::from_nanos(600), &with(0.5, threshold), rate);
+            let probability = phantom.mark_probability(&Arrival::frame(Time::from_nanos(1200), Bytes::ZERO));
+            assert_eq!(probability > 0.5, marks, "{threshold}");
+        }
+    }
 }

@@ -172,4 +172,22 @@ mod tests {
         point.on_wake(Time::from_micros(10_000), Bytes(150_000));
         assert!((probability(point.as_mut()) - 0.1).abs() < 2e-4);
     }
+
+    /// 50 KB too many at the first look: 0.05 for the error, and 0.05 of integral. Then 100 KB too many of another queue, with twice the gains
+    /// and looks each 200 us: 0.2 for the error, and 0.4 more of integral. The next look stays at 200 us.
+    #[test]
+    fn other_parameters_go_on_from_the_probability() {
+        let mut point = controller();
+        point.on_wake(Time::from_micros(100), Bytes(150_000));
+        let mut values = Values::defaults(PARAMETERS);
+        for (name, value) in [("q_ref", 50e3), ("k1", 0.002), ("k2", 20.0), ("interval", 2e-4)] {
+            values.set(name, value).unwrap();
+        }
+        point.retune(Time::from_micros(150), &values, Rate::from_gbps(40));
+        assert!((probability(point.as_mut()) - 0.1).abs() < 2e-4);
+        assert_eq!(point.next_wake(), Some(Time::from_micros(200)));
+        point.on_wake(Time::from_micros(200), Bytes(150_000));
+        assert!((probability(point.as_mut()) - 0.65).abs() < 2e-4);
+        assert_eq!(point.next_wake(), Some(Time::from_micros(400)));
+    }
 }

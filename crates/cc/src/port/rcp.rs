@@ -224,4 +224,18 @@ mod tests {
         // d + R/C (100/200) (T/d) (100 us - d) = 200 - 0.5984 * 0.5 * 100 = 170.08 us.
         assert_eq!(router.next_wake(), Some(Time::from_micros(300) + Time::from_nanos(170_080)));
     }
+
+    /// 5 (1 + 0.4) = 7 at first. At half the link 7.5 Gbps are half too many: 7 (1 - 0.8 / 2) = 4.2.
+    #[test]
+    fn other_gains_go_on_from_the_rate() {
+        let mut router = router();
+        assert!((end_slot(router.as_mut(), 0) - 7.0).abs() < 1e-6);
+        let mut values = Values::defaults(PARAMETERS);
+        values.set("alpha", 0.8).unwrap();
+        values.set("gamma", 0.5).unwrap();
+        router.retune(Time::from_micros(150), &values, Rate::from_gbps(10));
+        assert_eq!(router.next_wake(), Some(Time::from_micros(200)));
+        router.on_arrival(Bytes(93_750), None);
+        assert!((end_slot(router.as_mut(), 0) - 4.2).abs() < 1e-6);
+    }
 }

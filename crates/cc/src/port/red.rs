@@ -230,4 +230,18 @@ mod tests {
         red.on_queue(empty + frame * 10, Bytes(1500), Bytes(1500));
         assert!((at(&mut *red, 1) - 0.032_88).abs() < 1e-5);
     }
+
+    /// One packet meets 100 KB, w = 0.1: the average is 10 KB, below one ramp and in the middle of another.
+    #[test]
+    fn another_ramp_judges_by_the_average_of_before() {
+        let before = [("weight", 0.1), ("kmin", 2e4), ("kmax", 1e5), ("pmax", 0.5)];
+        let mut red = red(&before);
+        red.on_queue(Time::ZERO, Bytes(100_000), Bytes(1500));
+        assert!(at(&mut *red, 100_000) <= 0.0);
+        let mut values = Values::defaults(PARAMETERS);
+        let after = [("weight", 0.1), ("kmin", 5e3), ("kmax", 15e3), ("pmax", 0.5)];
+        after.iter().for_each(|&(name, value)| values.set(name, value).unwrap());
+        red.retune(Time::ZERO, &values, Rate::from_gbps(1));
+        assert!((at(&mut *red, 100_000) - 0.25).abs() < 1e-9);
+    }
 }
