@@ -59,12 +59,14 @@ def open(
     cc: "Algorithm | None" = None,
     seed: int | None = None,
     overrides: Mapping[str, object] | None = None,
+    threads: int = 1,
 ) -> "OpenNetwork":
     """Open the network of `scenario` at time zero, with the traffic that the scenario has.
 
     `changes` are the ports whose links `OpenNetwork.fault` may change, by name or pattern, such as "s0->*"
     (`network.changing`). The other arguments are those of `shallows.run`. Messages belong to a traffic table
-    of the kind `driven`, which has their algorithm and class; a scenario without such a table gets one.
+    of the kind `driven`, which has their algorithm and class; a scenario without such a table gets one. Long
+    steps without a stop at completions run on up to `threads` threads; results do not depend on it.
 
     Raises `ScenarioError` for a wrong scenario, and for costs of hosts, which the program adds itself.
     """
@@ -75,7 +77,9 @@ def open(
     if not any(isinstance(table, Driven) for table in prepared.traffic):
         prepared = prepared.changed({"traffic": [*prepared.tables["traffic"], {"kind": "driven"}]})
     check_driven(prepared)
-    return OpenNetwork(prepared)
+    if isinstance(threads, bool) or threads not in range(1, runner.MOST_THREADS + 1):
+        raise ScenarioError("threads", threads, f"a number from 1 to {runner.MOST_THREADS}")
+    return OpenNetwork(prepared, threads)
 
 
 def check_driven(scenario: "Scenario") -> None:
@@ -125,12 +129,12 @@ class OpenNetwork:
     the call had not been, or had ended at the clock.
     """
 
-    def __init__(self, scenario: "Scenario") -> None:
+    def __init__(self, scenario: "Scenario", threads: int = 1) -> None:
         from shallows import _core
 
         needs.check_run(scenario)
         self._asked = request(scenario)
-        self._core = _core.OpenRun(self._asked)
+        self._core = _core.OpenRun(self._asked, threads)
         self._log = Log(scenario)
         self._first = len(scenario.flows)
         self._tables = Tables.of(scenario)
