@@ -2,6 +2,9 @@
 //!
 //! `SHALLOWS_DRIVEN=200 cargo test --release -p shallows-sim --test networks driven` tries 200 random scenarios, each in about 1000 slices.
 
+use std::collections::BTreeSet;
+
+use shallows_cc::catalog;
 use shallows_cc::port::MarkAt;
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Rate, Time};
@@ -296,6 +299,30 @@ fn scenarios() -> u64 {
     number("SHALLOWS_DRIVEN", 16)
 }
 
+/// The 200 scenarios have every algorithm, and every part of which a copy or a slice might lose something.
+#[test]
+fn the_scenarios_have_every_part() {
+    let all: Vec<_> = (0..200).map(|number| trace(number).0).collect();
+    let has = |part: fn(&Network) -> bool| all.iter().filter(|network| part(network)).count();
+    let counts = [
+        has(|network| network.classes.len() > 1),
+        has(|network| network.classes.iter().any(|class| class.pause.is_some())),
+        has(|network| network.faults.iter().any(|fault| fault.change.is_of_link())),
+        has(|network| network.faults.iter().any(|fault| matches!(fault.change, Change::Turn { .. }))),
+        has(|network| network.faults.iter().any(|fault| matches!(fault.change, Change::Marking(_)))),
+        has(|network| network.flows.iter().any(|flow| !flow.after.is_empty())),
+        has(|network| !network.computations.is_empty()),
+        has(|network| network.host.piggyback),
+        has(|network| network.balancing == Balancing::Mrc),
+        has(|network| !network.sender_settings.is_empty()),
+    ];
+    println!("{counts:?}");
+    assert!(counts.iter().all(|&count| count >= 3), "{counts:?}");
+    let names: BTreeSet<_> = all.iter().map(|network| network.controls[0].algorithm.name).collect();
+    let missing: Vec<_> = catalog::ALGORITHMS.iter().map(|row| row.name).filter(|name| !names.contains(name)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 #[test]
 fn a_driven_run_is_the_run_of_its_trace() {
     assert_the_same(scenarios(), &[Way::plain(1, 1)]);
@@ -464,9 +491,7 @@ struct Memory {
 impl Log for Memory {
     fn sent(&mut self, _: &FlowSpec) {
         if self.sent.is_multiple_of(self.every) {
-            let pages = std::fs::read_to_string("/proc/self/statm").expect("Linux");
-            let resident = pages.split(' ').nth(1).expect("a second number");
-            self.bytes.push(resident.parse::<u64>().expect("a number of pages") * 4096);
+            self.bytes.push(resident());
         }
         self.sent += 1;
     }
@@ -480,6 +505,104 @@ impl Log for Memory {
     }
 }
 
+/// A number of a file about this process.
+fn of_process(file: &str, place: usize) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{file}")).expect("Linux");
+    text.split_whitespace().nth(place).expect("so many numbers").parse().expect("a number")
+}
+
+/// Bytes that this process has in memory.
+fn resident() -> u64 {
+    of_process("self/statm", 1) * 4096
+}
+
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
+/// Nanoseconds of processor time of this thread.
+fn processor_time() -> u64 {
+    of_process("thread-self/schedstat", 0)
+}
+
+/// `SHALLOWS_ROUNDS=12 cargo test --release -p shallows-sim --test networks slices_take` alone: a run in 1,000 slices, whose flows join at their
+/// starts, takes at most 1.05 times the processor time of the whole run, least of as many rounds each.
+#[test]
+fn slices_take_little_time() {
+    let rounds = number("SHALLOWS_ROUNDS", 0);
+    if rounds > 0 {
+        let mut dice = Dice(Rng::new(1, 94));
+        let mut network = until_done(fat_tree(4));
+        network.controls = vec![control("dctcp")];
+        let flows = (0..400).map(|at| {
+            let src = dice.below(16) as u32;
+            let dst = (src + 1 + dice.below(15) as u32) % 16;
+            FlowSpec { start: Time::from_micros(at * 25), ..flow(src, dst, Bytes(1_000_000)) }
+        });
+        network.flows = flows.collect();
+        let ended = run_open(network.clone()).ended;
+        let mut least = [u64::MAX; 2];
+        for _ in 0..rounds {
+            let started = processor_time();
+            let mut whole = Simulation::new(network.clone()).expect("a lawful network");
+            while whole.advance(1 << 20) == Progress::Running {}
+            let whole = whole.finish();
+            let between = processor_time();
+            let mut base = network.clone();
+            let mut later = std::mem::take(&mut base.flows).into_iter().peekable();
+            let mut run = Simulation::open(base, 1).expect("a lawful network");
+            for slice in 1..=1000 {
+                let end = Time(ended.0 * slice / 1000);
+                while let Some(next) = later.next_if(|flow| flow.start < end) {
+                    run.advance_to(next.start).expect("the future");
+                    run.send(next).expect("a lawful flow");
+                }
+                run.advance_to(end).expect("the future");
+                run.completions();
+            }
+            run.close();
+            while run.advance(1 << 20) == Progress::Running {}
+            let driven = run.finish();
+            let end = processor_time();
+            assert_eq!((driven.fingerprint, driven.events), (whole.fingerprint, whole.events));
+            least = [least[0].min(between - started), least[1].min(end - between)];
+        }
+        let ratio = least[1] as f64 / least[0] as f64;
+        println!("{:.1} ms whole, {ratio:.3} times that in slices", least[0] as f64 / 1e6);
+        assert!(ratio <= 1.05, "{ratio}");
+    }
+}
+
+/// `SHALLOWS_COPIES=10000 cargo test --release -p shallows-sim --test networks copies_take` alone: a fat tree of 128 hosts with 2,000 live
+/// flows. A copy takes at most 10 ms of processor time and 1.5 times the memory that the run has taken, and dropped copies leave none.
+#[test]
+fn copies_take_little_time_and_no_memory_after_their_end() {
+    let count = number("SHALLOWS_COPIES", 0);
+    if count > 0 {
+        let (before, mut dice) = (resident(), Dice(Rng::new(1, 95)));
+        let network = fabric();
+        let hosts = network.hosts;
+        let to = |src: u32, dice: &mut Dice| (src + 1 + dice.below(u64::from(hosts) - 1) as u32) % hosts;
+        let flows = (0..2000).map(|at| flow(at % hosts, to(at % hosts, &mut dice), Bytes(1_000_000)));
+        let flows = flows.collect();
+        let mut run = Simulation::open(network, 1).expect("a lawful network");
+        run.send_all(flows).expect("lawful flows");
+        run.advance_to(Time::from_micros(100)).expect("the future");
+        assert_eq!(run.unfinished(), 2000);
+        let (state, started) = (resident() - before, processor_time());
+        let held: Vec<_> = (0..100).map(|_| run.clone()).collect();
+        let took = (processor_time() - started) as f64 / 1e6 / held.len() as f64;
+        let copy = (resident() - before - state) / held.len() as u64;
+        drop(held);
+        let few = resident();
+        (0..count).for_each(|_| drop(run.clone()));
+        let grown = resident().saturating_sub(few);
+        let (run, copy, grown) = (mib(state), mib(copy), mib(grown));
+        println!("{took:.2} ms a copy, {copy:.2} MiB of {run:.2} MiB, {grown:.2} MiB after {count} copies");
+        assert!(took <= 10.0 && copy <= 1.5 * run && grown < 1.0);
+    }
+}
+
 /// `SHALLOWS_MESSAGES=1000000 cargo test --release -p shallows-sim --test networks memory_follows` alone: the memory of this process less
 /// than 64 MiB above that at the first message, and flat after the first tenth.
 #[test]
@@ -489,7 +612,6 @@ fn memory_follows_what_is_alive() {
         let mut memory = Memory { sent: 0, rows: 0, every: count as usize / 10, bytes: Vec::new() };
         let rest = messages(count as u32, 1, &mut memory).flows.len();
         assert_eq!(memory.rows + rest, count as usize);
-        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
         let above: Vec<_> = memory.bytes.iter().map(|&bytes| mib(bytes.saturating_sub(memory.bytes[0]))).collect();
         println!("MiB above the first message: {above:.1?}");
         assert!(above.iter().all(|&above| above < 64.0));

@@ -1,8 +1,10 @@
 //! What a program sets in the ports of a run: turns of classes, and parameters of markings. A setting acts from its time on, and is a fault
 //! of the request.
 
+use shallows_cc::catalog;
 use shallows_cc::parameter::Values;
 use shallows_cc::port::{self, Mechanism};
+use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 use shallows_sim::{
     Advance, Change, ClassOf, ClassSpec, Control, Discipline, Fault, FlowSpec, Marking, Network, PACKET_KINDS,
@@ -10,6 +12,7 @@ use shallows_sim::{
 };
 
 use crate::networks::{control, flow, marking, run_open, scheduled, star, until_done};
+use crate::soak::{Dice, ports};
 
 /// Host 2 receives two flows of `external` with windows of 700 packets, in a class each. At first both classes have turns of one frame.
 fn two_classes(sources: [u32; 2], targets: [u32; 2]) -> Network {
@@ -310,4 +313,45 @@ fn what_a_port_keeps_is_refused_with_what_it_may_change() {
             assert!(refused.ends_with(&expected), "{refused}, not {expected}");
         }
     }
+}
+
+/// Every parameter of every algorithm: after the change flows that start later have it, those of a second algorithm in the request of the
+/// trace, and nothing else differs.
+#[test]
+fn a_parameter_of_each_algorithm_holds_for_flows_that_start_later() {
+    let (now, later) = (Time::from_micros(100), Time::from_micros(150));
+    let (mut tried, mut acted) = (0, 0);
+    for row in catalog::ALGORITHMS {
+        let mut base = Network { duration: Time::from_millis(2), ..star(4) };
+        ports(&mut Dice(Rng::new(1, 93)), &mut base, &control(row.name));
+        base.controls = vec![control(row.name)];
+        let flows = [(0, Time::ZERO), (1, later), (2, later)];
+        let flows = flows.map(|(src, start)| FlowSpec { start, ..flow(src, 3, Bytes(300_000)) });
+        let trace = |second: Control| {
+            let mut flows = flows.to_vec();
+            flows[1..].iter_mut().for_each(|flow| flow.control = 1);
+            run_open(Network { flows, controls: vec![control(row.name), second], ..base.clone() })
+        };
+        let unchanged = trace(control(row.name)).fingerprint;
+        for parameter in row.parameters {
+            let name = format!("{}.{}", row.name, parameter.name);
+            let doubled = (parameter.default * 2.0).clamp(parameter.min, parameter.max);
+            let value = if doubled > parameter.default { doubled } else { parameter.min };
+            let mut run = Simulation::open(base.clone(), 1).expect("a lawful network");
+            assert_eq!(run.send_all(flows[..2].to_vec()), Ok(0..2), "{name}");
+            assert_eq!(run.advance_to(now), Ok(Advance::Reached), "{name}");
+            let values = [(parameter.name.to_owned(), value)].into();
+            assert_eq!(run.change_parameters(0, &values), Ok(1), "{name}");
+            assert_eq!(run.send(FlowSpec { control: 1, ..flows[2].clone() }), Ok(2), "{name}");
+            run.close();
+            while run.advance(100_000) == Progress::Running {}
+            let mut second = control(row.name);
+            second.values.set(parameter.name, value).expect("a lawful value");
+            let (driven, expected) = (run.finish(), trace(second));
+            assert_eq!(format!("{driven:?}"), format!("{expected:?}"), "{name}");
+            (tried, acted) = (tried + 1, acted + usize::from(driven.fingerprint != unchanged));
+        }
+    }
+    println!("{acted} of {tried} parameters act on these flows");
+    assert!(acted * 3 > tried, "{acted} of {tried}");
 }
