@@ -322,11 +322,11 @@ fn a_parameter_of_each_algorithm_holds_for_flows_that_start_later() {
     let (now, later) = (Time::from_micros(100), Time::from_micros(150));
     let (mut tried, mut acted) = (0, 0);
     for row in catalog::ALGORITHMS {
-        let mut base = Network { duration: Time::from_millis(2), ..star(4) };
+        let mut base = Network { duration: Time::from_millis(5), ..star(4) };
         ports(&mut Dice(Rng::new(1, 93)), &mut base, &control(row.name));
         base.controls = vec![control(row.name)];
         let flows = [(0, Time::ZERO), (1, later), (2, later)];
-        let flows = flows.map(|(src, start)| FlowSpec { start, ..flow(src, 3, Bytes(300_000)) });
+        let flows = flows.map(|(src, start)| FlowSpec { start, ..flow(src, 3, Bytes(1_000_000)) });
         let trace = |second: Control| {
             let mut flows = flows.to_vec();
             flows[1..].iter_mut().for_each(|flow| flow.control = 1);
