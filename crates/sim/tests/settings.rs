@@ -3,7 +3,7 @@
 
 use shallows_cc::catalog;
 use shallows_cc::parameter::Values;
-use shallows_cc::port::{self, Mechanism};
+use shallows_cc::port::{self, MarkAt, Mechanism};
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 use shallows_sim::{
@@ -172,6 +172,7 @@ const CASES: &[Case] = &[
     case("phantom", &[("gamma", 1.0)], "gamma", 0.8),
     case("phantom", &[("gamma", 1.0)], "threshold", 1000.0),
     case("red", RAMP, "kmin", 15_000.0),
+    case("red", RAMP, "kmin", 1500.0),
     case("red", RAMP, "kmax", 15_000.0),
     case("red", RAMP, "pmax", 0.5),
     case("red", RAMP, "extended", 1.0),
@@ -292,6 +293,27 @@ fn a_parameter_of_a_marking_acts_from_the_clock_on() {
         }
     }
     assert!(without_effect.is_empty(), "without effect: {without_effect:#?}");
+}
+
+/// Four frames of 1500 B meet at a port of 10 Gbps at 2.2 us, which begins to send them at 2.2, 3.4, 4.6 and 5.8 us and looks at what they leave
+/// behind: three frames, two, one and none. From 4 us on it marks above 1000 B: the third one alone.
+#[test]
+fn packets_that_have_left_are_judged_by_the_parameters_of_before() {
+    let mut network = until_done(marking(star(5), "step", MarkAt::Dequeue));
+    let mut values = Values::defaults(mechanism("step").parameters);
+    network.controls = vec![control("dctcp")];
+    network.flows = (0..4).map(|src| flow(src, 4, Bytes(1460))).collect();
+    let port = link(&network, 5, 4);
+    for (threshold, expected) in [(1000.0, 1), (2000.0, 0)] {
+        values.set("threshold", threshold).expect("a lawful value");
+        let mut run = Simulation::open(network.clone(), 1).expect("a lawful network");
+        run.advance_to(Time::from_micros(4)).expect("the future");
+        let marking = Marking { values: values.clone(), ..network.markings[0].clone() };
+        assert_eq!(run.change_marking(&[port], marking), Ok(()));
+        run.close();
+        while run.advance(1000) == Progress::Running {}
+        assert_eq!(run.finish().ports[port as usize].counters.marked, expected, "{threshold}");
+    }
 }
 
 /// The cases are all parameters but those that are fixed; a change of these is refused with the list of the others.
