@@ -184,9 +184,6 @@ class Draw:
                 "up",
                 "flap",
                 "drain",
-                "undrain",
-                "marking",
-                "weights",
                 "rate",
                 "slow",
                 "delay",
@@ -204,8 +201,6 @@ class Draw:
             **dict.fromkeys(("delay", "hold"), self.quantity("s")),
             "reorder": {"share": self.one((0.01, 1.0)), "delay": self.quantity("s")},
             "bit-errors": self.one((1e-12, 1e-6, 1.0)),
-            "marking": {self.one(("threshold", "kmin", "target")): self.one(("30KB", "1ms", 0.5))},
-            "weights": {self.one(("gold", "a b")): self.one((0, 3, 1.5))},
         }
         value |= shares
         flap = {"period": self.quantity("s"), "until": self.quantity("s")} if kind == "flap" else {}

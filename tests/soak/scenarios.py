@@ -18,8 +18,19 @@ from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.traffic.costs import KindOfCollective
 from soak import oracles
+
 from soak.traffics import ENDLESS, Traffics
 
+OTHER_PARAMETERS = {
+    "step": {"threshold": "30KB"},
+    "red": {"kmin": "10pkt", "kmax": "90pkt", "pmax": 0.5},
+    "pi": {"q_ref": "30KB", "k1": 1e-3, "interval": "50us"},
+    "codel": {"target": "50us", "interval": "1ms"},
+    "dualpi2": {"target": "50us", "update": "100us", "coupling": 4, "c_share": 60},
+    "phantom": {"gamma": 0.8, "threshold": "30KB"},
+    "rcp": {"gamma": 0.5, "alpha": 1},
+}
+"""Parameters of ports that change during a run, by kind of marking."""
 PACKETS = 60_000
 LAWFUL, BENT = 0.65, 0.25
 BALANCINGS = get_args(NetworkTable.model_fields["balancing"].annotation)
@@ -133,8 +144,7 @@ class Draw(Traffics):
         if self.maybe(0.5):
             tables["record"] = self.record()
         if self.maybe(0.2):
-            names = [one["name"] for one in tables.get("classes", ())]
-            tables["faults"] = [self.fault(seconds, names) for _ in range(self.random.randint(1, 4))]
+            tables["faults"] = [self.fault(seconds) for _ in range(self.random.randint(1, 4))]
         if self.maybe(0.2) and any(table["kind"] not in ENDLESS for table in tables["traffic"]):
             tables["duration"] = "until-done"
         else:
@@ -143,6 +153,8 @@ class Draw(Traffics):
             tables["warmup"] = self.time(seconds / 300, seconds / 40)
         if self.maybe(0.3 if any(table["kind"] == "poisson" for table in tables["traffic"]) else 0.02):
             tables["cooldown"] = self.time(seconds / 1e6, seconds / 40)
+        if "faults" in tables:
+            tables["faults"] += self.settings(tables)
         return tables
 
     def topology(self):
@@ -238,7 +250,22 @@ class Draw(Traffics):
             "server_switches": [self.one(switches)],
         }
 
-    def fault(self, seconds, classes=()):
+    def settings(self, tables):
+        """Other weights, parameters of ports and ends of drains, by draws that move no other draw."""
+        draws = random.Random(repr(tables))
+        at = draws.choice(tables["faults"])["at"]
+        marking = tables.get("network", {}).get("marking", "none")
+        kind = marking.get("kind") if isinstance(marking, dict) and not tables.get("classes") else None
+        own = {name: value for name, value in OTHER_PARAMETERS.get(kind, {}).items() if draws.random() < 0.5}
+        values = [("marking", own)] if own else []
+        weighted = [one["name"] for one in tables.get("classes", ()) if "weight" in one]
+        values += [("weights", {name: draws.choice((1, 2, 7, 100))}) for name in weighted]
+        found = [{"link": "*->*", "kind": kind, "at": at, "value": value} for kind, value in values]
+        drains = [one for one in tables["faults"] if one["kind"] == "drain" and "until" not in one]
+        found += [one | {"kind": "undrain"} for one in drains]
+        return [one for one in found if draws.random() < 0.5]
+
+    def fault(self, seconds):
         """One that is mostly lawful."""
         at = self.random.randrange(len(self.wired.port_names))
         kinds = (
@@ -255,8 +282,6 @@ class Draw(Traffics):
             "bit-errors",
             "silent-drop",
             "marking",
-            "undrain",
-            *(("weights", "weights") if classes else ()),
         )
         link, kind = self.wired.port_names[at], self.one(kinds)
         table = {"link": link, "kind": kind, "at": self.one(("0s", self.time(seconds / 1e3, seconds)))}
@@ -284,16 +309,8 @@ class Draw(Traffics):
             if self.maybe(0.5):
                 table["duty"] = self.one((0.01, 0.5, 0.9))
         if kind == "marking":
-            table["value"] = self.one(
-                (
-                    {self.one(("threshold", "kmin", "kmax", "q_ref")): self.one(("1pkt", "30KB", "90pkt"))},
-                    {self.one(("target", "interval", "update")): self.time(1e-5, 1e-2)},
-                    {self.one(("gamma", "pmax", "alpha", "beta")): self.one((0.1, 0.5, 0.95))},
-                )
-            )
-        if kind == "weights":
-            table["value"] = {self.one(classes): self.one((1, 2, 7, 100))}
-        if kind not in ("up", "undrain", "flap", "marking", "weights") and self.maybe(0.3):
+            table["value"] = {self.one(("threshold", "kmin", "kmax")): self.one(("1pkt", "30KB", "90pkt"))}
+        if kind not in ("up", "flap", "marking") and self.maybe(0.3):
             table["until"] = self.time(1.1 * seconds, 2 * seconds)
         if self.maybe(0.3):
             table["link"] = table["link"].replace("->", "<->")
