@@ -18,7 +18,6 @@ from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.traffic.costs import KindOfCollective
 from soak import oracles
-
 from soak.traffics import ENDLESS, Traffics
 
 OTHER_PARAMETERS = {
