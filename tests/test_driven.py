@@ -411,6 +411,29 @@ def test_a_link_that_was_drained_comes_back():
     assert fingerprint(run) != fingerprint(with_calls(tables, calls, changes=["leaf0->*"]))
 
 
+def test_threads_give_the_same_run():
+    """Long and short steps, stops at completions, a fault and a copy, on one thread and on up to three."""
+
+    def drive(threads):
+        with sh.open(FABRIC, changes=["leaf0->*"], threads=threads) as network:
+            messages = network.send_all([(src, (src + 2) % 4, "3MB") for src in range(4)])
+            for step in ("300us", "1us", "1ns"):
+                network.advance(step)
+            network.fault("slow", link="leaf0->spine0", value=0.5)
+            network.advance(until="completion")
+            copy = network.fork()
+            copy.send(0, 1, "1MB")
+            for one in (network, copy):
+                one.advance("20ms")
+            assert all(message.done for message in messages)
+            return fingerprint(network.run()), fingerprint(copy.run())
+
+    assert drive(1) == drive(2) == drive(3)
+    for threads in (0, 1001, 1.5, True):
+        with pytest.raises(sh.ScenarioError, match=r"threads = .*a number from 1 to 1000"):
+            sh.open(STAR, threads=threads)
+
+
 def test_a_parameter_of_an_algorithm_holds_for_messages_that_are_sent_later():
     """After the change the messages are those of a second table; the first message keeps what it has."""
     with sh.open(STAR) as network:
