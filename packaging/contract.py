@@ -40,6 +40,8 @@ BY_HAND = {
 """A Python class is its number in the core."""
 KEYWORDS = {"from", "class", "global"}
 WIDTH = 110
+NEXT = "\n    | "
+"""What separates the types of an alias that is longer."""
 CHOICE = re.compile(r'"[\w-]+"( or "[\w-]+")+')
 """A kind that is one of several texts: a `choice!` of the core, whose values a scenario takes from here."""
 MIXED = {("Fault", "change")}
@@ -104,7 +106,11 @@ def _choice(name, kind):
     """The line of an alias, or three where it is too long for one."""
     python = _python(kind)
     line = f"{name} = {python}\n"
-    return line if len(line) <= WIDTH else line.replace("[", "[\n    ", 1).replace("]\n", "\n]\n")
+    if len(line) <= WIDTH:
+        return line
+    if " | " in python:
+        return f"{name} = (\n    {python.replace(' | ', NEXT)}\n)\n"
+    return line.replace("[", "[\n    ", 1).replace("]\n", "\n]\n")
 
 
 def _python(kind):
@@ -116,7 +122,7 @@ def _python(kind):
         others = dict.fromkeys(_python(one) for one in parts if one not in texts)
         return " | ".join([*([f"Literal[{', '.join(texts)}]"] if texts else []), *others])
     if kind.startswith("{"):
-        _, value = kind.strip("{}").split(": ")
+        _, value = kind[1:-1].split(": ", 1)
         return f"dict[str, {_python(value)}]"
     return f"list[{_python(kind[1:-1])}]" if kind.startswith("[") else kind
 

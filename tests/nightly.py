@@ -79,6 +79,8 @@ PARTS = {
         (
             "SHALLOWS_DRIVEN=200 cargo test --locked --release --package shallows-sim driven",
             "SHALLOWS_MESSAGES=1000000 cargo test --locked --release --package shallows-sim memory_follows",
+            "SHALLOWS_ROUNDS=12 cargo test --locked --release --package shallows-sim slices_take",
+            "SHALLOWS_COPIES=10000 cargo test --locked --release --package shallows-sim copies_take",
         ),
     ),
     "oracles": Part(75, (soak("lawful", 5000, "--why"),)),

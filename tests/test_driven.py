@@ -277,6 +277,163 @@ def test_a_ramp_and_a_port_with_classes_change_their_thresholds():
     assert fingerprint(with_calls(tables, calls, changes=["s0->h3"])) != fingerprint(with_calls(tables, []))
 
 
+CLASSES = STAR | {
+    "duration": "4ms",
+    "cc": {"name": "external", "window": 700},
+    "classes": [
+        {"name": "gold", "weight": 1, "buffer": "10MB", "marking": "none"},
+        {"name": "best", "weight": 1, "buffer": "10MB", "marking": "none"},
+        {"name": "rest", "buffer": "10MB", "marking": "none"},
+    ],
+    "traffic": [{"kind": "driven", "class": "gold"}, {"kind": "driven", "name": "best", "class": "best"}],
+}
+
+
+def frames(network, until):
+    """Full packets of both messages that arrive until a time."""
+    network.observe()
+    network.advance(until=until)
+    return (network.observe()["delivered_bytes"] / 1460).tolist()
+
+
+@each([((0, 1), (2, 2)), ((0, 0), (1, 2))])
+def test_weights_act_from_the_clock_on(sources, targets):
+    """A ms of 10 Gbps has 833.3 frames of 1500 B, which two classes share 1:1, 3:1 and 3:2.
+
+    At the port of a switch they come from two hosts, at a NIC they are those of one.
+    """
+    with sh.open(CLASSES) as network:
+        network.send(sources[0], targets[0], "50MB")
+        network.send(sources[1], targets[1], "50MB", traffic="best")
+        network.advance("1ms")
+        assert frames(network, "2ms") == pytest.approx([416.7, 416.7], abs=5)
+        copy = network.fork()
+        network.set("classes.gold.weight", 3)
+        assert frames(network, "3ms") == pytest.approx([625, 208.3], abs=5)
+        network.set("classes.best.weight", 2)
+        assert frames(network, "3.9ms") == pytest.approx([450, 300], abs=6)
+        run = network.run()
+        assert frames(copy, "3ms") == pytest.approx([416.7, 416.7], abs=5)
+        unchanged = copy.run()
+    weights = [(one.kind, one.link, one.at, one.value) for one in run.scenario.faults]
+    assert weights == [
+        ("weights", "*->*", 2 * 10**9, {"gold": 3}),
+        ("weights", "*->*", 3 * 10**9, {"gold": 3, "best": 2}),
+    ]
+    assert fingerprint(run) == fingerprint(sh.run(run.scenario)) != fingerprint(unchanged)
+    assert fingerprint(run) == fingerprint(sh.run(run.scenario, threads=2))
+
+
+@each(
+    [
+        ("classes.gold.weight", 0, "a whole number from 1"),
+        ("classes.gold.weight", -1, "a whole number from 1"),
+        ("classes.gold.weight", 1.5, "a whole number from 1"),
+        ("classes.gold.weight", "3", "a whole number from 1"),
+        ("classes.rest.weight", 3, r"one of classes\.gold\.weight, classes\.best\.weight, cc\.window"),
+        ("network.marking.threshold", "1pkt", r"one of classes\.gold\.weight"),
+    ]
+)
+def test_a_wrong_weight_is_refused_with_its_key(key, value, expected):
+    with sh.open(CLASSES) as network:
+        network.send(0, 1, "1KB")
+        with pytest.raises(sh.ScenarioError, match=f"^{key} = .*{expected}"):
+            network.set(key, value)
+        assert not network.run().scenario.faults
+
+
+@each(
+    [
+        ({"kind": "step", "threshold": "20pkt"}, "threshold", "5pkt"),
+        ({"kind": "red", "kmin": "5pkt", "kmax": "20pkt", "pmax": 0.1, "weight": 0.1}, "pmax", 0.5),
+        ({"kind": "red", "kmin": "5pkt", "kmax": "20pkt", "pmax": 0.1}, "gentle", True),
+        ({"kind": "pi", "q_ref": "30KB", "k1": 1e-3, "k2": 10}, "q_ref", "90KB"),
+        ({"kind": "codel", "target": "20us", "interval": "200us"}, "interval", "1ms"),
+        ({"kind": "dualpi2"}, "step", "5us"),
+        ({"kind": "phantom", "gamma": 1}, "gamma", 0.8),
+        ({"kind": "rcp"}, "beta", 1),
+    ]
+)
+def test_a_parameter_of_a_marking_at_the_clock_is_that_of_a_scenario(marking, name, value):
+    """Messages at times 0 and 900 us as a trace, with the change at 800 us in the scenario."""
+    cc = {"rcp": "rcp", "dualpi2": "prague"}.get(marking["kind"], "dctcp")
+    tables = STAR | {"network": {"marking": marking}, "cc": cc}
+    with sh.open(tables) as network:
+        network.send_all([(src, 3, "1MB") for src in range(3)])
+        network.advance("800us")
+        network.set(f"network.marking.{name}", value)
+        network.advance("100us")
+        copy = network.fork()
+        for one in (network, copy):
+            one.send(1, 3, "300KB")
+        run, same = network.run(), copy.run()
+    rows = [[0, src, 3, 1_000_000] for src in range(3)] + [["0.0009", 1, 3, 300_000]]
+    fault = {"kind": "marking", "link": "*->*", "at": "800us", "value": {name: value}}
+    trace = tables | {"traffic": [{"kind": "trace", "flows": rows}]}
+    changed = fingerprint(sh.run(trace | {"faults": [fault]}))
+    assert fingerprint(run) == fingerprint(same) == changed
+    assert changed != fingerprint(sh.run(trace))
+
+
+def test_what_was_set_before_holds_when_another_parameter_is_set():
+    marking = {"kind": "red", "kmin": "50pkt", "kmax": "100pkt", "pmax": 0.5}
+    with sh.open(STAR | {"network": {"marking": marking}}) as network:
+        network.send(0, 3, "1MB")
+        network.set("network.marking.kmin", "2pkt")
+        network.advance("100us")
+        network.set("network.marking.kmax", "60pkt")
+        run = network.run()
+    assert [one.value for one in run.scenario.faults] == [{"kmin": "2pkt"}, {"kmin": "2pkt", "kmax": "60pkt"}]
+
+
+def test_a_port_with_a_marking_of_its_own_kind_is_named():
+    ports = [{"names": "s0->h2", "marking": {"kind": "red"}}]
+    with sh.open(STAR | {"network": {"marking": {"kind": "step"}}, "ports": ports}) as network:
+        network.send(0, 3, "1MB")
+        with pytest.raises(sh.ScenarioError, match=r"mark by step .* unlike s0->h2 \(ports\[0\]\)"):
+            network.set("network.marking.threshold", "5pkt")
+        network.fault("marking", link="s0->h3", value={"threshold": "5pkt"})
+        run = network.run()
+    assert fingerprint(run) == fingerprint(sh.run(run.scenario))
+
+
+def test_a_link_that_was_drained_comes_back():
+    """As a scenario with a drain until then, whose switches use both spines again."""
+    tables = FABRIC | {"network": {"convergence": "50us"}}
+    calls = [(100, lambda network: network.fault("drain", link="leaf0->spine0"))]
+    ends = (400, lambda network: network.fault("undrain", link="leaf0->spine0"))
+    run = with_calls(tables, [*calls, ends], changes=["leaf0->*"])
+    rows = [[0, src, (src + 2) % 4, 3_000_000] for src in range(4)] + [["0.0004", 0, 3, 100_000]]
+    fault = {"kind": "drain", "link": "leaf0->spine0", "at": "100us", "until": "400us"}
+    changing = {"network": {"convergence": "50us", "changing": ["leaf0->*"]}}
+    trace = tables | changing | {"traffic": [{"kind": "trace", "flows": rows}], "faults": [fault]}
+    assert fingerprint(run) == fingerprint(sh.run(trace))
+    assert fingerprint(run) != fingerprint(with_calls(tables, calls, changes=["leaf0->*"]))
+
+
+def test_threads_give_the_same_run():
+    """Long and short steps, stops at completions, a fault and a copy, on one thread and on up to three."""
+
+    def drive(threads):
+        with sh.open(FABRIC, changes=["leaf0->*"], threads=threads) as network:
+            messages = network.send_all([(src, (src + 2) % 4, "3MB") for src in range(4)])
+            for step in ("300us", "1us", "1ns"):
+                network.advance(step)
+            network.fault("slow", link="leaf0->spine0", value=0.5)
+            network.advance(until="completion")
+            copy = network.fork()
+            copy.send(0, 1, "1MB")
+            for one in (network, copy):
+                one.advance("20ms")
+            assert all(message.done for message in messages)
+            return fingerprint(network.run()), fingerprint(copy.run())
+
+    assert drive(1) == drive(2) == drive(3)
+    for threads in (0, 1001, 1.5, True):
+        with pytest.raises(sh.ScenarioError, match=r"threads = .*a number from 1 to 1000"):
+            sh.open(STAR, threads=threads)
+
+
 def test_a_parameter_of_an_algorithm_holds_for_messages_that_are_sent_later():
     """After the change the messages are those of a second table; the first message keeps what it has."""
     with sh.open(STAR) as network:

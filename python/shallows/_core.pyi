@@ -78,7 +78,7 @@ class OpenRun:
     A call during another one, or after the end, is a `RuntimeError`.
     """
 
-    def __init__(self, request: Request) -> None: ...
+    def __init__(self, request: Request, threads: int = 1) -> None: ...
     def state(self) -> tuple[int, bool, int]:
         """The clock in ps, whether the run has ended, and how many flows with an end have not completed."""
 

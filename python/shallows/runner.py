@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     Given = Scenario | Mapping[str, object] | str | PathLike[str]
 
 WORLDS: tuple[World, ...] = get_args(World)
+MOST_THREADS = 1000
+"""The most threads that a run may be given."""
 
 
 def run(
@@ -158,8 +160,8 @@ def in_world(
     simulate: Callable[..., data.RunData] = _module(world).run
     if repeats is not None and world not in REAL_TIME:
         raise ScenarioError("repeats", repeats, "no repeats: this world is deterministic")
-    if threads is not None and threads not in range(1, 1001):
-        raise ScenarioError("threads", threads, "a number from 1 to 1000, or no such option")
+    if threads is not None and threads not in range(1, MOST_THREADS + 1):
+        raise ScenarioError("threads", threads, f"a number from 1 to {MOST_THREADS}, or no such option")
     if (threads or 1) > 1 and world != "packet":
         raise ScenarioError("threads", threads, "no threads: only the packet world has them")
     how: dict[str, int | None] = {} if repeats is None else {"repeats": repeats}

@@ -309,13 +309,22 @@ class _Key(TypeName):
         return getattr(info.context["frame"], self.part) if self.part and info.context else None
 
 
+def count(value: object) -> int:
+    """A number of things, at least one. Raises `ValueError`."""
+    return _whole_number(value, 1, limits.COUNT.most)
+
+
+def _whole_number(value: object, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise ValueError(f"a whole number from {least} to {most}")
+    return value
+
+
 def _whole(least: int, most: int, optional: bool = False) -> BeforeValidator:
     def read(value: object) -> int | None:
         if value is None and optional:
             return None
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise ValueError(f"a whole number from {least} to {most}")
-        return value
+        return _whole_number(value, least, most)
 
     return BeforeValidator(read, json_schema_input_type=Annotated[int, Field(ge=least, le=most)])
 

@@ -20,6 +20,16 @@ from shallows.traffic.costs import KindOfCollective
 from soak import oracles
 from soak.traffics import ENDLESS, Traffics
 
+OTHER_PARAMETERS = {
+    "step": {"threshold": "30KB"},
+    "red": {"kmin": "10pkt", "kmax": "90pkt", "pmax": 0.5},
+    "pi": {"q_ref": "30KB", "k1": 1e-3, "interval": "50us"},
+    "codel": {"target": "50us", "interval": "1ms"},
+    "dualpi2": {"target": "50us", "update": "100us", "coupling": 4, "c_share": 60},
+    "phantom": {"gamma": 0.8, "threshold": "30KB"},
+    "rcp": {"gamma": 0.5, "alpha": 1},
+}
+"""Parameters of ports that change during a run, by kind of marking."""
 PACKETS = 60_000
 LAWFUL, BENT = 0.65, 0.25
 BALANCINGS = get_args(NetworkTable.model_fields["balancing"].annotation)
@@ -142,6 +152,8 @@ class Draw(Traffics):
             tables["warmup"] = self.time(seconds / 300, seconds / 40)
         if self.maybe(0.3 if any(table["kind"] == "poisson" for table in tables["traffic"]) else 0.02):
             tables["cooldown"] = self.time(seconds / 1e6, seconds / 40)
+        if "faults" in tables:
+            tables["faults"] += self.settings(tables)
         return tables
 
     def topology(self):
@@ -236,6 +248,21 @@ class Draw(Traffics):
             "edges": [[*pair, self.rate(), self.time(1e-9, 1e-3)] for pair in cables],
             "server_switches": [self.one(switches)],
         }
+
+    def settings(self, tables):
+        """Other weights, parameters of ports and ends of drains, by draws that move no other draw."""
+        draws = random.Random(repr(tables))
+        at = draws.choice(tables["faults"])["at"]
+        marking = tables.get("network", {}).get("marking", "none")
+        kind = marking.get("kind") if isinstance(marking, dict) and not tables.get("classes") else None
+        own = {name: value for name, value in OTHER_PARAMETERS.get(kind, {}).items() if draws.random() < 0.5}
+        values = [("marking", own)] if own else []
+        weighted = [one["name"] for one in tables.get("classes", ()) if "weight" in one]
+        values += [("weights", {name: draws.choice((1, 2, 7, 100))}) for name in weighted]
+        found = [{"link": "*->*", "kind": kind, "at": at, "value": value} for kind, value in values]
+        drains = [one for one in tables["faults"] if one["kind"] == "drain" and "until" not in one]
+        found += [one | {"kind": "undrain"} for one in drains]
+        return [one for one in found if draws.random() < 0.5]
 
     def fault(self, seconds):
         """One that is mostly lawful."""

@@ -59,6 +59,8 @@ pub struct Parameter {
     pub follows: Option<&'static str>,
     /// Whether it is a length of a port's queue, with which a marking compares that queue.
     pub is_threshold: bool,
+    /// Whether a port keeps it for the whole run, because what it decided has happened or is a property of the port.
+    pub is_fixed: bool,
     /// The flag without which it acts on nothing.
     pub needs: Option<&'static str>,
 }
@@ -113,6 +115,7 @@ impl Parameter {
             source: "",
             follows: None,
             is_threshold: false,
+            is_fixed: false,
             needs: None,
         }
     }
@@ -145,6 +148,12 @@ impl Parameter {
     #[must_use]
     pub const fn threshold(self) -> Self {
         Self { is_threshold: true, ..self }
+    }
+
+    /// Says that a port keeps it for the whole run.
+    #[must_use]
+    pub const fn fixed(self) -> Self {
+        Self { is_fixed: true, ..self }
     }
 }
 

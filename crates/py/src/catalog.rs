@@ -136,6 +136,7 @@ fn marking<'py>(py: Python<'py>, mechanism: &Mechanism) -> PyResult<Bound<'py, P
     row.set_item("has_two_queues", built.as_dual_queue().is_some())?;
     let compared = mechanism.parameters.iter().filter(|parameter| parameter.is_threshold);
     row.set_item("thresholds", compared.map(|parameter| parameter.name).collect::<Vec<_>>())?;
+    row.set_item("adjustable", mechanism.adjustable().map(|parameter| parameter.name).collect::<Vec<_>>())?;
     row.set_item("parameters", parameters(py, mechanism.parameters)?)?;
     Ok(row)
 }

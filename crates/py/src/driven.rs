@@ -48,14 +48,21 @@ pub struct OpenRun {
 
 #[pymethods]
 impl OpenRun {
-    /// The run of a request at time zero, which messages may join.
+    /// The run of a request at time zero, which messages may join, on up to this number of threads. Algorithms in Python run on one.
     #[new]
-    fn new(py: Python<'_>, request: &Bound<'_, PyDict>) -> PyResult<Self> {
+    #[pyo3(signature = (request, threads=1))]
+    fn new(py: Python<'_>, request: &Bound<'_, PyDict>, threads: usize) -> PyResult<Self> {
         let raised = Raised::default();
         let network = request::network(request, &raised)?;
         let in_python = network.controls.iter().any(|control| control.user_algorithm.is_some());
         let (queue_ports, mtu, payload) = (network.record.ports.clone(), network.mtu, network.mss());
-        let run = set_up(py, move || Simulation::open(network, 1))?;
+        let threads = if in_python { 1 } else { threads };
+        let open = move || {
+            let mut run = Simulation::open(network, threads)?;
+            run.set_threads(threads);
+            Ok(run)
+        };
+        let run: Result<Simulation, String> = set_up(py, open)?;
         let run = Leaf::new(Some(Box::new(run.map_err(PyValueError::new_err)?)));
         Ok(Self { run, retired: Leaf::default(), raised, in_python, queue_ports, mtu, payload })
     }
@@ -153,7 +160,11 @@ impl OpenRun {
     /// The completions since the last call in the order of time: time in ps, number of the message, and whether its sender knows it, or else
     /// its receiver. Reports of messages that have ended go to a file, about a thousand at once.
     fn completions(&self, py: Python<'_>) -> PyResult<Vec<(u64, u32, bool)>> {
-        let look = |run: &mut Simulation| (run.completions(), self.retired.with(|all| all.add(run.retire())));
+        let look = |run: &mut Simulation| {
+            let written = self.retired.with(|all| all.add(run.retire()));
+            run.release_retired();
+            (run.completions(), written)
+        };
         let (all, written) = self.work(py, look)?;
         written?;
         Ok(all.into_iter().map(|one| (one.at.0, one.flow, one.at_sender)).collect())
@@ -241,9 +252,10 @@ impl OpenRun {
             py.check_signals()?;
             on_progress.as_ref().map_or(Ok(()), |hears| hears.call1(reached).map(drop))?;
         }
-        let run = self.take()?;
-        let mut outcome = guarded(py, || run.finish())?;
         let retired = self.retired.with(|all| all.read())?;
+        let mut run = self.take()?;
+        run.restore_retired(&retired);
+        let mut outcome = guarded(py, || run.finish())?;
         outcome.flows.splice(0..0, retired);
         answer::to_python(py, Answer::of(outcome, &self.queue_ports, self.mtu, false).into_value())
     }

@@ -21,5 +21,6 @@ mod queueing;
 mod real_time;
 mod recovery;
 mod seams;
+mod settings;
 mod soak;
 mod stall_detector;

@@ -82,7 +82,7 @@ fn flows(dice: &mut Dice, network: &Network) -> Vec<FlowSpec> {
 }
 
 /// What the algorithm needs of ports: marks, rates, a class of credits; pauses, where data may wait.
-fn ports(dice: &mut Dice, network: &mut Network, control: &Control) {
+pub fn ports(dice: &mut Dice, network: &mut Network, control: &Control) {
     let kind = match control.algorithm.marking {
         Marking::Required(kind) | Marking::Rates(kind) | Marking::Records(kind) => Some(kind),
         _ => None,
@@ -162,7 +162,7 @@ fn faults(dice: &mut Dice, network: &mut Network) {
 }
 
 /// A port to which something happens has classes: one, where it has none, that holds as much.
-fn give_class(network: &mut Network, link: u32) {
+pub fn give_class(network: &mut Network, link: u32) {
     let port = &mut network.ports[link as usize];
     if port.discipline.is_none() {
         let mut discipline = one_class();

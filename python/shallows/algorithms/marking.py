@@ -112,6 +112,23 @@ class Marking:
         return thresholds(self.kind)
 
     @property
+    def adjustable(self) -> list[str]:
+        """The parameters that ports may change during a run."""
+        return _row(self.kind)["adjustable"]
+
+    def may_become(self, other: "Marking | str") -> bool:
+        """Return whether ports may mark like `other` from some time on."""
+        if isinstance(other, str) or (self.kind, self.at) != (other.kind, other.at):
+            return False
+        fixed = self.parameters.keys() - self.adjustable
+        return all(self.parameters[key] == other.parameters[key] for key in fixed)
+
+    @property
+    def flags(self) -> list[str]:
+        """The parameters that are a yes or no."""
+        return [one["name"] for one in _row(self.kind)["parameters"] if one["unit"] == "flag"]
+
+    @property
     def recommended(self) -> list[str]:
         """The parameters that have no value yet."""
         return [key for key, value in self.parameters.items() if value is None]
@@ -186,6 +203,11 @@ def thresholds(kind: object) -> list[str]:
     A step has one, a ramp two; a kind that does not mark by the real queue has none.
     """
     return _row(kind)["thresholds"]
+
+
+def that_change() -> list[str]:
+    """The kinds with parameters that ports may change during a run."""
+    return [row["name"] for row in markings() if row["adjustable"]]
 
 
 def with_thresholds() -> list[str]:

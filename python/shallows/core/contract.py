@@ -16,7 +16,12 @@ F64, Flags = NDArray[np.float64], NDArray[np.bool_]
 Nic = Literal["fair", "fifo"]
 LossDetection = Literal["duplicate-acks", "rack"]
 Retransmission = Literal["go-back-n", "selective"]
-Change = Literal["down", "up", "drain", "undrain", "pause", "resume"] | dict[str, int] | dict[str, float]
+Change = (
+    Literal["down", "up", "drain", "undrain", "pause", "resume"]
+    | dict[str, int]
+    | dict[str, float]
+    | dict[str, dict[str, int]]
+)
 At = Literal["enqueue", "dequeue"]
 Balancing = Literal[
     "flow", "packet", "queue", "round-robin", "flowlet", "oblivious", "bitmap", "reps", "plb", "mrc"

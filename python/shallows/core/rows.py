@@ -59,7 +59,8 @@ class MarkingRow(Row):
 
     draws: whether chance decides. judges_heads: whether it decides about packets as they leave.
     has_two_queues: whether ports have one for packets of L4S beside that of all others. thresholds: its
-    parameters that are lengths of the real queue, the first that where marking begins.
+    parameters that are lengths of the real queue, the first that where marking begins. adjustable: its
+    parameters that a port may change during a run.
     """
 
     at: At
@@ -68,6 +69,7 @@ class MarkingRow(Row):
     judges_heads: bool
     has_two_queues: bool
     thresholds: list[str]
+    adjustable: list[str]
 
 
 class BalancingRow(TypedDict):

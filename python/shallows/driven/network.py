@@ -59,12 +59,14 @@ def open(
     cc: "Algorithm | None" = None,
     seed: int | None = None,
     overrides: Mapping[str, object] | None = None,
+    threads: int = 1,
 ) -> "OpenNetwork":
     """Open the network of `scenario` at time zero, with the traffic that the scenario has.
 
     `changes` are the ports whose links `OpenNetwork.fault` may change, by name or pattern, such as "s0->*"
     (`network.changing`). The other arguments are those of `shallows.run`. Messages belong to a traffic table
-    of the kind `driven`, which has their algorithm and class; a scenario without such a table gets one.
+    of the kind `driven`, which has their algorithm and class; a scenario without such a table gets one. Long
+    steps without a stop at completions run on up to `threads` threads; results do not depend on it.
 
     Raises `ScenarioError` for a wrong scenario, and for costs of hosts, which the program adds itself.
     """
@@ -75,7 +77,9 @@ def open(
     if not any(isinstance(table, Driven) for table in prepared.traffic):
         prepared = prepared.changed({"traffic": [*prepared.tables["traffic"], {"kind": "driven"}]})
     check_driven(prepared)
-    return OpenNetwork(prepared)
+    if isinstance(threads, bool) or threads not in range(1, runner.MOST_THREADS + 1):
+        raise ScenarioError("threads", threads, f"a number from 1 to {runner.MOST_THREADS}")
+    return OpenNetwork(prepared, threads)
 
 
 def check_driven(scenario: "Scenario") -> None:
@@ -125,12 +129,12 @@ class OpenNetwork:
     the call had not been, or had ended at the clock.
     """
 
-    def __init__(self, scenario: "Scenario") -> None:
+    def __init__(self, scenario: "Scenario", threads: int = 1) -> None:
         from shallows import _core
 
         needs.check_run(scenario)
         self._asked = request(scenario)
-        self._core = _core.OpenRun(self._asked)
+        self._core = _core.OpenRun(self._asked, threads)
         self._log = Log(scenario)
         self._first = len(scenario.flows)
         self._tables = Tables.of(scenario)
@@ -294,7 +298,7 @@ class OpenNetwork:
             raise ScenarioError("kind", "flap", "down, and up later: the program repeats them")
         may_change = set(settable.links(self.scenario))
         for at in fault.links(changed.graph):
-            if fault.kind != "marking" and at not in may_change:
+            if fault.is_of_links and at not in may_change:
                 known = ", ".join(names[one] for one in sorted(may_change)) or "there are none"
                 expected = f"a port that was named at the opening (shallows.open(changes=[…])): {known}"
                 raise ScenarioError("link" if link else "node", names[at], expected)
@@ -303,18 +307,25 @@ class OpenNetwork:
     def set(self, key: str, value: object) -> None:
         """Set a parameter from the clock on.
 
-        `network.marking.threshold`, and kmin, kmax and pmax, set those of all ports of switches. `cc.g`, or
-        another parameter of the algorithm, holds for messages that are sent from now on, of all driven tables
-        without an algorithm of their own; `traffic.NAME.cc.g` is that of the driven table with this name.
-        Raises `ScenarioError` for another key, and for a value that would change anything else.
+        `network.marking.threshold`, or another parameter of the marking, is that of all ports of switches;
+        `classes.NAME.weight` is the weight of a class at all ports. `cc.g`, or another parameter of the
+        algorithm, holds for messages that are sent from now on, of all driven tables without an algorithm of
+        their own; `traffic.NAME.cc.g` is that of the driven table with this name. Raises `ScenarioError` for
+        another key, and for a value that would change anything else.
         """
-        self._check_running()
+        clock_ps = self._check_running()
         known = settable.keys(self.scenario)
         if key not in known:
             expected = f"one of {', '.join(known)}{did_you_mean(key, known)}"
             raise ScenarioError(key, str(value), expected)
-        if key.startswith("network.marking."):
-            return self.fault("marking", link="*->*", value={key.rpartition(".")[2]: value})
+        of_ports = settable.of_ports(self.scenario)
+        if key in of_ports:
+            kind, name = of_ports[key]
+            before = settable.set_before(self.scenario, kind, clock_ps)
+            try:
+                return self.fault(kind, link=settable.ALL_PORTS, value={**before, name: value})
+            except ScenarioError as error:
+                raise ScenarioError(key, str(value), error.expected) from None
         tables, replaced = settable.with_parameter(self.scenario, self._tables, key, literal(value))
         self._become(self.scenario.changed({"traffic": tables}), key, value)
         self._tables = self._tables.replaced(self.scenario, replaced)

@@ -9,7 +9,6 @@ import numpy as np
 from shallows.base.toml import is_table
 from shallows.errors import ScenarioError
 from shallows.scenario import faults, port_request
-from shallows.scenario.faults.model import MARKING
 from shallows.scenario.literal import literal
 from shallows.traffic import Driven
 from shallows.units import did_you_mean
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from shallows.scenario import Scenario
     from shallows.scenario.literal import Algorithm as AlgorithmLike
 
+ALL_PORTS = "*->*"
+"""The links of a fault that sets all ports."""
 _MAY_DIFFER = ("flows", "ccs", "markings", "faults", "max_packets")
 """Keys of a request that may differ when a program sets something."""
 
@@ -85,7 +86,7 @@ def links(scenario: "Scenario") -> list[int]:
     of_faults = (
         links
         for fault, links in zip(scenario.faults, faults.of_links(scenario), strict=True)
-        if fault.kind != "marking"
+        if fault.is_of_links
     )
     return [
         *faults.changing_links(scenario, scenario.graph),
@@ -93,12 +94,26 @@ def links(scenario: "Scenario") -> list[int]:
     ]
 
 
-def thresholds(scenario: "Scenario") -> list[str]:
+def of_marking(scenario: "Scenario") -> list[str]:
     """The keys of the marking of ports that may change."""
     before = scenario.marking
-    if not before or scenario.classes or not before.thresholds or before.parameters.get("weight", 1) != 1:
-        return []
-    return [f"network.marking.{name}" for name in MARKING if name in before.parameters]
+    return (
+        [f"network.marking.{name}" for name in before.adjustable] if before and not scenario.classes else []
+    )
+
+
+def of_ports(scenario: "Scenario") -> dict[str, tuple[str, str]]:
+    """By the key of a setting of all ports, the kind of fault that changes it, and its name there."""
+    found = {key: ("marking", key.rpartition(".")[2]) for key in of_marking(scenario)}
+    weighted = (one.name for one in scenario.classes if one.weight is not None)
+    return found | {f"classes.{name}.weight": ("weights", name) for name in weighted}
+
+
+def set_before(scenario: "Scenario", kind: str, clock_ps: int) -> dict[str, object]:
+    """What faults of a kind have set at all ports up to the clock."""
+    all_ports = (one for one in scenario.faults if (one.kind, one.link) == (kind, ALL_PORTS))
+    due = sorted((one for one in all_ports if one.at <= clock_ps), key=lambda one: one.at)
+    return {name: value for one in due for name, value in one.value.items()}
 
 
 def algorithms(scenario: "Scenario") -> "list[Algorithm]":
@@ -108,7 +123,7 @@ def algorithms(scenario: "Scenario") -> "list[Algorithm]":
 
 def keys(scenario: "Scenario") -> list[str]:
     """The keys that `OpenNetwork.set` knows."""
-    found = thresholds(scenario)
+    found = [*of_ports(scenario)]
     if scenario.cc and not scenario.cc.user_class:
         found += [f"cc.{name}" for name in scenario.cc.parameters]
     for table, name in zip(scenario.traffic, scenario.flows.names, strict=True):

@@ -27,10 +27,11 @@ WINDOW, RATE = "senders.window", "senders.rate"
 class Knob:
     """A range that an agent sets: a number from -1 (`low`) to 1 (`high`) in its actions.
 
-    `key` is `network.marking.threshold` (or kmin, kmax, pmax) of all ports of switches; `cc.g`, or another
-    parameter of the algorithm, for flows that start later; `traffic.NAME.cc.g`, that of one table; or
-    `senders.window` or `senders.rate`, a number for each flow of `external`. `low` and `high` are written as
-    in a scenario: "5pkt", "2Gbps", 0.5. Between them a number goes by the logarithm if `scale` is "log".
+    `key` is `network.marking.threshold`, or another parameter of the marking, of all ports of switches; or
+    `cc.g`, or another parameter of the algorithm, for flows that start later; `traffic.NAME.cc.g`, that of
+    one table; or `senders.window` or `senders.rate`, a number for each flow of `external`. `low` and `high`
+    are written as in a scenario: "5pkt", "2Gbps", 0.5. Between them a number goes by the logarithm if `scale`
+    is "log".
     """
 
     key: str
@@ -87,7 +88,7 @@ class Hand(Protocol):
 
 
 @dataclass(frozen=True)
-class _Threshold:
+class _Marking:
     """A parameter of the marking of all ports of switches: links, and the marking that they have at first."""
 
     values: Range
@@ -160,8 +161,10 @@ _Makes = Callable[[Knob], tuple[Hand, State]]
 def _known(scenario: "Scenario", request: "Request") -> dict[str, _Makes]:
     """What makes the hand of each key that a scenario has, and its state in a new run."""
     known: dict[str, _Makes] = {}
-    for key in settable.thresholds(scenario):
-        known[key] = partial(_threshold, scenario, request)
+    flags = scenario.marking.flags if scenario.marking else ()
+    for key in settable.of_marking(scenario):
+        if key.rpartition(".")[2] not in flags:
+            known[key] = partial(_marking, scenario, request)
     ccs, of_table = scenario.flows.ccs, settable.algorithms(scenario)
     default = {ccs.index(of_table[at]) for at, table in enumerate(scenario.traffic) if table.cc is None}
     tables = {f"traffic.{name}.cc": {ccs.index(of_table[at])} for at, name in enumerate(scenario.flows.names)}
@@ -178,7 +181,7 @@ def _known(scenario: "Scenario", request: "Request") -> dict[str, _Makes]:
     return known
 
 
-def _threshold(scenario: "Scenario", request: "Request", knob: Knob) -> tuple[Hand, State]:
+def _marking(scenario: "Scenario", request: "Request", knob: Knob) -> tuple[Hand, State]:
     parameter = knob.key.rpartition(".")[2]
     numbers = request["links"]["marking"]
     ports: list[tuple[list[int], Marking]] = []
@@ -190,7 +193,7 @@ def _threshold(scenario: "Scenario", request: "Request", knob: Knob) -> tuple[Ha
             ports.append((links, own))
     kind = ports[0][1]["kind"]
     row = next(one for one in markings() if one["name"] == kind)
-    return _Threshold(Range.of(knob, row, parameter, scenario.frame), parameter, ports), {}
+    return _Marking(Range.of(knob, row, parameter, scenario.frame), parameter, ports), {}
 
 
 def _parameter(scenario: "Scenario", name: str, numbers: list[int], knob: Knob) -> tuple[Hand, State]:

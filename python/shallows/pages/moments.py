@@ -172,6 +172,8 @@ def _what(change: "LinkChange", own_bps: int) -> str:
     if isinstance(change, str):
         return "down" if change == "down" else "drained"
     ((key, value),) = change.items()
+    if not isinstance(value, int | float):
+        return ""
     if key == "rate_bps":
         return f"slowed to {rate(value)}" if value < own_bps else f"raised to {rate(value)}"
     if key == "delay_ps":

@@ -379,7 +379,8 @@ def _faults(answer: "Answer") -> dict[int, list[tuple[int, int, float]]]:
         if one.change == "down":
             return 0.0
         rate = one.change.get("rate_bps") if isinstance(one.change, dict) else None
-        return None if rate is None else min(1.0, rate / float(answer.network.rate_bps[one.link]))
+        own_bps = float(answer.network.rate_bps[one.link])
+        return min(1.0, rate / own_bps) if isinstance(rate, int | float) else None
 
     for one in changes(answer.scenario, answer.network):
         what = ASPECTS[answer.scenario.faults[one.fault].kind]

@@ -146,7 +146,8 @@ def _of_classes(scenario: "Draft") -> list[Queue]:
     pools, numbers = [pool.name for pool in scenario.pools], class_numbers(scenario)
     used = list(zip(numbers, scenario.algorithms, strict=True))
     found: list[Queue] = []
-    for number, (one, turn) in enumerate(zip(scenario.classes, _turns(scenario), strict=True)):
+    turns = turns_of([one.weight for one in scenario.classes], scenario.mtu)
+    for number, (one, turn) in enumerate(zip(scenario.classes, turns, strict=True)):
         place = pools.index(one.pool) if one.pool else None
         memory, key = (None, "") if place is None else (Memory.of(scenario.pools[place]), f"pools[{place}]")
         found.append(
@@ -164,20 +165,20 @@ def _of_classes(scenario: "Draft") -> list[Queue]:
     return found
 
 
-def _turns(scenario: "Draft") -> list[int | None]:
+def turns_of(weights: Sequence[int | None], mtu: int) -> list[int | None]:
     """Bytes of a turn of each class, None without one: its weight in lowest terms times a full frame."""
     turns: list[int | None] = []
-    for place, one in enumerate(scenario.classes):
-        if one.weight is None:
+    for place, weight in enumerate(weights):
+        if weight is None:
             turns.append(None)
             continue
-        group = [one.weight]
-        for beside in (scenario.classes[place + 1 :], scenario.classes[:place][::-1]):
+        group = [weight]
+        for beside in (weights[place + 1 :], weights[:place][::-1]):
             for other in beside:
-                if other.weight is None:
+                if other is None:
                     break
-                group.append(other.weight)
-        turns.append(one.weight // gcd(*group) * scenario.mtu)
+                group.append(other)
+        turns.append(weight // gcd(*group) * mtu)
     return turns
 
 

@@ -36,12 +36,8 @@ pub const PARAMETERS: &[Parameter] = &[
 /// Builds the congestion point.
 #[must_use]
 pub fn build(values: &Values, _rate: Rate) -> Box<dyn CongestionPoint> {
-    Box::new(Codel {
-        target: values.time("target"),
-        interval: values.time("interval"),
-        longest: Bytes::ZERO,
-        queues: Vec::new(),
-    })
+    let (target, interval) = (values.time("target"), values.time("interval"));
+    Box::new(Codel { target, interval, longest: Bytes::ZERO, queues: Vec::new() })
 }
 
 /// State of one port.
@@ -127,6 +123,10 @@ impl Control {
 }
 
 impl CongestionPoint for Codel {
+    fn retune(&mut self, _now: Time, values: &Values, _rate: Rate) {
+        (self.target, self.interval) = (values.time("target"), values.time("interval"));
+    }
+
     fn judges_heads(&self) -> bool {
         true
     }
@@ -226,5 +226,19 @@ mod tests {
             assert_eq!(codel.on_head(&head(150, 20, 90_000)), HeadAction::Send);
             assert_eq!(codel.on_head(&head(250, 20, 90_000)), HeadAction::Drop);
         }
+    }
+
+    /// The fourth drop stays at 328.4 ms, and is followed by 50/sqrt(4) and 50/sqrt(5): 353.4, 375.8. Above 20 ms nothing is dropped.
+    #[test]
+    fn another_interval_follows_the_next_drop() {
+        let mut codel = codel();
+        assert_eq!(drops(&mut *codel, 0, 290, false), [100, 200, 271]);
+        let mut values = Values::defaults(PARAMETERS);
+        values.set("interval", 0.05).unwrap();
+        codel.retune(Time(290 * MS), &values, Rate::from_gbps(1));
+        assert_eq!(drops(&mut *codel, 290, 90, false), [329, 354, 376]);
+        values.set("target", 0.03).unwrap();
+        codel.retune(Time(380 * MS), &values, Rate::from_gbps(1));
+        assert_eq!(drops(&mut *codel, 380, 1000, false), [0; 0]);
     }
 }

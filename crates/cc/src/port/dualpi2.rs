@@ -46,13 +46,14 @@ pub const PARAMETERS: &[Parameter] = &[
     packets("limit", "limit", 10_000.0, 1.0..=1e6).meaning("packets that wait in both queues together").source(LINUX),
     flag("drop_early", "drop_early", false)
         .meaning("packets are judged as they arrive, with the queue before them, and not as they leave")
-        .source(LINUX),
+        .source(LINUX)
+        .fixed(),
     flag("drop_overload", "drop_overload", true)
         .meaning(
             "in an overload packets are dropped; off: the base probability stays at most 1/k, and full queues drop",
         )
         .source(LINUX),
-    flag("any_ect", "ecn_mask", false).meaning("packets with ECT(0) go to L too").source(LINUX),
+    flag("any_ect", "ecn_mask", false).meaning("packets with ECT(0) go to L too").source(LINUX).fixed(),
 ];
 
 /// Largest probability.
@@ -154,6 +155,12 @@ impl DualPi2 {
         self.frame = frame;
         self.reset_credit();
         self
+    }
+
+    /// Goes on with these values, and keeps its state.
+    pub fn retune(&mut self, values: &Values) {
+        let &mut Self { frame, next, last, p, credit, .. } = self;
+        *self = Self { frame, next, last, p, credit, ..Self::new(values) };
     }
 
     /// The queue of a packet with this code point.
@@ -275,11 +282,37 @@ fn nanos(time: Time) -> i128 {
 }
 
 impl CongestionPoint for DualPi2 {
+    fn retune(&mut self, _now: Time, values: &Values, _rate: Rate) {
+        Self::retune(self, values);
+    }
+
     fn as_dual_queue(&self) -> Option<DualPi2> {
         Some(*self)
     }
 
     fn judges_heads(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The base probability and the credit stay, and count by another factor and another share: 1500 B of L are 1500 * 60.
+    #[test]
+    fn other_parameters_go_on_from_the_probability_and_the_credit() {
+        let mut values = Values::defaults(PARAMETERS);
+        let mut law = DualPi2::new(&values);
+        law.step_controller(20_000_000);
+        law.charge(Queue::L, Bytes(1500), true);
+        let (p, credit) = (law.p, law.credit);
+        assert!(p > 0);
+        values.set("coupling", 4.0).unwrap();
+        values.set("c_share", 60.0).unwrap();
+        law.retune(&values);
+        assert_eq!((law.p, law.credit, law.coupled()), (p, credit, (4 * u64::from(p), false)));
+        law.charge(Queue::L, Bytes(1500), true);
+        assert_eq!(law.credit, credit + 90_000);
     }
 }

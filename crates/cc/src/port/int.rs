@@ -35,6 +35,8 @@ struct Int {
 }
 
 impl CongestionPoint for Int {
+    fn retune(&mut self, _now: Time, _values: &Values, _rate: Rate) {}
+
     fn mark_probability(&mut self, arrival: &Arrival) -> f64 {
         self.on_departure(arrival.length);
         0.0

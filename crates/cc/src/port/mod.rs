@@ -141,6 +141,9 @@ impl Arrival {
 ///
 /// The caller calls it in time order; a wake precedes a packet at the same time.
 pub trait CongestionPoint: Debug + Send + dyn_clone::DynClone {
+    /// Goes on from `now` with these values at a link of this rate, and keeps its state. Those of fixed parameters are as before.
+    fn retune(&mut self, now: Time, values: &Values, rate: Rate);
+
     /// Returns the probability with which the port marks this packet. The port calls it once for each packet, in time order.
     fn mark_probability(&mut self, _arrival: &Arrival) -> f64 {
         0.0
@@ -251,12 +254,14 @@ pub struct Mechanism {
 /// Parameter of the mechanisms that drop data that is not ECN-capable where they would mark ECN-capable data.
 const NODROP: Parameter = flag("nodrop", "-", false)
     .meaning("data that is not ECN-capable is not dropped where ECN-capable data would be marked")
-    .source("RFC 3168 §5: routers drop what they cannot mark; the name is that of tc-red(8)");
+    .source("RFC 3168 §5: routers drop what they cannot mark; the name is that of tc-red(8)")
+    .fixed();
 
 /// Parameter of the mechanisms that can drop instead of marking.
 const ECN: Parameter = flag("ecn", "-", true)
     .meaning("ECN-capable data is marked; off: it is dropped like other data")
-    .source("RFC 3168 §5; tc-red(8), tc-codel(8) and ns-3's UseEcn name the same choice");
+    .source("RFC 3168 §5; tc-red(8), tc-codel(8) and ns-3's UseEcn name the same choice")
+    .fixed();
 
 impl Mechanism {
     /// Returns the data that a port drops where it would mark other data.
@@ -270,6 +275,11 @@ impl Mechanism {
         } else {
             Drops::Nothing
         }
+    }
+
+    /// Returns the parameters that a port may change during a run.
+    pub fn adjustable(&self) -> impl Iterator<Item = &'static Parameter> {
+        self.parameters.iter().filter(|one| !one.is_fixed)
     }
 }
 

@@ -30,12 +30,7 @@ pub const PARAMETERS: &[Parameter] = &[
 /// Builds the congestion point.
 #[must_use]
 pub fn build(values: &Values, rate: Rate) -> Box<dyn CongestionPoint> {
-    Box::new(Phantom {
-        bytes_per_ps: values.get("gamma") * rate.0 as f64 / 8e12,
-        threshold: values.get("threshold"),
-        counter: 0.0,
-        updated: Time::ZERO,
-    })
+    Box::new(Phantom::new(values, rate))
 }
 
 /// The virtual queue of one port.
@@ -47,11 +42,32 @@ struct Phantom {
     updated: Time,
 }
 
+impl Phantom {
+    fn new(values: &Values, rate: Rate) -> Self {
+        Self {
+            bytes_per_ps: values.get("gamma") * rate.0 as f64 / 8e12,
+            threshold: values.get("threshold"),
+            counter: 0.0,
+            updated: Time::ZERO,
+        }
+    }
+
+    fn drain(&mut self, now: Time) {
+        let drained = (now - self.updated).0 as f64 * self.bytes_per_ps;
+        self.counter = (self.counter - drained).max(0.0);
+        self.updated = now;
+    }
+}
+
 impl CongestionPoint for Phantom {
+    fn retune(&mut self, now: Time, values: &Values, rate: Rate) {
+        self.drain(now);
+        *self = Self { counter: self.counter, updated: self.updated, ..Self::new(values, rate) };
+    }
+
     fn mark_probability(&mut self, arrival: &Arrival) -> f64 {
-        let drained = (arrival.now - self.updated).0 as f64 * self.bytes_per_ps;
-        self.counter = (self.counter - drained).max(0.0) + arrival.length.0 as f64;
-        self.updated = arrival.now;
+        self.drain(arrival.now);
+        self.counter += arrival.length.0 as f64;
         f64::from(u8::from(self.counter > self.threshold))
     }
 }
@@ -78,6 +94,25 @@ mod tests {
         let mut phantom = build(&Values::defaults(PARAMETERS), Rate::from_gbps(10));
         for n in 0..10_000 {
             assert!(phantom.mark_probability(&Arrival::frame(Time::from_nanos(1300 * n), Bytes::ZERO)) <= 0.0);
+        }
+    }
+
+    /// Two frames at once are 3000 B. At 10 Gbps 750 B drain in 600 ns, and at half of it 375 B in the next 600 ns: with a frame then 3375 B.
+    #[test]
+    fn another_share_drains_the_counter_from_then_on() {
+        let with = |gamma, threshold| {
+            let mut values = Values::defaults(PARAMETERS);
+            values.set("gamma", gamma).unwrap();
+            values.set("threshold", threshold).unwrap();
+            values
+        };
+        for (threshold, marks) in [(3374.0, true), (3376.0, false)] {
+            let rate = Rate::from_gbps(10);
+            let mut phantom = build(&with(1.0, 15_000.0), rate);
+            (0..2).for_each(|_| assert!(phantom.mark_probability(&Arrival::frame(Time::ZERO, Bytes::ZERO)) <= 0.0));
+            phantom.retune(Time::from_nanos(600), &with(0.5, threshold), rate);
+            let probability = phantom.mark_probability(&Arrival::frame(Time::from_nanos(1200), Bytes::ZERO));
+            assert_eq!(probability > 0.5, marks, "{threshold}");
         }
     }
 }

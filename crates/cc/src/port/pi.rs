@@ -40,16 +40,7 @@ pub const PARAMETERS: &[Parameter] = &[
 /// Builds the congestion point.
 #[must_use]
 pub fn build(values: &Values, _rate: Rate) -> Box<dyn CongestionPoint> {
-    let interval = values.time("interval");
-    Box::new(Pi {
-        q_ref: values.get("q_ref") / 1e3,
-        k1: values.get("k1"),
-        k2: values.get("k2") * interval.as_secs(),
-        interval,
-        next: interval,
-        integral: 0.0,
-        probability: 0.0,
-    })
+    Box::new(Pi::new(values))
 }
 
 /// State of one port; queues in kilobytes.
@@ -65,7 +56,27 @@ struct Pi {
     probability: f64,
 }
 
+impl Pi {
+    fn new(values: &Values) -> Self {
+        let interval = values.time("interval");
+        Self {
+            q_ref: values.get("q_ref") / 1e3,
+            k1: values.get("k1"),
+            k2: values.get("k2") * interval.as_secs(),
+            interval,
+            next: interval,
+            integral: 0.0,
+            probability: 0.0,
+        }
+    }
+}
+
 impl CongestionPoint for Pi {
+    fn retune(&mut self, _now: Time, values: &Values, _rate: Rate) {
+        let &mut Self { next, integral, probability, .. } = self;
+        *self = Self { next, integral, probability, ..Self::new(values) };
+    }
+
     fn mark_probability(&mut self, _arrival: &Arrival) -> f64 {
         self.probability
     }
@@ -160,5 +171,23 @@ mod tests {
         }
         point.on_wake(Time::from_micros(10_000), Bytes(150_000));
         assert!((probability(point.as_mut()) - 0.1).abs() < 2e-4);
+    }
+
+    /// 50 KB too many at the first look: 0.05 for the error, and 0.05 of integral. Then 100 KB too many of another queue, with twice the gains
+    /// and looks each 200 us: 0.2 for the error, and 0.4 more of integral. The next look stays at 200 us.
+    #[test]
+    fn other_parameters_go_on_from_the_probability() {
+        let mut point = controller();
+        point.on_wake(Time::from_micros(100), Bytes(150_000));
+        let mut values = Values::defaults(PARAMETERS);
+        for (name, value) in [("q_ref", 50e3), ("k1", 0.002), ("k2", 20.0), ("interval", 2e-4)] {
+            values.set(name, value).unwrap();
+        }
+        point.retune(Time::from_micros(150), &values, Rate::from_gbps(40));
+        assert!((probability(point.as_mut()) - 0.1).abs() < 2e-4);
+        assert_eq!(point.next_wake(), Some(Time::from_micros(200)));
+        point.on_wake(Time::from_micros(200), Bytes(150_000));
+        assert!((probability(point.as_mut()) - 0.65).abs() < 2e-4);
+        assert_eq!(point.next_wake(), Some(Time::from_micros(400)));
     }
 }

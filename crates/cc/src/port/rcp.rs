@@ -30,13 +30,15 @@ pub const PARAMETERS: &[Parameter] = &[
     number("gamma", "gamma", 1.0, 0.01..=1.0).meaning("share of the link's rate that it fills").source("rcp.cc: 1"),
     time("rtt", "d", 100e-6, 1e-6..=10.0)
         .meaning("round trip until packets tell theirs")
-        .source("SIGCOMM 2017 §6.1: 100 us (PERC's scripts: its network's; rcp.cc: 200 ms, one move in all that time)"),
+        .source("SIGCOMM 2017 §6.1: 100 us (PERC's scripts: its network's; rcp.cc: 200 ms, one move in all that time)")
+        .fixed(),
     time("timeslot", "T", 10e-3, 1e-6..=10.0)
         .meaning("the longest slot")
         .source("rcp.cc: 10 ms, so that d decides in a datacenter"),
     number("initial_rate", "init_rate_fact", 0.5, 1e-6..=1.0)
         .meaning("what it first offers, as a share of the link's rate; an idle link soon offers all of it")
-        .source("PERC's scripts for a datacenter: 0.5; rcp.cc: 0.05"),
+        .source("PERC's scripts for a datacenter: 0.5; rcp.cc: 0.05")
+        .fixed(),
     number("min_rate", "min_pprtt", 0.01, 1e-6..=1.0)
         .meaning("the least that it offers, in packets of 1000 bytes a round trip")
         .source("its ns-3 port: 0.01; its NetFPGA router: 0.1"),
@@ -107,6 +109,12 @@ impl Rcp {
 }
 
 impl CongestionPoint for Rcp {
+    fn retune(&mut self, _now: Time, values: &Values, _rate: Rate) {
+        (self.alpha, self.beta) = (values.get("alpha"), values.get("beta"));
+        (self.timeslot, self.min_rate) = (values.get("timeslot"), values.get("min_rate"));
+        self.capacity = values.get("gamma") * self.link;
+    }
+
     fn mark_probability(&mut self, _arrival: &Arrival) -> f64 {
         0.0
     }
@@ -215,5 +223,19 @@ mod tests {
         end_slot(router.as_mut(), 0);
         // d + R/C (100/200) (T/d) (100 us - d) = 200 - 0.5984 * 0.5 * 100 = 170.08 us.
         assert_eq!(router.next_wake(), Some(Time::from_micros(300) + Time::from_nanos(170_080)));
+    }
+
+    /// 5 (1 + 0.4) = 7 at first. At half the link 7.5 Gbps are half too many: 7 (1 - 0.8 / 2) = 4.2.
+    #[test]
+    fn other_gains_go_on_from_the_rate() {
+        let mut router = router();
+        assert!((end_slot(router.as_mut(), 0) - 7.0).abs() < 1e-6);
+        let mut values = Values::defaults(PARAMETERS);
+        values.set("alpha", 0.8).unwrap();
+        values.set("gamma", 0.5).unwrap();
+        router.retune(Time::from_micros(150), &values, Rate::from_gbps(10));
+        assert_eq!(router.next_wake(), Some(Time::from_micros(200)));
+        router.on_arrival(Bytes(93_750), None);
+        assert!((end_slot(router.as_mut(), 0) - 4.2).abs() < 1e-6);
     }
 }

@@ -42,7 +42,8 @@ pub const PARAMETERS: &[Parameter] = &[
         .source("off, as eq. 3 says; the authors' scripts get it from K_max = 2000 KB, P_max = 10 %"),
     number("weight", "w_q", 1.0, 1e-9..=1.0)
         .meaning("weight of the queue that a packet meets in the average that decides")
-        .source("1, the instantaneous queue, as SIGCOMM 2015 §3.1; Floyd and Jacobson take 0.002"),
+        .source("1, the instantaneous queue, as SIGCOMM 2015 §3.1; Floyd and Jacobson take 0.002")
+        .fixed(),
     flag("gentle", "-", false)
         .meaning("from kmax to twice kmax the probability rises from pmax to 1")
         .source("off, as eq. 3 says; Floyd, \"Recommendation on using the gentle variant of RED\", 2000"),
@@ -56,16 +57,8 @@ pub const PARAMETERS: &[Parameter] = &[
 /// Builds the congestion point.
 #[must_use]
 pub fn build(values: &Values, rate: Rate) -> Box<dyn CongestionPoint> {
-    let (kmin, kmax, pmax) = (values.get("kmin"), values.get("kmax"), values.get("pmax"));
     Box::new(Red {
-        ramp: Ramp {
-            kmin,
-            kmax,
-            pmax,
-            slope: pmax / (kmax - kmin).max(1.0),
-            extended: values.flag("extended"),
-            gentle: values.flag("gentle"),
-        },
+        ramp: Ramp::new(values),
         weight: values.get("weight"),
         uniform: values.flag("uniform"),
         rate,
@@ -101,6 +94,18 @@ struct Red {
 }
 
 impl Ramp {
+    fn new(values: &Values) -> Self {
+        let (kmin, kmax, pmax) = (values.get("kmin"), values.get("kmax"), values.get("pmax"));
+        Self {
+            kmin,
+            kmax,
+            pmax,
+            slope: pmax / (kmax - kmin).max(1.0),
+            extended: values.flag("extended"),
+            gentle: values.flag("gentle"),
+        }
+    }
+
     fn probability(&self, queue: f64) -> f64 {
         if queue <= self.kmin {
             0.0
@@ -114,6 +119,10 @@ impl Ramp {
 }
 
 impl CongestionPoint for Red {
+    fn retune(&mut self, _now: Time, values: &Values, _rate: Rate) {
+        (self.ramp, self.uniform) = (Ramp::new(values), values.flag("uniform"));
+    }
+
     fn mark_probability(&mut self, arrival: &Arrival) -> f64 {
         let queue = if self.averages() { self.average } else { arrival.queue.0 as f64 };
         let probability = self.ramp.probability(queue);
@@ -220,5 +229,19 @@ mod tests {
         let empty = Rate::from_gbps(1).time_to_send(Bytes(100_000));
         red.on_queue(empty + frame * 10, Bytes(1500), Bytes(1500));
         assert!((at(&mut *red, 1) - 0.032_88).abs() < 1e-5);
+    }
+
+    /// One packet meets 100 KB, w = 0.1: the average is 10 KB, below one ramp and in the middle of another.
+    #[test]
+    fn another_ramp_judges_by_the_average_of_before() {
+        let before = [("weight", 0.1), ("kmin", 2e4), ("kmax", 1e5), ("pmax", 0.5)];
+        let mut red = red(&before);
+        red.on_queue(Time::ZERO, Bytes(100_000), Bytes(1500));
+        assert!(at(&mut *red, 100_000) <= 0.0);
+        let mut values = Values::defaults(PARAMETERS);
+        let after = [("weight", 0.1), ("kmin", 5e3), ("kmax", 15e3), ("pmax", 0.5)];
+        after.iter().for_each(|&(name, value)| values.set(name, value).unwrap());
+        red.retune(Time::ZERO, &values, Rate::from_gbps(1));
+        assert!((at(&mut *red, 100_000) - 0.25).abs() < 1e-9);
     }
 }

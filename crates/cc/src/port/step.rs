@@ -8,7 +8,7 @@
 
 use super::{Arrival, CongestionPoint, ECN, NODROP};
 use crate::parameter::{Parameter, Values, bytes};
-use crate::units::{Bytes, Rate};
+use crate::units::{Bytes, Rate, Time};
 
 /// Its parameters.
 pub const PARAMETERS: &[Parameter] = &[
@@ -52,6 +52,10 @@ impl Step {
 }
 
 impl CongestionPoint for Step {
+    fn retune(&mut self, _now: Time, values: &Values, _rate: Rate) {
+        *self = Self::above(values.bytes("threshold"));
+    }
+
     fn mark_probability(&mut self, arrival: &Arrival) -> f64 {
         f64::from(u8::from(self.marks(arrival.queue)))
     }

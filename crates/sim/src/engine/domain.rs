@@ -89,6 +89,11 @@ impl<O: Observer> Domain<O> {
         if node < self.network.hosts && matches!(fault.change, Change::Down | Change::Up) {
             self.hosts.report_ports(&mut self.fabric, node);
         }
+        if let Change::Turn { class, quantum } = fault.change
+            && node < self.network.hosts
+        {
+            self.hosts.nics.set_quantum(node, fault.link, (class, quantum));
+        }
         self.transmit_behind(fault.link);
     }
 

@@ -411,7 +411,7 @@ impl Simulation {
 
     /// Retires flows that have ended, so that the memory of the run follows those that are alive, and returns their reports: those of the
     /// next flows in the order of their numbers, which [`Simulation::finish`] no longer returns. What remains of a flow is 8 B for the
-    /// fingerprint. A flow is retired once all before it have ended and no packet of theirs is left, and about a thousand at once.
+    /// fingerprint, which a caller that keeps the reports may release ([`Self::release_retired`]). A flow is retired once all before it have ended and no packet of theirs is left, and about a thousand at once.
     /// Nothing is retired where other flows need those that have ended: under `mrc`, with acknowledgements that ride on data, and in records
     /// of goodput.
     pub fn retire(&mut self) -> Vec<FlowReport> {
@@ -451,6 +451,20 @@ impl Simulation {
             routes.retire(end);
         });
         reports
+    }
+
+    /// Forgets what the fingerprint needs of flows that have been retired, until [`Self::restore_retired`].
+    pub fn release_retired(&mut self) {
+        if let Some(driver) = &mut self.driver {
+            driver.retired.values = Vec::new();
+        }
+    }
+
+    /// Takes what the fingerprint needs of retired flows from all reports that [`Self::retire`] has returned, in their order.
+    pub fn restore_retired(&mut self, reports: &[FlowReport]) {
+        if let Some(driver) = &mut self.driver {
+            driver.retired.values = reports.iter().map(FlowReport::hashed).collect();
+        }
     }
 
     /// The reports of all flows that have joined and have not been retired, so far.

@@ -158,7 +158,7 @@ impl<O: Observer> Simulation<O> {
             Change::Rate(_) | Change::Delay(_) | Change::Hold(_) => None,
             Change::Late(_) | Change::LateBy(_) => None,
             Change::Loss(_) | Change::BitErrors(_) => None,
-            Change::Pause | Change::Resume | Change::Marking(_) => None,
+            Change::Pause | Change::Resume | Change::Marking(_) | Change::Turn { .. } => None,
         }
     }
 

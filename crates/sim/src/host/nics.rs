@@ -153,6 +153,12 @@ impl Nics {
         (first..).find(|&nic| self.nics[nic as usize].port == port).expect("a port of the host")
     }
 
+    /// Sets the bytes in a turn of a traffic class at the NIC with this port of a host.
+    pub(crate) fn set_quantum(&mut self, host: u32, port: u32, (class, quantum): (u8, Bytes)) {
+        let nic = self.index(host, port) as usize;
+        self.nics[nic].ready.set_quantum(class, quantum);
+    }
+
     /// Returns the index of the first NIC of a host.
     pub(crate) fn first_index(&self, host: u32) -> u32 {
         self.first[host as usize]

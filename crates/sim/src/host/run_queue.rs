@@ -86,6 +86,13 @@ impl RunQueue {
         }
     }
 
+    /// Sets the bytes in a turn of a class that has one.
+    pub fn set_quantum(&mut self, class: u8, quantum: Bytes) {
+        if let Some(rounds) = self.classes.as_mut().and_then(|classes| classes.rounds.as_mut()) {
+            rounds.set_quantum(class.into(), quantum);
+        }
+    }
+
     /// Removes a flow.
     pub fn remove(&mut self, flow: u32) {
         self.flows.retain(|&ready| ready != flow);

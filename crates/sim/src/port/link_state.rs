@@ -110,6 +110,11 @@ impl Port {
                 let last = scheduler.sent_by(*busy_until) + config.delay;
                 scheduler.arrivals_mut(last).change(now, change, config.delay);
             }
+            Change::Turn { class, quantum } => {
+                if let Some(sharing) = &mut scheduler.sharing {
+                    sharing.set_quantum(config.table.data_class(class), quantum);
+                }
+            }
             Change::Drain
             | Change::Undrain
             | Change::Loss(_)

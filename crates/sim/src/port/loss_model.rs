@@ -64,7 +64,7 @@ impl LossModel {
             Change::Down => self.cut_at = now,
             Change::Up | Change::Drain | Change::Undrain | Change::Pause | Change::Resume => {}
             // A link whose arrivals change does not go down.
-            Change::Delay(_) | Change::Hold(_) | Change::Marking(_) => {}
+            Change::Delay(_) | Change::Hold(_) | Change::Marking(_) | Change::Turn { .. } => {}
             Change::Late(share) => self.late_share = (share, number),
             Change::LateBy(time) => self.late_by = time,
             Change::Rate(rate) => self.clock = Clock::new(rate),

@@ -1,8 +1,9 @@
 //! The marker of a port: shows packets to a congestion point, and marks them with the probability that it returns.
 
+use shallows_cc::parameter::Values;
 use shallows_cc::port::{Arrival, CongestionPoint, Drops, Ecn, Head, HeadAction, MarkAt};
 use shallows_cc::rng::Rng;
-use shallows_cc::units::{Bytes, Time};
+use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::packet::header::{Header, RoceData};
 use crate::packet::{NIL, Packet, PacketKind, Slab};
@@ -43,7 +44,7 @@ impl Marker {
         let offers = point.offered_rate().is_some();
         let writes = offers || point.record(Time::ZERO, Bytes::ZERO).is_some();
         let (averages, judges_heads) = (point.averages(), point.judges_heads());
-        let threshold = point.never_marks_up_to().map_or(Bytes::ZERO, |longest| Bytes(longest.0.saturating_add(1)));
+        let threshold = first_marked(&*point);
         Self {
             point,
             at,
@@ -62,10 +63,10 @@ impl Marker {
         }
     }
 
-    /// Judges by another point of the same mechanism, whose state is the queue.
-    pub fn set_point(&mut self, point: Box<dyn CongestionPoint>) {
-        self.threshold = point.never_marks_up_to().map_or(Bytes::ZERO, |longest| Bytes(longest.0.saturating_add(1)));
-        self.point = point;
+    /// Judges with these values of the parameters of its point from `now` on.
+    pub fn retune(&mut self, now: Time, values: &Values, rate: Rate) {
+        self.point.retune(now, values, rate);
+        self.threshold = first_marked(&*self.point);
     }
 
     /// Tells the point of a packet that arrives, whether or not it is accepted; `queue` is the length of the queue with it.
@@ -261,6 +262,11 @@ impl Marker {
             self.point.on_wake(wake, queue.clock.bytes(backlog));
         }
     }
+}
+
+/// The shortest queue of which a point takes notice.
+fn first_marked(point: &dyn CongestionPoint) -> Bytes {
+    point.never_marks_up_to().map_or(Bytes::ZERO, |longest| Bytes(longest.0.saturating_add(1)))
 }
 
 /// The queue that a packet meets or leaves behind, of a class of the port.

@@ -169,12 +169,15 @@ impl Port {
         self.with_fast_path()
     }
 
-    /// Marks by other parameters of its mechanism, whose state is the queue, from `now` on. `mtu` is that of the network.
+    /// Marks by other values of the parameters of its mechanism from `now` on. `mtu` is that of the network.
     pub fn remark(&mut self, (now, mtu): (Time, Bytes), rate: Rate, marking: &Marking, packets: &mut Slab) {
         self.close(now, packets);
         self.flush_counts();
+        if self.retune_dual_queue(now, &marking.values) {
+            return;
+        }
         match self.marker() {
-            Some(marker) => marker.set_point(marking.point(rate)),
+            Some(marker) => marker.retune(now, &marking.values, rate),
             None => {
                 let step = marking.on_joining(rate).expect("a port without a marker has a step");
                 Arc::make_mut(&mut self.config).change_marking(step, mtu);

@@ -131,6 +131,12 @@ impl Rounds {
         shared.then(|| Box::new(Self { quanta, groups, deficits, turns: (0..count).collect() }))
     }
 
+    /// Sets the bytes in a turn of a class that shares. At most as many are left of a turn that it has.
+    pub(crate) fn set_quantum(&mut self, class: usize, quantum: Bytes) {
+        self.quanta[class] = Some(quantum);
+        self.deficits[class] = self.deficits[class].min(quantum);
+    }
+
     /// The class of a group that is served next, of which `first` may be. `length` is that of the first packet of a class; `None`
     /// if it may not be sent now.
     pub(crate) fn next(&self, first: usize, length: impl Fn(usize) -> Option<Bytes>) -> usize {

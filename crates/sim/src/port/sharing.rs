@@ -22,6 +22,13 @@ impl Sharing {
         Some(Box::new(Self::Weights(*rounds)))
     }
 
+    /// Sets the turn of a class with a weight.
+    pub fn set_quantum(&mut self, class: usize, quantum: Bytes) {
+        if let Self::Weights(rounds) = self {
+            rounds.set_quantum(class, quantum);
+        }
+    }
+
     /// Counts a packet of a class, after which packets wait in the classes `waiting`, as bits.
     #[cold]
     pub fn charge(&mut self, class: usize, length: Bytes, waiting: u16) {

@@ -106,6 +106,8 @@ struct Periodic {
 }
 
 impl CongestionPoint for Periodic {
+    fn retune(&mut self, _now: Time, _values: &Values, _rate: Rate) {}
+
     fn mark_probability(&mut self, _: &Arrival) -> f64 {
         f64::from(u8::from(self.seen > MTU * 2))
     }
@@ -138,6 +140,8 @@ fn a_point_that_wakes_sees_the_queue_of_that_time() {
 struct Offering(Arc<AtomicU64>);
 
 impl CongestionPoint for Offering {
+    fn retune(&mut self, _now: Time, _values: &Values, _rate: Rate) {}
+
     fn mark_probability(&mut self, _: &Arrival) -> f64 {
         0.0
     }

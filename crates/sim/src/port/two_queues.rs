@@ -3,6 +3,7 @@
 //! The queues are the classes 0 (L) and 1 (C) of a port with classes. A packet is judged as it leaves its queue, and a dropped one changes
 //! no credit. The link asks for a packet when it becomes free and after each departure.
 
+use shallows_cc::parameter::Values;
 use shallows_cc::port::HeadAction;
 use shallows_cc::port::dualpi2::{DualPi2, Judged};
 use shallows_cc::rng::Rng;
@@ -32,6 +33,15 @@ impl Port {
         scheduler.sharing = Some(Box::new(Sharing::Dual(Dual { law, draws: Draws::Own(draws), drawn: false })));
         scheduler.judges_heads = true;
         self.with_fast_path()
+    }
+
+    /// Serves and judges its two queues with these values of the parameters from `now` on. Returns false for a port without them.
+    pub(super) fn retune_dual_queue(&mut self, now: Time, values: &Values) -> bool {
+        let extras = self.extras.as_deref_mut();
+        let Some((dual, classes)) = extras.and_then(|extras| extras.scheduler.dual_mut()) else { return false };
+        dual.catch_up(Time(now.0.saturating_sub(1)), classes);
+        dual.law.retune(values);
+        true
     }
 
     /// Puts a packet into the queue of its code point, if there is room in both together.

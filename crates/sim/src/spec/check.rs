@@ -403,13 +403,21 @@ impl Network {
                 );
             }
             Change::Marking(number) => {
-                let known = (port.marking, self.markings.get(number as usize));
-                let may_follow = match known {
-                    (Some(old), Some(new)) => self.markings[old as usize].may_become(new),
-                    _ => false,
-                };
-                let expected = "a step, or a ramp without an average, like the marking of the port";
+                let old = port.marking.map(|old| &self.markings[old as usize]);
+                let new = self.markings.get(number as usize);
+                let may_follow = old.zip(new).is_some_and(|(old, new)| old.may_become(new));
+                let expected = old.map_or_else(|| "a link whose port marks".to_owned(), |old| old.like_it());
                 ensure!(may_follow, "faults[{at}].change", format!("{change:?}"), "{expected}");
+            }
+            Change::Turn { class, quantum } => {
+                let discipline = port.discipline.map(|number| &self.disciplines[number as usize]);
+                let of_port = discipline.map(|one| one.classes[usize::from(one.class_of_data(class.into()))]);
+                let has_turn = self.classes.get(usize::from(class)).is_some_and(|one| one.quantum.is_some())
+                    && of_port.is_some_and(|one| one.quantum.is_some());
+                let change = format!("{change:?}");
+                ensure!(has_turn, "faults[{at}].change", change, "a traffic class that has turns at this port");
+                let (Bytes(quantum), Bytes(mtu)) = (quantum, self.mtu);
+                ensure!(quantum >= mtu, "faults[{at}].change", change, "a full frame or more, {mtu}");
             }
             Change::Down | Change::Up | Change::Drain | Change::Undrain => {}
         }

@@ -12,8 +12,8 @@
 //! A wireless link holds frames and delivers them together, and a path may deliver a share of its frames later than the others, so that
 //! those behind overtake them.
 //!
-//! An operator changes the parameters by which a port marks. The state of a step and of a ramp is the queue, so that the next packet is
-//! judged by the new ones.
+//! An operator changes the parameters by which a port marks: its congestion point keeps its state, and judges the next packet by the new
+//! ones. Or the operator changes the weight of a class: its port, and the NIC of a host, serve it by another turn from the next packet on.
 //!
 //! A host that sends pauses without an end (a broken NIC, or a tester) pauses the link that leads to it until it resumes it: the frames
 //! that hosts of this network never send by themselves. They take no time on the link.
@@ -25,7 +25,7 @@
 //! switch that chooses for each packet sees at once which of its own links work. An operator drains a link: it works, but from then
 //! on routes avoid it where there are others. Nobody learns of random loss, even if all packets are lost.
 
-use shallows_cc::units::{Rate, Time};
+use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::spec::shape::Kind;
 
@@ -74,13 +74,22 @@ pub enum Change {
     /// The port of the link marks by other parameters: an index into the markings of the request.
     #[serde(rename = "marking")]
     Marking(u32),
+    /// The port of the link, and the host if it is a NIC, sends this many bytes of a traffic class in a turn.
+    #[serde(rename = "turn")]
+    Turn {
+        /// The number of the traffic class.
+        class: u8,
+        /// Its quantum.
+        #[serde(rename = "quantum_bytes")]
+        quantum: Bytes,
+    },
 }
 
 impl Change {
-    /// Whether the link changes, and not only how its port marks: such a link needs another port.
+    /// Whether the link changes, and not only how its port marks or shares: such a link needs another port.
     #[must_use]
     pub const fn is_of_link(self) -> bool {
-        !matches!(self, Self::Marking(_))
+        !matches!(self, Self::Marking(_) | Self::Turn { .. })
     }
 
     /// Whether the port of the link needs classes, since departures are not known in advance.
@@ -98,7 +107,7 @@ impl Change {
 
 impl Kind for Change {
     fn kind() -> String {
-        r#""down" or "up" or "drain" or "undrain" or {"rate_bps": u64} or {"delay_ps": u64} or {"hold_ps": u64} or {"late": f64} or {"late_by_ps": u64} or {"loss": f64} or {"bit_errors": f64} or "pause" or "resume" or {"marking": u32}"#
+        r#""down" or "up" or "drain" or "undrain" or {"rate_bps": u64} or {"delay_ps": u64} or {"hold_ps": u64} or {"late": f64} or {"late_by_ps": u64} or {"loss": f64} or {"bit_errors": f64} or "pause" or "resume" or {"marking": u32} or {"turn": {str: u64}}"#
             .to_owned()
     }
 }
@@ -116,7 +125,8 @@ request! {
         /// it has this delay (at least its own), it delivers frames together at multiples of this time, it delivers this share of packets
         /// later, or by this time later, or it loses packets at random: this share of all, or those with a changed bit if it changes this share of all bits. A
         /// loss of either kind replaces the one before. Or the host at its end pauses its lossless classes, or resumes them. Or its port
-        /// marks as this row of `markings` says, which has the kind of the one before: a step, or a ramp without an average.
+        /// marks as this row of `markings` says, which differs from the one before in parameters that a port may change alone. Or its port,
+        /// and its host if it is a NIC, serves a traffic class (`class`) that has a turn by another one (`quantum_bytes`).
         change: Change,
     }
 }

@@ -104,13 +104,20 @@ impl Marking {
         self.point(rate).as_dual_queue()
     }
 
-    /// Whether a port may mark as another row from some time on: by other parameters of a mechanism whose state is the queue.
+    /// Whether a port may mark as another row from some time on, which differs in parameters that a port may change alone.
     #[must_use]
     pub fn may_become(&self, other: &Self) -> bool {
-        let is_same = (self.mechanism.name, self.at, self.drops()) == (other.mechanism.name, other.at, other.drops());
-        let [here, there] = [self, other].map(|one| one.point(Rate::from_gbps(1)));
-        let states = [&here, &there].iter().any(|point| point.next_wake().is_some() || point.averages());
-        is_same && !states && matches!(self.mechanism.name, "step" | "red")
+        let is_same = (self.mechanism.name, self.at) == (other.mechanism.name, other.at);
+        let bits = |values: &Values, name| values.get(name).to_bits();
+        let mut fixed = self.mechanism.parameters.iter().filter(|one| one.is_fixed);
+        is_same && fixed.all(|one| bits(&self.values, one.name) == bits(&other.values, one.name))
+    }
+
+    /// A clause about the rows that it may become.
+    pub(crate) fn like_it(&self) -> String {
+        let names: Vec<_> = self.mechanism.adjustable().map(|one| one.name).collect();
+        let (kind, names) = (self.mechanism.name, names.join(", "));
+        format!("{kind} like the marking of the port, with other values of {names} alone")
     }
 
     /// The threshold, if the mechanism only compares the queue that a packet joins with one.

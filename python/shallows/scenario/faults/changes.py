@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shallows.algorithms.defaults import Scale
-from shallows.algorithms.marking import Marking, choose, with_thresholds
+from shallows.algorithms.marking import Marking, choose, that_change
 from shallows.core import contract
 from shallows.errors import ScenarioError
-from shallows.scenario.faults.model import MARKING, Fault
-from shallows.units import NEVER, TIME
+from shallows.scenario.faults.model import REPAIRS, Fault
+from shallows.scenario.ports import turns_of
+from shallows.units import NEVER, TIME, count, did_you_mean
 
 if TYPE_CHECKING:
     from shallows.core.contract import U64
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 ASPECTS = {
     **dict.fromkeys(("down", "up", "flap"), "state"),
-    "drain": "routes",
+    **dict.fromkeys(("drain", "undrain"), "routes"),
     **dict.fromkeys(("rate", "slow"), "rate"),
     "delay": "delay",
     "hold": "hold",
@@ -29,6 +30,7 @@ ASPECTS = {
     **dict.fromkeys(("loss", "bit-errors", "silent-drop"), "loss"),
     "pause-storm": "pauses",
     "marking": "marking",
+    "weights": "weights",
 }
 """What each kind changes of a link. Faults that change different things may overlap."""
 OF_ARRIVALS = ("delay", "hold", "order")
@@ -68,7 +70,7 @@ def changes(scenario: "Scenario", network: "Network | None" = None) -> list[Chan
         )
         for at, back in times(fault, scenario.duration_ps)
         for link in links
-        for change, works in _changes(fault, network, link, back)
+        for change, works in _changes(scenario, (fault, link), network, back)
     ]
     return sorted(every, key=lambda one: one.at)
 
@@ -79,7 +81,7 @@ def times(fault: Fault, end_ps: int | None) -> Iterator[tuple[int, bool]]:
     `end_ps` is the end of the run, after which a flap has none.
     """
     if fault.kind != "flap":
-        yield fault.at, fault.kind == "up"
+        yield fault.at, fault.kind in REPAIRS
         if fault.until is not None:
             yield fault.until, True
         return
@@ -102,8 +104,17 @@ def flaps(fault: Fault, end_ps: int | None) -> int:
     return 2 * -(-(end - fault.at) // (fault.period or 1))
 
 
-def _changes(fault: Fault, network: "Network", link: int, back: bool) -> Iterator[tuple[LinkChange, bool]]:
-    """The changes of a link in a request to the core, and whether it then works as before."""
+def _changes(
+    scenario: "Scenario", of: tuple[Fault, int], network: "Network", back: bool
+) -> Iterator[tuple[LinkChange, bool]]:
+    """The changes of a link by a fault in a request to the core, and whether it then works as before."""
+    fault, link = of
+    if fault.kind == "weights":
+        turns = turns_of(reweighted(scenario, fault), scenario.mtu)
+        for number, turn in enumerate(turns):
+            if turn is not None:
+                yield {"turn": {"class": number, "quantum_bytes": turn}}, True
+        return
     if ASPECTS[fault.kind] != "order":
         yield _change(fault, network, link, back)
         return
@@ -198,15 +209,13 @@ def initial(scenario: "Scenario", network: "Network") -> "list[FaultToCore]":
 def remarked(scenario: "Scenario", fault: Fault) -> Marking:
     """The marking of ports after a fault that changes parameters. Raises `ScenarioError` relative to it."""
     before = scenario.marking
-    if scenario.classes or before is None or not before.thresholds:
-        kinds = " or ".join(with_thresholds())
+    if scenario.classes or before is None or not before.adjustable:
+        kinds = " or ".join(that_change())
         expected = f"{kinds} as network.marking, without classes: only these can change"
         raise ScenarioError("kind", "marking", expected)
-    if before.parameters.get("weight", 1) != 1:
-        raise ScenarioError("kind", "marking", "network.marking.weight = 1: an average would begin anew")
-    wrong = [key for key in fault.value if key not in before.parameters]
+    wrong = [key for key in fault.value if key not in before.adjustable]
     if wrong:
-        known = ", ".join(key for key in MARKING if key in before.parameters)
+        known = ", ".join(before.adjustable)
         raise ScenarioError(
             f"value.{wrong[0]}", fault.value[wrong[0]], f"{known}: the marking is {before.kind}"
         )
@@ -215,6 +224,24 @@ def remarked(scenario: "Scenario", fault: Fault) -> Marking:
         return chosen.settled(Scale.of(scenario.graph, scenario.mtu), scenario.graph.rate_bps)
     except ScenarioError as error:
         raise error.under("value") from None
+
+
+def reweighted(scenario: "Scenario", fault: Fault) -> list[int | None]:
+    """The weight of each class after a fault that changes weights. Raises `ScenarioError` relative to it."""
+    weights = {one.name: one.weight for one in scenario.classes}
+    known = [name for name, weight in weights.items() if weight is not None]
+    if not known:
+        expected = "[[classes]] with a weight: only classes that share the link by weights change them"
+        raise ScenarioError("kind", "weights", expected)
+    for name, weight in fault.value.items():
+        if name not in known:
+            expected = f"a class with a weight: {', '.join(known)}{did_you_mean(name, known)}"
+            raise ScenarioError(f"value.{name}", weight, expected)
+        try:
+            weights[name] = count(weight)
+        except ValueError as error:
+            raise ScenarioError(f"value.{name}", weight, str(error)) from None
+    return list(weights.values())
 
 
 def changing_links(scenario: "Scenario", network: "Network") -> list[int]:

@@ -1,16 +1,18 @@
 """Faults that cannot be, or that are not what their author meant."""
 
 from collections import defaultdict
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from shallows.errors import ScenarioError, collect
-from shallows.scenario.faults.changes import ASPECTS, OF_ARRIVALS, changing_links, flaps, remarked
+from shallows.scenario.faults.changes import ASPECTS, OF_ARRIVALS, changing_links, flaps, remarked, reweighted
 from shallows.scenario.faults.model import LEAST_RATE_BPS, Fault
 from shallows.units import NEVER, RATE, TIME
 
 if TYPE_CHECKING:
+    from shallows.algorithms.marking import Marking
     from shallows.scenario import Scenario
 
 MOST_CHANGES = 200_000
@@ -35,12 +37,29 @@ def _check(scenario: "Scenario", number: int, fault: Fault, links: dict[int, lis
                 "kind", fault.kind, "network.pfc, or pfc of a class: without it nothing is paused"
             )
         if fault.kind == "marking":
-            remarked(scenario, fault)
+            _check_own_markings(scenario, remarked(scenario, fault), links[number])
+        if fault.kind == "weights":
+            reweighted(scenario, fault)
         _check_rate(scenario, fault, links[number])
         if ASPECTS[fault.kind] in OF_ARRIVALS:
             _check_arrivals(scenario, fault)
     except ScenarioError as error:
         raise error.under(f"faults[{number}]") from None
+
+
+def _check_own_markings(scenario: "Scenario", chosen: "Marking", links: list[int]) -> None:
+    names = {scenario.graph.port_names[link] for link in links}
+    for number, table in enumerate(scenario.ports):
+        if table.marking is None or chosen.may_become(table.marking):
+            continue
+        own: list[str] = []
+        with suppress(ValueError):  # an unknown name, which is a mistake of this table
+            own = [scenario.graph.port_names[link] for link in scenario.graph.ports(table.patterns)]
+        for name in [name for name in own if name in names][:1]:
+            expected = (
+                f"ports that mark by {chosen.kind} as network.marking does, unlike {name} (ports[{number}])"
+            )
+            raise ScenarioError("kind", "marking", expected)
 
 
 def _check_times(scenario: "Scenario", fault: Fault) -> None:

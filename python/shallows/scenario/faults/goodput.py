@@ -30,7 +30,7 @@ def record(scenario: "Scenario", request: "Request") -> "Record | None":
     The first interval is an eighth of the longest empty round trip, or a thousandth of the run if that is
     longer.
     """
-    if all(fault.kind == "marking" for fault in scenario.faults):
+    if not any(fault.is_of_links for fault in scenario.faults):
         return None
     everything = np.arange(len(scenario.flows), dtype=np.uint32)
     groups = [

@@ -34,8 +34,13 @@ EXPECTED = {
 """The value of each kind that has one."""
 _TIMES = {kind: EXPECTED[kind] for kind in ("delay", "hold")}
 _SHARES = ("slow", "loss", "silent-drop", "bit-errors")
-MARKING = ("threshold", "kmin", "kmax", "pmax")
-"""The parameters of a marking that may change during a run."""
+SETTINGS = {
+    "marking": 'a table of parameters such as { threshold = "20pkt" }',
+    "weights": "a table of classes and their weights such as { gold = 3 }",
+}
+"""The value of each kind that changes how ports mark or share, and not links."""
+REPAIRS = {"up": "down", "undrain": "drain"}
+"""The kinds that end others."""
 
 
 class Fault(Table, frozen=True):
@@ -52,6 +57,7 @@ class Fault(Table, frozen=True):
         "up",
         "flap",
         "drain",
+        "undrain",
         "rate",
         "slow",
         "delay",
@@ -62,6 +68,7 @@ class Fault(Table, frozen=True):
         "silent-drop",
         "pause-storm",
         "marking",
+        "weights",
     ] = Key(description="what happens")
     at: Time = Key("0s", description="when it begins")
     until: OptionalTime = Key(None, description="when it ends; by default it lasts")
@@ -106,11 +113,12 @@ class Fault(Table, frozen=True):
         return self
 
     def _check_until(self, until: int) -> None:
-        if self.kind == "marking":
-            expected = "no such key: a later table changes the marking again"
+        if self.kind in SETTINGS:
+            expected = f"no such key: a later table changes the {self.kind} again"
             raise ScenarioError("until", TIME.text(until), expected)
-        if self.kind == "up":
-            raise ScenarioError("until", TIME.text(until), 'no such key: kind = "down" has one')
+        if self.kind in REPAIRS:
+            expected = f'no such key: kind = "{REPAIRS[self.kind]}" has one'
+            raise ScenarioError("until", TIME.text(until), expected)
         if until <= self.at:
             expected = f"a time after at = {TIME.text(self.at)}, or no such key: the fault would last no time"
             raise ScenarioError("until", TIME.text(until), expected)
@@ -133,12 +141,9 @@ class Fault(Table, frozen=True):
 
     def _check_value(self) -> None:
         value = self.value
-        if self.kind == "marking":
-            if not is_table(value) or not value or not {*value} <= {*MARKING}:
-                expected = (
-                    f'a table with parameters of {", ".join(MARKING)}, such as {{ threshold = "20pkt" }}'
-                )
-                raise ScenarioError("value", value, expected)
+        if self.kind in SETTINGS:
+            if not is_table(value) or not value:
+                raise ScenarioError("value", value, SETTINGS[self.kind])
         elif self.kind not in EXPECTED:
             if value is not None:
                 raise ScenarioError("value", value, f'nothing: kind = "{self.kind}" has no value')
@@ -195,6 +200,11 @@ class Fault(Table, frozen=True):
         if self.kind == "silent-drop":
             return 1.0 if self.value is None else float(self.value)
         return 0.0 if self.value is None or self.kind not in _SHARES else float(self.value)
+
+    @property
+    def is_of_links(self) -> bool:
+        """False for the kinds that change how ports mark or share, and not links."""
+        return self.kind not in SETTINGS
 
     @property
     def loses(self) -> bool:
