@@ -109,7 +109,7 @@ def _rows(one: Family, compared: Mapping[str, Data]) -> Iterable[str]:
         of = {name: _of(data, one, row.name) for name, data in compared.items()}
         for number in dict.fromkeys(check["name"] for data in of.values() for check in data["checks"]):
             checks = [_check(data, number) for data in of.values()]
-            bounds = next(filter(None, map(_allowed, checks)), "")
+            bounds = next((text for text in map(_allowed, checks) if text), "")
             yield f"| {row.name} | {_number(checks, number)} | {bounds} | {' | '.join(map(_cell, checks))} |"
         for name, data in of.items():
             if not data["checks"]:

@@ -157,7 +157,7 @@ def least_share(run: "RunData", fault: int, flows: int, port: str, window: str, 
 
 
 def time_to(run: "RunData", fault: int, port: str, share: float, since: str, rate: float = 1.0) -> float:
-    """Microseconds from a time until the goodput of a fault's flows has reached a share of `rate` of the port.
+    """Microseconds from a time until the goodput of a fault's flows reaches a share of `rate` of the port.
 
     Goodput is that of a four-hundredth of the run, and the time that of its end. Infinite if it never does.
     """
