@@ -1,15 +1,16 @@
 """Judges the algorithms that send over windows, and writes docs/judged.md.
 
-    python packaging/judged.py            judges all, and writes the page: `make judged`
-    python packaging/judged.py NAME ...   judges these, and writes the page of all that results/judged holds
-    python packaging/judged.py --page     writes the page alone
+    python packaging/judged.py             judges all, and writes the page: `make judged`
+    python packaging/judged.py NAME ...    judges these, and writes the page of all that results/judged holds
+    python packaging/judged.py --page      writes the page alone
+    python packaging/judged.py --seeds 1   takes other seeds than 1, 2 and 3
 
 Runs are stored in results/judged/runs under the version of the code: the same command continues where an
 interrupted one ended.
 """
 
+import argparse
 import json
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -46,12 +47,12 @@ def algorithms() -> list[str]:
     return ["cubic@linux" if name == "cubic" else name for name in found if name != "fixed"]
 
 
-def judge(name: str, families: Sequence[Family]) -> None:
+def judge(name: str, families: Sequence[Family], seeds: Sequence[int], threads: int) -> None:
     """Judges an algorithm, and stores its numbers."""
-    asked = plan.of(subject.of(name), families)
+    asked = plan.of(subject.of(name), families, seeds=seeds)
     folder = FOLDER / "runs"
     folder.mkdir(parents=True, exist_ok=True)
-    outcomes = processes.all_of(asked.orders, folder, usable_cores())
+    outcomes = processes.all_of(asked.orders, folder, threads)
     found = Judgement(asked, tuple(asked.judged(outcomes)), (), None, False, FOLDER)
     place(name).write_text(json.dumps(found.data()) + "\n", "utf-8")
     print(found, flush=True)
@@ -96,7 +97,7 @@ def _passed(rows: Sequence[Data]) -> str:
 
 
 READING = """\
-Each number is the mean of the seeds, ± Student's 95 % interval. Numbers that break their rule are **bold**,
+Each number is the mean of the seeds, ± Student's 95 % interval if there are several. Numbers that break their rule are **bold**,
 and those that some seeds break are *slanted*. The bounds are those of the first seed: some follow from the
 baselines, or from the network that an algorithm needs.
 """
@@ -153,11 +154,16 @@ def _cell(check: Data | None) -> str:
     return f"{mark}{text}{mark}"
 
 
-def main(words: Sequence[str]) -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--page", action="store_true")
+    parser.add_argument("--seeds", type=int, nargs="+", default=plan.SEEDS)
+    parser.add_argument("--threads", type=int, default=usable_cores())
+    given = parser.parse_args()
     families = family.chosen(None)
-    names = [word for word in words if word != "--page"] or ([] if words else algorithms())
-    for name in names:
-        judge(name, families)
+    for name in [] if given.page else given.names or algorithms():
+        judge(name, families, given.seeds, given.threads)
     found = {
         name: json.loads(place(name).read_text("utf-8")) for name in algorithms() if place(name).exists()
     }
@@ -165,4 +171,4 @@ def main(words: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
