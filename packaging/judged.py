@@ -33,8 +33,8 @@ HEAD = """\
 
 From this page you see what [the judge](judge.md) says of the algorithms of the catalog that send over
 windows, and every number of BBRv3, TCP Prague, CUBIC and Reno. `make judged` runs all of it, an hour or more
-on two idle cores, and writes this page. For one algorithm `shallows judge bbr3` gives the same numbers, with
-the scenario of each failure.
+on two idle cores, and writes this page. `shallows judge bbr3` judges one
+algorithm with three seeds, and writes the scenario of each failure.
 
 """
 
@@ -97,9 +97,9 @@ def _passed(rows: Sequence[Data]) -> str:
 
 
 READING = """\
-Each number is the mean of the seeds, ± Student's 95 % interval if there are several. Numbers that break their rule are **bold**,
-and those that some seeds break are *slanted*. The bounds are those of the first seed: some follow from the
-baselines, or from the network that an algorithm needs.
+Each number is the mean of the seeds, ± Student's 95 % interval if there are several. Numbers that break their
+rule are **bold**, and those that some seeds break are *slanted*. The bounds are those of the first seed: some
+follow from the baselines, or from the network that an algorithm needs.
 """
 
 
