@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # build, which the wheel, `make counts`, `make peers` and `make bench` use.
 PROFILE ?= quick
 
-.PHONY: run sweep build release test test-rust test-python landing lint papers kernel docs notebooks gallery site types thorough repository suites \
+.PHONY: run sweep build release test test-rust test-python landing lint papers kernel docs notebooks gallery judged site types thorough repository suites \
     new-algorithm counts soak wheel wheels loom oldest-rust live nightly attack soak-attach mutants generated bench peers advisories audit-tools locks \
     clean
 
@@ -203,6 +203,11 @@ notebooks: build .venv/test-ready
 # The gallery: its commands, its figures and its page.
 gallery: build .venv/test-ready
 	$(BIN)/python packaging/gallery.py
+
+# Judges the algorithms that send over windows, and writes docs/judged.md. An hour or more; interrupted, it goes on the next time on
+# the same commit.
+judged: build
+	$(HEARTBEAT) $(BIN)/python packaging/judged.py
 
 # The documentation site, in site/, with the documentation of the crates in site/rust; a broken link is an error.
 site: build docs .venv/lint-ready

@@ -70,3 +70,27 @@ def test_the_order_of_two_flows_is_that_of_the_published_rows(pair):
         assert delay_ms["L"] < 1
     if "cubic" in pair and max(pair[1], pair[3]) <= 20:
         assert 11 <= delay_ms["C"] <= 17
+
+
+def test_prague_reacts_to_losses_where_ports_drop_alone():
+    """A window that halves at a loss keeps a port with a buffer of a BDP, 83 packets, busy."""
+    run = sh.run(
+        sh.Scenario(
+            topology={
+                "kind": "dumbbell",
+                "hosts": 1,
+                "rate": "50Mbps",
+                "edge_rate": "500Mbps",
+                "rtt": "20ms",
+            },
+            network={"marking": "none", "buffer": "83pkt"},
+            cc="prague",
+            traffic=[{"kind": "long-lived", "flows": 1}],
+            duration="20s",
+            warmup="5s",
+        )
+    )
+    port = run.ports.set_index("port").loc["s0->s1"]
+    assert 0.9 <= port["utilization"] <= 1.001
+    assert 1 <= port["dropped"] <= 100
+    assert port["marked"] == 0

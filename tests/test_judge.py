@@ -338,6 +338,15 @@ def test_every_family_prepares_for_its_baselines_and_its_draws(name):
     assert not one.ranges or draws.held_out(one, 11, quick=False) != draws.held_out(one, 12, quick=False)
 
 
+def test_the_recorded_page_has_every_row_of_every_family():
+    """A family that gains a row, or names one anew, needs `make judged`."""
+    text = (Path(__file__).parents[1] / "docs" / "judged.md").read_text("utf-8")
+    for one in family.chosen(None):
+        assert f"### {one.name}: {one.title}\n" in text
+        part = text.partition(f"### {one.name}: ")[2].partition("\n### ")[0]
+        assert [row.name for row in one.rows if f"| {row.name} |" not in part] == []
+
+
 def test_two_judges_in_one_folder_do_not_mix(place):
     asked = running.planned("reno", ["./small.toml"], quick=True)
     running.run(asked, Path("page"), quick=True)

@@ -55,6 +55,15 @@ def test_flows_complete_and_the_books_close(cc):
     assert answer["fingerprint"] is None
 
 
+def test_an_application_writes_at_its_rate():
+    """4 Mbps for a second are 500 KB in packets of 1460 B; the link would carry 2.4 MB."""
+    flow = {"kind": "long-lived", "flows": 1, "from": "h0", "to": "h2", "rate": "4Mbps"}
+    answer = emulated(scenario("cubic", traffic=[flow]))
+    assert answer["books"] == {"closed": True, "problems": []}
+    (delivered,) = answer["flows"]["delivered_bytes"].tolist()
+    assert 250_000 <= delivered <= 500_000 + 1460
+
+
 class Two(Least):
     window = 2.0
 

@@ -225,9 +225,11 @@ def check_feedback(used: "Algorithm", chosen: "Marking | str", key: str) -> None
     """Raise `ScenarioError` if ports with the marking `chosen`, whose key is `key`, do not mark for `used`.
 
     Over RoCE they need not: switches without ECN are a mistake that people meet, and ask about. Nor need they
-    for a class, which may have losses too: RFC 9743 asks for tests over ports that drop alone.
+    for a class or a sender of L4S, which react to losses too (RFC 9331, section 4.3): RFC 9743 asks for tests
+    over ports that drop alone.
     """
-    if (used.transport == "roce" or used.user_class) and lacks_marks(used, chosen):
+    may_drop = used.transport == "roce" or used.user_class or used.traits["ect1"]
+    if may_drop and lacks_marks(used, chosen):
         return
     if isinstance(chosen, str):
         if used.needs_marking:

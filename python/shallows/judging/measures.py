@@ -64,6 +64,26 @@ def threshold(run: "RunData") -> float | None:
     return marking.largest_threshold(run.scenario.graph.rate_bps) / run.scenario.mtu
 
 
+def queue_below(run: "RunData", port: str, percentile: float) -> float:
+    """Full frames that a recorded queue did not exceed for this share of the time after the warm-up.
+
+    The upper end of a bin of its histogram.
+    """
+    table = run.columns("queue_histograms")
+    inside = _ports(table["port"]) == port
+    time, below = (np.asarray(table[name], float)[inside] for name in ("time_us", "below_pkt"))
+    if not time.sum():
+        return math.nan
+    return float(below[np.searchsorted(np.cumsum(time), percentile * time.sum())])
+
+
+def of_class(run: "RunData", port: str, queue: str, column: str) -> float | None:
+    """A column of the table of classes, of a queue of a port; None for a port without such a queue."""
+    table = run.columns("classes")
+    found = np.flatnonzero((_ports(table["port"]) == port) & (_ports(table["class"]) == queue))
+    return float(np.asarray(table[column], float)[found[0]]) if len(found) else None
+
+
 def goodput(run: "RunData", traffic: int) -> float:
     """Mean goodput of the flows of a table."""
     return float(np.nan_to_num(_of_table(run, traffic, "goodput_gbps")).mean())
@@ -139,14 +159,14 @@ def least_share(run: "RunData", fault: int, flows: int, port: str, window: str, 
 def time_to(run: "RunData", fault: int, port: str, share: float, since: str, rate: float = 1.0) -> float:
     """Microseconds from a time until the goodput of a fault's flows reaches a share of `rate` of the port.
 
-    Over a hundredth of the run each. Infinite if it never does.
+    Goodput is that of a four-hundredth of the run, and the time that of its end. Infinite if it never does.
     """
     series = _series(run, fault)
     end, start = float(series.time_ps[-1]), _us(since) * 1e6
-    step = end / 100
-    begins = np.arange(start, end - step + 1, step / 4)
-    reached = series.gbps(begins, begins + step) >= share * rate * _payload_gbps(run, port)
-    return float(begins[reached][0] - start) / 1e6 if reached.any() else math.inf
+    step = end / 400
+    ends = np.arange(start + step, end + 1, step / 2)
+    reached = series.gbps(ends - step, ends) >= share * rate * _payload_gbps(run, port)
+    return float(ends[reached][0] - start) / 1e6 if reached.any() else math.inf
 
 
 MEASURES: dict[str, Callable[..., float | None]] = {
@@ -155,6 +175,8 @@ MEASURES: dict[str, Callable[..., float | None]] = {
         port,
         drop_share,
         threshold,
+        queue_below,
+        of_class,
         goodput,
         jain,
         summary,

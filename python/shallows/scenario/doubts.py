@@ -207,7 +207,7 @@ def _nothing_marks(scenario: "Scenario") -> list[str]:
         used.label
         for queue in queues
         for used in queue.algorithms
-        if not used.user_class and all(lacks_marks(used, other.marking) for other in everywhere)
+        if used.transport == "roce" and all(lacks_marks(used, other.marking) for other in everywhere)
     )
     if not names:
         return []

@@ -83,6 +83,17 @@ impl Ranges {
         to.saturating_sub(from) - covered
     }
 
+    /// Returns the numbers of `from..to` that are not in the set, in ascending order.
+    pub(crate) fn holes(&self, from: u32, to: u32) -> Vec<u32> {
+        let (mut holes, mut next) = (Vec::new(), from);
+        for &(begin, end) in &self.runs {
+            holes.extend(next..begin.min(to));
+            next = next.max(end);
+        }
+        holes.extend(next..to);
+        holes
+    }
+
     /// Returns a bit for each of the 64 numbers from `first` on, which is set if the number is in the set.
     pub fn bitmap(&self, first: u32) -> u64 {
         let near =
@@ -139,6 +150,8 @@ mod tests {
         let ranges = set(&[(3, 5), (7, 9)]);
         assert_eq!(ranges.holes_in(0, 10), 6);
         assert_eq!(ranges.holes_in(4, 8), 2);
+        assert_eq!(ranges.holes(0, 10), [0, 1, 2, 5, 6, 9]);
+        assert_eq!((ranges.holes(4, 6), ranges.holes(7, 9), ranges.holes(9, 3)), (vec![5], vec![], vec![]));
         assert_eq!((ranges.next_hole(3), ranges.next_hole(5), ranges.next_hole(8)), (5, 5, 9));
         assert_eq!((ranges.nth_from_top(1), ranges.nth_from_top(3), ranges.nth_from_top(5)), (Some(8), Some(4), None));
     }

@@ -102,7 +102,7 @@ impl Scoreboard {
             return rack.lost();
         }
         let from = self.repaired_below.max(position.unacked);
-        (from..self.lost_below).filter(|&seq| self.sacked.holes_in(seq, seq + 1) > 0).collect()
+        self.sacked.holes(from, self.lost_below)
     }
 
     /// Counts a lost packet as retransmitted.
