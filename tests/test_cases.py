@@ -10,7 +10,17 @@ import run_cases
 CODE = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import run_cases; run_cases.main()"
 
 
-@pytest.mark.parametrize("topic", run_cases.topics())
+DEAR = ("warnings-of-long-runs",)
+"""Topics that `make thorough` runs. Without a mark the dearest topics would leave `make test`."""
+
+
+def marked():
+    """The topics, each with the mark of its suite."""
+    for topic in run_cases.topics():
+        yield pytest.param(topic, marks=pytest.mark.thorough if topic in DEAR else pytest.mark.fast)
+
+
+@pytest.mark.parametrize("topic", marked())
 def test_what_comes_out_is_on_file(topic):
     """In one process, a fork of that which has imported what commands need."""
     done = commands.run(topic, cwd=Path(__file__).parent, code=CODE)
