@@ -20,7 +20,7 @@ def marked():
         yield pytest.param(topic, marks=pytest.mark.thorough if topic in DEAR else pytest.mark.fast)
 
 
-@pytest.mark.parametrize("topic", marked())
+@pytest.mark.parametrize("topic", [*marked()])
 def test_what_comes_out_is_on_file(topic):
     """In one process, a fork of that which has imported what commands need."""
     done = commands.run(topic, cwd=Path(__file__).parent, code=CODE)
