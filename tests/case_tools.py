@@ -14,7 +14,7 @@ from shallows.runner import prepare
 
 QUANTITY = re.compile(r"(?<![\w.\[])\d+(?:\.\d+)?(?:e-\d+)?(?: (?:[munp]?s|[KMG]?B|[KMGT]bps)\b|[A-Za-z]*%?)")
 """A number with its unit. An index, as that of traffic[0], is none."""
-PROGRAMS = ("cat", "diff", "grep", "head", "ls", "mkdir", "sed", "sort")
+PROGRAMS = ("cat", "cp", "diff", "grep", "head", "ls", "mkdir", "sed", "sort")
 """Programs of the system."""
 
 

@@ -31,6 +31,7 @@ import case_tools
 import commands
 import shallows as sh
 from shallows import cli
+from shallows.algorithms import algorithm
 from shallows.cli import signals
 from shallows.printing import progress
 
@@ -42,12 +43,13 @@ COMMAND = re.compile(r"^(?:# )?\$ ([^\n]+?)(?: <<END\n(.*?^)END)?$", re.MULTILIN
 NUMBERS = re.compile(r"^# numbers: \S", re.MULTILINE)
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 VARIABLE = (
+    (re.compile(re.escape(", ".join(row["name"] for row in algorithm.catalog()))), "ALGORITHMS"),
     (re.compile(rf"\b{re.escape(sh.__version__)}\b"), "VERSION"),
     (re.compile(r"\b(?=\d*[a-f])[0-9a-f]{16}\b"), "FINGERPRINT"),
     (re.compile(r"\d[\d.,]* s wall[^\n]*"), "WALL TIME"),
     (re.compile(r"\bin [\d.,]+ s, [^,\n]*packet-hops/s"), "in WALL TIME"),
 )
-"""What differs between machines and versions, and what stands for it."""
+"""What differs between machines, versions and catalogs, and what stands for it."""
 SILENT = dict.fromkeys(("FIRST_S", "SILENT_S", "SLOW_S"), commands.TIMEOUT_S)
 """Times after which progress is reported: no output depends on how busy the machine is."""
 ENVIRONMENT = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb", "LC_ALL": "C.UTF-8"}

@@ -51,10 +51,10 @@ def test_a_difference_is_shown_and_can_be_accepted(topic):
 
 def test_a_number_needs_a_source(topic):
     case = topic / "numbers.sh"
-    case.write_text("$ shallows fluid fixed-point dcqcn --flows 2\n")
+    case.write_text("$ shallows cc fixed --json\n")
     assert "expected a line `# numbers: SOURCE`" in run_cases.judged(case, accept=True)
     assert not case.with_suffix(".out").exists()
-    case.write_text(f"# numbers: Zhu et al., SIGCOMM 2015, equation 9\n{case.read_text()}")
+    case.write_text(f"# numbers: the catalog\n{case.read_text()}")
     assert run_cases.judged(case, accept=True) is None
 
 

@@ -99,39 +99,6 @@ def test_compare_as_json(shallows):
 
 @pytest.mark.parametrize(
     ("words", "message"),
-    [
-        (["run", "nowhere.toml"], "nowhere.toml: expected a readable scenario file"),
-        (["run", "small.toml", "--world", "moon"], 'world = "moon": expected one of packet'),
-        (["run", "small.toml", "--set", "seed"], '--set = "seed": expected KEY=VALUE'),
-        (["run", "small.toml", "--set", "cc.name=dctpc"], 'did you mean "dctcp"'),
-        (
-            ["run", "small.toml", "--set", "cc.name=bbr"],
-            '--set: cc.name = "bbr": expected an algorithm of the catalog',
-        ),
-        (["live", "run", "dx", "--set", "headroom"], '--set = "headroom": expected KEY=VALUE'),
-        (["live", "attach", "dx", "--iface", "lo", "--set", "x"], '--set = "x": expected KEY=VALUE'),
-        (["fluid", "margin", "dcqcn", "--set", "kmax"], '--set = "kmax": expected KEY=VALUE'),
-        (["run", "small.toml", "--seed", "many"], "'--seed'"),
-        # A DSCP has six bits (RFC 2474), a priority three (IEEE 802.1Q).
-        (["settings", "write", "small.toml", "--sonic", "--dscp", "64"], "numbers from 0 to 63"),
-        (["settings", "write", "small.toml", "--sonic", "--queues", "8"], "numbers from 0 to 7"),
-        (["run", "small.toml", "--out", "small.toml"], "small.toml"),
-        (["run"], "SCENARIO"),
-        (["compare", "small.toml", "--cc", "dctcp", "--cc", "dctcp"], "each algorithm once"),
-        (["compare", "small.toml", "--cc", "dctcp", "--threads", "0"], "'--threads': 0: expected 1 or more"),
-        (["sweep", "small.toml", "--seeds", "0"], "'--seeds': 0: expected 1 or more"),
-        (["sweep", "small.toml", "--workers", "-1"], "'--workers': -1: expected 1 or more"),
-        (["run", "small.toml", "--threads", "0"], "threads = 0: expected a number from 1 to 1000"),
-        (["cc", "dctpc"], 'did you mean "dctcp"'),
-        (["fly"], "'fly'"),
-    ],
-)
-def test_a_users_mistake_is_one_message_and_status_2(shallows, words, message):
-    assert_one_message(shallows(*words), message)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
     [(["run", "nowhere.toml"], "nowhere.toml: expected a readable scenario file"), (["fly"], "'fly'")],
 )
 def test_a_mistake_ends_the_process_with_status_2(process, words, message):
