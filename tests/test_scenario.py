@@ -279,21 +279,6 @@ def test_a_missing_file_is_named():
         Scenario.load("nowhere.toml")
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("size_bytes,cum_prob\n", "it has 0"), ("1,0\n5,0.5\n4,1\n", "never fall; line 3 does")],
-    ids=["empty", "not monotone"],
-)
-def test_a_broken_distribution_is_named(tmp_path, text, expected):
-    (tmp_path / "sizes.csv").write_text(text)
-    scenario = tmp_path / "x.toml"
-    scenario.write_text(DUMBBELL.replace('"websearch"', '"sizes.csv"'))
-    with pytest.raises(ScenarioError) as error:
-        Scenario.load(scenario)
-    assert str(error.value).startswith(f'{scenario}: traffic[1].sizes = "sizes.csv": expected')
-    assert expected in str(error.value)
-
-
 def two_islands():
     graph = networkx.Graph()
     for i, end in enumerate("abcd"):
