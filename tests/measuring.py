@@ -41,7 +41,7 @@ class Plugin:
         self.measurement = suites.Measurement()
         self.began = self.clock = 0.0
         self.made: dict[str, float] = {}
-        self.fast = set[str]()
+        self.unmarked = set[str]()
         self.over: list[str] = []
 
     def pytest_sessionstart(self) -> None:
@@ -81,7 +81,7 @@ class Plugin:
             if "processor_s" in properties:
                 self.measurement.note(report.nodeid, *properties["processor_s"])
             if not any(mark in report.keywords for mark in suites.MARKED):
-                self.fast.add(report.nodeid)
+                self.unmarked.add(report.nodeid)
 
     def pytest_sessionfinish(self, session) -> None:
         """Write the times, or hold tests without a row to `MOST_WITHOUT_ROW_S`."""
@@ -91,12 +91,13 @@ class Plugin:
         if self.measures:
             if session.exitstatus != pytest.ExitCode.INTERRUPTED:
                 whole = session.config.args_source is pytest.Config.ArgsSource.TESTPATHS
-                suites.write((suites.divided if whole else suites.renewed)(times, kept))
+                unmarked = {test: seconds for test, seconds in times.items() if test in self.unmarked}
+                suites.write((suites.divided if whole else suites.renewed)(unmarked, kept))
             return
         self.over = [
             f"{test} took {seconds:.1f} s of processor time and has no row; {suites.remedy(test)}"
             for test, seconds in times.items()
-            if seconds > suites.MOST_WITHOUT_ROW_S and test in self.fast - kept.keys()
+            if seconds > suites.MOST_WITHOUT_ROW_S and test in self.unmarked - kept.keys()
         ]
         if self.over:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -2,13 +2,13 @@
 
     python tests/run_cases.py [--accept] [TOPIC | TOPIC/NAME ...]
 
-NAME.toml is a scenario whose first lines `# $ shallows ...` are the commands of the case; NAME.sh has such
-commands alone, as `$ shallows ...`. `$ cat FILE` shows a file, `$ cat > FILE <<END` writes the lines until
-END, `$ COMMAND > FILE` keeps an output, `$ table FILE COLUMN ...` shows columns of a table of a result, and
-the other programs of `TOOLS` are there too. They run in a folder that holds NAME.toml and what TOPIC/inputs
-has. NAME.out is what comes out. `--accept` writes it anew, to be read before the commit. A case whose
-commands print numbers says where they come from, in a line `# numbers: SOURCE`: an accepted number is no
-evidence for itself.
+NAME.toml is a scenario whose first lines `# $ shallows ...` are the commands of the case, in which the word
+CASE stands for NAME.toml; NAME.sh has such commands alone, as `$ shallows ...`. `$ cat FILE` shows a file,
+`$ cat > FILE <<END` writes the lines until END, `$ COMMAND > FILE` keeps an output, `$ COMMAND | COMMAND`
+reads it, and case_tools.py has what shows warnings, numbers and tables of a run. They run in a folder that
+holds NAME.toml and what TOPIC/inputs has. NAME.out is what comes out. `--accept` writes it anew, to be read
+before the commit. A case whose commands print numbers says where they come from, in a line
+`# numbers: SOURCE`: an accepted number is no evidence for itself.
 """
 
 import argparse
@@ -21,18 +21,17 @@ import re
 import shlex
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import traceback
 from pathlib import Path
 from unittest import mock
 
-import pyarrow.parquet
-
+import case_tools
 import commands
 import shallows as sh
 from shallows import cli
+from shallows.algorithms import algorithm
 from shallows.cli import signals
 from shallows.printing import progress
 
@@ -41,17 +40,16 @@ FOUND = "found"
 """The topic of scenarios that went wrong, which tests/test_oracles.py tries."""
 COMMAND = re.compile(r"^(?:# )?\$ ([^\n]+?)(?: <<END\n(.*?^)END)?$", re.MULTILINE | re.DOTALL)
 """A command, and the lines that it reads."""
-TOOLS = ("cat", "diff", "ls", "mkdir", "sed")
-"""The programs beside `shallows` that a case may use."""
 NUMBERS = re.compile(r"^# numbers: \S", re.MULTILINE)
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 VARIABLE = (
+    (re.compile(re.escape(", ".join(row["name"] for row in algorithm.catalog()))), "ALGORITHMS"),
     (re.compile(rf"\b{re.escape(sh.__version__)}\b"), "VERSION"),
     (re.compile(r"\b(?=\d*[a-f])[0-9a-f]{16}\b"), "FINGERPRINT"),
     (re.compile(r"\d[\d.,]* s wall[^\n]*"), "WALL TIME"),
     (re.compile(r"\bin [\d.,]+ s, [^,\n]*packet-hops/s"), "in WALL TIME"),
 )
-"""What differs between machines and versions, and what stands for it."""
+"""What differs between machines, versions and catalogs, and what stands for it."""
 SILENT = dict.fromkeys(("FIRST_S", "SILENT_S", "SLOW_S"), commands.TIMEOUT_S)
 """Times after which progress is reported: no output depends on how busy the machine is."""
 ENVIRONMENT = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb", "LC_ALL": "C.UTF-8"}
@@ -119,6 +117,7 @@ def judged(path, accept=False):
 
 def outcome(path, commands):
     """(all that commands of a case print, what those without an error print)."""
+    case_tools.begin(path.read_text())
     with tempfile.TemporaryDirectory(prefix="case-") as made:
         folder = Path(made, "here")
         inputs = path.parent / "inputs"
@@ -128,8 +127,10 @@ def outcome(path, commands):
         os.environ["XDG_STATE_HOME"] = f"{made}/state"
         parts, printed = [], []
         for command, lines in commands:
-            status, *streams = _ran(shlex.split(command), lines, folder, Path(made))
+            words = [path.name if word == "CASE" else word for word in shlex.split(command)]
+            status, *streams = _ran(words, lines, folder, Path(made))
             out, err = (_constant(stream, folder) for stream in streams)
+            out = case_tools.shown(words, out)
             parts += [f"$ {command}\n", out]
             parts += [f"--- on standard error\n{err}"] if err else []
             parts += [f"--- status {status}\n"] if status else []
@@ -152,23 +153,19 @@ def _ran(words, lines, folder, place):
         status, out, err = _ran(words[:-2], lines, folder, place)
         (folder / words[-1]).write_text(out)
         return status, "", err
-    if words[0] in TOOLS:
-        done = subprocess.run(words, cwd=folder, input=lines, capture_output=True, text=True)
-        return done.returncode, done.stdout, done.stderr
-    if words[0] == "table":
-        return 0, _table(folder / words[1], words[2:]), ""
+    if "|" in words:
+        at = len(words) - 1 - words[::-1].index("|")
+        status, out, err = _ran(words[:at], lines, folder, place)
+        last, out, more = _ran(words[at + 1 :], out, folder, place)
+        return status or last, out, err + more
+    if words[0] in (*case_tools.PROGRAMS, *case_tools.TOOLS):
+        return case_tools.run(words, lines, folder)
     if words[0] != "shallows":
-        return 127, "", f"expected `shallows`, `table` or one of {', '.join(TOOLS)}, not {words[0]}"
+        known = ", ".join((*case_tools.TOOLS, *case_tools.PROGRAMS))
+        return 127, "", f"expected `shallows` or one of {known}, not {words[0]}"
     with _outputs(place / "stdout", place / "stderr"):
         status = _status(words, folder)
     return status, *((place / name).read_text("utf-8", errors="replace") for name in ("stdout", "stderr"))
-
-
-def _table(path, columns):
-    """Columns of a table of a result, as comma-separated values."""
-    table = pyarrow.parquet.read_table(path, columns=columns)
-    rows = zip(*(table.column(name).to_pylist() for name in columns), strict=True)
-    return "".join(f"{','.join(map(str, row))}\n" for row in (columns, *rows))
 
 
 @contextlib.contextmanager

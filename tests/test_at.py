@@ -1,12 +1,8 @@
 """What everything was doing at one moment: exact, of the same run, and shown to those who ask."""
 
-import json
-
 import pytest
-from typer.testing import CliRunner
 
 import shallows as sh
-from shallows import cli
 from shallows.errors import ScenarioError
 
 
@@ -50,14 +46,6 @@ def test_queues_flows_and_packets_at_one_moment():
     assert flows.window_pkt.tolist() == [1000, 1000]
     assert flows.delivered_bytes.tolist() == [0, 0]
     assert moment.fingerprint == run.summary["fingerprint"]
-
-
-def test_a_moment_is_after_everything_at_it_and_before_all_else():
-    """A picosecond before 7.2 us the mouse is on its wire, and frame 5 is still leaving."""
-    before = elephant_and_mouse().at("7199999ps")
-    assert ports(before)["s->c"].tolist() == [5, 875 + 4 * 1500, 0, 0]
-    assert ports(before)["b->s"].tolist() == [0, 0, 1, 1500]
-    assert before.flows.sent_pkt.tolist() == [6, 1]
 
 
 def test_the_beginning_and_the_end_are_moments_too():
@@ -132,38 +120,6 @@ def saved(tmp_path_factory):
     folder = tmp_path_factory.mktemp("at") / "run"
     elephant_and_mouse().save(folder)
     return folder
-
-
-def test_the_command_tells_tables_and_json(saved):
-    result = CliRunner().invoke(cli.app, ["at", str(saved), "7.2us"])
-    assert result.exit_code == 0, result.output
-    first = [line.split() for line in result.stdout.splitlines()]
-    busiest = next(words for words in first if words and words[0] == "s->c")
-    assert busiest[1:3] == ["6", "8375"]
-    chosen = ["--port", "s->?", "--flow", "1", "--json"]
-    data = json.loads(CliRunner().invoke(cli.app, ["at", str(saved), "7.2us", *chosen]).stdout)["data"]
-    assert [data["time_ps"], len(data["ports"]), len(data["flows"]), len(data["packets"])] == [
-        7_200_000,
-        3,
-        1,
-        1,
-    ]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["1s"], "at most 255.2us, when the run ended"),
-        (["--", "-1us"], "a time of 0 or more"),
-        (["7.2"], 'such as "200us"'),
-        (["7us", "--port", "s->d"], 'a port such as "c->s"; did you mean "s->c"?'),
-        (["7us", "--flow", "2"], "a number from 0 to 1: there are 2 flows"),
-    ],
-)
-def test_a_question_without_an_answer_is_refused(saved, arguments, message):
-    result = CliRunner().invoke(cli.app, ["at", str(saved), *arguments])
-    assert result.exit_code == 2
-    assert message in result.stderr
 
 
 def test_another_run_has_no_moment(saved):

@@ -10,7 +10,17 @@ import run_cases
 CODE = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import run_cases; run_cases.main()"
 
 
-@pytest.mark.parametrize("topic", run_cases.topics())
+DEAR = ("warnings-of-long-runs",)
+"""Topics that `make thorough` runs. Without a mark the dearest topics would leave `make test`."""
+
+
+def marked():
+    """The topics, each with the mark of its suite."""
+    for topic in run_cases.topics():
+        yield pytest.param(topic, marks=pytest.mark.thorough if topic in DEAR else pytest.mark.fast)
+
+
+@pytest.mark.parametrize("topic", [*marked()])
 def test_what_comes_out_is_on_file(topic):
     """In one process, a fork of that which has imported what commands need."""
     done = commands.run(topic, cwd=Path(__file__).parent, code=CODE)
@@ -41,10 +51,10 @@ def test_a_difference_is_shown_and_can_be_accepted(topic):
 
 def test_a_number_needs_a_source(topic):
     case = topic / "numbers.sh"
-    case.write_text("$ shallows fluid fixed-point dcqcn --flows 2\n")
+    case.write_text("$ shallows cc fixed --json\n")
     assert "expected a line `# numbers: SOURCE`" in run_cases.judged(case, accept=True)
     assert not case.with_suffix(".out").exists()
-    case.write_text(f"# numbers: Zhu et al., SIGCOMM 2015, equation 9\n{case.read_text()}")
+    case.write_text(f"# numbers: the catalog\n{case.read_text()}")
     assert run_cases.judged(case, accept=True) is None
 
 

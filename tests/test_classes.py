@@ -3,7 +3,6 @@
 import pytest
 
 from shallows import _core
-from shallows.errors import ScenarioError
 from shallows.scenario import Scenario
 from shallows.settings.explain import explain
 from shallows.worlds import packet
@@ -265,39 +264,6 @@ def test_the_books_close_and_threads_change_nothing(seed):
     answers = [_core.simulate(request, None, threads) for threads in (1, 2, 3)]
     assert all(answer["books"]["closed"] for answer in answers)
     assert len({answer["fingerprint"] for answer in answers}) == 1
-
-
-TWO = [{"name": "a"}, {"name": "b", "weight": 2}]
-
-
-@pytest.mark.parametrize(
-    ("changed", "key", "expected"),
-    [
-        ({"classes": [{"name": "a"}, {"name": "a"}]}, "classes[1].name", "classes[0] has it"),
-        ({"classes": [{"name": "control"}]}, "classes[0].name", "every port has such a queue"),
-        ({"classes": [{"name": "x", "weight": 0}]}, "classes[0].weight", "a whole number from 1"),
-        ({"classes": [{"name": f"c{at}"} for at in range(9)]}, "classes", "at most 8"),
-        ({"classes": [{"name": "a", "pool": "p"}]}, "classes[0].pool", "there is no table [[pools]]"),
-        ({"pools": [{"name": "p"}]}, "pools[0].name", "no class has this pool"),
-        ({"traffic": [{"kind": "long-lived", "class": "c"}]}, "traffic[0].class", "one of a, b"),
-        (
-            {"classes": [], "traffic": [{"kind": "long-lived", "class": "c"}]},
-            "traffic[0].class",
-            "no table [[classes]]",
-        ),
-        ({"network": {"shared": True}}, "network.shared", "describe memory as [[pools]]"),
-        ({"traffic": [{"kind": "long-lived", "priority": 1}]}, "traffic[0].priority", "order of the classes"),
-        ({"classes": [{"name": "a", "pfc": True, "buffer": "9KB"}]}, "classes[0].buffer", "its pfc is set"),
-        ({"classes": [{"name": "a", "marking": "none"}], "cc": "dctcp"}, "classes[0].marking", "dctcp needs"),
-    ],
-)
-def test_a_mistake_names_its_key_and_what_to_write(changed, key, expected):
-    tables = {"topology": {"kind": "star"}, "duration": "1ms", "classes": TWO, "cc": "cubic"}
-    tables["traffic"] = [{"kind": "long-lived"}]
-    with pytest.raises(ScenarioError) as refused:
-        Scenario(**{**tables, **changed})
-    assert key in [one.key for one in refused.value.every]
-    assert expected in str(refused.value)
 
 
 def test_a_scenario_with_classes_survives_its_file():

@@ -283,25 +283,6 @@ def test_a_span_is_a_part_of_the_whole(lossy):
     assert [times[mine].tolist(), queue[mine].tolist()] == [column.tolist() for column in part.queue(link)]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "--perfetto FILE, --pcap FILE, --csv DIR or --fct FILE"),
-        (["--pcap", "x.pcapng"], "--port too"),
-        (["--csv", "x", "--port", "s9*"], "a pattern of at least one port"),
-        (["--csv", "x", "--flow", "4"], "a number from 0 to 3"),
-        (["--csv", "x", "--since", "1s"], "when the run ended"),
-        (["--csv", "x", "--since", "20us", "--until", "10us"], "less than until, 10us"),
-        (["--csv", "x", "--every", "1ps"], "2000000 samples"),
-    ],
-)
-def test_what_cannot_be_exported_is_refused(lossy, tmp_path, arguments, message):
-    lossy.save(tmp_path / "run")
-    result = CliRunner().invoke(cli.app, ["export", str(tmp_path / "run"), *arguments])
-    assert result.exit_code == 2
-    assert message in result.stderr
-
-
 def test_headers_without_room_for_tcp_are_refused(tmp_path):
     run = star("dctcp", "3KB", network={"header": "20B"})
     with pytest.raises(ScenarioError, match="at least 40 B, the headers of IPv4 and TCP"):

@@ -7,7 +7,6 @@ from typer.testing import CliRunner
 
 import shallows as sh
 from shallows import cli
-from shallows.errors import ScenarioError
 
 GBPS = 10 * 1460 / 1500
 """Payload per time on a link of 10 Gbit/s with frames of 1500 B."""
@@ -285,89 +284,6 @@ def test_the_record_is_the_same_on_several_threads(threads):
 
 
 CABLE = {"link": "leaf0<->spine0"}
-
-
-@pytest.mark.parametrize(
-    ("faults", "said"),
-    [
-        (
-            [{"node": "spine9", "kind": "down"}],
-            r'faults\[0\].node = "spine9": expected a node such as "spine1"; did you',
-        ),
-        (
-            [{"node": "x*", "kind": "down"}],
-            r'faults\[0\].node = "x\*": expected a pattern of at least one node',
-        ),
-        (
-            [{"link": "x*->*", "kind": "down"}],
-            r'faults\[0\].link = "x\*->\*": expected a pattern of at least one',
-        ),
-        (
-            [{**CABLE, "node": "spine0", "kind": "down"}],
-            r"faults\[0\].node.*expected no such key beside link",
-        ),
-        (
-            [{**CABLE, "kind": "down", "at": "2ms", "until": "2ms"}],
-            r"until = \"?2ms\"?: expected a time after at = 2ms",
-        ),
-        ([{**CABLE, "kind": "up", "until": "2ms"}], r"faults\[0\].until"),
-        (
-            [{**CABLE, "kind": "down", "at": "4ms"}],
-            r"at = \"?4ms\"?: expected a time before the end .* = 4ms",
-        ),
-        ([{**CABLE, "kind": "flap"}], r"faults\[0\].period: expected the time from one failure"),
-        (
-            [{**CABLE, "kind": "flap", "period": "1ms", "duty": 1.0}],
-            r"faults\[0\].duty = 1.0: expected a share",
-        ),
-        (
-            [{**CABLE, "kind": "flap", "period": "10ns"}],
-            r"faults\[0\].period .* a longer period: fewer changes",
-        ),
-        (
-            [{**CABLE, "kind": "down", "period": "1ms"}],
-            r"faults\[0\].period = \"?1ms\"?: expected no such key",
-        ),
-        (
-            [{**CABLE, "kind": "slow", "value": 1.5}],
-            r"faults\[0\].value = 1.5: expected the share of its rate",
-        ),
-        ([{**CABLE, "kind": "slow"}], r"faults\[0\].value: expected the share of its rate"),
-        (
-            [{**CABLE, "kind": "slow", "value": 1e-6}],
-            r"faults\[0\].value = 1e-06: expected a share that leaves 1Mbps",
-        ),
-        (
-            [{**CABLE, "kind": "bit-errors", "value": 0.1}],
-            r"faults\[0\].value = 0.1: expected a bit error rate",
-        ),
-        (
-            [{**CABLE, "kind": "silent-drop", "value": 0}],
-            r"faults\[0\].value = 0: expected the share of packets",
-        ),
-        ([{**CABLE, "kind": "drain", "value": 1}], r"faults\[0\].value = 1: expected nothing"),
-        (
-            [
-                {**CABLE, "kind": "down", "at": "1ms", "until": "2ms"},
-                {"node": "spine0", "kind": "down", "at": "1.5ms"},
-            ],
-            r"faults\[1\].at = \"1.5ms\": expected a time outside of 1ms to 2ms.* faults\[0\], changes",
-        ),
-        (
-            [{**CABLE, "kind": "flap", "period": "1ms"}, {**CABLE, "kind": "up", "at": "1.5ms"}],
-            r"faults\[1\].at",
-        ),
-    ],
-)
-def test_what_cannot_be_is_refused(faults, said):
-    with pytest.raises(ScenarioError, match=said):
-        fabric(*faults)
-
-
-def test_a_flap_of_a_run_without_a_set_end_needs_one():
-    with pytest.raises(ScenarioError, match=r"faults\[0\].until: expected a time such as"):
-        star({"node": "h0", "kind": "flap", "period": "1ms"})
-    run(star({"node": "h0", "kind": "flap", "period": "1ms", "until": "2ms"}))
 
 
 def test_faults_of_different_things_may_overlap():

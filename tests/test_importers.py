@@ -53,13 +53,6 @@ def imported(name, text, *others, on="star.toml", **options):
     return write([name, *others], "out.toml", on=on, **options).scenario
 
 
-def refused(name, text, *others, on="star.toml", **options):
-    with pytest.raises(ScenarioError) as error:
-        imported(name, text, *others, on=on, **options)
-    assert not Path("out.toml").exists()
-    return str(error.value)
-
-
 def rows(scenario):
     flows = scenario.flows
     columns = (flows.src, flows.dst, flows.bytes, flows.start_ps)
@@ -109,149 +102,6 @@ trigger id 9 barrier count 2
     assert ends[1] > 80  # 4 MB at 400 Gbps: the first alone took half of this
 
 
-def test_flows_keep_their_order_but_follow_those_that_they_wait_for(folder):
-    text = "Nodes 8\n0->1 id 1 start 0 size 1\n3->4 id 2 trigger 7 size 2\n"
-    text += "2->3 id 3 start 0 size 3 recv_done_trigger 7\n5->6 id 4 start 0 size 4\ntrigger id 7 oneshot\n"
-    flows = imported("a.cm", text).flows
-    assert flows.bytes.tolist() == [1, 3, 2, 4]
-    assert [flows.after.of(flow) for flow in range(4)] == [[], [], [1], []]
-
-
-def test_starts_need_a_unit_and_are_exact(folder):
-    text = "Nodes 8\n0->1 start 1500 size 10\n2->3 start 0.25 size 20\n"
-    assert rows(imported("a.cm", text, time_unit="ns")) == [(0, 1, 10, 1_500_000), (2, 3, 20, 250)]
-    assert rows(imported("a.cm", text, time_unit="us")) == [(0, 1, 10, 1_500_000_000), (2, 3, 20, 250_000)]
-    Path("out.toml").unlink()
-    message = refused("a.cm", text)
-    assert message.startswith('a.cm:2:12: start = "1500": expected a unit')
-    assert "--time-unit ps" in message
-    assert message.endswith("    2 | 0->1 start 1500 size 10\n      |            ^^^^")
-
-
-def test_messages_of_a_connection_are_sent_in_order(folder):
-    lines = ["Nodes 2", *(f"0->1 id 1 msg{number} start 0 size 10" for number in ("", " 2", ""))]
-    flows = imported("a.cm", "\n".join(lines)).flows
-    assert [flows.behind.of(flow) for flow in range(3)] == [[], [0], [1]]
-
-
-def test_counts_in_the_header_that_differ_are_named(folder):
-    Path("a.cm").write_text("Nodes 8\nConnections 3\n0->1 start 0 size 10\n")
-    written = write(["a.cm"], "out.toml", on="star.toml")
-    assert any(text.startswith("Connections 3 in the header: the file has 1") for text in written.left_out)
-
-
-def test_two_tiers_are_a_leaf_spine(folder):
-    Path("fabric.topo").write_text(LEAF_SPINE)
-    scenario = imported("one.cm", "Nodes 32\n0->31 start 0 size 10\n", "fabric.topo", on=None, cc="ndp")
-    topology = scenario.topology
-    assert (topology.leaves, topology.spines, topology.hosts_per_leaf, topology.links_per_pair) == (
-        4,
-        2,
-        8,
-        2,
-    )
-    assert scenario.network.buffer == 100_000
-    assert scenario.cc.name == "ndp"
-
-
-def test_three_tiers_are_a_graph_with_the_cores_of_htsim(folder):
-    """Cables of 500, 700, 1000 and 600 ns of switches in halves: 5 us + 2 (300 + 500) / 2 ... end to end."""
-    Path("fabric.topo").write_text(FAT_TREE)
-    scenario = imported("one.cm", "Nodes 8\n0->7 start 0 size 10\n", "fabric.topo")
-    network = scenario.graph
-    ends = {(name.split("->")[0], name.split("->")[1].split("#")[0]) for name in network.port_names}
-    assert network.hosts == 8
-    # Two pods of two racks; aggregation switch n of a pod has two cables to each of the cores n and n + 2.
-    assert {b for a, b in ends if a == "aggr0"} == {"tor0", "tor1", "core0", "core2"}
-    assert {b for a, b in ends if a == "aggr3"} == {"tor2", "tor3", "core1", "core3"}
-    assert sum(name.startswith("aggr0->core0") for name in network.port_names) == 2
-    delay = dict(zip(network.port_names, network.delay_ps.tolist(), strict=True))
-    way = ["h0->tor0", "tor0->aggr0", "aggr0->core0#0", "core0->aggr2#0", "aggr2->tor2", "tor2->h4"]
-    # Links 1 + 1 + 2 us each way, and five switches: 0.3 + 0.5 + 0.7 + 0.5 + 0.3 us.
-    assert sum(delay[port] for port in way) == 8_000_000 + 2_300_000
-    rates = dict(zip(network.port_names, network.rate_bps.tolist(), strict=True))
-    assert (rates["tor0->aggr0"], rates["aggr0->core0#0"]) == (200 * 10**9, 100 * 10**9)
-
-
-def test_a_failure_takes_an_uplink_down_from_the_start(folder):
-    Path("fabric.topo").write_text(FAT_TREE)
-    text = "Nodes 8\nFailures 1\n0->7 start 0 size 10\nfailure switch_type AGG switch_id 1 link_id 2\n"
-    scenario = imported("one.cm", text, "fabric.topo")
-    assert [(fault.link, fault.kind, fault.at) for fault in scenario.faults] == [
-        ("aggr1<->core3#0", "down", 0)
-    ]
-    assert sh.run(scenario).flows["fct_us"].notna().all()
-    Path("out.toml").unlink()
-    for wrong, expected in [
-        ("CORE", "it is not there, or has no links upwards"),
-        ("SPINE", "TOR, AGG or CORE"),
-    ]:
-        assert expected in refused("one.cm", text.replace("AGG", wrong), "fabric.topo")
-    assert "it has 4 links upwards" in refused(
-        "one.cm", text.replace("link_id 2", "link_id 4"), "fabric.topo"
-    )
-    assert "a topology that is imported too" in refused("one.cm", text)
-
-
-def test_the_hpcc_simulator_numbers_hosts_as_nodes(folder):
-    Path("topology.txt").write_text(HPCC)
-    scenario = imported("flow.txt", "2\n1 4 3 100 200000 2\n3 2 3 100 50 2.000001\n", "topology.txt", on=None)
-    network = scenario.graph
-    assert network.host_names == ["h1", "h2", "h3", "h4"]
-    assert rows(scenario) == [(0, 3, 200_000, 2 * 10**12), (2, 1, 50, 2_000_001_000_000)]
-    delay = dict(zip(network.port_names, network.delay_ps.tolist(), strict=True))
-    rate = dict(zip(network.port_names, network.rate_bps.tolist(), strict=True))
-    assert set(delay.values()) == {1_000_000}
-    assert [rate[f"s0->h{i}"] for i in range(1, 5)] == [100 * 10**9, 100 * 10**9, 10 * 10**9, 100 * 10**9]
-    assert [(fault.link, fault.kind, fault.value) for fault in scenario.faults] == [("s0<->h3", "loss", 1e-6)]
-    assert scenario.network.pfc
-    assert sh.run(scenario).flows["fct_us"].notna().all()
-
-
-def test_lines_behind_the_announced_ones_are_named(folder):
-    """The simulator reads as many links and flows as the first line says."""
-    Path("topology.txt").write_text(HPCC + "1 2 1Gbps 1us 0\n")
-    Path("flow.txt").write_text("1\n1 4 3 100 200000 2\n3 2 3 100 50 2\n")
-    written = write(["topology.txt", "flow.txt"], "out.toml")
-    assert len(written.scenario.flows) == 1
-    assert written.left_out == [
-        "all from line 7 on: the first line announces 4 links",
-        "1 lines behind the 1 flows that the first line announces",
-    ]
-
-
-def test_forks_of_the_hpcc_simulator(folder):
-    """SimAI has NVLink switches, PowerTCP the number of racks, and ConWeave flows without a port."""
-    simai = "8 2 2 2 8 H100\n4 5\n6 7\n" + "".join(
-        f"{gpu} {4 + gpu // 2} 900Gbps 100ns 0\n{gpu} {6 + gpu % 2} 400Gbps 1us 0\n" for gpu in range(4)
-    )
-    Path("simai.txt").write_text(simai)
-    scenario = imported("flow.txt", "1\n0 3 3 1000 0\n", "simai.txt", on=None)
-    assert scenario.topology.server_switches == ["nv4", "nv5"]
-    assert scenario.graph.hosts == 4
-    Path("powertcp.txt").write_text(HPCC.replace("5 1 4", "5 1 1 4", 1))
-    Path("out.toml").unlink()
-    for old in folder.glob("out.*.csv"):
-        old.unlink()
-    assert rows(imported("flow.txt", "1\n1 2 3 1000 0\n", "powertcp.txt", on=None)) == [(0, 1, 1000, 0)]
-
-
-def test_sizes_in_percent_become_arrivals_with_a_load(folder):
-    text = "0 0\n10000 15\n20000 20\n30000000 100\n"
-    Path("star.toml").write_text(
-        STAR.replace('kind = "star", hosts = 8', 'kind = "leaf-spine"').replace(', rtt = "4us"', "")
-    )
-    scenario = imported("WebSearch.txt", text, load=0.3)
-    assert scenario.traffic[0].load == 0.3
-    assert len(scenario.flows) == 1000
-    Path("out.toml").unlink()
-    assert "--load SHARE" in refused("WebSearch.txt", text)
-    assert "x.txt:3:1" in refused(
-        "x.txt", text.replace("20000 20", "9000 20").replace("10000", "10000"), load=0.3
-    )
-    assert "the last at 100 percent" in refused("x.txt", "0 0\n10 50\n", load=0.3)
-
-
 def test_columns_in_any_order_and_with_units(folder):
     text = "tag,Size,dst,start_us,src\na,100,3,1.5,h0\nb,200,0,0,1\n"
     written = [(0, 3, 100, 1_500_000), (1, 0, 200, 0)]
@@ -280,13 +130,6 @@ def test_flows_come_back_as_they_were_written(folder):
         scenario = imported(name, text, time_unit="ps")
         assert rows(scenario) == flows
         assert rows(sh.Scenario.from_toml(scenario.to_toml(), file="out.toml")) == flows
-
-
-def test_two_files_are_two_tenants(folder):
-    Path("b.cm").write_text("Nodes 8\n2->3 start 0 size 20\n")
-    scenario = imported("a.cm", "Nodes 8\n0->1 start 0 size 10\n", "b.cm")
-    assert scenario.flows.names == ["a", "b"]
-    assert rows(scenario) == [(0, 1, 10, 0), (2, 3, 20, 0)]
 
 
 def test_the_command_writes_files_and_says_what_it_assumed(folder):

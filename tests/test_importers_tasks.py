@@ -84,48 +84,6 @@ def test_goal_becomes_messages_and_computations(folder):
     )
 
 
-def test_irequires_waits_for_the_start(folder):
-    text = """num_ranks 2
-rank 0 { a: calc 100
- b: calc 1000 b requires a
- s: send 10b to 1 s irequires b }
-rank 1 { r: recv 10b from 0 x: send 10b to 0 x irequires r }
-"""
-    of = tasks(imported({"a.goal": text}))
-    assert of["0.s"]["after"] == ["0.a"]
-    assert "after" not in of["1.x"]
-
-
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        (("num_ranks 3", "ranks 3"), 'a.goal:1:1: word = "ranks": expected num_ranks'),
-        (("rank 2", "rank 3"), 'a.goal:17:6: rank = "3": expected a whole number from 0 to 2'),
-        (("8000b to 1", "8000 to 1"), 'a.goal:5:12: send = "8000": expected a number of bytes with b'),
-        (("to 1 tag 7", "to 0 tag 7"), 'a.goal:5:21: rank = "0": expected another rank'),
-        (
-            ("l2 requires l1", "l2 requires l9"),
-            'a.goal:6:15: label = "l9": expected the label of an operation',
-        ),
-        (
-            ("from 0 tag 7", "from 0 tag 8"),
-            "expected a send from rank 0 to rank 1 with tag 8: this one would never",
-        ),
-        (("from 1 tag -1", "from -1"), "the source of a message must be known before the run"),
-        (
-            ("l2 requires l1", "l2 requires l1 l1 requires l2"),
-            "expected no cycle; these would never start: 0.l1 after",
-        ),
-        (("calc 500", "calc soon"), 'a.goal:12:11: calc = "soon": expected a number of nanoseconds'),
-        (("last requires r last requires q }", ""), "expected } before the end of the file"),
-        (("l3: send", "l2: send"), 'label = "l2:": expected each label once in a rank'),
-    ],
-)
-def test_a_broken_schedule_is_reported_with_line_and_column(folder, change, expected):
-    assert change[0] in GOAL
-    assert expected in refused({"a.goal": GOAL.replace(*change)})
-
-
 def varint(number):
     low, high = number & 127, number >> 7
     return bytes([low | 128]) + varint(high) if high else bytes([low])
@@ -264,26 +222,6 @@ def test_control_dependencies_of_a_trace(folder):
     assert written.left_out[0].startswith("ctrl_deps")
 
 
-def test_callers_that_contradict_the_order_are_left_out(folder):
-    """Node 2 waits for 1 by data_deps, and is the caller of 1 by ctrl_deps."""
-    nodes = [{"id": 1, "type": "COMP_NODE", "durationMicros": 3, "ctrlDeps": [2]}]
-    nodes += [{"id": 2, "type": 4, "durationMicros": 5, "dataDeps": [1]}]
-    send = {
-        "id": 3,
-        "type": "COMM_SEND_NODE",
-        "dataDeps": ["2"],
-        "attr": [{"name": "comm_dst", "int64Val": "1"}],
-    }
-    send["attr"].append({"name": "comm_size", "int64Val": "10"})
-    receive = {"id": 1, "type": "COMM_RECV_NODE", "attr": [{"name": "comm_src", "int64Val": "0"}]}
-    Path("job.0.json").write_text("".join(map(json.dumps, [*nodes, send])))
-    Path("job.1.json").write_text(json.dumps(receive))
-    written = write(["job.0.json", "job.1.json"], "out.toml", on="star.toml")
-    assert tasks(written.scenario)["0.2"]["after"] == ["0.1"]
-    assert "after" not in tasks(written.scenario)["0.1"]
-    assert written.left_out[0].startswith("ctrl_deps: together with data_deps they are a cycle")
-
-
 def test_calls_of_the_cpu_and_cut_traces(folder):
     """A collective without a type is its call; nodes that were cut off are named."""
     call = (1, "COMM_COLL", [77], 4, {"is_cpu_op": 1})
@@ -355,12 +293,6 @@ def test_a_table_of_flows_may_need_only_some_of_its_predecessors(folder):
     ends = flows["start_us"] + flows["fct_us"]
     assert ends[0] < ends[1]
     assert flows["start_us"][2] == pytest.approx(ends[0] + 2)
-
-
-def test_a_flow_that_needs_more_than_it_has_is_refused(folder):
-    text = "id,src,dst,bytes,after,needs\na,0,1,1000,,\nc,1,3,1000,a,2\n"
-    assert "needs = 2" in refused({"a.csv": text})
-    assert 'a.csv:3:14: needs = "x": expected a whole number' in refused({"a.csv": text.replace(",2", ",x")})
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shallows.errors import ScenarioError
 from shallows.scenario import Scenario
 from shallows.traffic import NO_FLOW
 from shallows.worlds import packet
@@ -144,15 +143,6 @@ def test_the_others_get_the_rest(coexisting):
     with_, without = (coexisting[priority].summary["bottleneck"] for priority in (1, 0))
     assert with_["utilization"] > 0.99
     assert with_["queue_mean_pkt"] == pytest.approx(without["queue_mean_pkt"], rel=0.1)
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [("hosts.nic", "fifo"), ("traffic.1.priority", 2)],
-)
-def test_priorities_that_would_not_act_are_an_error(key, value):
-    with pytest.raises(ScenarioError, match=key.replace(".1.", r"\[1\]\.")):
-        load("priorities").replace({key: value})
 
 
 def small_flows(cc, count):

@@ -71,38 +71,6 @@ def test_the_backend_of_a_notebook_is_not_needed(place):
     assert (done.returncode, (place / "out" / "figure.png").exists()) == (0, True), done.stderr
 
 
-MINE = [
-    ["export", "out", "--csv", "."],
-    ["why", "out", "0", "--record", "."],
-    ["why", "out", "0", "--figure", "mine.pdf"],
-    ["why", "out", "0", "--figure", "a.toml"],
-    ["why", "out", "0", "--html", "mine.html"],
-    ["export", "out", "--perfetto", "a.toml"],
-    ["export", "out", "--perfetto", "trace"],
-    ["report", "out", "--html", "mine.html"],
-    ["run", "a.toml", "--out", "other", "--html", "a.toml"],
-    ["run", "a.toml", "--out", "other", "--html", "out/page.html"],
-    ["why", "out", "0", "--html", "out/why.html"],
-    ["export", "out", "--perfetto", "out/summary.json"],
-    ["export", "out", "--pcap", "a.toml", "--port", "*->*"],
-    ["export", "out", "--csv", "out"],
-]
-"""Commands that would write over a user's file, or into a result."""
-
-
-@pytest.mark.parametrize("words", MINE, ids=" ".join)
-def test_a_file_that_is_not_ours_is_never_replaced(place, words):
-    mine = {"mine.pdf": b"%PDF-1.4\nmine", "mine.html": b"<!doctype html><p>mine", "trace": b"\nmine"}
-    for name, content in mine.items():
-        (place / name).write_bytes(content)
-    assert ran(place, "run", "a.toml", "--out", "out").returncode == 0
-    before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
-    done = ran(place, *words)
-    assert done.returncode == 2
-    assert "expected a" in done.stderr
-    assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
-
-
 def test_every_kind_of_file_replaces_its_own_kind(place):
     assert ran(place, "run", "a.toml", "--out", "out").returncode == 0
     pages = ["--html", "why.html", "--record", "record"]

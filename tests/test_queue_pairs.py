@@ -149,56 +149,6 @@ def test_routes_around_a_triangle_make_a_deadlock(routed):
     assert (run.flows.goodput_gbps > 80).tolist() == [not routed] * 3
 
 
-@pytest.mark.parametrize(
-    ("keys", "tables", "message"),
-    [
-        (
-            {"route": ["s0", "x"]},
-            {},
-            r'traffic\[0\]\.route = "x": expected the name of a switch, such as "s0"',
-        ),
-        (
-            {"route": ["s1", "s2"]},
-            {},
-            r"no link leads from h0 to s1, as flow 0 needs; from h0 links lead to s0",
-        ),
-        ({"route": ["s0", "s1"]}, {}, r"no link leads from s1 to h2"),
-        ({"route": ["s0", "s1", "s0", "s2"]}, {}, r"route = .*: expected each switch once"),
-        ({"route": []}, {}, r"expected the names of switches in order"),
-        (
-            {"route": ["s0", "s2"]},
-            {"cc": "expresspass"},
-            r"traffic\.route = .*expected none for flow 0: its data",
-        ),
-        (
-            {"route": ["s0", "s2"]},
-            {"network": {"balancing": "packet"}},
-            r'network\.balancing = "packet": expected "flow": a flow with a route has one path',
-        ),
-    ],
-)
-def test_a_route_that_cannot_be_is_refused(keys, tables, message):
-    table = {"kind": "long-lived", "from": "h0", "to": "h2", **keys}
-    with pytest.raises(sh.ScenarioError, match=message):
-        sh.run(scenario(table, **{"topology": TRIANGLE, "network": {}, "duration": "1ms", **tables}))
-
-
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"split": True}, r"queue_pairs: expected a number such as 4 beside split = true"),
-        ({"queue_pairs": 0}, r"queue_pairs = 0: expected a whole number from 1 to 255"),
-        (
-            {"queue_pairs": 4, "split": True, "size": "3B"},
-            r"size = 3: expected at least a byte in each of its 16",
-        ),
-    ],
-)
-def test_queue_pairs_that_cannot_be_are_refused(keys, message):
-    with pytest.raises(sh.ScenarioError, match=message):
-        _ = scenario({"kind": "all-reduce", **keys}).flows
-
-
 def test_a_route_does_not_move_when_a_link_fails():
     """Switches move the other flow to a spine that works; the routed one waits for its link."""
     flows = [{"kind": "incast", "senders": 1, "to": "h1", "size": "1MB", "name": name} for name in "ab"]

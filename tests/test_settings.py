@@ -144,28 +144,7 @@ def test_names_of_nics_and_switches_are_keys_and_are_saved_under_ours():
     assert sh.Scenario.from_toml(saved) == given
 
 
-def test_a_nic_that_does_not_clamp_its_target_is_read_and_written(tmp_path):
-    file = tmp_path / "nic.txt"
-    file.write_text(
-        "RPG_AI_RATE_P1 20\nCLAMP_TGT_RATE_P1 False(0)\nCLAMP_TGT_RATE_AFTER_TIME_INC_P1 True(1)\n"
-    )
-    read = mlx5.fragment(file)
-    assert read.tables == {"cc": {"name": "dcqcn", "r_ai": "20Mbps", "clamp": False}}
-    assert not read.not_expressed
-    assert nic_of(clamp=False).values["clamp_tgt_rate"] == 0
-
-
-def test_a_time_of_a_nic_is_a_short_text(tmp_path):
-    file = tmp_path / "nic.txt"
-    file.write_text("RPG_TIME_RESET_P1=20\nDCE_TCP_RTT_P1=10\n")
-    assert mlx5.fragment(file).tables["cc"] == {"name": "dcqcn", "tau_prime": "10us", "t": "20us"}
-
-
 FAST = {"topology": {"kind": "star", "hosts": 9, "rate": "400Gbps", "rtt": "8us"}}
-
-
-def nic_of(**parameters):
-    return mlx5.commands(scenario(**FAST, cc={"name": "dcqcn", **parameters}))
 
 
 def test_a_run_with_the_byte_counter_off_is_the_run_of_its_default():
@@ -231,69 +210,6 @@ def test_the_last_of_repeated_keys_counts(tmp_path):
     file.write_text('{"QUEUE": {"Ethernet0|3": {}, "Ethernet0|3": {}}}')
     with pytest.raises(sh.ScenarioError, match="nothing here sets queues"):
         sonic.fragment(file)
-
-
-@pytest.mark.parametrize(
-    ("text", "ports"),
-    [
-        ("RPG_AI_RATE_P1 5\nRPG_AI_RATE_P2 50\nRPG_HAI_RATE_P1 60\n", ("P1", "P2")),
-        (
-            "/sys/class/net/eth0/ecn/roce_rp/rpg_ai_rate:5\n/sys/class/net/eth1/ecn/roce_rp/rpg_ai_rate:50\n"
-            "/sys/class/net/eth0/ecn/roce_rp/rpg_hai_rate:60\n",
-            ("eth0", "eth1"),
-        ),
-    ],
-)
-def test_ports_of_a_nic_that_differ_are_chosen_between(text, ports):
-    with pytest.raises(sh.ScenarioError, match=r"one value for all ports: rpg_ai_rate is also 5; --port"):
-        mlx5.read(text)
-    first, second = (mlx5.read(text, port) for port in ports)
-    assert first.tables["cc"] == {"name": "dcqcn", "r_ai": "5Mbps", "r_hai": "60Mbps"}
-    assert second.tables["cc"] == {"name": "dcqcn", "r_ai": "50Mbps"}
-    assert f"{ports[0]}: {ports[1]} stands for all ports" in second.not_expressed
-
-
-LOOKUP = """# PG lossless profiles.
-# speed cable size xon xoff threshold xon_offset
-100000 5m 1248 0 177632 -1 2288
-100000 40m 1248 0 200000 -2 2288
-"""
-
-
-def test_the_lookup_of_headroom_and_the_table_of_ports_join_the_rest(tmp_path):
-    """The row for 100 Gbps and 40 m: xoff, xon_offset, and 2^-2 of the pool."""
-    tables = {
-        "PORT_QOS_MAP": {"Ethernet0,Ethernet4": {"pfc_enable": "3"}},
-        "CABLE_LENGTH": {"AZURE": {"Ethernet0": "40m", "Ethernet4": "5m"}},
-        "BUFFER_POOL": {"ingress_lossless_pool": {"size": "1000000", "type": "ingress", "mode": "dynamic"}},
-    }
-    files = [tmp_path / name for name in ("qos.json", "pg_profile_lookup.ini", "port_config.ini")]
-    files[0].write_text(json.dumps(tables))
-    files[1].write_text(LOOKUP)
-    files[2].write_text("# name lanes alias speed\nEthernet0 1,2 Eth1 100000\nEthernet4 3,4 Eth2 100000\n")
-    network = read_all(files, port="Ethernet0").tables["network"]
-    assert network == {
-        "pfc": {"headroom": "200KB", "hysteresis": "2288B"}, "shared": {"size": "1MB", "alpha": 0.25},
-    }  # fmt: skip
-    assert read_all(files, port="Ethernet4").tables["network"]["shared"]["alpha"] == 0.5
-    without = read_all(files[:2])
-    assert without.tables["network"] == {"pfc": {"headroom": "auto"}}
-    assert any("PG_PROFILE_LOOKUP: PORT.speed and CABLE_LENGTH" in text for text in without.not_expressed)
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("100000 5m 1248 0", "line 5.*expected columns speed, cable"),
-        ("100000 5 1248 0 177632 -1 2288", "line 5.*a length such as 40m"),
-        ("100000 5m 1248 0 177633 -1 2288", "line 5.*one row for 100000 5m"),
-        ("100000 300m x 0 177633 -1 2288", r"100000\|300.size.*expected bytes"),
-    ],
-)
-def test_a_broken_lookup_is_reported_with_its_line(tmp_path, line, expected):
-    (tmp_path / "pg_profile_lookup.ini").write_text(f"{LOOKUP}{line}\n")
-    with pytest.raises(sh.ScenarioError, match=expected):
-        read_all([tmp_path / "pg_profile_lookup.ini"])
 
 
 @pytest.mark.parametrize("name", ["ecn_green_{}", "green_ect_{}"])
@@ -385,43 +301,6 @@ def test_a_watchdog_without_its_time_is_refused(tmp_path):
         read(tables, tmp_path)
 
 
-def test_a_watchdog_is_written_for_the_classes_that_have_one():
-    pauses = {"threshold": "50KB", "headroom": "100KB"}
-    classes = [
-        {"name": "a", "pfc": {**pauses, "watchdog": "150ms"}},
-        {"name": "b", "pfc": pauses},
-        {"name": "c"},
-    ]
-    traffic = [{**BASE["traffic"][0], "class": one["name"]} for one in classes]
-    made = sh.Scenario(**{**BASE, "classes": classes, "traffic": traffic})
-    tables = sonic_export.entries(made, queues=(5, 4, 1)).tables
-    times = {"action": "drop", "detection_time": "150", "restoration_time": "150"}
-    assert tables["PFC_WD"] == {"Ethernet0": times}
-    assert tables["PORT_QOS_MAP"]["Ethernet0"]["pfcwd_sw_enable"] == "5"
-    assert tables["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] == "4,5"
-
-
-@pytest.mark.parametrize(
-    ("watchdogs", "key", "expected"),
-    [
-        (("5ms", "5ms"), "classes[0].pfc.watchdog", "detection_time can hold.*from 100 to 5000.*100ms"),
-        (("150ms", "300ms"), "classes[1].pfc.watchdog", "the times of the classes before it"),
-    ],
-)
-def test_a_watchdog_that_a_switch_cannot_hold_is_refused(watchdogs, key, expected):
-    classes = [{"name": f"c{at}", "pfc": {"watchdog": time}} for at, time in enumerate(watchdogs)]
-    traffic = [{**BASE["traffic"][0], "class": one["name"]} for one in classes]
-    made = sh.Scenario(**{**BASE, "classes": classes, "traffic": traffic})
-    with pytest.raises(sh.ScenarioError, match=expected) as error:
-        sonic_export.entries(made, queues=(5, 4))
-    assert error.value.every[0].key == key
-
-
-def test_an_algorithm_that_the_nic_has_not_is_refused():
-    with pytest.raises(sh.ScenarioError, match=r"cc.name = .dctcp.: expected dcqcn"):
-        mlx5.commands(scenario(cc={"name": "dctcp"}))
-
-
 @pytest.mark.parametrize(
     ("rate_gbps", "metres", "mtu", "expected"),
     [
@@ -440,23 +319,6 @@ def test_every_switch_name_stands_for_a_key_of_its_table():
         assert {here for here, *_ in rules.values()} <= set(fields[name])
 
 
-HEADS = ("green_ect", "green_ecn", "ecn_green", "ect_green")
-
-
-@pytest.mark.parametrize("head", HEADS)
-def test_the_probability_of_marks_counts_in_every_spelling(head, tmp_path):
-    """Marks of 80 per cent between 256 and 512 KiB, beside drops of 5 per cent from 1 MiB on."""
-    wred = {
-        "ecn": "ecn_green", "wred_green_enable": "true", "green_min_threshold": "1048576",
-        "green_max_threshold": "2097152", "green_drop_probability": "5", f"{head}_min_threshold": "262144",
-        f"{head}_max_threshold": "524288", f"{head}_mark_probability": "80",
-    }  # fmt: skip
-    found = read({"QUEUE": {"Ethernet0|3": {"wred_profile": "W"}}, "WRED_PROFILE": {"W": wred}}, tmp_path)
-    marking = found.tables["network"]["marking"]
-    assert (marking["kmin"], marking["kmax"], marking["pmax"]) == ("256KiB", "512KiB", 0.8)
-    assert not any("no key of a scenario" in text for text in found.not_expressed)
-
-
 def test_the_pause_threshold_that_no_profile_names_is_assumed_and_gives_no_warning(tmp_path):
     wred = {"ecn": "ecn_all", "green_min_threshold": "1000000", "green_max_threshold": "2000000"}
     tables = {
@@ -472,88 +334,3 @@ def test_the_pause_threshold_that_no_profile_names_is_assumed_and_gives_no_warni
     assert any("is a default, no setting" in text for text in said)
     own = with_settings(on, found).set("network.pfc.threshold", "100KB")
     assert any("PFC acts before ECN has its full effect" in text for text in explain(own).remarks)
-
-
-def lossless_group(**others):
-    return {
-        "BUFFER_POOL": {"pool": {"type": "ingress", "mode": "dynamic", "size": "1000000"}},
-        "BUFFER_PROFILE": {
-            "pg_lossless": {
-                "pool": "pool", "size": "0", "xoff": "50000", "xon_offset": "3000", "dynamic_th": "0",
-            },
-            "egress": {"pool": "pool", "size": "0", "static_th": "900000"},
-        },
-        "BUFFER_PG": {"Ethernet0|3-4": {"profile": "pg_lossless"}},
-        "BUFFER_QUEUE": {"Ethernet0|3-4": {"profile": "egress"}},
-        **others,
-    }  # fmt: skip
-
-
-def test_a_lossless_group_without_a_map_keeps_pfc(tmp_path):
-    found = read(lossless_group(), tmp_path)
-    assert found.tables["network"]["pfc"]["headroom"] == "50KB"
-    assert any("PFC is on for priority groups 3-4" in text for text in found.assumed)
-    said = "BUFFER_PROFILE: egress: BUFFER_QUEUE.Ethernet0|3-4 names it: the limit of a lossless queue"
-    assert any(text.startswith(said) for text in found.not_expressed)
-
-
-def test_a_lossless_group_whose_priority_has_no_pfc_is_named(tmp_path):
-    found = read(lossless_group(PORT_QOS_MAP={"Ethernet0": {"pfc_enable": "3"}}), tmp_path, queue=4)
-    assert "pfc" not in found.tables["network"]
-    off = read(lossless_group(PORT_QOS_MAP={"Ethernet0": {"pfcwd_sw_enable": ""}}), tmp_path)
-    assert "pfc" not in off.tables["network"]
-    said = (
-        "pg_lossless: BUFFER_PG.Ethernet0|3-4 names it, but PFC is off: pfc_enable of PORT_QOS_MAP does not"
-    )
-    assert any(said in text for text in off.not_expressed)
-
-
-def test_a_dump_of_the_database_is_read_as_its_tables(tmp_path):
-    tables = lossless_group(PORT_QOS_MAP={"Ethernet0": {"pfc_enable": "3,4"}})
-    dump = {
-        f"{table}|{entry}": {"type": "hash", "value": {**fields, "NULL": "NULL"}}
-        for table, entries in tables.items()
-        for entry, fields in entries.items()
-    } | {"CONFIG_DB_INITIALIZED": {"type": "string", "value": "1"}}
-    assert read(dump, tmp_path) == read(tables, tmp_path)
-    other = {"ASIC_STATE:SAI_OBJECT_TYPE_PORT:oid:1": {"type": "hash", "value": {"A": "1"}}}
-    with pytest.raises(sh.ScenarioError, match="this is of another database"):
-        read(other, tmp_path)
-
-
-@pytest.mark.parametrize("mode", ["dynamic", "static"])
-def test_a_threshold_of_a_lookup_above_every_exponent_is_in_bytes(tmp_path, mode):
-    """36,736 B; a pause ends at xon, 32,256 B, which is 4,480 B below."""
-    pool = {"size": "10875072", "type": "ingress", "mode": mode}
-    tables = {
-        "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3"}},
-        "BUFFER_POOL": {"ingress_lossless_pool": pool},
-    }
-    (tmp_path / "config_db.json").write_text(json.dumps(tables))
-    (tmp_path / "pg_profile_lookup.ini").write_text("10000   5m    3584    32256  59136   36736\n")
-    found = read_all([tmp_path / "config_db.json", tmp_path / "pg_profile_lookup.ini"])
-    pfc = found.tables["network"]["pfc"]
-    assert pfc == {"headroom": "59136B", "threshold": "36736B", "hysteresis": "4480B"}
-    assert any("36736 is in bytes" in text for text in found.assumed) == (mode == "dynamic")
-
-
-def test_an_empty_table_beside_others_is_named(tmp_path):
-    (tmp_path / "config_db.json").write_text(json.dumps({"PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3"}}}))
-    (tmp_path / "pg_profile_lookup.ini").write_text("# speed cable size xon xoff threshold\n")
-    found = read_all([tmp_path / "config_db.json", tmp_path / "pg_profile_lookup.ini"])
-    assert "pg_profile_lookup.ini: it has no entry" in found.not_expressed
-
-
-def test_headroom_has_the_response_of_the_nic_if_it_is_given():
-    """3 us at 100 Gbps hold 37,500 B more."""
-    lossless = scenario(topology={"kind": "star", "hosts": 4, "rate": "100Gbps"}, network={"pfc": True})
-    plain, more = (sonic_export.entries(lossless, response_ps=time) for time in (0, 3_000_000))
-    sizes = [int(one.tables["BUFFER_PROFILE"]["shallows_profile"]["xoff"]) for one in (plain, more)]
-    assert sizes[1] - sizes[0] == 37_500
-    said = [one.chosen["network.pfc.headroom"] for one in (plain, more)]
-    assert "without the time until a NIC acts on a pause" in said[0]
-    assert "with 3us until a NIC acts on a pause" in said[1]
-    with pytest.raises(
-        sh.ScenarioError, match=r"--nic-response = .3us.: expected network.pfc.headroom = .auto"
-    ):
-        sonic_export.entries(lossless.set("network.pfc.headroom", "90KB"), response_ps=3_000_000)

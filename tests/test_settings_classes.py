@@ -3,10 +3,7 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
-from shallows import cli
-from shallows.errors import ScenarioError
 from shallows.scenario import Scenario
 from shallows.settings import sonic, sonic_export
 from shallows.settings.explain import explain
@@ -105,13 +102,6 @@ def scenario(**tables):
     return Scenario(**{**BASE, **tables})
 
 
-def test_classes_are_written_with_the_pauses_of_each():
-    written = sonic_export.entries(scenario(**CLASSES), ("Ethernet0", "Ethernet8"), (6, 4, 1, 0))
-    assert written.tables == OF_CLASSES
-    assert not written.rounded
-    assert list(written.not_expressed) == ["traffic.class"]
-
-
 def test_classes_are_read_as_they_are_written(tmp_path):
     """Names are those of queues and pools; packets of a DSCP are named with their class."""
     written = sonic_export.entries(scenario(**CLASSES), queues=(6, 4, 1, 0), dscp=(48, 26, 10, 0))
@@ -136,73 +126,6 @@ def test_classes_are_read_as_they_are_written(tmp_path):
         '[[traffic]]\nkind = "incast"\nsize = "9KB"\nclass = "queue-4"\n' + found.to_toml()
     )
     assert [one.name for one in pasted.classes] == list(names.values())
-
-
-def test_maps_lead_from_priorities_to_queues_and_groups(tmp_path):
-    """Priority 5 pauses queue 2, whose packets are of traffic class 1 and of group 7."""
-    tables = {
-        "PORT_QOS_MAP": {
-            "Ethernet0": {
-                "pfc_enable": "5", "pfc_to_queue_map": "A", "tc_to_queue_map": "A", "tc_to_pg_map": "A",
-                "dscp_to_tc_map": "A",
-            }
-        },
-        "MAP_PFC_PRIORITY_TO_QUEUE": {"A": {"5": "2"}},
-        "TC_TO_QUEUE_MAP": {"A": {"1": "2", "2": "0"}},
-        "TC_TO_PRIORITY_GROUP_MAP": {"A": {"1": "7"}},
-        "DSCP_TO_TC_MAP": {"A": {"8": "1", "9": "1", "0": "2"}},
-        "BUFFER_POOL": {"pool": {"size": "9000000"}},
-        "BUFFER_PROFILE": {
-            "lossless": {"pool": "pool", "xoff": "7000", "xon_offset": "3000", "dynamic_th": "1"}
-        },
-        "BUFFER_PG": {"Ethernet0|7": {"profile": "lossless"}},
-        "SCHEDULER": {"strict": {"type": "STRICT"}, "low": {"type": "DWRR", "weight": "9"}},
-        "QUEUE": {"Ethernet0|0": {"scheduler": "low"}, "Ethernet0|2": {"scheduler": "strict"}},
-    }  # fmt: skip
-    file = tmp_path / "config_db.json"
-    file.write_text(json.dumps(tables))
-    found = sonic.fragment(file)
-    assert found.tables["classes"] == [
-        {
-            "name": "queue-2", "marking": "none", "pool": "pool",
-            "pfc": {"headroom": "7KB", "hysteresis": "3KB"},
-        },
-        {"name": "queue-0", "weight": 9, "marking": "none"},
-    ]  # fmt: skip
-    assert found.tables["pools"] == [{"name": "pool", "size": "9MB", "alpha": 2.0}]
-    left = "\n".join(found.not_expressed)
-    assert "packets of DSCP 8-9 belong to queue-2" in left
-    assert "packets of DSCP 0 belong to queue-0" in left
-
-
-@pytest.mark.parametrize(
-    ("changes", "queues", "words"),
-    [
-        ({3: {"weight": None}}, (6, 4, 1, 0), r"classes\[3\].weight: expected a weight: SONiC serves STRICT"),
-        (
-            {1: {"weight": None}, 2: {"weight": None}, 3: {"weight": None}}, (0, 1, 2, 3),
-            "--queues = .0,1,2,3.: expected descending queues for classes without a weight",
-        ),
-        ({1: {"weight": 1001}, 2: {"weight": 7}}, (6, 4, 1, 0), r"classes\[1\].weight = 1001: .*SCHEDULER"),
-    ],
-)  # fmt: skip
-def test_an_order_that_a_switch_has_not_is_refused(changes, queues, words):
-    classes = [
-        {key: value for key, value in {**one, **changes.get(at, {})}.items() if value is not None}
-        for at, one in enumerate(CLASSES["classes"])
-    ]
-    with pytest.raises(ScenarioError, match=words):
-        sonic_export.entries(scenario(**CLASSES | {"classes": classes}), queues=queues)
-
-
-def test_weights_above_the_range_are_written_in_lowest_terms():
-    classes = [dict(one) for one in CLASSES["classes"]]
-    for one, weight in zip(classes[1:], (600, 400, 200), strict=True):
-        one["weight"] = weight
-    written = sonic_export.entries(scenario(**CLASSES | {"classes": classes}), queues=(6, 4, 1, 0))
-    weights = [fields.get("weight") for fields in written.tables["SCHEDULER"].values()]
-    assert weights == [None, "3", "2", "1"]
-    assert not written.rounded
 
 
 def test_settings_with_classes_are_explained_on_a_scenario_without(tmp_path):
@@ -233,97 +156,3 @@ def test_the_pauses_of_a_class_are_read_as_those_of_a_network(queue, class_pfc, 
     found = sonic.fragment(file).tables["network"]
     assert found["pfc"] == one["pfc"]
     assert found.get("shared") == ({"size": "4MB", "alpha": 0.25} if "pool" in one else None)
-
-
-def test_a_lossless_class_names_its_own_keys():
-    pools = [{"name": "lossless", "size": "4MB", "alpha": 0.255}]
-    classes = [{"name": "a", "pfc": True, "pool": "lossless"}, {"name": "b", "pool": "lossless"}]
-    tables = {"classes": classes, "pools": pools, "traffic": [{**CLASSES["traffic"][0], "class": "a"}]}
-    written = sonic_export.entries(scenario(**tables), queues=(3, 0))
-    assert written.chosen == {
-        "classes[0].pfc.headroom": 'classes[0].pfc.headroom = "auto": 54564B, the largest need of a link, '
-        "without the time until a NIC acts on a pause: add it with --nic-response 3us"
-    }
-    assert written.rounded == {"pools[0].alpha": "pools[0].alpha = 0.255: dynamic_th is 0.25"}
-    pools[0]["alpha"] = 0.3
-    with pytest.raises(ScenarioError, match=r"pools\[0\].alpha = 0.3: .*dynamic_th.*nearest is 0.25"):
-        sonic_export.entries(scenario(**tables), queues=(3, 0))
-
-
-@pytest.mark.parametrize("queues", [(3,), (3, 3, 1, 0), (7, 6, 5, 4, 3)])
-def test_classes_need_a_queue_each(queues):
-    with pytest.raises(
-        ScenarioError, match="a queue of its own for each class, in the order sync, rdma, tcp"
-    ):
-        sonic_export.entries(scenario(**CLASSES), queues=queues)
-
-
-@pytest.mark.parametrize(
-    ("example", "queues", "expected"), [("classes", "1,5,3", "1,5"), ("shipped-settings", "4,3,3", "3,4")]
-)
-def test_the_command_keeps_the_order_of_queues_for_classes(example, queues, expected):
-    """The first two of three classes are lossless."""
-    words = ["settings", "write", example, "--sonic", "--queues", queues]
-    done = CliRunner().invoke(cli.app, words)
-    assert done.exit_code == 0, done.stderr
-    tables = json.loads(done.stdout)
-    assert tables["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] == expected
-    assert list(tables["BUFFER_PG"]) == [f"Ethernet0|{queue}" for queue in expected.split(",")]
-
-
-TIERS = {
-    "topology": {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 2, "rate": "100Gbps"},
-    "network": {"buffer": "400KB"},
-    "ports": [
-        {"names": "spine*->*", "marking": {"kind": "red", "kmin": "40KB", "kmax": "80KB", "pmax": 0.2}},
-        {"names": "*->h*", "buffer": "900KB"},
-    ],
-}
-
-
-@pytest.mark.parametrize(
-    ("tier", "held"),
-    [
-        ("spine*->*", (("40000", "80000", "20"), "400000")),
-        ("leaf*->spine*", (("10000", "20000", "10"), "400000")),
-        ("leaf0->h1", (("10000", "20000", "10"), "900000")),
-    ],
-)
-@pytest.mark.parametrize("in_classes", [True, False])
-def test_the_settings_of_a_tier_are_those_of_its_ports(tier, held, in_classes):
-    """[[ports]] gives the spines another ramp, and the last hop another buffer; the rest is as everywhere."""
-    marking = {"kind": "red", "kmin": "10KB", "kmax": "20KB", "pmax": 0.1}
-    tables = {**TIERS, "network": {**TIERS["network"], "marking": marking}}
-    if in_classes:
-        tables["classes"] = [{"name": "a"}, {"name": "b", "marking": "none", "buffer": "70KB"}]
-        tables["ports"] = [one | {"class": "a"} for one in tables["ports"]]
-    made = Scenario(
-        duration="1ms",
-        cc="dcqcn",
-        traffic=[{"kind": "shuffle", "size": "10KB"} | ({"class": "a"} if in_classes else {})],
-        **tables,
-    )
-    written = sonic_export.entries(made, queues=(4, 3) if in_classes else (3,), tier=tier)
-    (profile,) = written.tables["WRED_PROFILE"].values()
-    ramp = tuple(profile[f"green_{key}"] for key in ("min_threshold", "max_threshold", "drop_probability"))
-    limits = [
-        one["static_th"] for one in written.tables["BUFFER_PROFILE"].values() if one["static_th"] != "0"
-    ]
-    assert (ramp, limits[0]) == held
-    assert limits[1:] == (["70000"] if in_classes else [])
-    assert "ports" not in written.not_expressed
-    assert "ports" in sonic_export.entries(made, queues=(4, 3) if in_classes else (3,)).not_expressed
-
-
-@pytest.mark.parametrize(
-    ("tier", "expected"),
-    [
-        ("leaf*->*", r"ports of switches with the same .*leaf\d->h\d and leaf\d->spine\d differ"),
-        ("h0->*", "these are ports of hosts"),
-        ("core*->*", "a pattern of at least one port"),
-    ],
-)
-def test_ports_that_are_no_tier_are_refused(tier, expected):
-    made = Scenario(duration="1ms", cc="dcqcn", traffic=[{"kind": "shuffle", "size": "10KB"}], **TIERS)
-    with pytest.raises(ScenarioError, match=expected):
-        sonic_export.entries(made, tier=tier)

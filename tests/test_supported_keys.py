@@ -409,39 +409,6 @@ def test_the_documents_tables_are_the_declarations():
         assert (f"`{name}` ({names})" if names else f"`{name}`") in text
 
 
-@pytest.mark.parametrize(
-    ("cc", "hosts", "message"),
-    [
-        (
-            "dcqcn",
-            {"timestamps": {}},
-            "hosts.timestamps: expected none: dcqcn uses no delay",
-        ),
-        (
-            "dcqcn",
-            {"acks_every": 2},
-            "expected 1, the default: it acts over tcp or rated, and dcqcn runs over roce",
-        ),
-        ("expresspass", {"segment": 4}, "expresspass runs over credit"),
-        ("fixed", {"initial_window": "4pkt"}, "fixed sets its own initial window"),
-        (
-            {"name": "dcqcn", "receiver": "inigo"},
-            {},
-            "cc.receiver .* it acts over tcp, and dcqcn runs over roce",
-        ),
-        ({"name": "rcp", "receiver": "inigo"}, {}, "cc.receiver .* and rcp runs over rated"),
-        (
-            {"name": "vegas", "receiver": {"kind": "inigo", "mark": True}},
-            {},
-            "cc.receiver.mark = true: expected false: vegas does not react to marks",
-        ),
-    ],
-)
-def test_a_key_that_acts_on_no_flow_is_refused_with_the_reason(cc, hosts, message):
-    with pytest.raises(ScenarioError, match=message):
-        Scenario(**BASE | {"cc": cc, "hosts": hosts})
-
-
 def test_a_key_may_be_set_where_it_acts_on_some_flow():
     both = [{"kind": "long-lived"}, {"kind": "long-lived", "cc": "dctcp"}]
     scenario = Scenario(**BASE | {"cc": "reno", "hosts": {"acks_every": 2}, "traffic": both})

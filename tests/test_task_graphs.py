@@ -96,35 +96,6 @@ def test_two_of_three_and_a_third_host():
     assert run.why(task="job").by_cause()["computation"] == 30 * US
 
 
-@pytest.mark.parametrize(
-    ("tasks", "expected"),
-    [
-        (
-            [
-                message("a", 0, 1, after=["b"]),
-                message("b", 1, 0, after=["c"]),
-                message("c", 0, 1, after=["a"]),
-            ],
-            r'traffic\[0\].tasks = "a, b, c": expected no cycle: each of these waits for the next',
-        ),
-        (
-            [message("a", 0, 1), {"name": "b", "host": 2, "compute": "1us", "after": ["a"]}],
-            r'"b after a": expected a to end at h2, where b starts, or global = true for b',
-        ),
-        ([message("a", 0, 1), message("b", 0, 1, after=["a"], needs=2)], "at most 1, the number of its pred"),
-        ([message("a", 0, 1), message("b", 1, 0, behind=["a"])], "a message from h1, where b starts"),
-        ([message("a", 0, 1, after=["x"])], r'tasks\[0\].after = "x": expected the name of a task'),
-        ([message("a", 0, 1), message("a", 0, 1)], r"tasks\[1\].name = \"a\": expected another name"),
-        ([message("a", 1, 1)], r"tasks\[0\].to = \"h1\": expected another host"),
-        ([{"name": "a", "host": 0, "compute": "1us"}], "one message or more"),
-        ([{"name": "a", "host": 0, "size": "1KB"}], "a message .from, to, size. or a computation"),
-    ],
-)
-def test_what_can_never_start_is_refused_with_names(tasks, expected):
-    with pytest.raises(sh.ScenarioError, match=expected):
-        _ = scenario(tasks).flows
-
-
 def random_tasks(seed, hosts=16, count=300):
     """Tasks that wait for up to three earlier ones that end at their host."""
     draw = np.random.default_rng(seed)

@@ -135,19 +135,3 @@ def test_any_number_of_threads_gives_the_same():
     keys = {"pp": 2, "tp": 2, "micro_batches": 2, "layers": 4, "forward": "10us", "activations": "50KB"}
     made = [run(of=8, threads=threads, gradients="1MB", bucket="500KB", **keys) for threads in (1, 2, 3)]
     assert len({one.summary["fingerprint"] for one in made}) == 1
-
-
-@pytest.mark.parametrize(
-    ("keys", "expected"),
-    [
-        ({"dp": 9}, r"traffic\[0\].dp = 9: expected dp \* tp \* pp = 8"),
-        ({"tp": 3}, "expected dp"),
-        ({"ep": 3}, "a divisor of dp = 8"),
-        ({"pp": 8, "layers": 4}, "a divisor of the 4 layers"),
-        ({"hosts": [0, 0]}, "each host once"),
-        ({"hosts": ["h0", "h1", "h2"], "algorithm": "halving-doubling"}, "a power of two"),
-    ],
-)
-def test_a_wrong_shape_says_what_to_write(keys, expected):
-    with pytest.raises(sh.ScenarioError, match=expected):
-        run(**keys)

@@ -1,0 +1,118 @@
+# Flows of size zero have no end.
+# numbers: those of the files, in the units of a scenario.
+$ cat > a.cm <<END
+Nodes 8
+0->1 start 0 size 0
+2->1 start 5 size 0
+3->4 start 0 size 1000
+END
+$ cat > mix/config.txt <<END
+ENABLE_QCN 1
+USE_DYNAMIC_PFC_THRESHOLD 1
+PACKET_PAYLOAD_SIZE 1000 {bytes}
+
+TOPOLOGY_FILE mix/topology.txt
+FLOW_FILE mix/flow.txt
+TRACE_FILE mix/trace.txt
+FCT_OUTPUT_FILE mix/fct.txt
+SIMULATOR_STOP_TIME 4.00
+CC_MODE 1
+ALPHA_RESUME_INTERVAL 1
+RATE_DECREASE_INTERVAL 4
+CLAMP_TARGET_RATE 0
+RP_TIMER 900
+EWMA_GAIN 0.00390625
+FAST_RECOVERY_TIMES 1
+RATE_AI 50Mb/s
+RATE_HAI 100Mb/s
+MIN_RATE 100Mb/s
+U_TARGET 0.95
+MI_THRESH 0
+HAS_WIN 1
+GLOBAL_T 1
+LINK_DOWN 0 0 0
+KMAX_MAP 2 25000000000 400 100000000000 1600
+KMIN_MAP 2 25000000000 100 100000000000 400
+PMAX_MAP 2 25000000000 0.2 100000000000 0.2
+BUFFER_SIZE 32
+END
+$ cat > mix/flow.txt <<END
+2
+0 2 3 100 1000000 2
+1 2 3 100 500000 2.00001
+END
+$ cat > mix/topology.txt <<END
+4 1 3
+3
+0 3 100Gbps 1us 0
+1 3 100Gbps 1us 0
+2 3 100Gbps 1us 0.001
+END
+$ cat > mix/trace.txt <<END
+2
+0 1
+END
+$ cat > star.toml <<END
+
+duration = "5ms"
+cc = "dcqcn"
+topology = { kind = "star", hosts = 8, rate = "400Gbps", rtt = "4us" }
+network = { pfc = true, mtu = "4096B" }
+traffic = [{ kind = "incast", senders = 2 }]
+END
+$ shallows import a.cm --on star.toml --time-unit us --out out.toml
+$ cat out.toml
+$ cat out.a.csv
+$ sed -i -e '2c\duration = "until-done"' star.toml
+$ shallows import a.cm --on star.toml --time-unit us --out done.toml
+$ cat done.toml
+$ cat done.a.csv
+$ sed -i -e '2c\0->1 id 1 start 0 size 0 send_done_trigger 1' -e '3c\1->2 trigger 1 size 5' -e '4c\trigger id 1 oneshot' a.cm
+$ cat > done.a.csv <<END
+start_s,src,dst,bytes
+0,3,4,1000
+END
+$ cat > done.toml <<END
+# Saved by shallows import.
+# Assumed: duration = 1ms, the default of htsim's programs: some flows have no end
+duration = "1ms"
+cc = "dcqcn"
+
+[topology]
+kind = "star"
+hosts = 8
+rate = "400Gbps"
+rtt = "4us"
+
+[network]
+pfc = true
+mtu = "4096B"
+
+[[traffic]]
+kind = "trace"
+name = "a"
+file = "done.a.csv"
+
+[[traffic]]
+kind = "long-lived"
+from = [
+    0,
+]
+to = [
+    1,
+]
+start = "0s"
+jitter = "0s"
+
+[[traffic]]
+kind = "long-lived"
+from = [
+    2,
+]
+to = [
+    1,
+]
+start = "5us"
+jitter = "0s"
+END
+$ shallows import a.cm --on star.toml --out out.toml

@@ -1,0 +1,41 @@
+# The older configuration of ns3 rdma.
+# numbers: those of the files, in the units of a scenario.
+$ cat > mix/config.txt <<END
+TOPOLOGY_FILE mix/topology.txt
+FLOW_FILE mix/flow.txt
+CNP_INTERVAL 50
+ALPHA_RESUME_INTERVAL 55
+RP_TIMER 60
+BYTE_COUNTER 300000000
+DCTCP_GAIN 0.00390625
+KMAX 1000
+KMIN 40
+PMAX 1.0
+END
+$ cat > mix/flow.txt <<END
+2
+0 2 3 100 1000000 2
+1 2 3 100 500000 2.00001
+END
+$ cat > mix/topology.txt <<END
+4 1 3
+3
+0 3 100Gbps 1us 0
+1 3 100Gbps 1us 0
+2 3 100Gbps 1us 0.001
+END
+$ cat > mix/trace.txt <<END
+2
+0 1
+END
+$ cat > star.toml <<END
+
+duration = "5ms"
+cc = "dcqcn"
+topology = { kind = "star", hosts = 8, rate = "400Gbps", rtt = "4us" }
+network = { pfc = true, mtu = "4096B" }
+traffic = [{ kind = "incast", senders = 2 }]
+END
+$ shallows import mix/config.txt --out out.toml
+$ cat out.toml
+$ cat out.flow.csv
