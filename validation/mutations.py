@@ -29,7 +29,7 @@ HEAD = """# Mutations of the papers' equations
 
 After reading this page you know which changes of one equation, constant, order or clamp of the five papers the claims and the tests
 notice. `python -m validation mutations` measures each and writes this table; `python -m validation mutations dx-cut` measures one, and
-`python -m validation mutations --draw 20 --seed 7` twenty that the seed draws. The list is `validation/mutations.toml`: the equations and
+`python -m validation mutations --draw 20 --seed 7` twenty of the papers' that the seed draws. The list is `validation/mutations.toml`: the equations and
 constants, each once, as a text of the source and the text in its place.
 
 A claim notices a change if a band that passes on file fails, unless seeds leave that band open. Of an algorithm's own law two claims should notice, else one; the claims of a
@@ -127,13 +127,14 @@ def load() -> list[Mutation]:
 
 
 def choose(names: Sequence[str] | None, draw: int = 0, seed: int = 0) -> list[Mutation]:
-    """The mutations with these names; without any `draw` of all by the seed; all if that is 0."""
+    """The mutations with these names; without any `draw` of those that claims are about, by the seed; all if that is 0."""
     every = {one.name: one for one in load()}
     for name in names or ():
         if name not in every:
             raise sh.ScenarioError("NAME", name, f"a table of {LIST.name}")
     if not names and draw:
-        names = random.Random(seed).sample(list(every), min(draw, len(every)))
+        judged = [one.name for one in every.values() if one.claims]
+        names = random.Random(seed).sample(judged, min(draw, len(judged)))
     return [every[name] for name in names] if names else list(every.values())
 
 
