@@ -224,12 +224,17 @@ def with_calls(tables, calls, **options):
         ("bit-errors", 1e-6),
         ("silent-drop", 0.5),
         ("drain", None),
+        ("delay", "30us"),
+        ("hold", "50us"),
+        ("reorder", {"share": 0.2, "delay": "40us"}),
+        ("pause-storm", None),
     ]
 )
 def test_a_fault_at_the_clock_is_that_of_a_scenario(kind, value):
     """The messages at time 0 and at 300 us as a trace, with the fault in the scenario."""
-    tables = FABRIC | {"network": {"convergence": "100us"}}
-    link = "leaf0->spine0"
+    tables, link = FABRIC | {"network": {"convergence": "100us"}}, "leaf0->spine0"
+    if kind == "pause-storm":  # of a host, in a network with pauses, for messages that do not end
+        tables, link = FABRIC | {"network": {"pfc": True}, "duration": "5ms"}, "leaf1->h3"
     call = lambda network: network.fault(kind, link=link, value=value)  # noqa: E731
     run = with_calls(tables, [(300, call)], changes=[link])
     rows = [[0, src, (src + 2) % 4, 3_000_000] for src in range(4)] + [["0.0003", 0, 3, 100_000]]

@@ -236,6 +236,27 @@ def test_an_acknowledgement_leaves_because_of_the_newest_packet_that_it_covers(j
     assert newest > 190
 
 
+@pytest.mark.parametrize("cc", ["mrc", "ndp"])
+def test_an_answer_that_waits_answers_the_packet_that_came_then(cc):
+    """Answers to each of 200 packets wait for a time uniform up to 20 us, 10 us on average.
+
+    The average of 200 is within 10 +- 4 x 20 / (12 x 200) ** .5 us. Packets come every 1.2 us, also those
+    that came in the meantime.
+    """
+    network = {"network": {"trimming": {"queue": 50}}} if cc == "ndp" else {}
+    settings = {"cc": cc, "hosts": {"ack_jitter": "20us"}, **network}
+    paths = followed([["a", "s"], ["s", "c"]], [[0, "a", "c", 200 * 1460]], **settings)
+    walks = index.Index(paths.record)
+    rows, causes = walks.packets, walks.causes
+    answers = [rows["cause"][packet] for packet, kind in enumerate(walks.kind) if kind == "ack"]
+    answered = [causes["packet"][cause] for cause in answers]
+    assert len(set(answered)) == len(answered) > 180  # some wait at the end of the run
+    waits = [(causes["at_ps"][cause] - causes["since_ps"][cause]) / US for cause in answers]
+    assert [causes["since_ps"][cause] for cause in answers] == [walks.arrival(one) for one in answered]
+    assert 0 <= min(waits) < max(waits) <= 20
+    assert sum(waits) / len(waits) == pytest.approx(10, abs=4 * 20 / (12 * 200) ** 0.5)
+
+
 def test_a_receiver_that_allows_less():
     """Six frames in flight, then the receiver's word: 2 and one more for each that has come.
 

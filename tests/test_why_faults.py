@@ -128,6 +128,33 @@ def test_a_detour_is_on_the_path_of_the_flow():
     assert not any("spine0" in name for name in crossed)
 
 
+def test_weights_that_change_move_waits_from_class_to_class():
+    """Frames of 1.2 us meet at a port from 2.2 us on, one of each class in turn, then nine of gold to one.
+
+    At 100 us it sends the 82nd, the 41st of lead. Of gold 159 are left; one of lead follows each ninth of
+    them: 17. Lead waits for all 200 frames of gold, as without the change.
+    """
+    sources = ("h0", "gold"), ("h1", "lead")
+    scenario = sh.Scenario(
+        duration="until-done",
+        topology={"kind": "star", "hosts": 3, "rate": "10Gbps", "rtt": "4us"},
+        cc={"name": "fixed", "window": "1000pkt"},
+        classes=[{"name": name, "weight": 1} for _, name in sources],
+        traffic=[
+            {"kind": "trace", "flows": [[0, src, "h2", 200 * 1460]], "class": name} for src, name in sources
+        ],
+        faults=[{"link": "*->*", "kind": "weights", "value": {"gold": 9}, "at": "100us"}],
+    )
+    for flow, path in sh.run(scenario).why([0, 1]).items():
+        waits_ps = (41 + 17, 200)[flow] * 1_200_000
+        assert path.by_flow() == {1 - flow: waits_ps}
+        assert path.by_cause() == {
+            "transmission": 201 * 1_200_000,
+            "queue": waits_ps,
+            "propagation": 2_000_000,
+        }
+
+
 def test_a_second_flow_on_the_detour_is_named():
     """Two flows that meet only at the spine that is left wait for each other there."""
     flows = [[3e-4, f"h{host}", f"h{host + 8}", 30_000] for host in range(8)]

@@ -319,7 +319,9 @@ impl Hosts {
         }
         let delays = self.response_delay.delays(fabric.packets[at].flags.kind());
         if delays {
-            let at = self.response_delay.take(fabric.now, at, &mut fabric.packets);
+            let header = *fabric.packets.header(at);
+            let (at, number) = self.response_delay.take(fabric.now, at, &mut fabric.packets);
+            fabric.observer.response_waits(fabric.now, flow, number, &header);
             self.nics.timers.set(Timer { at, kind: Kind::Response, flow });
         }
         delays
@@ -329,7 +331,8 @@ impl Hosts {
     #[cold]
     fn on_response_timer<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
         self.send_waiting_ack(fabric, flow, fabric.now.saturating_sub(self.network.host.ack_delay), true);
-        let Some(at) = self.response_delay.put(fabric.now, flow, &mut fabric.packets) else { return };
+        let Some((at, number)) = self.response_delay.put(fabric.now, flow, &mut fabric.packets) else { return };
+        fabric.observer.response_leaves(fabric.now, flow, number);
         let setup = Setup { network: &self.network, routes: &fabric.routes, nics: &self.nics };
         let port = self.nics.response_port(fabric, setup.endpoint(flow, true));
         fabric.enqueue_own(port, Incoming::local(at));

@@ -52,28 +52,29 @@ impl ResponseDelay {
         self.longest > Time::ZERO && matches!(kind, PacketKind::Ack | PacketKind::Nack | PacketKind::Notification)
     }
 
-    /// Takes a response out of its slot, and returns when it leaves.
-    pub fn take(&mut self, now: Time, at: u32, packets: &mut Slab) -> Time {
+    /// Takes a response out of its slot, and returns when it leaves, and its number among those of its flow.
+    pub fn take(&mut self, now: Time, at: u32, packets: &mut Slab) -> (Time, u64) {
         let records = if packets.header(at).has_int() { packets.int_stack(at).to_vec() } else { Vec::new() };
         let (packet, header) = packets.export(at);
-        let key = STREAMS + u64::from(packet.flow);
-        let new = || Waiting { draws: Rng::new(self.seed, key), due: BTreeMap::new(), count: 0 };
+        let stream = STREAMS + u64::from(packet.flow);
+        let new = || Waiting { draws: Rng::new(self.seed, stream), due: BTreeMap::new(), count: 0 };
         let waiting = self.flows.entry(packet.flow).or_insert_with(new);
-        let at = now + self.longest.scale(waiting.draws.uniform());
-        waiting.due.insert((at, waiting.count), Response { packet, header, records });
+        let due = (now + self.longest.scale(waiting.draws.uniform()), waiting.count);
+        waiting.due.insert(due, Response { packet, header, records });
         waiting.count += 1;
-        at
+        due
     }
 
-    /// Puts a response of a flow that leaves now into a slot.
-    pub(crate) fn put(&mut self, now: Time, flow: u32, packets: &mut Slab) -> Option<u32> {
+    /// Puts a response of a flow that leaves now into a slot. Returns the slot and the number of the response.
+    pub(crate) fn put(&mut self, now: Time, flow: u32, packets: &mut Slab) -> Option<(u32, u64)> {
         let due = &mut self.flows.get_mut(&flow)?.due;
-        let Response { packet, header, records } = due.first_entry().filter(|first| first.key().0 <= now)?.remove();
+        let ((_, number), response) = due.first_entry().filter(|first| first.key().0 <= now)?.remove_entry();
+        let Response { packet, header, records } = response;
         let at = packets.import(&packet, &header);
         if header.has_int() {
             *packets.int_stack_mut(at) = records;
         }
-        Some(at)
+        Some((at, number))
     }
 
     /// Number of responses that wait.

@@ -105,6 +105,14 @@ pub trait Observer: Send + 'static {
     #[inline]
     fn ack_detached(&mut self, _now: Time) {}
 
+    /// A response of a flow, the one of this number, waits for the jitter of its host.
+    #[inline]
+    fn response_waits(&mut self, _now: Time, _flow: u32, _number: u64, _header: &Header) {}
+
+    /// The response that its host offers next has waited.
+    #[inline]
+    fn response_leaves(&mut self, _now: Time, _flow: u32, _number: u64) {}
+
     /// Every byte of a flow has arrived.
     #[inline]
     fn finished(&mut self, _now: Time, _flow: u32) {}

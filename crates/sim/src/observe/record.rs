@@ -5,7 +5,7 @@ use shallows_cc::units::{Bytes, Time};
 use super::causes::Causes;
 use super::frames::Frames;
 use super::{Hop, Observer, Readiness, Timer};
-use crate::packet::header::TcpAck;
+use crate::packet::header::{Header, TcpAck};
 use crate::port::admission::{DropReason, Outcome};
 use crate::spec::fault::Change;
 
@@ -45,6 +45,8 @@ forward! {
     owes_pull(now: Time, flow: u32);
     ack_attached(now: Time, flow: u32, ack: &TcpAck);
     ack_detached(now: Time);
+    response_waits(now: Time, flow: u32, number: u64, header: &Header);
+    response_leaves(now: Time, flow: u32, number: u64);
     finished(now: Time, flow: u32);
     pause_requested(now: Time, link_and_class: (u32, u8), through: u32, pause: bool);
     paused(now: Time, link_and_class: (u32, u8), pause: bool);

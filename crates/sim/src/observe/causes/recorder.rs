@@ -1,6 +1,6 @@
 //! Observer that records causes.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::mem::{discriminant, replace};
 
 use shallows_cc::units::{Bytes, Time};
@@ -80,6 +80,10 @@ struct InTransit {
     marked: bool,
 }
 
+/// What a response answers: the first packet that it covers, or [`NIL`], and the packet for which the receiver created it, with the
+/// time when that one arrived.
+type Answered = (u32, (u32, Time));
+
 /// Event that the simulation is processing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trigger {
@@ -122,6 +126,10 @@ pub struct Causes {
     credits: Vec<VecDeque<(Time, u32)>>,
     /// For each watched flow the data packets that have arrived, and that no acknowledgement has covered.
     unanswered: Vec<VecDeque<(u32, Time)>>,
+    /// Responses that wait for the jitter of their hosts, by flow and number, and what they answer.
+    waiting: BTreeMap<(u32, u64), Answered>,
+    /// What the response answers that is offered next, if it has waited.
+    waited: Option<Answered>,
     in_transit: Vec<InTransit>,
     /// Acknowledgement that rides on the packet that is offered next, and that of the packet that has arrived, or [`NIL`].
     attached: u32,
@@ -152,6 +160,8 @@ impl Causes {
             flows: vec![WatchedFlow::IDLE; watched.flows.len()],
             credits: vec![VecDeque::new(); watched.flows.len()],
             unanswered: vec![VecDeque::new(); watched.flows.len()],
+            waiting: BTreeMap::new(),
+            waited: None,
             in_transit: Vec::new(),
             attached: NIL,
             arrived: NIL,
@@ -221,7 +231,7 @@ impl Causes {
     fn on_departure(&mut self, now: Time, (packet, header): (&Packet, &Header)) -> u32 {
         let Some(&mut watched) = self.flow(packet.flow) else { return NIL };
         let (flow, kind) = (packet.flow, packet.flags.kind());
-        let (first, newest) = header.tcp_ack().map_or((NIL, watched.newest), |ack| self.answered(flow, ack));
+        let (first, newest) = self.waited.take().unwrap_or_else(|| self.answered_by(flow, header));
         let cause = self.cause_of(now, packet, watched, newest);
         let number = self.add_packet((flow, kind, packet.length), header, first, (now, cause));
         if let Some(watched) = self.flow(flow) {
@@ -252,7 +262,7 @@ impl Causes {
 
     /// Returns the first and the newest data packet that an acknowledgement covers before all others, the newest with its arrival.
     /// If it covers none, the newest is the one that arrived last.
-    fn answered(&mut self, flow: u32, ack: &TcpAck) -> (u32, (u32, Time)) {
+    fn answered(&mut self, flow: u32, ack: &TcpAck) -> Answered {
         let index = self.flow_index[flow as usize] as usize;
         let covers = |&(packet, _): &(u32, Time)| {
             let seq = self.packets[packet as usize].seq;
@@ -263,6 +273,12 @@ impl Causes {
         let first = unanswered.iter().find(|one| covers(one)).map_or(NIL, |&(packet, _)| packet);
         unanswered.retain(|one| !covers(one));
         (first, newest.unwrap_or(self.flows[index].newest))
+    }
+
+    /// Returns what a response of a watched flow answers; the newest data, unless it says what it covers.
+    fn answered_by(&mut self, flow: u32, header: &Header) -> Answered {
+        let newest = self.flows[self.flow_index[flow as usize] as usize].newest;
+        header.tcp_ack().map_or((NIL, newest), |ack| self.answered(flow, ack))
     }
 
     /// Records that a packet of a watched flow has arrived at its host.
@@ -431,6 +447,22 @@ impl Observer for Causes {
 
     fn ack_detached(&mut self, _now: Time) {
         self.trigger = if self.arrived == NIL { Trigger::Other } else { Trigger::Packet(self.arrived) };
+    }
+
+    fn response_waits(&mut self, now: Time, flow: u32, number: u64, header: &Header) {
+        if self.flow(flow).is_some() {
+            let (first, newest) = self.answered_by(flow, header);
+            // The packet that has arrived may be a probe, which is not among data.
+            let answered = match self.trigger {
+                Trigger::Packet(by) if self.packets[by as usize].flow == flow => (by, now),
+                _ => newest,
+            };
+            self.waiting.insert((flow, number), (first, answered));
+        }
+    }
+
+    fn response_leaves(&mut self, _now: Time, flow: u32, number: u64) {
+        self.waited = self.waiting.remove(&(flow, number));
     }
 
     fn finished(&mut self, _now: Time, flow: u32) {
