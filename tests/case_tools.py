@@ -4,6 +4,7 @@ A tool is a function of its words, of what it reads and of the folder of the cas
 and raises `ValueError` with a sentence if its words mean nothing.
 """
 
+import math
 import re
 import subprocess
 
@@ -14,6 +15,8 @@ from shallows.runner import prepare
 
 QUANTITY = re.compile(r"(?<![\w.\[])\d+(?:\.\d+)?(?:e-\d+)?(?: (?:[munp]?s|[KMG]?B|[KMGT]bps)\b|[A-Za-z]*%?)")
 """A number with its unit. An index, as that of traffic[0], is none."""
+NANOSECOND_US = 0.001
+"""What rounding to picoseconds may add up to."""
 PROGRAMS = ("cat", "cp", "diff", "grep", "head", "ls", "mkdir", "sed", "sort")
 """Programs of the system."""
 
@@ -65,7 +68,52 @@ def between(words, text, _):
     return text
 
 
-TOOLS = {tool.__name__: tool for tool in (table, warnings, numbers, between)}
+def causes(words, _, folder):
+    """`causes SCENARIO [--set KEY=VALUE ...] FLOW WORD ...`: what the critical path of a flow consists of.
+
+    FLOW is its number, or #K for the K-th flow of those with the least completion times. A WORD is
+    CAUSE=MICROSECONDS, CAUSE for any length, flowN=MICROSECONDS behind flow N, or CAUSE@PORT,PORT. Numbers
+    are sums of products, compared to a nanosecond. All causes are named, or the last word is `...`; all flows
+    are named where one is.
+    """
+    run, (chosen, *given) = _ran(words, folder)
+    path, names = _path(run, chosen)
+    found = {cause: length / 1e6 for cause, length in path.by_cause().items()}
+    behind = {f"flow{flow}": length / 1e6 for flow, length in path.by_flow().items()}
+    asked = {word.partition("=")[0] for word in given}
+    if any(word.startswith("flow") for word in asked):
+        found |= behind
+    lines = [_compared(word, found | behind, path, names) for word in given if word != "..."]
+    if "..." not in given:
+        lines += [f"{cause} {found[cause]:.6f} us (expected none)" for cause in found if cause not in asked]
+    return "".join(f"{line}\n" for line in (f"flow {chosen}:", *lines))
+
+
+def _path(run, chosen):
+    """(critical path, names of links) of a flow."""
+    if not chosen.startswith("#"):
+        paths = run.why([int(chosen)])
+        return paths[int(chosen)], paths.record.names
+    paths = run.why(range(run.scenario.flow_count))
+    return sorted(paths.values(), key=lambda one: one.fct_ps)[int(chosen[1:]) - 1], paths.record.names
+
+
+def _compared(word, found, path, names):
+    """A word if it is so, or what is there in its place."""
+    cause, sign, expected = word.partition("@")
+    if sign:
+        pieces = (piece for piece in path.pieces if piece.cause == cause and piece.port is not None)
+        ports = sorted({names[piece.port] for piece in pieces})
+        return f"{cause} at {expected}" if ports == expected.split(",") else f"{cause} at {ports} ({word})"
+    cause, sign, text = word.partition("=")
+    terms = text.replace("-", "+-").split("+") if sign else []
+    expected = sum(math.prod(map(float, term.split("*"))) for term in terms)
+    if cause in found and (not sign or abs(found[cause] - expected) <= NANOSECOND_US):
+        return f"{cause} {text} us" if sign else cause
+    return f"{cause} {found.get(cause, 0):.6f} us (expected {text or 'some'})"
+
+
+TOOLS = {tool.__name__: tool for tool in (table, warnings, numbers, between, causes)}
 
 
 def run(words, text, folder):

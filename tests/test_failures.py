@@ -301,15 +301,6 @@ def test_flows_that_have_no_other_path_keep_to_a_drained_link():
     assert not fabric({"node": "spine0", "kind": "drain"}).warnings
 
 
-def test_faults_are_written_back():
-    faults = [
-        {"node": "spine*", "kind": "flap", "at": "1ms", "until": "3ms", "period": "1ms", "duty": 0.1},
-        {**CABLE, "kind": "silent-drop", "value": 0.5},
-        {"node": "h0", "kind": "drain", "at": "1ms"},
-    ]
-    assert sh.Scenario.from_toml(fabric(*faults).to_toml()) == fabric(*faults)
-
-
 def test_why_runs_a_task_without_a_fault_of_a_node():
     """The run is exact. The prediction keeps the windows of the slow host (docs/why.md)."""
     ring = {"kind": "all-reduce", "name": "ring", "size": "4MB"}

@@ -130,7 +130,7 @@ def browser():
 
 @pytest.fixture
 def mouse(tmp_path):
-    """The page of a flow that waits 55 us behind another one (tests/test_why.py has the arithmetic)."""
+    """The page of a flow that waits 55 us behind another one (tests/cases/why has the arithmetic)."""
     edges = [["a", "s", "10Gbps", "1us"], ["b", "s", "10Gbps", "1us"], ["s", "c", "1Gbps", "1us"]]
     topology = {"kind": "graph", "edges": edges, "hosts": ["a", "b", "c"]}
     traffic = [{"kind": "trace", "flows": [[0, "a", "c", 20 * 1460], [5e-6, "b", "c", 1460]]}]

@@ -11,7 +11,7 @@ import pytest
 import shallows as sh
 from shallows.base.garbage import uncollected
 from shallows.errors import ScenarioError
-from shallows.importers import chakra, cm, columns, goal, hpcc, simai, topo, write
+from shallows.importers import cm, columns, goal, hpcc, simai, topo, write
 from shallows.importers.formats import read_all
 from shallows.importers.order import ordered
 from shallows.memory import bounds
@@ -220,56 +220,15 @@ def test_a_count_is_compared_with_the_file_and_the_limits(folder, read, name, te
     assert time.process_time() - begin < 1
 
 
-def node(**changed):
-    return {"id": 1, "type": "COMP_NODE", "durationMicros": 5, **changed}
-
-
 @pytest.mark.parametrize(
     "text",
-    [
-        *(json.dumps(node(durationMicros=value)) for value in ("NaN", "9" * 5000, [], None, -1, 1.5)),
-        '{"id": 1, "type": "COMP_NODE", "durationMicros": 1e400}',
-        '{"id": 1, "type": "COMP_NODE", "durationMicros": NaN}',
-        *(json.dumps(node(dataDeps=value)) for value in (1, "x", [None], [[]], ["x"], [1.5], {"a": 1})),
-        *(json.dumps(node(id=value)) for value in (None, [], "x", -1, True)),
-        *(json.dumps(node(attr=value)) for value in (1, [1], [{}], [{"name": []}], [{"name": None}])),
-        json.dumps(node(attr=[{"name": "comm_size", "int64Vol": 5}])),
-        json.dumps(node(attr=[{"name": "comm_size", "int64Val": 5, "int32Val": 6}])),
-        json.dumps(node(attr=[{"name": "comm_tag", "int64Val": tag} for tag in (5, 6)])),
-        json.dumps(node(dataDeps=[], data_deps=[])),
-        '{"id": 1, "type": "COMP_NODE", "durationMicros": 5, "durationMicros": 6}',
-        *(json.dumps({"g": value}) for value in ([None], ["x"], [{}], [[0]], [0, 0], [True])),
-        '{"g": [1e400]}',
-        '{"a": ' * 100_000,
-        "[" * 100_000,
-        "[1]",
-        '{"id": 1',
-        "",
-    ],
-    ids=lambda text: text[:40],
+    ['{"a": ' * 100_000, "[" * 100_000, '{"id": 1, "durationMicros": ' + "9" * 5000 + "}"],
+    ids=lambda text: text[:9],
 )
-def test_a_broken_trace_of_chakra_is_an_error_with_the_file(folder, text):
-    Path("a.0.json").write_text("{}\n" + text if text.startswith('{"id"') else text)
-    Path("a.1.json").write_text("{}\n" + json.dumps(node()))
-    with pytest.raises(ScenarioError, match=r"a\.[01]\.json"):
-        write(["a.0.json", "a.1.json"], "out.toml", on="star.toml")
-    assert not Path("out.toml").exists()
-
-
-def test_keys_and_attributes_that_have_no_effect_are_named(folder):
-    attributes = [{"name": "is_cpu_op", "boolVal": True}, {"name": "pg_nome", "stringVal": "x"}]
-    lines = [json.dumps(node(attr=attributes, name="a")), json.dumps(node(id=1, dtaDeps=[0]))]
-    Path("a.0.json").write_text("\n".join(["{}", *lines]))
-    parts = chakra.read([Path("a.0.json")])
-    assert parts.left_out == ["keys and attributes of nodes: dtaDeps, pg_nome"]
-
-
-def test_a_broadcast_of_a_petabyte_is_refused_before_it_is_made(folder):
-    attributes = [{"name": "comm_type", "int64Val": 5}, {"name": "comm_size", "int64Val": str(10**15)}]
-    for rank in (0, 1):
-        Path(f"a.{rank}.json").write_text("{}\n" + json.dumps(node(type="COMM_COLL_NODE", attr=attributes)))
-    with pytest.raises(ScenarioError, match=r"messages of collectives.*at most 20000000"):
-        chakra.read([Path("a.0.json"), Path("a.1.json")])
+def test_a_trace_of_chakra_without_end_is_an_error_with_the_file(folder, text):
+    Path("a.0.json").write_text("{}\n" + text)
+    with pytest.raises(ScenarioError, match=r"a\.0\.json"):
+        write(["a.0.json"], "out.toml", on="star.toml")
 
 
 def test_a_field_of_a_megabyte_in_a_csv_is_an_error_with_the_line(folder):
@@ -312,16 +271,7 @@ def test_the_name_of_a_column_writes_nothing_into_the_scenario(folder, name):
     assert sh.Scenario.load("out.toml").seed == 1
 
 
-@pytest.mark.parametrize("name", ["𝄞", 'q"uote', "@a@", "ü"], ids=ascii)
-def test_the_label_of_an_operation_comes_back_as_it_was(folder, name):
-    Path("a.goal").write_text(
-        f"num_ranks 2\nrank 0 {{\n{name}: send 8b to 1\n}}\nrank 1 {{ recv 8b from 0 c: calc 5 }}\n"
-    )
-    (table,) = write(["a.goal"], "out.toml", on="star.toml").scenario.tables["traffic"]
-    assert next(task["name"] for task in table["tasks"]) == f"0.{name}"
-
-
-@pytest.mark.parametrize("name", ["a\x7fb", "back\\slash", "\x1b[31m"], ids=ascii)
+@pytest.mark.parametrize("name", ["a\x7fb", "\x1b[31m"], ids=ascii)
 def test_a_label_that_no_scenario_may_have_is_refused_before_anything_is_written(folder, name):
     lines = f"{name}: send 8b to 1\n}}\nrank 1 {{ recv 8b from 0 c: calc 5 }}\n"
     Path("a.goal").write_text(f"num_ranks 2\nrank 0 {{\n{lines}")

@@ -7,7 +7,7 @@ import pytest
 
 import shallows as sh
 from shallows.errors import ScenarioError
-from shallows.importers import chakra, write
+from shallows.importers import write
 from shallows.importers.protobuf import BrokenError, fields, messages, numbers
 
 STAR = """
@@ -42,46 +42,6 @@ def refused(files):
 def tasks(scenario):
     """{name: table} of its tasks."""
     return {task["name"]: task for task in scenario.tables["traffic"][0]["tasks"]}
-
-
-GOAL = """num_ranks 3
-// two messages around a computation
-rank 0 {
-  l1: calc 100 cpu 0
-  l2: send 8000b to 1 tag 7
-  l2 requires l1
-  l3: send 100b to 2
-  l3 requires l2
-}
-rank 1 {
-  r: recv 8000b from 0 tag 7
-  c: calc 500 cpu 2
-  c requires r  /* and
-  only then */  s: send 100b to 2 tag 3
-  s requires c
-}
-rank 2 { r: recv 100b from 1 tag -1
-  q: recv 100b from 0
-  last: calc 50
-  last requires r last requires q }
-"""
-
-
-def test_goal_becomes_messages_and_computations(folder):
-    scenario = imported({"a.goal": GOAL})
-    assert tasks(scenario) == {
-        "0.l1": {"name": "0.l1", "host": 0, "compute": "100ns"},
-        "0.l2": {"name": "0.l2", "from": 0, "to": 1, "size": "8KB", "after": ["0.l1"]},
-        "0.l3": {"name": "0.l3", "from": 0, "to": 2, "size": "100B", "behind": ["0.l2"]},
-        "1.c": {"name": "1.c", "host": 1, "compute": "500ns", "processor": 2, "after": ["0.l2"]},
-        "1.s": {"name": "1.s", "from": 1, "to": 2, "size": "100B", "after": ["1.c"]},
-        "2.last": {"name": "2.last", "host": 2, "compute": "50ns", "after": ["1.s", "0.l3"]},
-    }
-    flows = sh.run(scenario).flows
-    end = flows["start_us"] + flows["fct_us"]
-    assert flows["start_us"].tolist() == pytest.approx(
-        [0.1, 0.1 + 8e3 * 1500 / 1460 * 8e-5, end[0] + 0.5], abs=0.2
-    )
 
 
 def varint(number):
@@ -177,25 +137,6 @@ def test_groups_of_ranks_are_a_file(folder, name, key):
     ]
 
 
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        ({"comm_size": 0}, "job.0.et: node 1, comm_size = 0: expected a number from 1"),
-        ({"comm_dst": 9}, "job.0.et: node 1, comm_dst = 9: expected a number from 0 to 1"),
-        ({"comm_dst": 0}, "job.0.et: node 1: expected another rank"),
-        ({"comm_tag": 4}, "expected a COMM_SEND from rank 0 with tag 5"),
-    ],
-)
-def test_a_broken_trace_names_the_node(folder, change, expected):
-    send = {"comm_dst": 1, "comm_size": 10, "comm_tag": 5} | change
-    receive = {"comm_src": 0, "comm_tag": 5}
-    files = {
-        "job.0.et": trace([(1, "COMM_SEND", [], 0, send)]),
-        "job.1.et": trace([(1, "COMM_RECV", [], 0, receive)]),
-    }
-    assert expected in refused(files)
-
-
 def test_files_of_traces_are_checked(folder):
     whole = trace([(1, "COMP", [9], 1, {})])
     assert "protocol buffers, each after its length" in refused({"job.0.et": whole[:-3]})
@@ -244,71 +185,3 @@ def test_the_wire_format_of_protocol_buffers():
     for broken in ("0896", "120974657374", "0b"):
         with pytest.raises(BrokenError):
             list(fields(bytes.fromhex(broken)))
-
-
-def test_each_firing_of_a_multishot_starts_a_flow(folder):
-    text = """Nodes 8
-0->2 id 1 start 0 size 1000000 recv_done_trigger 5
-1->2 id 2 start 0 size 30000 recv_done_trigger 5
-2->3 id 3 trigger 5 size 1000
-2->4 id 4 trigger 5 size 1000
-trigger id 5 multishot
-"""
-    scenario = imported({"a.cm": text})
-    of = tasks(scenario)
-    assert (of["3"]["needs"], of["3"]["after"]) == (1, ["1", "2"])
-    assert "needs" not in of["4"]
-    flows = sh.run(scenario).flows
-    ends = flows["start_us"] + flows["fct_us"]
-    assert flows["start_us"][2] == pytest.approx(ends[1], abs=2.1)
-    assert flows["start_us"][3] == pytest.approx(ends[0], abs=2.1)
-
-
-def test_a_barrier_of_some_and_a_trigger_of_a_third_host(folder):
-    text = """Nodes 8
-0->2 id 1 start 0 size 1000000 recv_done_trigger 9
-1->2 id 2 start 0 size 30000 recv_done_trigger 9
-2->3 id 3 trigger 9 size 1000 send_done_trigger 4
-5->6 id 4 trigger 4 size 1000
-trigger id 9 barrier count 1
-trigger id 4 oneshot
-"""
-    scenario = imported({"a.cm": text})
-    of = tasks(scenario)
-    assert of["3"]["needs"] == 1
-    assert of["4"]["global"]
-    flows = sh.run(scenario).flows
-    ends = flows["start_us"] + flows["fct_us"]
-    assert flows["start_us"][2] == pytest.approx(ends[1], abs=2.1)
-    assert ends[2] <= flows["start_us"][3] <= ends[2] + 2.5
-
-
-def test_a_table_of_flows_may_need_only_some_of_its_predecessors(folder):
-    """Flow c starts with the end of a, 1000 B, and not with that of b, 100 kB."""
-    text = "id,start_us,src,dst,bytes,after,needs\na,0,0,1,1000,,\nb,0,2,1,100000,,0\nc,2,1,3,1000,a b,1\n"
-    scenario = imported({"a.csv": text})
-    of = tasks(scenario)
-    assert (of["c"]["needs"], of["c"]["after"]) == (1, ["a", "b"])
-    flows = sh.run(scenario).flows
-    ends = flows["start_us"] + flows["fct_us"]
-    assert ends[0] < ends[1]
-    assert flows["start_us"][2] == pytest.approx(ends[0] + 2)
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "what"),
-    [
-        ("feeder.0.json", '{"workload_graph": [{"Id": 1, "NodeType": 4}]}', "the JSON of Chakra's feeder"),
-        ("pytorch.0.json", '{"schema": "1.0.2-chakra.0.0.4", "pid": 1, "nodes": []}', "trace of PyTorch"),
-        ("pytorch-1.0.2.4.json", '{"schema": "1", "nodes": [{"id": 2}]}', "chakra_converter make traces .et"),
-        ("kineto.0.json", '{"traceEvents": []}', "a profile of Kineto"),
-        ("kineto.json", '{"schemaVersion": 1, "deviceProperties": []}', "a profile of Kineto"),
-    ],
-)
-def test_relatives_of_chakra_traces_are_named(name, text, what, tmp_path):
-    """Files of the same tools, which are no traces: not for the number of ranks, nor a rank."""
-    (tmp_path / name).write_text(text)
-    with pytest.raises(ScenarioError, match=what) as error:
-        chakra.read([tmp_path / name])
-    assert str(tmp_path / name) in str(error.value)
-    assert "a Chakra trace" in str(error.value)

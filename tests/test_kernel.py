@@ -80,27 +80,6 @@ def in_real_time(test):
     return judged
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "expected"),
-    [
-        (
-            "topology",
-            {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 1, "rate": "1Gbps"},
-            "no ECMP",
-        ),
-        ("network.marking", {"kind": "rcp"}, "a kind that marks"),
-        ("network.marking", {"kind": "int"}, "a kind that marks"),
-        ("cc.name", "vegas", "an algorithm of the kernel world"),
-        ("topology.rate", "10Gbps", "at most 1Gbps"),
-        ("topology.hosts", "40", "at most 64"),
-        ("traffic.0.flows", "200", "at most 128"),
-    ],
-)
-def test_what_a_kernel_cannot_do_is_said_before_it_runs(key, value, expected):
-    with pytest.raises(ScenarioError, match=expected):
-        prepare(TWO, overrides={key: value}, world="kernel")
-
-
 def test_without_the_program_the_command_says_how_to_get_it(tmp_path):
     environment = {**os.environ, "SHALLOWS_LIVE": str(tmp_path / "nothing"), "PATH": str(tmp_path)}
     done = subprocess.run(

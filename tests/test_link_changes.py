@@ -224,19 +224,3 @@ def test_a_snapshot_tells_frames_on_a_longer_link_from_those_in_its_queue():
     (port,) = sh.run(line(FALLING[0])).at("900us").ports.query('port == "s0->s1"').to_dict("records")
     assert (port["wire_frames"], port["wire_bytes"]) == (15, 15 * 1500)
     assert (port["queue_frames"], port["queue_bytes"]) == (1, 400)
-
-
-def test_why_counts_a_longer_link_as_propagation():
-    """Message 52 spends 10 + 10 us on links and 1303.2 - 1063.2 us on the middle one.
-
-    At s1 three frames go before it.
-    """
-    assert sh.run(line(FALLING[0])).why(flow=10).by_cause() == {
-        "propagation": 320_000_000,
-        "transmission": 14_400_000,
-    }
-    assert sh.run(line(*FALLING)).why(flow=52).by_cause() == {
-        "propagation": 260_000_000,
-        "transmission": 14_400_000,
-        "queue": 3_600_000,
-    }

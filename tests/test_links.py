@@ -93,36 +93,6 @@ def test_the_same_seed_loses_the_same_packets():
     assert one == same != other
 
 
-def test_a_scenario_with_faults_is_written_back():
-    faulty = scenario(loss(1e-3), {"link": CABLE, "kind": "rate", "value": "2.5Gbps", "at": "1ms"})
-    assert sh.Scenario.from_toml(faulty.to_toml()) == faulty
-
-
-@pytest.mark.parametrize(
-    ("fault", "said"),
-    [
-        (loss(1.5), "faults[0].value = 1.5: expected a share of at least 0 and below 1"),
-        (loss(None), "faults[0].value: expected a share"),
-        (loss(0.1, "s0->h9"), 'faults[0].link = "s0->h9": expected'),
-        (loss(0.1, "s0"), 'faults[0].link = "s0": expected the two ends of a link'),
-        ({"link": CABLE, "kind": "rate", "value": "1kbps"}, "expected a rate"),
-        (
-            {"link": CABLE, "kind": "rate", "rate": "1Gbps"},
-            'faults[0].rate = "1Gbps": expected it as value: kind = "rate", value = "1Gbps"',
-        ),
-        ({"link": CABLE, "kind": "loss", "rate": 0.1}, 'expected it as value: kind = "loss", value = 0.1'),
-        ({"link": CABLE, "loss": 0.1}, 'expected it as value: kind = "loss", value = 0.1'),
-        ({"link": CABLE, "kind": "down", "value": 1}, "faults[0].value = 1: expected nothing"),
-        ({"link": CABLE, "kind": "cut"}, "faults[0].kind"),
-        ({"kind": "down"}, "faults[0].link: expected"),
-    ],
-)
-def test_what_means_nothing_is_refused(fault, said):
-    with pytest.raises(ScenarioError) as refusal:
-        scenario(fault)
-    assert said in str(refusal.value)
-
-
 @pytest.mark.parametrize("world", [fluid, kernel])
 def test_worlds_whose_links_do_not_fail_say_so(world):
     with pytest.raises(ScenarioError, match=r"faults\[0\]\.kind = \"loss\": expected no faults: "):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import shallows as sh
-from shallows.errors import ScenarioError
 
 FRAME_US = 1.2
 """Time of a full frame of 1500 B at 10 Gbps."""
@@ -208,21 +207,6 @@ def requests_us(run):
     """Completion times of the requests."""
     flows = run.flows[(run.flows.traffic == 0) & (run.flows.bytes == 100_000)]
     return flows.fct_us.dropna().to_numpy()
-
-
-@pytest.mark.parametrize(
-    ("hosts", "message"),
-    [
-        ({"batch": 5}, "hosts.batch = 5: expected no such key"),
-        ({"poll": "1us", "batch": 0}, "hosts.batch"),
-        ({"segment_time": "1ms"}, "hosts.segment_time"),
-        ({"poll": "1us", "nic": "fifo"}, "hosts.poll"),
-        ({"option": "1460B"}, "network.header"),
-    ],
-)
-def test_a_key_that_cannot_act_is_refused(hosts, message):
-    with pytest.raises(ScenarioError, match=message):
-        star(2, "40us", "1ms", [long_lived()], hosts=hosts)
 
 
 def test_the_files_of_the_table_of_mechanisms_exist():

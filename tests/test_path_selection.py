@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import shallows as sh
-from shallows.errors import ScenarioError
 from shallows.runner import run
 from shallows.scenario import Scenario
 from shallows.scenario.tables import balancings
@@ -220,18 +219,3 @@ def test_a_flowlet_keeps_its_path():
         depths[gap] = int(ran.flows.reordering_pkt.max())
     assert depths["100us"] == 0
     assert depths["0s"] > 10
-
-
-@pytest.mark.parametrize(
-    ("network", "message"),
-    [
-        ({"entropies": 64}, r'network.entropies = 64: expected no such key: balancing = "flow"'),
-        ({"balancing": "reps", "entropies": 48}, "network.entropies = 48: expected a power of two"),
-        ({"balancing": "reps", "entropies": 1 << 17}, "network.entropies = 131072: expected a power of two"),
-        ({"balancing": "reps", "flowlet_gap": "1us"}, 'network.flowlet_gap = "1us": expected no such key'),
-        ({"balancing": "spray"}, 'network.balancing = "spray": '),
-    ],
-)
-def test_keys_of_another_choice_are_refused(network, message):
-    with pytest.raises(ScenarioError, match=message):
-        Scenario(network=network)

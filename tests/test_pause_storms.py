@@ -81,29 +81,3 @@ def test_a_watchdog_ends_the_effect_of_a_storm_on_victims():
     assert lost_ms[0] > STORM_MS + 1 - 0.1  # the port sends again 1 ms after the storm
     dropped = {row.port: row.dropped for row in run.ports.itertuples() if row.dropped}
     assert list(dropped) == ["leaf1->h2"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"faults": [{"link": "leaf0->spine0", "kind": "pause-storm"}]},
-            r"link = .*a host that sends the pauses",
-        ),
-        (
-            {"network": {}, "faults": [{"node": "h2", "kind": "pause-storm"}]},
-            r"kind = .*expected network\.pfc",
-        ),
-        ({"faults": [{"node": "h2", "kind": "pause-storm", "value": 1}]}, r"value = 1: expected nothing"),
-    ],
-)
-def test_a_pause_storm_that_cannot_be_is_refused(changes, message):
-    tables = {
-        "duration": "1ms",
-        "cc": "dcqcn",
-        "topology": FABRIC,
-        "network": {"pfc": True},
-        "traffic": [{"kind": "incast", "senders": 2}],
-    }
-    with pytest.raises(sh.ScenarioError, match=message):
-        sh.Scenario(**{**tables, **changes})

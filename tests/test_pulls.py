@@ -136,30 +136,6 @@ def test_a_first_window_below_the_path_leaves_it_idle():
     assert whole["queue_max_pkt"] <= 17
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"cc": "dctcp", "network.trimming": {"queue": 8}},
-            r"trimming.queue = .8pkt.: expected more than the largest",
-        ),
-        (
-            {"network.trimming": {"headers": "63B"}},
-            r"trimming.headers = .63B.: expected at least 64B, an ack",
-        ),
-        (
-            {"network.trimming": True, "network.pfc": True},
-            r"network.pfc: expected no pauses: a queue with pauses is never full",
-        ),
-        ({"network.trimming": True, "network.shared": {}}, "network.shared: expected no shared memory"),
-        ({"network.trimming": {"queue": 0}}, "network.trimming.queue"),
-    ],
-)
-def test_what_cannot_go_together_is_refused_with_the_reason(changes, message):
-    with pytest.raises(sh.ScenarioError, match=message):
-        sh.Scenario(**STAR).replace(changes)
-
-
 @pytest.mark.parametrize("cc", CCS)
 @pytest.mark.parametrize(
     ("world", "message"), [("fluid", "a fluid has"), ("kernel", "an algorithm of the kernel world")]

@@ -89,25 +89,14 @@ def test_keys_of_one_option_change_together(scenario):
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"over": {"traffic.0.flow": [1]}}, "expected a known key"),
         ({"over": {"traffic.0.flows": []}}, "one value or more"),
-        ({"over": {"traffic.0.flows": "1:x:1"}}, "FROM:TO:STEP"),
-        ({"over": {"traffic.0.flows": "1:4"}}, "FROM:TO:STEP"),
-        ({"over": {"traffic.0.flows": "1:9:0"}}, "FROM:TO:STEP"),
-        ({"over": {"traffic.0.flows": "1pkt:9ms:1ms"}}, "FROM:TO:STEP"),
         ({"over": {("warmup", "duration"): [("1ms",)]}}, "rows of 2 values"),
-        ({"over": {"seed": [1, 2]}}, "no seed among the swept keys: use the option for seeds"),
-        ({"over": {"cc.name": ["dx"]}}, "each key once"),
-        ({"over": {"traffic.0.flows": [2, 2]}}, "two of them are the same"),
-        ({"cc": ["dx", "dx"]}, "each algorithm once"),
-        ({"cc": ["dctpc"]}, 'did you mean "dctcp"'),
         ({"seeds": -1}, "how many"),
         ({"until": 0.05, "metric": "slowdwn_p99"}, 'did you mean "slowdown_p99"'),
-        ({"until": 5}, "a share"),
-        ({"executor": "moon"}, "local, dask"),
     ],
 )
 def test_a_mistake_is_found_before_anything_runs(scenario, tmp_path, asked, message):
+    """Others are in tests/cases/mistakes/of-sweeps.toml."""
     with pytest.raises(sh.ScenarioError, match=message):
         swept(scenario, tmp_path / "out", **asked)
     assert not list(tmp_path.glob("out/runs/*"))

@@ -41,61 +41,6 @@ def us(path):
     return {cause: length / US for cause, length in path.by_cause().items()}
 
 
-def test_an_elephant_in_front_of_a_mouse():
-    """Twenty frames of 12 us on the last link come from 2.2 us on, 1.2 us apart, the mouse at 7.2 us.
-
-    Five frames are before it, the fifth since 7.0 us; they are sent by 2.2 + 5 * 12 = 62.2 us. It waits 55
-    us.
-    """
-    edges = [["a", "s"], ["b", "s"], ["s", "c", "1Gbps", "1us"]]
-    paths = followed(edges, [[0, "a", "c", 20 * 1460], [5e-6, "b", "c", 1460]])
-    mouse = paths[1]
-    assert us(mouse) == pytest.approx({"queue": 55, "transmission": 13.2, "propagation": 2}, **ABOUT)
-    assert mouse.by_flow() == {0: 55 * US}
-    assert [paths.record.names[port] for port in mouse.by_port("queue")] == ["s->c"]
-
-
-def test_a_link_that_became_slower():
-    """The same where the last link is one of 10 Gbps that a fault makes slower."""
-    edges, fault = [["a", "s"], ["b", "s"], ["s", "c"]], {"link": "s->c", "kind": "rate"}
-    flows = [[1e-6, "a", "c", 20 * 1460], [6e-6, "b", "c", 1460]]
-    paths = followed(edges, flows, faults=[{**fault, "at": "500ns", "value": "1Gbps"}])
-    assert us(paths[1]) == pytest.approx({"queue": 55, "transmission": 13.2, "propagation": 2}, **ABOUT)
-    assert paths[1].by_flow() == {0: 55 * US}
-
-
-def test_a_link_that_became_faster_while_it_sent():
-    """The second of three frames is sent from 14.2 to 26.2 us, the third, after the change, in 1.2 us."""
-    edges, fault = [["a", "s"], ["s", "c"]], {"link": "s->c", "kind": "rate"}
-    changes = [{**fault, "at": "0s", "value": "1Gbps"}, {**fault, "at": "20us", "value": "10Gbps"}]
-    one = followed(edges, [[0, "a", "c", 3 * 1460]], faults=changes)[0]
-    assert us(one) == pytest.approx({"transmission": 1.2 + 25.2, "propagation": 2}, **ABOUT)
-
-
-def test_an_incast_with_a_timeout():
-    """Two frames meet at a port that holds one. The other is sent again after the first timeout, 1 ms."""
-    edges = [["a", "s"], ["b", "s"], ["s", "c"]]
-    paths = followed(edges, [[0, "a", "c", 1460], [0, "b", "c", 1460]], network={"buffer": "1pkt"})
-    lucky, other = sorted(paths.values(), key=lambda one: one.fct_ps)
-    assert us(lucky) == pytest.approx({"transmission": 2.4, "propagation": 2}, **ABOUT)
-    expected = {"timeout": 1000, "transmission": 2.4, "propagation": 2}
-    assert us(other) == pytest.approx(expected, **ABOUT)
-
-
-def test_a_loss_that_is_repaired():
-    """The fourth of ten frames is lost as the link behind the switch, which is sending it, fails for 50 ns.
-
-    The seventh is the third to come behind it, at 9.4 + 2.2 us; its answer is there 2.1024 us later. The way
-    of the fourth, from 3.6 us on, and all until then is the loss's.
-    """
-    faults = [{"link": "s->c", "kind": kind, "at": at} for kind, at in (("down", "6.9us"), ("up", "6.95us"))]
-    one = followed(
-        [["a", "s"], ["s", "c"]], [[0, "a", "c", 10 * 1460]], faults=faults, cc="reno", hosts={"gap": 0}
-    )[0]
-    expected = {"loss": 13.7024 - 3.6, "transmission": 3.6 + 2.4, "propagation": 2}
-    assert us(one) == pytest.approx(expected, **ABOUT)
-
-
 def test_a_victim_of_a_pause_three_hops_away():
     """A slow host behind the fourth switch stops what comes over three links; the victim goes elsewhere.
 
@@ -119,33 +64,6 @@ def test_a_victim_of_a_pause_three_hops_away():
     assert list(all_pauses.victims()) == [1]
 
 
-def test_a_small_window_behind_a_long_round_trip():
-    """A frame a round trip, 2 * (1.2 + 50) us there and 2 * (0.0512 + 50) us back; the last only there."""
-    edges = [["a", "s", "10Gbps", "50us"], ["s", "c", "10Gbps", "50us"]]
-    one = followed(edges, [[0, "a", "c", 10 * 1460]], cc={"name": "fixed", "window": "1pkt"})[0]
-    expected = {"window": 9 * (102.4 + 100.1024), "transmission": 2.4, "propagation": 100}
-    assert us(one) == pytest.approx(expected, **ABOUT)
-
-
-def test_a_window_that_was_cut_until_it_has_regrown():
-    """Ten frames of b meet the first ten of a at a link with room for marks: its window falls from 10 to 9.
-
-    A tenth of alpha's 0.2 is off, by the first answer. The round that follows lets nine frames go and grows
-    it to (81 + 2 * 9) ** 0.5 = 9.95, the one after that past 10, where it was: the first two of four round
-    trips are the cut's, as long as the others. The frames of b come to the link within 1.2 us from 50.02 us
-    on and have been sent by 62.02 us; a's come from 51.2 us on.
-    """
-    edges = [["a", "s", "10Gbps", "50us"], ["b", "s", "100Gbps", "1us"], ["s", "c", "10Gbps", "50us"]]
-    cc = {"name": "dctcp", "alpha": 0.2, "g": 1e-6}
-    network = {"marking": {"kind": "step", "threshold": "5pkt"}}
-    flows = [[0, "a", "c", 43 * 1460], [48.9e-6, "b", "c", 10 * 1460]]
-    one = followed(edges, flows, cc=cc, network=network)[0]
-    trip = 102.4 + 100.1024
-    expected = {"cut": 2 * trip, "window": 2 * trip, "queue": 62.02 - 51.2, "propagation": 100}
-    assert us(one) == pytest.approx(expected | {"transmission": 5 * 1.2 + 2.4}, **ABOUT)
-    assert one.by_flow()[1] / US == pytest.approx(2 * trip + 62.02 - 51.2, **ABOUT)
-
-
 def test_a_window_cut_without_a_mark_or_a_loss_names_nobody():
     """HPCC's falls for what ports write: b has what a waited behind its frames, and no share of the window.
 
@@ -161,47 +79,6 @@ def test_a_window_cut_without_a_mark_or_a_loss_names_nobody():
     assert us(paths[0])["window"] > 0
     assert "cut" not in us(paths[0])
     assert paths[0].by_flow() == {1: pytest.approx((62.02 - 51.2) * US, abs=1000)}
-
-
-def test_a_delayed_acknowledgement():
-    """Every second frame is acknowledged, but there is no second: each waits for the receiver's timer."""
-    hosts = {"acks_every": 2, "ack_delay": "500us"}
-    cc = {"name": "fixed", "window": "1pkt"}
-    one = followed([["a", "s"], ["s", "c"]], [[0, "a", "c", 10 * 1460]], cc=cc, hosts=hosts)[0]
-    expected = {"delayed_ack": 9 * 500, "window": 9 * (4.4 + 2.1024), "transmission": 2.4, "propagation": 2}
-    assert us(one) == pytest.approx(expected, **ABOUT)
-
-
-def test_an_acknowledgement_of_two_is_held_for_the_second():
-    """Two frames in flight, one answer to both: it could have let the next frame go as the first came.
-
-    The second comes 1.2 us after the first, in each of five round trips; four of them are waited for.
-    """
-    cc = {"name": "fixed", "window": "2pkt"}
-    hosts = {"acks_every": 2, "ack_delay": "500us"}
-    one = followed([["a", "s"], ["s", "c"]], [[0, "a", "c", 10 * 1460]], cc=cc, hosts=hosts)[0]
-    expected = {"delayed_ack": 4 * 1.2, "window": 4 * (4.4 + 2.1024), "transmission": 3.6, "propagation": 2}
-    assert us(one) == pytest.approx(expected, **ABOUT)
-
-
-BOTH_WAYS = [
-    {"kind": "trace", "flows": [[0, "a", "c", 2 * 1460]], "cc": {"name": "fixed", "window": "1pkt"}},
-    {"kind": "trace", "flows": [[0, "c", "a", 4 * 1460]], "cc": {"name": "fixed", "window": "2pkt"}},
-]
-
-
-def test_an_acknowledgement_that_rides_on_data():
-    """A flow of two frames with a window of one, and one of four frames back with a window of two.
-
-    The first frames arrive at 2.2 us, the second one of c at 3.4 us. It is the second that a owes an answer,
-    which leaves at once: c hears it at 4.4512 us. The next frame of c carries the answer to a, until
-    6.6512 us, and a sends its second frame. For the fourth frame of c the answer to the first would do.
-    """
-    there, back = followed([["a", "c"]], BOTH_WAYS, hosts={"piggyback": True}).values()
-    expected = {"window": 2.2 + 2.2, "delayed_ack": 2.2512, "transmission": 1.2, "propagation": 1}
-    assert us(there) == pytest.approx(expected, **ABOUT)
-    expected = {"window": 2.2 + 1.0512, "delayed_ack": 1.2, "transmission": 2.4, "propagation": 1}
-    assert us(back) == pytest.approx(expected, **ABOUT)
 
 
 def test_a_path_does_not_depend_on_the_other_flows_that_are_asked_for():
@@ -257,19 +134,6 @@ def test_an_answer_that_waits_answers_the_packet_that_came_then(cc):
     assert sum(waits) / len(waits) == pytest.approx(10, abs=4 * 20 / (12 * 200) ** 0.5)
 
 
-def test_a_receiver_that_allows_less():
-    """Six frames in flight, then the receiver's word: 2 and one more for each that has come.
-
-    With k acknowledged there are 6 - k in flight and 2 + k allowed: room for one more at k = 3. Its own
-    window would have let the seventh frame go at k = 1. The third frame leaves at 2.4 us, its answer is there
-    4.4 + 2.1024 us later.
-    """
-    cc = {"name": "fixed", "window": "6pkt", "receiver": {"kind": "inigo", "initial": "2pkt"}}
-    one = followed([["a", "s"], ["s", "c"]], [[0, "a", "c", 7 * 1460]], cc=cc)[0]
-    expected = {"receiver": 4.4 + 2.1024, "transmission": 2.4 + 2.4, "propagation": 2}
-    assert us(one) == pytest.approx(expected, **ABOUT)
-
-
 def test_an_application_that_pauses(monkeypatch):
     """Ten frames at once, ten more at 100 us: the tenth begins to leave at 10.8 us."""
     from shallows.why import rerun
@@ -299,27 +163,6 @@ def test_an_application_that_pauses(monkeypatch):
     assert us(one) == pytest.approx(expected, **ABOUT)
 
 
-def test_a_mouse_behind_a_flow_that_pauses():
-    """An elephant writes for 20 us and pauses for 980: of three mice those meet it that come meanwhile.
-
-    Its 17 frames come to the last link from 2.2 us on, 1.2 us apart, and take 12 us each. The mouse of 7.2 us
-    waits as in the first test; at 500 us nobody is there.
-    """
-    edges = [[a, b, "10Gbps", "1us"] for a, b in ("as", "bs")] + [["s", "c", "1Gbps", "1us"]]
-    endless = {"kind": "long-lived", "flows": 1, "from": ["a"], "to": ["c"], "jitter": "0s"}
-    traffic = [
-        {**endless, "on": "20us", "off": "980us"},
-        {"kind": "trace", "flows": [[5e-6, "b", "c", 1460], [500e-6, "b", "c", 1460]]},
-    ]
-    topology = {"kind": "graph", "edges": edges, "hosts": ["a", "b", "c"]}
-    cc = {"name": "fixed", "window": "1000pkt"}
-    run = sh.run(sh.Scenario(duration="900us", topology=topology, traffic=traffic, cc=cc))
-    mice = run.why([1, 2])
-    assert us(mice[1]) == pytest.approx({"queue": 55, "transmission": 13.2, "propagation": 2}, **ABOUT)
-    assert mice[1].by_flow() == {0: 55 * US}
-    assert us(mice[2]) == pytest.approx({"transmission": 13.2, "propagation": 2}, **ABOUT)
-
-
 def test_of_many_pauses_a_gap_meets_those_that_overlap_it():
     """A link is paused for 1 of each 2 ps, in class 1 for 1 of each 10, and down from 4 to 7 ps."""
     pauses = [Stoppage(0, at, at + 1, "paused", 3) for at in range(0, 100, 2)]
@@ -333,23 +176,6 @@ def test_of_many_pauses_a_gap_meets_those_that_overlap_it():
     assert stoppages.within([down], 0, 4) == stoppages.within([down], 7, 100) == []
 
 
-def test_a_link_that_is_down():
-    """A flow begins at 50 us; its host's link works again at 210 us."""
-    faults = [{"link": "a->s", "kind": kind, "at": at} for kind, at in (("down", "10us"), ("up", "210us"))]
-    paths = followed([["a", "s"], ["s", "c"]], [[50e-6, "a", "c", 1460]], faults=faults)
-    expected = {"fault": 160, "transmission": 2.4, "propagation": 2}
-    assert us(paths[0]) == pytest.approx(expected, **ABOUT)
-    assert [paths.record.names[port] for port in paths.by_port("fault")] == ["a->s"]
-
-
-def test_a_pace_of_the_algorithm():
-    """TIMELY at 1 Gbps, a frame a segment: one leaves every 12 us, and itself takes 1.2 of them."""
-    cc = {"name": "timely", "seg": "1pkt", "start_rate": "1Gbps"}
-    one = followed([["a", "s"], ["s", "c"]], [[0, "a", "c", 3 * 1460]], cc=cc)[0]
-    expected = {"pace": 2 * 10.8, "transmission": 2 * 1.2 + 2.4, "propagation": 2}
-    assert us(one) == pytest.approx(expected, **ABOUT)
-
-
 def test_a_servers_pacer_is_a_pace():
     """HULL's, one for a host: what the flow waits there is what the NIC rests between its frames."""
     cc = {"name": "hull", "per_server": True}
@@ -359,38 +185,6 @@ def test_a_servers_pacer_is_a_pace():
     for one in paths.values():
         assert "shaping" not in one.by_cause()
         assert {paths.record.names[port] for port in one.by_port("pace")} <= {"a->s", "b->s"}
-
-
-def test_credits_over_a_host_that_takes_its_time():
-    """Request and credit of 84 B pass two cables of 1.0672 us each; then the host works for 5 us."""
-    cc = {"name": "expresspass", "jitter": 0, "credit_spread": "0B", "host_time": "5us"}
-    edges = [["a", "s"], ["s", "c"]]
-    one = followed(edges, [[0, "a", "c", 1460]], cc=cc)[0]
-    expected = {"credit": 4 * 1.0672, "host": 5, "transmission": 2.4, "propagation": 2}
-    assert us(one) == pytest.approx(expected, **ABOUT)
-    several = followed(edges, [[0, "a", "c", 20 * 1460]], cc=cc)[0]
-    assert us(several)["host"] == pytest.approx(5, **ABOUT)
-
-
-def test_hpcc_alone_waits_for_nobody():
-    """Its first window is a round trip at line rate, 4.4 + 2.1024 us, in which six frames begin to leave."""
-    edges = [["a", "s"], ["s", "c"]]
-    flows = [[at * 1e-3, "a", "c", packets * 1460] for at, packets in enumerate((6, 200))]
-    short, long = followed(edges, flows, cc="hpcc").values()
-    assert us(short) == pytest.approx({"transmission": 7 * 1.2, "propagation": 2}, **ABOUT)
-    assert set(long.by_cause()) <= {"transmission", "propagation", "window", "pace"}
-
-
-def test_hpcc_behind_hpcc():
-    """A frame meets the first window of another: it waits for those of its frames that came before.
-
-    A round trip at line rate is 4.4 + 2.1024 us, six frames of a, one each 1.2 us at a link of 1 Gbps from
-    2.2 us on. The frame of b comes there at 5.7 us, when three have come; they are sent by 2.2 + 3 * 12 us.
-    """
-    edges = [["a", "s"], ["b", "s"], ["s", "c", "1Gbps", "1us"]]
-    mouse = followed(edges, [[0, "a", "c", 20 * 1460], [3.5e-6, "b", "c", 1460]], cc="hpcc")[1]
-    expected = {"queue": 2.2 + 3 * 12 - 5.7, "transmission": 1.2 + 12, "propagation": 2}
-    assert us(mouse) == pytest.approx(expected, **ABOUT)
 
 
 TWO_WAYS = [
@@ -465,28 +259,6 @@ def test_credits_that_came_late():
     assert found == pytest.approx(expected, abs=0.01)
 
 
-def test_an_incast_whose_frames_are_cut_to_their_headers():
-    """Three frames meet at 2.2 us at a port that holds one: two become headers of 64 B, 51.2 ns.
-
-    They go behind the first frame, at 3.4 us. The answer to the first of them calls at once, the pull for the
-    other leaves a frame's time after that, each 2.1024 us on its way. The last frame comes to the port as the
-    second has just left it.
-    """
-    edges = [["a", "s"], ["b", "s"], ["d", "s"], ["s", "c"]]
-    network = {"trimming": {"queue": 1}}
-    flows = [[0, host, "c", 1460] for host in "abd"]
-    paths = followed(edges, flows, cc="ndp", network=network)
-    first, second, third = sorted(paths.values(), key=lambda one: one.fct_ps)
-    way = {"transmission": 2.4, "propagation": 2}
-    assert us(first) == pytest.approx(way, **ABOUT)
-    there, back = 2.2 + 1.0512, 2 * 1.0512
-    assert us(second) == pytest.approx(way | {"credit": there + back, "queue": 1.2}, **ABOUT)
-    assert second.by_flow() == {first.flow: 1_200_000}
-    turn = 1.2 - 0.0512
-    assert us(third) == pytest.approx(way | {"credit": there + turn + back, "queue": 1.2 + 0.0512}, **ABOUT)
-    assert third.by_flow() == {first.flow: 1_200_000, second.flow: 51_200}
-
-
 def test_a_flow_that_waited_for_another():
     """A request of 140 B takes 2 * (0.112 + 1) us, the server 100; the response is counted from then on."""
     traffic = {"kind": "request-response", "pairs": 1, "exchanges": 1, "request": "100B", "response": "1460B"}
@@ -543,27 +315,6 @@ def test_every_column_of_the_record_has_a_meaning(small):
     assert {name: set(its) for name, its in tables.items()} == {
         name: set(its) for name, its in record.TABLES.items()
     }
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "--slowest 10"),
-        (["99"], "a number from 0 to 3"),
-        (["--", "-1"], "a number from 0 to 3"),
-        (["--class", "<10kb", "--slowest", "3"], "at least one finished flow with <10kb"),
-        (["--class", "tiny"], '"< 10 KB"'),
-        (["3", "--without", "3"], 'expected "culprits"'),
-    ],
-)
-def test_a_question_without_an_answer_is_refused(small, arguments, message):
-    from typer.testing import CliRunner
-
-    from shallows import cli
-
-    result = CliRunner().invoke(cli.app, ["why", str(small), *arguments])
-    assert result.exit_code == 2
-    assert message in result.stderr
 
 
 def test_groups_of_equal_slowdown_have_a_bar_each(small):

@@ -123,26 +123,6 @@ def test_late_runs_are_repeated_and_a_machine_that_stays_late_is_an_error():
         run.check_books()
 
 
-@pytest.mark.parametrize(
-    ("changes", "key", "why"),
-    [
-        ({"network": {"pfc": True}}, "network.pfc", "a pause would come too late"),
-        ({"network": {"buffer": "shared"}}, "network.shared", "a buffer each"),
-        ({"network": {"balancing": "packet"}}, "network.balancing", "one path"),
-        ({"duration": "until-done", "warmup": "0s"}, "duration", "in real time"),
-        (
-            {"faults": [{"kind": "down", "link": "s0->s1", "at": "1ms"}]},
-            "faults[0].kind",
-            "never fail",
-        ),
-    ],
-)
-def test_what_needs_both_threads_at_one_moment_is_refused(changes, key, why):
-    with pytest.raises(ScenarioError, match=why) as refused:
-        prepare(scenario("dctcp", **changes), world="wire")
-    assert refused.value.key == key
-
-
 @pytest.mark.parametrize("cc", ["dx", "timely", "swift", "vegas"])
 def test_delays_are_not_measured_in_short_round_trips(cc):
     dumbbell = {"kind": "dumbbell", "hosts": 2, "rate": "50Mbps", "edge_rate": "200Mbps"}

@@ -68,25 +68,6 @@ def test_fixed_sizes_count_whole_packets():
     assert set(workloads.fixed(20_000).sample(QUANTILES).tolist()) == {20_000}
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", "two points size_bytes,cum_prob or more; it has 0"),
-        ("# only a comment\nsize_bytes,cum_prob\n", "it has 0"),
-        ("100,0\n200,0.5\n150,1\n", "sizes and probabilities that never fall; line 3 does"),
-        ("100,0\n200,0.5\n300,0.4\n400,1\n", "line 3 does"),
-        ("100,0\n200,0.9\n", "a last probability of 1; line 2 has 0.9"),
-        ("100,0\n200,1.5\n", "a probability from 0 to 1 on line 2"),
-        ("-1,0\n200,1\n", "a size of 0 or more"),
-        ("100;0\n200;1\n", "two numbers size_bytes,cum_prob on line 1"),
-        ("nan,0\n200,1\n", "a size of 0 or more"),
-    ],
-)
-def test_a_broken_file_is_reported_by_line(text, expected):
-    with pytest.raises(ValueError, match=expected.replace("(", r"\(")):
-        workloads.parse("mine.csv", text)
-
-
 def test_a_wrong_name_lists_the_names():
     with pytest.raises(ValueError, match=r'one of websearch, .*did you mean "websearch"'):
         workloads.bundled("websearhc")

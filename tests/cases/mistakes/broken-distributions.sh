@@ -15,3 +15,49 @@ $ cat > sizes.csv <<END
 4,1
 END
 $ shallows run own.toml
+$ cat > sizes.csv <<END
+# only a comment
+size_bytes,cum_prob
+END
+$ shallows run own.toml
+$ cat > sizes.csv <<END
+100,0
+200,0.5
+150,1
+END
+$ shallows run own.toml
+$ cat > sizes.csv <<END
+100,0
+200,0.5
+300,0.4
+400,1
+END
+$ shallows run own.toml
+$ cat > sizes.csv <<END
+100,0
+200,0.9
+END
+$ shallows run own.toml
+$ cat > sizes.csv <<END
+100,0
+200,1.5
+END
+$ shallows run own.toml
+$ cat > sizes.csv <<END
+-1,0
+200,1
+END
+$ shallows run own.toml
+$ cat > sizes.csv <<END
+100;0
+200;1
+END
+$ shallows run own.toml
+$ cat > sizes.csv <<END
+nan,0
+200,1
+END
+$ shallows run own.toml
+$ cat > sizes.csv <<END
+END
+$ shallows run own.toml
