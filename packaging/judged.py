@@ -4,21 +4,28 @@
     python packaging/judged.py NAME ...    judges these, and writes the page of all that results/judged holds
     python packaging/judged.py --page      writes the page alone
     python packaging/judged.py --seeds 1   takes other seeds than 1, 2 and 3
+    python packaging/judged.py --minutes 5 begins no family of an algorithm whose runs have taken 5 minutes
 
-Runs are stored in results/judged/runs under the version of the code: the same command continues where an
-interrupted one ended.
+The families of an algorithm are judged from the cheapest on, by the packet-hops of the algorithms that
+results/judged holds. Runs are stored in results/judged/runs under the version of the code: the same command
+continues where an interrupted one ended.
 """
 
 import argparse
 import json
+import math
+import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from shallows.algorithms.algorithm import catalog
 from shallows.judging import family, plan, processes, subject, verdict
-from shallows.judging.family import Family
+from shallows.judging.family import Family, Row
 from shallows.judging.judgement import Judgement
+from shallows.judging.verdict import Judged
+from shallows.judging.worker import Order
 from shallows.results import statistics
 from shallows.sweeps.executors import usable_cores
 from shallows.sweeps.report import plus_minus
@@ -28,13 +35,17 @@ PAGE = ROOT / "docs" / "judged.md"
 FOLDER = ROOT / "results" / "judged"
 COMPARED = {"bbr3": "BBRv3", "prague": "Prague", "cubic@linux": "CUBIC", "reno": "Reno"}
 """The algorithms whose numbers the page shows, with their names there."""
+OVER_WINDOWS = ("tcp", "unordered")
+"""The transports of the algorithms that are judged. Those over RoCE have rates, or the laws of Swift and HPCC
+once more; the others send at rates, for credits or when pulled.
+"""
+UNJUDGED = "not judged"
 HEAD = """\
 # Algorithms, judged
 
 From this page you see what [the judge](judge.md) says of the algorithms of the catalog that send over
-windows, and every number of BBRv3, TCP Prague, CUBIC and Reno. `make judged` runs all of it, an hour or more
-on two idle cores, and writes this page; an algorithm that it lacks was not judged yet. `shallows judge bbr3`
-judges one algorithm with three seeds, and writes the scenario of each failure.
+windows, and every number of BBRv3, TCP Prague, CUBIC and Reno. `make judged` runs all of it and writes this
+page. `shallows judge bbr3` judges one algorithm with three seeds, and writes the scenario of each failure.
 
 """
 
@@ -63,25 +74,64 @@ Data = Mapping[str, Any]
 
 
 def algorithms() -> list[str]:
-    """The algorithms that send over windows and react, CUBIC as the baselines of the families have it."""
-    found = [row["name"] for row in catalog() if row["transport"] == "tcp" and not row["traits"]["is_driven"]]
-    return ["cubic@linux" if name == "cubic" else name for name in found if name != "fixed"]
+    """The algorithms whose senders have windows and react, CUBIC as the baselines of the families have it."""
+    rows = [row for row in catalog() if row["transport"] in OVER_WINDOWS and not row["traits"]["is_driven"]]
+    found = [row["name"] for row in rows if row["name"] != "fixed"]
+    return ["cubic@linux" if name == "cubic" else name for name in found]
 
 
-def judge(name: str, families: Sequence[Family], seeds: Sequence[int], threads: int) -> None:
-    """Judges an algorithm, and stores its numbers."""
-    asked = plan.of(subject.of(name), families, seeds=seeds)
+def judge(name: str, families: Sequence[Family], seeds: Sequence[int], threads: int, limit_s: float) -> None:
+    """Judges an algorithm, and stores its numbers.
+
+    Baselines run for the rows that apply to it alone. They serve all algorithms, and the limit does not count
+    them.
+    """
     folder = FOLDER / "runs"
     folder.mkdir(parents=True, exist_ok=True)
-    outcomes = processes.all_of(asked.orders, folder, threads)
-    found = Judgement(asked, tuple(asked.judged(outcomes)), (), None, False, FOLDER)
+    judged: list[Family] = []
+    rows: list[Judged] = []
+    spent_s = 0.0
+    for one in families:
+        if spent_s > limit_s:
+            break
+        asked = plan.of(subject.of(name), [one], seeds=seeds)
+        orders = {row.name: _own(asked, one, row) for row in one.rows}
+        began_s = time.monotonic()
+        own = [order for of_row in orders.values() for order in of_row]
+        outcomes = processes.all_of(own, folder, threads)
+        spent_s += time.monotonic() - began_s
+        applies = [row for row in one.rows if all("numbers" in outcomes[run.run] for run in orders[row.name])]
+        beside = replace(asked, rows=tuple((one, row) for row in applies))
+        rows += asked.judged(outcomes | processes.all_of(beside.orders, folder, threads))
+        judged.append(one)
+    found = Judgement(plan.of(subject.of(name), judged, seeds=seeds), tuple(rows), (), None, False, FOLDER)
     place(name).write_text(json.dumps(found.data()) + "\n", "utf-8")
-    print(found, flush=True)
+    print(f"{found}, {len(judged)} families, {spent_s:.0f} s of its own runs", flush=True)
+
+
+def _own(asked: plan.Plan, one: Family, row: Row) -> list[Order]:
+    """The runs of a row with the judged algorithm."""
+    runs = (asked.runs(one, row, asked.subject.name, seed) for seed in asked.seeds)
+    return [order for of_seed in runs for order in of_seed.values()]
+
+
+def cheapest_first(families: Sequence[Family], found: Mapping[str, Data]) -> list[Family]:
+    """The families by the most packet-hops that an algorithm needed; as they come if none was judged."""
+
+    def cost(one: Family) -> int:
+        return max((data["packet_hops"].get(one.name, 0) for data in found.values()), default=0)
+
+    return sorted(families, key=cost)
 
 
 def place(name: str) -> Path:
     """The file of the numbers of an algorithm."""
     return FOLDER / f"{name}.json"
+
+
+def stored() -> dict[str, Data]:
+    """The numbers of the algorithms that were judged, by name."""
+    return {name: json.loads(place(name).read_text("utf-8")) for name in algorithms() if place(name).exists()}
 
 
 def page(found: Mapping[str, Data], families: Sequence[Family]) -> str:
@@ -102,14 +152,31 @@ def _overview(found: Mapping[str, Data], families: Sequence[Family]) -> Iterable
         "algorithm. The score is the mean of the families' [grades](judge.md#the-score).\n"
     )
     names = [one.name for one in families]
+    if missing := [text for name in algorithms() if (text := _missing(name, found, names))]:
+        yield (
+            f"Not judged: {'; '.join(missing)}. The families of an algorithm are judged from the cheapest "
+            "on, until its time is over (`packaging/judged.py --minutes`). It has no score without all.\n"
+        )
     yield f"| algorithm | {' | '.join(names)} | score |"
     yield f"|---|{'---|' * (len(names) + 1)}"
     for name, data in found.items():
         cells = [_passed([row for row in data["rows"] if row["family"] == one]) for one in names]
-        yield f"| `{name}` | {' | '.join(cells)} | {data['score']:.3f} |"
+        score = "" if _missing(name, found, names) else f"{data['score']:.3f}"
+        yield f"| `{name}` | {' | '.join(cells)} | {score} |"
+
+
+def _missing(name: str, found: Mapping[str, Data], families: Sequence[str]) -> str:
+    """An algorithm and the families that it was not judged by; empty if there are none."""
+    if name not in found:
+        return f"`{name}`"
+    judged = {row["family"] for row in found[name]["rows"]}
+    missing = [one for one in families if one not in judged]
+    return f"`{name}` by {', '.join(missing)}" if missing else ""
 
 
 def _passed(rows: Sequence[Data]) -> str:
+    if not rows:
+        return ""
     judged = [
         row["verdict"] for row in rows if row["verdict"] not in (verdict.REPORTED, verdict.NOT_APPLICABLE)
     ]
@@ -140,7 +207,9 @@ def _rows(one: Family, compared: Mapping[str, Data]) -> Iterable[str]:
 
 
 def _of(data: Data, one: Family, row: str) -> Data:
-    return next(found for found in data["rows"] if (found["family"], found["row"]) == (one.name, row))
+    unjudged: Data = {"checks": [], "verdict": UNJUDGED, "note": "its time was over"}
+    rows = (found for found in data["rows"] if (found["family"], found["row"]) == (one.name, row))
+    return next(rows, unjudged)
 
 
 def _check(data: Data, number: str) -> Data | None:
@@ -181,14 +250,13 @@ def main() -> None:
     parser.add_argument("--page", action="store_true")
     parser.add_argument("--seeds", type=int, nargs="+", default=plan.SEEDS)
     parser.add_argument("--threads", type=int, default=usable_cores())
+    parser.add_argument("--minutes", type=float, default=math.inf)
     given = parser.parse_args()
     families = family.chosen(None)
     for name in [] if given.page else given.names or algorithms():
-        judge(name, families, given.seeds, given.threads)
-    found = {
-        name: json.loads(place(name).read_text("utf-8")) for name in algorithms() if place(name).exists()
-    }
-    PAGE.write_text(page(found, families), "utf-8")
+        order = cheapest_first(families, stored())
+        judge(name, order, given.seeds, given.threads, 60 * given.minutes)
+    PAGE.write_text(page(stored(), families), "utf-8")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import runpy
 import shutil
 import socket
 import subprocess
@@ -345,6 +346,26 @@ def test_the_recorded_page_has_every_row_of_every_family():
         assert f"### {one.name}: {one.title}\n" in text
         part = text.partition(f"### {one.name}: ")[2].partition("\n### ")[0]
         assert [row.name for row in one.rows if f"| {row.name} |" not in part] == []
+
+
+def test_the_page_of_the_catalog_names_what_was_not_judged():
+    """The late joiner needs 4 million packet-hops and the incast 0.2: the incast comes first."""
+    tool = runpy.run_path(str(Path(__file__).parents[1] / "packaging" / "judged.py"))
+    families = family.chosen(["D3", "D1"])
+    row = {"family": "D1", "row": families[1].rows[0].name, "verdict": "pass", "note": "", "checks": []}
+    found = {"reno": {"version": "1", "seeds": [1], "score": 0.5, "packet_hops": {}, "rows": [row]}}
+    text = tool["page"](found, families)
+    assert "Not judged: `reno` by D3; `cubic@linux`; `vegas`; " in text
+    assert "\n| `reno` |  | 1 of 1 |  |\n" in text
+    found["reno"]["rows"].append(row | {"family": "D3", "row": families[0].rows[0].name})
+    text = tool["page"](found, families)
+    assert "Not judged: `cubic@linux`; `vegas`; " in text
+    assert "\n| `reno` | 1 of 1 | 1 of 1 | 0.500 |\n" in text
+    found["reno"]["packet_hops"] = {"D3": 4_000_000, "D1": 200_000}
+    assert [one.name for one in tool["cheapest_first"](families, found)] == ["D1", "D3"]
+    named = {*tool["algorithms"]()}
+    assert {"nscc", "hpcc", "cubic@linux"} < named
+    assert not named & {"cubic", "dcqcn", "rcp", "ndp", "external", "fixed"}
 
 
 def test_two_judges_in_one_folder_do_not_mix(place):
