@@ -136,8 +136,10 @@ def test_a_signal_ends_a_call_that_does_not_return(name, how, place):
     assert process.wait(120) == 130  # it hung for ever
     print(f"load {os.getloadavg()[0]:.1f}: ended after {time.monotonic() - sent:.1f} s")
     stderr = process.communicate()[1]
-    said = "its call does not end" if name == "Sleeping" else "interrupted; what was done is saved in"
-    assert said in stderr or "its call does not end" in stderr
+    said = ["its call does not end"]
+    if name != "Sleeping":  # on a busy machine its packets may have been too late for a result
+        said += ["interrupted; what was done is saved in", "interrupted a run that was too late to be kept"]
+    assert any(text in stderr for text in said)
 
 
 def priorities():
