@@ -11,22 +11,13 @@ import shallows as sh
 from shallows.scenario import builders
 
 MODULES = ("plot", "units", "why", "fluid", "settings", "importers", "export")
-NAMES = (
-    "run",
-    "compare",
-    "sweep",
-    "Run",
-    "Comparison",
-    "Sweep",
-    "Scenario",
-    "register",
-    "ScenarioError",
-    "BooksError",
+NAMES = tuple(
+    name for name in sh.__all__ if name not in builders.__all__ and not inspect.ismodule(getattr(sh, name))
 )
-"""The names of `shallows` that are neither tables nor modules, in the order of its docstring."""
+"""The names of `shallows` that are neither tables nor modules."""
 STUB = Path(builders.__file__).with_suffix(".pyi")
 HEAD = """\
-# Runs, comparisons, sweeps
+# Functions and results
 
 From this page you look up the functions and results of `import shallows as sh`.
 """
