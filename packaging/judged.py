@@ -136,14 +136,22 @@ def stored() -> dict[str, Data]:
 
 def page(found: Mapping[str, Data], families: Sequence[Family]) -> str:
     """The page of the numbers of some algorithms."""
-    versions = ", ".join(sorted({one["version"] for one in found.values()}))
-    seeds = ", ".join(sorted({str(seed) for one in found.values() for seed in one["seeds"]}))
-    parts = [f"Version {versions}, seeds {seeds}.\n", "## All algorithms\n", *_overview(found, families)]
+    parts = [*_origins(found), "## All algorithms\n", *_overview(found, families)]
     compared = {name: found[name] for name in COMPARED if name in found}
     parts += [f"\n## {', '.join(COMPARED[name] for name in compared)}\n", READING, REMARKS]
     for one in families:
         parts += [f"\n### {one.name}: {one.title}\n", f"{one.shows}\n", *_rows(one, compared)]
     return HEAD + "\n".join(parts) + "\n"
+
+
+def _origins(found: Mapping[str, Data]) -> Iterable[str]:
+    """A line for each version and its seeds, with the algorithms that were judged so."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for name, one in found.items():
+        names.setdefault((one["version"], ", ".join(map(str, one["seeds"]))), []).append(f"`{name}`")
+    for (version, seeds), its in names.items():
+        yield f"- Version {version}, seed{'s' if ',' in seeds else ''} {seeds}: {', '.join(its)}."
+    yield ""
 
 
 def _overview(found: Mapping[str, Data], families: Sequence[Family]) -> Iterable[str]:
@@ -239,7 +247,8 @@ def _cell(check: Data | None) -> str:
     else:
         one = statistics.mean(values)
         text = plus_minus(one.mean, one.low, one.high)
-        text = f"{one.mean:.4g}" if one.low == one.high or len(set(values)) == 1 else text
+        if one.low == one.high or len({f"{value:.4g}" for value in values}) == 1:
+            text = f"{one.mean:.4g}"
     mark = {verdict.FAIL: "**", verdict.OPEN: "*"}.get(check["verdict"], "")
     return f"{mark}{text}{mark}"
 
