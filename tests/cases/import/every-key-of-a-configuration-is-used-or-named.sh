@@ -32,22 +32,6 @@ BUFFER_SIZE 32
 NEW_KEY 7
 RP_TIMER 300
 END
-$ cat > mix/flow.txt <<END
-2
-0 2 3 100 1000000 2
-1 2 3 100 500000 2.00001
-END
-$ cat > mix/topology.txt <<END
-4 1 3
-3
-0 3 100Gbps 1us 0
-1 3 100Gbps 1us 0
-2 3 100Gbps 1us 0.001
-END
-$ cat > mix/trace.txt <<END
-2
-0 1
-END
 $ cat > star.toml <<END
 
 duration = "5ms"
