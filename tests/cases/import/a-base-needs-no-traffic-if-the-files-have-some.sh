@@ -10,14 +10,6 @@ $ cat > one.cm <<END
 Nodes 8192
 0->1 start 0 size 1000
 END
-$ cat > star.toml <<END
-
-duration = "5ms"
-cc = "dcqcn"
-topology = { kind = "star", hosts = 8, rate = "400Gbps", rtt = "4us" }
-network = { pfc = true, mtu = "4096B" }
-traffic = [{ kind = "incast", senders = 2 }]
-END
 $ shallows import one.cm --on on.toml --out out.toml
 $ cat out.toml
 $ cat out.one.csv

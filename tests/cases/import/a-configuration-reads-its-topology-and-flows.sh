@@ -3,14 +3,6 @@
 # switch without headroom and reserves.
 # GLOBAL_T 1: the longest round trip, 4 us of propagation, frames of 1048 B twice and an acknowledgement twice, 4 + 2
 # x (1048 + 64) x 8 / 100e3 us. Memory: 32 MiB - 3 links of (3 x 1 us x 100 Gbps / 8 + 4 KiB).
-$ cat > star.toml <<END
-
-duration = "5ms"
-cc = "dcqcn"
-topology = { kind = "star", hosts = 8, rate = "400Gbps", rtt = "4us" }
-network = { pfc = true, mtu = "4096B" }
-traffic = [{ kind = "incast", senders = 2 }]
-END
 $ shallows import mix/config.txt --out out.toml
 $ cat out.toml
 $ cat out.flow.csv

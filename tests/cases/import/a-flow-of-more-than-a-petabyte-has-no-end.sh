@@ -5,14 +5,6 @@ $ cat > f.txt <<END
 0 1 3 100 1000 2.0
 1 2 3 100 5000000000000000 2.1
 END
-$ cat > star.toml <<END
-
-duration = "5ms"
-cc = "dcqcn"
-topology = { kind = "star", hosts = 8, rate = "400Gbps", rtt = "4us" }
-network = { pfc = true, mtu = "4096B" }
-traffic = [{ kind = "incast", senders = 2 }]
-END
 $ shallows import f.txt mix/topology.txt --out f.toml
 $ cat f.toml
 $ cat f.f.csv

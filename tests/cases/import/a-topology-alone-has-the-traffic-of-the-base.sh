@@ -1,13 +1,5 @@
 # A topology alone has the traffic of the base.
 # numbers: those of the files, in the units of a scenario.
-$ cat > star.toml <<END
-
-duration = "5ms"
-cc = "dcqcn"
-topology = { kind = "star", hosts = 8, rate = "400Gbps", rtt = "4us" }
-network = { pfc = true, mtu = "4096B" }
-traffic = [{ kind = "incast", senders = 2 }]
-END
 $ cat > t.txt <<END
 4 1 3
 3
@@ -15,5 +7,5 @@ $ cat > t.txt <<END
 1 3 100Gbps 1us 0
 2 3 100Gbps 1us 0.001
 END
-$ shallows import t.txt --on star.toml --out out.toml
+$ shallows import t.txt --on incast.toml --out out.toml
 $ cat out.toml

@@ -1,19 +1,11 @@
 # A workload without its number of ranks has all hosts.
 # numbers: those of the files, in the units of a scenario.
-$ cat > star.toml <<END
-
-duration = "5ms"
-cc = "dcqcn"
-topology = { kind = "star", hosts = 8, rate = "400Gbps", rtt = "4us" }
-network = { pfc = true, mtu = "4096B" }
-traffic = [{ kind = "incast", senders = 2 }]
-END
 $ cat > w.txt <<END
 HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 4
 1
 embedding -1 1000 BROADCAST 16384 1 NONE 0 1 NONE 0 1
 END
-$ shallows import w.txt --on star.toml --out w.toml
+$ shallows import w.txt --on incast.toml --out w.toml
 $ cat w.toml
 $ cat > six.toml <<END
 

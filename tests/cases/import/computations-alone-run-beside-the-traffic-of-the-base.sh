@@ -5,15 +5,7 @@ num_ranks 2
 rank 0 { a: calc 1000 }
 rank 1 { b: calc 2000 }
 END
-$ cat > star.toml <<END
-
-duration = "5ms"
-cc = "dcqcn"
-topology = { kind = "star", hosts = 8, rate = "400Gbps", rtt = "4us" }
-network = { pfc = true, mtu = "4096B" }
-traffic = [{ kind = "incast", senders = 2 }]
-END
-$ shallows import calc.goal --on star.toml --out out.toml
+$ shallows import calc.goal --on incast.toml --out out.toml
 $ cat out.toml
 $ numbers out.toml computations:start_us computations:finish_us
 $ cat > calc.goal <<END
@@ -21,4 +13,4 @@ num_ranks 2
 rank 0 { a: calc 0 }
 rank 1 { b: calc 0 }
 END
-$ shallows import calc.goal --on star.toml --out out.toml
+$ shallows import calc.goal --on incast.toml --out out.toml

@@ -32,14 +32,6 @@ BUFFER_SIZE 32
 NEW_KEY 7
 RP_TIMER 300
 END
-$ cat > star.toml <<END
-
-duration = "5ms"
-cc = "dcqcn"
-topology = { kind = "star", hosts = 8, rate = "400Gbps", rtt = "4us" }
-network = { pfc = true, mtu = "4096B" }
-traffic = [{ kind = "incast", senders = 2 }]
-END
 $ shallows import mix/config.txt --out out.toml
 $ cat out.toml
 $ cat out.flow.csv

@@ -6,19 +6,11 @@ Nodes 8
 2->1 start 5 size 0
 3->4 start 0 size 1000
 END
-$ cat > star.toml <<END
-
-duration = "5ms"
-cc = "dcqcn"
-topology = { kind = "star", hosts = 8, rate = "400Gbps", rtt = "4us" }
-network = { pfc = true, mtu = "4096B" }
-traffic = [{ kind = "incast", senders = 2 }]
-END
-$ shallows import a.cm --on star.toml --time-unit us --out out.toml
+$ shallows import a.cm --on incast.toml --time-unit us --out out.toml
 $ cat out.toml
 $ cat out.a.csv
-$ sed -i -e '2c\duration = "until-done"' star.toml
-$ shallows import a.cm --on star.toml --time-unit us --out done.toml
+$ sed -i -e '1c\duration = "until-done"' incast.toml
+$ shallows import a.cm --on incast.toml --time-unit us --out done.toml
 $ cat done.toml
 $ cat done.a.csv
 $ sed -i -e '2c\0->1 id 1 start 0 size 0 send_done_trigger 1' -e '3c\1->2 trigger 1 size 5' -e '4c\trigger id 1 oneshot' a.cm
@@ -69,4 +61,4 @@ to = [
 start = "5us"
 jitter = "0s"
 END
-$ shallows import a.cm --on star.toml --out out.toml
+$ shallows import a.cm --on incast.toml --out out.toml

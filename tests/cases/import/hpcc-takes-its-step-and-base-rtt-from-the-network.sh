@@ -31,14 +31,6 @@ KMIN_MAP 2 25000000000 100 100000000000 400
 PMAX_MAP 2 25000000000 0.2 100000000000 0.2
 BUFFER_SIZE 32
 END
-$ cat > star.toml <<END
-
-duration = "5ms"
-cc = "dcqcn"
-topology = { kind = "star", hosts = 8, rate = "400Gbps", rtt = "4us" }
-network = { pfc = true, mtu = "4096B" }
-traffic = [{ kind = "incast", senders = 2 }]
-END
 $ shallows import mix/config.txt --out out.toml
 $ cat out.toml
 $ cat out.flow.csv

@@ -1,14 +1,6 @@
 # Remarks of a configuration are skipped.
 # numbers: those of the files, in the units of a scenario. The simulator skips words that it does not know: a key
 # behind // is none.
-$ cat > star.toml <<END
-
-duration = "5ms"
-cc = "dcqcn"
-topology = { kind = "star", hosts = 8, rate = "400Gbps", rtt = "4us" }
-network = { pfc = true, mtu = "4096B" }
-traffic = [{ kind = "incast", senders = 2 }]
-END
 $ shallows import mix/config.txt --out out.toml
 $ cat out.toml
 $ cat out.flow.csv

@@ -10,15 +10,7 @@ $ cat > shares.txt <<END
 10000 0.5
 30000 1
 END
-$ cat > star.toml <<END
-
-duration = "5ms"
-cc = "dcqcn"
-topology = { kind = "star", hosts = 8, rate = "400Gbps", rtt = "4us" }
-network = { pfc = true, mtu = "4096B" }
-traffic = [{ kind = "incast", senders = 2 }]
-END
-$ shallows import shares.txt --on star.toml --load 0.05 --out shares.toml
+$ shallows import shares.txt --on incast.toml --load 0.05 --out shares.toml
 $ cat shares.toml
 $ cat > shares.toml <<END
 # Saved by shallows import.
@@ -75,5 +67,5 @@ to = [
     "h7",
 ]
 END
-$ shallows import percent.txt --on star.toml --load 0.05 --out percent.toml
+$ shallows import percent.txt --on incast.toml --load 0.05 --out percent.toml
 $ cat percent.toml

@@ -4,14 +4,6 @@ $ cat > f.txt <<END
 1
 0 1 3 100 1000000 2
 END
-$ cat > star.toml <<END
-
-duration = "5ms"
-cc = "dcqcn"
-topology = { kind = "star", hosts = 8, rate = "400Gbps", rtt = "4us" }
-network = { pfc = true, mtu = "4096B" }
-traffic = [{ kind = "incast", senders = 2 }]
-END
 $ cat > t.txt <<END
 3 1 1 2
 2
