@@ -12,8 +12,11 @@ export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 # The core for `make run` and for tests is built quickly; tests/test_fingerprints.py holds its fingerprints to those of the release
-# build, which the wheel, `make counts`, `make peers` and `make bench` use.
+# build, which the wheel, `make peers` and `make bench` use.
 PROFILE ?= quick
+# How the core of a wheel is built. `make wheel CORE=quick` tries one with the core of `make build`, since to optimise across crates
+# takes five minutes of processor time.
+CORE ?= release
 
 .PHONY: run sweep build release test test-rust test-python landing lint papers kernel docs notebooks gallery judged site types thorough repository suites \
     new-algorithm counts soak wheel wheels loom oldest-rust live nightly attack soak-attach mutants generated bench peers advisories audit-tools locks \
@@ -114,15 +117,18 @@ loom:
 bench: build
 	$(BIN)/python bench/paired.py --rounds 3
 
-# Instructions per packet-hop against bench/scenarios.toml. Needs valgrind, and says so if it is missing.
-counts: release
-	PYTHONPATH=target/release-package $(BIN)/python bench/instructions.py
+# Instructions per packet-hop of the core of `make build` against bench/scenarios.toml. Needs valgrind, and says so if it is missing.
+counts: build
+	$(BIN)/python bench/instructions.py
 
 # A wheel in dist/ for Linux with glibc 2.34 or later and Python 3.11 or later, and its package in target/release-package. The core
 # is built with a profile of itself if llvm-profdata is installed: faster, with the same results.
+BUILD_release = $(BIN)/python bench/guided.py build --release
+BUILD_quick = $(BIN)/maturin build --profile quick
+MOST_BYTES_quick = 4500000
 release: .venv/ready
 	rm -rf dist target/release-package
-	$(HEARTBEAT) $(BIN)/python packaging/backend.py $(BIN)/python bench/guided.py build --release --locked --out dist
+	$(HEARTBEAT) $(BIN)/python packaging/backend.py $(BUILD_$(CORE)) --locked --out dist
 	$(BIN)/python -m zipfile --extract dist/*.whl target/release-package
 
 # What a release publishes, in dist/release: the source distribution, and wheels for Linux with glibc 2.28 or later on x86-64 and
@@ -144,7 +150,7 @@ wheels: .venv/release-ready
 
 # Tries the wheel in an environment with Python alone, and holds its fingerprints to those of the other builds.
 wheel: release .venv/test-ready
-	tests/wheel.sh dist/*.whl
+	tests/wheel.sh dist/*.whl $(MOST_BYTES_$(CORE))
 	PYTHONPATH=target/release-package $(BIN)/python -m pytest tests/test_fingerprints.py
 
 # Known vulnerabilities of the locked dependencies, by the databases of RustSec and PyPI, or why they could not be asked (status 77).

@@ -1,4 +1,4 @@
-"""The release build gives the fingerprints that the debug build gave: crates/sim/tests/dumbbell.rs."""
+"""The installed core gives the fingerprints that the debug build gave: crates/sim/tests/dumbbell.rs."""
 
 from pathlib import Path
 
