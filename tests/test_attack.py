@@ -22,6 +22,7 @@ def test_attacks_find_nothing(tmp_path, attack, count):
     assert len([*attack(tmp_path, random.Random(1), count)]) == count
 
 
+@pytest.mark.thorough
 def test_forged_shards_and_results_change_nothing_outside(tmp_path):
     """One of each kind. `make attack` has 2,000, from a new seed that it prints."""
     outcomes = [*forged.attack(tmp_path, random.Random(3), len(forged.FORGERIES))]

@@ -76,6 +76,7 @@ AGAIN = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("words", AGAIN[:4], ids=" ".join)
 def test_code_of_a_result_from_elsewhere_does_not_run(place, words):
     assert ran(place, "run", "a.toml", "--cc", "./mine.py:Aimd", "--out", "out")[::2] == (0, True)
@@ -100,6 +101,7 @@ def test_a_page_of_a_result_from_elsewhere_does_not_run_its_code(place):
     assert "Python code that you trust" in said
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("edited", ["mine.py", "helper.py"])
 def test_edited_code_is_not_the_code_that_was_trusted(place, edited):
     """A result has a copy of its code, so that only an edited copy is another code."""
@@ -114,6 +116,7 @@ def test_edited_code_is_not_the_code_that_was_trusted(place, edited):
         assert "has changed" in said
 
 
+@pytest.mark.thorough
 def test_a_scenario_names_no_code_that_runs_by_itself(place):
     (place / "sweep.toml").write_text(
         SCENARIO.format(cc='cc = "reno"') + '[sweep]\ncc = ["mine.py:Aimd"]\nseeds = 1\n'
@@ -157,6 +160,7 @@ def test_an_edited_helper_is_imported_again(place):
     assert window() != first
 
 
+@pytest.mark.thorough
 def test_a_sweep_does_not_reuse_runs_of_an_edited_helper(place):
     def runs():
         words = ["sweep", "a.toml", "--cc", "./mine.py:Aimd", "--workers", "1", "--out", "swept"]
@@ -308,6 +312,7 @@ def test_code_of_the_record_loads_no_other_file(place, processes, name):
     assert not (place / "edited").exists()
 
 
+@pytest.mark.thorough
 def test_a_sweep_does_not_reuse_runs_of_a_helper_named_like_a_module(place):
     def runs():
         words = ["sweep", "a.toml", "--cc", "./mine.py:Aimd", "--workers", "1", "--out", "swept"]
