@@ -125,7 +125,7 @@ counts: build
 # is built with a profile of itself if llvm-profdata is installed: faster, with the same results.
 BUILD_release = $(BIN)/python bench/guided.py build --release
 BUILD_quick = $(BIN)/maturin build --profile quick
-MOST_BYTES_quick = 4500000
+TRY_quick = 4500000 core
 release: .venv/ready
 	rm -rf dist target/release-package
 	$(HEARTBEAT) $(BIN)/python packaging/backend.py $(BUILD_$(CORE)) --locked --out dist
@@ -150,7 +150,7 @@ wheels: .venv/release-ready
 
 # Tries the wheel in an environment with Python alone, and holds its fingerprints to those of the other builds.
 wheel: release .venv/test-ready
-	tests/wheel.sh dist/*.whl $(MOST_BYTES_$(CORE))
+	tests/wheel.sh dist/*.whl $(TRY_$(CORE))
 	PYTHONPATH=target/release-package $(BIN)/python -m pytest tests/test_fingerprints.py
 
 # Known vulnerabilities of the locked dependencies, by the databases of RustSec and PyPI, or why they could not be asked (status 77).

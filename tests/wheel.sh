@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs a wheel into an empty environment and uses it as its users do, in a folder of its own.
+# tests/wheel.sh WHEEL [MOST_BYTES [core]]: installs a wheel into empty environments and uses it as its users do, in a folder of its
+# own. `core`: only into one without libraries for figures and fluid models, whose installation takes most of the time.
 set -euo pipefail
 wheel=$(realpath "$1")
 tests=$(dirname "$(realpath "$0")")
@@ -31,6 +32,8 @@ done
 core/bin/pip install --quiet --no-deps --force-reinstall --no-index --find-links "$(dirname "$wheel")" shallows
 ! core/bin/shallows run dctcp-40 --plot 2> error || { echo "a figure without matplotlib"; exit 1; }
 grep -q 'pip install "shallows\[plot\]"' error || { cat error; exit 1; }
+
+if [ "${3-}" = core ]; then exit; fi
 
 # What figures need beside Python itself, with pip and all that pip compiles.
 "$python" -m venv plot
