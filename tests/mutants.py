@@ -105,9 +105,9 @@ class Row:
     found: dict[str, str] = field(default_factory=dict[str, str])
     """For each commit the suite and the test that failed, `SURVIVED`, or `NOT_COMPILED`."""
 
-    def counts(self, commit: str) -> bool:
-        """False for a mutation that does not compile or changes nothing."""
-        return self.found.get(commit) != NOT_COMPILED and not self.equal
+    def counts(self) -> bool:
+        """False for a mutation that does not compile, on any commit, or changes nothing."""
+        return NOT_COMPILED not in self.found.values() and not self.equal
 
 
 def draws(tree: Path, kind: str, dice: random.Random) -> Iterator[Row]:
@@ -153,7 +153,7 @@ class Table:
 
     def summary(self, commit: str) -> tuple[int, int]:
         """How many mutations were found on a commit, and of how many."""
-        judged = [row.found[commit] for row in self.rows if row.counts(commit) and commit in row.found]
+        judged = [row.found[commit] for row in self.rows if row.counts() and commit in row.found]
         return sum(verdict != SURVIVED for verdict in judged), len(judged)
 
 
@@ -172,7 +172,7 @@ def main() -> int:
     clone = Clone(given.folder / "tree", given.commit)
     if given.again:
         for row in table.rows:
-            if row.counts(clone.commit):
+            if row.counts():
                 judge(clone, table, row)
     else:
         wanted = COUNTS | {kind: int(count) for kind, count in (part.split("=") for part in given.count)}
@@ -181,7 +181,7 @@ def main() -> int:
             while judged < count:
                 row = table.row(next(drawn))
                 judge(clone, table, row)
-                judged += row.counts(clone.commit)
+                judged += row.counts()
     found, judged = table.summary(clone.commit)
     print(f"found {found} of {judged}")
     return found < LEAST * judged
