@@ -189,7 +189,7 @@ newcomer.claim(
         ),
         *(near(f"share after 10 ms, {n} others", 1.0, by=0.15, order=True, read="derived", source="C/N") for n in NEW),
     ],
-    mutation=Mutation({"input:w_min": 0.0005}, "share after 10 ms, 4 others"),
+    mutation=Mutation({"input:w_min": 0.1}, "round trips to a quarter, 11 others"),
     check=True,
     differs="In packets losses show a period late and the weights are in phase only by chance.",
 )  # fmt: skip
