@@ -97,29 +97,41 @@ def topology(text):
     return sorted(found), ["all from line"] if rest else []
 
 
+PETABYTE = 10**15
+
+
 def flows(text):
-    """Flows (src, dst, bytes, start in ps) of the HPCC simulator."""
+    """Flows (src, dst, bytes, start in ps) of the HPCC simulator; 0 bytes are without an end."""
     (count, *_), *rows = lines(text)
     found = []
     for row in rows[: number(count)]:
         src, dst, _, *_, size, start = row
         if len(row) not in (5, 6):
             raise ValueError("columns")
-        found.append((number(src), number(dst), number(size), round(float(start) * 1e12)))
+        endless = number(size) > PETABYTE
+        found.append((number(src), number(dst), 0 if endless else number(size), round(float(start) * 1e12)))
     if len(found) < number(count):
         raise ValueError("flows")
     rest = [f"{len(rows) - number(count)} lines behind"] if len(rows) > number(count) else []
+    rest += ["more than 1 PB"] if any(not size for _, _, size, _ in found) else []
     rest += ["priority groups"] if len({row[2] for row in rows[: number(count)]}) > 1 else []
     return found, rest + (["it announces 0 flows"] if not found else [])
 
 
 def sizes(text):
-    """Points (bytes, share) of a distribution."""
-    points = [tuple(map(float, words)) for words in lines(text)]
+    """Points (bytes, share) of a distribution, whose mean may come first: then only the sizes themselves occur."""
+    rows = lines(text)
+    mean = rows.pop(0) if len(rows[0]) == 1 else []
+    points = [tuple(map(float, words)) for words in rows]
+    if mean:
+        shares = [0.0, *(share for _, share in points)]
+        points = [
+            (size, of) for (size, share), before in zip(points, shares, strict=False) for of in (before, share)
+        ]
     if any(len(point) != 2 for point in points) or points != sorted(points):
         raise ValueError("points")
     most = {1.0: 1, 100.0: 100}[points[-1][1]]
-    return [(size, share / most) for size, share in points], []
+    return [(size, share / most) for size, share in points], mean
 
 
 CONFIG = {
@@ -270,7 +282,8 @@ def switch(text):
     thresholds = [int(wred.get(f"green_{field}", "100")) for field in fields]
     if thresholds[2] == 0 or thresholds[0] == thresholds[1]:  # no marks up to the second, then all
         thresholds = [thresholds[1], thresholds[1], 100]
-    (port,) = tables["PORT_QOS_MAP"].values()
+    # Without the table, groups with headroom are those with PFC.
+    (port,) = tables.get("PORT_QOS_MAP", {"": {"pfc_enable": "3"}}).values()
     sizes = buffer.get("xoff", "0"), buffer["static_th"], buffer.get("xon_offset") or buffer["static_th"]
     headroom, threshold, offset = map(int, sizes)
     unknown += ["xon_offset = 0"] if threshold and not offset else []

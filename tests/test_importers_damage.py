@@ -187,7 +187,7 @@ def topology(text):
 
 def flows(text):
     parts = parts_of(text, "f.txt")
-    return messages(parts), parts.left_out
+    return messages(parts), [*parts.left_out, *parts.assumed]
 
 
 def sizes(text):
