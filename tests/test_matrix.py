@@ -19,7 +19,10 @@ from shallows.scenario import Scenario
 from shallows.topology import KINDS
 from shallows.units import RATE, TIME
 
-NEWER = ("swift", "swift-roce", "hpcc-roce", "rccc", "nscc", "powertcp", "theta-powertcp", "mrc")
+NEWER = (
+    *("swift", "swift-roce", "hpcc-roce", "rccc", "nscc", "powertcp", "theta-powertcp", "mrc"),
+    *("prague", "bbr3"),
+)
 """They come last, so that the others keep their topologies and frames."""
 ALGORITHMS = [
     row["name"] for row in catalog() if row["name"] not in ("fixed", "external", *NEWER)
@@ -48,20 +51,27 @@ def combinations():
     ]
 
 
-def settling_ps(used, frames, rtt_ps):
+def settling_ps(used, frames, frame_bits, rtt_ps):
     """Picoseconds that senders need to settle, of RoCE after all have begun at the link rate.
 
     Swift adds `ai` packets in each round trip, from ten packets to a share of the BDP, which has `frames`;
     half as long again is allowed. DCQCN's alpha falls by g in each tau. TIMELY falls to its least rate, and
     then adds delta with every segment, but once a round trip at most: its rate grows e times in seg / delta,
     and a quarter of the link, which is 250 deltas, takes e**5.5 or 250 round trips. Twice and three times as
-    long are allowed.
+    long are allowed. Prague grows by a packet a virtual round trip for a while, which is longer at higher
+    rates, and then e times in reference_rtt / growth_queue of these; twice as long is allowed for a window.
     """
     given = used.parameters
     if used.name.startswith("swift"):
         return 1.5 * rtt_ps * frames / FLOWS / given["ai"]
     if used.name == "dcqcn":
         return 10**12 * given["tau"] / given["g"]
+    if used.name == "prague":
+        trip_ps = max(10**12 * given["reference_rtt"], rtt_ps)
+        rate_bps = frames * frame_bits * 10**12 / rtt_ps / FLOWS
+        wait = given["growth_wait"] + rate_bps / given["growth_rate"]
+        grows = given["reference_rtt"] / given["growth_queue"] * np.log(max(frames, 2))
+        return trip_ps * (wait + 2 * grows)
     if used.name not in LOSSLESS:
         return 0
     return 10**12 * (10 * 8 * given["seg"] / given["delta"] + 750 * given["d_min_rtt"])
@@ -77,7 +87,8 @@ def measured(kind, cc, rate, frame):
     scale = Scale.of(plain.graph, plain.mtu)
     port_bps = int(scale.port_bps.min())
     frame_ps = plain.mtu * 8 * 10**12 // port_bps
-    settling = settling_ps(plain.algorithms[0], scale.in_flight(port_bps) / plain.mtu, scale.rtt_ps)
+    frames = scale.in_flight(port_bps) / plain.mtu
+    settling = settling_ps(plain.algorithms[0], frames, 8 * plain.mtu, scale.rtt_ps)
     half_ps = int(max(400 * scale.rtt_ps, 4000 * frame_ps, settling))
     last = plain.graph.hosts - 1
     whole = Scenario(
@@ -102,6 +113,9 @@ def least_share(cc, bdp_frames):
         # HULL's virtual queue drains at 95 % of the rate, and DCTCP on its marks leaves more of a long path
         # idle. Inigo leaves 6 to 14 % unused with one to five flows, and so does an independent simulation
         # (inigo.rs).
+        return 0.85
+    if cc == "prague":
+        # It acts once in a virtual round trip of 100 us, on marks of shorter paths: .88 in one of eight.
         return 0.85
     if bdp_frames < 10:
         # RCP: alpha (C - y) = beta Q / d, so a frame that waits or is being sent costs half of it over C d.
@@ -144,12 +158,20 @@ def remedy(warning):
 @pytest.mark.nightly
 @pytest.mark.parametrize(("kind", "cc", "rate", "frame"), combinations())
 def test_defaults_hold_for_every_network(kind, cc, rate, frame):
+    """Four flows of one start without delays that vary can share unequally, of which the run warns.
+
+    BBRv3 sends above the link's rate until 2 % of a round trip are lost (draft, section 5.3.3).
+    """
     share, queue, bdp, spurious, warnings, scenario = measured(kind, cc, rate, frame)
     assert share >= least_share(cc, bdp / scenario.mtu)
     assert queue < longest_queue(scenario, bdp, RATE.parse(rate)) or cc not in SHORT_QUEUES
     assert spurious < 1e-3
     starved = [text for text in warnings if "less than a tenth of their fair share" in text]
-    assert warnings == starved
+    unequal = [text for text in warnings if "no seed shows how shares depend on delays" in text]
+    lossy = [
+        text for text in warnings if cc == "bbr3" and re.match(r"\d+ packets were (dropped|sent again)", text)
+    ]
+    assert sorted(warnings) == sorted(starved + unequal + lossy)
     for text in starved:  # what starves them is not a default: it goes with the cause that the warning names
         assert sh.run(scenario, overrides=remedy(text)).summary["warnings"] == []
 

@@ -166,7 +166,19 @@ def _far_above_losses(answer: "Answer", again: int, sent: str) -> list[str]:
         key = "pfc of its class" if answer.scenario.classes else "network.pfc"
         instead = "" if paused(answer.scenario) else f"; {key} = true prevents losses"
         return [f"{said}: receivers of RoCE discard what follows a loss{instead}"]
+    if (timeouts := _of_lost_repairs(answer)) > 0:
+        return [
+            f"{said}: in {timeouts} timeouts a packet that was sent again was lost as well, and all that was "
+            "on the way is sent once more; a larger network.buffer prevents the losses"
+        ]
     return [f"{said}: the others only waited, {_waits(answer)}"]
+
+
+def _of_lost_repairs(answer: "Answer") -> int:
+    """Timeouts in a run whose queues are too short for one: the packet was lost, and so was its repair."""
+    columns, least_us = answer.flow_columns, answer.scenario.hosts.rto_min / 1e6
+    waited = np.nanmax(columns["srtt_max_us"], initial=0.0) >= least_us
+    return 0 if waited else int(columns["timeouts"].sum())
 
 
 def _several_paths(answer: "Answer") -> bool:
