@@ -119,15 +119,14 @@ def flows(text):
 
 
 def sizes(text):
-    """Points (bytes, share) of a distribution, whose mean may come first: then only the sizes themselves occur."""
+    """Points (bytes, share) of a distribution; behind a mean, only the sizes themselves occur."""
     rows = lines(text)
     mean = rows.pop(0) if len(rows[0]) == 1 else []
     points = [tuple(map(float, words)) for words in rows]
     if mean:
         shares = [0.0, *(share for _, share in points)]
-        points = [
-            (size, of) for (size, share), before in zip(points, shares, strict=False) for of in (before, share)
-        ]
+        steps = zip(points, shares, strict=False)
+        points = [(size, of) for (size, share), before in steps for of in (before, share)]
     if any(len(point) != 2 for point in points) or points != sorted(points):
         raise ValueError("points")
     most = {1.0: 1, 100.0: 100}[points[-1][1]]
