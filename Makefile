@@ -14,9 +14,16 @@ unexport PYTHONDONTWRITEBYTECODE
 # The core for `make run` and for tests is built quickly; tests/test_fingerprints.py holds its fingerprints to those of the release
 # build, which the wheel, `make peers` and `make bench` use.
 PROFILE ?= quick
-# How the core of a wheel is built. `make wheel CORE=quick` tries one with the core of `make build`, since to optimise across crates
-# takes five minutes of processor time.
+# How the core of a wheel is built: release, with a profile of itself if llvm-profdata is installed (faster, with the same results), or
+# quick, as `make build` does, since to optimise across crates takes five minutes of processor time.
 CORE ?= release
+BUILD_release = $(BIN)/python bench/guided.py build --release
+BUILD_quick = $(BIN)/maturin build --profile quick
+# The further words of tests/wheel.sh: a quick core is larger, and its wheel is tried without libraries for figures and fluid models.
+TRY_quick = 4500000 core
+ifeq ($(BUILD_$(CORE)),)
+$(error CORE=$(CORE): expected release or quick)
+endif
 
 .PHONY: run sweep build release test test-rust test-python landing lint papers kernel docs notebooks gallery judged site types thorough repository suites \
     new-algorithm counts soak wheel wheels loom oldest-rust live nightly attack soak-attach mutants generated bench peers advisories audit-tools locks \
@@ -121,11 +128,7 @@ bench: build
 counts: build
 	$(BIN)/python bench/instructions.py
 
-# A wheel in dist/ for Linux with glibc 2.34 or later and Python 3.11 or later, and its package in target/release-package. The core
-# is built with a profile of itself if llvm-profdata is installed: faster, with the same results.
-BUILD_release = $(BIN)/python bench/guided.py build --release
-BUILD_quick = $(BIN)/maturin build --profile quick
-TRY_quick = 4500000 core
+# A wheel in dist/ for Linux with glibc 2.34 or later and Python 3.11 or later, and its package in target/release-package.
 release: .venv/ready
 	rm -rf dist target/release-package
 	$(HEARTBEAT) $(BIN)/python packaging/backend.py $(BUILD_$(CORE)) --locked --out dist
