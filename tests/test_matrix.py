@@ -155,8 +155,19 @@ def remedy(warning):
     return {key: tomllib.loads(f"value = {value}")["value"]}
 
 
+FAULTS = [
+    ("fat-tree", "mrc", "25Gbps", "9000B"),
+    ("leaf-spine", "mrc", "800Gbps", "9000B"),
+    ("graph", "mrc", "1Gbps", "1500B"),
+]
+"""Networks in which defaults do not hold: MRC sends up to a third again, or has a queue of more than 3 BDP."""
+
+
 @pytest.mark.nightly
-@pytest.mark.parametrize(("kind", "cc", "rate", "frame"), combinations())
+@pytest.mark.parametrize(
+    ("kind", "cc", "rate", "frame"),
+    [*combinations(), *(pytest.param(*row, marks=pytest.mark.xfail(strict=True)) for row in FAULTS)],
+)
 def test_defaults_hold_for_every_network(kind, cc, rate, frame):
     """Four flows of one start without delays that vary can share unequally, of which the run warns.
 
