@@ -169,7 +169,7 @@ def _far_above_losses(answer: "Answer", again: int, sent: str) -> list[str]:
     if (timeouts := _of_lost_repairs(answer)) > 0:
         return [
             f"{said}: in {timeouts} timeouts a packet that was sent again was lost as well, and all that was "
-            "on the way is sent once more; a larger network.buffer prevents the losses"
+            "on the way was sent once more; a larger network.buffer prevents the losses"
         ]
     return [f"{said}: the others only waited, {_waits(answer)}"]
 
