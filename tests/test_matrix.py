@@ -160,7 +160,7 @@ FAULTS = [
     ("leaf-spine", "mrc", "800Gbps", "9000B"),
     ("graph", "mrc", "1Gbps", "1500B"),
 ]
-"""Networks in which defaults do not hold: MRC sends up to a third again, or has a queue of more than 3 BDP."""
+"""Networks in which defaults do not hold: MRC sends up to a third again, or a queue above 3 BDP."""
 
 
 @pytest.mark.nightly
