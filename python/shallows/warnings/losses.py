@@ -175,7 +175,7 @@ def _far_above_losses(answer: "Answer", again: int, sent: str) -> list[str]:
 
 
 def _of_lost_repairs(answer: "Answer") -> int:
-    """Timeouts in a run whose queues are too short for one: the packet was lost, and so was its repair."""
+    """The timeouts of a run without a smoothed round trip of `hosts.rto_min`: no packet waited so long."""
     columns, least_us = answer.flow_columns, answer.scenario.hosts.rto_min / 1e6
     waited = np.nanmax(columns["srtt_max_us"], initial=0.0) >= least_us
     return 0 if waited else int(columns["timeouts"].sum())
