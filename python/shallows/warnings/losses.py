@@ -129,11 +129,12 @@ def many_losses(answer: "Answer") -> list[str]:
     if needless:
         return needless
     if again >= max(RESENT_PACKETS, RESENT_SHARE * (again + first)):
-        trimmed = int(answer.answer["ports"]["trimmed"].sum())
-        if 2 * trimmed > again:
+        if _are_trimmed(answer, again):
+            trimmed = int(answer.answer["ports"]["trimmed"].sum())
+            since = " after the warm-up" if answer.warmup_ps else ""
             return [
-                f"{sent}, because ports trimmed {trimmed}, and links of their hosts were busy: this run "
-                "measures the repair of losses; let hosts send to different receivers at a time"
+                f"{sent}, because ports trimmed {trimmed}{since}, and links of their hosts were busy: this "
+                "run measures the repair of losses; let hosts send to different receivers at a time"
             ]
         return [f"{sent}: this run measures the repair of losses"]
     return _more_drops_than_theory(answer) or _mostly_dropped(answer)
@@ -145,12 +146,20 @@ def _that_repair(answer: "Answer") -> "Flags":
     Where packets are trimmed, a packet that is sent again costs nothing unless the link of its host is busy.
     """
     flows, nics = answer.flow_columns, answer.network.is_nic
-    again, trimmed = int(flows["retransmits"].sum()), int(answer.answer["ports"]["trimmed"].sum())
-    if 2 * trimmed <= again:
+    if not _are_trimmed(answer, int(flows["retransmits"].sum())):
         return np.ones(len(flows["retransmits"]), bool)
     busy = np.zeros(answer.network.hosts)  # stays 0 where nothing was measured
     np.fmax.at(busy, answer.network.link_from[nics], answer.port_columns["utilization"][nics])
     return busy[flows["src"].codes] >= BUSY
+
+
+def _are_trimmed(answer: "Answer", again: int) -> bool:
+    """Whether ports trimmed most of the packets that were sent `again` in the whole run.
+
+    The warm-up, whose trims are not counted, is taken to trim as many in each second as what follows.
+    """
+    whole_ps, counted_ps = answer.ended_ps, answer.ended_ps - answer.warmup_ps
+    return 2 * int(answer.answer["ports"]["trimmed"].sum()) * whole_ps > again * counted_ps
 
 
 def _far_above_losses(answer: "Answer", again: int, sent: str) -> list[str]:
