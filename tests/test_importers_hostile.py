@@ -128,16 +128,18 @@ def test_time_grows_with_the_file_alone(folder, name, text):
 @pytest.mark.nightly
 @pytest.mark.parametrize(("name", "text"), GROWTH.values(), ids=GROWTH)
 def test_a_million_lines_take_less_than_fifteen_times_as_long_as_a_tenth_of_them(folder, name, text):
+    """A tenth is read before and after them, since other work on the core slows what is beside it."""
+
     def once_s(n):
         Path(name).write_text(text(n))
         begin = time.process_time()
         read_any(Path(name))
         return time.process_time() - begin
 
-    ten_thousand, more, million = map(once_s, (10_000, 100_000, 1_000_000))
+    ten_thousand, more, million, again = map(once_s, (10_000, 100_000, 1_000_000, 100_000))
     assert ten_thousand < 1
     assert more < 15 * ten_thousand
-    assert million < 15 * more
+    assert million < 15 * max(more, again)
 
 
 @pytest.mark.parametrize("name", ["a.cm", "a.topo", "a.goal", "a.csv", "a.0.json", "a.0.et", "f.txt"])
