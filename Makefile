@@ -107,7 +107,7 @@ mutants: build .venv/test-ready
 
 # 200 random sequences of attach, rename, another namespace, kill -9 and detach. About three minutes, as root.
 soak-attach: build live
-	SHALLOWS_SOAK=1 $(BIN)/python -m pytest tests/test_kernel.py -k random_orders
+	SHALLOWS_SOAK=1 $(BIN)/python -m pytest tests/test_kernel.py -m kernel -k random_orders
 
 # Random scenarios, valid, damaged and hostile, for hours, from a new seed that is printed. SOAK_SECONDS=60 runs a minute,
 # SOAK="--seed 7 --count 100" the first hundred of a seed, SOAK="--grammar lawful" valid ones, under every oracle of
