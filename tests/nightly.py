@@ -64,7 +64,7 @@ PARTS = {
             pytest("tests/fluid tests/test_wire.py tests/test_wire_[!b]*.py"),
         ),
     ),
-    "wire": Part(20, (pytest("tests/test_wire_bands.py", ""),)),
+    "wire": Part(25, (pytest("tests/test_wire_bands.py", ""),)),
     "kernel": Part(30, (f"SHALLOWS_SOAK=1 {PYTHON} -m pytest -m kernel",)),
     "rust": Part(
         30,
@@ -83,11 +83,11 @@ PARTS = {
             "SHALLOWS_COPIES=10000 cargo test --locked --release --package shallows-sim copies_take",
         ),
     ),
-    "oracles": Part(75, (soak("lawful", 5000, "--why"),)),
+    "oracles": Part(65, (soak("lawful", 5000, "--why"),)),
     "soak": Part(20, (soak("scenarios", 5000),)),
     "soak-schema": Part(15, (soak("schema", 2000),)),
     "attack": Part(
-        55,
+        45,
         (f"cd tests && ../{PYTHON} -m attack --seed {{seed}} --seconds {{seconds}} --state {{state}}.json",),
     ),
     "attach": Part(5, ("make soak-attach",)),
@@ -102,9 +102,9 @@ PARTS = {
     "seeds": Part(
         25, tuple(f"{PYTHON} -m validation report --quick --seed-set {other}" for other in (0, 1, 2))
     ),
-    "peers": Part(10, ("make peers",)),
+    "peers": Part(20, ("make peers",)),
     "advisories": Part(
-        5,
+        10,
         (
             "make --silent --keep-going audit-tools; "
             f"{PYTHON} tests/advisories.py .venv/advisories/bin/pip-audit target/advisories/bin/cargo-audit",
