@@ -39,6 +39,8 @@ TRAITS = """pub const TRAITS: Traits = Traits {
         .corrected_by("mrc")
         .least_threshold(3, "tests/new_algorithm.py")
         .step("step", "tests/new_algorithm.py")
+        .ect1()
+        .probes("port_status", "value_probe")
         .reference_gbps(10)
 };
 """
@@ -167,8 +169,8 @@ def checked(copy: Path, whole: bool) -> None:
             "print(json.dumps({row['name']: row['traits'] for row in rows}))",
         )
     )
-    # records and rates return over TCP and RoCE alone
-    own = {key: value for key, value in traits[NAME].items() if key != "reads_switches"}
+    # records and rates return over TCP and RoCE alone; what a program sets takes its windows instead of MRC's
+    own = {key: value for key, value in traits[NAME].items() if key not in ("reads_switches", "is_driven")}
     pairs = {key: (value, traits["reno"][key]) for key, value in own.items()}
     if alike := [key for key, (one, other) in pairs.items() if one == other]:
         sys.exit(f"traits of {NAME} that are those of Reno: {', '.join(alike)}")
