@@ -136,6 +136,17 @@ mod tests {
         assert_eq!(reply.now, echo(false));
     }
 
+    /// The timer acknowledges what waits: the next packet is the first of two again (RFC 5681 §4.2).
+    #[test]
+    fn two_packets_after_the_timer_are_acknowledged_together() {
+        for mut receiver in [Accurate::boxed(&none(), 2), Classic::boxed(&none(), 2)] {
+            assert_eq!(receiver.on_data(Time::ZERO, &data(true)).now, None);
+            assert_eq!(receiver.on_timer(Time::ZERO), Echo { marked: true });
+            assert_eq!(receiver.on_data(Time::ZERO, &data(true)), Reply::default());
+            assert_eq!(receiver.on_data(Time::ZERO, &data(true)), Reply { earlier: None, now: echo(true) });
+        }
+    }
+
     #[test]
     fn the_classic_echo_stays_on_until_the_window_was_reduced() {
         let mut receiver = Classic::boxed(&none(), 1);
