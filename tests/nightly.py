@@ -84,10 +84,10 @@ PARTS = {
         ),
     ),
     "oracles": Part(55, (soak("lawful", 5000, "--why"),)),
-    "soak": Part(20, (soak("scenarios", 5000),)),
+    "soak": Part(15, (soak("scenarios", 5000),)),
     "soak-schema": Part(15, (soak("schema", 2000),)),
     "attack": Part(
-        35,
+        30,
         (f"cd tests && ../{PYTHON} -m attack --seed {{seed}} --seconds {{seconds}} --state {{state}}.json",),
     ),
     "attach": Part(5, ("make soak-attach",)),
@@ -95,7 +95,7 @@ PARTS = {
     "loom": Part(5, ("make loom",)),
     "oldest-rust": Part(10, ("make oldest-rust",)),
     "mutants": Part(50, (f"{PYTHON} tests/mutants.py --seed {{seed}} --count cc=4 sim=4 python=4",)),
-    "wheels": Part(20, ("make wheels", "make wheel")),
+    "wheels": Part(30, ("make wheels", "make wheel")),
     "mutations": Part(
         20, tuple(f"{PYTHON} -m validation mutations --draw 3 --seed {{seed}}{step}" for step in range(4))
     ),
