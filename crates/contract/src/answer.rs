@@ -129,8 +129,12 @@ answer! {
         dropped_in_warmup: Vec<u64>,
         /// Packets trimmed to their headers
         trimmed: Vec<u64>,
+        /// Packets trimmed before the end of the warm-up
+        trimmed_in_warmup: Vec<u64>,
         /// Packets lost by faults of the link: on its wire, or because it was down
         lost: Vec<u64>,
+        /// Packets lost by faults of the link before the end of the warm-up
+        lost_in_warmup: Vec<u64>,
         /// Time spent sending
         busy_ps: Vec<u64>,
         /// Number of pauses of data
@@ -405,7 +409,9 @@ impl PortColumns {
             dropped: counts(|p| p.counters.dropped),
             dropped_in_warmup: counts(|p| p.in_warmup.dropped),
             trimmed: counts(|p| p.counters.trimmed),
+            trimmed_in_warmup: counts(|p| p.in_warmup.trimmed),
             lost: counts(|p| p.counters.lost),
+            lost_in_warmup: counts(|p| p.in_warmup.lost),
             busy_ps: counts(|p| p.busy.0),
             pauses: counts(|p| p.classes.iter().map(|c| c.pauses).sum()),
             paused_ps: counts(|p| p.classes.iter().map(|c| c.paused.0).sum()),

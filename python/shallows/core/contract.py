@@ -136,7 +136,9 @@ class PortColumns(TypedDict):
     dropped: U64
     dropped_in_warmup: U64
     trimmed: U64
+    trimmed_in_warmup: U64
     lost: U64
+    lost_in_warmup: U64
     busy_ps: U64
     pauses: U64
     paused_ps: U64

@@ -278,7 +278,7 @@ class Answer:
         flow = int(match[1])
         ((forward, back),) = _core.paths(request(self.scenario), np.array([flow], np.uint32))
         ports = self.answer["ports"]
-        lost = ports["dropped"] + ports["dropped_in_warmup"] + ports["lost"]
+        lost = sum(ports[of] + ports[f"{of}_in_warmup"] for of in ("dropped", "lost"))
         worst = max([*forward, *back], key=lambda link: int(lost[link]))
         packets = "1 packet" if lost[worst] == 1 else f"{lost[worst]} packets"
         return f"; link {worst}, on the path of flow {flow}, lost {packets}" if lost[worst] else ""

@@ -54,25 +54,22 @@ def short_rto_max(answer: "Answer") -> list[str]:
     ]
 
 
-def _lost(answer: "Answer") -> int | None:
-    """Packets that ports dropped or trimmed and links lost in the whole run, as flows count timeouts.
-
-    None if links may have lost some in the warm-up, or ports trimmed some, which are not counted.
-    """
-    scenario = answer.scenario
-    if any(fault.loses and fault.at < answer.warmup_ps for fault in scenario.faults):
-        return None
-    if scenario.trims and answer.warmup_ps:
-        return None
+def _in_whole_run(answer: "Answer", *counts: str) -> int:
+    """The packets that all ports counted, of which those of the warm-up have columns of their own."""
     ports = answer.answer["ports"]
-    return sum(int(ports[of].sum()) for of in ("dropped", "dropped_in_warmup", "lost", "trimmed"))
+    return sum(int(ports[of].sum() + ports[f"{of}_in_warmup"].sum()) for of in counts)
+
+
+def _lost(answer: "Answer") -> int:
+    """Packets that ports dropped or trimmed and links lost in the whole run, as flows count timeouts."""
+    return _in_whole_run(answer, "dropped", "lost", "trimmed")
 
 
 def spurious_timeouts(answer: "Answer") -> list[str]:
     """More timeouts than lost packets: queueing was taken for loss."""
     lost, credit = _lost(answer), of_transport(answer.scenario, "credit")
     timeouts = int(answer.flow_columns["timeouts"][~credit].sum())
-    if lost is None or timeouts <= lost or short_rto_max(answer) or len(answer.answer["deadlock"]["links"]):
+    if timeouts <= lost or short_rto_max(answer) or len(answer.answer["deadlock"]["links"]):
         return []
     if starved.starved_by_priority(answer):  # a longer timeout would not give them a turn
         return []
@@ -129,12 +126,11 @@ def many_losses(answer: "Answer") -> list[str]:
     if needless:
         return needless
     if again >= max(RESENT_PACKETS, RESENT_SHARE * (again + first)):
-        if _are_trimmed(answer, again):
-            trimmed = int(answer.answer["ports"]["trimmed"].sum())
-            since = " after the warm-up" if answer.warmup_ps else ""
+        trimmed = _in_whole_run(answer, "trimmed")
+        if 2 * trimmed > again:
             return [
-                f"{sent}, because ports trimmed {trimmed}{since}, and links of their hosts were busy: this "
-                "run measures the repair of losses; let hosts send to different receivers at a time"
+                f"{sent}, because ports trimmed {trimmed}, and links of their hosts were busy: this run "
+                "measures the repair of losses; let hosts send to different receivers at a time"
             ]
         return [f"{sent}: this run measures the repair of losses"]
     return _more_drops_than_theory(answer) or _mostly_dropped(answer)
@@ -146,27 +142,18 @@ def _that_repair(answer: "Answer") -> "Flags":
     Where packets are trimmed, a packet that is sent again costs nothing unless the link of its host is busy.
     """
     flows, nics = answer.flow_columns, answer.network.is_nic
-    if not _are_trimmed(answer, int(flows["retransmits"].sum())):
+    if 2 * _in_whole_run(answer, "trimmed") <= int(flows["retransmits"].sum()):
         return np.ones(len(flows["retransmits"]), bool)
     busy = np.zeros(answer.network.hosts)  # stays 0 where nothing was measured
     np.fmax.at(busy, answer.network.link_from[nics], answer.port_columns["utilization"][nics])
     return busy[flows["src"].codes] >= BUSY
 
 
-def _are_trimmed(answer: "Answer", again: int) -> bool:
-    """Whether ports trimmed most of the packets that were sent `again` in the whole run.
-
-    The warm-up, whose trims are not counted, is taken to trim as many in each second as what follows.
-    """
-    whole_ps, counted_ps = answer.ended_ps, answer.ended_ps - answer.warmup_ps
-    return 2 * int(answer.answer["ports"]["trimmed"].sum()) * whole_ps > again * counted_ps
-
-
 def _far_above_losses(answer: "Answer", again: int, sent: str) -> list[str]:
     """Retransmissions of packets that were not lost."""
     lost = _lost(answer)
     deadlock = len(answer.answer["deadlock"]["links"])
-    if lost is None or deadlock or again < RESENT_PACKETS + RESENT_TIMES * lost:
+    if deadlock or again < RESENT_PACKETS + RESENT_TIMES * lost:
         return []
     said = f"{sent}, and {lost} were lost"
     if _several_paths(answer):
@@ -201,7 +188,7 @@ def _several_paths(answer: "Answer") -> bool:
 def _mostly_dropped(answer: "Answer") -> list[str]:
     """Drops that are a large part of all packets, whether flows repair them or not."""
     ports = answer.answer["ports"]
-    dropped = int(ports["dropped"].sum() + ports["dropped_in_warmup"].sum())
+    dropped = _in_whole_run(answer, "dropped")
     arrived = float(answer.answer["flows"]["delivered_bytes"].sum()) / answer.scenario.frame.payload
     enough = max(RESENT_PACKETS, RESENT_SHARE * (dropped + arrived))
     if dropped < enough or of_transport(answer.scenario, "credit").any():
@@ -214,7 +201,7 @@ def _mostly_dropped(answer: "Answer") -> list[str]:
 def dropped_in_spite_of_pauses(answer: "Answer") -> list[str]:
     """Drops in a network whose pauses should prevent them, because the memory behind a pause is short."""
     scenario = answer.scenario
-    dropped = sum(int(answer.answer["ports"][of].sum()) for of in ("dropped", "dropped_in_warmup"))
+    dropped = _in_whole_run(answer, "dropped")
     pauses = {queue.key: queue.pauses for queue in paused(scenario) if queue.pauses}
     watched = next(((key, one.watchdog) for key, one in pauses.items() if one.watchdog), None)
     if dropped and watched and not scenario.classes:
@@ -239,7 +226,7 @@ def long_timeouts(answer: "Answer") -> list[str]:
         return []
     waited_us: F64 = answer.flow_columns["timeout_wait_us"]
     lost = _lost(answer)
-    if not waited_us.any() or (lost is not None and answer.flow_columns["timeouts"].sum() > 2 * lost):
+    if not waited_us.any() or answer.flow_columns["timeouts"].sum() > 2 * lost:
         return []
     hosts, flow = answer.scenario.hosts, int(np.argmax(waited_us))
     key = "rto_min" if of_algorithms(answer.scenario, "hosts.rto_min")[flow] else "rto_initial"
