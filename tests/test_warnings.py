@@ -95,3 +95,18 @@ def test_flows_over_several_queues_are_not_in_step():
     rates, times = run.flows.goodput_gbps, run.flows.srtt_mean_us
     assert rates.max() / rates.min() > 1.5 * (times.max() / times.min()) ** 2
     assert not [text for text in run.summary["warnings"] if "in step" in text]
+
+
+def test_the_whole_run_has_what_a_run_without_a_warm_up_counts():
+    """A warm-up changes no packet. What is trimmed and lost in it is counted apart, and adds up to the same."""
+    scenario = sh.Scenario(
+        duration="2ms",
+        cc="ndp",
+        topology={"kind": "star", "hosts": 9, "rate": "100Gbps", "rtt": "4us"},
+        traffic=[{"kind": "long-lived", "flows": 8, "from": list(range(8)), "to": 8}],
+        faults=[{"link": "h0->s0", "kind": "loss", "value": 0.01}],
+    )
+    all_of, some = sh.run(scenario).answer, sh.run(scenario.replace({"warmup": "1ms"})).answer
+    for of, counted in (("trimmed", "trimmed_in_warmup"), ("lost", "lost_in_warmup")):
+        assert some.answer["ports"][counted].any()
+        assert some.in_whole_run[of].tolist() == all_of.answer["ports"][of].tolist()

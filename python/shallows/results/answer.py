@@ -277,11 +277,20 @@ class Answer:
 
         flow = int(match[1])
         ((forward, back),) = _core.paths(request(self.scenario), np.array([flow], np.uint32))
-        ports = self.answer["ports"]
-        lost = sum(ports[of] + ports[f"{of}_in_warmup"] for of in ("dropped", "lost"))
+        lost = self.in_whole_run["dropped"] + self.in_whole_run["lost"]
         worst = max([*forward, *back], key=lambda link: int(lost[link]))
         packets = "1 packet" if lost[worst] == 1 else f"{lost[worst]} packets"
         return f"; link {worst}, on the path of flow {flow}, lost {packets}" if lost[worst] else ""
+
+    @cached_property
+    def in_whole_run(self) -> dict[str, U64]:
+        """[L] packets that each port dropped, trimmed and lost, with those of the warm-up."""
+        ports = self.answer["ports"]
+        return {
+            "dropped": ports["dropped"] + ports["dropped_in_warmup"],
+            "trimmed": ports["trimmed"] + ports["trimmed_in_warmup"],
+            "lost": ports["lost"] + ports["lost_in_warmup"],
+        }
 
     @property
     def dead_paths(self) -> list[str]:

@@ -92,7 +92,7 @@ def _queues(answer: "Answer", flows: list[int], how: "How") -> dict[int, set[int
     some, if no link marked any.
     """
     paths, used, ports = paths_of(answer.scenario), answer.port_columns["utilization"], answer.answer["ports"]
-    other = ports["dropped"] + ports["dropped_in_warmup"] if how == "marked" else ports["marked"]
+    other = answer.in_whole_run["dropped"] if how == "marked" else ports["marked"]
     acting = (used >= FULL) & (ports[how] > 0)
     found: dict[int, set[int]] = {}
     for flow in flows:

@@ -54,15 +54,9 @@ def short_rto_max(answer: "Answer") -> list[str]:
     ]
 
 
-def _in_whole_run(answer: "Answer", *counts: str) -> int:
-    """The packets that all ports counted, of which those of the warm-up have columns of their own."""
-    ports = answer.answer["ports"]
-    return sum(int(ports[of].sum() + ports[f"{of}_in_warmup"].sum()) for of in counts)
-
-
 def _lost(answer: "Answer") -> int:
     """Packets that ports dropped or trimmed and links lost in the whole run, as flows count timeouts."""
-    return _in_whole_run(answer, "dropped", "lost", "trimmed")
+    return sum(int(of.sum()) for of in answer.in_whole_run.values())
 
 
 def spurious_timeouts(answer: "Answer") -> list[str]:
@@ -126,7 +120,7 @@ def many_losses(answer: "Answer") -> list[str]:
     if needless:
         return needless
     if again >= max(RESENT_PACKETS, RESENT_SHARE * (again + first)):
-        trimmed = _in_whole_run(answer, "trimmed")
+        trimmed = int(answer.in_whole_run["trimmed"].sum())
         if 2 * trimmed > again:
             return [
                 f"{sent}, because ports trimmed {trimmed}, and links of their hosts were busy: this run "
@@ -142,7 +136,7 @@ def _that_repair(answer: "Answer") -> "Flags":
     Where packets are trimmed, a packet that is sent again costs nothing unless the link of its host is busy.
     """
     flows, nics = answer.flow_columns, answer.network.is_nic
-    if 2 * _in_whole_run(answer, "trimmed") <= int(flows["retransmits"].sum()):
+    if 2 * int(answer.in_whole_run["trimmed"].sum()) <= int(flows["retransmits"].sum()):
         return np.ones(len(flows["retransmits"]), bool)
     busy = np.zeros(answer.network.hosts)  # stays 0 where nothing was measured
     np.fmax.at(busy, answer.network.link_from[nics], answer.port_columns["utilization"][nics])
@@ -188,7 +182,7 @@ def _several_paths(answer: "Answer") -> bool:
 def _mostly_dropped(answer: "Answer") -> list[str]:
     """Drops that are a large part of all packets, whether flows repair them or not."""
     ports = answer.answer["ports"]
-    dropped = _in_whole_run(answer, "dropped")
+    dropped = int(answer.in_whole_run["dropped"].sum())
     arrived = float(answer.answer["flows"]["delivered_bytes"].sum()) / answer.scenario.frame.payload
     enough = max(RESENT_PACKETS, RESENT_SHARE * (dropped + arrived))
     if dropped < enough or of_transport(answer.scenario, "credit").any():
@@ -201,7 +195,7 @@ def _mostly_dropped(answer: "Answer") -> list[str]:
 def dropped_in_spite_of_pauses(answer: "Answer") -> list[str]:
     """Drops in a network whose pauses should prevent them, because the memory behind a pause is short."""
     scenario = answer.scenario
-    dropped = _in_whole_run(answer, "dropped")
+    dropped = int(answer.in_whole_run["dropped"].sum())
     pauses = {queue.key: queue.pauses for queue in paused(scenario) if queue.pauses}
     watched = next(((key, one.watchdog) for key, one in pauses.items() if one.watchdog), None)
     if dropped and watched and not scenario.classes:

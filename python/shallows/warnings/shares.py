@@ -46,7 +46,7 @@ def _why(answer: "Answer", used: "Algorithm") -> str | None:
         return (
             "synchronised packets can cause that; compare other seeds, or a jitter of at least a round trip"
         )
-    dropped = sum(int(answer.answer["ports"][of].sum()) for of in ("dropped", "dropped_in_warmup"))
+    dropped = int(answer.in_whole_run["dropped"].sum())
     return full_queue_of_roce(dropped) if used.transport == "roce" and dropped else None
 
 

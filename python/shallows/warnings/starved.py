@@ -141,12 +141,12 @@ def _why(answer: "Answer", flow: int, port: int, settles: str) -> str:
             "; where credits come evenly, those of one flow take each place in a full queue of credits, and "
             "those of others are dropped (page credits): write cc.jitter = 1"
         )
-    dropped, before = (int(answer.answer["ports"][of][port]) for of in ("dropped", "dropped_in_warmup"))
+    dropped, whole = (int(of["dropped"][port]) for of in (answer.answer["ports"], answer.in_whole_run))
     if (instead := used.traits["corrected_by"]) and not dropped:
         return f"; {used.name.upper()} has no point to which shares return (page rates): use {instead}"
     if settles and not dropped:
         return settles
-    return _full_queue(answer, used, dropped + before) if dropped + before else ""
+    return _full_queue(answer, used, whole) if whole else ""
 
 
 def _full_queue(answer: "Answer", used: "Algorithm", dropped: int) -> str:
