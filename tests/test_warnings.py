@@ -98,7 +98,7 @@ def test_flows_over_several_queues_are_not_in_step():
 
 
 def test_the_whole_run_has_what_a_run_without_a_warm_up_counts():
-    """A warm-up changes no packet. What is trimmed and lost in it is counted apart, and adds up to the same."""
+    """A warm-up changes no packet: what is trimmed and lost in it is counted apart and adds up."""
     scenario = sh.Scenario(
         duration="2ms",
         cc="ndp",
