@@ -192,7 +192,7 @@ def cargo(copy: Path, *words: str) -> None:
 
 
 def target(copy: Path) -> Path:
-    """Apart from the repository's: a build script remembers in which folder it was compiled."""
+    """Apart from the repository's, which keeps what was built from its own sources."""
     return copy.parent / "target"
 
 

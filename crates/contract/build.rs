@@ -3,11 +3,13 @@
 //! python/shallows/base/version.py compares that of the core with the sources beside a checkout: a core that was not rebuilt
 //! must not pass for the commit that is checked out. python/shallows/worlds/live.py compares the program's with the core's.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 fn main() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("crates/contract lies in crates");
+    // Not by `env!`: checkouts that share a folder for builds share this program.
+    let own = env::var_os("CARGO_MANIFEST_DIR").expect("cargo says which crate is built");
+    let crates = Path::new(&own).parent().expect("crates/contract lies in crates");
     let mut files = Vec::new();
     for entry in fs::read_dir(crates).expect("crates can be read") {
         let folder = entry.expect("crates can be read").path();
