@@ -367,6 +367,10 @@ echo "no such parameter" >&2; exit 2
     with pytest.raises(sh.ScenarioError, match=rf"{message} \(.*no such parameter\)"):
         live.ask({})
     assert live.call("status") == 2
+    older = program.read_text().replace('echo "no such parameter" >&2; exit 2', "echo {}")
+    program.write_text(older)
+    with pytest.raises(sh.ScenarioError, match=rf"{message} \(.*an answer without 'fingerprint'\)"):
+        sh.run("kernel-two", world="kernel")
 
 
 WITH_NETWORK_DEFAULTS = ["dcqcn", "timely", "patched-timely", "patched-timely-pi"]

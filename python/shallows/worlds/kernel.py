@@ -22,6 +22,8 @@ from shallows.worlds.kernel_links import check_links
 from shallows.worlds.kernel_programs import PROGRAMS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from shallows.algorithms.algorithm import Receiver
     from shallows.core.contract import Answer
     from shallows.core.progress import OnProgress
@@ -144,9 +146,9 @@ def run(
                 on_progress(min(round((time.monotonic() - begun) * 1e12), scenario.duration), 0, 0)
 
         try:
-            answer = core_answer.from_json(live.ask(question, hears=hears))
+            answer = _answer(live.ask(question, hears=hears))
         except live.Interrupted as signal:
-            answer = core_answer.from_json(signal.answer)
+            answer = _answer(signal.answer)
             answer["interrupted"] = True
         if on_progress:
             on_progress(answer["ended_ps"], answer["packet_hops"], real_time.finished(answer))
@@ -155,3 +157,11 @@ def run(
     live.program()
     with machine.alone(on_progress):
         return real_time.median_run(scenario, ask, "kernel", repeats=repeats or RUNS, attempts=ATTEMPTS)
+
+
+def _answer(given: "Mapping[str, object]") -> "Answer":
+    """The program's answer; an older program leaves out what came since."""
+    try:
+        return core_answer.from_json(given)
+    except KeyError as column:
+        raise live.failure(f"an answer without {column}") from column

@@ -85,13 +85,18 @@ def ask(request: Mapping[str, object], word: str = "run", hears: Callable[[], ob
     if interrupted and process.returncode:
         raise KeyboardInterrupt
     if process.returncode:
-        said = said.strip() or _ended(process.returncode)
-        if _is_stale(path):
-            raise ScenarioError("world", "kernel", f"{_rebuilt(path)} (it said: {said})")
-        raise ScenarioError("world", "kernel", f"a machine that can run it ({said})")
+        raise failure(said.strip() or _ended(process.returncode))
     if interrupted:
         raise Interrupted(json.loads(answer))
     return json.loads(answer)
+
+
+def failure(said: str) -> ScenarioError:
+    """The error of a run of the program that failed, by what it said or lacked."""
+    path = program()
+    if _is_stale(path):
+        return ScenarioError("world", "kernel", f"{_rebuilt(path)} (it said: {said})")
+    return ScenarioError("world", "kernel", f"a machine that can run it ({said})")
 
 
 def _hearing(process: subprocess.Popen[str], text: str, hears: Callable[[], object]) -> tuple[str, str]:
