@@ -115,7 +115,7 @@ def draws(tree: Path, kind: str, dice: random.Random) -> Iterator[Row]:
     paths = sorted(
         path
         for path in (tree / FOLDERS[kind]).rglob("*.*")
-        if path.suffix in (".rs", ".py") and path.name not in GENERATED and not path.stem.endswith("tests")
+        if path.suffix in (".rs", ".py") and path.name not in GENERATED and not _tests(path.relative_to(tree))
     )
     places = [(path, index, line) for path in paths for index, line in lines_of(path) if mutations(line)]
     while True:
@@ -123,6 +123,11 @@ def draws(tree: Path, kind: str, dice: random.Random) -> Iterator[Row]:
         new = dice.choice(mutations(line))
         name = str(path.relative_to(tree))
         yield Row(kind, name, index + 1, line.strip(), new.strip())
+
+
+def _tests(path: Path) -> bool:
+    """Whether a file has tests alone, by its name or a folder's."""
+    return any(part.endswith(("tests", "_cases")) for part in path.with_suffix("").parts)
 
 
 class Table:
