@@ -178,7 +178,7 @@ docs:
 
 # Shallows beside ns-3. Needs Debian's libns3-dev, and says so if it is missing.
 peers: release .venv/test-ready
-	PYTHONPATH=target/release-package $(BIN)/python bench/peers
+	PYTHONPATH=target/release-package $(BIN)/python bench/peers $(PEERS)
 
 lint: .venv/lint-ready
 	cargo fmt --check

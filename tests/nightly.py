@@ -65,7 +65,7 @@ PARTS = {
         ),
     ),
     "wire": Part(25, (pytest("tests/test_wire_bands.py", ""),)),
-    "kernel": Part(30, (f"SHALLOWS_SOAK=1 {PYTHON} -m pytest -m kernel",)),
+    "kernel": Part(25, (f"SHALLOWS_SOAK=1 {PYTHON} -m pytest -m kernel",)),
     "rust": Part(
         30,
         tuple(
@@ -106,7 +106,7 @@ PARTS = {
             f"{PYTHON} -m validation report --quick --seed-set $(({{seed}} % 2 + 1))",
         ),
     ),
-    "peers": Part(20, ("make peers",)),
+    "peers": Part(25, ("make peers PEERS=cases", "make peers PEERS=speeds")),
     "advisories": Part(
         10,
         (

@@ -1,11 +1,11 @@
 """Compares Shallows with ns-3 on the same work: speed and results.
 
-    python bench/peers [CASE ...]      (`make peers`: all cases and the speeds)
+    python bench/peers [CASE ...]      (`make peers`: all cases and the speeds; PEERS="CASE ..." some)
 
-The rows of the measured cases go into results.json, and from there into docs/peers.md. Speeds
-are kept only if the machine has little other load, because ns-3 suffers more from it. The cases, tolerances
-and reasons for known differences are in cases.toml. Exit status 1 if a ratio lies outside its range.
-Without ns-3 nothing is compared, and the command says so.
+`cases` names all of them, `speeds` the speeds. The rows of the measured cases go into results.json, and from
+there into docs/peers.md. Speeds are kept only if the machine has little other load, because ns-3 suffers more
+from it. The cases, tolerances and reasons for known differences are in cases.toml. Exit status 1 if a ratio
+lies outside its range. Without ns-3 nothing is compared, and the command says so.
 """
 
 import json
@@ -20,6 +20,8 @@ import ns3
 import page
 import speed
 
+ALL, SPEEDS = "cases", "speeds"
+
 
 def main(names):
     try:
@@ -27,12 +29,15 @@ def main(names):
     except ns3.MissingError as missing:
         print(f"not compared: {missing}")
         return 0
-    if unknown := set(names) - set(compare.CASES):
-        sys.exit(f"no case {', '.join(sorted(unknown))} in cases.toml; there is {', '.join(compare.CASES)}")
-    rows = run_cases(names or list(compare.CASES))
+    if unknown := set(names) - {ALL, SPEEDS, *compare.CASES}:
+        sys.exit(
+            f"no case {', '.join(sorted(unknown))}: expected {ALL}, {SPEEDS} or {', '.join(compare.CASES)}"
+        )
+    named = [name for name in compare.CASES if not names or ALL in names or name in names]
+    rows = run_cases(named)
     results = json.loads(page.RESULTS.read_text())
     results["rows"] = compare.replaced(results["rows"], rows)
-    if not names:
+    if not names or SPEEDS in names:
         results |= measured_speed() or {}
     page.RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     page.write(results)
@@ -55,6 +60,8 @@ def measured_speed():
 
 def run_cases(names):
     """All rows of the cases, printed as they finish; the longest case starts first."""
+    if not names:
+        return []
     order = sorted(names, key=lambda name: name != "replay")
     print(f"{'case':<24}{'quantity':<20}{'ours':>11}{'ns-3':>11}{'ratio':>9}{'allowed':>9}  verdict")
     with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
