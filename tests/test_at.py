@@ -35,6 +35,7 @@ def test_queues_flows_and_packets_at_one_moment():
     assert found["s->c"].tolist() == [6, 875 + 5 * 1500, 0, 0]
     assert found["a->s"].tolist() == [1, 1500, 1, 1500]
     assert found["b->s"].tolist() == [0, 0, 0, 0]
+    assert moment.packets[moment.packets.port == "a->s"].place.tolist() == ["flying", "leaving"]
     waiting = moment.packets[moment.packets.port == "s->c"]
     assert waiting.place.tolist() == ["leaving"] + 5 * ["waiting"]
     assert list(zip(waiting.flow, waiting.number, strict=True)) == [*((0, seq) for seq in range(5)), (1, 0)]
