@@ -66,6 +66,7 @@ PARTS = {
     ),
     "wire": Part(25, (pytest("tests/test_wire_bands.py", ""),)),
     "kernel": Part(25, (f"SHALLOWS_SOAK=1 {PYTHON} -m pytest -m kernel",)),
+    "left-out": Part(15, ("CI_BASE=$(git rev-parse HEAD) .ci/run rust live counts",)),
     "rust": Part(
         30,
         tuple(
@@ -83,7 +84,7 @@ PARTS = {
             "SHALLOWS_COPIES=10000 cargo test --locked --release --package shallows-sim copies_take",
         ),
     ),
-    "oracles": Part(55, (soak("lawful", 5000, "--why"),)),
+    "oracles": Part(50, (soak("lawful", 5000, "--why"),)),
     "soak": Part(15, (soak("scenarios", 5000),)),
     "soak-schema": Part(15, (soak("schema", 2000),)),
     "attack": Part(
@@ -94,13 +95,13 @@ PARTS = {
     "new-algorithm": Part(10, (f"{PYTHON} tests/new_algorithm.py --whole",)),
     "loom": Part(5, ("make loom",)),
     "oldest-rust": Part(10, ("make oldest-rust",)),
-    "mutants": Part(50, (f"{PYTHON} tests/mutants.py --seed {{seed}} --count cc=4 sim=4 python=4",)),
+    "mutants": Part(45, (f"{PYTHON} tests/mutants.py --seed {{seed}} --count cc=4 sim=4 python=4",)),
     "wheels": Part(30, ("make wheels", "make wheel")),
     "mutations": Part(
         20, tuple(f"{PYTHON} -m validation mutations --draw 3 --seed {{seed}}{step}" for step in range(4))
     ),
     "seeds": Part(
-        45,
+        40,
         (
             f"{PYTHON} -m validation report --quick",
             f"{PYTHON} -m validation report --quick --seed-set $(({{seed}} % 2 + 1))",
