@@ -82,6 +82,23 @@ def test_equal_cost_paths_are_an_expectation_at_each_switch():
         assert share[made.graph.port(port)] == pytest.approx(expected, abs=0.04)
 
 
+def test_cables_from_one_switch_to_a_host_share_what_comes_to_the_switch():
+    """y has two cables to a and one to b, each with half of the traffic: a quarter, a quarter and a half."""
+    ends = [("x", "s"), ("s", "a"), ("s", "b"), ("a", "y"), ("a", "y"), ("b", "y")]
+    graph = {"kind": "graph", "hosts": ["x", "y"], "edges": [[*pair, "10Gbps", "1us"] for pair in ends]}
+    flows = [[i * 1e-5, "x", "y", 1460] for i in range(2000)]
+    made = scenario(graph, {"kind": "trace", "flows": flows}, duration="1s")
+    whole = 2000 * 1500 * 8 / (1999e-5 * 1e10)
+    of = loads(made)
+    shares = {"a->y#0": 0.25, "a->y#1": 0.25, "b->y": 0.5}
+    assert [of[port] for port in shares] == pytest.approx([whole * share for share in shares.values()])
+    taken = np.bincount(
+        [link for there, _ in _core.paths(request(made)) for link in there], minlength=len(of)
+    )
+    for port, share in shares.items():
+        assert taken[made.graph.port(port)] / 2000 == pytest.approx(share, abs=0.04)
+
+
 @pytest.mark.parametrize(("period", "over"), [("131us", True), ("132us", False)])
 def test_incasts_that_return_sooner_than_they_drain(period, over):
     """8 times 20 KB are 8 * (20000 + 14 * 40) = 164,480 B on the wire: 131.6 us at 10 Gbps."""
