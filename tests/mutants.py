@@ -344,7 +344,7 @@ class Clone:
         pattern = r"^(?:FAILED|ERROR) (\S+)|^---- (\S+)|^test (\S+) .*FAILED$"
         found = re.search(pattern, done.stdout, re.MULTILINE)
         named = next(filter(None, found.groups()), "") if found else done.stdout.strip().rpartition("\n")[2]
-        return done.returncode not in (0, 5), named
+        return done.returncode not in (0, 5), named.strip().replace(f"{self.tree}/", "")
 
 
 if __name__ == "__main__":
