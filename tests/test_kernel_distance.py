@@ -62,6 +62,21 @@ def test_the_table_of_the_documentation_is_the_one_that_tests_hold_runs_to():
     assert "\n".join(table()) in (DOCS / "worlds.md").read_text()
 
 
+@pytest.mark.parametrize(
+    ("hosts", "utilization"),
+    [
+        ({"rto": "internet"}, 0.25),
+        ({"rto": "internet", "acks_every": 2}, None),
+        ({"rto": "datacenter", "acks_every": 2}, 0.25),
+    ],
+)
+def test_single_packets_that_wait_40_ms_for_an_answer_are_not_compared(hosts, utilization):
+    """Five flows have 2.25 KB in flight together: 18 Mbps for 1 ms."""
+    topology = {"kind": "dumbbell", "hosts": 5, "rate": "18Mbps", "edge_rate": "360Mbps", "rtt": "1ms"}
+    few = {**STAR, "cc": "dx", "topology": topology, "hosts": hosts, "traffic": [{"kind": "long-lived"}]}
+    assert distance(Scenario(**few)).utilization == utilization
+
+
 @needs_kernel
 @pytest.mark.nightly
 @pytest.mark.parametrize("cc", ["reno", "dctcp"])

@@ -33,26 +33,27 @@ class Distance:
     header_bytes: int = 12
 
 
+FEW = "dx, less than two packets per flow in flight"
+FEW_DELAYED = f'{FEW}, `acks_every = 2`, `rto = "internet"`'
+SHARED = "several bottlenecks"
+TWO_WAYS = "data both ways"
 DISTANCES = {
     "reno": Distance(5, 0.2, 0.08, 0.08),
     "cubic": Distance(5, 0.2, 0.08, 0.08),
     "dctcp": Distance(3, 0.25, 0.04, 0.08),
     "dx": Distance(2.5, 0.6, 0.12, 0.15, header_bytes=28),
-    "dx, less than two packets per flow in flight": Distance(None, 0, 0.25, 0.35, header_bytes=28),
-    "the same with `acks_every = 2`": Distance(None, 0, None, None, header_bytes=28),
+    FEW: Distance(None, 0, 0.25, 0.35, header_bytes=28),
+    FEW_DELAYED: Distance(None, 0, None, None, header_bytes=28),
     "inigo": Distance(None, 0, 0.10, 0.15),
     "inigo, dilation = false": Distance(3, 0.75, 0.08, 0.12),
     "receiver inigo": Distance(None, 0, None, None),
-    "several bottlenecks": Distance(0, 0.25, 0.08, 0.50),
-    "data both ways": Distance(None, 0, 0.10, 0.15),
+    SHARED: Distance(0, 0.25, 0.08, 0.50),
+    TWO_WAYS: Distance(None, 0, 0.10, 0.15),
 }
 """By algorithm and by kind of scenario; of several rows that apply the largest counts.
 
 The packet world has no bbr, so that there is no distance from it.
 """
-FEW, FEW_DELAYED = "dx, less than two packets per flow in flight", "the same with `acks_every = 2`"
-SHARED = "several bottlenecks"
-TWO_WAYS = "data both ways"
 
 
 def distance(scenario: "Scenario") -> Distance | None:
@@ -63,7 +64,7 @@ def distance(scenario: "Scenario") -> Distance | None:
     scale = defaults.Scale.of(scenario.graph, scenario.mtu)
     if "dx" in names and scale.in_flight(scale.slowest) < 2 * scenario.mtu * len(scenario.flows):
         acks_every = scenario.hosts.acks_every or max(used.acks_every for used in scenario.flows.ccs)
-        names.append(FEW_DELAYED if acks_every > 1 else FEW)
+        names.append(FEW_DELAYED if acks_every > 1 and scenario.hosts.rto == "internet" else FEW)
     if set(scenario.flows.src.tolist()) & set(scenario.flows.dst.tolist()):
         names.append(TWO_WAYS)
     if scenario.topology.kind not in ("dumbbell", "star"):
