@@ -1,4 +1,9 @@
-"""The kernel world: what it refuses anywhere, and, where root and eBPF are, what real TCP does in it."""
+"""The kernel world: what it refuses anywhere, and, where root and eBPF are, what real TCP does in it.
+
+A landing has the tests of what is attached, saved, refused and left behind, and of bands those of DX against
+DCTCP and Reno and of a phantom queue. The other bands take longer than all of these, need an otherwise idle
+machine, and are nightly.
+"""
 
 import json
 import os
@@ -202,6 +207,7 @@ def five(repeats):
     return {**runs, "cubic to inigo": run_live(RECEIVER, repeats)}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("short", ["inigo", "cubic to inigo"])
 @in_real_time
 def test_inigo_keeps_a_third_of_the_queue_of_cubic_and_reno(short):
@@ -217,6 +223,7 @@ def test_a_receiver_with_finer_timestamps_than_linux_has_is_refused():
         prepare(RECEIVER, overrides={"cc.receiver.resolution": "1us"}, world="kernel")
 
 
+@pytest.mark.nightly
 @in_real_time
 def test_a_ping_is_as_quick_as_its_companions_let_it_be():
     """After RRUL: one link for Inigo, CUBIC and Reno and a ping; then for Inigo alone."""

@@ -200,9 +200,8 @@ MIXTURES = [
 
 
 @needs_kernel
-@pytest.mark.parametrize(
-    "pair", [MIXTURES[0], *(pytest.param(pair, marks=pytest.mark.nightly) for pair in MIXTURES[1:])], ids=str
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("pair", MIXTURES, ids=str)
 def test_two_algorithms_share_a_network_as_in_the_packet_world(pair):
     """One that uses ECN made all flows ask for it, so that marks stood in for drops: 41 Mbps for 1.2.
 

@@ -185,7 +185,7 @@ traffic = [{ kind = "long-lived", flows = 3, from = [0, 1, 2], to = 3 }]
 """
 
 
-@pytest.mark.parametrize("rtt", ["1.06ms", "5ms"])
+@pytest.mark.parametrize("rtt", [pytest.param("1.06ms", marks=pytest.mark.nightly), "5ms"])
 @in_real_time
 def test_inigos_receiver_fills_a_link_in_the_kernel_and_not_in_the_packet_world(rtt):
     """Two algorithms under one name: docs/worlds.md does not compare them."""
