@@ -31,15 +31,12 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def cpu_s(read, name, text):
-    """The least processor time of three reads of a file with this text."""
+def cpu_s(name, text):
+    """The processor time of reading a file with this text."""
     Path(name).write_text(text)
-    times = []
-    for _ in range(3):
-        begin = time.process_time()
-        read(Path(name))
-        times.append(time.process_time() - begin)
-    return min(times)
+    begin = time.process_time()
+    read_any(Path(name))
+    return time.process_time() - begin
 
 
 def goal_pairs(n):
@@ -120,9 +117,12 @@ def read_any(path):
 
 @pytest.mark.parametrize(("name", "text"), GROWTH.values(), ids=GROWTH)
 def test_time_grows_with_the_file_alone(folder, name, text):
-    """Eight times the lines take at most 20 times as long; a quadratic reader takes 64 times."""
-    small, large = (cpu_s(read_any, name, text(n)) for n in (250, 2000))
-    assert large < 20 * small + 0.02
+    """Eight times the lines take at most 20 times as long; a quadratic reader takes 64 times.
+
+    In one of five tries, since other work on the core slows what is beside it.
+    """
+    tries = ([cpu_s(name, text(n)) for n in (250, 2000)] for _ in range(5))
+    assert any(large < 20 * small + 0.02 for small, large in tries)
 
 
 @pytest.mark.nightly
@@ -130,13 +130,7 @@ def test_time_grows_with_the_file_alone(folder, name, text):
 def test_a_million_lines_take_less_than_fifteen_times_as_long_as_a_tenth_of_them(folder, name, text):
     """A tenth is read before and after them, since other work on the core slows what is beside it."""
 
-    def once_s(n):
-        Path(name).write_text(text(n))
-        begin = time.process_time()
-        read_any(Path(name))
-        return time.process_time() - begin
-
-    ten_thousand, more, million, again = map(once_s, (10_000, 100_000, 1_000_000, 100_000))
+    ten_thousand, more, million, again = (cpu_s(name, text(n)) for n in (10_000, 100_000, 1_000_000, 100_000))
     assert ten_thousand < 1
     assert more < 15 * ten_thousand
     assert million < 15 * max(more, again)
