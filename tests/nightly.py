@@ -267,7 +267,10 @@ def ran(command: str, most_s: float) -> tuple[int, float, str]:
         status = process.wait()
     except KeyboardInterrupt:
         os.killpg(process.pid, signal.SIGINT)
-        process.wait()
+        try:
+            process.wait(LAST_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
         raise
     finally:
         for end in ends:

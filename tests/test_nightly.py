@@ -62,10 +62,11 @@ def test_a_part_has_its_status_its_last_line_and_an_end(command, status, last):
     assert seconds < 60
 
 
-def test_ctrl_c_ends_the_processes_of_a_part():
-    """The part has a process group of its own, to which the terminal sends nothing."""
-    hears = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # in the background too
-    code = f"{hears}; import nightly; nightly.ran('echo $$; exec sleep 60', 60)"
+@pytest.mark.parametrize("hears", ["", "trap '' INT; "])
+def test_ctrl_c_ends_the_processes_of_a_part(hears):
+    """The part has a process group of its own, to which the terminal sends nothing; it may not hear of it."""
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # in the background too
+    code += f"""; import nightly; nightly.LAST_S = 1; nightly.ran("{hears}echo $$; exec sleep 60", 60)"""
     night = subprocess.Popen(
         [sys.executable, "-c", code],
         cwd=Path(__file__).parent,
