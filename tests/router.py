@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from contextlib import ExitStack, contextmanager
+from functools import wraps
 
 import pytest
 
@@ -27,6 +28,21 @@ def sh(text):
     if done.returncode:
         pytest.skip(f"{text}: {done.stderr.strip()}")
     return done.stdout
+
+
+def two_of_three(test):
+    """A test in real time that passes once, or else twice of three times: other work may disturb one run."""
+
+    @wraps(test)
+    def judged(*arguments, **named):
+        try:
+            return test(*arguments, **named)
+        except AssertionError as error:
+            print(f"it is to pass twice now, because of {error}")
+        for _ in range(2):
+            test(*arguments, **named)
+
+    return judged
 
 
 @contextmanager

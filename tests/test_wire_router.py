@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import shallows as sh
-from router import flows, network, why_not
+from router import flows, network, two_of_three, why_not
 from router import sh as run
 
 pytestmark = [pytest.mark.kernel, pytest.mark.nightly]
@@ -49,6 +49,18 @@ def statistics(router, device):
     }
 
 
+def counted(router, device):
+    """(time, packets that have left `device`) of the quickest of five readings: one may wait for the ends."""
+
+    def reading():
+        begin = time.monotonic()
+        packets = statistics(router, device)["2:"]["packets"]
+        took_s = time.monotonic() - begin
+        return took_s, begin + took_s / 2, packets
+
+    return min(reading() for _ in range(5))[1:]
+
+
 def jain(seen):
     """Of the packets between the 5th and the 9th second of each flow."""
     packets = np.array([sum(row[2] for row in end["rows"] if 5 < row[0] <= 9) for end in seen], float)
@@ -56,6 +68,7 @@ def jain(seen):
 
 
 @pytest.mark.parametrize(("rate_mbps", "least"), [(50, 0.95), (100, 0.95), (200, 0.90)])
+@two_of_three
 def test_expresspass_fills_the_metered_share(rate_mbps, least, capsys):
     link_kbit = rate_mbps * 1000 * FRAME // (FRAME + GAP)
     # A credit and its frame share a link in the paper (§3.1), so that credits of both directions fit.
@@ -71,12 +84,12 @@ def test_expresspass_fills_the_metered_share(rate_mbps, least, capsys):
         words = ("--cc", "expresspass", "--seconds", str(SECONDS), "--rate-limit", f"{rate_mbps}Mbps")
         with flows(sender, receiver, 8, *words) as ended:
             time.sleep(WARM_UP_S)
-            begin, before = time.monotonic(), statistics(router, "r2")["2:"]
+            begin, before = counted(router, "r2")
             time.sleep(WINDOW_S)
-            seconds, after = time.monotonic() - begin, statistics(router, "r2")["2:"]
+            end, after = counted(router, "r2")
             sent, seen = ended()
         meter, data = statistics(router, "r1")["3:"], statistics(router, "r2")["2:"]
-    share = (after["packets"] - before["packets"]) / seconds / credits_per_s
+    share = (after - before) / (end - begin) / credits_per_s
     refused = meter["drops"] / (meter["drops"] + meter["packets"])
     frames = sum(end["packets"] for end in seen)
     repeated = sum(end["retransmits"] for end in sent) / frames
@@ -142,6 +155,7 @@ RAMP = {"kind": "red", "kmin": "1pkt", "kmax": "20pkt", "pmax": 0.01, "at": "enq
     ],
     ids=["step", "ramp"],
 )
+@two_of_three
 def test_marks_of_a_router_hold_the_queue_of_the_packet_world(
     cc, marking, thresholds, packets, share, tmp_path, capsys
 ):
@@ -167,15 +181,16 @@ def test_marks_of_a_router_hold_the_queue_of_the_packet_world(
         words = ("--cc", cc, "--seconds", str(SECONDS), "--rate-limit", "100Mbps")
         with flows(sender, receiver, 4, *words) as ended:
             time.sleep(WARM_UP_S)
-            begin, before = time.monotonic(), statistics(router, "r2")["2:"]
+            begin, before = counted(router, "r2")
             queue = backlog(router, WINDOW_S)
-            seconds, after = time.monotonic() - begin, statistics(router, "r2")["2:"]
+            end, after = counted(router, "r2")
             ended()
-    used = (after["packets"] - before["packets"]) / seconds * (FRAME + GAP) * 8 / 100e6
+            drops = statistics(router, "r2")["2:"]["drops"]
+    used = (after - before) / (end - begin) * (FRAME + GAP) * 8 / 100e6
     with capsys.disabled():
         print(
             f"\n{cc}: utilization {expected['utilization']:.3f}/{used:.3f}, "
-            f"queue {expected['queue_mean_pkt']:.1f}/{queue:.1f} packets, {after['drops']} drops"
+            f"queue {expected['queue_mean_pkt']:.1f}/{queue:.1f} packets, {drops} drops"
         )
     assert 0.93 <= used <= 1.01
     assert queue == pytest.approx(
