@@ -12,7 +12,7 @@ from shallows.runner import prepare
 from shallows.scenario import Scenario
 from shallows.worlds import kernel
 from shallows.worlds.kernel_distance import Distance, beyond, distance, table
-from test_kernel import needs_kernel, run_live
+from test_kernel import in_real_time, needs_kernel, run_live
 
 pytestmark = pytest.mark.kernel
 
@@ -77,10 +77,10 @@ def test_single_packets_that_wait_40_ms_for_an_answer_are_not_compared(hosts, ut
     assert distance(Scenario(**few)).utilization == utilization
 
 
-@needs_kernel
 @pytest.mark.nightly
 @pytest.mark.parametrize("cc", ["reno", "dctcp"])
 @pytest.mark.parametrize("flows", [1, 3])
+@in_real_time
 def test_a_hosts_own_link_has_backpressure(cc, flows):
     traffic = [{"kind": "long-lived", "flows": flows, "from": 0, "to": 1}]
     packet, kernel = held({**STAR, "cc": cc, "traffic": traffic})
@@ -96,8 +96,8 @@ def test_dx_in_a_parking_lot_is_refused():
         prepare(Scenario(**PARKING), world="kernel")
 
 
-@needs_kernel
 @pytest.mark.nightly
+@in_real_time
 def test_dx_uses_the_link_with_delayed_acks_too():
     """Acks of two packets told the delay of the second, which waits behind the first: 77 % of the link."""
     topology = {"kind": "dumbbell", "hosts": 2, "rate": "50Mbps", "edge_rate": "1Gbps", "rtt": "8ms"}
