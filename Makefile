@@ -55,7 +55,7 @@ landing: build .venv/test-ready
 # The files that have tests of a mark: to collect the others takes 18 s of processor time. tests/conftest.py holds marks to this.
 marked = $(shell grep --recursive --files-with-matches --include='test_*.py' 'mark\.$(1)\b' tests)
 
-# Real TCP in real time, on an otherwise idle machine, as root: two minutes.
+# Real TCP in real time, on an otherwise idle machine, as root: two to three minutes.
 kernel: build .venv/test-ready
 	$(BIN)/python -m pytest $(call marked,kernel) -m "kernel and not nightly"
 

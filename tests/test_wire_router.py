@@ -99,11 +99,11 @@ def test_expresspass_fills_the_metered_share(rate_mbps, least, capsys):
             f"{refused:.2f} of the credits and {data['drops']} frames dropped, Jain {jain(seen):.4f}, "
             f"{repeated:.5f} sent again"
         )
+    if frames > meter["packets"]:  # whatever else the machine does: it is not tried again
+        pytest.fail(f"{frames} frames for the {meter['packets']} credits that have passed")
     assert data["drops"] == 0
     assert refused >= 0.30
     assert least <= share <= 1.03
-    # A frame for each credit that has passed.
-    assert frames <= meter["packets"]
     assert jain(seen) >= 0.98
     if rate_mbps <= 100:
         assert repeated <= 0.001
