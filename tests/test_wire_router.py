@@ -212,4 +212,6 @@ def test_without_marks_the_router_drops_and_flows_recover(capsys):
         )
     assert data["drops"] > 0
     assert sum(end["retransmits"] for end in sent) >= data["drops"] // 2
-    assert all(row[2] > 0 for end in seen for row in end["rows"][-20:-1])
+    # Rows are of 100 ms, timeouts of 71 ms and then 142: a frame lost twice leaves no three rows empty.
+    packets = np.array([[row[2] for row in end["rows"][-20:-1]] for end in seen])
+    assert (packets[:, :-2] + packets[:, 1:-1] + packets[:, 2:] > 0).all()
