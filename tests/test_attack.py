@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import shallows as sh
 from attack import disks, folders, forged, kills, memory, tables
 from shallows.pages import moments
-from shallows.results.tables import Names
+from shallows.results.tables import ALL_TABLES, Names
 
 
 @pytest.mark.nightly
@@ -36,6 +37,10 @@ def rows(block, of):
     }
 
 
+def times(block, of):
+    return np.full(len(block["time_us"]), of)
+
+
 MISFITS = {
     "flows": ("rows of flows.parquet = 1: expected 2", lambda block: rows(block, slice(1))),
     "ports": ("rows of ports.parquet = 2: expected 10", lambda block: rows(block, slice(2))),
@@ -44,7 +49,14 @@ MISFITS = {
         lambda block: block | {"port": Names(block["port"].codes, ["x"] * len(block["port"].names))},
     ),
     "queues": ("expected as many for each of its 10 ports", lambda block: rows(block, slice(1, None))),
+    "unknown": (
+        'time_us in queues.parquet = "nan us',
+        lambda block: block | {"time_us": times(block, np.nan)},
+    ),
+    "still": ('time_us in queues.parquet = "20 us', lambda block: block | {"time_us": times(block, 20.0)}),
+    "backwards": ('time_us in queues.parquet = "960 us', lambda block: rows(block, slice(None, None, -1))),
 }
+"""A part of what is said of a table, by its name or what is wrong with `queues`."""
 
 
 @pytest.mark.parametrize("misfit", MISFITS)
@@ -52,7 +64,7 @@ def test_tables_that_do_not_fit_the_network_are_named(tmp_path, misfit):
     """A star of two senders: ten ports, and two flows."""
     said, change = MISFITS[misfit]
     run = sh.Run.load(sh.run(sh.Scenario(**TWO_FLOWS)).save(tmp_path / "good"))
-    table = misfit if misfit in run._names() else "ports"
+    table = {"port": "ports"}.get(misfit, misfit if misfit in run._names() else "queues")
     blocks = {table: change(dict(run.columns(table)))}
     forged._write(tmp_path / "gift", run.scenario_toml, run.summary_json(), run, blocks)
     gift = sh.Run.load(tmp_path / "gift")
@@ -60,6 +72,27 @@ def test_tables_that_do_not_fit_the_network_are_named(tmp_path, misfit):
         with pytest.raises(sh.ScenarioError, match="the table is of another run") as error:
             read()
         assert said in str(error.value)
+
+
+def test_times_that_no_run_has_are_refused_with_their_column(tmp_path):
+    """In each column of times: below 0, beyond 64 bits of picoseconds, and an end of what never began."""
+    run = sh.Run.load(sh.run(sh.Scenario(**TWO_FLOWS)).save(tmp_path / "good"))
+    seen = []
+    for table in run._names():
+        block = run.columns(table)
+        for column in (key for key, its in ALL_TABLES[table].items() if its.unit == "us" and len(block[key])):
+            for spoilt, wrong in ((column, -1.0), (column, np.inf), (column, 1.9e13), ("start_us", np.nan)):
+                if np.isnan(wrong) and column not in ("fct_us", "finish_us"):
+                    continue
+                values = np.array(block[spoilt])
+                values[-1] = wrong
+                blocks = {table: block | {spoilt: values}}
+                forged._write(tmp_path / "gift", run.scenario_toml, run.summary_json(), run, blocks)
+                with pytest.raises(sh.ScenarioError, match=rf"{table}\.parquet: {column} = .*: expected"):
+                    sh.Run.load(tmp_path / "gift").columns(table)
+                shutil.rmtree(tmp_path / "gift")
+                seen.append((table, column))
+    assert len(set(seen)) >= 12, seen
 
 
 TWO_FLOWS = forged.SCENARIO | {"record": {"queues": "20us", "ports": "all"}}

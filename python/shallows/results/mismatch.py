@@ -11,7 +11,7 @@ from shallows.units import NEVER
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shallows.core.contract import U64
+    from shallows.core.contract import F64, U64
     from shallows.results.run import RunData
 
 
@@ -32,9 +32,21 @@ def refuse(run: "RunData") -> None:
         strange = [name for name in ports.names if name not in known] if isinstance(ports, Names) else []
         if strange:
             raise _error(f"port in {table}.parquet", strange[0], "a port of the network of its scenario")
-    ports, samples = run.columns("queues")["port"], len(np.asarray(run.columns("queues")["time_us"]))
-    if isinstance(ports, Names) and samples and samples % len(ports.names):
-        raise _error("rows of queues.parquet", samples, f"as many for each of its {len(ports.names)} ports")
+    ports, times = run.columns("queues")["port"], np.asarray(run.columns("queues")["time_us"], float)
+    if isinstance(ports, Names) and len(times):
+        _refuse_samples(times, len(ports.names))
+
+
+def _refuse_samples(times_us: "F64", ports: int) -> None:
+    """Raise `ScenarioError` unless the rows of each port have the same times, which increase."""
+    if len(times_us) % ports:
+        raise _error("rows of queues.parquet", len(times_us), f"as many for each of its {ports} ports")
+    of_port = times_us.reshape(ports, -1)
+    before = np.column_stack([np.full(ports, -1.0), of_port[:, :-1]])
+    lawful = (of_port > before) & (of_port == of_port[0])
+    if not lawful.all():
+        found = f"{of_port[~lawful][0]:g} us"
+        raise _error("time_us in queues.parquet", found, "times that increase, the same for each port")
 
 
 def refuse_times(run: "RunData", flows: "Sequence[int]", finish_ps: "U64") -> None:

@@ -162,7 +162,11 @@ class RunData:
         if self._lacks(name):
             return tables.joined(name, [])
         self._check_saved(name)
-        return disk.read(self._folder / f"{name}.parquet", WHOLE)
+        path = self._folder / f"{name}.parquet"
+        columns = disk.read(path, WHOLE)
+        if wrong := tables.impossible(name, columns):
+            raise ScenarioError(*wrong, file=path)
+        return columns
 
     def _lacks(self, name: str) -> bool:
         """True for one of `OPTIONAL` without rows, which is not on disk."""

@@ -158,8 +158,15 @@ ALL_TABLES = {
 }
 """The same with the tables that a result may have."""
 
+ENDS = ("fct_us", "finish_us")
+"""The columns of times that nothing has without a `start_us`."""
+
 OPTIONAL = ("classes", "messages", "goodput")
 """Tables that a result has only if its scenario has classes, queue pairs, or faults."""
+
+
+LATEST_US = 2**64 / 1e6
+"""The latest time of the core, in whole picoseconds of 64 bits."""
 
 
 class Names(NamedTuple):
@@ -222,6 +229,19 @@ def _settled(values: "NDArray[np.generic] | Names", kind: str) -> "NDArray[np.ge
     settled = values.astype(kind)
     settled.flags.writeable = False
     return settled
+
+
+def impossible(name: str, columns: Block) -> tuple[str, float, str] | None:
+    """Of a table, a column with a time that no run has, this time, and what is expected; or None."""
+    for key in (key for key, column in ALL_TABLES[name].items() if column.unit == "us"):
+        values = np.asarray(columns[key], float)
+        for wrong, expected in (
+            ((values < 0) | (values > LATEST_US), f"a time in us from 0 to {LATEST_US:g}"),
+            (key in ENDS and ~np.isnan(values) & np.isnan(columns["start_us"]), "none where nothing began"),
+        ):
+            if np.any(wrong):
+                return key, float(values[wrong][0]), expected
+    return None
 
 
 def frame(columns: Block) -> "pandas.DataFrame":
