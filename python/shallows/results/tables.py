@@ -235,11 +235,12 @@ def impossible(name: str, columns: Block) -> tuple[str, float, str] | None:
     """Of a table, a column with a time that no run has, this time, and what is expected; or None."""
     for key in (key for key, column in ALL_TABLES[name].items() if column.unit == "us"):
         values = np.asarray(columns[key], float)
-        for wrong, expected in (
-            ((values < 0) | (values > LATEST_US), f"a time in us from 0 to {LATEST_US:g}"),
-            (key in ENDS and ~np.isnan(values) & np.isnan(columns["start_us"]), "none where nothing began"),
-        ):
-            if np.any(wrong):
+        checks = [((values < 0) | (values > LATEST_US), f"a time in us from 0 to {LATEST_US:g}")]
+        if key in ENDS:
+            begun = np.isfinite(np.asarray(columns["start_us"], float))
+            checks.append((np.isfinite(values) & ~begun, "none where nothing began"))
+        for wrong, expected in checks:
+            if wrong.any():
                 return key, float(values[wrong][0]), expected
     return None
 
