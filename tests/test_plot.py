@@ -128,6 +128,17 @@ def test_a_figure_leaves_out_what_was_not_recorded():
     assert len(titles) == 4
 
 
+def test_a_figure_has_the_first_four_panels_in_two_rows():
+    run = fake.run()
+    known = plot.panels(run)
+    assert len(known) > 4
+    drawn = plot.figure(run)
+    wanted = [plot.single(panel, run).axes[0].get_ylabel() for panel in known[:4]]
+    assert [ax.get_ylabel() for ax in drawn.axes] == wanted
+    assert [ax.get_title(loc="left")[:3] for ax in drawn.axes] == ["(a)", "(b)", "(c)", "(d)"]
+    assert {ax.get_gridspec().get_geometry() for ax in drawn.axes} == {(2, 2)}
+
+
 def test_the_small_print_of_a_figure_says_how_to_get_it_again():
     drawn = plot.figure([fake.run(), fake.run(fingerprint="00000000000000cd")], labels=["one", "two"])
     small = drawn._supxlabel.get_text()

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import matplotlib
@@ -74,6 +75,7 @@ __all__ = [
 
 
 MOST_PANELS = 4
+"""In a figure."""
 
 
 class FigureOptions(TypedDict, total=False):
@@ -117,7 +119,7 @@ def figure(
     height = size[1] if isinstance(size, tuple) else 2.35 * rows + 0.6
     drawing = Drawing((width, height))
     with drawing.styled():
-        for letter, panel, at in zip("abcd", shown, range(1, 5), strict=False):
+        for at, (letter, panel) in enumerate(zip(ascii_lowercase, shown, strict=False), 1):
             ax = drawing.add_subplot(rows, columns, at)
             panel(ax, *unlabelled(named))
             ax.set_title(f"({letter}) {ax.get_title(loc='left')}")
