@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import mutants
 import nightly
 from attack import __main__ as attack
 
@@ -165,3 +166,9 @@ def test_attacks_that_end_by_their_time_have_not_passed_and_go_on(tmp_path, monk
         assert attack.main() == status
         assert capsys.readouterr().out.splitlines()[-1] == last
     assert not state.exists()
+
+
+def test_a_suite_fails_that_finds_fewer_mutations_than_nine_of_ten_by_more_than_chance():
+    """By tables of the binomial distribution: 8 or fewer of 12 come in 2.6 % of draws, 9 or fewer in 11 %."""
+    assert [found for found in range(13) if mutants.too_few(found, 12)] == [*range(9)]
+    assert not mutants.too_few(0, 0)
