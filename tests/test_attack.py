@@ -9,6 +9,7 @@ import pytest
 
 import shallows as sh
 from attack import disks, folders, forged, kills, memory, tables
+from shallows.export import fct
 from shallows.pages import moments
 from shallows.results.tables import ALL_TABLES, Names
 
@@ -48,6 +49,14 @@ MISFITS = {
         'port in ports.parquet = "x": expected a port of the network',
         lambda block: block | {"port": Names(block["port"].codes, ["x"] * len(block["port"].names))},
     ),
+    "dst": (
+        'dst in flows.parquet = "x": expected a host of the network',
+        lambda block: block | {"dst": Names(block["dst"].codes, ["x"] * len(block["dst"].names))},
+    ),
+    "loops": (
+        'dst of flow 0 in flows.parquet = "h0": expected another host',
+        lambda block: block | {"dst": block["src"]},
+    ),
     "queues": ("expected as many for each of its 10 ports", lambda block: rows(block, slice(1, None))),
     "unknown": (
         'time_us in queues.parquet = "nan us',
@@ -56,7 +65,9 @@ MISFITS = {
     "still": ('time_us in queues.parquet = "20 us', lambda block: block | {"time_us": times(block, 20.0)}),
     "backwards": ('time_us in queues.parquet = "960 us', lambda block: rows(block, slice(None, None, -1))),
 }
-"""A part of what is said of a table, by its name or what is wrong with `queues`."""
+"""What is said of a table, and what makes it so; by its name or what is wrong with one of `WRONG`."""
+WRONG = {"port": "ports", "dst": "flows", "loops": "flows"}
+"""All others that are not the name of a table: `queues`."""
 
 
 @pytest.mark.parametrize("misfit", MISFITS)
@@ -64,11 +75,15 @@ def test_tables_that_do_not_fit_the_network_are_named(tmp_path, misfit):
     """A star of two senders: ten ports, and two flows."""
     said, change = MISFITS[misfit]
     run = sh.Run.load(sh.run(sh.Scenario(**TWO_FLOWS)).save(tmp_path / "good"))
-    table = {"port": "ports"}.get(misfit, misfit if misfit in run._names() else "queues")
+    table = WRONG.get(misfit, misfit if misfit in run._names() else "queues")
     blocks = {table: change(dict(run.columns(table)))}
     forged._write(tmp_path / "gift", run.scenario_toml, run.summary_json(), run, blocks)
     gift = sh.Run.load(tmp_path / "gift")
-    for read in (lambda: gift.why(0), lambda: moments.of_run(gift, gift.scenario.graph)):
+    for read in (
+        lambda: gift.why(0),
+        lambda: moments.of_run(gift, gift.scenario.graph),
+        lambda: fct.text(gift),
+    ):
         with pytest.raises(sh.ScenarioError, match="the table is of another run") as error:
             read()
         assert said in str(error.value)

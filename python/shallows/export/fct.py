@@ -24,7 +24,7 @@ import numpy as np
 
 from shallows.algorithms.defaults import ACK_BYTES
 from shallows.importers.hpcc_config import HEADER, INT
-from shallows.results import files
+from shallows.results import files, mismatch
 from shallows.topology.routing import Routes
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def write(run: "RunData", path: Path) -> Path:
 
 def text(run: "RunData") -> str:
     """A line for each finished flow."""
+    mismatch.refuse(run)
     network, frame, flows = run.scenario.graph, run.scenario.frame, run.flows
     header = frame.wire - frame.payload
     header -= INT if header == HEADER + INT else 0

@@ -11,12 +11,14 @@ from shallows.units import NEVER
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from shallows.core.contract import F64, U64
     from shallows.results.run import RunData
 
 
 def refuse(run: "RunData") -> None:
-    """Raise `ScenarioError` unless `run` has a row for each flow and port, and samples of its ports alone.
+    """Raise `ScenarioError` unless `run` has a row for each flow and port, all of its own hosts and ports.
 
     Worlds other than that of packets have no rows of some flows and ports.
     """
@@ -26,15 +28,33 @@ def refuse(run: "RunData") -> None:
         found = len(np.asarray(run.columns(table)["start_us" if table == "flows" else "sent"]))
         if found != rows:
             raise _error(f"rows of {table}.parquet", found, f"{rows}, one for each of its scenario")
-    known = set(network.port_names)
-    for table in ("ports", "queues"):
-        ports = run.columns(table)["port"]
-        strange = [name for name in ports.names if name not in known] if isinstance(ports, Names) else []
+    hosts, ports = set(network.host_names), set(network.port_names)
+    for table, column, what, known in (
+        ("flows", "src", "host", hosts),
+        ("flows", "dst", "host", hosts),
+        ("ports", "port", "port", ports),
+        ("queues", "port", "port", ports),
+    ):
+        names = run.columns(table)[column]
+        strange = [name for name in names.names if name not in known] if isinstance(names, Names) else []
         if strange:
-            raise _error(f"port in {table}.parquet", strange[0], "a port of the network of its scenario")
-    ports, times = run.columns("queues")["port"], np.asarray(run.columns("queues")["time_us"], float)
-    if isinstance(ports, Names) and len(times):
-        _refuse_samples(times, len(ports.names))
+            expected = f"a {what} of the network of its scenario"
+            raise _error(f"{column} in {table}.parquet", strange[0], expected)
+    _refuse_loops(run.columns("flows")["src"], run.columns("flows")["dst"])
+    samples, times = run.columns("queues")["port"], np.asarray(run.columns("queues")["time_us"], float)
+    if isinstance(samples, Names) and len(times):
+        _refuse_samples(times, len(samples.names))
+
+
+def _refuse_loops(src: "NDArray[np.generic] | Names", dst: "NDArray[np.generic] | Names") -> None:
+    """Raise `ScenarioError` if a flow goes from a host to itself."""
+    if not isinstance(src, Names) or not isinstance(dst, Names) or not len(src.codes):
+        return
+    number = {name: code for code, name in enumerate(src.names)}
+    ends = np.array([number.get(name, -1) for name in dst.names])[dst.codes]
+    if (loops := np.flatnonzero(src.codes == ends)).size:
+        found = src.names[src.codes[loops[0]]]
+        raise _error(f"dst of flow {loops[0]} in flows.parquet", found, "another host than its src")
 
 
 def _refuse_samples(times_us: "F64", ports: int) -> None:
