@@ -250,8 +250,10 @@ def ran(command: str, most_s: float) -> tuple[int, float, str]:
     After `most_s` it gets SIGINT, as by Ctrl-C, and a minute later SIGKILL; all its processes do.
     """
     started, last = time.monotonic(), ""
+    # Else the last line is that of a make within make, which says in which folder it was.
+    quiet = os.environ | {"MAKEFLAGS": "--no-print-directory"}
     process = subprocess.Popen(
-        command, shell=True, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True
+        command, shell=True, cwd=ROOT, env=quiet, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
     ends = [
         Timer(most_s, os.killpg, (process.pid, signal.SIGINT)),

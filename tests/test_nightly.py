@@ -55,6 +55,7 @@ def test_a_part_that_never_ran_is_due():
         ("echo 'skipped: no toolchain'", nightly.SKIPPED, "skipped: no toolchain"),
         ("echo '7 skipped in 0.12s'", nightly.SKIPPED, "7 skipped in 0.12s"),
         ("echo '6 passed, 1 skipped in 0.12s'", 0, "6 passed, 1 skipped in 0.12s"),
+        ("printf 'all:\\n\\t@echo made\\n' | MAKELEVEL=1 make -f -", 0, "made"),
     ],
 )
 def test_a_part_has_its_status_its_last_line_and_an_end(command, status, last):
