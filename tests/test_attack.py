@@ -65,9 +65,9 @@ MISFITS = {
     "still": ('time_us in queues.parquet = "20 us', lambda block: block | {"time_us": times(block, 20.0)}),
     "backwards": ('time_us in queues.parquet = "960 us', lambda block: rows(block, slice(None, None, -1))),
 }
-"""What is said of a table, and what makes it so; by its name or what is wrong with one of `WRONG`."""
-WRONG = {"port": "ports", "dst": "flows", "loops": "flows"}
-"""All others that are not the name of a table: `queues`."""
+"""What is said of a table, and what makes it so; by the name of the table or of its fault."""
+TABLE_OF = {"port": "ports", "dst": "flows", "loops": "flows"}
+"""The tables with these faults. Those with other faults: `queues`."""
 
 
 @pytest.mark.parametrize("misfit", MISFITS)
@@ -75,7 +75,7 @@ def test_tables_that_do_not_fit_the_network_are_named(tmp_path, misfit):
     """A star of two senders: ten ports, and two flows."""
     said, change = MISFITS[misfit]
     run = sh.Run.load(sh.run(sh.Scenario(**TWO_FLOWS)).save(tmp_path / "good"))
-    table = WRONG.get(misfit, misfit if misfit in run._names() else "queues")
+    table = TABLE_OF.get(misfit, misfit if misfit in run._names() else "queues")
     blocks = {table: change(dict(run.columns(table)))}
     forged._write(tmp_path / "gift", run.scenario_toml, run.summary_json(), run, blocks)
     gift = sh.Run.load(tmp_path / "gift")

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shallows.units import NEVER
+
 if TYPE_CHECKING:
     import pandas
 
@@ -165,8 +167,8 @@ OPTIONAL = ("classes", "messages", "goodput")
 """Tables that a result has only if its scenario has classes, queue pairs, or faults."""
 
 
-LATEST_US = 2**64 / 1e6
-"""The latest time of the core, in whole picoseconds of 64 bits."""
+LATEST_US = NEVER / 1e6
+"""No time of the core, in picoseconds of 64 bits, is later."""
 
 
 class Names(NamedTuple):
@@ -238,7 +240,7 @@ def impossible(name: str, columns: Block) -> tuple[str, float, str] | None:
         checks = [((values < 0) | (values > LATEST_US), f"a time in us from 0 to {LATEST_US:g}")]
         if key in ENDS:
             begun = np.isfinite(np.asarray(columns["start_us"], float))
-            checks.append((np.isfinite(values) & ~begun, "none where nothing began"))
+            checks.append((np.isfinite(values) & ~begun, "none, because `start_us` is empty"))
         for wrong, expected in checks:
             if wrong.any():
                 return key, float(values[wrong][0]), expected
