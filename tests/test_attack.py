@@ -6,6 +6,7 @@ import shutil
 
 import numpy as np
 import pytest
+import tomli_w
 
 import shallows as sh
 from attack import disks, folders, forged, kills, memory, tables
@@ -124,6 +125,17 @@ def test_times_of_flows_that_a_repetition_does_not_have_are_named(tmp_path, colu
     ):
         sh.Run.load(tmp_path / "gift").why(0)
     assert run.why(0).fct_ps == round(run.flows.fct_us[0] * 1e6)
+
+
+@pytest.mark.parametrize("traffic", ["x", [[]], [{}], [{"kind": []}], [{"kind": "incas"}]], ids=repr)
+def test_a_saved_scenario_that_is_none_is_refused(tmp_path, traffic):
+    run = sh.Run.load(sh.run(sh.Scenario(**TWO_FLOWS)).save(tmp_path / "good"))
+    toml = tomli_w.dumps(run.scenario.resolved() | {"traffic": traffic})
+    forged._write(tmp_path / "gift", toml, run.summary_json(), run)
+    gift = sh.Run.load(tmp_path / "gift")
+    for read in (gift.taps, lambda: gift.why(0), lambda: fct.text(gift)):
+        with pytest.raises(sh.ScenarioError, match="traffic"):
+            read()
 
 
 @pytest.mark.nightly

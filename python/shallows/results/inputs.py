@@ -145,10 +145,12 @@ def refuse_changed(run: "RunData") -> None:
 
 
 def _slots(tables: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """The tables and keys of a resolved scenario that name a file."""
-    traffic = tables.get("traffic", [])
+    """The tables and keys of a saved scenario that name a file; what is no scenario names none."""
+    given = tables.get("traffic")
+    traffic = [table for table in given if is_table(table)] if is_list(given) else []
     for table in traffic:
-        for key in KINDS[table["kind"]].keys_of_files():
+        kind = table.get("kind")
+        for key in KINDS[kind].keys_of_files() if isinstance(kind, str) and kind in KINDS else ():
             if isinstance(table.get(key), str) and ("/" in table[key] or "." in table[key]):
                 yield table, key
     for table in (tables, *traffic):
