@@ -144,8 +144,8 @@ wheels: .venv/release-ready
 	for machine in $(MACHINES); do \
 	    PATH="$$PWD/$(BIN):$$PATH" $(HEARTBEAT) $(BIN)/python packaging/backend.py $(BIN)/maturin build --release --locked --zig \
 	        --target $$machine-unknown-linux-gnu --compatibility manylinux_2_28 --out dist/release; \
-	    $(BIN)/auditwheel show dist/release/*_$$machine.whl | tee /dev/stderr \
-	        | grep -E "\"manylinux_2_([0-9]|1[0-9]|2[0-8])_$$machine\"" > /dev/null; \
+	    needs=$$($(BIN)/auditwheel show dist/release/*_$$machine.whl); echo "$$needs"; \
+	    grep -qE "\"manylinux_2_([0-9]|1[0-9]|2[0-8])_$$machine\"" <<< "$$needs"; \
 	done
 	tests/source.sh dist/release/*.tar.gz
 	tests/wheel.sh dist/release/*_$$(uname -m).whl
