@@ -232,7 +232,7 @@ def _out(place: Path, dice: random.Random) -> None:
     target = place / dice.choice(["precious", "precious/thesis.tex", "precious/run", "absent"])
     if dice.random() < 0.5:
         shutil.copytree(place / dice.choice(["shard1", "good", "compared"]), place / "other")
-    (place / "other" / "runs").mkdir(parents=True, exist_ok=dice.random() < 2)
+    (place / "other" / "runs").mkdir(parents=True, exist_ok=True)
     address = saved.load(place / "shard1" / "table.parquet")[0][0]["run"]
     names = [
         "runs", "set-aside", "slurm", ".lock", "table.parquet", ".table.parquet.partial", "summary.csv",
@@ -241,11 +241,12 @@ def _out(place: Path, dice: random.Random) -> None:
     ]  # fmt: skip
     for name in dice.sample(names, dice.randint(1, 3)):
         path = place / "other" / name
+        if path.parent.is_symlink():  # one of the links before
+            continue
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         path.unlink(missing_ok=True)
-        if path.parent.is_dir() and not path.parent.is_symlink():
-            path.symlink_to(target)
+        path.symlink_to(target)
 
 
 def _link(place: Path, dice: random.Random) -> None:
