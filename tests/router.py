@@ -7,12 +7,15 @@ import subprocess
 import sys
 from contextlib import ExitStack, contextmanager
 from functools import wraps
+from pathlib import Path
 
 import pytest
 
 MAIN = "from shallows.cli import main; main()"
 PORT = 47_912
 TOKEN = ("--token", "a word of this test", "--json")
+TRIES, TAKEN = 6, 0.01
+"""Of a test in real time; the share of the processors' time that disturbs one."""
 
 
 def why_not():
@@ -29,18 +32,37 @@ def sh(text):
 
 
 def two_of_three(test):
-    """A test in real time that passes once, or else twice of three times: other work may disturb one run."""
+    """A test in real time that passes once, or else twice of three times: other work may disturb one run.
+
+    A run that fails while other machines take the processors of this one decides nothing.
+    """
 
     @wraps(test)
     def judged(*arguments, **named):
-        try:
-            return test(*arguments, **named)
-        except AssertionError as error:
-            print(f"it is to pass twice now, because of {error}")
-        for _ in range(2):
-            test(*arguments, **named)
+        passes, failures = 0, 0
+        for _ in range(TRIES):
+            taken, whole = processor_time()
+            try:
+                test(*arguments, **named)
+                passes += 1
+            except AssertionError as error:
+                now_taken, now_whole = processor_time()
+                share = (now_taken - taken) / (now_whole - whole)
+                print(f"failed with {share:.1%} of the processors taken by other machines: {error}")
+                failures += share < TAKEN
+                if failures > 1:
+                    raise
+            if passes > failures:
+                return
+        pytest.skip(f"this machine is too busy: others took its processors in {TRIES} tries")
 
     return judged
+
+
+def processor_time():
+    """(what other machines took, all), in ticks of all processors since this machine started."""
+    ticks = [int(text) for text in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    return ticks[7], sum(ticks)
 
 
 @contextmanager
