@@ -111,6 +111,24 @@ def test_times_that_no_run_has_are_refused_with_their_column(tmp_path):
     assert len(set(seen)) >= 12, seen
 
 
+def test_names_with_control_characters_are_refused_with_their_column(tmp_path):
+    run = sh.Run.load(sh.run(sh.Scenario(**TWO_FLOWS)).save(tmp_path / "good"))
+    seen = set()
+    for table in run._names():
+        block = run.columns(table)
+        for column in (key for key, its in block.items() if isinstance(its, Names) and its.names):
+            names = Names(block[column].codes, ["\x1b]0;owned\x07", *block[column].names[1:]])
+            blocks = {table: block | {column: names}}
+            forged._write(tmp_path / "gift", run.scenario_toml, run.summary_json(), run, blocks)
+            said = rf"{table}\.parquet: {column} = .*: expected a name"
+            with pytest.raises(sh.ScenarioError, match=said) as error:
+                sh.Run.load(tmp_path / "gift").columns(table)
+            assert str(error.value).isprintable(), error.value
+            shutil.rmtree(tmp_path / "gift")
+            seen.add((table, column))
+    assert len(seen) >= 5, seen
+
+
 TWO_FLOWS = forged.SCENARIO | {"record": {"queues": "20us", "ports": "all"}}
 
 

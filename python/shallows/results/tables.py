@@ -233,18 +233,26 @@ def _settled(values: "NDArray[np.generic] | Names", kind: str) -> "NDArray[np.ge
     return settled
 
 
-def impossible(name: str, columns: Block) -> tuple[str, float, str] | None:
-    """Of a table, a column with a time that no run has, this time, and what is expected; or None."""
-    for key in (key for key, column in ALL_TABLES[name].items() if column.unit == "us"):
-        values = np.asarray(columns[key], float)
-        checks = [((values < 0) | (values > LATEST_US), f"a time in us from 0 to {LATEST_US:g}")]
-        if key in ENDS:
-            begun = np.isfinite(np.asarray(columns["start_us"], float))
-            checks.append((np.isfinite(values) & ~begun, "none, because `start_us` is empty"))
-        for wrong, expected in checks:
-            if wrong.any():
-                return key, float(values[wrong][0]), expected
+def impossible(name: str, columns: Block) -> tuple[str, float | str, str] | None:
+    """Of a table, a column with a value that no run has, this value, and what is expected; or None."""
+    for key, column in ALL_TABLES[name].items():
+        values = columns[key]
+        if isinstance(values, Names):
+            hidden = next((text for text in values.names if not text.isprintable()), None)
+            if hidden is not None:
+                return key, hidden, "a name without control characters"
+        elif column.unit == "us" and (wrong := _impossible_time(key, values, columns)):
+            return key, *wrong
     return None
+
+
+def _impossible_time(key: str, column: "NDArray[Any]", columns: Block) -> tuple[float, str] | None:
+    values = np.asarray(column, float)
+    checks = [((values < 0) | (values > LATEST_US), f"a time in us from 0 to {LATEST_US:g}")]
+    if key in ENDS:
+        begun = np.isfinite(np.asarray(columns["start_us"], float))
+        checks.append((np.isfinite(values) & ~begun, "none, because `start_us` is empty"))
+    return next(((float(values[wrong][0]), expected) for wrong, expected in checks if wrong.any()), None)
 
 
 def frame(columns: Block) -> "pandas.DataFrame":
