@@ -14,8 +14,10 @@ import pytest
 MAIN = "from shallows.cli import main; main()"
 PORT = 47_912
 TOKEN = ("--token", "a word of this test", "--json")
-TRIES, TAKEN = 6, 0.01
-"""Of a test in real time; the share of the processors' time that disturbs one."""
+TRIES = 4
+"""The most tries of a test in real time."""
+TAKEN = 0.01
+"""The share of the processors' time that other machines take if they disturb a try; quiet tries had 0.006."""
 
 
 def why_not():
@@ -34,13 +36,13 @@ def sh(text):
 def two_of_three(test):
     """A test in real time that passes once, or else twice of three times: other work may disturb one run.
 
-    A run that fails while other machines take the processors of this one decides nothing.
+    A run that fails while other machines take the processors of this one does not count, but the last does.
     """
 
     @wraps(test)
     def judged(*arguments, **named):
         passes, failures = 0, 0
-        for _ in range(TRIES):
+        for left in reversed(range(TRIES)):
             taken, whole = processor_time()
             try:
                 test(*arguments, **named)
@@ -50,11 +52,11 @@ def two_of_three(test):
                 share = (now_taken - taken) / (now_whole - whole)
                 print(f"failed with {share:.1%} of the processors taken by other machines: {error}")
                 failures += share < TAKEN
-                if failures > 1:
+                if failures > 1 or not left:
                     raise
             if passes > failures:
                 return
-        pytest.skip(f"this machine is too busy: others took its processors in {TRIES} tries")
+        pytest.fail(f"{passes} of {TRIES} tries passed")
 
     return judged
 
