@@ -14,6 +14,8 @@ from shallows.export import fct
 from shallows.pages import moments
 from shallows.results.tables import ALL_TABLES, Names
 
+TWO_FLOWS = forged.SCENARIO | {"record": {"queues": "20us", "ports": "all"}}
+
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(
@@ -127,9 +129,6 @@ def test_names_with_control_characters_are_refused_with_their_column(tmp_path):
             shutil.rmtree(tmp_path / "gift")
             seen.add((table, column))
     assert len(seen) >= 5, seen
-
-
-TWO_FLOWS = forged.SCENARIO | {"record": {"queues": "20us", "ports": "all"}}
 
 
 @pytest.mark.parametrize("column", ["start_us", "fct_us"])

@@ -145,7 +145,7 @@ def refuse_changed(run: "RunData") -> None:
 
 
 def _slots(tables: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """The tables and keys of a saved scenario that name a file; what is no scenario names none."""
+    """The tables and keys of a saved scenario that name a file; values that no scenario has are left out."""
     given = tables.get("traffic")
     traffic = [table for table in given if is_table(table)] if is_list(given) else []
     for table in traffic:

@@ -240,7 +240,7 @@ def impossible(name: str, columns: Block) -> tuple[str, float | str, str] | None
         if isinstance(values, Names):
             hidden = next((text for text in values.names if not text.isprintable()), None)
             if hidden is not None:
-                return key, hidden, "a name without control characters"
+                return key, hidden, "a name of printable characters, without control characters"
         elif column.unit == "us" and (wrong := _impossible_time(key, values, columns)):
             return key, *wrong
     return None
