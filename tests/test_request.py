@@ -401,8 +401,11 @@ def test_the_core_takes_every_topology_and_its_books_close(kind):
 def test_pauses_need_classes_on_every_port_and_shared_memory_on_those_of_switches():
     lossless, network = request_of(network={"pfc": True})
     assert (lossless["links"]["discipline"] == 1).all()
-    carried = {"pause": 0, "resume": 0, "other": 1, "data": 2, "credit_stop": 2}
+    carried = {"pause": 0, "resume": 0, "other": 1, "data": 2, "credit_stop": 2, "probe": 2}
     assert lossless["disciplines"][0]["class_of"] == [carried]
+    measures, _ = request_of(network={"pfc": True}, cc="gap@high-priority-channel")
+    del carried["probe"]  # the channel measures the empty path, before data
+    assert measures["disciplines"][0]["class_of"] == [carried]
     assert lossless["classes"][0]["pause"] == {
         "threshold_bytes": 100_000,
         "hysteresis_bytes": 3000,

@@ -6,9 +6,9 @@ A port has these queues, in this order of service:
 |---|---|---|
 | pause | a class is paused | pause frames |
 | credits | an algorithm sends on credits | credits, shaped |
-| headers | a class is trimmed | headers of trimmed packets, and all but data of classes that are trimmed |
-| control | with `[[classes]]`, pauses, probes; if a class is not trimmed | all but data of those classes |
-| one for each class | always | data, and without a queue before it all else |
+| headers | a class is trimmed | headers of trimmed packets; all but data and probes of these classes |
+| control | with `[[classes]]`, pauses, `gap`; if a class is not trimmed | the same of the other classes |
+| one for each class | always | data, probes of paths (MRC), and without a queue before it all else |
 | paced | NICs of an algorithm with a pacer | its data |
 
 A port that needs none of the queues before data, and has one class, is a FIFO. A port that marks by
@@ -86,10 +86,11 @@ class PortRequest:
 
 @dataclass(frozen=True)
 class _Layout:
-    """The queues before data at a port, by name and in order, and whether its NIC has a pacer."""
+    """The queues before data at a port, by name and in order, and whether it has a pacer and probes first."""
 
     first: list[str]
     pacer: bool
+    probes_first: bool
     is_plain: bool
 
     @classmethod
@@ -98,14 +99,15 @@ class _Layout:
         classes, trims = bool(scenario.classes), any(queue.trimming for queue in found)
         pauses, credits = any(queue.pauses for queue in found), scenario.credits is not None
         headers = trims and (classes or not is_nic)
-        separate = classes or pauses or any(used.probes for used in scenario.algorithms)
+        probes_first = any(used.probes for used in scenario.algorithms)
+        separate = classes or pauses or probes_first
         control = separate and not all(queue.trimming for queue in found)
         wanted = {PAUSE: pauses, CREDITS: credits, HEADERS: headers, CONTROL: control}
         first = [name for name, is_wanted in wanted.items() if is_wanted]
         pacer = is_nic and scenario.pacer is not None
         shares = not is_nic and (len(found) > 1 or any(queue.memory for queue in found))
         acts = not is_nic and any(queue.own.to_class() for queue in found)
-        return cls(first, pacer, not (first or classes or pacer or shares or acts))
+        return cls(first, pacer, probes_first, not (first or classes or pacer or shares or acts))
 
 
 def to_core(scenario: "Scenario", network: "Network") -> PortRequest:
@@ -235,7 +237,8 @@ class _Port:
     def _class_of(self, number: int, queue: Queue) -> Iterator[tuple[str, int]]:
         """The queue of each kind of packet of a class.
 
-        A stop of credits must not overtake the data before it.
+        A stop of credits must not overtake the data before it. Nor must a probe of a path, whose answer tells
+        which data before it is lost; probes that measure an empty queue (`gap`) must, with all others then.
         """
         first, data = self.layout.first, len(self.layout.first) + number
         for name, kinds in ((PAUSE, ("pause", "resume")), (CREDITS, ("credit",))):
@@ -245,7 +248,8 @@ class _Port:
         other = first.index(before) if before in first else data
         yield "other", other
         if other != data:
-            yield from ((kind, data) for kind in ("data", "credit_stop"))
+            behind = ("data", "credit_stop") if self.layout.probes_first else ("data", "credit_stop", "probe")
+            yield from ((kind, data) for kind in behind)
 
     def _data(self, queue: Queue) -> "Class":
         made: Class = {**class_of(NEVER if self.is_nic else queue.buffer), "quantum_bytes": queue.turn}

@@ -71,17 +71,25 @@ def spurious_timeouts(answer: "Answer") -> list[str]:
 
 
 def _waits(answer: "Answer") -> str:
-    """The longest smoothed round trip beside the retransmission timeouts, and what to write."""
-    hosts = answer.scenario.hosts
-    longest = about(1e6 * np.nanmax(answer.flow_columns["srtt_max_us"], initial=0.0))
+    """The longest wait beside the retransmission timeouts, and what to write."""
+    hosts, (where, longest_us) = answer.scenario.hosts, _longest_wait(answer)
     least, first = (TIME.about(time) for time in (hosts.rto_min, hosts.rto_initial))
-    where = f"in smoothed round trips of up to {longest}, while"
+    where = f"in {where} of up to {about(1e6 * longest_us)}, while"
     if not of_algorithms(answer.scenario, "hosts.rto_min").any():
         return f"{where} hosts.rto_initial = {first}; raise it to twice that"
     return (
         f"{where} hosts.rto_min = {least} and hosts.rto_initial = {first}; raise them to twice that, or "
         'write hosts.rto = "internet"'
     )
+
+
+def _longest_wait(answer: "Answer") -> tuple[str, float]:
+    """What packets waited in, and at most how long (us): a port's queue if no flow smooths round trips."""
+    smoothed_us = answer.flow_columns["srtt_max_us"]
+    if np.isfinite(smoothed_us).any():
+        return "smoothed round trips", float(np.nanmax(smoothed_us))
+    queued_bits = 8.0 * answer.scenario.mtu * answer.port_columns["queue_max_pkt"]
+    return "a queue", 1e6 * float((queued_bits / answer.network.rate_bps).max(initial=0.0))
 
 
 def dropped_unmarked(answer: "Answer") -> list[str]:
@@ -165,10 +173,12 @@ def _far_above_losses(answer: "Answer", again: int, sent: str) -> list[str]:
 
 
 def _of_lost_repairs(answer: "Answer") -> int:
-    """The timeouts of a run without a smoothed round trip of `hosts.rto_min`: no packet waited so long."""
-    columns, least_us = answer.flow_columns, answer.scenario.hosts.rto_min / 1e6
-    waited = np.nanmax(columns["srtt_max_us"], initial=0.0) >= least_us
-    return 0 if waited else int(columns["timeouts"].sum())
+    """The timeouts of a run in which no packet waited as long as the least timeout."""
+    hosts = answer.scenario.hosts
+    its = of_algorithms(answer.scenario, "hosts.rto_min").any()
+    least_us = (hosts.rto_min if its else hosts.rto_initial) / 1e6
+    waited = _longest_wait(answer)[1] >= least_us
+    return 0 if waited else int(answer.flow_columns["timeouts"].sum())
 
 
 def _several_paths(answer: "Answer") -> bool:

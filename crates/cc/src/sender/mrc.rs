@@ -76,6 +76,7 @@ pub const NOT_MODELLED: &[&str] = &[
     "A set of values for answers, and its probes: answers have the value of the packet that they answer, and leave by the port of their \
      host that is free first and that the peer has not reported down.",
     "Probes that a node answers: the flow answers all of them.",
+    "Probes in the class of data where a flow of gap probes before data in the same network: there all probes go before it.",
     "Negative answers other than those of trimmed packets (no bitmap, no buffer, out of the window), and a limit of 64 packets behind the \
      first missing one: receivers have room for every packet.",
     "The code point of retransmissions: they are in the class of data.",
