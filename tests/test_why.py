@@ -13,6 +13,7 @@ from shallows.units import Frame
 from shallows.why import index, pauses, record, report, stoppages, walk
 from shallows.why.counterfactual import Counterfactual
 from shallows.why.stoppages import Stoppage
+from shallows.why.window_cuts import WindowCuts
 
 US = 1_000_000
 ABOUT = {"abs": 0.001}
@@ -280,6 +281,16 @@ def test_the_time_before_a_flow_is_found_on_demand(monkeypatch):
     assert found == []
     assert [piece.flow for piece in paths[59].before if piece.cause == "dependency"] == list(range(59))
     assert found == [59]
+
+
+def test_the_paces_of_a_flow_are_found_once(monkeypatch):
+    """Each wait for a pace looks in them, and to find them takes as long as the flow has packets."""
+    found, find = [], WindowCuts._fastest
+    monkeypatch.setattr(WindowCuts, "_fastest", lambda cuts, flow: found.append(flow) or find(cuts, flow))
+    traffic = [{"kind": "incast", "senders": 2, "size": "3MB", "to": "c"}]
+    paths = followed([["a", "s"], ["b", "s"], ["s", "c"]], traffic, cc="dcqcn", network={"pfc": True})
+    waits = sum(piece.cause == "pace_cut" for piece in paths[0].pieces)
+    assert (waits > 100, found.count(0)) == (True, 1)
 
 
 @pytest.fixture(scope="module")

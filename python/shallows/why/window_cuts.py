@@ -67,7 +67,9 @@ class WindowCuts:
         at = bisect_right(notices, self._asked(packet), key=lambda notice: notice.known) - 1
         if at < 0:
             return None
-        times, fastest = self._paces.setdefault(flow, self._fastest(flow))
+        if flow not in self._paces:
+            self._paces[flow] = self._fastest(flow)
+        times, fastest = self._paces[flow]
         place = bisect_left(times, self._asked(packet))
         before = bisect_left(times, notices[at].known) - 1
         slower = before < 1 or (place and times[place] - times[place - 1] > fastest[before - 1])
