@@ -97,12 +97,12 @@ def _unexplained_job(run, end):
             causes = sum(run.why(task=name).by_cause().values())
         except TooLargeError:
             continue
-        if _differ(causes, row["completion_us"]):
+        if differ(causes, row["completion_us"]):
             return f"why: the causes of {name} sum to {causes} ps of {row['completion_us']} us"
     return None
 
 
-def _differ(time_ps, time_us):
+def differ(time_ps, time_us):
     """Whether a time is not that of a table, which is a float in microseconds."""
     return abs(time_ps - time_us * 1e6) > max(0.5, time_us * 1e6 * 2**-52)
 
@@ -117,7 +117,7 @@ def _unexplained_of(run, flows):
     start_us, fct_us = (run.columns("flows")[name] for name in ("start_us", "fct_us"))
     for flow, path in found.items():
         causes = sum(path.by_cause().values())
-        if _differ(causes, fct_us[flow]) or _differ(path.start_ps, start_us[flow]):
+        if differ(causes, fct_us[flow]) or differ(path.start_ps, start_us[flow]):
             of = f"of {fct_us[flow]} us from {start_us[flow]} us on"
             return f"why: the causes of flow {flow} sum to {causes} ps from {path.start_ps} ps on, {of}"
     return None
