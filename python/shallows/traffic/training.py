@@ -15,13 +15,15 @@ from shallows.traffic.flows import Drawn, Draws
 from shallows.traffic.iteration import Iteration, Shape
 from shallows.traffic.kind import DRAWN_BYTES, WAIT_BYTES, Ends, Kind, distinct, hosts_of
 from shallows.traffic.schedules import Schedule
-from shallows.units import TIME, Count, Frame, OptionalCount, OptionalTime, Payload, Time
+from shallows.units import SIZE, TIME, Count, Frame, OptionalCount, OptionalTime, Payload, Time
 
 if TYPE_CHECKING:
     from shallows.topology import Network
 
 CHUNK = 512_000
 """Bytes of a chunk of a tree, as of `all-reduce`."""
+MOST_BUCKETS = 100_000
+"""Of an iteration. Each is a collective of its own: to draw so many takes a minute."""
 
 
 class Training(Kind, frozen=True):
@@ -124,12 +126,16 @@ class Training(Kind, frozen=True):
         return iteration.graph.drawn()
 
     def _check(self, shape: Shape, longest_ps: float) -> None:
-        """Raise `ScenarioError` for a computation beyond the limit of times, or a message without a byte."""
+        """Raise `ScenarioError` for too long a computation, too many buckets, or a message without a byte."""
         if longest_ps > limits.TIME.most:
             key = "forward" if self.backward is None else "backward"
             expected = f"computations of at most {limits.TIME.most // 10**12} s, backward and with the spread"
             raise ScenarioError(key, TIME.text(getattr(self, key)), expected)
         reduced = self.gradients * self.layers // self.pp
+        least_bucket = -(-self.pp * reduced // MOST_BUCKETS)
+        if shape.dp > 1 and self.bucket < least_bucket:
+            expected = f"at least {SIZE.text(least_bucket)}, at most {MOST_BUCKETS} buckets of all gradients"
+            raise ScenarioError("bucket", SIZE.text(self.bucket), expected)
         least = {"gradients": (reduced, shape.dp), "activations": (self.activations, self.tp)}
         for key, (size, ranks) in least.items():
             if ranks > 1 and size < ranks:
