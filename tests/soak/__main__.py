@@ -107,7 +107,7 @@ def _options():
         "--patience",
         type=float,
         default=100.0,
-        help="seconds of processor time after which a scenario hangs: its runs may take 60",
+        help="seconds of processor time after which a scenario hangs: its first run may take 10",
     )
     parser.add_argument("--out", type=Path, default=Path("results/soak"))
     return parser.parse_args()

@@ -240,7 +240,7 @@ def why(case):
             return f"why: the pieces of flow {flow} do not touch"
         # A table in microseconds rounds picoseconds beyond 9,007 s.
         if checks.differ(path.fct_ps, row.fct_us) or checks.differ(path.ideal_ps, row.ideal_us):
-            return f"why: flow {flow} takes {path.fct_ps} and {path.ideal_ps} ps, in its table {row.to_dict()}"
+            return f"why: flow {flow} is {path.fct_ps} and {path.ideal_ps} ps, not as in {row.to_dict()}"
         sums = sum(piece.length_ps for piece in pieces), sum(path.by_cause().values())
         if sums != (path.fct_ps, path.fct_ps):
             return f"why: pieces and causes of flow {flow} are {sums} ps, and it takes {path.fct_ps}"
