@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CHUNK = 512_000
 """Bytes of a chunk of a tree, as of `all-reduce`."""
 MOST_BUCKETS = 100_000
-"""Of an iteration. Each is a collective of its own: to draw so many takes a minute."""
+"""The most buckets of an iteration. Each is a collective of its own: to draw so many takes half a minute."""
 
 
 class Training(Kind, frozen=True):
@@ -132,9 +132,9 @@ class Training(Kind, frozen=True):
             expected = f"computations of at most {limits.TIME.most // 10**12} s, backward and with the spread"
             raise ScenarioError(key, TIME.text(getattr(self, key)), expected)
         reduced = self.gradients * self.layers // self.pp
-        least_bucket = -(-self.pp * reduced // MOST_BUCKETS)
+        least_bucket = -(-reduced // max(MOST_BUCKETS // self.pp, 1))
         if shape.dp > 1 and self.bucket < least_bucket:
-            expected = f"at least {SIZE.text(least_bucket)}, at most {MOST_BUCKETS} buckets of all gradients"
+            expected = f"at least {SIZE.text(least_bucket)}, for at most {MOST_BUCKETS} in an iteration"
             raise ScenarioError("bucket", SIZE.text(self.bucket), expected)
         least = {"gradients": (reduced, shape.dp), "activations": (self.activations, self.tp)}
         for key, (size, ranks) in least.items():
