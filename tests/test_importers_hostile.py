@@ -133,11 +133,15 @@ def test_time_grows_with_the_file_alone(folder, name, text):
 @pytest.mark.nightly
 @pytest.mark.parametrize(("name", "text"), GROWTH.values(), ids=GROWTH)
 def test_a_million_lines_take_less_than_fifteen_times_as_long_as_a_tenth_of_them(folder, name, text):
-    """A tenth is read before and after them, since other work on the core slows what is beside it."""
+    """A tenth is read before and after them, since other work on the core slows what is beside it.
+
+    The smaller sizes end a reader with quadratic time, 100 times as long, before it reads a million. A
+    barrier of 100,000 takes 14 times as long as a tenth of it, because of caches; so 30 is their limit.
+    """
     sizes = (1000, 10_000, 100_000, 1_000_000, 100_000)
     thousand, ten_thousand, more, million, again = (cpu_s(name, text(n)) for n in sizes)
-    assert ten_thousand < 15 * thousand + 0.05
-    assert more < 15 * ten_thousand
+    assert ten_thousand < 30 * thousand + 0.05
+    assert more < 30 * ten_thousand
     assert million < 15 * max(more, again)
 
 
