@@ -221,9 +221,9 @@ def about_run(run, scenario):
         return f"utilization: {ports.utilization.max()}"
     # Over several ways a flow may beat the ideal time, which is that of one; the run says so.
     warned = any("slowdown below 1" in warning for warning in run.summary["warnings"])
-    several = scenario.network.balancing != "flow" or (
-        scenario.faults and scenario.network.convergence != NEVER
-    )
+    changes = {fault.kind for fault in scenario.faults}
+    reacts = {"down", "up", "flap"} if scenario.network.convergence != NEVER else set()
+    several = scenario.network.balancing != "flow" or bool(changes & {"drain", "undrain", *reacts})
     if (flows.slowdown < 1).any() and not (warned and several):
         return f"slowdown: {flows.slowdown.min()}"
     network = scenario.graph

@@ -26,7 +26,7 @@ from shallows.results import (
 from shallows.results import summary as sums
 from shallows.results.recovery import DEAD_PATH, STARVED
 from shallows.results.tables import ALL_TABLES, Block, Names
-from shallows.scenario import port_request
+from shallows.scenario import faults, port_request
 from shallows.traffic import NO_FLOW
 from shallows.units import NEVER
 
@@ -305,8 +305,7 @@ class Answer:
     @property
     def one_way(self) -> bool:
         """True if every packet of a flow takes the path of the flow's ideal time."""
-        network, rerouted = self.scenario.network, bool(self.scenario.faults)
-        return network.balancing == "flow" and not (rerouted and network.convergence != NEVER)
+        return self.scenario.network.balancing == "flow" and not faults.reroutes(self.scenario)
 
     def _last_link_bps(self) -> F64:
         """The rate at which links bring data to each flow's receiver; in a network of one port, its rate.

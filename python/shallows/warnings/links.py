@@ -23,8 +23,8 @@ def several_paths(answer: "Answer") -> list[str]:
     if answer.one_way or not quicker.any():
         return []
     return [
-        f"{quicker.sum()} of {len(quicker)} flows have a slowdown below 1: their packets took several paths, "
-        "and the ideal time is that of one path"
+        f"{quicker.sum()} of {len(quicker)} flows have a slowdown below 1: their packets took several paths "
+        "or a detour, and the ideal time is that of one path"
     ]
 
 

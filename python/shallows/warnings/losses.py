@@ -183,10 +183,9 @@ def _of_lost_repairs(answer: "Answer") -> int:
 
 def _several_paths(answer: "Answer") -> bool:
     """True if packets of a flow may take several paths: sprayed, or detours around faults."""
-    network, options = answer.network, answer.scenario.network
+    network = answer.network
     has_cycle = len(network.link_from) // 2 >= network.nodes
-    rerouted = bool(answer.scenario.faults) and options.convergence != NEVER
-    return has_cycle and (options.balancing != "flow" or rerouted)
+    return has_cycle and not answer.one_way
 
 
 def _mostly_dropped(answer: "Answer") -> list[str]:

@@ -8,6 +8,7 @@ from shallows.scenario.faults.changes import (
     extremes,
     initial,
     of_links,
+    reroutes,
     scheduled_links,
     to_core,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "extremes",
     "initial",
     "of_links",
+    "reroutes",
     "scheduled_links",
     "to_core",
 ]

@@ -54,6 +54,12 @@ class Change:
     works: bool
 
 
+def reroutes(scenario: "Scenario") -> bool:
+    """True if flows may change their path: links are drained, or fail and switches react."""
+    aspects = {ASPECTS[fault.kind] for fault in scenario.faults}
+    return "routes" in aspects or ("state" in aspects and scenario.network.convergence != NEVER)
+
+
 def of_links(scenario: "Scenario", network: "Network | None" = None) -> list[list[int]]:
     """The links of each fault."""
     network = network or scenario.graph
