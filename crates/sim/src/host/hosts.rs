@@ -566,6 +566,7 @@ impl Hosts {
     pub(crate) fn adopt<O: Observer>(&mut self, fabric: &mut Fabric<O>, setting: SenderSetting) {
         let Some(sender) = self.senders.get_mut(setting.flow) else { return };
         sender.adopt(setting.window, setting.pace());
+        fabric.observer.adopts(fabric.now, setting.flow);
         self.resume_flow(fabric, setting.flow);
     }
 

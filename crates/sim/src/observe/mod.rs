@@ -88,6 +88,10 @@ pub trait Observer: Send + 'static {
     #[inline]
     fn timer(&mut self, _now: Time, _timer: Timer) {}
 
+    /// The sender of a flow is given a window and a pace. The calls that follow are its consequences.
+    #[inline]
+    fn adopts(&mut self, _now: Time, _flow: u32) {}
+
     /// A host has determined whether a flow may send, after an event or after it has sent. The window is what may be in flight,
     /// if the flow has one.
     #[inline]

@@ -42,6 +42,7 @@ forward! {
     started(now: Time, flow: u32);
     timer(now: Time, timer: Timer);
     readiness(now: Time, flow: u32, readiness: Readiness, window: Option<Bytes>);
+    adopts(now: Time, flow: u32);
     owes_pull(now: Time, flow: u32);
     ack_attached(now: Time, flow: u32, ack: &TcpAck);
     ack_detached(now: Time);

@@ -411,6 +411,10 @@ impl Observer for Causes {
         self.trigger = Trigger::Timer(timer.kind);
     }
 
+    fn adopts(&mut self, _now: Time, _flow: u32) {
+        self.trigger = Trigger::Other;
+    }
+
     fn readiness(&mut self, now: Time, flow: u32, readiness: Readiness, window: Option<Bytes>) {
         let Some(&mut old) = self.flow(flow) else { return };
         let old = WatchedFlow { window: window.unwrap_or_default(), ..old };
