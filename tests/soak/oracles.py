@@ -343,14 +343,29 @@ DRAWING = {"page": page, "figures": figures}
 ORACLES = BEFORE | CHEAP | DEAR | DRAWING | {"named": named, "why of all": why_of_all}
 
 
+MOST_FLOWS = 2_000_000
+"""Each is drawn up to ten times: by the run, the round trip, the runs on two and three threads and so on."""
+
+
+def _flows(scenario):
+    """The flows of a scenario at most; zero where they cannot be told."""
+    try:
+        return sum(table.flow_count(scenario.graph)[1] for table in scenario.traffic)
+    except ScenarioError:
+        return 0
+
+
 def problem(text, world, oracles=tuple(DEAR), overrides=None, seed=0, seconds=checks.LONG_S):
     """("refused", "ran", "accepted", "took long" or "collapsed", None or what is wrong, its kind first).
 
     `oracles` are names of those that are asked beside `BEFORE` and `CHEAP`. A run that needs more than
-    `seconds` of processor time takes too long for them.
+    `seconds` of processor time takes too long for them, and so does a scenario of more than `MOST_FLOWS`.
     """
     try:
-        scenario = prepare(sh.Scenario.from_toml(text), world=world, overrides=overrides)
+        read = sh.Scenario.from_toml(text)
+        if _flows(read) > MOST_FLOWS:
+            return "took long", None
+        scenario = prepare(read, world=world, overrides=overrides)
     except ScenarioError as error:
         return "refused", checks._about_refusal(error, text, overrides or {})
     except BaseException as error:
