@@ -44,11 +44,18 @@ def compared(scenario):
     """A scenario in both worlds, and what is beyond the distance on file.
 
     One run of the kernel world may be disturbed. If it is too far, the median of three decides, as for users.
+    Where several tables of traffic share a network, the starts decide how (dctcp and inigo: 20 to 47 % by the
+    seed; two long flows of cubic beside one: 59 to 72 %), so one of four seeds is to be near.
     """
-    packet, kernel = sh.run(scenario), run_live(scenario)
-    if beyond(packet, kernel, distance(scenario)):
-        kernel = run_live(scenario, repeats=3)
-    return packet, kernel, beyond(packet, kernel, distance(scenario))
+    seeds = range(scenario.seed, scenario.seed + (4 if len(scenario.traffic) > 1 else 1))
+    packets = [sh.run(scenario.replace({"seed": seed})) for seed in seeds]
+    for repeats in (1, 3):
+        kernel = run_live(scenario, repeats=repeats)
+        found = [beyond(packet, kernel, distance(scenario)) for packet in packets]
+        nearest = min(range(len(packets)), key=lambda at: len(found[at]))
+        if not found[nearest]:
+            break
+    return packets[nearest], kernel, found[nearest]
 
 
 def held(scenario):
@@ -203,11 +210,7 @@ MIXTURES = [
 @pytest.mark.nightly
 @pytest.mark.parametrize("pair", MIXTURES, ids=str)
 def test_two_algorithms_share_a_network_as_in_the_packet_world(pair):
-    """One that uses ECN made all flows ask for it, so that marks stood in for drops: 41 Mbps for 1.2.
-
-    The starts decide how some pairs share (dctcp and inigo: 20 to 47 % by the seed), so one of four seeds is
-    to be near.
-    """
+    """One that uses ECN made all flows ask for it, so that marks stood in for drops: 41 Mbps for 1.2."""
     topology = {"kind": "dumbbell", "hosts": 4, "rate": "50Mbps", "edge_rate": "400Mbps", "rtt": "3ms"}
     uses_ecn = "dctcp" in pair or ECN_CUBIC in pair
     marking = {"kind": "step", "threshold": "15pkt", "nodrop": True} if uses_ecn else "none"
@@ -224,11 +227,4 @@ def test_two_algorithms_share_a_network_as_in_the_packet_world(pair):
         "traffic": traffic,
     }
     tables["network"] = {"buffer": "100pkt", "marking": marking}
-    scenarios = [Scenario(**tables, seed=seed) for seed in (1, 2, 3, 4)]
-    packets = [sh.run(one) for one in scenarios]
-    for repeats in (1, 3):
-        kernel = run_live(scenarios[0], repeats=repeats)
-        far = min((beyond(packet, kernel, distance(scenarios[0])) for packet in packets), key=len)
-        if not far:
-            return
-    assert far == []
+    held(tables)
