@@ -288,10 +288,14 @@ def _taken(record: Record) -> dict[int, list[int]]:
 
 def _spans(ways: Ways, begin: U64, end: U64) -> dict[str, NDArray[np.generic]]:
     """For each link of the flows: the spans in which a flow may use it, ordered and disjoint."""
-    spans: dict[int, list[tuple[int, int]]] = {}
+    flows: dict[int, tuple[Iterable[int], list[tuple[int, int]]]] = {}
     for way, since, until in zip(ways, begin.tolist(), end.tolist(), strict=True):
+        flows.setdefault(id(way), (way, []))[1].append((since, until))
+    spans: dict[int, list[tuple[int, int]]] = {}
+    for way, times in flows.values():  # once for all flows that may take every link
+        together = _apart(sorted(times))
         for link in way:
-            spans.setdefault(link, []).append((since, until))
+            spans.setdefault(link, []).extend(together)
     rows = [(link, *span) for link, times in sorted(spans.items()) for span in _apart(sorted(times))]
     columns = np.array(rows, np.uint64).reshape(-1, 3)
     return {
@@ -301,12 +305,12 @@ def _spans(ways: Ways, begin: U64, end: U64) -> dict[str, NDArray[np.generic]]:
     }
 
 
-def _apart(spans: Iterable[tuple[int, int]]) -> list[list[int]]:
+def _apart(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Sorted spans with touching spans joined."""
-    merged: list[list[int]] = []
+    merged: list[tuple[int, int]] = []
     for since, until in spans:
         if merged and since <= merged[-1][1]:
-            merged[-1][1] = max(merged[-1][1], until)
+            merged[-1] = merged[-1][0], max(merged[-1][1], until)
         else:
-            merged.append([since, until])
+            merged.append((since, until))
     return merged
