@@ -288,11 +288,11 @@ def _taken(record: Record) -> dict[int, list[int]]:
 
 def _spans(ways: Ways, begin: U64, end: U64) -> dict[str, NDArray[np.generic]]:
     """For each link of the flows: the spans in which a flow may use it, ordered and disjoint."""
-    flows: dict[int, tuple[Iterable[int], list[tuple[int, int]]]] = {}
+    groups: dict[int, tuple[Collection[int], list[tuple[int, int]]]] = {}
     for way, since, until in zip(ways, begin.tolist(), end.tolist(), strict=True):
-        flows.setdefault(id(way), (way, []))[1].append((since, until))
+        groups.setdefault(id(way), (way, []))[1].append((since, until))
     spans: dict[int, list[tuple[int, int]]] = {}
-    for way, times in flows.values():  # once for all flows that may take every link
+    for way, times in groups.values():  # flows that may take every link are one group
         together = _apart(sorted(times))
         for link in way:
             spans.setdefault(link, []).extend(together)
