@@ -151,3 +151,22 @@ def test_over_links_that_pause_nothing_is_cut():
     network = result.summary["network"]
     assert network["trimmed"] == network["dropped"] == 0
     assert network["pauses"] > 0
+
+
+def test_a_pull_that_is_repeated_before_there_was_one_is_because_of_the_data():
+    """The fourth packet comes, 24.8432 us after the start; no other one for 10 ms, the receiver's timeout.
+
+    The first window of 40 us, 50 KB, has room for all four, so that none asks for credit.
+    """
+    lost = (("0s", "14us"), ("9990us", "10013us"))
+    drops = [{"link": "h0->s0", "kind": "silent-drop", "at": at, "until": until} for at, until in lost]
+    star = {"kind": "star", "hosts": 3, "rate": "10Gbps", "rtt": "40us"}
+    traffic = [{"kind": "trace", "flows": [[0, "h0", "h1", 5117]]}]
+    alone = {"duration": "until-done", "cc": "rccc", "topology": star, "traffic": traffic, "faults": drops}
+    its = record.of_scenario(sh.Scenario(**alone), [0])
+    packets, causes = its.tables["packets"], its.tables["causes"]
+    pull = packets["kind"].tolist().index(its.kinds.index("pull"))
+    cause = packets["cause"][pull]
+    assert packets["left_ps"][pull] == 24_843_200 + 10**10
+    assert (its.whys[causes["why"][cause]], causes["since_ps"][cause]) == ("granted", 24_843_200)
+    assert (packets["seq"][causes["packet"][cause]], packets["kind"][causes["packet"][cause]]) == (3, 0)

@@ -277,6 +277,71 @@ def test_the_slack_of_a_task_that_needs_some_is_a_lower_bound(tmp_path):
     assert (told["slack"], told["slack_is_lower_bound"]) == (None, None)
 
 
+def computation(name, host, length_us, **more):
+    return {"name": name, "host": host, "compute": f"{length_us}us", **more}
+
+
+BUSY_US = 20
+"""How long a computation of another table keeps h0 busy."""
+SOME = {
+    "one that began at the same time": (
+        [message("a", "h0", "h1"), message("b", "h0", "h1", after=["a"], delay="5us")],
+        message("end", "h0", "h1", after=["a", "b"], delay="5us", needs=1),
+        4.4 + 2.1024 + 5 + 1.2 + 4.4,
+    ),
+    "one that was sent later": (
+        [message("a", "h1", "h0"), message("b", "h1", "h0", behind=["a"])],
+        computation("end", "h1", 50, behind=["a", "b"], needs=1),
+        50,
+    ),
+    "a processor that was free just then": (
+        [computation("a", "h1", BUSY_US), computation("b", "h1", 60, processor=1)],
+        computation("end", "h0", 50, after=["a", "b"], needs=1, **{"global": True}),
+        BUSY_US + 50,
+    ),
+    "a message that begins behind a busy processor": (
+        [computation("a", "h1", 5), message("b", "h0", "h1", delay="30us")],
+        computation("end", "h0", 50, after=["a", "b"], needs=1, **{"global": True}),
+        BUSY_US + 50,
+    ),
+}
+"""Tasks "a" and "b", the task "end" that needs "a" alone, and the microseconds from "a" to its end.
+
+An acknowledgement takes 2.1024 us.
+"""
+
+
+@pytest.mark.parametrize(("before", "end", "length_us"), SOME.values(), ids=SOME)
+def test_what_a_task_did_not_need_is_not_on_the_path(before, end, length_us):
+    other = [computation("x", "h0", BUSY_US), message("y", "h2", "h3")]
+    every = (("job", [*before, end]), ("other", other))
+    traffic = [{"kind": "tasks", "name": name, "tasks": tasks} for name, tasks in every]
+    path = sh.run(scenario([], traffic=traffic)).why(task="job")
+    assert path.fct_ps == sum(path.by_cause().values()) == round(length_us * US)
+    slack = path.slack()
+    assert [slack[one.flow] for one in path.messages] == [0, 0]
+
+
+def test_a_message_of_expresspass_has_ended_with_its_acknowledgement():
+    """Credits that come before it tell how much has arrived, too."""
+    tasks = [message("a", "h0", "h1"), computation("end", "h0", 10, after=["a"])]
+    star = {"kind": "star", "hosts": 4, "rate": "100Mbps", "rtt": "1ms"}
+    path = sh.run(scenario(tasks, cc="expresspass", topology=star)).why(task="job")
+    assert path.slack() == {0: 0, 1: 0}
+
+
+def test_the_slack_of_a_task_behind_a_message_whose_answer_never_came():
+    """The run ends with the message, which the computation, from 5 to 15 us, did not need.
+
+    A receiver of ExpressPass acknowledges the whole message, when it is told that no more comes.
+    """
+    tasks = [computation("a", "h0", 5), message("b", "h0", "h1", delay="20us")]
+    tasks.append(computation("end", "h0", 10, after=["a", "b"], needs=1))
+    path = sh.run(scenario(tasks, cc="expresspass")).why(task="job")
+    assert path.fct_ps >= 20 * US + MESSAGE_PS
+    assert path.slack() == {0: 0, 1: path.fct_ps - 15 * US, 2: path.fct_ps - 15 * US}
+
+
 def test_the_command_prints_computations_and_slack(tmp_path):
     sh.run(scenario(CHAIN)).save(tmp_path / "run")
     asked = ["why", str(tmp_path / "run"), "--task", "job", "--slack", "--figure", str(tmp_path / "f.png")]

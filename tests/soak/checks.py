@@ -90,18 +90,23 @@ def _unexplained(run):
 
 
 def _unexplained_job(run, end):
-    """A finished collective or task whose causes do not sum to its time."""
+    """A finished collective or task whose causes do not sum to its time, or a path of tasks with slack."""
     for row in (*run.summary["collectives"], *run.summary["tasks"]):
         if row["completion_us"] is None or time.process_time() > end:
             continue
         several = sum(one["name"] == row["name"] for one in run.summary["collectives"]) > 1
         name = f"{row['name']}/{row['group']}" if several else row["name"]
         try:
-            causes = sum(run.why(task=name).by_cause().values())
+            path = run.why(task=name)
+            slack = path.slack() if row["kind"] == "tasks" else {}
         except TooLargeError:
             continue
+        causes = sum(path.by_cause().values())
         if differ(causes, row["completion_us"]):
             return f"why: the causes of {name} sum to {causes} ps of {row['completion_us']} us"
+        on_path = [message.flow for message in path.messages]
+        if any(slack.get(flow, 0) for flow in on_path) or min(slack.values(), default=0) < 0:
+            return f"why: {slack} is the slack of {name}, whose path is {on_path}"
     return None
 
 

@@ -81,9 +81,11 @@ class Traffics:
             chosen = self.random.sample(here, min(len(here), self.one((0, 1, 1, 2, 3))))
             if self.maybe(0.1) and number:
                 chosen, row["global"] = [self.random.randrange(number)], True
-            row["after"] = [f"t{other}" for other in chosen]
+            sent = [other for other in chosen if rows[other].get("from") == host and self.maybe(0.3)]
+            row["after"] = [f"t{other}" for other in chosen if other not in sent]
+            row["behind"] = [f"t{other}" for other in sent]
             if len(chosen) > 1 and self.maybe(0.3):
-                row["needs"] = 1
+                row["needs"] = self.random.randrange(1, len(chosen))
             rows.append(row)
         return {"kind": "tasks", "tasks": rows}
 

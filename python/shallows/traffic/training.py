@@ -24,6 +24,8 @@ CHUNK = 512_000
 """Bytes of a chunk of a tree, as of `all-reduce`."""
 MOST_BUCKETS = 100_000
 """The most buckets of an iteration. Each is a collective of its own: to draw so many takes half a minute."""
+MOST_PASSES = 1_000_000
+"""The most computations of an iteration, of a layer and micro-batch forward or backward."""
 
 
 class Training(Kind, frozen=True):
@@ -126,11 +128,14 @@ class Training(Kind, frozen=True):
         return iteration.graph.drawn()
 
     def _check(self, shape: Shape, longest_ps: float) -> None:
-        """Raise `ScenarioError` for too long a computation, too many buckets, or a message without a byte."""
+        """Raise `ScenarioError` for computations too long or too many, for too many buckets, or no byte."""
         if longest_ps > limits.TIME.most:
             key = "forward" if self.backward is None else "backward"
             expected = f"computations of at most {limits.TIME.most // 10**12} s, backward and with the spread"
             raise ScenarioError(key, TIME.text(getattr(self, key)), expected)
+        if 2 * self.layers * self.micro_batches > MOST_PASSES:
+            expected = f"layers * micro_batches of at most {MOST_PASSES // 2}"
+            raise ScenarioError("layers", self.layers, expected)
         reduced = self.gradients * self.layers // self.pp
         least_bucket = -(-reduced // max(MOST_BUCKETS // self.pp, 1))
         if shape.dp > 1 and self.bucket < least_bucket:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 from shallows.results import task_members
-from shallows.why.record import DATA_LIKE
+from shallows.units import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +56,10 @@ def _ready_ps(index: "Index", task: "Task", number: int) -> int:
 
 
 def ends_of(index: "Index", task: "Task", number: int) -> list[tuple[int, int]]:
-    """Each predecessor of a task, and when it had ended for it: received, acknowledged, sent or computed."""
+    """Each predecessor of a task, and when it had ended for it: received, acknowledged, sent or computed.
+
+    `NEVER` of one that the task did not need, and that its host did not know to have ended.
+    """
     after, behind = task_members.predecessors(index.record.scenario.flows, number)
     ends = [(other, _ended(index, task, other, number)) for other in after]
     return ends + [(other, index.packets["left_ps"][index.last_data(other)]) for other in behind]
@@ -67,19 +70,21 @@ def _ended(index: "Index", members: "Task", other: int, number: int) -> int:
     flows = index.record.scenario.flows
     hosts, _ = task_members.hosts(flows, number)
     source, target = task_members.hosts(flows, other)
-    return (
-        int(members.finish_ps[other]) if target == hosts or source != hosts else _acknowledged(index, other)
-    )
+    received = int(members.finish_ps[other])
+    if target == hosts or source != hosts:
+        return received
+    return _acknowledged(index, other) if received < members.start_ps[number] else NEVER
 
 
 def _acknowledged(index: "Index", flow: int) -> int:
     """When the sender of a message learned that all of it had arrived."""
     count = index.packets["seq"][index.last_data(flow)] + 1
-    answers = [packet for packet in index.of_flow(flow) if index.kind[packet] not in DATA_LIKE]
+    answers = [packet for packet in index.of_flow(flow) if index.kind[packet] == "ack"]
     arrived = [packet for packet in answers if not index.was_dropped(packet)]
     if index.answers_each[index.cc[flow]]:
         return _each_acknowledged(index, arrived, count)
-    return min(index.arrival(packet) for packet in arrived if index.packets["cumulative"][packet] >= count)
+    covers = (packet for packet in arrived if index.packets["cumulative"][packet] >= count)
+    return min(map(index.arrival, covers), default=NEVER)
 
 
 def _each_acknowledged(index: "Index", arrived: list[int], count: int) -> int:
@@ -89,7 +94,6 @@ def _each_acknowledged(index: "Index", arrived: list[int], count: int) -> int:
     """
     first: dict[int, int] = {}
     for packet in arrived:
-        if index.kind[packet] == "ack":
-            seq, arrival = index.packets["seq"][packet], index.arrival(packet)
-            first[seq] = min(first.get(seq, arrival), arrival)
+        seq, arrival = index.packets["seq"][packet], index.arrival(packet)
+        first[seq] = min(first.get(seq, arrival), arrival)
     return max(first.values() if len(first) == count else map(index.arrival, arrived))

@@ -167,7 +167,9 @@ def candidates(flows: "Flows", task: "Task") -> dict[int, int]:
         for edge in task_members.waited_for(flows, task, left.pop()):
             if edge.flow not in ends:
                 left.append(edge.flow)
-            ends[edge.flow] = max(ends.get(edge.flow, 0), edge.end_ps)
+            # One that was not needed may have begun later.
+            begun = int(task.start_ps[edge.flow])
+            ends[edge.flow] = max(ends.get(edge.flow, begun), edge.end_ps)
     return {flow: end for flow, end in ends.items() if flow < len(flows)}
 
 
@@ -183,9 +185,10 @@ def messages_of(index: Index, task: "Task") -> list[Message]:
         else:
             pieces = _UNTIL[edge.until](index, edge.flow, edge.end_ps)
         before = task_members.waited_for(flows, task, edge.flow)
+        if task_members.waits_behind_others(flows, task, edge.flow):
+            before = _needed(index, task, edge.flow, before)
         turns = processors.turns(index, task, edge.flow)
         if turns:
-            before = _needed(index, task, edge.flow, before)
             waits = [Piece(*turn[:2], "processor", None, turn.computation, "data", 0) for turn in turns]
             pieces, start = waits + pieces, turns[0].begin_ps
         # A first task starts by itself; another rank may have begun earlier.
@@ -215,8 +218,10 @@ def _last(index: Index, edges: list[Edge]) -> Edge:
         if edge.until == "acknowledged" and index.acknowledgement(edge.flow, edge.end_ps) is not None:
             return edge
     left = index.packets["left_ps"]
-    return max(
-        (edge for edge in edges if edge.until == "sent"), key=lambda edge: left[index.last_data(edge.flow)]
+    # A message that was not needed may have left later.
+    return min(
+        (edge for edge in edges if edge.until == "sent"),
+        key=lambda edge: abs(left[index.last_data(edge.flow)] - edge.end_ps),
     )
 
 

@@ -214,7 +214,8 @@ impl Causes {
                     self.add(Cause::by_packet(CauseKind::Heard, now, now, by))
                 }
                 _ if matches!(kind, PacketKind::Credit | PacketKind::Pull) => {
-                    let (by, since) = flow.granted;
+                    // A receiver repeats its newest pull after a timeout, also if it has sent none.
+                    let (by, since) = if flow.granted.0 == NIL { flow.newest } else { flow.granted };
                     self.add(Cause::by_packet(CauseKind::Granted, now, since, by))
                 }
                 _ => self.add_delay(now, answered),
