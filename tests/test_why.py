@@ -467,6 +467,30 @@ def test_flows_without_an_end_can_be_left_out():
     assert cost.ran_ps / US == pytest.approx(15.2, **ABOUT)
 
 
+def test_the_queue_at_a_port_is_what_has_come_and_has_not_left():
+    """Ports of 20 mice and an elephant, at times forth and back, counted frame by frame."""
+    flows = [[place * 1e-6, "b", "c", 1460] for place in range(20)]
+    flows += [[0, "a", "c", 100 * 1460], [30e-6, "d", "c", 20 * 1460]]
+    edges = [[name, "s", "10Gbps", "1us"] for name in "abdc"]
+    topology = {"kind": "graph", "edges": edges, "hosts": ["a", "b", "d", "c"]}
+    traffic = [{"kind": "trace", "flows": flows}]
+    cc = {"name": "fixed", "window": "1000pkt"}
+    scenario = sh.Scenario(duration="until-done", topology=topology, traffic=traffic, cc=cc)
+    its = record.of_scenario(scenario, range(len(flows)))
+    frames, found, deepest = its.tables["frames"], index.Index(its), 0
+    dice = np.random.default_rng(1)
+    asked = zip(*(dice.integers(0, end, 2000).tolist() for end in (200 * US, 8)), strict=True)
+    for time, link in asked:
+        there = (frames["link"] == link) & (frames["offered_ps"] <= time) & (frames["ended_ps"] > time)
+        held = {}
+        both = (frames[name][there].tolist() for name in ("flow", "length"))
+        for flow, length in zip(*both, strict=True):
+            held[flow] = held.get(flow, 0) + length
+        assert found.queue(link, time) == held
+        deepest = max(deepest, len(held))
+    assert deepest > 2
+
+
 class Told(Least):
     """A class that says that delays change nothing."""
 

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -31,14 +32,40 @@ class Frames(NamedTuple):
         at = bisect_left(self.begun, begun)
         return at < len(self.begun) and self.begun[at] == begun
 
-    def queue(self, time: int) -> dict[int, int]:
-        """Bytes by flow that were at the port at `time`."""
-        held: dict[int, int] = {}
-        for at in range(bisect_right(self.ended, time), len(self.ended)):
-            if self.offered[at] > time:
-                break
-            held[self.flow[at]] = held.get(self.flow[at], 0) + self.length[at]
-        return held
+
+class _Queue:
+    """The queue of a port. From one time to another it follows the frames that came and went in between."""
+
+    def __init__(self, frames: Frames) -> None:
+        self._frames, self._first, self._end = frames, 0, 0
+        self._offered = list(accumulate(frames.offered, max))
+        self._held: dict[int, int] = {}
+        self._places: dict[int, list[int]] = {}
+        for place, flow in enumerate(frames.flow):
+            self._places.setdefault(flow, []).append(place)
+
+    def at(self, time: int) -> dict[int, int]:
+        """Bytes by flow that were at the port at `time`, in the order in which they left."""
+        first, end = bisect_right(self._frames.ended, time), bisect_right(self._offered, time)
+        self._add(range(self._end, end), 1)
+        self._add(range(end, self._end), -1)
+        self._add(range(first, self._first), 1)
+        self._add(range(self._first, first), -1)
+        self._first, self._end = first, end
+        return {flow: self._held[flow] for flow in sorted(self._held, key=self._next)}
+
+    def _add(self, places: range, sign: int) -> None:
+        flows, lengths, held = self._frames.flow, self._frames.length, self._held
+        for place in places:
+            flow = flows[place]
+            held[flow] = held.get(flow, 0) + sign * lengths[place]
+            if not held[flow]:
+                del held[flow]
+
+    def _next(self, flow: int) -> int:
+        """The place of the first frame of a flow that is at the port."""
+        places = self._places[flow]
+        return places[bisect_left(places, self._first)]
 
 
 class Index:
@@ -64,6 +91,7 @@ class Index:
         )
         self.copies = self._copies()
         self.frames = _frames(tables["frames"], len(self.delay))
+        self._queues: dict[int, _Queue] = {}
         self.stops = stoppages.by_link(
             stoppages.of_events(tables["links"], record.link_events, record.ended_ps)
         )
@@ -107,6 +135,12 @@ class Index:
             for packet, its in enumerate(self.packets["flow"]):
                 self._of_flow.setdefault(its, []).append(packet)
         return self._of_flow[flow]
+
+    def queue(self, link: int, time: int) -> dict[int, int]:
+        """Bytes by flow that were at the port of a link at `time`, in the order in which they left."""
+        if link not in self._queues:
+            self._queues[link] = _Queue(self.frames[link])
+        return self._queues[link].at(time)
 
     def last_data(self, flow: int) -> int:
         """The first copy of the last data packet of a flow."""

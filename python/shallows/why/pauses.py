@@ -128,7 +128,7 @@ def _named(index: "Index", pauses: Pauses, flow: int, piece: "Piece") -> "list[P
         return [piece]
     pause = pauses.pause_at(piece.port, piece.begin_ps, [index.traffic_class[flow]])
     assert pause is not None, "a path waits only for pauses of its record"
-    queue = index.frames[pauses.chain(pause)[-1]].queue(piece.begin_ps)
+    queue = index.queue(pauses.chain(pause)[-1], piece.begin_ps)
     others = {other: held for other, held in queue.items() if other != flow}
     if not others:
         return [piece]

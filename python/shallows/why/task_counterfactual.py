@@ -193,7 +193,7 @@ class _Costs:
         root = self._pauses.chain(pause)[-1]
         if root in self._removal.links:
             return piece.length_ps
-        queue = self._index.frames[root].queue(piece.begin_ps)
+        queue = self._index.queue(root, piece.begin_ps)
         removed = sum(length for flow, length in queue.items() if flow in self._removal.flows)
         return piece.length_ps * removed // max(sum(queue.values()), 1)
 

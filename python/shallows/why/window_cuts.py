@@ -84,7 +84,7 @@ class WindowCuts:
 
     def _others(self, flow: int, notice: _Notice) -> dict[int, int]:
         """Bytes of other flows in the queue of a notice."""
-        queue = self._index.frames[notice.port].queue(notice.happened)
+        queue = self._index.queue(notice.port, notice.happened)
         return {other: held for other, held in queue.items() if other not in (flow, NONE)}
 
     def _asked(self, packet: int) -> int:
